@@ -1,0 +1,46 @@
+/** Where in a file an error or a warning belongs; line and column start at 1. */
+export type Place = { file: string; line?: number; column?: number };
+
+/** One thing that is wrong, said so that the author can mend it: where, what, and what to do. */
+export type Problem = { severity: "error" | "warning"; message: string; hint?: string; place?: Place };
+
+/** What the process exits with: see `exitCodes`. */
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** The exit codes of every command. Signals exit with 128 + their number (130 for SIGINT, 143 for SIGTERM). */
+export const exitCodes = { passed: 0, failed: 1, usage: 2, incomplete: 3, sigint: 130, sigterm: 143 } as const;
+
+/**
+ * The one error class for what a user can cause and mend. It may carry several problems, so that one run of a command
+ * shows all of them. Anything else that is thrown is a defect of the harness.
+ */
+export class EvalsError extends Error {
+  override readonly name = "EvalsError";
+  readonly problems: readonly Problem[];
+  readonly exitCode: ExitCode;
+
+  constructor(problems: Problem | readonly Problem[], exitCode: ExitCode = exitCodes.usage) {
+    const list = Array.isArray(problems) ? (problems as readonly Problem[]) : [problems as Problem];
+    super(list.map(formatProblem).join("\n"));
+    this.problems = list;
+    this.exitCode = exitCode;
+  }
+}
+
+/** An error of one problem, for the common case. */
+export function usageError(message: string, hint?: string, place?: Place): EvalsError {
+  return new EvalsError({ severity: "error", message, ...(hint && { hint }), ...(place && { place }) });
+}
+
+/** `file:line:column: error: message` and an indented hint: the form that editors and terminals make clickable. */
+export function formatProblem({ severity, message, hint, place }: Problem): string {
+  const where = place
+    ? `${[place.file, place.line, place.column].filter((part) => part !== undefined).join(":")}: `
+    : "";
+  return `${where}${severity}: ${message}${hint ? `\n  ${hint}` : ""}`;
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

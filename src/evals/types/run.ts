@@ -1,0 +1,116 @@
+import * as z from "zod";
+import { jsonObjectSchema } from "./json.ts";
+import { executionPolicySchema } from "./suite.ts";
+import { offeredToolSchema } from "./tool.ts";
+
+/** `run.json`: everything that decided a run's answers, so that two runs can be told comparable or not. */
+export const runManifestSchema = z.object({
+  format: z.literal("tool-evals run 1"),
+  id: z.string(),
+  startedAt: z.string(),
+  finishedAt: z.string().optional(),
+  harness: z.string().describe("version of tool-evals"),
+  node: z.string(),
+  git: z.object({ commit: z.string(), dirty: z.boolean() }).optional(),
+  seed: z.number().int(),
+  host: z.string().describe("how tool names were shown"),
+  models: z.array(
+    z.object({
+      id: z.string(),
+      kind: z.enum(["language model", "retrieval baseline", "recorded answers"]),
+      note: z.string().optional(),
+      settings: jsonObjectSchema,
+    }),
+  ),
+  suites: z.array(
+    z.object({
+      name: z.string(),
+      file: z.string(),
+      hash: z.string(),
+      execute: executionPolicySchema,
+      isolate: z.enum(["run", "trial"]),
+      server: jsonObjectSchema.optional().describe("what the server said of itself"),
+      cases: z.array(
+        z.object({
+          id: z.string(),
+          hash: z.string(),
+          input: z.string().describe("the last user message"),
+          expected: z.string().describe("the label of the expectation in the confusion table"),
+          expectedTools: z.array(z.string()).describe("tools that the expectation names, for coverage"),
+          toolset: z.string(),
+          trials: z.number().int(),
+          passRate: z.number(),
+          maxTurns: z.number().int(),
+          file: z.string(),
+          line: z.number().int(),
+        }),
+      ),
+    }),
+  ),
+  toolsets: z.record(z.string(), z.array(offeredToolSchema)).describe("hash -> the exact list that was sent"),
+});
+export type RunManifest = z.infer<typeof runManifestSchema>;
+
+const interval = z.tuple([z.number(), z.number()]);
+const costSchema = z.union([z.number(), z.literal("unknown")]).describe("US dollars at list price");
+
+const totalsSchema = z.object({
+  trials: z.number().int().describe("planned"),
+  passed: z.number().int(),
+  broken: z.number().int(),
+  missing: z.number().int().describe("planned and not on the record"),
+  calls: z.number().int().describe("requests answered by the model"),
+  executed: z.number().int().describe("tool calls that were executed on a server"),
+  inputTokens: z.number(),
+  outputTokens: z.number(),
+  costUsd: costSchema,
+});
+
+export const caseSummarySchema = z.object({
+  id: z.string(),
+  input: z.string(),
+  expected: z.string(),
+  trials: z.number().int().describe("graded trials: the denominator of rate"),
+  planned: z.number().int(),
+  passed: z.number().int(),
+  broken: z.number().int(),
+  notGradable: z.number().int(),
+  rate: z.number().nullable().describe("passed / trials; null when no trial was graded"),
+  interval: interval.nullable().describe("95 % Wilson score interval of rate"),
+  passRate: z.number(),
+  outcomes: z.record(z.string(), z.number().int()),
+  brokenStages: z.record(z.string(), z.number().int()),
+  reasons: z.array(z.object({ text: z.string(), n: z.number().int() })).describe("why trials failed or broke, ranked"),
+  ok: z.boolean(),
+  file: z.string(),
+  line: z.number().int(),
+});
+export type CaseSummary = z.infer<typeof caseSummarySchema>;
+
+export const suiteSummarySchema = z.object({
+  name: z.string(),
+  model: z.string(),
+  note: z.string().optional().describe("how the model's figures must be read"),
+  cases: z.array(caseSummarySchema),
+  confusion: z.array(z.object({ expected: z.string(), picked: z.string(), n: z.number().int() })).describe("ranked"),
+  coverage: z.object({
+    tools: z.number().int().describe("tools that the server offers"),
+    expected: z.number().int().describe("of these, named by an expectation"),
+    missing: z.array(z.string()).describe("tools that no case expects"),
+  }),
+  latencyMs: z.object({ p50: z.number(), p95: z.number() }).nullable().describe("of one model request"),
+  totals: totalsSchema,
+  ok: z.boolean(),
+});
+export type SuiteSummary = z.infer<typeof suiteSummarySchema>;
+
+/** What a run came to: the object that `--json` prints and that every report is made from. Always derived from the record. */
+export const runSummarySchema = z.object({
+  run: z.string(),
+  dir: z.string(),
+  suites: z.array(suiteSummarySchema),
+  totals: totalsSchema,
+  ok: z.boolean(),
+  exitCode: z.number().int(),
+});
+export type RunSummary = z.infer<typeof runSummarySchema>;

@@ -1,0 +1,138 @@
+import * as z from "zod";
+import { jsonSchema } from "./json.ts";
+import { toolResultSchema } from "./tool.ts";
+
+/** What became of one call: executed with a result, skipped by policy with the reason, or the server broke. */
+export const executionSchema = z.discriminatedUnion("status", [
+  z.object({ status: z.literal("executed"), result: toolResultSchema, ms: z.number() }),
+  z.object({ status: z.literal("skipped"), reason: z.string() }),
+]);
+export type Execution = z.infer<typeof executionSchema>;
+
+/**
+ * One call that a model made. `tool` is the listed name (a host's prefix is taken off again), or the name as the model
+ * wrote it when no tool has it. `arguments` is the parsed JSON, absent when the model's text is not JSON.
+ * `argumentsText` is that text, kept when it is not JSON or when parsing loses something that a rule needs (5.0 reads as
+ * 5 in JavaScript).
+ */
+export const callSchema = z.object({
+  id: z.string(),
+  tool: z.string(),
+  arguments: jsonSchema.optional(),
+  argumentsText: z.string().optional(),
+  execution: executionSchema.optional(),
+});
+export type Call = z.infer<typeof callSchema>;
+
+export const usageSchema = z.object({
+  inputTokens: z.number(),
+  outputTokens: z.number(),
+  cacheReadTokens: z.number(),
+  cacheWriteTokens: z.number(),
+});
+export type Usage = z.infer<typeof usageSchema>;
+
+/** Why the model stopped: `done` (its turn is over), `calls` (it waits for results) or `refused`. All else is broken. */
+export const stopReasonSchema = z.enum(["done", "calls", "refused"]);
+export type StopReason = z.infer<typeof stopReasonSchema>;
+
+/** One reply of a model. `ms` is the time from request to reply, retries included. */
+export const turnSchema = z.object({
+  text: z.string(),
+  calls: z.array(callSchema),
+  stop: stopReasonSchema,
+  usage: usageSchema,
+  ms: z.number(),
+  requestId: z.string().optional(),
+});
+export type Turn = z.infer<typeof turnSchema>;
+
+/** Why there is no answer to score. Broken is not failed: such a trial leaves the denominator. */
+export const brokenSchema = z.object({
+  kind: z.literal("broken"),
+  stage: z.enum(["server", "model", "timeout", "budget", "cancelled"]),
+  message: z.string(),
+});
+export type Broken = z.infer<typeof brokenSchema>;
+
+export const outcomeSchema = z.discriminatedUnion("kind", [z.object({ kind: z.literal("answered") }), brokenSchema]);
+export type Outcome = z.infer<typeof outcomeSchema>;
+
+/**
+ * What a graded trial came to, one word: the first thing that went wrong, or how it went right
+ * (`right-tool`, and `abstained` for a case that wants no tool).
+ */
+export const selectionSchema = z.enum([
+  "right-tool",
+  "wrong-tool",
+  "no-call",
+  "unknown-tool",
+  "several-calls",
+  "malformed-arguments",
+  "wrong-arguments",
+  "wrong-result",
+  "abstained",
+  "over-triggered",
+  "refused",
+]);
+export type Selection = z.infer<typeof selectionSchema>;
+
+/** One thing that was checked. `unknown`: it could not be decided, with the reason; it never counts as passed. */
+export const checkSchema = z.object({
+  what: z.string(),
+  met: z.enum(["yes", "no", "unknown"]),
+  why: z.string().optional(),
+});
+export type Check = z.infer<typeof checkSchema>;
+
+/**
+ * The score of an answered trial. `expected` and `picked` are the labels of the confusion table. `not-gradable`: nothing
+ * could be decided (no judge for a judged check, a result that was not executed); it is red, and never passed.
+ */
+export const verdictSchema = z.discriminatedUnion("grade", [
+  z.object({
+    grade: z.enum(["pass", "fail"]),
+    selection: selectionSchema,
+    expected: z.string(),
+    picked: z.string(),
+    checks: z.array(checkSchema),
+  }),
+  z.object({
+    grade: z.literal("not-gradable"),
+    selection: selectionSchema,
+    expected: z.string(),
+    picked: z.string(),
+    checks: z.array(checkSchema),
+    reason: z.string(),
+  }),
+]);
+export type Verdict = z.infer<typeof verdictSchema>;
+
+/** The place of one trial in the plan. `trial` counts from 1; `arm` is "head", "base", or the name of a variant. */
+export const cellSchema = z.object({
+  suite: z.string(),
+  case: z.string(),
+  arm: z.string(),
+  model: z.string(),
+  trial: z.number().int().min(1),
+});
+export type Cell = z.infer<typeof cellSchema>;
+
+/** One line of the journal. `toolset` is the hash of the list that was shown; `order` seeds the order it was shown in. */
+export const trialSchema = z.object({
+  cell: cellSchema,
+  toolset: z.string(),
+  orderSeed: z.number().int(),
+  outcome: outcomeSchema,
+  turns: z.array(turnSchema),
+  verdict: verdictSchema.optional(),
+  costUsd: z.union([z.number(), z.literal("unknown")]),
+  startedAt: z.string(),
+  ms: z.number(),
+});
+export type Trial = z.infer<typeof trialSchema>;
+
+/** The text that names a cell; unique in a run. */
+export function cellKey(cell: Cell): string {
+  return JSON.stringify([cell.suite, cell.case, cell.arm, cell.model, cell.trial]);
+}

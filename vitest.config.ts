@@ -1,0 +1,18 @@
+import { defineConfig } from "vitest/config";
+
+// unit: pure code and edges against loopback, must stay under 30 s. e2e: the built program, real servers, a real browser.
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/e2e/**"],
+          testTimeout: 20_000,
+        },
+      },
+      { test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], testTimeout: 60_000 } },
+    ],
+  },
+});
