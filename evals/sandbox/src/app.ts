@@ -1,0 +1,2 @@
+// TODO: read the port from the settings
+export const port = 8080;
