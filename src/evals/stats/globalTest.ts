@@ -1,0 +1,38 @@
+import { type CaseCounts, type HeadNull, headNull } from "./counts.ts";
+import { type Summand, tailOfSum } from "./tailOfSum.ts";
+
+/**
+ * `p`: the exact one-sided p-value. `score`: the observed statistic. `informative`: how many cases could have shown a
+ * drop at all; with none of them p is 1, and says nothing.
+ */
+export type GlobalTest = { p: number; score: number; informative: number };
+
+/**
+ * The exact test of "no case dropped from base to head", against "at least one did".
+ *
+ * Given its total passes, a case's head passes Y are hypergeometric if nothing changed. With the mid-p value
+ * m(y) = P(Y < y) + P(Y = y)/2, a case scores a(y) = round(16 min(14, -ln m(y))^1.5), less its least score; the
+ * statistic is the sum over cases, and p = P0(sum >= observed) by convolution. The power 1.5 lies between Fisher's
+ * combination (1), good when all cases drop a little, and the minimum p (infinity), good when one case breaks.
+ * Valid for any pass rates and unequal trials: it is conditional on each case's total (Fisher's argument, stratified).
+ * With the totals kept, a larger drop never raises p. One head failure more changes a total, and with it what could
+ * have happened: beside other cases that can raise p, as in any exact conditional test of several tables.
+ */
+export function globalTest(cases: readonly CaseCounts[]): GlobalTest {
+  const nulls = cases.map(headNull).filter(({ masses }) => masses.length > 1);
+  const summands: Summand[] = nulls.map((one) => ({ scores: scoresOf(one), masses: one.masses }));
+  const score = nulls.reduce((sum, one, i) => sum + (summands[i]?.scores[one.observed] ?? 0), 0);
+  return { p: tailOfSum(summands, score), score, informative: nulls.length };
+}
+
+/** The score of every attainable number of head passes: 0 for the most, larger for fewer. */
+function scoresOf({ masses }: HeadNull): number[] {
+  let below = 0;
+  const raw = Array.from(masses, (mass) => {
+    const midP = below + mass / 2;
+    below += mass;
+    return Math.round(16 * Math.min(14, -Math.log(midP)) ** 1.5);
+  });
+  const least = Math.min(...raw);
+  return raw.map((score) => score - least);
+}

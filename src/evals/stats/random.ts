@@ -1,0 +1,60 @@
+/** A stream of random numbers that its seed decides. Not for secrets. */
+export type Random = {
+  /** The next number in [0, 1), with 32 random bits. */
+  next(): number;
+  /** The next integer in 0..n-1, each equally likely. 1 <= n <= 2^32. */
+  below(n: number): number;
+};
+
+/**
+ * A generator for this seed, any safe integer. Small Fast Counter, 32 bits (Chris Doty-Humphrey, PractRand): state of
+ * three words and a counter, period at least 2^32, passes PractRand and BigCrush.
+ */
+export function seededRandom(seed: number): Random {
+  let a = 0;
+  let b = seed | 0;
+  let c = Math.floor(seed / 2 ** 32) | 0;
+  let counter = 1;
+  const word = () => {
+    const result = (a + b + counter) | 0;
+    counter = (counter + 1) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = (((c << 21) | (c >>> 11)) + result) | 0;
+    return result >>> 0;
+  };
+  // Similar seeds are still alike in the first outputs.
+  for (let i = 0; i < 15; i++) word();
+  return {
+    next: () => word() / 2 ** 32,
+    below: (n) => {
+      // Words past the last full multiple of n would favour small results: draw again.
+      const usable = 2 ** 32 - (2 ** 32 % n);
+      for (;;) {
+        const drawn = word();
+        if (drawn < usable) return drawn % n;
+      }
+    },
+  };
+}
+
+/**
+ * A seed in 0..2^32-1 for one purpose, from the run's seed and what names the purpose (case, trial, ...). The same parts
+ * give the same seed on every machine; different parts give unrelated seeds. FNV-1a over the JSON text, then the final
+ * mix of MurmurHash3 (Austin Appleby), which spreads a change of one bit over all.
+ */
+export function deriveSeed(seed: number, ...parts: readonly (string | number)[]): number {
+  let hash = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(JSON.stringify([seed, ...parts]))) {
+    hash = Math.imul(hash ^ byte, 0x01000193);
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+/** A new array with the items in random order, each order equally likely (Fisher and Yates; Durstenfeld 1964). */
+export function shuffle<T>(items: readonly T[], random: Random): T[] {
+  const pool = [...items];
+  return items.flatMap(() => pool.splice(random.below(pool.length), 1));
+}

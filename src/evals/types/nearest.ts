@@ -1,0 +1,33 @@
+/**
+ * The candidate that `name` was most likely meant to be, for "did you mean": least optimal-string-alignment distance
+ * (Damerau-Levenshtein with neighbours swapped once), case ignored, the first of equals. Undefined when even the best one
+ * differs in more than two fifths of the longer name.
+ */
+export function nearest(name: string, candidates: Iterable<string>): string | undefined {
+  let best: { candidate: string; distance: number } | undefined;
+  for (const candidate of candidates) {
+    const allowed = Math.max(1, Math.floor(0.4 * Math.max(name.length, candidate.length)));
+    if (Math.abs(name.length - candidate.length) > allowed) continue;
+    const found = distance(name.toLowerCase(), candidate.toLowerCase());
+    if (found <= allowed && found < (best?.distance ?? Number.POSITIVE_INFINITY)) best = { candidate, distance: found };
+  }
+  return best?.candidate;
+}
+
+/** How many insertions, deletions, substitutions and swaps of neighbours lead from `a` to `b`. */
+function distance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1];
+      const least = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + (same ? 0 : 1));
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      row.push(swapped ? Math.min(least, (beforeLast[j - 2] ?? 0) + 1) : least);
+    }
+    beforeLast = last;
+    last = row;
+  }
+  return last[b.length] ?? 0;
+}

@@ -1,0 +1,230 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { cochranMantelHaenszel } from "../../src/evals/stats/cmh.ts";
+import type { CaseCounts } from "../../src/evals/stats/counts.ts";
+import { globalTest } from "../../src/evals/stats/globalTest.ts";
+import { seededRandom, shuffle } from "../../src/evals/stats/random.ts";
+import { stepDown } from "../../src/evals/stats/stepDown.ts";
+import { anyCases, chanceOf, example, paired, reshuffles, times } from "./support.ts";
+
+const rounding = 1 + 1e-9;
+const missing = (cases: readonly CaseCounts[]) => -cases.reduce((sum, { head }) => sum + head.passed, 0);
+const swap = (cases: readonly CaseCounts[]) => cases.map(({ base, head }) => ({ base: head, head: base }));
+const small = anyCases(3, 4);
+
+describe("the global test", () => {
+  test("golden value", () => {
+    const { p, score, informative } = globalTest(example);
+    expect(p).toBeCloseTo(0.06307128468234702, 12);
+    expect([score, informative]).toEqual([150, 4]);
+  });
+
+  test("is the exact tail of its statistic, by enumeration of every outcome", () => {
+    fc.assert(
+      fc.property(small, (cases) => {
+        const { p, score } = globalTest(cases);
+        const exact = chanceOf(reshuffles(cases), (other) => globalTest(other).score >= score);
+        expect(p).toBeCloseTo(exact, 12);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("rejects at most alpha of all outcomes when nothing changed, for every attainable alpha", () => {
+    fc.assert(
+      fc.property(small, (cases) => {
+        const outcomes = reshuffles(cases);
+        for (const alpha of outcomes.map((one) => globalTest(one.cases).p))
+          expect(chanceOf(outcomes, (other) => globalTest(other).p <= alpha)).toBeLessThan(alpha * rounding);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  test("does not depend on the order of the cases", () => {
+    fc.assert(
+      fc.property(anyCases(12, 20), fc.nat(), (cases, seed) => {
+        const shuffled = shuffle(cases, seededRandom(seed));
+        expect(globalTest(shuffled).p).toBeCloseTo(globalTest(cases).p, 12);
+        expect(globalTest(shuffled).score).toBe(globalTest(cases).score);
+      }),
+    );
+  });
+
+  test("one case: a head failure more never raises p", () => {
+    fc.assert(
+      fc.property(anyCases(1, 10), (cases) => {
+        const worse = cases.map(({ base, head }) => ({ base, head: { ...head, passed: head.passed - 1 } }));
+        fc.pre(worse.every(({ head }) => head.passed >= 0));
+        expect(globalTest(worse).p).toBeLessThanOrEqual(globalTest(cases).p * rounding);
+      }),
+    );
+  });
+
+  test("many cases: with the totals kept, a drop more in one case never raises p", () => {
+    fc.assert(
+      fc.property(anyCases(6, 10), fc.nat(5), (cases, at) => {
+        const moved = cases.map(({ base, head }, i) =>
+          i === at % cases.length
+            ? { base: { ...base, passed: base.passed + 1 }, head: { ...head, passed: head.passed - 1 } }
+            : { base, head },
+        );
+        fc.pre(moved.every(({ base, head }) => base.passed <= base.trials && head.passed >= 0));
+        expect(globalTest(moved).p).toBeLessThanOrEqual(globalTest(cases).p * rounding);
+      }),
+    );
+  });
+
+  test("cases that always pass or always fail, or have no trials in an arm, change nothing", () => {
+    const idle: CaseCounts[] = [
+      ...paired(20, [20, 20], [0, 0]),
+      { base: { passed: 3, trials: 4 }, head: { passed: 0, trials: 0 } },
+      { base: { passed: 0, trials: 0 }, head: { passed: 0, trials: 0 } },
+    ];
+    expect(globalTest([...example, ...idle])).toEqual(globalTest(example));
+    expect(globalTest(idle)).toEqual({ p: 1, score: 0, informative: 0 });
+    expect(globalTest([])).toEqual({ p: 1, score: 0, informative: 0 });
+  });
+
+  test("a total break of everything has a p near 0, and a total repair has 1", () => {
+    const broken = times(50, { base: { passed: 20, trials: 20 }, head: { passed: 0, trials: 20 } });
+    expect(globalTest(broken).p).toBeLessThan(1e-36);
+    expect(globalTest(broken).p).toBeGreaterThanOrEqual(0);
+    expect(globalTest(swap(broken)).p).toBe(1);
+  });
+
+  test("500 cases of 20 trials take well under a second", () => {
+    const random = seededRandom(7);
+    const passes = (rate: number) => Array.from({ length: 20 }, random.next).filter((x) => x < rate).length;
+    const cases = paired(
+      20,
+      ...Array.from({ length: 500 }, (_, i) => [passes((i % 20) / 20), passes((i % 20) / 20)] as const),
+    );
+    const start = performance.now();
+    const { p } = globalTest(cases);
+    // Some 0.1 s on an idle machine; the bound leaves room for a busy one.
+    expect(performance.now() - start).toBeLessThan(1000);
+    expect(p).toBeGreaterThan(0.01);
+  });
+
+  test("counts that cannot be are refused", () => {
+    const cases = [{ base: { passed: 3, trials: 2 }, head: { passed: 1, trials: 2 } }];
+    expect(() => globalTest(cases)).toThrow(
+      new RangeError("3 passed of 2 trials: need integers, 0 <= passed <= trials"),
+    );
+  });
+});
+
+describe("the step-down p-values", () => {
+  test("golden values", () => {
+    const golden = [
+      [0.043343653250774, 0.054351963634138],
+      [0.5, 0.8320352248370825],
+      [0.6718591006516703, 0.8359295503258352],
+      [1, 1],
+      [1, 1],
+    ];
+    for (const [i, { p, adjusted }] of stepDown(example).entries()) {
+      expect(p).toBeCloseTo(golden[i]?.[0] ?? Number.NaN, 12);
+      expect(adjusted).toBeCloseTo(golden[i]?.[1] ?? Number.NaN, 12);
+    }
+  });
+
+  test("a single case is not adjusted, and its p is the exact tail", () => {
+    fc.assert(
+      fc.property(anyCases(1, 12), (cases) => {
+        const [only] = stepDown(cases);
+        const exact = chanceOf(reshuffles(cases), (other) => missing(other) >= missing(cases));
+        expect(only?.p).toBeCloseTo(exact, 12);
+        expect(only?.adjusted).toBeCloseTo(exact, 12);
+      }),
+    );
+  });
+
+  test("adjusted is never below raw, at most 1, and in the order of raw", () => {
+    fc.assert(
+      fc.property(anyCases(8, 12, 0), (cases) => {
+        const sorted = stepDown(cases).toSorted((a, b) => a.p - b.p || a.adjusted - b.adjusted);
+        for (const [i, { p, adjusted }] of sorted.entries()) {
+          expect(adjusted).toBeGreaterThanOrEqual(p);
+          expect(adjusted).toBeLessThanOrEqual(1);
+          expect(adjusted).toBeGreaterThanOrEqual(sorted[i - 1]?.adjusted ?? 0);
+        }
+      }),
+    );
+  });
+
+  test("some case is called at alpha with chance at most alpha when nothing changed", () => {
+    fc.assert(
+      fc.property(small, (cases) => {
+        const outcomes = reshuffles(cases);
+        const least = (some: CaseCounts[]) => Math.min(...stepDown(some).map(({ adjusted }) => adjusted));
+        for (const alpha of outcomes.map((one) => least(one.cases)))
+          expect(chanceOf(outcomes, (other) => least(other) <= alpha)).toBeLessThan(alpha * rounding);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  test("the least adjusted value is the exact chance of so small a p-value in any case", () => {
+    fc.assert(
+      fc.property(small, (cases) => {
+        const least = (some: CaseCounts[]) => Math.min(...stepDown(some).map(({ p }) => p));
+        const exact = chanceOf(reshuffles(cases), (other) => least(other) <= least(cases) * rounding);
+        expect(Math.min(...stepDown(cases).map(({ adjusted }) => adjusted))).toBeCloseTo(exact, 12);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("no cases, no p-values; a case without trials in an arm has p = 1", () => {
+    expect(stepDown([])).toEqual([]);
+    const untried = { base: { passed: 5, trials: 5 }, head: { passed: 0, trials: 0 } };
+    expect(stepDown([untried])).toEqual([{ p: 1, adjusted: 1 }]);
+  });
+});
+
+describe("the exact Cochran-Mantel-Haenszel test", () => {
+  test("golden value", () => {
+    expect(cochranMantelHaenszel(example).p).toBeCloseTo(0.19496891642150993, 12);
+  });
+
+  test("p and mid-p are the exact tail of the total of head passes, by enumeration", () => {
+    fc.assert(
+      fc.property(small, (cases) => {
+        const { p, midP } = cochranMantelHaenszel(cases);
+        const outcomes = reshuffles(cases);
+        const exact = chanceOf(outcomes, (other) => missing(other) >= missing(cases));
+        const beyond = chanceOf(outcomes, (other) => missing(other) > missing(cases));
+        expect(p).toBeCloseTo(exact, 12);
+        expect(midP).toBeCloseTo((exact + beyond) / 2, 12);
+      }),
+    );
+  });
+
+  test("the mid-p of the swapped arms is the complement", () => {
+    fc.assert(
+      fc.property(anyCases(8, 12, 0), (cases) => {
+        const { midP } = cochranMantelHaenszel(cases);
+        expect(cochranMantelHaenszel(swap(cases)).midP).toBeCloseTo(1 - midP, 12);
+      }),
+    );
+  });
+
+  test("a head pass more never lowers p", () => {
+    fc.assert(
+      fc.property(anyCases(6, 10), fc.nat(5), (cases, at) => {
+        const better = cases.map(({ base, head }, i) =>
+          i === at % cases.length ? { base, head: { ...head, passed: head.passed + 1 } } : { base, head },
+        );
+        fc.pre(better.every(({ head }) => head.passed <= head.trials));
+        expect(cochranMantelHaenszel(better).p).toBeGreaterThanOrEqual(cochranMantelHaenszel(cases).p / rounding);
+      }),
+    );
+  });
+
+  test("nothing to compare is no evidence", () => {
+    expect(cochranMantelHaenszel([])).toEqual({ p: 1, midP: 0.5 });
+    expect(cochranMantelHaenszel(paired(5, [5, 5], [0, 0]))).toEqual({ p: 1, midP: 0.5 });
+  });
+});
