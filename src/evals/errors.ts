@@ -25,6 +25,14 @@ export class EvalsError extends Error {
     this.problems = list;
     this.exitCode = exitCode;
   }
+
+  /** The problems of several errors as one; it exits as the first does. */
+  static all(errors: readonly EvalsError[]): EvalsError {
+    return new EvalsError(
+      errors.flatMap(({ problems }) => problems),
+      errors[0]?.exitCode,
+    );
+  }
 }
 
 /** An error of one problem, for the common case. */

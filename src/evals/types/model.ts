@@ -1,6 +1,6 @@
 import type { JsonObject } from "./json.ts";
 import type { OfferedTool } from "./tool.ts";
-import type { Broken, Cell, Turn, Usage } from "./trial.ts";
+import type { Broken, Cell, Cost, Turn, Usage } from "./trial.ts";
 
 /** One item of the conversation that a model is given. */
 export type Message =
@@ -45,7 +45,7 @@ export type Model = {
   readonly deterministic: boolean;
   ask(request: ModelRequest, signal: AbortSignal): Promise<Reply>;
   /** What `usage` costs in US dollars at list price. "unknown" where no price is known; never a guess. */
-  cost(usage: Usage): number | "unknown";
+  cost(usage: Usage): Cost;
 };
 
 /** No tokens: for models that are not billed by the token. */

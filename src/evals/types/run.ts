@@ -2,16 +2,33 @@ import * as z from "zod";
 import { jsonObjectSchema } from "./json.ts";
 import { executionPolicySchema } from "./suite.ts";
 import { offeredToolSchema } from "./tool.ts";
+import { costSchema } from "./trial.ts";
+
+const interval = z.tuple([z.number(), z.number()]).readonly();
+
+const totalsSchema = z.object({
+  trials: z.number().int().describe("planned"),
+  passed: z.number().int(),
+  broken: z.number().int(),
+  missing: z.number().int().describe("planned and not on the record"),
+  calls: z.number().int().describe("requests answered by the model"),
+  executed: z.number().int().describe("tool calls that were executed on a server"),
+  inputTokens: z.number(),
+  outputTokens: z.number(),
+  costUsd: costSchema,
+});
 
 /** `run.json`: everything that decided a run's answers, so that two runs can be told comparable or not. */
 export const runManifestSchema = z.object({
   format: z.literal("tool-evals run 1"),
   id: z.string(),
   startedAt: z.string(),
-  finishedAt: z.string().optional(),
+  finishedAt: z.string().optional().describe("absent while the run is under way, and after it was cut short"),
+  totals: totalsSchema.optional().describe("for readers; always derived from the journal when the run finishes"),
   harness: z.string().describe("version of tool-evals"),
   node: z.string(),
   git: z.object({ commit: z.string(), dirty: z.boolean() }).optional(),
+  flags: jsonObjectSchema.describe("the flags that decide what is asked, as given; resuming uses them again"),
   seed: z.number().int(),
   host: z.string().describe("how tool names were shown"),
   models: z.array(
@@ -20,6 +37,7 @@ export const runManifestSchema = z.object({
       kind: z.enum(["language model", "retrieval baseline", "recorded answers"]),
       note: z.string().optional(),
       settings: jsonObjectSchema,
+      deterministic: z.boolean().describe("the same request always gets the same reply: one trial a case"),
     }),
   ),
   suites: z.array(
@@ -50,21 +68,6 @@ export const runManifestSchema = z.object({
   toolsets: z.record(z.string(), z.array(offeredToolSchema)).describe("hash -> the exact list that was sent"),
 });
 export type RunManifest = z.infer<typeof runManifestSchema>;
-
-const interval = z.tuple([z.number(), z.number()]);
-const costSchema = z.union([z.number(), z.literal("unknown")]).describe("US dollars at list price");
-
-const totalsSchema = z.object({
-  trials: z.number().int().describe("planned"),
-  passed: z.number().int(),
-  broken: z.number().int(),
-  missing: z.number().int().describe("planned and not on the record"),
-  calls: z.number().int().describe("requests answered by the model"),
-  executed: z.number().int().describe("tool calls that were executed on a server"),
-  inputTokens: z.number(),
-  outputTokens: z.number(),
-  costUsd: costSchema,
-});
 
 export const caseSummarySchema = z.object({
   id: z.string(),

@@ -118,6 +118,15 @@ export const cellSchema = z.object({
 });
 export type Cell = z.infer<typeof cellSchema>;
 
+export const costSchema = z.union([z.number(), z.literal("unknown")]).describe("US dollars at list price");
+/** US dollars at list price; "unknown" where a price is not known, never 0. */
+export type Cost = z.infer<typeof costSchema>;
+
+/** A sum with an unknown part is unknown. */
+export function addCost(a: Cost, b: Cost): Cost {
+  return a === "unknown" || b === "unknown" ? "unknown" : a + b;
+}
+
 /** One line of the journal. `toolset` is the hash of the list that was shown; `order` seeds the order it was shown in. */
 export const trialSchema = z.object({
   cell: cellSchema,
@@ -126,7 +135,7 @@ export const trialSchema = z.object({
   outcome: outcomeSchema,
   turns: z.array(turnSchema),
   verdict: verdictSchema.optional(),
-  costUsd: z.union([z.number(), z.literal("unknown")]),
+  costUsd: costSchema,
   startedAt: z.string(),
   ms: z.number(),
 });

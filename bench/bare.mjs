@@ -1,0 +1,25 @@
+// The bare loop: the SDK with its default fetch, no scoring, no record. Arguments: base URL, requests, concurrency.
+import Anthropic from "@anthropic-ai/sdk";
+import { queries, tools } from "./load.mjs";
+
+const [baseURL, requests, concurrency] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
+const client = new Anthropic({ baseURL, apiKey: "bench", maxRetries: 2 });
+const listed = tools.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema }));
+let next = 0;
+let picked = 0;
+
+async function worker() {
+  for (let index = next++; index < requests; index = next++) {
+    const content = queries[index % queries.length];
+    const message = await client.messages.create({
+      model: "bench",
+      max_tokens: 4096,
+      tools: listed,
+      tool_choice: { type: "auto" },
+      messages: [{ role: "user", content }],
+    });
+    if (message.content.some((block) => block.type === "tool_use" && block.name === "tool_3")) picked++;
+  }
+}
+await Promise.all(Array.from({ length: concurrency }, worker));
+if (picked !== requests) throw new Error(`${picked} of ${requests} answered`);

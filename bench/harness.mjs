@@ -1,0 +1,64 @@
+// Starts and measures processes.
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { queries, tools } from "./load.mjs";
+
+export const cli = join(import.meta.dirname, "../dist/evals/cli.js");
+const usage = pathToFileURL(join(import.meta.dirname, "usage.mjs")).href;
+
+/** A folder for one bench, removed at the end. */
+export const scratch = mkdtempSync(join(tmpdir(), "evals-bench-"));
+process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
+
+/** Runs a Node script to its end and returns what it used; throws when it does not end with one of `codes`. */
+export async function measure(args, { codes = [0], cwd = scratch, env = {} } = {}) {
+  const file = join(scratch, "usage.json");
+  const child = spawn(process.execPath, ["--import", usage, ...args], {
+    cwd,
+    env: { ...process.env, BENCH_USAGE: file, ANTHROPIC_API_KEY: "bench", ...env },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let stderr = "";
+  child.stderr.on("data", (data) => (stderr += data));
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  if (!codes.includes(code)) throw new Error(`${args.join(" ")} ended with ${code}\n${stderr}`);
+  return JSON.parse(readFileSync(file, "utf8"));
+}
+
+/** Wall time of a whole process in seconds, the median of `times` runs. */
+export async function wall(args, times, { codes = [0], cwd = scratch } = {}) {
+  const walls = [];
+  for (let run = 0; run < times; run++) {
+    const startedAt = performance.now();
+    const child = spawn(process.execPath, args, { cwd, stdio: "ignore" });
+    const code = await new Promise((resolve) => child.on("close", resolve));
+    if (!codes.includes(code)) throw new Error(`${args.join(" ")} ended with ${code}`);
+    walls.push((performance.now() - startedAt) / 1000);
+  }
+  return walls.sort((a, b) => a - b)[Math.floor(times / 2)];
+}
+
+/** Starts the endpoint; `url` is where it listens. */
+export async function endpoint(latencyMs) {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "endpoint.mjs"), String(latencyMs)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const url = await new Promise((resolve) => child.stdout.once("data", (data) => resolve(String(data).trim())));
+  return { url, stop: () => child.kill() };
+}
+
+/** Writes the suite of the load, with so many trials a case, and returns its path. */
+export function writeSuite(trials) {
+  writeFileSync(join(scratch, "tools.json"), JSON.stringify(tools));
+  const cases = queries.map((input, index) => ({
+    id: `q${index}`,
+    input,
+    expect: { tool: "tool_3", args: { path: { endsWith: "notes.txt" } } },
+  }));
+  const file = join(scratch, `load-${trials}.json`);
+  writeFileSync(file, JSON.stringify({ name: `load-${trials}`, server: { tools: "tools.json" }, trials, cases }));
+  return file;
+}

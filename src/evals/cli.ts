@@ -1,0 +1,87 @@
+#!/usr/bin/env node
+import { setMaxListeners } from "node:events";
+import { createRequire } from "node:module";
+import yargs from "yargs";
+import type { Io } from "./commands/io.ts";
+import { reportCommand } from "./commands/report.ts";
+import { runCommand } from "./commands/run.ts";
+import { schemaCommand } from "./commands/schema.ts";
+import { EvalsError, type ExitCode, exitCodes } from "./errors.ts";
+
+// The only file that touches the process: its arguments, streams, environment, signals and exit code.
+// It and the command files import nothing heavy, so that --help and --version answer at once.
+
+const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };
+const { env, stdout, stderr } = process;
+
+const stopping = new AbortController();
+setMaxListeners(0, stopping.signal);
+let signalExitCode: ExitCode = exitCodes.sigint;
+
+function onSignal(code: ExitCode): void {
+  if (stopping.signal.aborted) process.exit(code);
+  signalExitCode = code;
+  stopping.abort();
+  stderr.write("\nStopping: recording the trials under way. Press Ctrl-C again to quit at once.\n");
+}
+process.on("SIGINT", () => onSignal(exitCodes.sigint));
+process.on("SIGTERM", () => onSignal(exitCodes.sigterm));
+
+// A reader that went away (`evals run | head`) is no reason to lose a run: the record goes on, the rest is not printed.
+for (const stream of [stdout, stderr])
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+  });
+
+const plain = env.NO_COLOR !== undefined && env.NO_COLOR !== "";
+const dumb = env.TERM === "dumb";
+
+const io: Io = {
+  out: (text) => void stdout.write(text),
+  err: (text) => void stderr.write(text),
+  outIsTerminal: stdout.isTTY === true,
+  errIsTerminal: stderr.isTTY === true && !dumb,
+  width: stdout.isTTY ? stdout.columns : 100,
+  colour: stdout.isTTY === true && !plain && !dumb,
+  unicode: !dumb,
+  env,
+  cwd: process.cwd(),
+  signal: stopping.signal,
+  signalExitCode: () => signalExitCode,
+};
+
+function fail(thrown: unknown): ExitCode {
+  if (thrown instanceof EvalsError) {
+    stderr.write(`${thrown.message}\n`);
+    return thrown.exitCode;
+  }
+  const defect = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+  stderr.write(`This is a defect of tool-evals ${version}, please report it:\n${defect}\n`);
+  return exitCodes.incomplete;
+}
+
+let exitCode: ExitCode = exitCodes.passed;
+const parser = yargs(process.argv.slice(2))
+  .scriptName("evals")
+  .usage(
+    "$0 <command>\n\nTells whether a model picks the right tool of an MCP server, what came back, and what a change of wording did.",
+  )
+  .version(version)
+  .strict()
+  .demandCommand(1, "Give a command, for example: evals run")
+  .recommendCommands()
+  .wrap(Math.min(100, stdout.columns ?? 100))
+  .fail((message, error) => {
+    throw error ?? new EvalsError({ severity: "error", message, hint: "See `evals --help`." });
+  });
+for (const command of [runCommand, reportCommand, schemaCommand])
+  parser.command(command.command, command.describe, command.builder, async (args) => {
+    exitCode = await command.handler(args as never, io);
+  });
+
+try {
+  await parser.parseAsync();
+} catch (thrown) {
+  exitCode = fail(thrown);
+}
+process.exitCode = exitCode;

@@ -1,0 +1,51 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import * as z from "zod";
+import { messageOf, usageError } from "../../errors.ts";
+import { openModel } from "../../models/index.ts";
+import { type Prices, pricesSchema } from "../../models/prices.ts";
+import { findRun, readTrials } from "../../runs/record.ts";
+import type { Model } from "../../types/model.ts";
+import type { Io } from "../io.ts";
+import type { RunFlags } from "../run.ts";
+
+/** Opens the models of the command line, each once. Throws a usage error before anything is asked. */
+export async function openModels(flags: RunFlags, io: Io): Promise<Model[]> {
+  const prices = flags.prices === undefined ? undefined : await readPrices(resolve(io.cwd, flags.prices));
+  const options = {
+    env: io.env,
+    ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
+    ...(flags.maxTokens !== undefined && { maxTokens: flags.maxTokens }),
+    ...(flags.timeout !== undefined && { timeoutMs: flags.timeout * 1000 }),
+    ...(flags.retries !== undefined && { retries: flags.retries }),
+    ...(flags.effort !== undefined && { effort: flags.effort }),
+    ...(prices && { prices }),
+    warn: (message: string) => io.err(`warning: ${message}\n`),
+    recorded: async (run: string) => readTrials(await findRun(run, resolve(io.cwd, flags.out))),
+  };
+  const models = await Promise.all([...new Set(flags.model)].map((id) => openModel(id, options)));
+  if (flags.budget !== undefined) for (const model of models) refuseUnpriced(model);
+  return models;
+}
+
+async function readPrices(file: string): Promise<Prices> {
+  const text = await readFile(file, "utf8").catch((error) => {
+    throw usageError(`the price list cannot be read: ${messageOf(error)}`, "Give --prices the path of a JSON file.");
+  });
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch (error) {
+    throw usageError(`the price list is not JSON: ${messageOf(error)}`, undefined, { file });
+  }
+  const parsed = pricesSchema.safeParse(data);
+  if (!parsed.success) throw usageError(`not a price list:\n${z.prettifyError(parsed.error)}`, undefined, { file });
+  return parsed.data;
+}
+
+/** A budget can only be kept where spending is known. */
+function refuseUnpriced(model: Model): void {
+  const probe = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  if (model.cost(probe) !== "unknown") return;
+  throw usageError(`--budget cannot be kept: no list price is known for ${model.id}`, "Give its price with --prices.");
+}

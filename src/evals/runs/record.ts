@@ -1,0 +1,174 @@
+import { createReadStream } from "node:fs";
+import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { createInterface } from "node:readline";
+import writeFileAtomic from "write-file-atomic";
+import * as z from "zod";
+import { type EvalsError, usageError } from "../errors.ts";
+import { type RunManifest, type RunSummary, runManifestSchema } from "../types/run.ts";
+import { type Trial, trialSchema } from "../types/trial.ts";
+import { openJournal } from "./journal.ts";
+
+/** The files of a run folder. */
+const runFiles = { manifest: "run.json", journal: "trials.jsonl" } as const;
+
+/** A run's id: when it started, to the millisecond, in a form that sorts and is a file name everywhere. */
+export function newRunId(now: Date): string {
+  return now.toISOString().replaceAll(":", "-").replace(".", "-").replace("Z", "");
+}
+
+/** Makes the folder of a new run and writes its manifest. Fails when the folder is there already. */
+export async function createRun(dir: string, manifest: RunManifest): Promise<void> {
+  await mkdir(join(dir, ".."), { recursive: true });
+  await mkdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "EEXIST") throw usageError(`the run folder ${dir} is there already`, "Start the run again.");
+    throw usageError(`the run folder ${dir} cannot be made: ${error.message}`, "Choose another folder with --out.");
+  });
+  await writeManifest(dir, manifest);
+}
+
+/** Replaces the manifest as one step: a reader sees the old one or the new one, never a part. */
+async function writeManifest(dir: string, manifest: RunManifest): Promise<void> {
+  await writeFileAtomic(join(dir, runFiles.manifest), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** The path of a run's journal. */
+export const journalOf = (dir: string) => join(dir, runFiles.journal);
+
+/** Writes the totals into the manifest, and the time of the end when the run has come to it. Returns what was written. */
+export async function finishRun(
+  dir: string,
+  manifest: RunManifest,
+  { totals }: RunSummary,
+  finishedAt: Date | undefined,
+): Promise<RunManifest> {
+  const finished = { ...manifest, totals, ...(finishedAt && { finishedAt: finishedAt.toISOString() }) };
+  await writeManifest(dir, finished);
+  return finished;
+}
+
+/** Reads the manifest of a run. Errors name the file and say what is wrong with it. */
+export async function readManifest(dir: string): Promise<RunManifest> {
+  const file = join(dir, runFiles.manifest);
+  const text = await readFile(file, "utf8").catch((): never => {
+    throw usageError(
+      `${dir} is not a run: it has no ${runFiles.manifest}`,
+      "Give the folder of a run, as `evals run` prints it.",
+    );
+  });
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch {
+    throw usageError("the manifest is not JSON", "It was truncated or edited by hand.", { file });
+  }
+  const parsed = runManifestSchema.safeParse(data);
+  if (!parsed.success) throw invalid(parsed.error, file);
+  return parsed.data;
+}
+
+/**
+ * The trials of a run, in the order they were recorded, one at a time. A last line without its end (the process was
+ * killed while it wrote) is left out. Any other line that does not read is an error with its number.
+ */
+export async function* readTrials(dir: string): AsyncGenerator<Trial> {
+  const file = join(dir, runFiles.journal);
+  const complete = await completeLines(file);
+  if (complete === 0) return;
+  const lines = createInterface({
+    input: createReadStream(file, { end: complete - 1 }),
+    crlfDelay: Number.POSITIVE_INFINITY,
+  });
+  let line = 0;
+  for await (const text of lines) {
+    line++;
+    yield parseTrial(text, file, line);
+  }
+}
+
+function parseTrial(text: string, file: string, line: number): Trial {
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch {
+    throw usageError(
+      "this line of the journal is not JSON",
+      "It was edited by hand. Remove the line and resume the run.",
+      { file, line },
+    );
+  }
+  const parsed = trialSchema.safeParse(data);
+  if (!parsed.success) throw invalid(parsed.error, file, line);
+  return parsed.data;
+}
+
+function invalid(error: z.ZodError, file: string, line?: number): EvalsError {
+  const hint = "It was written by another version of tool-evals, or edited by hand.";
+  return usageError(`not a run record of this version:\n${z.prettifyError(error)}`, hint, {
+    file,
+    ...(line && { line }),
+  });
+}
+
+/** The length in bytes of a file up to and including its last newline; 0 when there is no file. */
+async function completeLines(file: string): Promise<number> {
+  const size = await stat(file).then(
+    (found) => found.size,
+    () => 0,
+  );
+  const chunk = 64 * 1024;
+  for (let end = size; end > 0; end -= chunk) {
+    const start = Math.max(0, end - chunk);
+    const parts: Buffer[] = [];
+    for await (const part of createReadStream(file, { start, end: end - 1 })) parts.push(part as Buffer);
+    const newline = Buffer.concat(parts).lastIndexOf("\n");
+    if (newline >= 0) return start + newline + 1;
+  }
+  return 0;
+}
+
+/**
+ * Makes the journal ready to be resumed: drops a torn last line and the trials that `keep` does not want (cancelled
+ * ones), so that every cell stands in it at most once. The old journal is replaced as one step. Calls `onKept` for every
+ * trial that stays.
+ */
+export async function compactJournal(
+  dir: string,
+  keep: (trial: Trial) => boolean,
+  onKept: (trial: Trial) => void,
+): Promise<void> {
+  const file = join(dir, runFiles.journal);
+  const temporary = `${file}.compacting`;
+  await rm(temporary, { force: true });
+  const journal = await openJournal(temporary);
+  const appended: Promise<void>[] = [];
+  for await (const trial of readTrials(dir)) {
+    if (!keep(trial)) continue;
+    appended.push(journal.append(trial));
+    onKept(trial);
+    if (appended.length >= 1000) await Promise.all(appended.splice(0));
+  }
+  await Promise.all(appended);
+  await journal.close();
+  await rename(temporary, file);
+}
+
+/** The folder of a run: a path as given, or an id under `out`; `latest` is the newest run under `out`. */
+export async function findRun(run: string, out: string): Promise<string> {
+  const isRun = (dir: string) =>
+    stat(join(dir, runFiles.manifest)).then(
+      (found) => found.isFile(),
+      () => false,
+    );
+  if (run === "latest") {
+    const entries = await readdir(out).catch(() => []);
+    for (const entry of entries.sort().reverse()) if (await isRun(join(out, entry))) return join(out, entry);
+    throw usageError(`there is no run under ${out}`, "Start one with `evals run`.");
+  }
+  for (const dir of [run, join(out, run)]) if (await isRun(dir)) return dir;
+  const hint =
+    basename(run) === run
+      ? `Runs are looked for under ${out}; change it with --out.`
+      : "Give the folder that holds run.json.";
+  throw usageError(`there is no run ${run}`, hint);
+}

@@ -1,0 +1,69 @@
+import type { Trial } from "../types/trial.ts";
+import { cellKey } from "../types/trial.ts";
+import type { PlannedCell } from "./plan.ts";
+import { runTrial, type TrialContext } from "./runTrial.ts";
+import { schedule } from "./schedule.ts";
+
+export type RunPlanOptions = {
+  concurrency: number;
+  /** Keys of cells that are on the record already. */
+  done: ReadonlySet<string>;
+  /** US dollars after which no further trial is started; what is under way is finished. */
+  budgetUsd?: number;
+  spentUsd: number;
+  /** Makes the trial durable. */
+  record(trial: Trial): Promise<void>;
+  /** Called for each trial once it is durable. */
+  onRecorded(trial: Trial): void;
+};
+
+/** How a plan ended: all cells are on the record, or why some are not. */
+export type PlanEnd = "complete" | "cancelled" | "budget";
+
+/** Trials that may wait for the disk before new ones are held back: bounds what a slow disk can pile up. */
+const unrecordedLimit = 256;
+
+/**
+ * Runs every cell of a plan that is not done. Stops starting new ones when `signal` aborts or the budget is spent;
+ * trials under way at an abort are recorded as cancelled, so the journal always tells what was asked.
+ */
+export async function runPlan(
+  cells: Iterable<PlannedCell>,
+  context: TrialContext,
+  options: RunPlanOptions,
+  signal: AbortSignal,
+): Promise<PlanEnd> {
+  const stop = new AbortController();
+  const anyStop = AbortSignal.any([signal, stop.signal]);
+  const recording = new Set<Promise<void>>();
+  let failure: { error: unknown } | undefined;
+  let spent = options.spentUsd;
+
+  const record = (trial: Trial) => {
+    const durable = options.record(trial).then(
+      () => options.onRecorded(trial),
+      (error) => {
+        failure ??= { error };
+        stop.abort();
+      },
+    );
+    recording.add(durable);
+    durable.finally(() => recording.delete(durable));
+  };
+
+  await schedule(missing(cells, options.done), options.concurrency, anyStop, async (planned) => {
+    const trial = await runTrial(planned, context, signal);
+    if (trial.costUsd !== "unknown") spent += trial.costUsd;
+    record(trial);
+    if (options.budgetUsd !== undefined && spent >= options.budgetUsd) stop.abort();
+    if (recording.size >= unrecordedLimit) await Promise.race(recording);
+  });
+  await Promise.all(recording);
+  if (failure) throw failure.error;
+  if (signal.aborted) return "cancelled";
+  return stop.signal.aborted ? "budget" : "complete";
+}
+
+function* missing(cells: Iterable<PlannedCell>, done: ReadonlySet<string>): Generator<PlannedCell> {
+  for (const planned of cells) if (done.size === 0 || !done.has(cellKey(planned.cell))) yield planned;
+}

@@ -1,0 +1,84 @@
+import { addCost, type Cost, type Trial, type Turn, type Usage } from "../types/trial.ts";
+
+/** Counts by name, ranked on demand. */
+export class Counter {
+  readonly #counts = new Map<string, number>();
+
+  add(name: string): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+  }
+
+  /** Highest count first; equal counts by name, so that the order never depends on who finished first. */
+  ranked(): [string, number][] {
+    return [...this.#counts].sort(([nameA, a], [nameB, b]) => b - a || (nameA < nameB ? -1 : 1));
+  }
+
+  toObject(): Record<string, number> {
+    return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+}
+
+/** What the turns of trials used. */
+export class Spending {
+  calls = 0;
+  executed = 0;
+  inputTokens = 0;
+  outputTokens = 0;
+  costUsd: Cost = 0;
+  readonly latencies: number[] = [];
+
+  add(trial: Trial): void {
+    for (const turn of trial.turns) this.#addTurn(turn);
+    this.costUsd = addCost(this.costUsd, trial.costUsd);
+  }
+
+  #addTurn(turn: Turn): void {
+    this.calls++;
+    this.executed += turn.calls.filter((call) => call.execution?.status === "executed").length;
+    this.inputTokens += promptTokens(turn.usage);
+    this.outputTokens += turn.usage.outputTokens;
+    this.latencies.push(turn.ms);
+  }
+}
+
+/** All tokens of a prompt, whether they came from a cache or not. */
+const promptTokens = (usage: Usage) => usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+
+/** The trials of one case on one model. */
+export class CaseTally {
+  passed = 0;
+  failed = 0;
+  broken = 0;
+  notGradable = 0;
+  readonly outcomes = new Counter();
+  readonly stages = new Counter();
+  readonly reasons = new Counter();
+  readonly picks = new Counter();
+
+  add(trial: Trial): void {
+    if (trial.outcome.kind === "broken") {
+      this.broken++;
+      this.stages.add(trial.outcome.stage);
+      this.reasons.add(`broken (${trial.outcome.stage}): ${trial.outcome.message}`);
+      return;
+    }
+    const verdict = trial.verdict;
+    if (!verdict) {
+      this.notGradable++;
+      return;
+    }
+    if (verdict.grade === "not-gradable") {
+      this.notGradable++;
+      this.reasons.add(`not gradable: ${verdict.reason}`);
+      return;
+    }
+    this.outcomes.add(verdict.selection);
+    this.picks.add(verdict.picked);
+    if (verdict.grade === "pass") this.passed++;
+    else {
+      this.failed++;
+      for (const check of verdict.checks)
+        if (check.met === "no") this.reasons.add(`${check.what}: ${check.why ?? "not met"}`);
+    }
+  }
+}

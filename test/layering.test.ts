@@ -1,0 +1,100 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize, relative } from "node:path";
+import { describe, expect, it } from "vitest";
+
+// Data flows one way, and this keeps it so: each room may import only the rooms named beside it (itself always).
+const root = join(import.meta.dirname, "../src/evals");
+const pure = ["types", "errors"];
+const rooms: Record<string, readonly string[]> = {
+  errors: [],
+  types: ["errors"],
+  stats: pure,
+  scoring: pure,
+  verdicts: [...pure, "stats"],
+  lint: pure,
+  reports: pure,
+  suites: pure,
+  skills: pure,
+  toolsets: pure,
+  models: pure,
+  runs: pure,
+  trials: [...pure, "stats", "scoring"],
+  commands: ["*"],
+  cli: ["*"],
+};
+
+/** What keeps a room pure: no import of its own of these. */
+const impure = /^node:|^(undici|write-file-atomic|@modelcontextprotocol|@anthropic-ai|openai)/;
+const pureRooms = new Set(["types", "errors", "stats", "scoring", "verdicts", "lint", "reports"]);
+/** Hashing is a pure function of its input. */
+const pureModules = new Set(["node:crypto"]);
+
+type Import = { from: string; to: string; specifier: string };
+
+const roomOf = (file: string) => relative(root, file).split("/")[0]?.replace(/\.ts$/, "") ?? "";
+
+function importsOf(file: string): Import[] {
+  const source = readFileSync(file, "utf8");
+  const specifiers = [...source.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].flatMap((match) => match[1] ?? []);
+  return specifiers.map((specifier) => {
+    const target = specifier.startsWith(".") ? roomOf(normalize(join(dirname(file), specifier))) : "";
+    return { from: relative(root, file), to: target, specifier };
+  });
+}
+
+const files = readdirSync(root, { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".ts"))
+  .map((file) => join(root, file));
+
+describe("layers", () => {
+  it("has no file outside of a known room", () => {
+    expect(files.map(roomOf).filter((room) => !(room in rooms))).toEqual([]);
+  });
+
+  it("imports only downwards", () => {
+    const wrong = files.flatMap((file) => {
+      const room = roomOf(file);
+      const allowed = rooms[room] ?? [];
+      return importsOf(file)
+        .filter(
+          ({ to, specifier }) =>
+            specifier.startsWith(".") && to !== room && !allowed.includes("*") && !allowed.includes(to),
+        )
+        .map(({ from, specifier }) => `${from} imports ${specifier}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it("keeps the pure rooms free of the file system, the network, the clock, the environment and randomness", () => {
+    const wrong = files
+      .filter((file) => pureRooms.has(roomOf(file)))
+      .flatMap((file) => {
+        const modules = importsOf(file).filter(
+          ({ specifier }) => impure.test(specifier) && !pureModules.has(specifier),
+        );
+        const globals =
+          readFileSync(file, "utf8").match(/\b(Math\.random|Date\.now|new Date\(\)|process\.\w+|fetch\()/g) ?? [];
+        return [
+          ...modules.map(({ from, specifier }) => `${from} imports ${specifier}`),
+          ...globals.map((use) => `${file} uses ${use}`),
+        ];
+      });
+    expect(wrong).toEqual([]);
+  });
+
+  it("leaves exit codes, the console and the environment to cli.ts", () => {
+    const wrong = files
+      .filter((file) => roomOf(file) !== "cli")
+      .filter((file) => /\bprocess\.(exit|env|stdout|stderr|argv)|\bconsole\./.test(readFileSync(file, "utf8")));
+    expect(wrong).toEqual([]);
+  });
+
+  it("never reaches into the reference server", () => {
+    expect(
+      files
+        .flatMap(importsOf)
+        .filter(({ to }) => to.startsWith(".."))
+        .map(({ from, specifier }) => `${from} imports ${specifier}`),
+    ).toEqual([]);
+  });
+});

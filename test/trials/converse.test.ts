@@ -1,0 +1,167 @@
+import { describe, expect, it } from "vitest";
+import { converse } from "../../src/evals/trials/converse.ts";
+import { executorFor } from "../../src/evals/trials/execute.ts";
+import { isolatedPool, sharedPool } from "../../src/evals/trials/serverPool.ts";
+import type { Model } from "../../src/evals/types/model.ts";
+import type { ExecutionPolicy } from "../../src/evals/types/suite.ts";
+import { scriptedModel, turn } from "../fakes/model.ts";
+import { scriptedServer, text } from "../fakes/server.ts";
+import { aTool, aToolset } from "../fakes/suite.ts";
+
+const never = new AbortController().signal;
+const cell = { suite: "s", case: "c", arm: "head", model: "scripted", trial: 1 };
+const toolset = aToolset(
+  aTool("read"),
+  aTool("write", { annotations: { readOnlyHint: false } }),
+  aTool("foreign", { origin: "distractor", server: "other" }),
+);
+
+function talk(
+  model: Model,
+  server = scriptedServer(() => text("found")),
+  policy: ExecutionPolicy = "safe",
+  maxTurns = 3,
+) {
+  const executor = executorFor(
+    toolset,
+    policy,
+    sharedPool(server, async () => server),
+  );
+  const messages = [{ role: "user" as const, content: "hello" }];
+  const listedName = (shown: string) => shown.replace(/^host_/, "");
+  return converse(
+    { cell, model, messages, tools: toolset.tools, toolset: toolset.hash, listedName, maxTurns, executor },
+    never,
+  );
+}
+
+describe("converse", () => {
+  it("hands results back until the model makes no call", async () => {
+    const model = scriptedModel((request) =>
+      request.turn < 3 ? turn("", ["host_read", { n: request.turn }]) : turn("done"),
+    );
+    const server = scriptedServer((_tool, args) => text(`found ${JSON.stringify(args)}`));
+    const { outcome, turns } = await talk(model, server);
+    expect(outcome).toEqual({ kind: "answered" });
+    expect(server.calls).toEqual([
+      ["read", { n: 1 }],
+      ["read", { n: 2 }],
+    ]);
+    expect(turns.map((one) => one.calls.map((call) => call.tool))).toEqual([["read"], ["read"], []]);
+    const last = model.asked[2]?.messages;
+    expect(last?.map((message) => message.role)).toEqual(["user", "assistant", "results", "assistant", "results"]);
+    expect(last?.[2]).toEqual({
+      role: "results",
+      results: [{ callId: "call-1", tool: "read", text: 'found {"n":1}', isError: false }],
+    });
+  });
+
+  it("stops after maxTurns replies, the calls of the last one executed", async () => {
+    const model = scriptedModel(() => turn("", ["read", {}]));
+    const { turns } = await talk(model, undefined, "safe", 2);
+    expect(turns).toHaveLength(2);
+    expect(turns[1]?.calls[0]?.execution?.status).toBe("executed");
+  });
+
+  it("says of every call that is not executed why, to the record and to the model", async () => {
+    const calls = turn("", ["write", {}], ["foreign", {}], ["nowhere", {}], ["read", [1]], ["read", undefined]);
+    const model = scriptedModel((request) => (request.turn === 1 ? calls : turn("done")));
+    const { turns } = await talk(model);
+    expect(turns[0]?.calls.map((call) => call.execution)).toMatchInlineSnapshot(`
+      [
+        {
+          "reason": "write is not annotated read-only or non-destructive (execute: safe)",
+          "status": "skipped",
+        },
+        {
+          "reason": "foreign is a distractor",
+          "status": "skipped",
+        },
+        {
+          "reason": "there is no tool nowhere",
+          "status": "skipped",
+        },
+        {
+          "reason": "its arguments are not a JSON object",
+          "status": "skipped",
+        },
+        {
+          "reason": "its arguments are not a JSON object",
+          "status": "skipped",
+        },
+      ]
+    `);
+    expect(model.asked[1]?.messages[2]).toMatchObject({
+      results: [{ isError: true }, { isError: true }, { isError: true }, { isError: true }, { isError: true }],
+    });
+  });
+
+  it("executes what is not harmless only when told to, and nothing at all when told so", async () => {
+    const model = scriptedModel(() => turn("", ["write", {}], ["read", {}]));
+    const statuses = async (policy: ExecutionPolicy) =>
+      (await talk(model, undefined, policy, 1)).turns[0]?.calls.map((call) => call.execution?.status);
+    expect(await statuses("always")).toEqual(["executed", "executed"]);
+    expect(await statuses("safe")).toEqual(["skipped", "executed"]);
+    expect(await statuses("never")).toEqual(["skipped", "skipped"]);
+  });
+
+  it("keeps the turns that were made before something broke", async () => {
+    const broken = { kind: "broken", stage: "model", message: "gone" } as const;
+    const model = scriptedModel((request) => (request.turn === 1 ? turn("", ["read", {}]) : broken));
+    const { outcome, turns } = await talk(model);
+    expect(outcome).toEqual(broken);
+    expect(turns).toHaveLength(1);
+  });
+
+  it("breaks with the server's own cause when a call breaks, the turn kept", async () => {
+    const server = scriptedServer(() => ({ kind: "broken", stage: "server", message: "died with exit code 1" }));
+    const { outcome, turns } = await talk(
+      scriptedModel(() => turn("", ["read", {}])),
+      server,
+    );
+    expect(outcome).toEqual({ kind: "broken", stage: "server", message: "died with exit code 1" });
+    expect(turns[0]?.calls).toEqual([{ id: "call-1", tool: "read", arguments: {} }]);
+  });
+});
+
+describe("server pools", () => {
+  it("starts a dead server again, once for all who wait", async () => {
+    const dead = scriptedServer(() => text(""));
+    dead.die();
+    const opened: string[] = [];
+    const pool = sharedPool(dead, async () => {
+      opened.push("again");
+      return scriptedServer(() => text(""));
+    });
+    await Promise.all([pool.acquire(never), pool.acquire(never), pool.acquire(never)]);
+    expect(opened).toEqual(["again"]);
+  });
+
+  it("gives up after three failed starts in a row, with the cause", async () => {
+    const dead = scriptedServer(() => text(""));
+    dead.die();
+    let starts = 0;
+    const pool = sharedPool(dead, async () => {
+      throw new Error(`no start ${++starts}`);
+    });
+    for (let use = 0; use < 5; use++) await pool.acquire(never);
+    expect(starts).toBe(3);
+    expect(await pool.acquire(never)).toEqual({ kind: "broken", stage: "server", message: "no start 3" });
+  });
+
+  it("gives each trial its own process when isolated, and ends it afterwards", async () => {
+    const servers = [scriptedServer(() => text("")), scriptedServer(() => text(""))];
+    let next = 0;
+    const pool = isolatedPool(async () => servers[next++] ?? scriptedServer(() => text("")));
+    for (let trial = 0; trial < 2; trial++) {
+      const executor = executorFor(toolset, "safe", pool);
+      await executor.execute({ id: "1", tool: "read", arguments: {} }, never);
+      await executor.execute({ id: "2", tool: "read", arguments: {} }, never);
+      await executor.close();
+    }
+    expect(servers.map((server) => [server.calls.length, server.closed])).toEqual([
+      [2, 1],
+      [2, 1],
+    ]);
+  });
+});

@@ -1,0 +1,64 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ceilingOf } from "../../src/evals/trials/ceiling.ts";
+import { planCells } from "../../src/evals/trials/plan.ts";
+import { cellKey } from "../../src/evals/types/trial.ts";
+import { scriptedModel, turn } from "../fakes/model.ts";
+import { aCase, aSuite, aTool, aToolset } from "../fakes/suite.ts";
+
+const toolset = aToolset(aTool("read"), aTool("write"));
+const planned = (suite: string, ...trials: number[]) => {
+  const cases = trials.map((n, index) => aCase(`c${index}`, { trials: n }));
+  const loaded = aSuite(suite, cases);
+  return cases.map((one) => ({ suite: loaded, case: one, toolset }));
+};
+const model = scriptedModel(() => turn(""));
+const other = scriptedModel(() => turn(""), { id: "other", deterministic: true });
+
+describe("planCells", () => {
+  it("holds each cell once, whatever the trials of each case", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 7 }), { maxLength: 6 }), (trials) => {
+        const cells = [...planCells(planned("s", ...trials), [model, other], 1)].map(({ cell }) => cellKey(cell));
+        expect(new Set(cells).size).toBe(cells.length);
+        expect(cells.length).toBe(trials.reduce((sum, n) => sum + n + 1, 0));
+      }),
+    );
+  });
+
+  it("asks the first trial of all cases before the second of any", () => {
+    const order = [...planCells(planned("s", 2, 3), [model], 1)].map(({ cell }) => `${cell.case}/${cell.trial}`);
+    expect(order).toEqual(["c0/1", "c1/1", "c0/2", "c1/2", "c1/3"]);
+  });
+
+  it("gives the same plan for the same seed, and another order of tools for another trial or seed", () => {
+    const seeds = (seed: number) => [...planCells(planned("s", 3, 3), [model], seed)].map((one) => one.orderSeed);
+    expect(seeds(7)).toEqual(seeds(7));
+    expect(seeds(7)).not.toEqual(seeds(8));
+    expect(new Set(seeds(7)).size).toBe(3);
+  });
+});
+
+describe("ceilingOf", () => {
+  it("counts every turn of every trial, and says unknown when no price is known", () => {
+    const cases = planned("s", 2, 3).map((one) => ({ ...one, case: { ...one.case, maxTurns: 4 } }));
+    const priced = scriptedModel(() => turn(""), {
+      maxOutputTokens: 1000,
+      cost: (usage) => (usage.inputTokens + 5 * usage.outputTokens) / 1e6,
+    });
+    const ceiling = ceilingOf(cases, priced);
+    expect(ceiling).toMatchObject({ trials: 5, calls: 20, outputTokens: 20_000 });
+    expect(ceiling.costUsd).toBeCloseTo((ceiling.inputTokens + 5 * ceiling.outputTokens) / 1e6, 9);
+    expect(ceilingOf(cases, { ...priced, cost: () => "unknown" }).costUsd).toBe("unknown");
+  });
+
+  it("is free for a model that generates nothing", () => {
+    expect(ceilingOf(planned("s", 5), { ...other, kind: "retrieval baseline", maxOutputTokens: 0 })).toEqual({
+      trials: 1,
+      calls: 1,
+      inputTokens: 0,
+      outputTokens: 0,
+      costUsd: 0,
+    });
+  });
+});

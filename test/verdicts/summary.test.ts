@@ -1,0 +1,199 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { runSummarySchema } from "../../src/evals/types/run.ts";
+import type { Trial, Verdict } from "../../src/evals/types/trial.ts";
+import { summariser } from "../../src/evals/verdicts/summary.ts";
+import { aManifest, aTrial, passed } from "../fakes/record.ts";
+
+const missed: Verdict = {
+  grade: "fail",
+  selection: "wrong-tool",
+  expected: "read",
+  picked: "write",
+  checks: [{ what: "tool", met: "no", why: "expected read, got write" }],
+};
+const ungraded: Verdict = { ...passed, grade: "not-gradable", reason: "no judge model was given" };
+const brokenTrial = (id: string, trial: number) =>
+  aTrial(id, trial, {
+    outcome: { kind: "broken", stage: "server", message: "died" },
+    turns: [],
+    verdict: undefined,
+  } as never);
+
+function summarise(trials: readonly Trial[], ...cases: string[]) {
+  const { add, summary } = summariser(aManifest(...cases), "reports/run-1");
+  for (const trial of trials) add(trial);
+  return summary();
+}
+const all = (id: string, verdict: Verdict) => [1, 2, 3, 4, 5].map((trial) => aTrial(id, trial, { verdict }));
+
+describe("the summary of a run", () => {
+  it("is the whole object that --json prints", () => {
+    const summary = summarise(
+      [...all("a", passed).slice(0, 4), aTrial("a", 5, { verdict: missed }), brokenTrial("b", 1)],
+      "a",
+      "b",
+    );
+    expect(runSummarySchema.parse(summary)).toEqual(summary);
+    expect(summary).toMatchInlineSnapshot(`
+      {
+        "dir": "reports/run-1",
+        "exitCode": 3,
+        "ok": false,
+        "run": "run-1",
+        "suites": [
+          {
+            "cases": [
+              {
+                "broken": 0,
+                "brokenStages": {},
+                "expected": "read",
+                "file": "s.yaml",
+                "id": "a",
+                "input": "do a",
+                "interval": [
+                  0.3755346297625252,
+                  0.9637758913675698,
+                ],
+                "line": 1,
+                "notGradable": 0,
+                "ok": true,
+                "outcomes": {
+                  "right-tool": 4,
+                  "wrong-tool": 1,
+                },
+                "passRate": 0.8,
+                "passed": 4,
+                "planned": 5,
+                "rate": 0.8,
+                "reasons": [
+                  {
+                    "n": 1,
+                    "text": "tool: expected read, got write",
+                  },
+                ],
+                "trials": 5,
+              },
+              {
+                "broken": 1,
+                "brokenStages": {
+                  "server": 1,
+                },
+                "expected": "read",
+                "file": "s.yaml",
+                "id": "b",
+                "input": "do b",
+                "interval": null,
+                "line": 2,
+                "notGradable": 0,
+                "ok": false,
+                "outcomes": {},
+                "passRate": 0.8,
+                "passed": 0,
+                "planned": 5,
+                "rate": null,
+                "reasons": [
+                  {
+                    "n": 1,
+                    "text": "broken (server): died",
+                  },
+                ],
+                "trials": 0,
+              },
+            ],
+            "confusion": [
+              {
+                "expected": "read",
+                "n": 1,
+                "picked": "write",
+              },
+            ],
+            "coverage": {
+              "expected": 1,
+              "missing": [
+                "write",
+              ],
+              "tools": 2,
+            },
+            "latencyMs": {
+              "p50": 3,
+              "p95": 5,
+            },
+            "model": "scripted",
+            "name": "s",
+            "ok": false,
+            "totals": {
+              "broken": 1,
+              "calls": 5,
+              "costUsd": 0.060000000000000005,
+              "executed": 0,
+              "inputTokens": 75,
+              "missing": 4,
+              "outputTokens": 10,
+              "passed": 4,
+              "trials": 10,
+            },
+          },
+        ],
+        "totals": {
+          "broken": 1,
+          "calls": 5,
+          "costUsd": 0.060000000000000005,
+          "executed": 0,
+          "inputTokens": 75,
+          "missing": 4,
+          "outputTokens": 10,
+          "passed": 4,
+          "trials": 10,
+        },
+      }
+    `);
+  });
+
+  it("passes only when every case was graded, met its rate, and nothing broke or is missing", () => {
+    expect(summarise(all("a", passed), "a")).toMatchObject({ ok: true, exitCode: 0 });
+    expect(summarise(all("a", missed), "a")).toMatchObject({ ok: false, exitCode: 1 });
+    expect(summarise(all("a", ungraded), "a")).toMatchObject({ ok: false, exitCode: 3 });
+    expect(summarise([], "a")).toMatchObject({ ok: false, exitCode: 3, totals: { missing: 5 } });
+    expect(
+      summarise(
+        [1, 2, 3, 4, 5].map((n) => brokenTrial("a", n)),
+        "a",
+      ),
+    ).toMatchObject({ ok: false, exitCode: 3 });
+    expect(summarise([...all("a", passed).slice(1), brokenTrial("a", 1)], "a")).toMatchObject({
+      ok: false,
+      exitCode: 3,
+    });
+    expect(summarise([...all("a", missed), brokenTrial("b", 1)], "a", "b")).toMatchObject({ ok: false, exitCode: 1 });
+  });
+
+  it("never counts a broken or an ungraded trial in a rate", () => {
+    const [one] =
+      summarise(
+        [
+          brokenTrial("a", 1),
+          aTrial("a", 2, { verdict: ungraded }),
+          aTrial("a", 3),
+          aTrial("a", 4, { verdict: missed }),
+        ],
+        "a",
+      ).suites[0]?.cases ?? [];
+    expect(one).toMatchObject({ trials: 2, passed: 1, broken: 1, notGradable: 1, rate: 0.5 });
+  });
+
+  it("does not depend on the order in which trials finished", () => {
+    const trials = [...all("a", passed), ...all("b", missed), brokenTrial("c", 1)];
+    const inOrder = summarise(trials, "a", "b", "c");
+    fc.assert(
+      fc.property(fc.shuffledSubarray(trials, { minLength: trials.length }), (shuffled) => {
+        expect(summarise(shuffled, "a", "b", "c")).toEqual(inOrder);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it("is unknown in cost as soon as one part is", () => {
+    expect(summarise([aTrial("a", 1), aTrial("a", 2, { costUsd: "unknown" })], "a").totals.costUsd).toBe("unknown");
+  });
+});
