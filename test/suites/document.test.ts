@@ -1,0 +1,136 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { EvalsError } from "../../src/evals/errors.ts";
+import { parseDocument } from "../../src/evals/suites/document.ts";
+
+function complaintAbout(text: string): string {
+  try {
+    const { problems } = parseDocument(text, "s.yaml");
+    return problems.map(({ message, place }) => `${place?.line}:${place?.column}: ${message}`).join("\n");
+  } catch (error) {
+    if (error instanceof EvalsError) return error.message;
+    throw error;
+  }
+}
+
+describe("the place of a value", () => {
+  const yaml = parseDocument("a:\n  - b: 1\n    c: &c\n      d: x\n  - e: *c\nf:\n", "s.yaml");
+  const json = parseDocument('{"a": [\r\n\t{"b": 1, "c": {"d": "x"}}\r\n]}', "s.json");
+  const at = (document: typeof yaml, path: readonly (string | number)[], part?: "key" | "value") => {
+    const { line, column } = document.place(path, part);
+    return [line, column];
+  };
+
+  it("is found in YAML, through aliases, and for a value or its key", () => {
+    expect(at(yaml, [])).toEqual([1, 1]);
+    expect(at(yaml, ["a", 0])).toEqual([2, 5]);
+    expect(at(yaml, ["a", 0, "b"])).toEqual([2, 8]);
+    expect(at(yaml, ["a", 0, "b"], "key")).toEqual([2, 5]);
+    expect(at(yaml, ["a", 1, "e"])).toEqual([5, 8]);
+    expect(at(yaml, ["a", 1, "e", "d"])).toEqual([4, 10]);
+  });
+
+  it("is the nearest one around when the value is missing or empty", () => {
+    expect(at(yaml, ["a", 0, "zzz", 3])).toEqual([2, 5]);
+    expect(at(yaml, ["a", 7])).toEqual([2, 3]);
+    expect(at(yaml, ["f"])).toEqual([6, 1]);
+  });
+
+  it("is found in JSON with tabs and Windows line ends", () => {
+    expect(at(json, ["a", 0])).toEqual([2, 2]);
+    expect(at(json, ["a", 0, "c", "d"])).toEqual([2, 22]);
+    expect(at(json, ["a", 0, "c", "d"], "key")).toEqual([2, 17]);
+  });
+});
+
+describe("YAML", () => {
+  it("reads what its writer wrote", () => {
+    const value = fc.jsonValue({ maxDepth: 4 }).map((data): unknown => JSON.parse(JSON.stringify(data)));
+    fc.assert(
+      fc.property(value, (data) => {
+        fc.pre(data !== null && !JSON.stringify(data).includes("__proto__"));
+        expect(parseDocument(stringify(data), "s.yaml").data).toEqual(data);
+      }),
+    );
+  });
+
+  it("fails with nothing but EvalsError on any text", () => {
+    const piece = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.constantFrom(
+        "- ",
+        "? ",
+        "a: ",
+        "\n",
+        "  ",
+        "&a ",
+        "*a",
+        "{",
+        "}",
+        "[",
+        "]",
+        "|\n",
+        '"',
+        "'",
+        "!!set ",
+        "<<: ",
+        "---\n",
+        "%YAML 1.1\n",
+        "\t",
+        "#",
+      ),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => typeof complaintAbout(pieces.join("")) === "string"),
+    );
+  });
+
+  it("shares values by anchors, as often as needed", () => {
+    const uses = Array.from({ length: 2000 }, () => "- *a");
+    expect(parseDocument(`- &a {x: [1]}\n${uses.join("\n")}`, "s.yaml").data).toEqual(Array(2001).fill({ x: [1] }));
+  });
+
+  it.each([
+    [
+      "a: 1\n---\nb: 2\n",
+      's.yaml:2:1: error: the file holds several YAML documents\n  write one suite a file, without a "---" between',
+    ],
+    ["a: 1\nb: {c: 1, c: 2}\na: 3\n", "2:11: `c` appears twice in this object\n3:1: `a` appears twice in this object"],
+    [
+      "a: [1\nb: 2\n",
+      "s.yaml:2:1: error: not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]",
+    ],
+    ["a:\n\t- b\n", "s.yaml:2:1: error: not valid YAML: Tabs are not allowed as indentation"],
+    [
+      'a: "\\q"\nb: "\\q"\n',
+      "s.yaml:1:5: error: not valid YAML: Invalid escape sequence \\q\ns.yaml:2:5: error: not valid YAML: Invalid escape sequence \\q",
+    ],
+    ["a: !mine b\n", "s.yaml:1:4: error: not valid YAML: Unresolved tag: !mine"],
+    ["a: *b\n", "s.yaml:1:4: error: no anchor &b before this alias"],
+    ["a: &a [*a]\n", "s.yaml:1:7: error: nested more than 100 levels deep, or an alias inside its own anchor"],
+    ["a: .nan\nb: -.inf\n", "s.yaml:1:4: error: not a finite number"],
+    ["? [a]\n: b\n", "s.yaml:1:3: error: a key must be text"],
+    ["# nothing\n", "s.yaml: error: the file is empty\n  a suite holds `cases`"],
+    ["%YAML 1.1\n---\na: 2001-01-01\n", "s.yaml:3:4: error: not a JSON value"],
+  ])("says what is wrong with %j", (text, message) => {
+    expect(complaintAbout(text)).toBe(message);
+  });
+
+  it("survives any depth", () => {
+    const message = (column: number) => `s.yaml:1:${column}: error: nested more than 100 levels deep\n  flatten it`;
+    expect(complaintAbout("- ".repeat(50_000))).toBe(message(201));
+    expect(complaintAbout("[".repeat(50_000))).toBe(message(101));
+    expect(complaintAbout("? ".repeat(50_000))).toBe(message(201));
+  });
+
+  it("stops at an alias bomb", () => {
+    const levels = Array.from(
+      { length: 12 },
+      (_, i) => `a${i + 1}: &a${i + 1} [${Array(9).fill(`*a${i}`).join(", ")}]`,
+    );
+    expect(complaintAbout(["a0: &a0 x", ...levels].join("\n"))).toMatch(
+      /^s\.yaml:\d+:\d+: error: the file holds more than 1,000,000 values \(aliases expanded\)$/,
+    );
+  });
+});

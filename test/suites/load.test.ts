@@ -1,0 +1,372 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { EvalsError, formatProblem } from "../../src/evals/errors.ts";
+import { loadSuites } from "../../src/evals/suites/load.ts";
+import type { JsonObject } from "../../src/evals/types/json.ts";
+import { load, loadYaml, workspace } from "./workspace.ts";
+
+/** The expectation that `expect: <text>` comes to. */
+async function expectationOf(text: string) {
+  return (await loadYaml(`cases: [{ input: hi, expect: ${text} }]`)).cases[0]?.expect;
+}
+
+const idsOf = async (...inputs: string[]) => {
+  const cases = inputs.map((input) => ({
+    ...(input.startsWith("#") ? { id: input.slice(1), input: "x" } : { input }),
+    expect: { tool: "none" },
+  }));
+  return (await loadYaml(stringify({ cases }))).cases.map(({ id }) => id);
+};
+
+describe("a loaded suite", () => {
+  it("has its defaults filled in", async () => {
+    const folder = await workspace({
+      "evals/files.yaml": "cases:\n  - input: Show me what is in notes.txt\n    expect: { tool: read }\n",
+    });
+    const { suites } = await loadSuites(["evals/files.yaml"], { cwd: folder });
+    expect(suites).toEqual([
+      {
+        name: "files",
+        file: "evals/files.yaml",
+        dir: join(folder, "evals"),
+        hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+        distractors: [],
+        skills: [],
+        execute: "safe",
+        isolate: "run",
+        cases: [
+          {
+            id: "show-me-what-is-in-notes-txt",
+            hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+            messages: [{ role: "user", content: "Show me what is in notes.txt" }],
+            expect: {
+              kind: "tool",
+              avoid: [],
+              call: { tools: ["read"] },
+              extras: false,
+              argsMode: "partial",
+              argsMatch: "matchers",
+            },
+            expectedBehavior: [],
+            trials: 5,
+            passRate: 0.8,
+            maxTurns: 1,
+            place: { file: "evals/files.yaml", line: 2, column: 5 },
+          },
+        ],
+      },
+    ]);
+  });
+
+  it("keeps what it says itself, and a case goes before its suite", async () => {
+    const suite = await loadYaml(`
+name: mine
+server: { url: "http://127.0.0.1:9/mcp", headers: { a: b } }
+distractors: [{ tools: others.json }]
+skills: [../skills]
+system: Be brief.
+execute: never
+isolate: trial
+trials: 3
+passRate: 1
+maxTurns: 4
+cases:
+  - { input: a, expected_behavior: asks first }
+  - messages: [{ role: user, content: b }, { role: assistant, content: c }, { role: user, content: d }]
+    expect: { calls: [{ tool: x }, { tool: y }] }
+    expected_behavior: [one, two]
+    tools: [{ name: x, inputSchema: { type: object } }, { name: y, description: Y, inputSchema: {} }]
+    trials: 9
+    passRate: 0
+    maxTurns: 2
+`);
+    expect(suite).toMatchObject({
+      name: "mine",
+      server: { url: "http://127.0.0.1:9/mcp", headers: { a: "b" } },
+      distractors: [{ tools: "others.json" }],
+      skills: ["../skills"],
+      execute: "never",
+      isolate: "trial",
+    });
+    const [first, second] = suite.cases;
+    expect(first).toMatchObject({ id: "a", expectedBehavior: ["asks first"], trials: 3, passRate: 1, maxTurns: 4 });
+    expect(first?.messages).toEqual([
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "a" },
+    ]);
+    expect(first).not.toHaveProperty("expect");
+    expect(second).toMatchObject({ id: "d", expectedBehavior: ["one", "two"], trials: 9, passRate: 0, maxTurns: 2 });
+    expect(second?.messages.map(({ content }) => content)).toEqual(["Be brief.", "b", "c", "d"]);
+    expect(second?.tools).toEqual([
+      { name: "x", inputSchema: { type: "object" } },
+      { name: "y", description: "Y", inputSchema: {} },
+    ]);
+  });
+
+  it("takes the shape of the specification, with a byte order mark too", async () => {
+    const text =
+      '\ufeff{"evals": [{"input": "Fill in the form", "expected_behavior": ["asks for the date", "writes a PDF"]}]}';
+    const { suites } = await load({ "evals/evals.json": text });
+    expect(suites[0]?.name).toBe("evals");
+    expect(suites[0]?.cases[0]).toMatchObject({
+      id: "fill-in-the-form",
+      expectedBehavior: ["asks for the date", "writes a PDF"],
+    });
+  });
+
+  it.each([
+    [
+      "{ tool: [a, b], args: { p: { gte: 1 } }, argsMode: exact, result: { success: true }, extras: true }",
+      {
+        kind: "tool",
+        avoid: [],
+        call: { tools: ["a", "b"], args: { p: { gte: 1 } }, result: { success: true } },
+        extras: true,
+        argsMode: "exact",
+        argsMatch: "matchers",
+      },
+    ],
+    ["{ tool: none, avoid: a }", { kind: "none", avoid: ["a"] }],
+    ["{ tool: [any], result: { isError: false } }", { kind: "any", avoid: [], result: { isError: false } }],
+    [
+      "{ calls: [{ tool: a, args: { p: [1] } }], order: any, argsMatch: bfcl }",
+      {
+        kind: "calls",
+        avoid: [],
+        calls: [{ tools: ["a"], args: { p: [1] } }],
+        order: "any",
+        extras: false,
+        argsMode: "partial",
+        argsMatch: "bfcl",
+      },
+    ],
+    ["{ skill: image-compressor }", { kind: "skill", avoid: [], skill: "image-compressor" }],
+    ["{ avoid: [a, b] }", { kind: "avoid", avoid: ["a", "b"] }],
+  ])("reads expect: %s", async (text, expectation) => {
+    expect(await expectationOf(text)).toEqual(expectation);
+  });
+
+  it("takes literals and matchers as arguments as they are", async () => {
+    const args = {
+      a: { equals: { gte: "x", other: 1 } },
+      b: [{ type: "string" }],
+      c: { city: "Oslo", at: { contains: "x" } },
+      d: null,
+    };
+    const suite = await loadYaml(stringify({ cases: [{ input: "hi", expect: { tool: "t", args } }] }));
+    expect(suite.cases[0]?.expect).toMatchObject({ call: { args } });
+  });
+
+  it("gives a case of several calls 8 turns, one of a single call 1", async () => {
+    const suite = await loadYaml(
+      "cases:\n  - { input: a, expect: { calls: [{ tool: x }, { tool: y }] } }\n  - { input: b, expect: { calls: [{ tool: x }] } }\n",
+    );
+    expect(suite.cases.map(({ maxTurns }) => maxTurns)).toEqual([8, 1]);
+  });
+
+  it("loads a thousand cases without delay", async () => {
+    const cases = Array.from({ length: 1000 }, (_, i) => ({
+      input: "Show me the notes",
+      expect: { tool: "read", args: { path: { endsWith: `${i}` } } },
+    }));
+    const text = stringify({ cases });
+    const startedAt = performance.now();
+    const suite = await loadYaml(text);
+    // Far above what it takes, so that only something like a quadratic step can fail it.
+    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect(suite.cases.at(-1)).toMatchObject({ id: "show-me-the-notes-1000", place: { line: 5996 } });
+  });
+});
+
+describe("the id of a case", () => {
+  it("is a slug of the input: ASCII, lower case, cut between words at 50 characters", async () => {
+    expect(await idsOf("Wie wird das Wetter in Zürich?", `${"word ".repeat(20)}`, "x".repeat(80), "天気は？")).toEqual([
+      "wie-wird-das-wetter-in-zurich",
+      "word-word-word-word-word-word-word-word-word-word",
+      "x".repeat(50),
+      "case",
+    ]);
+  });
+
+  it("is numbered when taken, and never equals a given one", async () => {
+    expect(await idsOf("Hi!", "hi", "#hi-2", "#hi", "hi?")).toEqual(["hi-3", "hi-4", "hi-2", "hi", "hi-5"]);
+  });
+
+  it("is unique in its suite, whatever the inputs", async () => {
+    const inputs = fc.array(fc.stringMatching(/^[ab]{1,2}( [12])?$/), { minLength: 1, maxLength: 30 });
+    const given = fc.uniqueArray(fc.stringMatching(/^[ab]{1,2}-[1-9]$/), { maxLength: 5 });
+    await fc.assert(
+      fc.asyncProperty(inputs, given, async (texts, ids) => {
+        const all = await idsOf(...texts, ...ids.map((id) => `#${id}`));
+        expect(new Set(all).size).toBe(texts.length + ids.length);
+      }),
+    );
+  });
+});
+
+describe("hashes", () => {
+  const hashesOf = async (text: string, file = "s.yaml") => {
+    const [suite] = (await load({ [file]: text })).suites;
+    return [suite?.hash, suite?.cases[0]?.hash];
+  };
+  const base = "server: { command: a, args: [b] }\ncases: [{ input: hi, expect: { tool: t, args: { p: 1, q: 2 } } }]";
+
+  it("do not depend on the order of keys, the syntax, ids, places and numbers of trials", async () => {
+    const other =
+      '{"cases": [\n\n{"expect": {"args": {"q": 2, "p": 1.0}, "tool": ["t"]}, "id": "z", "trials": 1, "input": "hi"}],\n "name": "s", "server": {"args": ["b"], "command": "a"}}';
+    expect(await hashesOf(other, "t.json")).toEqual(await hashesOf(base));
+  });
+
+  it.each([
+    ["the expectation", base.replace("q: 2", "q: 3"), true],
+    ["the prompt", base.replace("hi", "ho"), true],
+    ["the system prompt", `system: Be brief.\n${base}`, true],
+    ["the turns", `maxTurns: 2\n${base}`, true],
+    ["the server", base.replace("[b]", "[c]"), false],
+    ["the policy", `execute: never\n${base}`, false],
+    ["the isolation", `isolate: trial\n${base}`, false],
+    ["the distractors", `distractors: [{ tools: x.json }]\n${base}`, false],
+    ["the name", `name: other\n${base}`, false],
+  ])("depend on %s", async (_, text, changesCase) => {
+    const [suite, first] = await hashesOf(text);
+    const [baseSuite, baseFirst] = await hashesOf(base);
+    expect(suite).not.toBe(baseSuite);
+    expect(first !== baseFirst).toBe(changesCase);
+  });
+});
+
+describe("warnings", () => {
+  const warningsOf = async (text: string) => (await load({ "s.yaml": text })).warnings.map(formatProblem).join("\n");
+
+  it("tell of few cases, of none without a tool, and of what looks like a matcher", async () => {
+    expect(
+      await warningsOf("cases:\n  - { input: hi, expect: { tool: t, args: { p: { endWith: x } } } }\n"),
+    ).toMatchInlineSnapshot(`
+      "s.yaml:1:1: warning: 1 case is few
+        write about 5 to 10 typical queries
+      s.yaml:1:1: warning: no case wants no tool, so over-triggering goes unseen
+        add a query with \`tool: none\` (or \`skill: none\`)
+      s.yaml:2:50: warning: \`endWith\` is not a matcher keyword, so this object is compared literally
+        did you mean "endsWith"? If not, wrap the object in { equals: ... }"
+    `);
+  });
+
+  it("are none for a sound suite", async () => {
+    const positive = Array.from({ length: 4 }, (_, i) => `  - { input: q${i}, expect: { tool: t } }`);
+    expect(await warningsOf(["cases:", ...positive, "  - { input: weather, expect: { tool: none } }"].join("\n"))).toBe(
+      "",
+    );
+  });
+
+  it("do not ask suites that judge behaviour alone for a case without a tool", async () => {
+    const cases = Array.from({ length: 5 }, (_, i) => `  - { input: q${i}, expected_behavior: asks }`);
+    expect(await warningsOf(["cases:", ...cases].join("\n"))).toBe("");
+  });
+});
+
+const name = fc.stringMatching(/^[a-z_]{5,12}$/);
+const literal = fc.jsonValue({ maxDepth: 1 }).map((value): unknown => JSON.parse(JSON.stringify(value)));
+const argument = fc.oneof(
+  fc.integer(),
+  fc.string(),
+  fc.record({ contains: fc.string() }),
+  literal.map((value) => ({ equals: value })),
+);
+const caseArbitrary = fc.record(
+  {
+    input: fc.string({ minLength: 1 }),
+    expect: fc.record(
+      { tool: name, args: fc.dictionary(name, argument), extras: fc.boolean() },
+      { requiredKeys: ["tool", "args", "extras"] },
+    ),
+    trials: fc.integer({ min: 1, max: 50 }),
+  },
+  { requiredKeys: ["input", "expect", "trials"] },
+);
+
+describe("any suite", () => {
+  it("comes back with the content that was written, from YAML and from JSON", async () => {
+    const folder = await workspace({});
+    await fc.assert(
+      fc.asyncProperty(fc.array(caseArbitrary, { minLength: 1, maxLength: 6 }), async (cases) => {
+        fc.pre(!JSON.stringify(cases).includes("__proto__"));
+        await writeFile(join(folder, "s.yaml"), stringify({ name: "y", cases }));
+        await writeFile(join(folder, "s.json"), JSON.stringify({ name: "j", cases }));
+        const { suites } = await loadSuites(["s.yaml", "s.json"], { cwd: folder });
+        const written = cases.map(({ input, expect: { tool, args, extras }, trials }) => ({
+          input,
+          tools: [tool],
+          args,
+          extras,
+          trials,
+        }));
+        for (const suite of suites) {
+          const read = suite.cases.map(({ messages, expect: expectation, trials }) => {
+            const found = expectation?.kind === "tool" ? expectation : undefined;
+            return {
+              input: messages[0]?.content,
+              tools: found?.call.tools,
+              args: found?.call.args,
+              extras: found?.extras,
+              trials,
+            };
+          });
+          expect(read).toEqual(written);
+        }
+        expect(suites[0]?.cases.map(({ hash }) => hash)).toEqual(suites[1]?.cases.map(({ hash }) => hash));
+      }),
+    );
+  });
+
+  it("loads or fails with EvalsError, whatever stands in it", async () => {
+    const folder = await workspace({});
+    const keys = fc.constantFrom(
+      "cases",
+      "evals",
+      "input",
+      "messages",
+      "expect",
+      "tool",
+      "calls",
+      "args",
+      "server",
+      "command",
+      "url",
+      "result",
+      "matches",
+      "anyOf",
+      "gte",
+      "tools",
+      "__proto__",
+      "skill",
+      "x",
+    );
+    const { tree } = fc.letrec<{ tree: unknown; node: unknown }>((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 6, withCrossShrink: true },
+        fc.constantFrom<unknown>("x", "none", "(", 1, true, null, ""),
+        tie("node"),
+      ),
+      node: fc.oneof(fc.array(tie("tree"), { maxLength: 3 }), fc.dictionary(keys, tie("tree"), { maxKeys: 4 })),
+    }));
+    const content = fc.oneof(
+      fc.jsonValue(),
+      tree,
+      fc.array(tree).map((cases): JsonObject => JSON.parse(JSON.stringify({ cases }))),
+    );
+    await fc.assert(
+      fc.asyncProperty(content, async (data) => {
+        await writeFile(join(folder, "s.json"), JSON.stringify(data));
+        const result = await loadSuites(["s.json"], { cwd: folder }).catch((error: unknown) => error);
+        if (result instanceof EvalsError) {
+          expect(result.problems.some(({ severity }) => severity === "error")).toBe(true);
+          expect(result.problems.every(({ place }) => place?.file === "s.json")).toBe(true);
+        } else expect(result).toMatchObject({ suites: [expect.anything()] });
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

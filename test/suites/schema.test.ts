@@ -1,0 +1,58 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { jsonSchema } from "../../src/evals/suites/schema.ts";
+import { load } from "./workspace.ts";
+
+const example = `
+name: files
+server: { command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", ./sandbox] }
+distractors: [ { tools: distractors/github.json } ]
+skills: [ ../.claude/skills ]
+execute: safe
+trials: 5
+cases:
+  - id: read-one
+    input: "Show me what is in notes.txt"
+    expect: { tool: read_text_file, args: { path: { endsWith: notes.txt } } }
+  - input: "What is the weather in Oslo?"
+    expect: { tool: none }
+  - input: "Find the TODOs, then open the first file"
+    expect: { calls: [ { tool: search_files }, { tool: read_text_file } ], order: strict, extras: false }
+  - input: "Compress my photos"
+    expect: { skill: image-compressor }
+    expected_behavior: [ "asks for a target size before it starts" ]
+`;
+
+describe("the published schema", () => {
+  const accepts = new Ajv2020({ strict: true }).compile(jsonSchema());
+
+  it("names itself and its dialect", () => {
+    expect(jsonSchema()).toMatchObject({
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      $id: "urn:tool-evals:schema:suite",
+      title: "tool-evals suite file",
+      type: "object",
+    });
+  });
+
+  it("accepts the worked example, and so does the loader", async () => {
+    expect(accepts(parse(example)), JSON.stringify(accepts.errors)).toBe(true);
+    const { suites } = await load({ "files.yaml": example });
+    expect(suites[0]?.cases.map(({ id, expect: expectation }) => [id, expectation?.kind])).toEqual([
+      ["read-one", "tool"],
+      ["what-is-the-weather-in-oslo", "none"],
+      ["find-the-todos-then-open-the-first-file", "calls"],
+      ["compress-my-photos", "skill"],
+    ]);
+  });
+
+  it.each([
+    "cases: [{ input: hi, expct: { tool: x } }]",
+    "server: { command: x, url: y }",
+    "trials: 0",
+    "cases: [{ input: '' }]",
+  ])("rejects %s", (text) => {
+    expect(accepts(parse(text))).toBe(false);
+  });
+});
