@@ -1,0 +1,214 @@
+import { Anthropic, APIConnectionError, APIConnectionTimeoutError } from "@anthropic-ai/sdk";
+import type {
+  ContentBlockParam,
+  MessageCreateParamsNonStreaming,
+  MessageParam,
+  OutputConfig,
+  Tool as ToolParam,
+} from "@anthropic-ai/sdk/resources/messages";
+import * as z from "zod";
+import type { Json } from "../types/json.ts";
+import type { Message, Model, ModelRequest } from "../types/model.ts";
+import type { OfferedTool } from "../types/tool.ts";
+import type { Call, StopReason } from "../types/trial.ts";
+import { remembered } from "./cache.ts";
+import { faultOf, garbled, lasting } from "./faults.ts";
+import { pooledFetch } from "./fetch.ts";
+import { type WireNames, wireNames } from "./names.ts";
+import { costOf } from "./prices.ts";
+import { type Attempt, askRemote, jitteredDelay } from "./remote.ts";
+import { type RemoteOptions, remoteSettings } from "./settings.ts";
+
+const provider = {
+  name: "anthropic",
+  keyVariable: "ANTHROPIC_API_KEY",
+  baseUrlVariable: "ANTHROPIC_BASE_URL",
+  baseUrl: "https://api.anthropic.com",
+  efforts: ["low", "medium", "high", "xhigh", "max"],
+  // The service wants a streamed reply where a whole one could take ten minutes: 128,000 tokens take an hour.
+  maxTokensLimit: 21_333,
+};
+
+/** Models that the SDK knows to be on their way out, and their last day. */
+export const endOfLife: Readonly<Record<string, string>> = {
+  "claude-sonnet-4-5": "November 30th, 2026",
+  "claude-sonnet-4-5-20250929": "November 30th, 2026",
+};
+
+/**
+ * A model behind Anthropic's Messages interface, or a server that speaks it. One whole reply per ask, tool choice left
+ * to the model, no sampling parameters (the service refuses them). Throws a usage error for options that cannot work.
+ */
+export function anthropic(id: string, name: string, options: RemoteOptions): Model {
+  const { apiKey, baseUrl, maxTokens, timeoutMs, retries, effort, record } = remoteSettings(options, provider);
+  const client = new Anthropic({
+    apiKey,
+    authToken: null,
+    baseURL: baseUrl,
+    fetch: pooledFetch(),
+    timeout: timeoutMs,
+    maxRetries: 0,
+    logLevel: "off",
+    openTelemetry: false,
+  });
+  const lastDay = endOfLife[name];
+  if (lastDay) options.warn?.(`${id} is deprecated and ends on ${lastDay}`);
+  const toolsetOf = remembered<PreparedToolset>(256);
+
+  const attempt = async (request: ModelRequest, signal: AbortSignal): Promise<Attempt> => {
+    const { names, params } = toolsetOf(request.toolset, () => prepareTools(request.tools));
+    const body: MessageCreateParamsNonStreaming = {
+      model: name,
+      max_tokens: maxTokens,
+      ...(effort !== undefined && { output_config: { effort: effort as Effort } }),
+      ...toolParams(request, params),
+      ...conversation(request.messages),
+    };
+    try {
+      // What `client.messages.create` posts; that method also writes a warning for each call of a deprecated model.
+      return readReply(await client.post<unknown>("/v1/messages", { body, signal }), names, maxTokens);
+    } catch (thrown) {
+      const timeout = thrown instanceof APIConnectionTimeoutError;
+      return faultOf(thrown, { timeout, connection: thrown instanceof APIConnectionError }, timeoutMs);
+    }
+  };
+  const limits = { retries, delay: options.delay ?? jitteredDelay };
+
+  return {
+    id,
+    kind: "language model",
+    settings: record,
+    maxOutputTokens: maxTokens,
+    deterministic: false,
+    ask: (request, signal) => askRemote((own) => attempt(request, own), limits, signal),
+    cost: (usage) => costOf(usage, name, options.prices),
+  };
+}
+
+type Effort = NonNullable<OutputConfig["effort"]>;
+type ToolParams = ReadonlyMap<string, { plain: ToolParam; last: ToolParam }>;
+type PreparedToolset = { names: WireNames; params: ToolParams };
+
+/** The tools as they are sent, made once for a toolset. `last` ends the part of the prompt that the service may cache. */
+function prepareTools(tools: readonly OfferedTool[]): PreparedToolset {
+  const names = wireNames(
+    tools.map((tool) => tool.name),
+    128,
+  );
+  const params = tools.map(({ name, description, inputSchema }) => {
+    const plain: ToolParam = {
+      name: names.wire(name),
+      ...(description && { description }),
+      input_schema: { ...inputSchema, type: "object" },
+    };
+    return [name, { plain, last: { ...plain, cache_control: { type: "ephemeral" } } }] as const;
+  });
+  return { names, params: new Map(params) };
+}
+
+function toolParams({ tools }: ModelRequest, params: ToolParams) {
+  if (tools.length === 0) return {};
+  const ordered = tools.flatMap(({ name }, i) => {
+    const param = params.get(name);
+    return param ? [i === tools.length - 1 ? param.last : param.plain] : [];
+  });
+  return { tools: ordered, tool_choice: { type: "auto" as const } };
+}
+
+/** System messages joined to one prompt; the rest in their order. The service joins neighbours of one role by itself. */
+function conversation(messages: readonly Message[]): { system?: string; messages: MessageParam[] } {
+  const system = messages.flatMap((message) => (message.role === "system" ? [message.content] : [])).join("\n\n");
+  return { ...(system && { system }), messages: messages.flatMap(messageParam) };
+}
+
+function messageParam(message: Message): MessageParam[] {
+  if (message.role === "results") {
+    const content = message.results.map(({ callId, text, isError }) => ({
+      type: "tool_result" as const,
+      tool_use_id: callId,
+      content: text,
+      ...(isError && { is_error: true }),
+    }));
+    return [{ role: "user", content }];
+  }
+  if (message.role === "assistant") {
+    const { native, content } = message;
+    // Unchanged, whatever blocks it holds: the service checks that thinking comes back as it was.
+    return [{ role: "assistant", content: Array.isArray(native) ? (native as ContentBlockParam[]) : content }];
+  }
+  return message.role === "user" ? [{ role: "user", content: message.content }] : [];
+}
+
+const count = z.number().nullish();
+/** Any value but none: it comes from a JSON parser, so it need not be walked again. */
+const parsedJson = z.custom<Json>((value) => value !== undefined);
+
+/** What is read of a reply. Blocks of other kinds (thinking) are only handed back. */
+const replySchema = z.object({
+  content: z.array(
+    z.union([
+      z.object({ type: z.literal("tool_use"), id: z.string().min(1), name: z.string(), input: parsedJson }),
+      z.object({ type: z.literal("text"), text: z.string() }),
+      z.object({ type: z.string().refine((type) => type !== "tool_use" && type !== "text") }),
+    ]),
+  ),
+  stop_reason: z.string().nullish(),
+  usage: z.object({
+    input_tokens: count,
+    output_tokens: count,
+    cache_read_input_tokens: count,
+    cache_creation_input_tokens: count,
+  }),
+});
+
+function readReply(body: unknown, names: WireNames, maxTokens: number): Attempt {
+  if (body === undefined || body === null || body === "") return garbled("the reply is empty (status 200, no body)");
+  const parsed = replySchema.safeParse(body);
+  if (!parsed.success)
+    return garbled(`the reply is not a message: ${z.prettifyError(parsed.error).replace(/\s+/g, " ")}`);
+  const { content, stop_reason, usage } = parsed.data;
+  const calls = content.flatMap((block): Call[] =>
+    "input" in block ? [{ id: block.id, tool: names.shown(block.name), arguments: block.input }] : [],
+  );
+  const stop = stopOf(stop_reason, calls.length, maxTokens);
+  if (typeof stop !== "string") return stop;
+  const requestId = (body as { _request_id?: unknown })._request_id;
+  return {
+    kind: "turn",
+    native: (body as { content: unknown }).content,
+    turn: {
+      text: content.map((block) => ("text" in block ? block.text : "")).join(""),
+      calls,
+      stop,
+      usage: {
+        inputTokens: usage.input_tokens ?? 0,
+        outputTokens: usage.output_tokens ?? 0,
+        cacheReadTokens: usage.cache_read_input_tokens ?? 0,
+        cacheWriteTokens: usage.cache_creation_input_tokens ?? 0,
+      },
+      ...(typeof requestId === "string" && { requestId }),
+    },
+  };
+}
+
+/**
+ * A reply that was cut may hold half a call, so it is broken, as is every ending that is not the model's own. So is
+ * `pause_turn`: it belongs to tools that the service runs itself, and none are offered.
+ */
+function stopOf(reason: string | null | undefined, calls: number, maxTokens: number): StopReason | Attempt {
+  switch (reason) {
+    case "end_turn":
+    case "stop_sequence":
+      return calls > 0 ? "calls" : "done";
+    case "tool_use":
+      return calls > 0 ? "calls" : garbled("the reply stopped for tool_use but holds no call");
+    case "refusal":
+      return "refused";
+    case "max_tokens":
+      return lasting(`the reply was cut at max_tokens (${maxTokens}); raise --max-tokens`);
+    case "model_context_window_exceeded":
+      return lasting("the conversation outgrew the model's context window (model_context_window_exceeded)");
+    default:
+      return lasting(`the reply stopped for a reason that is not known here: ${reason ?? "none given"}`);
+  }
+}

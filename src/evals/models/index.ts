@@ -1,0 +1,71 @@
+import { usageError } from "../errors.ts";
+import type { Model } from "../types/model.ts";
+import type { Trial } from "../types/trial.ts";
+import { nearest } from "../types/nearest.ts";
+import type { RemoteOptions } from "./settings.ts";
+
+export type ModelOptions = RemoteOptions & {
+  /** Reads the trials of a recorded run, for `replay`. Absent: there is nothing to replay from. */
+  recorded?: (run: string) => Promise<Iterable<Trial> | AsyncIterable<Trial>>;
+};
+
+/** How to open a model: what stands after the colon, with an example of it, or nothing at all. */
+type Provider = {
+  example: string;
+  takes: "name" | "nothing";
+  open(id: string, name: string, options: ModelOptions): Promise<Model>;
+};
+
+/** The models there are. Each is loaded only when it is asked for: an SDK takes longer to load than most runs. */
+const providers = {
+  lexical: {
+    example: "lexical",
+    takes: "nothing",
+    open: async () => (await import("./lexical.ts")).lexical(),
+  },
+  anthropic: {
+    example: "anthropic:claude-sonnet-5-5",
+    takes: "name",
+    open: async (...args) => (await import("./anthropic.ts")).anthropic(...args),
+  },
+  openai: {
+    example: "openai:gpt-5",
+    takes: "name",
+    open: async (...args) => (await import("./openai.ts")).openai(...args),
+  },
+  replay: {
+    example: "replay:<run> or replay:<run>#<model>",
+    takes: "name",
+    open: async (...args) => (await import("./replay.ts")).replay(...args),
+  },
+} as const satisfies Record<string, Provider>;
+
+type ProviderName = keyof typeof providers;
+
+/**
+ * The model of that id, as on the command line: a provider's name, then for most a colon and what to ask of it.
+ * Throws a usage error when there is no such provider, or when its options cannot work (no key, a bad base URL).
+ */
+export async function openModel(id: string, options: ModelOptions): Promise<Model> {
+  const colon = id.indexOf(":");
+  const provider = colon < 0 ? id : id.slice(0, colon);
+  const name = colon < 0 ? "" : id.slice(colon + 1);
+  if (!isProvider(provider)) throw unknownProvider(id, provider);
+  const { takes, example, open }: Provider = providers[provider];
+  if (takes === "name" && name === "") throw usageError(`the model "${id}" names no model`, `Write ${example}.`);
+  if (takes === "nothing" && colon >= 0) throw usageError(`the model "${id}" takes no name`, `Write ${example}.`);
+  return open(id, name, options);
+}
+
+function isProvider(name: string): name is ProviderName {
+  return Object.hasOwn(providers, name);
+}
+
+function unknownProvider(id: string, provider: string) {
+  const near = nearest(provider, Object.keys(providers));
+  const known = Object.values(providers).map(({ example }) => example);
+  return usageError(
+    `there is no model "${id}"`,
+    `${near ? `Did you mean ${near}? ` : ""}Known are ${known.join(", ")}.`,
+  );
+}

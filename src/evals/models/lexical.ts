@@ -1,0 +1,115 @@
+import MiniSearch from "minisearch";
+import { isJsonObject } from "../types/json.ts";
+import { type Model, type ModelRequest, noUsage, type Reply } from "../types/model.ts";
+import type { OfferedTool } from "../types/tool.ts";
+import type { Turn } from "../types/trial.ts";
+import { remembered } from "./cache.ts";
+import { fillArguments } from "./fillArguments.ts";
+import { type LiteralKind, literalsOf } from "./literals.ts";
+import { words } from "./words.ts";
+
+/**
+ * The least share of the query's words that a tool must have for it to be called.
+ *
+ * A bound on BM25's score cannot tell "no tool fits": its idf grows with the number of tools (one tool: ln(1 + 0.5/1.5)
+ * = 0.29 for every word; a word of one tool in fifty: 3.5), so the same match would be called in one list and not in
+ * another. The share of words does not depend on the list. A third is where the query is still mostly about something
+ * else: "What is the weather in Oslo?" keeps two words, and a tool that knows one of them may be meant; of a sentence
+ * with four words, one is chance.
+ */
+const leastShare = 1 / 3;
+
+/**
+ * What a spelled-out value tells about the tool: who names a path speaks of a file. It helps to rank, but says what to
+ * act on and not what to do, so it is no word asked: a bare path calls nothing.
+ */
+const wordsOfLiteral: Partial<Record<LiteralKind, string>> = {
+  path: "file path",
+  url: "url web page",
+  email: "email",
+  date: "date",
+};
+
+type ToolText = { id: string; name: string; description: string; parameters: string };
+type Index = { search: MiniSearch<ToolText>; tools: ReadonlyMap<string, OfferedTool> };
+
+/**
+ * The offline model: keyword search (BM25) over names, descriptions and parameters of the tools. It calls the best tool,
+ * or none, in the first turn, and is done in the second. Same request, same reply, whatever the order of tools.
+ */
+export function lexical(): Model {
+  const indexOf = remembered<Index>(64);
+  return {
+    id: "lexical",
+    kind: "retrieval baseline",
+    note: "a retrieval baseline, not a language model: it shows what a host's keyword tool search would surface",
+    settings: { search: "BM25 over name, description and parameters", leastShare },
+    maxOutputTokens: 0,
+    deterministic: true,
+    cost: () => 0,
+    ask: async (request, signal) => {
+      if (signal.aborted) return { kind: "broken", stage: "cancelled", message: "the request was cancelled" };
+      const startedAt = performance.now();
+      const calls = pick(request, () => indexOf(request.toolset, () => indexTools(request.tools)));
+      return reply(calls, performance.now() - startedAt);
+    },
+  };
+}
+
+function reply(calls: Turn["calls"], ms: number): Reply {
+  return { kind: "turn", turn: { text: "", calls, stop: calls.length > 0 ? "calls" : "done", usage: noUsage, ms } };
+}
+
+function pick({ messages, turn }: ModelRequest, index: () => Index): Turn["calls"] {
+  if (messages.some(({ role }) => role === "results")) return [];
+  const query = messages.reduce((last, message) => (message.role === "user" ? message.content : last), "");
+  const { search, tools } = index();
+  const tool = tools.get(bestTool(query, search) ?? "");
+  if (!tool) return [];
+  return [{ id: `lexical_${turn}`, tool: tool.name, arguments: fillArguments(tool, query) }];
+}
+
+/** The best of the tools that share enough words with the query; of equals the first by name. */
+function bestTool(query: string, search: MiniSearch<ToolText>): string | undefined {
+  const { literals, rest } = literalsOf(query);
+  const asked = new Set(words(rest));
+  const hints = words([...new Set(literals.map(({ kind }) => wordsOfLiteral[kind] ?? ""))].join(" "));
+  const all = [...new Set([...asked, ...hints])];
+  const [best] = search
+    .search(all.join(" "))
+    .map((hit) => ({ id: String(hit.id), score: hit.score, words: hit.queryTerms, fields: Object.values(hit.match) }))
+    .filter((hit) => isEnough(hit.words, hit.fields, asked))
+    .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
+  return best?.id;
+}
+
+/**
+ * Whether a tool shares enough with the query: a third of the words asked, and either a word of its name or two words of
+ * its text, for a single word somewhere in a long description is chance.
+ */
+function isEnough(matched: readonly string[], fields: readonly string[][], asked: ReadonlySet<string>): boolean {
+  const share = asked.size > 0 ? matched.filter((word) => asked.has(word)).length / asked.size : 0;
+  return share >= leastShare && (fields.flat().includes("name") || matched.length > 1);
+}
+
+function indexTools(tools: readonly OfferedTool[]): Index {
+  const search = new MiniSearch<ToolText>({
+    fields: ["name", "description", "parameters"],
+    tokenize: words,
+    processTerm: (term) => term,
+    // A name is chosen to tell what the tool does; parameters tell what it is given, which other tools are given too.
+    searchOptions: { boost: { name: 3, description: 1, parameters: 0.5 }, tokenize: (text) => text.split(" ") },
+  });
+  // Sorted, because the index adds up mean lengths in the order of tools, and a sum of fractions depends on it.
+  const sorted = new Map([...tools].sort((a, b) => (a.name < b.name ? -1 : 1)).map((tool) => [tool.name, tool]));
+  search.addAll([...sorted.values()].map((tool) => ({ id: tool.name, name: tool.name, ...textOf(tool) })));
+  return { search, tools: sorted };
+}
+
+function textOf({ description, title, inputSchema }: OfferedTool): Pick<ToolText, "description" | "parameters"> {
+  const properties = isJsonObject(inputSchema.properties) ? Object.entries(inputSchema.properties) : [];
+  const parameters = properties.map(([name, property]) =>
+    isJsonObject(property) && typeof property.description === "string" ? `${name} ${property.description}` : name,
+  );
+  return { description: `${title ?? ""} ${description ?? ""}`, parameters: parameters.join(" ") };
+}

@@ -1,0 +1,233 @@
+import { APIConnectionError, APIConnectionTimeoutError, OpenAI } from "openai";
+import type {
+  ChatCompletionAssistantMessageParam,
+  ChatCompletionCreateParamsNonStreaming,
+  ChatCompletionFunctionTool,
+  ChatCompletionMessageParam,
+} from "openai/resources/chat/completions";
+import type { ReasoningEffort } from "openai/resources/shared";
+import * as z from "zod";
+import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import type { Message, Model, ModelRequest } from "../types/model.ts";
+import type { OfferedTool } from "../types/tool.ts";
+import type { Call, StopReason, Usage } from "../types/trial.ts";
+import { remembered } from "./cache.ts";
+import { faultOf, garbled, lasting } from "./faults.ts";
+import { pooledFetch } from "./fetch.ts";
+import { type WireNames, wireNames } from "./names.ts";
+import { costOf } from "./prices.ts";
+import { type Attempt, askRemote, jitteredDelay } from "./remote.ts";
+import { type RemoteOptions, remoteSettings } from "./settings.ts";
+
+const provider = {
+  name: "openai",
+  keyVariable: "OPENAI_API_KEY",
+  baseUrlVariable: "OPENAI_BASE_URL",
+  baseUrl: "https://api.openai.com/v1",
+  efforts: ["none", "minimal", "low", "medium", "high", "xhigh", "max"],
+  maxTokensLimit: 100_000,
+};
+
+/**
+ * A model behind a chat-completions interface: OpenAI's, or any that speaks it (vLLM, llama.cpp, LM Studio, OpenRouter).
+ * The output cap goes as `max_completion_tokens` to api.openai.com, whose newer models refuse `max_tokens`, and as
+ * `max_tokens` to all others, of which some know no other. Throws a usage error for options that cannot work.
+ */
+export function openai(id: string, name: string, options: RemoteOptions): Model {
+  const { apiKey, baseUrl, maxTokens, timeoutMs, retries, effort, record } = remoteSettings(options, provider);
+  const client = new OpenAI({
+    apiKey,
+    baseURL: baseUrl,
+    fetch: pooledFetch(),
+    timeout: timeoutMs,
+    maxRetries: 0,
+    logLevel: "off",
+  });
+  const official = new URL(baseUrl).hostname === "api.openai.com";
+  const cap = official ? { max_completion_tokens: maxTokens } : { max_tokens: maxTokens };
+  const toolsetOf = remembered<PreparedToolset>(256);
+
+  const attempt = async (request: ModelRequest, signal: AbortSignal): Promise<Attempt> => {
+    const { names, params } = toolsetOf(request.toolset, () => prepareTools(request.tools));
+    const body: ChatCompletionCreateParamsNonStreaming = {
+      model: name,
+      ...cap,
+      ...(effort !== undefined && { reasoning_effort: effort as NonNullable<ReasoningEffort> }),
+      ...toolParams(request, params),
+      messages: request.messages.flatMap(messageParams),
+    };
+    try {
+      return readReply(await client.chat.completions.create(body, { signal }), names, request.turn, maxTokens);
+    } catch (thrown) {
+      const timeout = thrown instanceof APIConnectionTimeoutError;
+      return faultOf(thrown, { timeout, connection: thrown instanceof APIConnectionError }, timeoutMs);
+    }
+  };
+  const limits = { retries, delay: options.delay ?? jitteredDelay };
+
+  return {
+    id,
+    kind: "language model",
+    settings: record,
+    maxOutputTokens: maxTokens,
+    deterministic: false,
+    ask: (request, signal) => askRemote((own) => attempt(request, own), limits, signal),
+    cost: (usage) => costOf(usage, name, options.prices),
+  };
+}
+
+type ToolParams = ReadonlyMap<string, ChatCompletionFunctionTool>;
+type PreparedToolset = { names: WireNames; params: ToolParams };
+
+/** The tools as they are sent, made once for a toolset. */
+function prepareTools(tools: readonly OfferedTool[]): PreparedToolset {
+  const names = wireNames(
+    tools.map((tool) => tool.name),
+    64,
+  );
+  const params = tools.map(({ name, description, inputSchema }) => {
+    const fn = {
+      name: names.wire(name),
+      ...(description && { description }),
+      parameters: { type: "object", ...inputSchema },
+    };
+    return [name, { type: "function", function: fn }] as const;
+  });
+  return { names, params: new Map(params) };
+}
+
+function toolParams({ tools }: ModelRequest, params: ToolParams) {
+  if (tools.length === 0) return {};
+  return { tools: tools.flatMap(({ name }) => params.get(name) ?? []), tool_choice: "auto" as const };
+}
+
+function messageParams(message: Message): ChatCompletionMessageParam[] {
+  if (message.role === "results") {
+    return message.results.map(({ callId, text }) => ({ role: "tool", tool_call_id: callId, content: text }));
+  }
+  if (message.role !== "assistant") return [{ role: message.role, content: message.content }];
+  const { native, content } = message;
+  return [native ? (native as ChatCompletionAssistantMessageParam) : { role: "assistant", content }];
+}
+
+const count = z.number().nullish();
+/** An object that comes from a JSON parser, so it need not be walked again. */
+const parsedObject = z.custom<JsonObject>(isJsonObject);
+
+/** What is read of a reply. Local servers leave out ids, usage and finish reasons, and send arguments as objects. */
+const replySchema = z.object({
+  choices: z
+    .array(
+      z.object({
+        finish_reason: z.string().nullish(),
+        message: z.object({
+          content: z.string().nullish(),
+          refusal: z.string().nullish(),
+          tool_calls: z
+            .array(
+              z.object({
+                id: z.string().nullish(),
+                function: z.object({ name: z.string(), arguments: z.union([z.string(), parsedObject]).nullish() }),
+              }),
+            )
+            .nullish(),
+        }),
+      }),
+    )
+    .min(1),
+  usage: z
+    .object({
+      prompt_tokens: count,
+      completion_tokens: count,
+      prompt_tokens_details: z.object({ cached_tokens: count }).nullish(),
+    })
+    .nullish(),
+});
+type Body = z.infer<typeof replySchema>;
+type ToolCall = NonNullable<Body["choices"][number]["message"]["tool_calls"]>[number];
+
+function readReply(body: unknown, names: WireNames, turn: number, maxTokens: number): Attempt {
+  if (body === undefined || body === null || body === "") return garbled("the reply is empty (status 200, no body)");
+  const parsed = replySchema.safeParse(body);
+  const choice = parsed.data?.choices[0];
+  if (!choice) return garbled(`the reply is not a completion: ${unreadable(body, parsed.error)}`);
+  const { finish_reason, message } = choice;
+  const toolCalls = withIds(message.tool_calls ?? [], turn);
+  const stop = message.refusal ? "refused" : stopOf(finish_reason, toolCalls.length, maxTokens);
+  if (typeof stop !== "string") return stop;
+  const requestId = (body as { _request_id?: unknown })._request_id;
+  return {
+    kind: "turn",
+    native: {
+      role: "assistant",
+      content: message.content ?? (toolCalls.length > 0 ? null : ""),
+      ...(toolCalls.length > 0 && { tool_calls: toolCalls.map(toolCallParam) }),
+    },
+    turn: {
+      text: message.content ?? message.refusal ?? "",
+      calls: toolCalls.map(({ id, function: { name, arguments: args } }) => ({
+        id,
+        tool: names.shown(name),
+        ...(typeof args === "object" && args !== null ? { arguments: args } : readArguments(args ?? "")),
+      })),
+      stop,
+      usage: usageOf(parsed.data?.usage),
+      ...(typeof requestId === "string" && { requestId }),
+    },
+  };
+}
+
+function unreadable(body: unknown, error: z.ZodError | undefined): string {
+  const { error: reported } = body as { error?: { message?: unknown } };
+  if (typeof reported?.message === "string") return reported.message;
+  return error ? z.prettifyError(error).replace(/\s+/g, " ") : "no choices";
+}
+
+/** Every call with an id of its own: some local servers give none, or one for all. */
+function withIds(calls: readonly ToolCall[], turn: number): (ToolCall & { id: string })[] {
+  const taken = new Set<string>();
+  return calls.map((call, i) => {
+    const id = call.id && !taken.has(call.id) ? call.id : `call_${turn}_${i + 1}`;
+    taken.add(id);
+    return { ...call, id };
+  });
+}
+
+function toolCallParam({ id, function: { name, arguments: args } }: ToolCall & { id: string }) {
+  const text = typeof args === "string" ? args : JSON.stringify(args ?? {});
+  return { id, type: "function" as const, function: { name, arguments: text } };
+}
+
+/** Reads a call's arguments. The text is kept when it is not JSON, or when a number reads otherwise than it was written. */
+function readArguments(text: string): Pick<Call, "arguments" | "argumentsText"> {
+  if (text.trim() === "") return { arguments: {}, argumentsText: text };
+  try {
+    const value = JSON.parse(text) as Json;
+    const numbers = text.replace(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?\d[\d.eE+-]*/g) ?? [];
+    const lost = numbers.some((number) => String(Number(number)) !== number);
+    return lost ? { arguments: value, argumentsText: text } : { arguments: value };
+  } catch {
+    return { argumentsText: text };
+  }
+}
+
+/** Calls win over the finish reason, which local servers often give as `stop`; but not when the reply was cut. */
+function stopOf(reason: string | null | undefined, calls: number, maxTokens: number): StopReason | Attempt {
+  if (reason === "length") return lasting(`the reply was cut at max_tokens (${maxTokens}); raise --max-tokens`);
+  if (reason === "content_filter") return "refused";
+  if (calls > 0) return "calls";
+  if (reason === "stop") return "done";
+  if (reason === "tool_calls") return garbled("the reply stopped for tool_calls but holds no call");
+  return lasting(`the reply stopped for a reason that is not known here: ${reason ?? "none given"}`);
+}
+
+/** The interface counts cached tokens among the prompt's; here they are apart. Writing the cache is not billed. */
+function usageOf(usage: Body["usage"]): Usage {
+  const cached = usage?.prompt_tokens_details?.cached_tokens ?? 0;
+  return {
+    inputTokens: Math.max(0, (usage?.prompt_tokens ?? 0) - cached),
+    outputTokens: usage?.completion_tokens ?? 0,
+    cacheReadTokens: cached,
+    cacheWriteTokens: 0,
+  };
+}

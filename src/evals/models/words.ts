@@ -1,0 +1,41 @@
+/** Words that say nothing about which tool is meant: grammar, and the ways of asking for something. */
+const stopWords = new Set(
+  `a about all am an and any are as at be been but by can could did do does for from get give had has have help here hey
+  hi how i if in into is it its just let like make may me might my need no not now of off on or our out over please shall
+  she should show so some tell than thank that the their them then there these they this those to up us use using want
+  was we were what when where which who why will with would you your`.split(/\s+/),
+);
+
+/**
+ * The words of a text that a search goes by: split at everything that is not a letter or a digit and inside camelCase,
+ * lower-cased, without stop words and single letters, each cut to its stem.
+ */
+export function words(text: string): string[] {
+  return text
+    .replace(/(\p{Ll}|\d)(\p{Lu})/gu, "$1 $2")
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word.length > 1 && !stopWords.has(word))
+    .map(stem);
+}
+
+/** Whether a word of a text, as it stands there, is one that `words` leaves out as saying nothing. */
+export function isStopWord(word: string): boolean {
+  return stopWords.has(word.toLowerCase().replace(/[^\p{L}\p{N}]+$/u, ""));
+}
+
+/**
+ * A light stemmer for English inflections only: plurals, -ing, -ed, doubled consonants, a silent -e and -y, so that
+ * "creates", "created", "creating" and "create" are one, and so are "query" and "queries". It leaves derivations
+ * (creation) alone, and endings whose stem would be shorter than three letters or without a vowel (sing, string).
+ */
+function stem(word: string): string {
+  return word
+    .replace(/(?<=..)ies$/, "i")
+    .replace(/(?<=ss|sh|ch|x|z)es$/, "")
+    .replace(/(?<=..[^siu])s$/, "")
+    .replace(/^(.*[aeiouy].*)(?:ing|ed)$/, (whole, kept: string) => (kept.length >= 3 ? kept : whole))
+    .replace(/([^aeiouylsz])\1$/, "$1")
+    .replace(/(?<=...)e$/, "")
+    .replace(/(?<=.[^aeiou])y$/, "i");
+}

@@ -1,0 +1,140 @@
+import { describe } from "vitest";
+import { openModel } from "../../src/evals/models/index.ts";
+import { noUsage } from "../../src/evals/types/model.ts";
+import type { Call, Trial, Turn } from "../../src/evals/types/trial.ts";
+import { startCompletionsEndpoint } from "../fixtures/endpoints/completions.ts";
+import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { cell } from "../models/request.ts";
+import { modelContract, type Subject } from "./model.ts";
+
+type Scripted = { name: string; input: { [key: string]: string } }[];
+
+/** What an endpoint calls in a case of the contract; in a later turn, and without tools, nothing. */
+function scripted(caseId: string, isLater: boolean, names: readonly string[]): Scripted {
+  if (isLater || names.length === 0) return [];
+  const echo = { name: "echo", input: { text: "hello" } };
+  const read = { name: names.find((name) => name.includes("read")) ?? "", input: { path: "notes.txt" } };
+  const answers: Record<string, Scripted> = {
+    echo: [echo],
+    two: [echo, echo],
+    read: [read],
+    unknown: [{ name: "no_such_tool", input: {} }],
+  };
+  return answers[caseId] ?? [];
+}
+
+/** One model made of one for each case, each with an endpoint that knows which case it is asked in. */
+async function perCase(open: (caseId: string, hung: () => void) => ReturnType<Subject["open"]>) {
+  let hung = () => {};
+  const waiting = new Promise<void>((resolve) => {
+    hung = resolve;
+  });
+  const ids = ["echo", "two", "read", "unknown", "hang"];
+  const opened = new Map(await Promise.all(ids.map(async (id) => [id, await open(id, () => hung())] as const)));
+  const [first] = opened.values();
+  if (!first) throw new Error("no case");
+  return {
+    model: {
+      ...first.model,
+      ask: (...args: Parameters<typeof first.model.ask>) => (opened.get(args[0].cell.case) ?? first).model.ask(...args),
+    },
+    underway: () => waiting,
+    refused: () => [...opened.values()].flatMap(({ refused }) => refused()),
+    close: async () => {
+      await Promise.all([...opened.values()].map(({ close }) => close()));
+    },
+  };
+}
+
+const anthropicSubject: Subject = {
+  generates: true,
+  waits: true,
+  open: () =>
+    perCase(async (caseId, hung) => {
+      const endpoint = await startMessagesEndpoint(({ messages, tools = [] }) => {
+        if (caseId === "hang") {
+          hung();
+          return { fault: "hang" };
+        }
+        const names = tools.map(({ name }) => name);
+        return { text: "ok", calls: scripted(caseId, messages.length > 1, names) };
+      });
+      const env = { ANTHROPIC_API_KEY: "secret", ANTHROPIC_BASE_URL: endpoint.url };
+      return {
+        model: await openModel("anthropic:claude-sonnet-5-5", { env }),
+        underway: async () => {},
+        refused: () => endpoint.requests.flatMap(({ refused }) => refused ?? []),
+        close: endpoint.close,
+      };
+    }),
+};
+
+const openaiSubject: Subject = {
+  generates: true,
+  waits: true,
+  open: () =>
+    perCase(async (caseId, hung) => {
+      const endpoint = await startCompletionsEndpoint(({ messages, tools = [] }) => {
+        if (caseId === "hang") {
+          hung();
+          return { fault: "hang" };
+        }
+        const names = tools.map((tool) => tool.function.name);
+        const calls = scripted(caseId, messages.length > 1, names);
+        return calls.length === 0
+          ? { text: "ok" }
+          : { calls: calls.map(({ name, input }) => ({ name, arguments: JSON.stringify(input) })) };
+      });
+      const env = { OPENAI_API_KEY: "secret", OPENAI_BASE_URL: `${endpoint.url}/v1` };
+      return {
+        model: await openModel("openai:local", { env }),
+        underway: async () => {},
+        refused: () => endpoint.requests.flatMap(({ refused }) => refused ?? []),
+        close: endpoint.close,
+      };
+    }),
+};
+
+const lexicalSubject: Subject = {
+  generates: false,
+  waits: false,
+  open: async () => ({
+    model: await openModel("lexical", { env: {} }),
+    underway: async () => {},
+    refused: () => [],
+    close: async () => {},
+  }),
+};
+
+function recordedTrial(caseId: string, calls: Omit<Call, "id">[]): Trial {
+  const turn = { text: "", usage: noUsage, ms: 5 };
+  const first: Turn = { ...turn, stop: "calls", calls: calls.map((call, i) => ({ ...call, id: `r${i}` })) };
+  const trial = { toolset: "t", orderSeed: 1, costUsd: 0, startedAt: "2026-11-01T00:00:00Z", ms: 10 };
+  const last: Turn = { ...turn, stop: "done", calls: [] };
+  return { ...trial, cell: { ...cell, case: caseId }, outcome: { kind: "answered" }, turns: [first, last] };
+}
+
+const replaySubject: Subject = {
+  generates: true,
+  waits: false,
+  open: async () => {
+    const echo = { tool: "echo", arguments: { text: "hello" } };
+    const trials = [
+      recordedTrial("echo", [echo]),
+      recordedTrial("two", [echo, echo]),
+      recordedTrial("read", [{ tool: "files.read", arguments: { path: "notes.txt" } }]),
+      recordedTrial("unknown", [{ tool: "no_such_tool", arguments: {} }]),
+    ];
+    return {
+      model: await openModel("replay:old", { env: {}, recorded: async () => trials }),
+      underway: async () => {},
+      refused: () => [],
+      close: async () => {},
+    };
+  },
+};
+
+describe("lexical", () => modelContract(lexicalSubject));
+describe("anthropic", () => modelContract(anthropicSubject));
+describe("openai", () => modelContract(openaiSubject));
+describe("replay", () => modelContract(replaySubject));

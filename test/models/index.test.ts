@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { type ModelOptions, openModel } from "../../src/evals/models/index.ts";
+
+const key = { ANTHROPIC_API_KEY: "secret", OPENAI_API_KEY: "secret" };
+
+describe("a model that can be asked", () => {
+  it.each<[string, Partial<ModelOptions>, object]>([
+    ["lexical", {}, { leastShare: 1 / 3 }],
+    [
+      "anthropic:claude-sonnet-5-5",
+      { env: key },
+      { baseUrl: "https://api.anthropic.com/", maxTokens: 4096, timeoutMs: 120_000, retries: 4 },
+    ],
+    ["anthropic:x", { env: { ANTHROPIC_BASE_URL: "http://localhost:1" } }, { baseUrl: "http://localhost:1/" }],
+    [
+      "openai:meta-llama/llama:free",
+      { env: { ...key, OPENAI_BASE_URL: "http://other:1/v1" }, baseUrl: "https://me:pw@a.example/v1?k=secret" },
+      { baseUrl: "https://a.example/v1" },
+    ],
+    [
+      "openai:qwen3",
+      { baseUrl: "http://192.168.1.5:8000/v1", maxTokens: 10, timeoutMs: 5, retries: 0, effort: "high" },
+      { baseUrl: "http://192.168.1.5:8000/v1", maxTokens: 10, timeoutMs: 5, retries: 0, effort: "high" },
+    ],
+  ])("%s", async (id, options, settings) => {
+    const model = await openModel(id, { env: {}, ...options });
+    expect(model.id).toBe(id);
+    expect(model.settings).toMatchObject(settings);
+  });
+});
+
+describe("a model that cannot", () => {
+  const known = "Known are lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, replay:<run> or replay:<run>#<model>.";
+
+  it.each<[string, Partial<ModelOptions>, string]>([
+    ["antropic:x", {}, `error: there is no model "antropic:x"\n  Did you mean anthropic? ${known}`],
+    ["mistral", {}, `error: there is no model "mistral"\n  ${known}`],
+    ["toString", {}, `error: there is no model "toString"\n  ${known}`],
+    ["anthropic", {}, 'error: the model "anthropic" names no model\n  Write anthropic:claude-sonnet-5-5.'],
+    ["lexical:x", {}, 'error: the model "lexical:x" takes no name\n  Write lexical.'],
+    [
+      "anthropic:x",
+      {},
+      "error: the environment has no ANTHROPIC_API_KEY, which api.anthropic.com needs\n  Set ANTHROPIC_API_KEY, give the base URL of a local server (--base-url, or ANTHROPIC_BASE_URL), or use the offline model: lexical.",
+    ],
+    [
+      "openai:x",
+      { baseUrl: "https://openrouter.ai/api/v1" },
+      "error: the environment has no OPENAI_API_KEY, which openrouter.ai needs\n  Set OPENAI_API_KEY, give the base URL of a local server (--base-url, or OPENAI_BASE_URL), or use the offline model: lexical.",
+    ],
+    [
+      "openai:x",
+      { baseUrl: "localhost:8000" },
+      'error: "localhost:8000" is not a base URL for openai\n  Give a whole one, such as http://127.0.0.1:8080/v1.',
+    ],
+    [
+      "anthropic:x",
+      { env: key, maxTokens: 64_000 },
+      "error: --max-tokens is 64000\n  Give a whole number from 1 to 21333.",
+    ],
+    ["anthropic:x", { env: key, retries: 1.5 }, "error: --retries is 1.5\n  Give a whole number from 0 to 20."],
+    [
+      "anthropic:x",
+      { env: key, effort: "minimal" },
+      'error: anthropic has no effort "minimal"\n  Use one of low, medium, high, xhigh, max.',
+    ],
+    ["replay:x", {}, 'error: the model "replay:x" has no recorded runs to read'],
+  ])("%s (%#)", async (id, options, message) => {
+    await expect(openModel(id, { env: {}, ...options })).rejects.toHaveProperty("message", message);
+  });
+});
