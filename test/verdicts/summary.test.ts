@@ -131,6 +131,7 @@ describe("the summary of a run", () => {
               "missing": 4,
               "outputTokens": 10,
               "passed": 4,
+              "toolErrors": 0,
               "trials": 10,
             },
           },
@@ -144,6 +145,7 @@ describe("the summary of a run", () => {
           "missing": 4,
           "outputTokens": 10,
           "passed": 4,
+          "toolErrors": 0,
           "trials": 10,
         },
       }

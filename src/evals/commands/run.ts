@@ -47,7 +47,7 @@ const flags = {
   "max-tokens": { type: "number", describe: "most output tokens of one reply" },
   timeout: { type: "number", describe: "seconds that one request may take" },
   retries: { type: "number", describe: "how often a transient fault of a model is retried" },
-  effort: { choices: ["low", "medium", "high"] as const, describe: "reasoning effort, where the model takes one" },
+  effort: { type: "string", describe: "reasoning effort, where the model takes one: low, medium, high, ..." },
   prices: { type: "string", describe: "JSON file with list prices that replace the built-in ones" },
 } satisfies Record<string, Options>;
 

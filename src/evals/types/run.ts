@@ -13,7 +13,8 @@ const totalsSchema = z.object({
   missing: z.number().int().describe("planned and not on the record"),
   calls: z.number().int().describe("requests answered by the model"),
   executed: z.number().int().describe("tool calls that were executed on a server"),
-  inputTokens: z.number(),
+  toolErrors: z.number().int().describe("of these, answered with an error by the server"),
+  inputTokens: z.number().describe("with those from a provider's cache"),
   outputTokens: z.number(),
   costUsd: costSchema,
 });

@@ -65,7 +65,7 @@ class SuiteTally {
     const planned = sum((one) => one.planned);
     const broken = sum((one) => one.broken);
     const missing = planned - sum((one) => one.trials) - broken - sum((one) => one.notGradable);
-    const { calls, executed, inputTokens, outputTokens, costUsd, latencies } = this.#spending;
+    const { calls, executed, toolErrors, inputTokens, outputTokens, costUsd, latencies } = this.#spending;
     return {
       name: this.#suite.name,
       model: this.#model.id,
@@ -81,6 +81,7 @@ class SuiteTally {
         missing,
         calls,
         executed,
+        toolErrors,
         inputTokens,
         outputTokens,
         costUsd,
@@ -155,6 +156,7 @@ function addTotals(all: readonly Totals[]): Totals {
     missing: 0,
     calls: 0,
     executed: 0,
+    toolErrors: 0,
     inputTokens: 0,
     outputTokens: 0,
     costUsd: 0,
@@ -167,6 +169,7 @@ function addTotals(all: readonly Totals[]): Totals {
       missing: sum.missing + one.missing,
       calls: sum.calls + one.calls,
       executed: sum.executed + one.executed,
+      toolErrors: sum.toolErrors + one.toolErrors,
       inputTokens: sum.inputTokens + one.inputTokens,
       outputTokens: sum.outputTokens + one.outputTokens,
       costUsd: addCost(sum.costUsd, one.costUsd),

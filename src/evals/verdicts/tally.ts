@@ -22,6 +22,7 @@ export class Counter {
 export class Spending {
   calls = 0;
   executed = 0;
+  toolErrors = 0;
   inputTokens = 0;
   outputTokens = 0;
   costUsd: Cost = 0;
@@ -34,7 +35,11 @@ export class Spending {
 
   #addTurn(turn: Turn): void {
     this.calls++;
-    this.executed += turn.calls.filter((call) => call.execution?.status === "executed").length;
+    for (const { execution } of turn.calls) {
+      if (execution?.status !== "executed") continue;
+      this.executed++;
+      if (execution.result.isError) this.toolErrors++;
+    }
     this.inputTokens += promptTokens(turn.usage);
     this.outputTokens += turn.usage.outputTokens;
     this.latencies.push(turn.ms);

@@ -1,0 +1,58 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll } from "vitest";
+import { type RunSummary, runSummarySchema } from "../../src/evals/types/run.ts";
+import { type Trial, trialSchema } from "../../src/evals/types/trial.ts";
+
+export const root = join(import.meta.dirname, "../..");
+const cli = join(root, "dist/evals/cli.js");
+
+export type Ended = { code: number | null; out: string; err: string };
+
+/** Starts the built program. `ended` resolves when it has exited. */
+export function start(
+  args: readonly string[],
+  { cwd = root, env = {} }: { cwd?: string; env?: Record<string, string> } = {},
+): { child: ChildProcess; ended: Promise<Ended> } {
+  const child = spawn(process.execPath, [cli, ...args], {
+    cwd,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ANTHROPIC_API_KEY: "test", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let out = "";
+  let err = "";
+  child.stdout.on("data", (data) => (out += data));
+  child.stderr.on("data", (data) => (err += data));
+  const ended = new Promise<Ended>((resolve) => child.on("close", (code) => resolve({ code, out, err })));
+  return { child, ended };
+}
+
+export const evals = (args: readonly string[], options?: Parameters<typeof start>[1]) => start(args, options).ended;
+
+/** A folder of its own for one test file, with this project's suites and what their servers need; removed at the end. */
+export function workspace(): string {
+  const dir = mkdtempSync(join(tmpdir(), "evals-e2e-"));
+  cpSync(join(root, "evals"), join(dir, "evals"), { recursive: true });
+  for (const shared of ["dist", "node_modules"]) symlinkSync(join(root, shared), join(dir, shared));
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+export const summaryOf = ({ out }: Ended): RunSummary => runSummarySchema.parse(JSON.parse(out));
+
+/** The journal of a run, in the order of the plan: what is the same for every order in which trials finish. */
+export function trialsOf(dir: string): Trial[] {
+  const lines = readFileSync(join(dir, "trials.jsonl"), "utf8").trimEnd().split("\n");
+  const order = (trial: Trial) => JSON.stringify([trial.cell.trial + 1000, trial.cell]);
+  return lines.map((line) => trialSchema.parse(JSON.parse(line))).sort((a, b) => (order(a) < order(b) ? -1 : 1));
+}
+
+/** A trial without what differs from run to run: times. */
+export function timeless(trial: Trial): unknown {
+  const zeroed = JSON.stringify(trial, (key, value) =>
+    key === "ms" || key === "startedAt" || key === "requestId" ? 0 : value,
+  );
+  return JSON.parse(zeroed);
+}
