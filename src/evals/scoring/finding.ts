@@ -1,0 +1,32 @@
+import type { Call, Check, Selection, Turn, Verdict } from "../types/trial.ts";
+
+/** What a model did in a trial: the calls of its first turn that holds any, all calls in order, and whether it refused. */
+export type Made = { first: readonly Call[]; all: readonly Call[]; refused: boolean };
+
+export function madeIn(turns: readonly Turn[]): Made {
+  return {
+    first: turns.find(({ calls }) => calls.length > 0)?.calls ?? [],
+    all: turns.flatMap(({ calls }) => calls),
+    refused: turns.some(({ stop }) => stop === "refused"),
+  };
+}
+
+/** What an expectation finds in a trial, before the grade. */
+export type Finding = { selection: Selection; picked: string; checks: readonly Check[] };
+
+/**
+ * The grade: one check that is not met fails the trial; else one that could not be decided makes it not gradable; and
+ * where nothing was checked there is nothing to pass.
+ */
+export function decide({ selection, picked, checks }: Finding, expected: string): Verdict {
+  const score = { selection, expected, picked, checks: [...checks] };
+  if (checks.some(({ met }) => met === "no")) return { grade: "fail", ...score };
+  const [open, ...others] = checks.filter(({ met }) => met === "unknown");
+  if (open) {
+    const more = others.length > 0 ? ` (and ${others.length} more)` : "";
+    return { grade: "not-gradable", ...score, reason: `${open.what}: ${open.why ?? "not decided"}${more}` };
+  }
+  return checks.length > 0
+    ? { grade: "pass", ...score }
+    : { grade: "not-gradable", ...score, reason: "no expectation" };
+}

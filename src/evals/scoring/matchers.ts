@@ -1,0 +1,168 @@
+import { RE2JS } from "re2js";
+import { messageOf } from "../errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { type Matcher, matcherSchema } from "../types/suite.ts";
+import { differs, every, member, no, own, sameJson, show, some, type Test, unknown, yes } from "./match.ts";
+import { complete, pairUp } from "./matching.ts";
+
+type Keyword = keyof Matcher;
+type Operands = { [K in Keyword]-?: Exclude<Matcher[K], undefined> };
+
+const keywords: ReadonlySet<string> = new Set(Object.keys(matcherSchema.shape));
+
+/** True for an object all of whose keys are matcher keywords, right or wrong as their operands may be. */
+export function isMatcher(value: Json): boolean {
+  if (!isJsonObject(value)) return false;
+  const keys = Object.keys(value);
+  return keys.length > 0 && keys.every((key) => keywords.has(key));
+}
+
+/**
+ * What decides whether a value is as expected: a literal is compared deeply (JSON types, numbers by value, objects without
+ * further keys) and may hold matchers inside; all keywords of a matcher must hold. Compile once, test often.
+ * A matcher with a wrong operand never throws here: it is unknown for every value, and `matcherProblems` reports it.
+ */
+export function compileMatcher(expected: Json): Test {
+  if (isMatcher(expected)) return compileKeywords(expected);
+  if (Array.isArray(expected)) return literalArray(expected);
+  if (isJsonObject(expected)) return literalObject(expected);
+  return (value, at) => (value === expected ? yes : differs(at, show(expected), value));
+}
+
+function compileKeywords(written: Json): Test {
+  const parsed = matcherSchema.safeParse(written);
+  if (!parsed.success) return (_value, at) => unknown(`${at}: ${show(written)} is not a valid matcher`);
+  const tests = (Object.keys(parsed.data) as Keyword[]).map((keyword) => compileKeyword(keyword, parsed.data));
+  const [only] = tests;
+  if (only && tests.length === 1) return only;
+  return (value, at, judge) => every(tests, (test) => test(value, at, judge));
+}
+
+function compileKeyword<K extends Keyword>(keyword: K, matcher: Matcher): Test {
+  return compilers[keyword](matcher[keyword] as Operands[K]);
+}
+
+const compilers: { [K in Keyword]: (operand: Operands[K]) => Test } = {
+  equals: (literal) => (value, at) => (sameJson(value, literal) ? yes : differs(at, show(literal), value)),
+  anyOf: (items) => {
+    const tests = items.map(compileMatcher);
+    return (value, at, judge) =>
+      some(
+        tests,
+        (test) => test(value, at, judge),
+        () => differs(at, `any of ${show(items)}`, value),
+      );
+  },
+  matches: (pattern) => {
+    const regex = compileRegex(pattern);
+    if (typeof regex === "string") return (_value, at) => unknown(`${at}: ${regex}`);
+    return onText(`a string that matches ${JSON.stringify(pattern)}`, (text) => regex.test(text));
+  },
+  contains: (part) => {
+    const test = compileMatcher(part);
+    return (value, at, judge) => {
+      const otherwise = () => differs(at, `a value that contains ${show(part)}`, value);
+      if (Array.isArray(value)) return some(value, (item, index) => test(item, `${at}[${index}]`, judge), otherwise);
+      return typeof value === "string" && typeof part === "string" && value.includes(part) ? yes : otherwise();
+    };
+  },
+  startsWith: (start) => onText(`a string that starts with ${show(start)}`, (text) => text.startsWith(start)),
+  endsWith: (end) => onText(`a string that ends with ${show(end)}`, (text) => text.endsWith(end)),
+  ignoreCase: (wanted) => {
+    const folded = wanted.toLowerCase();
+    return onText(`${show(wanted)} in any case`, (text) => text.toLowerCase() === folded);
+  },
+  gte: (least) => (value, at) =>
+    typeof value === "number" && value >= least ? yes : differs(at, `a number >= ${least}`, value),
+  lte: (most) => (value, at) =>
+    typeof value === "number" && value <= most ? yes : differs(at, `a number <= ${most}`, value),
+  type: (type) => (value, at) =>
+    value !== undefined && hasType(value, type) ? yes : differs(at, `a value of type ${type}`, value),
+  optional: (inner) => {
+    const test = compileMatcher(inner);
+    return (value, at, judge) => (value === undefined ? yes : test(value, at, judge));
+  },
+  any: () => (value, at) => (value === undefined ? differs(at, "some value", value) : yes),
+  absent: () => (value, at) => (value === undefined ? yes : differs(at, "it to be left out", value)),
+  unordered: (items) => compileUnordered(items),
+  judge: (criterion) => (value, at, judge) =>
+    value === undefined
+      ? differs(at, `a value that a judge finds to be: ${criterion}`, value)
+      : judge({ about: "value", criterion, at, value }),
+};
+
+function onText(expected: string, holds: (text: string) => boolean): Test {
+  return (value, at) => (typeof value === "string" && holds(value) ? yes : differs(at, expected, value));
+}
+
+function literalArray(items: readonly Json[]): Test {
+  const tests = items.map(compileMatcher);
+  return (value, at, judge) => {
+    if (!Array.isArray(value) || value.length !== tests.length) return differs(at, show([...items]), value);
+    return every(tests, (test, index) => test(value[index], `${at}[${index}]`, judge));
+  };
+}
+
+function literalObject(expected: JsonObject): Test {
+  const tests = Object.entries(expected).map(([key, item]) => ({ key, test: compileMatcher(item) }));
+  return (value, at, judge) => {
+    if (!isJsonObject(value)) return differs(at, show(expected), value);
+    const extra = Object.keys(value).find((key) => !Object.hasOwn(expected, key));
+    if (extra !== undefined) return no(`${member(at, extra)}: expected no such key, got ${show(value[extra] ?? null)}`);
+    return every(tests, ({ key, test }) => test(own(value, key), member(at, key), judge));
+  };
+}
+
+function compileUnordered(items: readonly Json[]): Test {
+  const tests = items.map(compileMatcher);
+  return (value, at, judge) => {
+    const otherwise = () => differs(at, `${show([...items])} in any order`, value);
+    if (!Array.isArray(value) || value.length !== tests.length) return otherwise();
+    const matches = tests.map((test) => value.map((item, index) => test(item, `${at}[${index}]`, judge)));
+    const pairs = (met: (found: string | undefined) => boolean) =>
+      complete(pairUp(tests.length, value.length, (left, right) => met(matches[left]?.[right]?.met)));
+    if (pairs((met) => met === "yes")) return yes;
+    if (!pairs((met) => met !== "no")) return otherwise();
+    return matches.flat().find((match) => match.met === "unknown") ?? otherwise();
+  };
+}
+
+/** True when a JSON value has a type of JSON Schema: 1.0 is an integer. */
+function hasType(value: Json, type: Operands["type"]): boolean {
+  if (type === "null") return value === null;
+  if (type === "array") return Array.isArray(value);
+  if (type === "object") return isJsonObject(value);
+  if (type === "integer") return Number.isInteger(value);
+  return typeof value === type;
+}
+
+/** A regular expression that runs in linear time, or what is wrong with it. */
+export function compileRegex(pattern: string): RE2JS | string {
+  try {
+    return RE2JS.compile(pattern);
+  } catch (thrown) {
+    return `${JSON.stringify(pattern)} is not a regular expression in RE2 syntax: ${messageOf(thrown)}`;
+  }
+}
+
+/** What is wrong with the matchers inside a value (wrong operands, bad regular expressions), each with its place. */
+export function matcherProblems(expected: Json, at: string): { at: string; message: string }[] {
+  if (Array.isArray(expected)) return expected.flatMap((item, index) => matcherProblems(item, `${at}[${index}]`));
+  if (!isJsonObject(expected)) return [];
+  if (!isMatcher(expected)) {
+    return Object.entries(expected).flatMap(([key, item]) => matcherProblems(item, member(at, key)));
+  }
+  const parsed = matcherSchema.safeParse(expected);
+  if (!parsed.success) {
+    return parsed.error.issues.map(({ path, message }) => ({ at: [at, ...path].join("."), message }));
+  }
+  const { anyOf = [], unordered = [], optional, contains, matches } = parsed.data;
+  const regex = matches === undefined ? undefined : compileRegex(matches);
+  return [
+    ...(typeof regex === "string" ? [{ at: `${at}.matches`, message: regex }] : []),
+    ...matcherProblems(anyOf, `${at}.anyOf`),
+    ...matcherProblems(unordered, `${at}.unordered`),
+    ...(optional === undefined ? [] : matcherProblems(optional, `${at}.optional`)),
+    ...(contains === undefined ? [] : matcherProblems(contains, `${at}.contains`)),
+  ];
+}

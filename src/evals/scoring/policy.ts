@@ -1,0 +1,19 @@
+import type { ExecutionPolicy } from "../types/suite.ts";
+import type { OfferedTool } from "../types/tool.ts";
+
+export type Executable = { yes: true } | { yes: false; reason: string };
+
+/**
+ * Whether a call of this tool is executed. Only tools of the suite's own live server ever are; under `safe` only those
+ * that the server annotates as read-only or as not destructive. Without annotations the protocol's default is
+ * destructive, so silence is no permission.
+ */
+export function executable(tool: OfferedTool, policy: ExecutionPolicy): Executable {
+  if (tool.origin === "distractor") return { yes: false, reason: `${tool.name} is a distractor` };
+  if (tool.origin === "static") return { yes: false, reason: `${tool.name} comes from a static list, not a server` };
+  if (policy === "never") return { yes: false, reason: "no call is executed (execute: never)" };
+  if (policy === "always" || tool.annotations?.readOnlyHint === true || tool.annotations?.destructiveHint === false) {
+    return { yes: true };
+  }
+  return { yes: false, reason: `${tool.name} is not annotated read-only or non-destructive (execute: safe)` };
+}

@@ -1,0 +1,159 @@
+import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { type Matcher, matcherSchema } from "../types/suite.ts";
+import { compileSchema, type Validate } from "./listing.ts";
+import { member, noJudge, own, show } from "./match.ts";
+import { compileMatcher, isMatcher } from "./matchers.ts";
+
+/** The JSON types that a keyword can hold for. Keywords that are not here hold for any, or look inside. */
+const typesOf: { readonly [K in keyof Matcher]?: readonly string[] } = {
+  matches: ["string"],
+  startsWith: ["string"],
+  endsWith: ["string"],
+  ignoreCase: ["string"],
+  contains: ["string", "array"],
+  gte: ["number", "integer"],
+  lte: ["number", "integer"],
+  unordered: ["array"],
+};
+
+/**
+ * Why no value that `schema` allows can meet `expected`, with the dotted place; undefined when one may. It errs towards
+ * undefined: whatever it cannot read in a schema might allow the value. `root` is where the schema's references point to.
+ */
+export function whyNever(expected: Json, schema: Json | undefined, root: JsonObject, at: string): string | undefined {
+  return never(expected, schema, { root, depth: 0 }, at);
+}
+
+type Context = { root: JsonObject; depth: number };
+
+function never(expected: Json, schema: Json | undefined, context: Context, at: string): string | undefined {
+  // A schema may refer to itself.
+  if (!isJsonObject(schema) || context.depth > 30) return undefined;
+  const deeper = { ...context, depth: context.depth + 1 };
+  if (isLiteral(expected)) return literalNever(expected, schema, context.root, at);
+  if (typeof schema.$ref === "string") return never(expected, resolve(schema.$ref, context.root), deeper, at);
+  const branches = Array.isArray(schema.anyOf) ? schema.anyOf : schema.oneOf;
+  if (Array.isArray(branches)) {
+    const reasons = branches.map((branch) => never(expected, branch, deeper, at));
+    if (reasons.every((reason) => reason !== undefined)) return reasons[0];
+  }
+  return enumNever(expected, schema, at) ?? partsNever(expected, schema, deeper, at);
+}
+
+/** True when no matcher stands inside; `equals` alone is a literal too. */
+function isLiteral(expected: Json): boolean {
+  if (Array.isArray(expected)) return expected.every(isLiteral);
+  if (!isJsonObject(expected)) return true;
+  if (isMatcher(expected)) return Object.keys(expected).join() === "equals";
+  return Object.values(expected).every(isLiteral);
+}
+
+function literalNever(expected: Json, schema: JsonObject, root: JsonObject, at: string): string | undefined {
+  const validate = validators.get(schema) ?? compileMember(schema, root);
+  validators.set(schema, validate);
+  const literal = isJsonObject(expected) && isMatcher(expected) ? (expected.equals ?? null) : expected;
+  return typeof validate === "string" ? undefined : validate(literal, at);
+}
+
+/** Compiling costs more than validating by far, and many cases name the same argument. */
+const validators = new WeakMap<JsonObject, Validate | string>();
+
+function compileMember(schema: JsonObject, { $defs, definitions }: JsonObject): Validate | string {
+  const defs = { ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }) };
+  return compileSchema({ ...defs, ...schema });
+}
+
+function enumNever(expected: Json, schema: JsonObject, at: string): string | undefined {
+  const listed = schema.const === undefined ? schema.enum : [schema.const];
+  const values = schema.type === "boolean" ? [true, false] : listed;
+  if (!Array.isArray(values)) return undefined;
+  const test = compileMatcher(expected);
+  if (values.some((value) => test(value, at, noJudge).met !== "no")) return undefined;
+  return `${at}: ${show(expected)} matches none of ${show(values)}`;
+}
+
+function partsNever(expected: Json, schema: JsonObject, context: Context, at: string): string | undefined {
+  if (isMatcher(expected)) {
+    const parsed = matcherSchema.safeParse(expected);
+    return parsed.success ? matcherNever(parsed.data, schema, context, at) : undefined;
+  }
+  if (Array.isArray(expected)) {
+    const mistyped = typeNever(["array"], "an array", schema, at);
+    return mistyped ?? first(expected, (item, index) => never(item, schema.items, context, `${at}[${index}]`));
+  }
+  if (!isJsonObject(expected)) return undefined;
+  const properties = isJsonObject(schema.properties) ? schema.properties : {};
+  const mistyped = typeNever(["object"], "an object", schema, at);
+  return (
+    mistyped ??
+    first(Object.entries(expected), ([key, item]) => never(item, own(properties, key), context, member(at, key)))
+  );
+}
+
+function matcherNever(matcher: Matcher, schema: JsonObject, context: Context, at: string): string | undefined {
+  const { optional, anyOf, unordered, contains, gte, lte, type } = matcher;
+  const reasons = (anyOf ?? []).map((item) => never(item, schema, context, at));
+  const [reason] = reasons;
+  if (reason !== undefined && reasons.every((other) => other !== undefined)) return reason;
+  return (
+    (type === undefined ? undefined : typeNever([type], `type ${type}`, schema, at)) ??
+    first(Object.entries(typesOf), ([keyword, types]) =>
+      keyword in matcher ? typeNever(types, `\`${keyword}\``, schema, at) : undefined,
+    ) ??
+    boundsNever(gte, lte, schema, at) ??
+    first(unordered ?? [], (item, index) => never(item, schema.items, context, `${at}[${index}]`)) ??
+    (contains !== undefined && schema.type === "array"
+      ? never(contains, schema.items, context, `${at}[]`)
+      : undefined) ??
+    (optional === undefined ? undefined : never(optional, schema, context, at))
+  );
+}
+
+function typeNever(wanted: readonly string[], what: string, schema: JsonObject, at: string): string | undefined {
+  const allowed = typeof schema.type === "string" ? [schema.type] : schema.type;
+  if (!Array.isArray(allowed)) return undefined;
+  const fits = wanted.some((type) => allowed.some((one) => one === type || isNumber(type, one)));
+  return fits ? undefined : `${at}: ${what} does not fit the schema's type ${allowed.join(" | ")}`;
+}
+
+/** Integers are numbers, and a number may be an integer. */
+function isNumber(a: string, b: Json): boolean {
+  return (a === "integer" && b === "number") || (a === "number" && b === "integer");
+}
+
+function boundsNever(
+  gte: number | undefined,
+  lte: number | undefined,
+  schema: JsonObject,
+  at: string,
+): string | undefined {
+  const bound = (name: string) => (typeof schema[name] === "number" ? schema[name] : undefined);
+  const { maximum, minimum } = { maximum: bound("maximum"), minimum: bound("minimum") };
+  const { above, below } = { above: bound("exclusiveMinimum"), below: bound("exclusiveMaximum") };
+  if (gte !== undefined && lte !== undefined && gte > lte) return `${at}: no number is >= ${gte} and <= ${lte}`;
+  if (gte !== undefined && maximum !== undefined && gte > maximum)
+    return `${at}: gte ${gte} is over maximum ${maximum}`;
+  if (gte !== undefined && below !== undefined && gte >= below) return `${at}: gte ${gte} is not below ${below}`;
+  if (lte !== undefined && minimum !== undefined && lte < minimum)
+    return `${at}: lte ${lte} is under minimum ${minimum}`;
+  if (lte !== undefined && above !== undefined && lte <= above) return `${at}: lte ${lte} is not above ${above}`;
+  return undefined;
+}
+
+/** The schema that a local reference (`#/$defs/x`) points to. */
+function resolve(reference: string, root: JsonObject): Json | undefined {
+  if (!reference.startsWith("#/")) return undefined;
+  const steps = reference.slice(2).split("/");
+  return steps.reduce<Json | undefined>((found, step) => {
+    const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
+    return isJsonObject(found) ? own(found, key) : undefined;
+  }, root);
+}
+
+function first<T>(items: readonly T[], why: (item: T, index: number) => string | undefined): string | undefined {
+  for (const [index, item] of items.entries()) {
+    const reason = why(item, index);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}

@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import { compileSchema, listingOf } from "../../src/evals/scoring/listing.ts";
+import type { Json, JsonObject } from "../../src/evals/types/json.ts";
+import { toolsetOf } from "./make.ts";
+
+const check = (schema: JsonObject, value: Json) => {
+  const validate = compileSchema(schema);
+  return typeof validate === "string" ? `unreadable: ${validate}` : (validate(value, "args") ?? "valid");
+};
+
+describe("compileSchema", () => {
+  test("formats are checked, unknown ones and unknown keywords are not", () => {
+    const email = { properties: { to: { type: "string", format: "email" } } };
+    expect(check(email, { to: "nobody" })).toBe('args.to must match format "email", got "nobody"');
+    expect(check({ properties: { to: { type: "string", format: "smell" } }, "x-order": 1 }, { to: "a" })).toBe("valid");
+  });
+
+  test("draft 7 tuples are read with and without the draft's name", () => {
+    const pair = { properties: { p: { type: "array", items: [{ type: "number" }, { type: "string" }] } } };
+    expect(check(pair, { p: ["a", 1] })).toBe('args.p.0 must be number, got "a"');
+    const named = { $schema: "http://json-schema.org/draft-07/schema#", ...pair };
+    expect(check(named, { p: [1, 1] })).toBe("args.p.1 must be string, got 1");
+  });
+
+  test("2020-12 tuples and definitions", () => {
+    const schema = {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      properties: { p: { prefixItems: [{ $ref: "#/$defs/n" }] } },
+      $defs: { n: { type: "number" } },
+    };
+    expect(check(schema, { p: ["a"] })).toBe('args.p.0 must be number, got "a"');
+  });
+
+  test("what cannot be compiled is told", () => {
+    expect(check({ properties: { a: { $ref: "#/nowhere" } } }, {})).toBe(
+      "unreadable: can't resolve reference #/nowhere from id #",
+    );
+    expect(check({ properties: { a: { $ref: "https://example.com/a" } } }, {})).toBe(
+      "unreadable: can't resolve reference https://example.com/a from id #",
+    );
+  });
+
+  test("two schemas may carry the same $id", () => {
+    const schema = (type: string) => ({ $id: "https://example.com/tool", properties: { a: { type } } });
+    expect(check(schema("string"), { a: "x" })).toBe("valid");
+    expect(check(schema("number"), { a: "x" })).toBe('args.a must be number, got "x"');
+  });
+});
+
+describe("listingOf", () => {
+  const toolset = toolsetOf([{ name: "math.add" }, { name: "math_sub" }]);
+
+  test("is made once for a toolset", () => {
+    expect(listingOf(toolset)).toBe(listingOf(toolset));
+    expect(listingOf(toolset).find("math.add")).toBe(listingOf(toolset).find("math.add"));
+  });
+
+  test("finds by the exact name, or also with dots as underscores", () => {
+    const { names, find, findDotless } = listingOf(toolset);
+    expect(names).toEqual(["math.add", "math_sub"]);
+    expect([find("math.add"), find("math_add"), find("toString")].map((listed) => listed?.tool.name)).toEqual([
+      "math.add",
+      undefined,
+      undefined,
+    ]);
+    expect(["math.add", "math_add", "math.sub", "add"].map((name) => findDotless(name)?.tool.name)).toEqual([
+      "math.add",
+      "math.add",
+      "math_sub",
+      undefined,
+    ]);
+  });
+});

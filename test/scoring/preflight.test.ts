@@ -1,0 +1,235 @@
+import { describe, expect, test } from "vitest";
+import { formatProblem } from "../../src/evals/errors.ts";
+import { preflight } from "../../src/evals/scoring/preflight.ts";
+import type { JsonObject } from "../../src/evals/types/json.ts";
+import type { ExecutionPolicy, Expectation } from "../../src/evals/types/suite.ts";
+import type { Toolset } from "../../src/evals/types/tool.ts";
+import { caseOf, expectCalls, expectTool, toolsetOf } from "./make.ts";
+
+const readOnly = { annotations: { readOnlyHint: true } };
+const readSchema = {
+  type: "object",
+  properties: {
+    path: { type: "string" },
+    head: { type: "integer", minimum: 1, maximum: 100 },
+    mode: { type: "string", enum: ["text", "binary"] },
+    tags: { type: "array", items: { type: "string" } },
+    where: { $ref: "#/$defs/where" },
+    until: { anyOf: [{ type: "string" }, { type: "null" }] },
+    follow: { type: "boolean" },
+  },
+  required: ["path"],
+  additionalProperties: false,
+  $defs: { where: { type: "object", properties: { city: { type: "string" }, parent: { $ref: "#/$defs/where" } } } },
+};
+const toolset = toolsetOf([
+  { name: "read_file", inputSchema: readSchema, ...readOnly },
+  { name: "write_file", inputSchema: { type: "object", properties: { path: {} } } },
+  { name: "list_issues", inputSchema: { type: "object" }, origin: "distractor", server: "github", ...readOnly },
+]);
+
+const found = (expect: Expectation | undefined, tools: Toolset = toolset, policy: ExecutionPolicy = "safe") =>
+  preflight(caseOf(expect), tools, policy).map(formatProblem).join("\n");
+const foundIn = (args: JsonObject, argsMode: "partial" | "exact" = "partial") =>
+  found(expectTool({ tools: ["read_file"], args }, { argsMode }));
+
+test("nothing is wrong with a case that can pass", () => {
+  const args = {
+    path: { endsWith: ".txt" },
+    head: { gte: 2, lte: 100 },
+    mode: { anyOf: ["text", "hex"] },
+    tags: { unordered: ["a", { startsWith: "b" }] },
+    where: { parent: { city: "Oslo" } },
+    until: { type: "null" },
+    follow: { judge: "sensible" },
+  };
+  expect(foundIn(args)).toBe("");
+  expect(foundIn({ path: "a", until: { optional: { matches: "^2" } }, head: { absent: true } }, "exact")).toBe("");
+  expect(found(undefined)).toBe("");
+  expect(found({ kind: "none", avoid: ["write_file"] })).toBe("");
+  expect(found({ kind: "skill", skill: "pdf", avoid: [] })).toBe("");
+});
+
+describe("tools", () => {
+  test("that are not listed, with the nearest name or the list", () => {
+    expect(found(expectTool({ tools: ["raed_file", "fetch"] }, { avoid: ["write_fil"] }))).toMatchInlineSnapshot(`
+      "evals/files.yaml:3:5: error: case read-one: expects raed_file, which is not listed
+        did you mean read_file?
+      evals/files.yaml:3:5: error: case read-one: expects fetch, which is not listed
+        listed are: read_file, write_file, list_issues
+      evals/files.yaml:3:5: error: case read-one: avoids write_fil, which is not listed
+        did you mean write_file?"
+    `);
+    expect(found(expectTool({ tools: ["x"] }), toolsetOf([]))).toMatchInlineSnapshot(`
+      "evals/files.yaml:3:5: error: case read-one: expects x, which is not listed
+        no tool is listed"
+    `);
+  });
+
+  test("that are named twice, or wanted and avoided at once", () => {
+    const expectation = expectTool({ tools: ["read_file", "read_file"] }, { avoid: ["read_file"] });
+    expect(found(expectation)).toMatchInlineSnapshot(`
+      "evals/files.yaml:3:5: error: case read-one: both expects and avoids read_file, so a call of it can never pass
+        take it out of one of the two
+      evals/files.yaml:3:5: warning: case read-one: names read_file twice in one list
+        take one of the two out"
+    `);
+  });
+
+  test("that are listed twice", () => {
+    const twice = toolsetOf([{ name: "get" }, { name: "get", server: "other", origin: "distractor" }]);
+    expect(found(expectTool({ tools: ["get"] }), twice)).toMatchInlineSnapshot(`
+      "evals/files.yaml:3:5: error: case read-one: expects get, which is listed 2 times (files, other)
+        rename one"
+    `);
+    expect(found({ kind: "none", avoid: [] }, twice)).toBe("");
+  });
+
+  test("whose schema cannot be read", () => {
+    const odd = toolsetOf([{ name: "odd", inputSchema: { type: "object", properties: { a: { $ref: "#/nowhere" } } } }]);
+    expect(found(expectTool({ tools: ["odd"] }), odd)).toMatchInlineSnapshot(`
+      "evals/files.yaml:3:5: warning: case read-one: the inputSchema of odd cannot be read: can't resolve reference #/nowhere from id #
+        its arguments are not checked against the schema; mend it in the server"
+    `);
+    expect(found({ kind: "any", avoid: [] }, odd)).toBe(found(expectTool({ tools: ["odd"] }), odd));
+  });
+});
+
+describe("arguments", () => {
+  test("that the schema does not have", () => {
+    expect(foundIn({ paht: "a", everything: 1 })).toMatchInlineSnapshot(`
+      "evals/files.yaml:3:5: error: case read-one: read_file has no argument paht
+        did you mean path?
+      evals/files.yaml:3:5: error: case read-one: read_file has no argument everything
+        it has: path, head, mode, tags, where, until, follow"
+    `);
+    const open = expectTool({ tools: ["write_file"], args: { pth: "a", content: { absent: true } } });
+    expect(found(open)).toMatchInlineSnapshot(`
+      "evals/files.yaml:3:5: warning: case read-one: write_file has no argument pth
+        did you mean path?
+      evals/files.yaml:3:5: warning: case read-one: write_file has no argument content
+        it has: path"
+    `);
+    const composed = toolsetOf([{ name: "a", inputSchema: { type: "object", allOf: [{ properties: { z: {} } }] } }]);
+    expect(found(expectTool({ tools: ["a"], args: { z: 1 } }), composed)).toBe("");
+  });
+
+  test("that can never match", () => {
+    expect(foundIn({ path: 1 })).toMatchInlineSnapshot(`
+      "evals/files.yaml:3:5: error: case read-one: can never match: args.path must be string, got 1
+        the inputSchema of read_file says {"type":"string"}"
+    `);
+    const never: JsonObject[] = [
+      { path: { absent: true } },
+      { path: { type: "integer" } },
+      { path: { gte: 1 } },
+      { path: ["a", { any: true }] },
+      { path: { anyOf: [1, { type: "null" }] } },
+      { head: 0 },
+      { head: { equals: 101 } },
+      { head: { gte: 101 } },
+      { head: { lte: 0 } },
+      { head: { gte: 5, lte: 4 } },
+      { head: { matches: "5" } },
+      { mode: "hex" },
+      { mode: { startsWith: "x" } },
+      { follow: { type: "string" } },
+      { tags: { unordered: ["a", 1] } },
+      { tags: { contains: 1 } },
+      { tags: [{ gte: 1 }] },
+      { where: { city: { type: "number" } } },
+      { where: { parent: { parent: { city: { lte: 1 } } } } },
+      { until: { gte: 1 } },
+      { until: { optional: 5 } },
+    ];
+    const reasons = never.map((args) => foundIn(args).split("\n")[0]?.split("can never match: ")[1]);
+    expect(reasons).toMatchInlineSnapshot(`
+      [
+        "args.path must be absent, and is required",
+        "args.path: type integer does not fit the schema's type string",
+        "args.path: \`gte\` does not fit the schema's type string",
+        "args.path: an array does not fit the schema's type string",
+        "args.path must be string, got 1",
+        "args.head must be >= 1, got 0",
+        "args.head must be <= 100, got 101",
+        "args.head: gte 101 is over maximum 100",
+        "args.head: lte 0 is under minimum 1",
+        "args.head: no number is >= 5 and <= 4",
+        "args.head: \`matches\` does not fit the schema's type integer",
+        "args.mode must be equal to one of the allowed values: ["text","binary"], got "hex"",
+        "args.mode: {"startsWith":"x"} matches none of ["text","binary"]",
+        "args.follow: {"type":"string"} matches none of [true,false]",
+        "args.tags[1] must be string, got 1",
+        "args.tags[] must be string, got 1",
+        "args.tags[0]: \`gte\` does not fit the schema's type string",
+        "args.where.city: type number does not fit the schema's type string",
+        "args.where.parent.parent.city: \`lte\` does not fit the schema's type string",
+        "args.until: \`gte\` does not fit the schema's type string",
+        "args.until must be string, got 5",
+      ]
+    `);
+  });
+
+  test("that exact mode leaves out although they are required", () => {
+    expect(foundIn({ head: 1 }, "exact")).toMatchInlineSnapshot(`
+      "evals/files.yaml:3:5: error: case read-one: can never match: read_file requires path, which argsMode exact does not allow
+        name it with { any: true }, or set argsMode: partial"
+    `);
+    expect(foundIn({}, "exact")).toBe(foundIn({ head: 1 }, "exact"));
+    expect(foundIn({ head: 1 })).toBe("");
+  });
+
+  test("with wrong matchers", () => {
+    expect(foundIn({ path: { matches: "(a" }, mode: { type: "text" } })).toMatchInlineSnapshot(`
+      "evals/files.yaml:3:5: error: case read-one: args.path.matches: "(a" is not a regular expression in RE2 syntax: error parsing regexp: missing closing ): \`(a\`
+        mend the matcher, or write { equals: ... } for a value that only looks like one
+      evals/files.yaml:3:5: error: case read-one: args.mode.type: Invalid option: expected one of "string"|"number"|"integer"|"boolean"|"array"|"object"|"null"
+        mend the matcher, or write { equals: ... } for a value that only looks like one"
+    `);
+  });
+
+  test("by the leaderboard's rules are lists of accepted values", () => {
+    const expectation = expectCalls([{ tools: ["read.file"], args: { path: ["a", ""], head: 1, z: [1] } }], {
+      argsMatch: "bfcl",
+    });
+    const dotted = toolsetOf([{ name: "read_file", inputSchema: { ...readSchema, type: "dict" } }]);
+    expect(found(expectation, dotted)).toMatchInlineSnapshot(`
+      "evals/files.yaml:3:5: error: case read-one: args.head is no list of accepted values
+        write a list, for example [1]
+      evals/files.yaml:3:5: error: case read-one: read_file has no argument z
+        it has: path, head, mode, tags, where, until, follow"
+    `);
+  });
+});
+
+describe("results", () => {
+  test("of tools that are not executed", () => {
+    const expectation = expectTool({ tools: ["write_file", "list_issues", "read_file"], result: { success: true } });
+    expect(found(expectation)).toMatchInlineSnapshot(`
+      "evals/files.yaml:3:5: error: case read-one: expects a result of write_file, which is not executed: write_file is not annotated read-only or non-destructive (execute: safe)
+        set execute: always, or take \`result\` out
+      evals/files.yaml:3:5: error: case read-one: expects a result of list_issues, which is not executed: list_issues is a distractor
+        a result can be checked only for a tool of the suite's own live server"
+    `);
+    expect(found(expectTool({ tools: ["write_file"], result: { success: true } }), toolset, "always")).toBe("");
+  });
+
+  test("of any tool, when none is executed", () => {
+    const any = { kind: "any", avoid: [], result: { isError: false } } as const;
+    expect(found(any, toolset, "never")).toMatchInlineSnapshot(`
+      "evals/files.yaml:3:5: error: case read-one: expects a result, and no listed tool is executed
+        set execute: always; a result can be checked only for a tool of the suite's own live server"
+    `);
+    expect(found(any)).toBe("");
+  });
+
+  test("with wrong matchers", () => {
+    const result = { matches: "[", json: { a: { matches: "*" } } };
+    expect(found(expectTool({ tools: ["read_file"], result }))).toMatchInlineSnapshot(`
+      "evals/files.yaml:3:5: error: case read-one: result.matches: "[" is not a regular expression in RE2 syntax: error parsing regexp: missing closing ]: \`[\`
+        mend the regular expression
+      evals/files.yaml:3:5: error: case read-one: result.json.a.matches: "*" is not a regular expression in RE2 syntax: error parsing regexp: missing argument to repetition operator: \`*\`
+        mend the matcher"
+    `);
+  });
+});
