@@ -1,0 +1,122 @@
+import { basename, extname, resolve } from "node:path";
+import { EvalsError, type Problem, usageError } from "../errors.ts";
+import type { ToolServer } from "../types/server.ts";
+import type { ServerSpec } from "../types/suite.ts";
+import type { OfferedTool, Tool } from "../types/tool.ts";
+import { connect } from "./connect.ts";
+import { readHostServer } from "./hostConfig.ts";
+import { type Env, fillIn, type LiveSpec, serverError } from "./spec.ts";
+import { readStaticList } from "./staticList.ts";
+
+/** The parts of a suite that say where its tools come from. `dir` is absolute. */
+export type SourceParts = { server?: ServerSpec; distractors: readonly ServerSpec[]; dir: string };
+
+/** The tools that a suite offers, under their listed names, and the live server that runs those of origin `server`. */
+export type Source = {
+  readonly tools: readonly OfferedTool[];
+  /** Absent for a static list, and for a suite without a server. */
+  readonly server?: ToolServer;
+  /** A further connection to the same server: a fresh process, or a new session. Throws EvalsError. */
+  reopen(signal: AbortSignal): Promise<ToolServer>;
+  readonly warnings: readonly Problem[];
+  /** Closes every server that was opened here, by `reopen` too. Does not throw. */
+  close(): Promise<void>;
+};
+
+type Listed = { name: string; tools: readonly Tool[]; live?: { server: ToolServer; reopen: Source["reopen"] } };
+
+/**
+ * Opens a suite's server and lists it, and lists its distractors, all at once; distractor servers are closed again.
+ * Throws EvalsError with the problems of all of them; then nothing is left open.
+ */
+export async function openSource(parts: SourceParts, env: Env, signal: AbortSignal): Promise<Source> {
+  const warnings: Problem[] = [];
+  const opened: ToolServer[] = [];
+  let closed = false;
+  const close = async () => {
+    closed = true;
+    await Promise.all(opened.map((server) => server.close()));
+  };
+  const keep = async (connecting: Promise<ToolServer>) => {
+    const server = await connecting;
+    opened.push(server);
+    if (!closed) return server;
+    await server.close();
+    throw serverError(`server "${server.name}" was not waited for: the run was cancelled`);
+  };
+
+  const list = async (written: ServerSpec, fallback: string): Promise<Listed> => {
+    if ("tools" in written) {
+      const file = resolve(parts.dir, written.tools);
+      return { name: basename(file, extname(file)), tools: await readStaticList(file) };
+    }
+    const { spec, dir, warnings: found } = await liveSpec(written, fallback, parts.dir, env);
+    warnings.push(...found);
+    const registered = "config" in written ? written.name : undefined;
+    const context = { name: registered ?? fallback, dir, env };
+    const server = await keep(connect(spec, { ...context, signal }));
+    const { name = fallback, protocol: revision } = server.about;
+    const known = typeof revision === "string" ? { revision } : {};
+    const reopen = (later: AbortSignal) => keep(connect(spec, { ...context, ...known, signal: later }));
+    return { name: registered ?? String(name), tools: await server.list(signal), live: { server, reopen } };
+  };
+  const distract = async (written: ServerSpec, index: number) => {
+    const { live, name, tools } = await list(written, `distractor ${index + 1}`);
+    await live?.server.close();
+    return offer(tools, name, "distractor");
+  };
+
+  const main = parts.server && list(parts.server, "server");
+  const others = parts.distractors.map(distract);
+  try {
+    await allOrProblems([main, ...others]);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const own = await main;
+  return {
+    tools: [
+      ...(own ? offer(own.tools, own.name, own.live ? "server" : "static") : []),
+      ...(await Promise.all(others)).flat(),
+    ],
+    ...(own?.live && { server: own.live.server }),
+    reopen: own?.live?.reopen ?? noServer,
+    warnings,
+    close,
+  };
+}
+
+async function noServer(): Promise<never> {
+  throw usageError("this suite has no live server to open", "Give it a server with a command or a url.");
+}
+
+/** The spec to connect by, variables filled in, and the folder that its paths start from. */
+async function liveSpec(written: Exclude<ServerSpec, { tools: string }>, name: string, dir: string, env: Env) {
+  if (!("config" in written)) return { dir, ...fillIn<LiveSpec>(written, env, name) };
+  const { startTimeoutMs, callTimeoutMs } = written;
+  const host = await readHostServer(resolve(dir, written.config), written.name, env);
+  const limits = {
+    ...(startTimeoutMs !== undefined && { startTimeoutMs }),
+    ...(callTimeoutMs !== undefined && { callTimeoutMs }),
+  };
+  return { ...host, spec: { ...host.spec, ...limits } };
+}
+
+function offer(tools: readonly Tool[], server: string, origin: OfferedTool["origin"]): OfferedTool[] {
+  return tools.map((tool) => ({ ...tool, server, origin }));
+}
+
+/** Waits for all, then throws what failed: the problems of every EvalsError together, or the first defect. */
+async function allOrProblems(work: readonly (Promise<unknown> | undefined)[]): Promise<void> {
+  const errors = (await Promise.allSettled(work)).flatMap((end) => (end.status === "rejected" ? [end.reason] : []));
+  const defect = errors.find((error) => !(error instanceof EvalsError));
+  if (defect !== undefined) throw defect;
+  const failures = errors.filter((error) => error instanceof EvalsError);
+  const [first] = failures;
+  if (first)
+    throw new EvalsError(
+      failures.flatMap(({ problems }) => problems),
+      first.exitCode,
+    );
+}

@@ -1,0 +1,210 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { readHostServer } from "../../src/evals/toolsets/hostConfig.ts";
+import { readLocated } from "../../src/evals/toolsets/located.ts";
+import { fillIn } from "../../src/evals/toolsets/spec.ts";
+import { readStaticList } from "../../src/evals/toolsets/staticList.ts";
+import { later, tidyUp } from "./servers.ts";
+
+tidyUp();
+
+/** Writes a file into a folder of its own, and gives its path. */
+async function file(name: string, content: unknown): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "toolsets-"));
+  later(() => rm(folder, { recursive: true }));
+  const path = join(folder, name);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, typeof content === "string" ? content : JSON.stringify(content, null, 2));
+  return path;
+}
+
+/** The message of a rejection, without the folder that the file is in. */
+async function failureOf(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => new Error("it was fine"),
+    (thrown: unknown) => thrown,
+  );
+  return (error instanceof Error ? error.message : "").replaceAll(/\/\S*toolsets-\w+\//g, "");
+}
+
+const vscode = `{
+  // what the editor writes
+  "servers": {
+    "files": { "type": "stdio", "command": "node", "args": ["//not a comment", "/* nor this */"], }, /* here */
+    "web": { "url": "https://example.org/mcp", "headers": { "Authorization": "Bearer \${env:TOKEN}" } },
+  },
+}`;
+
+test("mcpServers of .mcp.json: command, args, env, cwd", async () => {
+  const entry = { command: "node", args: ["server.mjs"], env: { A: "1" }, cwd: "sub", disabled: false };
+  const path = await file(".mcp.json", { mcpServers: { files: entry } });
+  expect(await readHostServer(path, "files", {})).toEqual({
+    spec: { command: "node", args: ["server.mjs"], env: { A: "1" }, cwd: "sub" },
+    dir: dirname(path),
+    warnings: [],
+  });
+});
+
+test("servers of .vscode/mcp.json: comments, trailing commas; paths start from the project's folder", async () => {
+  const path = await file(".vscode/mcp.json", vscode);
+  expect(await readHostServer(path, "files", {})).toEqual({
+    spec: { command: "node", args: ["//not a comment", "/* nor this */"] },
+    dir: dirname(dirname(path)),
+    warnings: [],
+  });
+  expect((await readHostServer(path, "web", { TOKEN: "t" })).spec).toEqual({
+    url: "https://example.org/mcp",
+    transport: "http",
+    headers: { Authorization: "Bearer t" },
+  });
+});
+
+test("type or transport sse", async () => {
+  const path = await file("c.json", {
+    mcpServers: { a: { url: "http://a", type: "sse" }, b: { url: "http://b", transport: "SSE" } },
+  });
+  expect((await readHostServer(path, "a", {})).spec).toEqual({ url: "http://a", transport: "sse" });
+  expect((await readHostServer(path, "b", {})).spec).toEqual({ url: "http://b", transport: "sse" });
+});
+
+test("a variable that is not set, and a file of variables, are warned of at the entry's place", async () => {
+  const entry = { command: `\${BIN:-node}`, args: [`\${HOME}/x`, `\${KEY}`], env: { K: `\${KEY}` }, envFile: ".env" };
+  const path = await file(".mcp.json", { mcpServers: { files: entry } });
+  const { spec, warnings } = await readHostServer(path, "files", { HOME: "/home/x" });
+  expect(spec).toEqual({ command: "node", args: ["/home/x/x", `\${KEY}`], env: { K: `\${KEY}` } });
+  expect(warnings).toEqual([
+    {
+      severity: "warning",
+      message: 'server "files": envFile is not read',
+      hint: "Name the variables under env.",
+      place: { file: path, line: 3, column: 14 },
+    },
+    {
+      severity: "warning",
+      message: 'server "files" names the environment variable KEY, which is not set; it is left as written',
+      hint: `Set KEY, or give a default: \${KEY:-value}.`,
+      place: { file: path, line: 3, column: 14 },
+    },
+  ]);
+});
+
+test("variables: default for unset and empty, in url and headers too; what is no variable stays", () => {
+  const url = `http://\${HOST:-localhost}:\${PORT:-}/\${1}/$HOST/\${workspaceFolder`;
+  const headers = { X: `\${A}\${A:-b}` };
+  expect(fillIn({ url, headers }, { HOST: "", A: "" }, "s")).toEqual({
+    spec: { url: `http://localhost:/\${1}/$HOST/\${workspaceFolder`, headers: { X: "b" } },
+    warnings: [],
+  });
+});
+
+test("text without $ is never changed by filling in", () => {
+  fc.assert(
+    fc.property(
+      fc.string().filter((text) => !text.includes("$")),
+      (text) => {
+        expect(fillIn({ command: text, args: [text] }, {}, "s").spec).toEqual({ command: text, args: [text] });
+      },
+    ),
+  );
+});
+
+test("an unknown server: the nearest name and all there are", async () => {
+  const path = await file(".mcp.json", { mcpServers: { filesystem: { command: "a" }, memory: { command: "b" } } });
+  expect(await failureOf(readHostServer(path, "filesytem", {}))).toMatchInlineSnapshot(`
+    ".mcp.json:2:17: error: no server "filesytem" is registered here
+      Did you mean "filesystem"? There are: filesystem, memory."
+  `);
+  expect(await failureOf(readHostServer(path, "toString", {}))).toMatchInlineSnapshot(`
+    ".mcp.json:2:17: error: no server "toString" is registered here
+      There are: filesystem, memory."
+  `);
+});
+
+test("a configuration without servers", async () => {
+  expect(await failureOf(readHostServer(await file("c.json", { mcp: {} }), "a", {}))).toMatchInlineSnapshot(`
+    "c.json:1:1: error: no servers are registered here: the file has neither mcpServers nor servers
+      Write { "mcpServers": { "<name>": { "command": "…", "args": [] } } }."
+  `);
+});
+
+test("an entry that is neither a command nor a url", async () => {
+  const path = await file("c.json", { mcpServers: { a: { args: [] }, b: { command: "x", args: "-y" } } });
+  expect(await failureOf(readHostServer(path, "a", {}))).toMatchInlineSnapshot(`
+    "c.json:3:10: error: server "a": url: Invalid input: expected string, received undefined
+      An entry has a command (with args, env, cwd), or a url (with type http or sse, headers)."
+  `);
+  expect(await failureOf(readHostServer(path, "b", {}))).toMatchInlineSnapshot(`
+    "c.json:6:10: error: server "b": args: Invalid input: expected array, received string
+      An entry has a command (with args, env, cwd), or a url (with type http or sse, headers)."
+  `);
+});
+
+test("a configuration that does not exist", async () => {
+  const path = await file("c.json", {});
+  expect(await failureOf(readHostServer(join(dirname(path), "other.json"), "a", {}))).toMatch(
+    /^other\.json: error: this file cannot be read: ENOENT/,
+  );
+});
+
+test.each([
+  ["missing comma", '{\n  "a": 1\n  "b": 2\n}'],
+  ["missing colon", '{\n  "a" 1\n}'],
+  ["single quotes", "{\n  'a': 1\n}"],
+  ["bare key", "{\n  a: 1\n}"],
+  ["bare word", '{\n  "a": yes\n}'],
+  ["octal", '{\n  "a": 010\n}'],
+  ["unclosed", '{\n  "a": [1'],
+  ["two values", "{}\n{}"],
+  ["raw newline in a string", '{"a": "x\ny"}'],
+  ["YAML", "a: 1"],
+  ["empty", ""],
+])("JSON is held to its syntax: %s", async (_, text) => {
+  expect(await failureOf(readLocated(await file("c.json", text)))).toMatchSnapshot();
+});
+
+test("whatever is JSON is read as JSON.parse reads it", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.json(), fc.constantFrom(undefined, 2, "\t"), async (json, indent) => {
+      const text = JSON.stringify(JSON.parse(json), null, indent);
+      expect((await readLocated(await file("c.json", text))).value).toEqual(JSON.parse(text));
+    }),
+    { numRuns: 50 },
+  );
+});
+
+const tool = { name: "read", description: "Reads.", inputSchema: { type: "object" } };
+
+test("a static list: an array or {tools}, JSON or YAML; unknown fields are dropped", async () => {
+  expect(await readStaticList(await file("t.json", [{ ...tool, icons: [] }]))).toEqual([tool]);
+  expect(await readStaticList(await file("t.json", { tools: [tool], nextCursor: "x" }))).toEqual([tool]);
+  const yaml = "tools:\n  - name: read\n    description: Reads.\n    inputSchema: { type: object }\n";
+  expect(await readStaticList(await file("t.yaml", yaml))).toEqual([tool]);
+});
+
+test("a static list: every malformed tool is told with its place", async () => {
+  const { inputSchema, ...bare } = tool;
+  const list = [tool, { ...bare, name: "b", input_schema: inputSchema }, { ...bare, name: "c" }, 5, tool];
+  expect(await failureOf(readStaticList(await file("t.json", { tools: list })))).toMatchInlineSnapshot(`
+    "t.json:10:5: error: tool "b" is malformed: inputSchema: Invalid input: expected record, received undefined
+      Rename input_schema to inputSchema, as MCP names it.
+    t.json:17:5: error: tool "c" is malformed: inputSchema: Invalid input: expected record, received undefined
+      A tool has a name, a description and an inputSchema that is an object.
+    t.json:21:5: error: tool without a name is malformed: Invalid input: expected object, received number
+      A tool has a name, a description and an inputSchema that is an object.
+    t.json:23:15: error: two tools are named "read"
+      Remove one, or rename it."
+  `);
+});
+
+test("a static list that is none", async () => {
+  expect(await failureOf(readStaticList(await file("t.json", { tools: {} })))).toMatchInlineSnapshot(`
+    "t.json:2:12: error: this is no list of tools
+      Write an array of tools, or { tools: [...] }."
+  `);
+  expect(await failureOf(readStaticList(await file("t.yaml", "a: [b")))).toMatchInlineSnapshot(
+    `"t.yaml:1:6: error: this is not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]"`,
+  );
+});

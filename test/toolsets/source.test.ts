@@ -1,0 +1,100 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openSource, type SourceParts } from "../../src/evals/toolsets/source.ts";
+import { fixture, later, never, tidyUp } from "./servers.ts";
+
+tidyUp();
+
+const tool = (name: string) => ({ name, inputSchema: { type: "object" } });
+
+/** A folder with a static list and a host configuration. */
+async function folder(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), "toolsets-"));
+  later(() => rm(dir, { recursive: true }));
+  await writeFile(join(dir, "github.json"), JSON.stringify([tool("list_issues")]));
+  const mcpServers = { mine: fixture("faulty.mjs", "fine"), silent: fixture("faulty.mjs", "silent") };
+  await writeFile(join(dir, ".mcp.json"), JSON.stringify({ mcpServers }));
+  return dir;
+}
+
+async function open(parts: Omit<SourceParts, "dir"> & { dir?: string }) {
+  const source = await openSource({ dir: await folder(), ...parts }, process.env, never);
+  later(source.close);
+  return source;
+}
+
+test("a live server and its distractors, each tool with its origin", async () => {
+  const source = await open({
+    server: { config: ".mcp.json", name: "mine" },
+    distractors: [{ tools: "github.json" }, fixture("faulty.mjs", "noise")],
+  });
+  expect(source.tools).toEqual([
+    { ...tool("tool_0"), server: "mine", origin: "server" },
+    { ...tool("list_issues"), server: "github", origin: "distractor" },
+    { ...tool("tool_0"), server: "faulty", origin: "distractor" },
+  ]);
+  expect(source.server?.name).toBe("mine");
+  expect(source.server?.alive()).toBe(true);
+  expect(source.warnings).toEqual([]);
+});
+
+test("a static list offers tools and has no server", async () => {
+  const source = await open({ server: { tools: "github.json" }, distractors: [] });
+  expect(source.tools).toEqual([{ ...tool("list_issues"), server: "github", origin: "static" }]);
+  expect(source.server).toBeUndefined();
+  await expect(source.reopen(never)).rejects.toThrowErrorMatchingInlineSnapshot(`
+    [EvalsError: error: this suite has no live server to open
+      Give it a server with a command or a url.]
+  `);
+});
+
+test("a suite without a server offers no tools", async () => {
+  expect((await open({ distractors: [] })).tools).toEqual([]);
+});
+
+test("reopen starts a fresh process; close ends them all", async () => {
+  const source = await open({ server: fixture("sdk1.mjs"), distractors: [] });
+  const second = await source.reopen(never);
+  expect(second.about).toEqual(source.server?.about);
+  expect(await source.server?.call("crash", {}, never)).toMatchObject({ kind: "broken" });
+  expect([source.server?.alive(), second.alive()]).toEqual([false, true]);
+  await source.close();
+  expect(second.alive()).toBe(false);
+  await expect(source.reopen(never)).rejects.toThrow('server "server" was not waited for');
+});
+
+test("variables of the suite's own entry are filled in, with warnings", async () => {
+  const server = { ...fixture("sdk1.mjs"), env: { A: `\${TOKEN}`, B: `\${NOT_SET}` } };
+  const source = await openSource({ server, distractors: [], dir: await folder() }, { TOKEN: "t" }, never);
+  later(source.close);
+  const outcome = await source.server?.call("read_env", {}, never);
+  const text = outcome?.kind === "result" ? outcome.result.content[0]?.text : undefined;
+  expect(JSON.parse(text ?? "")).toEqual({ A: "t", B: `\${NOT_SET}` });
+  expect(source.warnings.map(({ message }) => message)).toEqual([
+    'server "server" names the environment variable NOT_SET, which is not set; it is left as written',
+  ]);
+});
+
+test("all that fails is told at once, and nothing is left open", async () => {
+  const dir = await folder();
+  const work = open({
+    dir,
+    server: fixture("faulty.mjs", "fine"),
+    distractors: [
+      { command: "no-such-program" },
+      { config: ".mcp.json", name: "silent", startTimeoutMs: 200 },
+      { config: ".mcp.json", name: "slient" },
+    ],
+  });
+  const message = await work.catch((error: Error) => error.message.replaceAll(dir, "DIR"));
+  expect(message).toMatchInlineSnapshot(`
+    "error: server "distractor 1" could not be started: there is no program "no-such-program"
+      Check command and cwd: a program must be on the PATH, or be given by its path.
+    error: server "silent" did not answer within 0.2 s
+      Run the server's command by hand, in the same folder, to see what it says.
+    DIR/.mcp.json:1:15: error: no server "slient" is registered here
+      Did you mean "silent"? There are: mine, silent."
+  `);
+});

@@ -1,0 +1,139 @@
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { EvalsError } from "../../src/evals/errors.ts";
+import { type HostName, hosts, show } from "../../src/evals/toolsets/host.ts";
+import { freeze } from "../../src/evals/toolsets/toolset.ts";
+import type { OfferedTool } from "../../src/evals/types/tool.ts";
+
+const tool = (name: string, server = "files", origin: OfferedTool["origin"] = "server"): OfferedTool => ({
+  name,
+  description: `${name} of ${server}`,
+  inputSchema: { type: "object" },
+  server,
+  origin,
+});
+
+const offered = fc.uniqueArray(
+  fc.record({
+    name: fc.stringMatching(/^[a-z_]{1,12}$/),
+    description: fc.string(),
+    inputSchema: fc.dictionary(fc.string(), fc.jsonValue()),
+    server: fc.constant("files"),
+    origin: fc.constant("server" as const),
+  }),
+  { selector: ({ name }) => name, minLength: 1 },
+) as fc.Arbitrary<OfferedTool[]>;
+
+test("the hash is the SHA-256 of the canonical JSON of the tools sorted by name", () => {
+  const canonical =
+    '[{"description":"a of files","inputSchema":{"type":"object"},"name":"a","origin":"server","server":"files"},' +
+    '{"description":"b of files","inputSchema":{"type":"object"},"name":"b","origin":"server","server":"files"}]';
+  const frozen = freeze([tool("b"), tool("a")]);
+  expect(frozen.hash).toBe(createHash("sha256").update(canonical).digest("hex"));
+  expect(frozen.tools.map(({ name }) => name)).toEqual(["b", "a"]);
+});
+
+test("the hash does not depend on the order of tools, nor on that of keys", () => {
+  fc.assert(
+    fc.property(offered, (tools) => {
+      const turned = [...tools]
+        .reverse()
+        .map((one) => Object.fromEntries(Object.entries(one).reverse()) as OfferedTool);
+      expect(freeze(turned).hash).toBe(freeze(tools).hash);
+    }),
+  );
+});
+
+test("the hash changes with any word of a description", () => {
+  fc.assert(
+    fc.property(offered, fc.nat(), fc.string({ minLength: 1 }), (tools, pick, added) => {
+      const changed = tools.map((one, index) =>
+        index === pick % tools.length ? { ...one, description: `${one.description}${added}` } : one,
+      );
+      expect(freeze(changed).hash).not.toBe(freeze(tools).hash);
+    }),
+  );
+});
+
+test("two tools of one name", () => {
+  expect(() => freeze([tool("read"), tool("read", "github", "distractor")])).toThrowErrorMatchingInlineSnapshot(`
+    [EvalsError: error: two tools are named "read": one of server "files" and one of the distractor "github"
+      An expectation could not tell them apart. Rename one, or leave that distractor out.]
+  `);
+});
+
+const shownBy = (host: HostName, ...tools: OfferedTool[]) => show(tools, host).tools.map(({ name }) => name);
+const long = "a_tool_with_a_name_that_is_much_too_long_for_any_host_to_show";
+
+test("each host names a tool in its own way", () => {
+  const names = Object.keys(hosts).map((host) => [
+    host,
+    ...shownBy(host as HostName, tool("read.file", "my-files v2")),
+  ]);
+  expect(names).toEqual([
+    ["plain", "read.file"],
+    ["claude-code", "mcp__my-files_v2__read_file"],
+    ["gemini-cli", "mcp_my-files_v2_read.file"],
+    ["codex", "mcp__my_files_v2__read_file"],
+  ]);
+});
+
+test("Gemini CLI takes the middle out of a name of more than 63 characters", () => {
+  const [name = ""] = shownBy("gemini-cli", tool(long));
+  expect(name).toBe("mcp_files_a_tool_with_a_name_t..._too_long_for_any_host_to_show");
+  expect(name).toHaveLength(63);
+  expect(shownBy("gemini-cli", tool("x".repeat(53)))).toEqual([`mcp_files_${"x".repeat(53)}`]);
+});
+
+test("Codex ends a name of more than 64 characters with a hash, and sorts", () => {
+  const hash = createHash("sha1").update(`files\0files\0\0${long}\0${long}`).digest("hex").slice(0, 12);
+  expect(shownBy("codex", tool("z"), tool(long), tool("b"))).toEqual([
+    `${`mcp__files__${long}`.slice(0, 51)}_${hash}`,
+    "mcp__files__b",
+    "mcp__files__z",
+  ]);
+  expect(shownBy("codex", tool("x", "s".repeat(80)))[0]).toMatch(/^mcp__s{44}___[0-9a-f]{12}$/);
+});
+
+test("names of all hosts keep to their limits", () => {
+  const limits = { "gemini-cli": 63, codex: 64 } as const;
+  fc.assert(
+    fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1, maxLength: 90 }), (server, name) => {
+      for (const [host, limit] of Object.entries(limits)) {
+        const [shown = ""] = shownBy(host as HostName, tool(name, server));
+        expect(shown.length).toBeLessThanOrEqual(limit);
+        expect(shown).toMatch(/^[a-zA-Z0-9_.:-]+$/);
+      }
+      expect(shownBy("claude-code", tool(name, server))[0]).toMatch(/^mcp__[a-zA-Z0-9_-]+__[a-zA-Z0-9_-]+$/);
+    }),
+  );
+});
+
+test("what is shown leads back to what is listed", () => {
+  const tools = [tool("read.file"), tool("read", "github", "distractor")];
+  for (const host of Object.keys(hosts) as HostName[]) {
+    const shown = show(tools, host);
+    expect(shown.tools.map(({ name }) => shown.listed(name))).toEqual(host === "codex" ? [tools[0], tools[1]] : tools);
+    expect(shown.listed("something else")).toBeUndefined();
+  }
+});
+
+test("a name that a host's prefix tells apart is no collision", () => {
+  const twins = [tool("read"), tool("read", "github", "distractor")];
+  expect(shownBy("claude-code", ...twins)).toEqual(["mcp__files__read", "mcp__github__read"]);
+  expect(() => show(twins, "plain")).toThrowErrorMatchingInlineSnapshot(`
+    [EvalsError: error: "read" of server "files" and "read" of the distractor "github" would both be shown as "read"
+      Rename one, or choose a host that shows the server's name too.]
+  `);
+});
+
+test("names that a host makes equal are a collision", () => {
+  const twins = [tool("read.file"), tool("read_file")];
+  expect(() => show(twins, "claude-code")).toThrow(EvalsError);
+  expect(() => show(twins, "claude-code")).toThrowErrorMatchingInlineSnapshot(`
+    [EvalsError: error: "read.file" of server "files" and "read_file" of server "files" would both be shown as "mcp__files__read_file"
+      Rename one.]
+  `);
+  expect(shownBy("gemini-cli", ...twins)).toEqual(["mcp_files_read.file", "mcp_files_read_file"]);
+});
