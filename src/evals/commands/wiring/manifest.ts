@@ -6,7 +6,6 @@ import type { JsonObject } from "../../types/json.ts";
 import type { Model } from "../../types/model.ts";
 import type { RunManifest } from "../../types/run.ts";
 import type { Suite } from "../../types/suite.ts";
-import { gitState } from "./git.ts";
 
 const { version } = createRequire(import.meta.url)("../../../../package.json") as { version: string };
 
@@ -19,20 +18,19 @@ export type ManifestParts = {
   /** What the server of each suite said of itself, by suite name. */
   servers: ReadonlyMap<string, JsonObject>;
   cases: readonly PlannedCase[];
-  cwd: string;
+  git: RunManifest["git"];
 };
 
 /** Everything that decides a run's answers, as it is written before the first question is asked. */
-export async function manifestOf(parts: ManifestParts): Promise<RunManifest> {
+export function manifestOf(parts: ManifestParts): RunManifest {
   const now = new Date();
-  const git = await gitState(parts.cwd);
   return {
     format: "tool-evals run 1",
     id: newRunId(now),
     startedAt: now.toISOString(),
     harness: version,
     node: process.version,
-    ...(git && { git }),
+    ...(parts.git && { git: parts.git }),
     flags: parts.flags,
     seed: parts.seed,
     host: parts.host,

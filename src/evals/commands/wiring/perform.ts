@@ -1,0 +1,92 @@
+import { resolve } from "node:path";
+import { type ExitCode, exitCodes, formatProblem } from "../../errors.ts";
+import { openJournal } from "../../runs/journal.ts";
+import { finishRun, journalOf } from "../../runs/record.ts";
+import { planCells } from "../../trials/plan.ts";
+import { type PlanEnd, runPlan } from "../../trials/runPlan.ts";
+import type { Model } from "../../types/model.ts";
+import type { RunManifest } from "../../types/run.ts";
+import type { Trial } from "../../types/trial.ts";
+import type { Io } from "../io.ts";
+import type { RunFlags } from "../run.ts";
+import { describePlan } from "./dryRun.ts";
+import { manifestOf } from "./manifest.ts";
+import { type OpenRun, resumeRun, startRun } from "./openRun.ts";
+import { type Prepared, prepare } from "./prepare.ts";
+import { progressLine } from "./progress.ts";
+import { printReport, writeReports } from "./reports.ts";
+import { type Resumed, recordedFlags } from "./resume.ts";
+import type { Opened } from "./servers.ts";
+
+/** What a run is made of once its suites are loaded and its servers and models are open. */
+export type RunParts = {
+  flags: RunFlags;
+  retryBroken: boolean;
+  resumed: Resumed | undefined;
+  models: readonly Model[];
+  opened: readonly Opened[];
+  git: RunManifest["git"];
+};
+
+/** Checks and plans; then prints the plan (dry run), or runs what is not on the record and reports it. */
+export async function perform(
+  { flags, retryBroken, resumed, models, opened, git }: RunParts,
+  io: Io,
+): Promise<ExitCode> {
+  const prepared = prepare(opened, flags.host);
+  for (const problem of prepared.warnings) io.err(`${formatProblem(problem)}\n`);
+  const seed = resumed?.manifest.seed ?? flags.seed ?? Math.floor(Math.random() * 2 ** 31);
+  if (flags.dryRun) {
+    io.out(describePlan(prepared.cases, models, seed));
+    return exitCodes.passed;
+  }
+  const manifest = manifestOf({ ...prepared, models, seed, git, host: flags.host, flags: recordedFlags(flags) });
+  const open = resumed
+    ? await resumeRun(resumed, manifest, retryBroken)
+    : await startRun(resolve(io.cwd, flags.out), manifest);
+  const end = await ask(open, prepared, models, flags, io);
+  return await finish(open, end, flags, io);
+}
+
+/** Asks every cell that is not on the record; each is counted once it is on the disk. */
+async function ask(
+  open: OpenRun,
+  prepared: Prepared,
+  models: readonly Model[],
+  flags: RunFlags,
+  io: Io,
+): Promise<PlanEnd> {
+  const { trials, missing } = open.results.summary().totals;
+  const progress = progressLine(io, trials, trials - missing);
+  const journal = await openJournal(journalOf(open.dir));
+  const options = {
+    concurrency: flags.concurrency,
+    done: open.done,
+    spentUsd: open.spentUsd,
+    ...(flags.budget !== undefined && { budgetUsd: flags.budget }),
+    record: journal.append,
+    onRecorded: (trial: Trial) => {
+      open.results.add(trial);
+      progress.add(trial);
+    },
+  };
+  try {
+    return await runPlan(planCells(prepared.cases, models, open.manifest.seed), prepared.context, options, io.signal);
+  } finally {
+    await journal.close();
+    progress.end();
+  }
+}
+
+/** Writes the reports of what is on the record, prints the one asked for, and says how to go on when it was cut short. */
+async function finish(open: OpenRun, end: PlanEnd, flags: RunFlags, io: Io): Promise<ExitCode> {
+  const summary = open.results.summary();
+  const manifest = await finishRun(open.dir, open.manifest, summary, end === "complete" ? new Date() : undefined);
+  await writeReports(open.dir, { summary, manifest });
+  printReport(flags.json ? "json" : "terminal", { summary, manifest }, io);
+  if (summary.totals.missing > 0) {
+    const why = end === "budget" ? `The budget of $${flags.budget} is spent` : "The run was stopped";
+    io.err(`${why}: ${summary.totals.missing} trials are missing. Go on with: evals run --resume ${manifest.id}\n`);
+  }
+  return end === "cancelled" ? io.signalExitCode() : (summary.exitCode as ExitCode);
+}
