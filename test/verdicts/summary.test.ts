@@ -170,6 +170,10 @@ describe("the summary of a run", () => {
     expect(summarise([...all("a", missed), brokenTrial("b", 1)], "a", "b")).toMatchObject({ ok: false, exitCode: 1 });
   });
 
+  it("does not pass when there is no case at all", () => {
+    expect(summarise([])).toMatchObject({ ok: false, exitCode: 3 });
+  });
+
   it("never counts a broken or an ungraded trial in a rate", () => {
     const [one] =
       summarise(

@@ -26,7 +26,7 @@ export function summariser(manifest: RunManifest, dir: string): Summariser {
     add: (trial) => tallies.get(key(trial.cell.suite, trial.cell.model))?.add(trial),
     summary() {
       const suites = [...tallies.values()].map((tally) => tally.summary());
-      const ok = suites.every((suite) => suite.ok);
+      const ok = suites.length > 0 && suites.every((suite) => suite.ok);
       const failed = suites.some((suite) => suite.cases.some((one) => one.rate !== null && one.rate < one.passRate));
       const exitCode = failed ? exitCodes.failed : ok ? exitCodes.passed : exitCodes.incomplete;
       return { run: manifest.id, dir, suites, totals: addTotals(suites.map((suite) => suite.totals)), ok, exitCode };
@@ -86,7 +86,7 @@ class SuiteTally {
         outputTokens,
         costUsd,
       },
-      ok: cases.every((one) => one.ok) && broken === 0 && missing === 0,
+      ok: cases.length > 0 && cases.every((one) => one.ok) && broken === 0 && missing === 0,
     };
   }
 

@@ -1,0 +1,63 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import {
+  atMost,
+  count,
+  duration,
+  integer,
+  money,
+  percent,
+  range,
+  tally,
+  tallyPhrase,
+} from "../../src/evals/reports/format.ts";
+
+it.each([
+  [0, "0%"],
+  [0.001, "<1%"],
+  [0.4, "40%"],
+  [2 / 3, "67%"],
+  [0.999, ">99%"],
+  [1, "100%"],
+])("percent(%d)", (rate, text) => expect(percent(rate)).toBe(text));
+
+it("says certainty only where it is one", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 5000 }), fc.nat(5000), (n, k) => {
+      const passed = Math.min(k, n);
+      expect(percent(passed / n) === "100%").toBe(passed === n);
+      expect(percent(passed / n) === "0%").toBe(passed === 0);
+    }),
+  );
+});
+
+it.each([
+  ["unknown" as const, "unknown"],
+  [0, "$0"],
+  [0.00004, "<$0.0001"],
+  [0.41075, "$0.4108"],
+  [12.345, "$12.35"],
+])("money(%s)", (usd, text) => expect(money(usd)).toBe(text));
+
+it.each([
+  [0.42, "0.4 ms"],
+  [3, "3 ms"],
+  [320.4, "320 ms"],
+  [999.7, "1.0 s"],
+  [1240, "1.2 s"],
+  [59_960, "1 min 0 s"],
+  [123_000, "2 min 3 s"],
+])("duration(%d)", (ms, text) => expect(duration(ms)).toBe(text));
+
+it("words counts", () => {
+  expect([integer(1234567), count(1, "case"), count(2, "case"), count(0, "reply", "replies")]).toEqual([
+    "1,234,567",
+    "1 case",
+    "2 cases",
+    "0 replies",
+  ]);
+  expect(range([0.376, 0.9638])).toBe("38–96%");
+  expect(tally({ b: 2, none: 0, a: 2, c: 3 })).toBe("c 3, a 2, b 2");
+  expect(tallyPhrase({ broken: 1, failed: 1200 })).toBe("1,200 failed, 1 broken");
+  expect(atMost([1, 2, 3], 2)).toEqual({ shown: [1, 2], left: 1 });
+});

@@ -1,0 +1,78 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { command, github, withoutCommands } from "../../src/evals/reports/github.ts";
+import {
+  caseOf,
+  empty,
+  failed,
+  hostile,
+  hostileManifest,
+  incomplete,
+  manifest,
+  passed,
+  runOf,
+  suiteOf,
+} from "./samples.ts";
+
+const samples = { passed, failed, incomplete, hostile, empty };
+
+/** The commands that the runner would obey, as it reads a log. */
+function obeyed(log: string): string[] {
+  const commands: string[] = [];
+  let stopped: string | undefined;
+  for (const line of log.split(/\r\n|\r|\n/)) {
+    const [, name = "", , message = ""] = /^\s*::([^ :]+)( [^:]*)?::(.*)$/.exec(line) ?? [];
+    if (stopped !== undefined) {
+      if (name.toLowerCase() === stopped.toLowerCase()) stopped = undefined;
+    } else if (name === "stop-commands") stopped = message;
+    else if (name !== "" || line.includes("##[")) commands.push(line);
+  }
+  return commands;
+}
+
+describe.each(Object.entries(samples))("%s", (name, summary) => {
+  const text = github.render({ summary, manifest: name === "hostile" ? hostileManifest : manifest });
+
+  it("obeys only these annotations", async () => {
+    await expect(`${obeyed(text).join("\n")}\n`).toMatchFileSnapshot(`snapshots/${name}.github.txt`);
+  });
+
+  it("has an error exactly when the run is red", () => {
+    expect(obeyed(text).some((line) => line.startsWith("::error"))).toBe(summary !== passed);
+  });
+});
+
+it("stays within ten of a level and counts the rest", () => {
+  const cases = Array.from({ length: 25 }, (_, at) => caseOf({ id: `c${at}`, input: "x", expected: "t", passed: 0 }));
+  const lines = obeyed(github.render({ summary: runOf([suiteOf({ cases })], 1), manifest }));
+  expect(lines).toHaveLength(10);
+  expect(lines[9]).toBe(
+    "::error title=tool-evals::and 16 more cases: see the report in reports/2026-11-21T09-30-00Z-k3f9",
+  );
+});
+
+describe("command", () => {
+  it("escapes as the runner reads", () => {
+    expect(command("error", { file: "a,b:c%.yaml", line: 3 }, "50% of\r\nit: a, b")).toBe(
+      "::error file=a%2Cb%3Ac%25.yaml,line=3::50%25 of%0D%0Ait: a, b",
+    );
+  });
+
+  it("is one line, and its properties cannot end early", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        const line = command("error", { title: text }, text);
+        expect(line).not.toMatch(/[\r\n]/);
+        expect(line).toMatch(/^::error title=[^:,]*::/);
+      }),
+    );
+  });
+});
+
+describe("withoutCommands", () => {
+  it("cannot be switched on again from inside", () => {
+    const ends = "::end-of-tool-evals-report::\n::END-of-tool-evals-report-::\n::error::pwned";
+    expect(obeyed(withoutCommands(ends))).toEqual([]);
+    expect(obeyed(`${withoutCommands(ends)}::error::ours\n`)).toEqual(["::error::ours"]);
+  });
+});

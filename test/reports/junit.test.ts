@@ -1,0 +1,68 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { junit } from "../../src/evals/reports/junit.ts";
+import {
+  caseOf,
+  empty,
+  failed,
+  hostile,
+  hostileManifest,
+  incomplete,
+  manifest,
+  passed,
+  runOf,
+  suiteOf,
+} from "./samples.ts";
+import { all, parse } from "./xml.ts";
+
+const samples = { passed, failed, incomplete, hostile, empty };
+
+describe.each(Object.entries(samples))("%s", (name, summary) => {
+  const text = junit.render({ summary, manifest: name === "hostile" ? hostileManifest : manifest });
+
+  it("is this", async () => {
+    await expect(text).toMatchFileSnapshot(`snapshots/${name}.junit.xml.txt`);
+  });
+
+  it("is well formed, has unique names, and its counts are right", () => {
+    const document = parse(text);
+    const cases = all(document, "testcase");
+    expect(new Set(cases.map(({ attributes }) => `${attributes.classname}\n${attributes.name}`)).size).toBe(
+      cases.length,
+    );
+    for (const counted of [...all(document, "testsuites"), ...all(document, "testsuite")])
+      expect(counted.attributes).toMatchObject({
+        tests: String(all(counted, "testcase").length),
+        failures: String(all(counted, "failure").length),
+        errors: String(all(counted, "error").length),
+      });
+  });
+
+  it("is red exactly when the run is", () => {
+    const document = parse(text);
+    expect(all(document, "failure").length + all(document, "error").length > 0).toBe(summary !== passed);
+  });
+});
+
+it("is red for a run cut short all of whose cases passed", () => {
+  const one = caseOf({ id: "a", input: "a", expected: "a", trials: 4, broken: 1 });
+  const document = parse(junit.render({ summary: runOf([suiteOf({ cases: [one] })], 3), manifest }));
+  expect(all(document, "error").map(({ attributes }) => attributes.message)).toEqual([
+    "INCOMPLETE 1 of 1 case passed · 5 trials (1 broken) · lexical (a retrieval baseline, not a language model)",
+  ]);
+});
+
+it("has no time where the end is not known", () => {
+  const { finishedAt: _, ...running } = manifest;
+  expect(junit.render({ summary: passed, manifest: running })).not.toContain("time=");
+});
+
+it("keeps any text well formed and readable", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (text) => {
+      const one = caseOf({ id: text, input: text, expected: text, passed: 0, reasons: [{ text, n: 1 }] });
+      const document = parse(junit.render({ summary: runOf([suiteOf({ name: text, cases: [one] })], 1), manifest }));
+      expect(all(document, "failure")).toHaveLength(1);
+    }),
+  );
+});

@@ -1,0 +1,87 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { code, markdown } from "../../src/evals/reports/markdown.ts";
+import {
+  caseOf,
+  empty,
+  failed,
+  hostile,
+  hostileManifest,
+  incomplete,
+  manifest,
+  passed,
+  runOf,
+  suiteOf,
+} from "./samples.ts";
+
+const samples = { passed, failed, incomplete, hostile, empty };
+
+describe.each(Object.entries(samples))("%s", (name, summary) => {
+  const text = markdown.render({ summary, manifest: name === "hostile" ? hostileManifest : manifest });
+
+  it("is this", async () => {
+    await expect(text).toMatchFileSnapshot(`snapshots/${name}.summary.md.txt`);
+  });
+
+  it("has five cells in every row of a table, and no tag but its own", () => {
+    const outside = text.replace(/`[^`\n]*`/g, "code");
+    for (const row of outside.split("\n").filter((line) => line.startsWith("|")))
+      expect(row.split("|")).toHaveLength(7);
+    expect(outside.match(/<[^>]*>/g)?.filter((tag) => !/^<\/?(code|details|summary)>$/.test(tag)) ?? []).toEqual([]);
+  });
+});
+
+describe("size", () => {
+  const cases = (n: number) =>
+    Array.from({ length: n }, (_, at) =>
+      caseOf({
+        id: `case-${at}-${"|".repeat(90)}`,
+        input: "<".repeat(500),
+        expected: "tool",
+        passed: 0,
+        reasons: [{ text: "|".repeat(500), n: 5 }],
+      }),
+    );
+
+  it.each([
+    [1, 1000],
+    [40, 100],
+    [400, 3],
+  ])("stays below 60,000 bytes with %d suites of %d cases, and says what is cut", (suites, n) => {
+    const one = suiteOf({ cases: cases(n) });
+    const text = markdown.render({
+      summary: runOf(
+        Array.from({ length: suites }, () => one),
+        1,
+      ),
+      manifest,
+    });
+    expect(Buffer.byteLength(text)).toBeLessThan(60_000);
+    expect(text).toMatch(/… and [\d,]+ more (case|suite)/);
+  });
+
+  it("cuts nothing of a run that fits", () => {
+    expect(markdown.render({ summary: failed, manifest })).not.toContain("… and");
+  });
+});
+
+describe("code", () => {
+  it.each([
+    ["read_text_file", "`read_text_file`"],
+    ["@team #1 <b>", "<code>&#64;team &#35;1 &#60;b&#62;</code>"],
+    ["a|b", "<code>a&#124;b</code>"],
+    ["a`b\\", "<code>a&#96;b&#92;</code>"],
+    ["a\nb", "`a b`"],
+    [" ", "_empty_"],
+  ])("%j", (raw, text) => expect(code(raw)).toBe(text));
+
+  it("never leaves its cell, its span or its line", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (raw) => {
+        expect(code(raw)).toMatch(/^(`[^`|<\\\n]+`|<code>([^<>|`\\\n*@[\]&]|&#\d+;)+<\/code>|_empty_)$/u);
+      }),
+    );
+  });
+
+  it("is bounded", () => expect(code("🎉".repeat(300), 10)).toBe(`\`${"🎉".repeat(9)}…\``));
+});

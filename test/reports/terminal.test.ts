@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import { columns } from "../../src/evals/reports/layout.ts";
+import { terminal } from "../../src/evals/reports/terminal.ts";
+import {
+  caseOf,
+  empty,
+  failed,
+  hostile,
+  hostileManifest,
+  incomplete,
+  manifest,
+  passed,
+  runOf,
+  suiteOf,
+} from "./samples.ts";
+
+const samples = { passed, failed, incomplete, hostile, empty };
+const display = { colour: false, width: 100, unicode: true };
+
+describe.each(Object.entries(samples))("%s", (name, summary) => {
+  const manifestOf = name === "hostile" ? hostileManifest : manifest;
+
+  it("is this, on a wide pipe", async () => {
+    await expect(terminal.render({ summary, manifest: manifestOf, display })).toMatchFileSnapshot(
+      `snapshots/${name}.terminal.txt`,
+    );
+  });
+
+  it.each([80, 100, 132])("fits %d columns, without a control character", (width) => {
+    const text = terminal.render({ summary, manifest: manifestOf, display: { ...display, width } });
+    for (const line of text.split("\n")) expect(columns(line)).toBeLessThanOrEqual(width);
+    expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u);
+  });
+
+  it("is ASCII where the screen knows no more, and still fits", () => {
+    const text = terminal.render({ summary, manifest: manifestOf, display: { ...display, width: 80, unicode: false } });
+    expect(text).toMatch(/^[\n -~]*$/);
+    for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  it("differs by colour codes alone when coloured", () => {
+    const text = terminal.render({ summary, manifest: manifestOf, display: { ...display, colour: true } });
+    const codes = new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, "g");
+    expect(text).toMatch(codes);
+    expect(text.replace(codes, "").replace(/ +$/gm, "")).toBe(
+      terminal.render({ summary, manifest: manifestOf, display }),
+    );
+  });
+});
+
+it("leaves passed cases out of a long table, and says how many", () => {
+  const cases = Array.from({ length: 200 }, (_, at) =>
+    caseOf({
+      id: `case-${at}`,
+      input: "x",
+      expected: "tool",
+      ...(at % 50 === 0 && { passed: 0, outcomes: { "no-call": 5 } }),
+    }),
+  );
+  const text = terminal.render({ summary: runOf([suiteOf({ cases })], 1), manifest, display });
+  expect(text.split("\n\n")[2]).toMatchInlineSnapshot(`
+    "gate    case      expected  passed (95%)    outcomes
+    ─────────────────────────────────────────────────────
+    ✗ ≥80%  case-0    tool      0/5 0% (0–43%)  no-call 5
+    ✗ ≥80%  case-50   tool      0/5 0% (0–43%)  no-call 5
+    ✗ ≥80%  case-100  tool      0/5 0% (0–43%)  no-call 5
+    ✗ ≥80%  case-150  tool      0/5 0% (0–43%)  no-call 5
+    … and 196 more cases, all passed"
+  `);
+});
