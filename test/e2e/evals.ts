@@ -6,7 +6,7 @@ import { afterAll } from "vitest";
 import { type RunSummary, runSummarySchema } from "../../src/evals/types/run.ts";
 import { type Trial, trialSchema } from "../../src/evals/types/trial.ts";
 
-export const root = join(import.meta.dirname, "../..");
+const root = join(import.meta.dirname, "../..");
 const cli = join(root, "dist/evals/cli.js");
 
 export type Ended = { code: number | null; out: string; err: string };

@@ -70,7 +70,7 @@ export const runManifestSchema = z.object({
 });
 export type RunManifest = z.infer<typeof runManifestSchema>;
 
-export const caseSummarySchema = z.object({
+const caseSummarySchema = z.object({
   id: z.string(),
   input: z.string(),
   expected: z.string(),
@@ -91,7 +91,7 @@ export const caseSummarySchema = z.object({
 });
 export type CaseSummary = z.infer<typeof caseSummarySchema>;
 
-export const suiteSummarySchema = z.object({
+const suiteSummarySchema = z.object({
   name: z.string(),
   model: z.string(),
   note: z.string().optional().describe("how the model's figures must be read"),

@@ -33,7 +33,7 @@ export type Matcher = z.infer<typeof matcherSchema>;
 /** Named arguments, each with a literal value or a matcher. */
 const argsSchema = jsonObjectSchema;
 
-export const resultMatcherSchema = z
+const resultMatcherSchema = z
   .strictObject({
     success: z.boolean().describe("the `success` field of the structured outcome"),
     isError: z.boolean().describe("whether the server marked the result as an error"),
@@ -105,7 +105,7 @@ const timeoutsSchema = {
   callTimeoutMs: z.number().int().min(1).optional().describe("for one call; default 60,000"),
 };
 
-export const serverFileSchema = z.union([
+const serverFileSchema = z.union([
   z.strictObject({
     command: z.string().min(1),
     args: z.array(z.string()).optional(),

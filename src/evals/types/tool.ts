@@ -34,11 +34,10 @@ export type OfferedTool = z.infer<typeof offeredToolSchema>;
  * A frozen list of tools, in the order of the list it came from (trials shuffle it). `hash` is the SHA-256 (hex) of the
  * canonical JSON of its tools sorted by name, so it does not depend on the order.
  */
-export const toolsetSchema = z.object({ hash: z.string(), tools: z.array(offeredToolSchema) });
-export type Toolset = z.infer<typeof toolsetSchema>;
+export type Toolset = { hash: string; tools: readonly OfferedTool[] };
 
 /** One item of a tool's result. Items that are not text (images, audio, resources) are kept as type and size only. */
-export const contentItemSchema = z.object({
+const contentItemSchema = z.object({
   type: z.string(),
   text: z.string().optional(),
   mimeType: z.string().optional(),

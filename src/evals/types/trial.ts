@@ -3,7 +3,7 @@ import { jsonSchema } from "./json.ts";
 import { toolResultSchema } from "./tool.ts";
 
 /** What became of one call: executed with a result, skipped by policy with the reason, or the server broke. */
-export const executionSchema = z.discriminatedUnion("status", [
+const executionSchema = z.discriminatedUnion("status", [
   z.object({ status: z.literal("executed"), result: toolResultSchema, ms: z.number() }),
   z.object({ status: z.literal("skipped"), reason: z.string() }),
 ]);
@@ -15,7 +15,7 @@ export type Execution = z.infer<typeof executionSchema>;
  * `argumentsText` is that text, kept when it is not JSON or when parsing loses something that a rule needs (5.0 reads as
  * 5 in JavaScript).
  */
-export const callSchema = z.object({
+const callSchema = z.object({
   id: z.string(),
   tool: z.string(),
   arguments: jsonSchema.optional(),
@@ -24,7 +24,7 @@ export const callSchema = z.object({
 });
 export type Call = z.infer<typeof callSchema>;
 
-export const usageSchema = z.object({
+const usageSchema = z.object({
   inputTokens: z.number(),
   outputTokens: z.number(),
   cacheReadTokens: z.number(),
@@ -33,7 +33,7 @@ export const usageSchema = z.object({
 export type Usage = z.infer<typeof usageSchema>;
 
 /** Why the model stopped: `done` (its turn is over), `calls` (it waits for results) or `refused`. All else is broken. */
-export const stopReasonSchema = z.enum(["done", "calls", "refused"]);
+const stopReasonSchema = z.enum(["done", "calls", "refused"]);
 export type StopReason = z.infer<typeof stopReasonSchema>;
 
 /** One reply of a model. `ms` is the time from request to reply, retries included. */
@@ -48,21 +48,21 @@ export const turnSchema = z.object({
 export type Turn = z.infer<typeof turnSchema>;
 
 /** Why there is no answer to score. Broken is not failed: such a trial leaves the denominator. */
-export const brokenSchema = z.object({
+const brokenSchema = z.object({
   kind: z.literal("broken"),
   stage: z.enum(["server", "model", "timeout", "budget", "cancelled"]),
   message: z.string(),
 });
 export type Broken = z.infer<typeof brokenSchema>;
 
-export const outcomeSchema = z.discriminatedUnion("kind", [z.object({ kind: z.literal("answered") }), brokenSchema]);
+const outcomeSchema = z.discriminatedUnion("kind", [z.object({ kind: z.literal("answered") }), brokenSchema]);
 export type Outcome = z.infer<typeof outcomeSchema>;
 
 /**
  * What a graded trial came to, one word: the first thing that went wrong, or how it went right
  * (`right-tool`, and `abstained` for a case that wants no tool).
  */
-export const selectionSchema = z.enum([
+const selectionSchema = z.enum([
   "right-tool",
   "wrong-tool",
   "no-call",
@@ -78,7 +78,7 @@ export const selectionSchema = z.enum([
 export type Selection = z.infer<typeof selectionSchema>;
 
 /** One thing that was checked. `unknown`: it could not be decided, with the reason; it never counts as passed. */
-export const checkSchema = z.object({
+const checkSchema = z.object({
   what: z.string(),
   met: z.enum(["yes", "no", "unknown"]),
   why: z.string().optional(),
@@ -89,7 +89,7 @@ export type Check = z.infer<typeof checkSchema>;
  * The score of an answered trial. `expected` and `picked` are the labels of the confusion table. `not-gradable`: nothing
  * could be decided (no judge for a judged check, a result that was not executed); it is red, and never passed.
  */
-export const verdictSchema = z.discriminatedUnion("grade", [
+const verdictSchema = z.discriminatedUnion("grade", [
   z.object({
     grade: z.enum(["pass", "fail"]),
     selection: selectionSchema,
@@ -109,7 +109,7 @@ export const verdictSchema = z.discriminatedUnion("grade", [
 export type Verdict = z.infer<typeof verdictSchema>;
 
 /** The place of one trial in the plan. `trial` counts from 1; `arm` is "head", "base", or the name of a variant. */
-export const cellSchema = z.object({
+const cellSchema = z.object({
   suite: z.string(),
   case: z.string(),
   arm: z.string(),

@@ -1,7 +1,7 @@
 import { addCost, type Cost, type Trial, type Turn, type Usage } from "../types/trial.ts";
 
 /** Counts by name, ranked on demand. */
-export class Counter {
+class Counter {
   readonly #counts = new Map<string, number>();
 
   add(name: string): void {
