@@ -1,0 +1,48 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+/** A request that is refused: the HTTP status, its headers, and the code of the JSON-RPC error in the body. */
+export class HttpError extends Error {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly code: number;
+
+  constructor(status: number, message: string, headers: Record<string, string> = {}, code = -32000) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+    this.code = code;
+  }
+}
+
+/** Answers with what was thrown. A defect is written to standard error and its message kept from the client. */
+export function sendError(response: ServerResponse, thrown: unknown): void {
+  // The client has gone, which is no defect.
+  if (response.destroyed) return;
+  const known = thrown instanceof HttpError;
+  if (!known) console.error("error:", thrown);
+  if (response.headersSent) return void response.destroy();
+  const { status, headers, code, message } = known ? thrown : new HttpError(500, "Internal error", {}, -32603);
+  response
+    .writeHead(status, { "content-type": "application/json", ...headers })
+    .end(JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null }));
+}
+
+/** The JSON body of a request, of at most `maxBytes`. Throws HttpError 415, 413 or 400. */
+export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+  // A page of another site may send text/plain without asking first, but never application/json.
+  if (!/^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? "")) {
+    throw new HttpError(415, "The Content-Type must be application/json.");
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) throw new HttpError(413, `The request body is over the limit of ${maxBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+  } catch {
+    throw new HttpError(400, "The request body is not JSON.", {}, -32700);
+  }
+}

@@ -1,0 +1,212 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, it } from "vitest";
+import { clients } from "../server/clients.ts";
+import { conforms } from "../server/conformance.ts";
+
+const script = fileURLToPath(new URL("../../dist/server/main.js", import.meta.url));
+
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+});
+
+/** Runs the program to its end, with nothing on its standard input unless given. */
+function run(args: string[], input = ""): Promise<{ code: number | string; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [script, ...args], (error, stdout, stderr) => {
+      resolve({ code: error ? (error.code ?? String(error.signal)) : 0, stdout, stderr });
+    });
+    children.push(child);
+    child.stdin?.end(input);
+  });
+}
+
+/** Starts the program and waits until its standard error, which is returned, holds a line that starts like this. */
+async function started(args: string[], line: string) {
+  const child = spawn(process.execPath, [script, ...args]);
+  children.push(child);
+  let stderr = "";
+  child.stderr.setEncoding("utf8");
+  for await (const chunk of child.stderr.iterator({ destroyOnReturn: false })) {
+    stderr += chunk;
+    if (new RegExp(`^${line}.*\n`, "m").test(stderr)) return { child, stderr };
+  }
+  throw new Error(`ended before ${line}: ${stderr}`);
+}
+
+const request = (id: number, method: string, params: object) =>
+  `${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`;
+const initialize = request(1, "initialize", {
+  protocolVersion: "2025-06-18",
+  capabilities: {},
+  clientInfo: { name: "raw", version: "0" },
+});
+const call = (id: number, text: string) => request(id, "tools/call", { name: "echo", arguments: { text } });
+
+describe("over stdio", () => {
+  conforms("reference", () => ({ command: process.execPath, args: [script] }));
+
+  it("answers all that it has read, then ends when its input closes, with only the protocol on stdout", async () => {
+    const { code, stdout, stderr } = await run([], initialize + call(2, "a") + call(3, "b"));
+    const texts = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line).result.content?.[0].text);
+    expect({ code, texts, stderr }).toEqual({ code: 0, texts: [undefined, "Echo: a", "Echo: b"], stderr: "" });
+  });
+
+  it("says on stderr that a line was not understood, and goes on", async () => {
+    const { code, stdout, stderr } = await run([], `garbage\n${call(2, "a")}`);
+    expect({ code, lines: stdout.trimEnd().split("\n").length }).toEqual({ code: 0, lines: 1 });
+    expect(stderr).toMatch(/^error: .*garbage.*\n$/);
+  });
+
+  it.each(["SIGTERM", "SIGINT"] as const)("ends with 0 on %s", async (signal) => {
+    const child = spawn(process.execPath, [script]);
+    children.push(child);
+    child.stdin.write(initialize);
+    await once(child.stdout, "data");
+    child.kill(signal);
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+
+  it("ends when nobody reads its output any more", async () => {
+    const child = spawn(process.execPath, [script]);
+    children.push(child);
+    child.stdin.write(initialize);
+    await once(child.stdout, "data");
+    child.stdout.destroy();
+    child.stdin.write(call(2, "a"));
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+});
+
+describe.each(["sse", "http"] as const)("over %s", (transport) => {
+  it.each(["SIGTERM", "SIGINT"] as const)("serves, and on %s closes its sessions and ends with 0", async (signal) => {
+    const { child, stderr } = await started(["--transport", transport, "--port", "0"], "listening on");
+    const url = /^listening on (http:\/\/127\.0\.0\.1:\d+\/\w+)\n$/.exec(stderr)?.[1] ?? "";
+    const exit = once(child, "exit");
+    const opened = await Promise.all(clients.map(({ connect }) => connect({ url, transport })));
+    for (const client of opened) expect((await client.listTools()).tools).toHaveLength(1);
+    child.kill(signal);
+    expect(await exit).toEqual([0, null]);
+    await Promise.all(opened.map((client) => client.close()));
+  });
+
+  it("warns when others can reach it", async () => {
+    const args = ["--transport", transport, "--port", "0", "--host", "0.0.0.0"];
+    const { stderr } = await started(args, "listening on");
+    expect(stderr.replace(/:\d+/, ":<port>")).toBe(
+      "warning: 0.0.0.0 is not a loopback address: other machines may reach this server, unauthenticated.\n" +
+        `listening on http://0.0.0.0:<port>/${transport === "sse" ? "sse" : "mcp"}\n`,
+    );
+  });
+
+  it("says why it does not start", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const taken = await run(["--transport", transport, "--port", String(port)]);
+    other.close();
+    expect(taken).toEqual({
+      code: 1,
+      stdout: "",
+      stderr:
+        `error: cannot listen on 127.0.0.1, port ${port}: ` +
+        "the port is in use. Give another with --port, or --port 0 for any free one.\n",
+    });
+    expect(await run(["--transport", transport, "--port", "0", "--host", "192.0.2.1"])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr:
+        "error: cannot listen on 192.0.2.1, port 0: " +
+        "this machine does not have that address. Give one that it has with --host.\n",
+    });
+  });
+});
+
+describe("the command line", () => {
+  it("is refused with 2 when it is wrong", async () => {
+    expect(await run(["--transport", "carrier-pigeon"])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr:
+        'error: Invalid values:\n  Argument: transport, Given: "carrier-pigeon", Choices: "stdio", "sse", "http"\n' +
+        "tool-evals-reference-server --help shows the flags.\n",
+    });
+  });
+
+  it("has a help text", async () => {
+    const { code, stdout, stderr } = await run(["--help"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatchInlineSnapshot(`
+      "tool-evals-reference-server [flags]
+
+      The reference tool server: one tool, echo, over stdio, SSE or Streamable HTTP.
+
+      Options:
+        --help          Show help                                                                [boolean]
+        --transport     how hosts talk to it; http is Streamable HTTP, sse its predecessor (default:
+                        stdio)                                           [choices: "stdio", "sse", "http"]
+        --name          the server's name (default: reference)                                    [string]
+        --host          sse, http: the address to listen on (default: 127.0.0.1)                  [string]
+        --port          sse, http: the port to listen on; 0 takes any free one (default: 3333)    [number]
+        --allow-hosts   sse, http: other names under which clients reach it, with commas between  [string]
+        --idle-minutes  sse, http: close a session after this time without a request (default: 60)[number]
+        --print-config  print how a host registers this server with these flags, and exit        [boolean]
+        --version       Show version number                                                      [boolean]
+
+      Examples:
+        tool-evals-reference-server                         serve a desktop host over stdio
+        tool-evals-reference-server --transport http        serve Streamable HTTP on any free port; the
+        --port 0                                            URL goes to stderr
+        tool-evals-reference-server --name demo             print the mcpServers entry and the command to
+        --print-config                                      add it
+      "
+    `);
+  });
+
+  it.each([[[]], [["--name", "it's mine", "--transport", "stdio"]]])(
+    "%j is printed as a working entry",
+    async (flags) => {
+      const { code, stdout, stderr } = await run([...flags, "--print-config"]);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      const end = stdout.indexOf("\n}\n") + 3;
+      const { mcpServers } = JSON.parse(stdout.slice(0, end));
+      const name = flags[1] ?? "reference";
+      expect(mcpServers).toEqual({
+        [name]: {
+          command: process.execPath,
+          args: [script, ...(flags[1] ? ["--transport", "stdio", "--name", name] : [])],
+        },
+      });
+      for (const { connect } of clients) {
+        const client = await connect(mcpServers[name]);
+        expect(client.getServerVersion()?.name).toBe(name);
+        await client.close();
+      }
+      if (!flags[1]) expect(stdout.slice(end)).toBe(`<host> mcp add reference -- ${process.execPath} ${script}\n`);
+    },
+  );
+
+  it("says of an HTTP transport that a host cannot start it", async () => {
+    const { code, stdout, stderr } = await run(["--transport", "http", "--port", "8080", "--print-config"]);
+    expect(JSON.parse(stdout.slice(0, stdout.indexOf("\n}\n") + 2)).mcpServers.reference.args).toEqual([
+      script,
+      "--transport",
+      "http",
+      "--port",
+      "8080",
+    ]);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr:
+        "note: a host talks over stdio to what it starts. Start this command yourself with http,\n" +
+        "and register the URL that it prints in place of command and args.\n",
+    });
+  });
+});

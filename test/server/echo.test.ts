@@ -1,0 +1,30 @@
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import { echo } from "../../src/server/echo.ts";
+
+it("echoes any string", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (text) => {
+      expect(echo({ text, other: 1 })).toEqual({ content: [{ type: "text", text: `Echo: ${text}` }] });
+    }),
+  );
+});
+
+it("tells of any other value what is wrong, in short, and what to do", () => {
+  fc.assert(
+    fc.property(
+      fc.jsonValue().filter((value) => typeof value !== "string"),
+      (text) => {
+        const { isError, content, structuredContent } = echo({ text });
+        expect(isError).toBe(true);
+        expect(structuredContent).toEqual({
+          success: false,
+          error: expect.stringMatching(/^The argument text is not a string: .{1,63}\.$/s),
+          retry_hint: expect.stringContaining('{"text": "hello"}'),
+          code: "INVALID_ARGUMENT",
+        });
+        expect(content).toEqual([{ type: "text", text: JSON.stringify(structuredContent) }]);
+      },
+    ),
+  );
+});

@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import { parseOptions, UsageError } from "../../src/server/options.ts";
+
+const defaults = {
+  transport: "stdio",
+  name: "reference",
+  host: "127.0.0.1",
+  port: 3333,
+  allowHosts: [],
+  idleMs: 3_600_000,
+  printConfig: false,
+  flags: [],
+};
+
+it("has defaults", () => {
+  expect(parseOptions([])).toEqual(defaults);
+});
+
+it("takes every flag, and gives them back in one form", () => {
+  const line = "--port=0 --transport=sse --host ::1 --name n --allow-hosts a,b --idle-minutes 0.5 --print-config";
+  expect(parseOptions(line.split(" "))).toEqual({
+    transport: "sse",
+    name: "n",
+    host: "::1",
+    port: 0,
+    allowHosts: ["a", "b"],
+    idleMs: 30_000,
+    printConfig: true,
+    flags: "--transport sse --name n --host ::1 --port 0 --allow-hosts a,b --idle-minutes 0.5".split(" "),
+  });
+});
+
+it("lets the last of a repeated flag count", () => {
+  expect(parseOptions(["--name", "a", "--name", "b"])).toEqual({ ...defaults, name: "b", flags: ["--name", "b"] });
+});
+
+it("leaves a name as it is, even one that looks like a number", () => {
+  expect(parseOptions(["--name", "007"]).name).toBe("007");
+});
+
+describe("refuses", () => {
+  const http = ["--transport", "http"];
+  it.each([
+    [["--transport", "foo"], 'Invalid values:\n  Argument: transport, Given: "foo", Choices: "stdio", "sse", "http"'],
+    [["--port", "1"], "--port has no meaning over stdio. Add --transport http or --transport sse."],
+    [
+      ["--transport", "stdio", "--host", "::1"],
+      "--host has no meaning over stdio. Add --transport http or --transport sse.",
+    ],
+    [["--name", " "], "--name must not be empty."],
+    [["--name"], "Not enough arguments following: name"],
+    [[...http, "--host="], "--host must not be empty."],
+    [[...http, "--port", "x"], "--port must be a whole number from 0 to 65535."],
+    [[...http, "--port", "1.5"], "--port must be a whole number from 0 to 65535."],
+    [[...http, "--port", "65536"], "--port must be a whole number from 0 to 65535."],
+    [[...http, "--port=-1"], "--port must be a whole number from 0 to 65535."],
+    [[...http, "--port"], "Not enough arguments following: port"],
+    [[...http, "--idle-minutes", "0"], "--idle-minutes must be a number from 0.001 to 35000."],
+    [[...http, "--idle-minutes", "Infinity"], "--idle-minutes must be a number from 0.001 to 35000."],
+    [["--nope"], "Unknown argument: nope"],
+    [["word"], "Unknown argument: word"],
+  ])("%j", (argv, message) => {
+    expect(() => parseOptions(argv)).toThrow(
+      new UsageError(`${message}\ntool-evals-reference-server --help shows the flags.`),
+    );
+  });
+});

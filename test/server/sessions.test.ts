@@ -1,0 +1,68 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { describe, expect, it, vi } from "vitest";
+import { listen } from "../../src/server/http.ts";
+import { clients } from "./clients.ts";
+import { initialize, json, openSession, refusal, send, started, tidyUp } from "./raw.ts";
+
+tidyUp();
+
+describe.each(["sse", "http"] as const)("sessions over %s", (transport) => {
+  it("are limited, and a closed one makes room", async () => {
+    const url = await started(transport, { maxSessions: 2 });
+    const first = await openSession(transport, url);
+    await openSession(transport, url);
+    const refused = await send(url, transport === "sse" ? {} : { method: "POST", headers: json, body: initialize });
+    expect(refused.headers["retry-after"]).toBe("60");
+    expect(refusal(refused)).toEqual({
+      status: 503,
+      code: -32000,
+      message: "Too many sessions: 2 are open. Close one, or try again later.",
+    });
+    for (const { connect } of clients) await expect(connect({ url, transport })).rejects.toThrow(/503|Too many/);
+
+    await first.end();
+    // The server hears of a dropped event stream in its own time.
+    await vi.waitFor(() => openSession(transport, url));
+  });
+
+  it("are not used up by requests that open none", async () => {
+    const url = await started(transport, { maxSessions: 1 });
+    const wrong = [
+      { method: "POST", headers: json, body: "{}" },
+      { method: "POST", body: initialize },
+    ];
+    // What the Streamable HTTP transport itself refuses: an answer as an event stream is not accepted.
+    const unacceptable = { "content-type": "application/json", accept: "application/json" };
+    for (const request of [...wrong, { method: "POST", headers: unacceptable, body: initialize }]) {
+      expect((await send(url, request)).status).toBeGreaterThanOrEqual(400);
+    }
+    expect((await (await openSession(transport, url)).use()).status).toBeLessThan(300);
+  });
+
+  it("end with their event stream when they are idle, and not while they are used", async () => {
+    const url = await started(transport, { idleMs: 300 });
+    const [idle, busy] = [await openSession(transport, url), await openSession(transport, url)];
+    let ended = false;
+    once(idle.stream.resume(), "end").then(() => {
+      ended = true;
+    });
+    while (!ended) expect((await busy.use()).status).toBeLessThan(300);
+    expect(await idle.use()).toMatchObject({ status: 404 });
+    expect((await busy.use()).status).toBeLessThan(300);
+  });
+
+  it("end when the listener closes, which then lets go of the port", async () => {
+    const options = { transport, name: "reference", host: "127.0.0.1", port: 0, allowHosts: [], idleMs: 60_000 };
+    const { url, close } = await listen(options);
+    const { stream } = await openSession(transport, url);
+    const ended = once(stream.resume(), "close");
+    // Nor does a request wait that is only half sent.
+    const half = connect(Number(new URL(url).port), "127.0.0.1").on("error", () => {});
+    half.write("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{");
+    await send(url, { method: "PUT" });
+    await close();
+    await ended;
+    await expect(send(url)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  });
+});
