@@ -228,3 +228,18 @@ describe("the exact Cochran-Mantel-Haenszel test", () => {
     expect(cochranMantelHaenszel(paired(5, [5, 5], [0, 0]))).toEqual({ p: 1, midP: 0.5 });
   });
 });
+
+describe("the global test with many trials", () => {
+  test("gives an improved or an unchanged case no score, whatever the number of trials", () => {
+    for (const trials of [30, 100, 400, 1000]) {
+      const better = { base: { passed: Math.round(trials / 2), trials }, head: { passed: trials, trials } };
+      const same = {
+        base: { passed: Math.round(trials / 2), trials },
+        head: { passed: Math.round(trials / 2), trials },
+      };
+      expect(globalTest([better]).p).toBeCloseTo(1, 9);
+      expect(globalTest([same]).p).toBeGreaterThan(0.4);
+      expect(Number.isFinite(globalTest([better, same]).score)).toBe(true);
+    }
+  });
+});

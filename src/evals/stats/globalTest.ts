@@ -31,7 +31,8 @@ function scoresOf({ masses }: HeadNull): number[] {
   const raw = Array.from(masses, (mass) => {
     const midP = below + mass / 2;
     below += mass;
-    return Math.round(16 * Math.min(14, -Math.log(midP)) ** 1.5);
+    // Many masses can add up to a rounding error more than 1, and its power would not be a number.
+    return Math.round(16 * Math.max(0, Math.min(14, -Math.log(midP))) ** 1.5);
   });
   const least = Math.min(...raw);
   return raw.map((score) => score - least);
