@@ -19,6 +19,37 @@ const totalsSchema = z.object({
   costUsd: costSchema,
 });
 
+const countsSchema = z.object({ passed: z.number().int(), trials: z.number().int() });
+
+/** What one suite on one model is compared with, fixed before the first question is asked. */
+const checkPlanSchema = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("compare"),
+    model: z.string(),
+    design: z.enum(["screen", "thorough", "anytime"]),
+    margin: z.number().describe("a mean drop below this is no regression"),
+    baseline: z.object({ file: z.string(), run: z.string(), acceptedAt: z.string(), commit: z.string().optional() }),
+    cases: z
+      .array(z.object({ id: z.string(), bank: countsSchema, toolset: z.string().describe("the list of the base arm") }))
+      .describe("the comparable cases"),
+    notes: z.array(z.string()).describe("what is not compared, and why"),
+  }),
+  z.object({ kind: z.literal("unchanged"), model: z.string(), notes: z.array(z.string()) }),
+  z.object({ kind: z.literal("not comparable"), model: z.string(), reasons: z.array(z.string()) }),
+]);
+export type CheckPlan = z.infer<typeof checkPlanSchema>;
+
+/** What the other commands ask: arms of one suite on one model, each with the list that every case is shown in it. */
+const experimentSchema = z.object({
+  command: z.enum(["variants", "blame", "crowd", "calibrate"]),
+  suite: z.string(),
+  model: z.string(),
+  cases: z.array(z.string()),
+  arms: z.array(z.object({ name: z.string(), toolsets: z.record(z.string(), z.string()).describe("case -> hash") })),
+  setup: jsonObjectSchema.describe("what else the command's result is derived from"),
+});
+export type Experiment = z.infer<typeof experimentSchema>;
+
 /** `run.json`: everything that decided a run's answers, so that two runs can be told comparable or not. */
 export const runManifestSchema = z.object({
   format: z.literal("tool-evals run 1"),
@@ -49,6 +80,7 @@ export const runManifestSchema = z.object({
       execute: executionPolicySchema,
       isolate: z.enum(["run", "trial"]),
       server: jsonObjectSchema.optional().describe("what the server said of itself"),
+      checks: z.array(checkPlanSchema).optional().describe("one for each model that has a baseline"),
       cases: z.array(
         z.object({
           id: z.string(),
@@ -66,6 +98,7 @@ export const runManifestSchema = z.object({
       ),
     }),
   ),
+  experiment: experimentSchema.optional().describe("absent for `evals run`"),
   toolsets: z.record(z.string(), z.array(offeredToolSchema)).describe("hash -> the exact list that was sent"),
 });
 export type RunManifest = z.infer<typeof runManifestSchema>;
@@ -91,6 +124,62 @@ const caseSummarySchema = z.object({
 });
 export type CaseSummary = z.infer<typeof caseSummarySchema>;
 
+const caseChangeSchema = z.object({
+  case: z.string(),
+  base: countsSchema,
+  head: countsSchema,
+  p: z.number().describe("one-sided, of this case alone"),
+  adjusted: z.number().describe("corrected for all cases that were looked at"),
+});
+
+const toolChangeSchema = z.object({
+  label: z.string().describe("what changed: a tool, or tool.parameter"),
+  before: z.string().optional().describe("absent for what was added"),
+  after: z.string().optional().describe("absent for what was removed"),
+});
+
+/** The verdict of a regression check, with all that a report says of it. Rates are 0 to 1. */
+const checkSummarySchema = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.enum(["regressed", "no-regression", "inconclusive"]),
+    headline: z.string(),
+    reason: z.string(),
+    method: z.string(),
+    margin: z.number(),
+    net: z.object({ change: z.number(), interval }).nullable().describe("head - base, mean over cases"),
+    flagged: z.array(caseChangeSchema).describe("cases that dropped, worst first"),
+    grew: z
+      .array(z.object({ expected: z.string(), picked: z.string(), base: countsSchema, head: countsSchema }))
+      .describe("confusion pairs that got more frequent; passed counts the confusions"),
+    changes: z.array(toolChangeSchema).describe("what changed in the list"),
+    smallestBreak: z.string().nullable().describe("the smallest break of one case that this run could have caught"),
+    furtherTrials: z.number().int().nullable().describe("per case and arm, to settle what is inconclusive"),
+    pairedT: z.number().nullable().describe("p of a paired t-test over cases, a second opinion"),
+    calls: z.object({
+      base: z.number().int(),
+      head: z.number().int(),
+      broken: z.number().int(),
+      saved: z.number().int(),
+    }),
+    drift: z.string().nullable().describe("how the model itself has changed since the baseline; never fails a run"),
+    notes: z.array(z.string()),
+    exitCode: z.number().int(),
+  }),
+  z.object({
+    kind: z.literal("unchanged"),
+    headline: z.string(),
+    notes: z.array(z.string()),
+    exitCode: z.number().int(),
+  }),
+  z.object({
+    kind: z.literal("not-comparable"),
+    headline: z.string(),
+    notes: z.array(z.string()),
+    exitCode: z.number().int(),
+  }),
+]);
+export type CheckSummary = z.infer<typeof checkSummarySchema>;
+
 const suiteSummarySchema = z.object({
   name: z.string(),
   model: z.string(),
@@ -102,6 +191,7 @@ const suiteSummarySchema = z.object({
     expected: z.number().int().describe("of these, named by an expectation"),
     missing: z.array(z.string()).describe("tools that no case expects"),
   }),
+  verdict: checkSummarySchema.optional().describe("of the regression check, where one was made"),
   latencyMs: z.object({ p50: z.number(), p95: z.number() }).nullable().describe("of one model request"),
   totals: totalsSchema,
   ok: z.boolean(),

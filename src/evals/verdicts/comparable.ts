@@ -1,0 +1,82 @@
+/** What decides whether two runs of a suite can be compared, from a run or a baseline. */
+export type ComparedRun = {
+  suite: string;
+  model: string;
+  /** The model's settings as one canonical text (temperature and the like). */
+  settings: string;
+  /** The host profile: how tool names were shown. */
+  host: string;
+  /** The version of the harness. */
+  harness: string;
+  cases: readonly { id: string; hash: string }[];
+};
+
+/**
+ * `cases`: ids that are in both runs and say the same, in the order of now. `added`: only now; `removed`: only then;
+ * `reworded`: in both, but the case itself was changed (its prompt or what it expects), so its rates are of two things.
+ */
+export type Comparability =
+  | { kind: "comparable"; cases: string[]; added: string[]; removed: string[]; reworded: string[]; notes: string[] }
+  | { kind: "not comparable"; reasons: string[] };
+
+/** Which cases can be compared between then (a baseline or an earlier run) and now, or every reason why none can. */
+export function comparability(then: ComparedRun, now: ComparedRun): Comparability {
+  const reasons = reasonsAgainst(then, now);
+  if (reasons.length > 0) return { kind: "not comparable", reasons };
+  const before = new Map(then.cases.map(({ id, hash }) => [id, hash]));
+  const after = new Set(now.cases.map(({ id }) => id));
+  const ids = (keep: (one: { id: string; hash: string }) => boolean) => now.cases.filter(keep).map(({ id }) => id);
+  const found = {
+    cases: ids(({ id, hash }) => before.get(id) === hash),
+    added: ids(({ id }) => !before.has(id)),
+    removed: then.cases.filter(({ id }) => !after.has(id)).map(({ id }) => id),
+    reworded: ids(({ id, hash }) => before.has(id) && before.get(id) !== hash),
+  };
+  return { kind: "comparable", ...found, notes: notesOn(found) };
+}
+
+function reasonsAgainst(then: ComparedRun, now: ComparedRun): string[] {
+  const reasons: string[] = [];
+  const differ = (what: string, before: string, after: string, remedy: string) => {
+    if (before !== after) reasons.push(`${what} was ${before} then and is ${after} now; ${remedy}`);
+  };
+  const accept = "accept a new baseline for it";
+  differ("the suite", then.suite, now.suite, "compare runs of the same suite");
+  differ("the model", then.model, now.model, `run the same model, or ${accept}`);
+  if (then.model === now.model)
+    differ("the model's settings", then.settings, now.settings, `use the same settings, or ${accept}`);
+  differ("the host profile", then.host, now.host, `use the same --host, or ${accept}`);
+  differ(
+    "the harness's major version",
+    major(then.harness),
+    major(now.harness),
+    "accept a new baseline with this version",
+  );
+  return reasons;
+}
+
+/** Before 1.0.0 a minor version may change anything (semver.org, 4), so it counts as a major one. */
+function major(version: string): string {
+  const [first = "", second = ""] = version.split(".");
+  return first === "0" ? `0.${second}` : first;
+}
+
+function notesOn({
+  cases,
+  added,
+  removed,
+  reworded,
+}: {
+  cases: string[];
+  added: string[];
+  removed: string[];
+  reworded: string[];
+}): string[] {
+  const note = (ids: string[], what: string) => (ids.length > 0 ? [`${what}: ${ids.join(", ")}`] : []);
+  return [
+    ...(cases.length === 0 ? ["no case is the same in both, so nothing can be compared"] : []),
+    ...note(added, "added since then, not compared"),
+    ...note(removed, "removed since then, not compared"),
+    ...note(reworded, "reworded since then, not compared"),
+  ];
+}

@@ -1,0 +1,183 @@
+import { type Counts, comparable } from "../../stats/counts.ts";
+import { trialsToSettle } from "../../stats/moreTrials.ts";
+import { type DropBound, type NetChange, netChange, noRegressionBound } from "../../stats/noRegressionBound.ts";
+import { type PairedT, pairedT } from "../../stats/pairedT.ts";
+import { isSignificant } from "../../stats/significance.ts";
+import { type SmallestBreak, smallestBreak } from "../../stats/smallestBreak.ts";
+import { type CaseP, stepDown } from "../../stats/stepDown.ts";
+import { type Evidence, regressionArms } from "../design.ts";
+import { madeTrials, type NamedCounts } from "../evidence.ts";
+import { passes, plural, points, probability, some } from "../words.ts";
+import type { Drift } from "./drift.ts";
+
+export type RegressionKind = "regressed" | "no-regression" | "inconclusive";
+export type RegressionMethod = "thorough" | "screen" | "anytime" | "records" | "deterministic";
+
+/**
+ * One case with the p-value of its own drop, and the same corrected for all cases that were looked at. (`anytime`: the
+ * inverse of its e-value, which is a p-value that may be looked at at any time.)
+ */
+export type CaseChange = NamedCounts & CaseP;
+
+/** What the verdict rests on: an exact p-value, an e-value, plain equality, or nothing at all. */
+export type Criterion =
+  | { kind: "p-value"; p: number; alpha: number }
+  | { kind: "e-value"; e: number; threshold: number }
+  | { kind: "equality" }
+  | { kind: "none" };
+
+/** A case of this many trials per arm that passed all of base is caught when at most `headPasses` of head pass. */
+export type Reach = { baseTrials: number; headTrials: number; alpha: number; smallest: SmallestBreak };
+
+/** Everything that a report tells of a regression check. Rates are 0 to 1, and `net` is head - base (negative: worse). */
+export type RegressionVerdict = {
+  kind: RegressionKind;
+  method: RegressionMethod;
+  /** One sentence: why this kind. */
+  reason: string;
+  /** The look that decided, from 1; the screening stage of `screen` is 1. `looks` is how many there could have been. */
+  look: number;
+  looks: number;
+  criterion: Criterion;
+  /** No regression is told when `bound.upper` is below this. */
+  margin: number;
+  net: NetChange;
+  bound: DropBound;
+  /** Every case as it was tested at the deciding look, in the order given. */
+  cases: readonly CaseChange[];
+  /** The cases that are named as dropped; may be empty although the suite regressed. Worst first. */
+  flagged: readonly CaseChange[];
+  /** Comparable cases without a scored trial in one of the arms: nothing is said about them. */
+  unscored: readonly string[];
+  reach?: Reach;
+  /** For `inconclusive`: further trials per case and arm that would settle it, if anything was scored. */
+  furtherTrials?: number;
+  /** A second opinion that does not assume independent trials within a case. */
+  pairedT: PairedT;
+  /** Trials made (broken ones included) per arm, and how many the design could have asked for. */
+  calls: { base: number; head: number; broken: number; cap: number; saved: number };
+  /** Only with a bank and fresh base trials. Never a reason to fail. */
+  drift?: Drift;
+};
+
+/** What the decision at a look is made of. */
+export type Finding = {
+  method: RegressionMethod;
+  look: number;
+  looks: number;
+  criterion: Criterion;
+  margin: number;
+  /** z of the bound: the one-sided normal quantile. */
+  z: number;
+  /** The level at which cases are named and at which the smallest catchable break is told. */
+  alpha: number;
+  /** The counts that the test saw, and those that the bound and the net change are taken from. */
+  tested: readonly NamedCounts[];
+  bounded: readonly NamedCounts[];
+  /** The p-values by which cases are named, where they are not those of the exact step-down. */
+  named?: readonly CaseP[];
+  drift?: Drift;
+};
+
+/** The defaults of every regression design. */
+export const regressionDefaults = { alpha: 0.05, margin: 0.1 } as const;
+
+/** The bound of a finding says "no regression": it is below the margin, and every case was scored in both arms. */
+export function withinMargin({ bounded, z, margin }: Pick<Finding, "bounded" | "z" | "margin">): boolean {
+  const bound = noRegressionBound(bounded, z);
+  return bound.kind === "bounded" && bound.upper < margin && comparable(bounded).length === bounded.length;
+}
+
+/** Makes the verdict out of a finding and a decision. `because` replaces the usual reason. */
+export function regressionVerdict(
+  kind: RegressionKind,
+  finding: Finding,
+  spent: { evidence: Evidence; cap: number },
+  because?: string,
+): RegressionVerdict {
+  const { tested, bounded, z, margin, alpha } = finding;
+  const ps = finding.named ?? stepDown(tested);
+  const cases = tested.map((one, i) => ({ ...one, ...(ps[i] ?? { p: 1, adjusted: 1 }) }));
+  const named = cases.filter(({ adjusted }) => isSignificant(adjusted, alpha)).toSorted((a, b) => a.p - b.p);
+  const flagged = kind === "regressed" ? named : [];
+  const bound = noRegressionBound(bounded, z);
+  const unscored = bounded.filter((one) => comparable([one]).length === 0).map((one) => one.case);
+  const reach = reachOf(tested, alpha);
+  const further = kind === "inconclusive" ? furtherTrials(bounded, margin) : undefined;
+  const verdict = {
+    kind,
+    method: finding.method,
+    look: finding.look,
+    looks: finding.looks,
+    criterion: finding.criterion,
+    margin,
+    net: netChange(bounded),
+    bound,
+    cases,
+    flagged,
+    unscored,
+    ...(reach && { reach }),
+    ...(further !== undefined && { furtherTrials: further }),
+    pairedT: pairedT(bounded),
+    calls: callsOf(spent, bounded),
+    ...(finding.drift && { drift: finding.drift }),
+  };
+  return { ...verdict, reason: because ?? reasonOf(verdict) };
+}
+
+function callsOf(
+  { evidence, cap }: { evidence: Evidence; cap: number },
+  cases: readonly NamedCounts[],
+): RegressionVerdict["calls"] {
+  const [base, head] = regressionArms.map((arm) =>
+    madeTrials(
+      evidence,
+      cases.map((one) => one.case),
+      arm,
+    ),
+  );
+  const made = (base?.made ?? 0) + (head?.made ?? 0);
+  const broken = (base?.broken ?? 0) + (head?.broken ?? 0);
+  return { base: base?.made ?? 0, head: head?.made ?? 0, broken, cap, saved: Math.max(0, cap - made) };
+}
+
+/** Told for the case with the fewest trials, so that it holds for all of them. */
+function reachOf(tested: readonly NamedCounts[], alpha: number): Reach | undefined {
+  const scored = comparable(tested);
+  if (scored.length === 0) return undefined;
+  const least = (of: (one: { base: Counts; head: Counts }) => number) => Math.min(...scored.map(of));
+  const [baseTrials, headTrials] = [least(({ base }) => base.trials), least(({ head }) => head.trials)];
+  return { baseTrials, headTrials, alpha, smallest: smallestBreak(baseTrials, headTrials, alpha) };
+}
+
+function furtherTrials(cases: readonly NamedCounts[], margin: number): number | undefined {
+  const needed = trialsToSettle(cases, margin);
+  if (needed === undefined) return undefined;
+  const made = Math.min(...comparable(cases).map(({ base, head }) => Math.min(base.trials, head.trials)));
+  return Math.max(1, needed - made);
+}
+
+function reasonOf(verdict: Omit<RegressionVerdict, "reason">): string {
+  const { kind, bound, margin, flagged, unscored, criterion } = verdict;
+  const at = `look ${verdict.look} of ${verdict.looks}`;
+  if (bound.kind === "no cases") return "nothing was scored in both arms, so nothing can be compared";
+  if (kind === "regressed") return `${named(flagged)} (${strength(criterion)}, ${at})`;
+  const upper = `a mean drop of ${points(bound.upper).replace("+", "")}`;
+  if (kind === "no-regression")
+    return `${upper} or more is ruled out, within the margin of ${points(margin).replace("+", "")} (${at})`;
+  if (unscored.length > 0) return `no trial could be scored of ${plural(unscored.length, "case")}: ${some(unscored)}`;
+  return `neither a drop (${strength(criterion)}) nor its absence is shown: ${upper} is not ruled out`;
+}
+
+function named(flagged: readonly CaseChange[]): string {
+  const list = flagged.map((one) => `${one.case} ${passes(one.base)} -> ${passes(one.head)}`);
+  if (list.length === 0) return "at least one case dropped, but none can be named by itself";
+  return `${plural(list.length, "case")} dropped: ${some(list)}`;
+}
+
+function strength(criterion: Criterion): string {
+  if (criterion.kind === "p-value") return `p = ${probability(criterion.p)} against ${criterion.alpha}`;
+  if (criterion.kind === "e-value")
+    return `e-value ${Number(criterion.e.toPrecision(3))} against ${criterion.threshold}`;
+  return "no test";
+}

@@ -1,0 +1,135 @@
+import { exitCodes } from "../errors.ts";
+import { wilson } from "../stats/wilson.ts";
+import type { CaseSummary, CheckSummary, RunManifest, SuiteSummary } from "../types/run.ts";
+import type { Trial } from "../types/trial.ts";
+import { Check, settledCheck } from "./check.ts";
+import { confusedPair } from "./confusion.ts";
+import { CaseTally, Spending } from "./tally.ts";
+
+type ManifestSuite = RunManifest["suites"][number];
+type ManifestCase = ManifestSuite["cases"][number];
+type ManifestModel = RunManifest["models"][number];
+
+/**
+ * The trials of one suite on one model. The gate, the rates and the confusions are those of the arm `head`; what was
+ * spent is that of all arms.
+ */
+export class SuiteTally {
+  readonly #manifest: RunManifest;
+  readonly #suite: ManifestSuite;
+  readonly #model: ManifestModel;
+  readonly #cases = new Map<string, CaseTally>();
+  readonly #confusion = new Map<string, { expected: string; picked: string; n: number }>();
+  readonly #spending = new Spending();
+  readonly #settled: CheckSummary | undefined;
+  /** The regression check that is under way, if there is something to compare. */
+  readonly check: Check | undefined;
+
+  constructor(manifest: RunManifest, suite: ManifestSuite, model: ManifestModel) {
+    this.#manifest = manifest;
+    this.#suite = suite;
+    this.#model = model;
+    for (const one of suite.cases) this.#cases.set(one.id, new CaseTally());
+    const plan = suite.checks?.find((check) => check.model === model.id);
+    const lists = new Map(suite.cases.map(({ id, toolset }) => [id, toolset]));
+    this.check = plan?.kind === "compare" ? new Check(plan, model.deterministic, manifest.toolsets, lists) : undefined;
+    this.#settled = plan && plan.kind !== "compare" ? settledCheck(plan) : undefined;
+  }
+
+  add(trial: Trial): void {
+    this.#spending.add(trial);
+    this.check?.add(trial);
+    if (trial.cell.arm !== "head") return;
+    this.#cases.get(trial.cell.case)?.add(trial);
+    const pair = confusedPair(trial);
+    if (!pair) return;
+    const key = JSON.stringify(pair);
+    this.#confusion.set(key, { ...pair, n: (this.#confusion.get(key)?.n ?? 0) + 1 });
+  }
+
+  summary(): SuiteSummary {
+    const cases = this.#suite.cases.map((one) => this.#caseSummary(one));
+    const sum = (count: (one: CaseSummary) => number) => cases.reduce((total, one) => total + count(one), 0);
+    const planned = sum((one) => one.planned);
+    const broken = sum((one) => one.broken);
+    const missing = planned - sum((one) => one.trials) - broken - sum((one) => one.notGradable);
+    const verdict = this.check?.summary() ?? this.#settled;
+    const { calls, executed, toolErrors, inputTokens, outputTokens, costUsd, latencies } = this.#spending;
+    return {
+      name: this.#suite.name,
+      model: this.#model.id,
+      ...(this.#model.note && { note: this.#model.note }),
+      cases,
+      confusion: [...this.#confusion.values()].sort(byCountThenName),
+      coverage: coverageOf(this.#manifest, this.#suite),
+      ...(verdict && { verdict }),
+      latencyMs: percentiles(latencies),
+      totals: {
+        trials: planned,
+        passed: sum((one) => one.passed),
+        broken,
+        missing,
+        calls,
+        executed,
+        toolErrors,
+        inputTokens,
+        outputTokens,
+        costUsd,
+      },
+      ok:
+        cases.length > 0 &&
+        cases.every((one) => one.ok) &&
+        broken === 0 &&
+        missing === 0 &&
+        (verdict?.exitCode ?? exitCodes.passed) === exitCodes.passed,
+    };
+  }
+
+  #caseSummary(one: ManifestCase): CaseSummary {
+    const tally = this.#cases.get(one.id) ?? new CaseTally();
+    const graded = tally.passed + tally.failed;
+    const rate = graded > 0 ? tally.passed / graded : null;
+    return {
+      id: one.id,
+      input: one.input,
+      expected: one.expected,
+      trials: graded,
+      // A check may take more trials than the suite asks for.
+      planned: Math.max(this.#model.deterministic ? 1 : one.trials, graded + tally.broken + tally.notGradable),
+      passed: tally.passed,
+      broken: tally.broken,
+      notGradable: tally.notGradable,
+      rate,
+      interval: wilson({ passed: tally.passed, trials: graded }) ?? null,
+      passRate: one.passRate,
+      outcomes: tally.outcomes.toObject(),
+      brokenStages: tally.stages.toObject(),
+      reasons: tally.reasons.ranked().map(([text, n]) => ({ text, n })),
+      ok: rate !== null && rate >= one.passRate && tally.notGradable === 0,
+      file: one.file,
+      line: one.line,
+    };
+  }
+}
+
+function byCountThenName(a: { expected: string; picked: string; n: number }, b: typeof a): number {
+  return b.n - a.n || (`${a.expected}\n${a.picked}` < `${b.expected}\n${b.picked}` ? -1 : 1);
+}
+
+/** Tools of the suite's own servers against tools that an expectation names. Distractors are not the suite's to cover. */
+function coverageOf(manifest: RunManifest, suite: ManifestSuite): SuiteSummary["coverage"] {
+  const own = new Set<string>();
+  for (const hash of new Set(suite.cases.map((one) => one.toolset)))
+    for (const tool of manifest.toolsets[hash] ?? []) if (tool.origin !== "distractor") own.add(tool.name);
+  const expected = new Set(suite.cases.flatMap((one) => one.expectedTools));
+  const missing = [...own].filter((name) => !expected.has(name)).sort();
+  return { tools: own.size, expected: own.size - missing.length, missing };
+}
+
+/** Nearest-rank percentiles. */
+function percentiles(values: readonly number[]): { p50: number; p95: number } | null {
+  if (values.length === 0) return null;
+  const sorted = Float64Array.from(values).sort();
+  const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
+  return { p50: at(0.5), p95: at(0.95) };
+}

@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { type ComparedRun, comparability } from "../../src/evals/verdicts/comparable.ts";
+
+const run = (change: Partial<ComparedRun> = {}): ComparedRun => ({
+  suite: "files",
+  model: "m",
+  settings: "{}",
+  host: "plain",
+  harness: "1.2.0",
+  cases: ["a", "b", "c"].map((id) => ({ id, hash: `hash of ${id}` })),
+  ...change,
+});
+
+describe("comparability", () => {
+  it("compares the cases that say the same, and tells the others", () => {
+    const now = run({
+      harness: "1.9.3",
+      cases: [
+        { id: "b", hash: "another" },
+        { id: "c", hash: "hash of c" },
+        { id: "d", hash: "hash of d" },
+      ],
+    });
+    expect(comparability(run(), now)).toEqual({
+      kind: "comparable",
+      cases: ["c"],
+      added: ["d"],
+      removed: ["a"],
+      reworded: ["b"],
+      notes: [
+        "added since then, not compared: d",
+        "removed since then, not compared: a",
+        "reworded since then, not compared: b",
+      ],
+    });
+  });
+
+  it("says so when no case is left", () => {
+    expect(comparability(run(), run({ cases: [] }))).toMatchObject({
+      kind: "comparable",
+      cases: [],
+      notes: ["no case is the same in both, so nothing can be compared", "removed since then, not compared: a, b, c"],
+    });
+  });
+
+  it("gives every reason why runs cannot be compared", () => {
+    expect(comparability(run(), run({ suite: "mail", model: "n", host: "claude-code", harness: "2.0.0" }))).toEqual({
+      kind: "not comparable",
+      reasons: [
+        "the suite was files then and is mail now; compare runs of the same suite",
+        "the model was m then and is n now; run the same model, or accept a new baseline for it",
+        "the host profile was plain then and is claude-code now; use the same --host, or accept a new baseline for it",
+        "the harness's major version was 1 then and is 2 now; accept a new baseline with this version",
+      ],
+    });
+  });
+
+  it("takes a minor version below 1.0 for a major one, and tells other settings", () => {
+    expect(comparability(run({ harness: "0.1.0" }), run({ harness: "0.1.9" })).kind).toBe("comparable");
+    expect(comparability(run({ harness: "0.1.0" }), run({ harness: "0.2.0" })).kind).toBe("not comparable");
+    expect(comparability(run(), run({ settings: '{"temperature":1}' })).kind).toBe("not comparable");
+  });
+});
