@@ -18,7 +18,7 @@ const rooms: Record<string, readonly string[]> = {
   toolsets: pure,
   models: pure,
   runs: pure,
-  trials: [...pure, "stats", "scoring"],
+  trials: [...pure, "stats", "scoring", "verdicts"],
   commands: ["*"],
   cli: ["*"],
 };

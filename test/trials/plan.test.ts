@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ceilingOf } from "../../src/evals/trials/ceiling.ts";
-import { planCells } from "../../src/evals/trials/plan.ts";
+import { orderTools, planCells, requestedCells } from "../../src/evals/trials/plan.ts";
 import { cellKey } from "../../src/evals/types/trial.ts";
 import { scriptedModel, turn } from "../fakes/model.ts";
 import { aCase, aSuite, aTool, aToolset } from "../fakes/suite.ts";
@@ -10,7 +10,7 @@ const toolset = aToolset(aTool("read"), aTool("write"));
 const planned = (suite: string, ...trials: number[]) => {
   const cases = trials.map((n, index) => aCase(`c${index}`, { trials: n }));
   const loaded = aSuite(suite, cases);
-  return cases.map((one) => ({ suite: loaded, case: one, toolset }));
+  return cases.map((one) => ({ suite: loaded, case: one, arm: "head", toolset }));
 };
 const model = scriptedModel(() => turn(""));
 const other = scriptedModel(() => turn(""), { id: "other", deterministic: true });
@@ -36,6 +36,63 @@ describe("planCells", () => {
     expect(seeds(7)).toEqual(seeds(7));
     expect(seeds(7)).not.toEqual(seeds(8));
     expect(new Set(seeds(7)).size).toBe(3);
+  });
+});
+
+describe("requestedCells", () => {
+  const requests = ["c0", "c1"].flatMap((id) =>
+    ["base", "head"].map((arm) => ({ case: id, arm, from: 2, trials: 40 })),
+  );
+  const find = (request: { case: string; arm: string }) => ({
+    suite: aSuite("s", []),
+    case: aCase(request.case),
+    arm: request.arm,
+    toolset,
+  });
+
+  it("interleaves the arms, each first about as often as the other", () => {
+    const cells = [...requestedCells(requests, find, model, 3)].map(({ cell }) => cell);
+    expect(cells).toHaveLength(2 * 2 * 39);
+    const pairs = cells.flatMap((cell, index) => (index % 2 === 0 ? [[cell, cells[index + 1]]] : []));
+    for (const [a, b] of pairs) expect([a?.case, a?.trial]).toEqual([b?.case, b?.trial]);
+    const baseFirst = pairs.filter(([first]) => first?.arm === "base").length;
+    expect(baseFirst).toBeGreaterThan(25);
+    expect(baseFirst).toBeLessThan(53);
+  });
+
+  it("shows both arms the same order in the same trial", () => {
+    const seeds = new Map<number, Set<number>>();
+    for (const { cell, orderSeed } of requestedCells(requests, find, model, 3))
+      seeds.set(cell.trial, (seeds.get(cell.trial) ?? new Set()).add(orderSeed));
+    expect([...seeds.values()].every((orders) => orders.size === 1)).toBe(true);
+    expect(new Set([...seeds.values()].flatMap((orders) => [...orders])).size).toBe(39);
+  });
+});
+
+describe("orderTools", () => {
+  const tools = ["a", "b", "c", "d", "e", "f"].map((name) => aTool(name));
+
+  it("shuffles by the seed, whatever the order of the list", () => {
+    const names = (seed: number, list = tools) =>
+      orderTools(list, seed)
+        .map(({ name }) => name)
+        .join("");
+    expect(names(5, tools.toReversed())).toBe(names(5));
+    expect(new Set(Array.from({ length: 50 }, (_, seed) => names(seed))).size).toBeGreaterThan(40);
+  });
+
+  it("leaves the others in their order when a tool is added", () => {
+    const without = tools.filter(({ name }) => name !== "c");
+    expect(orderTools(tools, 9).filter(({ name }) => name !== "c")).toEqual(orderTools(without, 9));
+  });
+
+  it("puts every tool first about equally often", () => {
+    const firsts = Array.from({ length: 600 }, (_, seed) => orderTools(tools, seed)[0]?.name);
+    for (const { name } of tools) {
+      const n = firsts.filter((first) => first === name).length;
+      expect(n).toBeGreaterThan(65);
+      expect(n).toBeLessThan(140);
+    }
   });
 });
 

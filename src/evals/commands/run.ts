@@ -1,6 +1,7 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
 import type { Command, Flags } from "./command.ts";
+import { askingFlags, suiteFlags } from "./flags.ts";
 import type { Io } from "./io.ts";
 
 const flags = {
@@ -16,39 +17,24 @@ const flags = {
     type: "number",
     describe: "trials per case and model; overrides the suites (their default: 5)",
   },
-  case: { type: "string", array: true, describe: "only cases whose id matches this pattern (* is any text)" },
   "pass-rate": {
     type: "number",
     describe: "a case passes at this rate or more; overrides the suites (their default: 0.8)",
   },
-  "max-turns": { type: "number", describe: "most replies in one trial; overrides the suites" },
-  execute: {
-    choices: ["always", "safe", "never"] as const,
-    describe: "which calls are executed; overrides the suites (their default: safe)",
+  ...suiteFlags,
+  check: {
+    choices: ["screen", "thorough", "anytime", "off"] as const,
+    describe: "compare with the accepted baseline by this design (default: screen where a baseline exists)",
   },
-  host: {
-    choices: ["plain", "claude-code", "gemini-cli", "codex"] as const,
-    default: "plain" as const,
-    describe: "show tool names as this host does",
-  },
-  seed: { type: "number", describe: "seed of the tool orders; default: a new one, kept on the record" },
-  concurrency: { alias: "c", type: "number", default: 10, describe: "trials under way at once" },
-  budget: { type: "number", describe: "start no further trial once this many US dollars are spent" },
+  margin: { type: "number", default: 0.1, describe: "a mean drop below this counts as no regression" },
+  baselines: { type: "string", default: "evals/baselines", describe: "folder of the accepted baselines" },
   "dry-run": { type: "boolean", default: false, describe: "print the plan and the most it can cost, ask nothing" },
-  resume: { type: "string", describe: "finish this run (a folder, an id, or latest): only what is missing is asked" },
-  "retry-broken": { type: "boolean", default: false, describe: "with --resume: ask again what broke" },
-  json: {
-    type: "boolean",
-    default: false,
-    describe: "print one JSON object (see `evals schema run`) instead of the report",
+  resume: {
+    type: "string",
+    describe: "finish this run (a folder, an id, or latest): only what is missing is asked",
   },
-  out: { type: "string", default: "reports", describe: "folder that holds the runs" },
-  "base-url": { type: "string", describe: "where the model is served, for example http://localhost:8000/v1" },
-  "max-tokens": { type: "number", describe: "most output tokens of one reply" },
-  timeout: { type: "number", describe: "seconds that one request may take" },
-  retries: { type: "number", describe: "how often a transient fault of a model is retried" },
-  effort: { type: "string", describe: "reasoning effort, where the model takes one: low, medium, high, ..." },
-  prices: { type: "string", describe: "JSON file with list prices that replace the built-in ones" },
+  "retry-broken": { type: "boolean", default: false, describe: "with --resume: ask again what broke" },
+  ...askingFlags,
 } satisfies Record<string, Options>;
 
 export type RunFlags = Flags<typeof flags> & { paths?: string[] };

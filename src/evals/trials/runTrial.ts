@@ -1,10 +1,9 @@
-import { seededRandom, shuffle } from "../stats/random.ts";
 import type { Model } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import { addCost, type Cost, type Trial, type Turn, type Verdict } from "../types/trial.ts";
 import { type Answer, converse } from "./converse.ts";
 import { executorFor } from "./execute.ts";
-import type { PlannedCell } from "./plan.ts";
+import { orderTools, type PlannedCell } from "./plan.ts";
 import type { ServerPool } from "./serverPool.ts";
 
 /** How a host shows a list: the tools under their shown names, and the way back. */
@@ -47,7 +46,7 @@ async function answer(place: PlannedCell, context: TrialContext, signal: AbortSi
     cell,
     model,
     messages: one.messages,
-    tools: shuffle(tools, seededRandom(orderSeed)),
+    tools: orderTools(tools, orderSeed),
     toolset: toolset.hash,
     listedName,
     maxTurns: one.maxTurns,

@@ -1,13 +1,12 @@
-import { createRequire } from "node:module";
 import { newRunId } from "../../runs/record.ts";
 import { expectedLabel, expectedTools } from "../../scoring/labels.ts";
 import type { PlannedCase } from "../../trials/plan.ts";
 import type { JsonObject } from "../../types/json.ts";
 import type { Model } from "../../types/model.ts";
-import type { RunManifest } from "../../types/run.ts";
+import type { Experiment, RunManifest } from "../../types/run.ts";
 import type { Suite } from "../../types/suite.ts";
-
-const { version } = createRequire(import.meta.url)("../../../../package.json") as { version: string };
+import type { PlannedChecks } from "./check.ts";
+import { version } from "./version.ts";
 
 export type ManifestParts = {
   flags: JsonObject;
@@ -18,6 +17,10 @@ export type ManifestParts = {
   /** What the server of each suite said of itself, by suite name. */
   servers: ReadonlyMap<string, JsonObject>;
   cases: readonly PlannedCase[];
+  checks?: PlannedChecks;
+  experiment?: Experiment;
+  /** Lists of other arms than head, by hash. */
+  otherToolsets?: RunManifest["toolsets"];
   git: RunManifest["git"];
 };
 
@@ -42,12 +45,19 @@ export function manifestOf(parts: ManifestParts): RunManifest {
       deterministic,
     })),
     suites: parts.suites.map((suite) => suiteEntry(suite, parts)),
-    toolsets: Object.fromEntries(parts.cases.map(({ toolset }) => [toolset.hash, [...toolset.tools]])),
+    ...(parts.experiment && { experiment: parts.experiment }),
+    toolsets: { ...parts.checks?.toolsets, ...parts.otherToolsets, ...toolsetsOf(parts.cases) },
   };
 }
 
-function suiteEntry(suite: Suite, { servers, cases }: ManifestParts): RunManifest["suites"][number] {
+/** The lists of these cases by their hashes. */
+function toolsetsOf(cases: readonly PlannedCase[]): RunManifest["toolsets"] {
+  return Object.fromEntries(cases.map(({ toolset }) => [toolset.hash, [...toolset.tools]]));
+}
+
+function suiteEntry(suite: Suite, { servers, cases, checks }: ManifestParts): RunManifest["suites"][number] {
   const server = servers.get(suite.name);
+  const planned = checks?.plans.get(suite.name);
   return {
     name: suite.name,
     file: suite.file,
@@ -55,6 +65,7 @@ function suiteEntry(suite: Suite, { servers, cases }: ManifestParts): RunManifes
     execute: suite.execute,
     isolate: suite.isolate,
     ...(server && { server }),
+    ...(planned && { checks: [...planned] }),
     cases: cases.filter((planned) => planned.suite === suite).map(caseEntry),
   };
 }

@@ -9,8 +9,14 @@ import type { Model } from "../../types/model.ts";
 import type { Io } from "../io.ts";
 import type { RunFlags } from "../run.ts";
 
-/** Opens the models of the command line, each once. Throws a usage error before anything is asked. */
-export async function openModels(flags: RunFlags, io: Io): Promise<Model[]> {
+/** The flags that say how models are reached. */
+export type ModelFlags = Pick<
+  RunFlags,
+  "out" | "budget" | "baseUrl" | "maxTokens" | "timeout" | "retries" | "effort" | "prices"
+>;
+
+/** Opens the models of these ids, each once. Throws a usage error before anything is asked. */
+export async function openModels(ids: readonly string[], flags: ModelFlags, io: Io): Promise<Model[]> {
   const prices = flags.prices === undefined ? undefined : await readPrices(resolve(io.cwd, flags.prices));
   const options = {
     env: io.env,
@@ -23,7 +29,7 @@ export async function openModels(flags: RunFlags, io: Io): Promise<Model[]> {
     warn: (message: string) => io.err(`warning: ${message}\n`),
     recorded: async (run: string) => readTrials(await findRun(run, resolve(io.cwd, flags.out))),
   };
-  const models = await Promise.all([...new Set(flags.model)].map((id) => openModel(id, options)));
+  const models = await Promise.all([...new Set(ids)].map((id) => openModel(id, options)));
   if (flags.budget !== undefined) for (const model of models) refuseUnpriced(model);
   return models;
 }

@@ -5,18 +5,12 @@ import { canonicalJson } from "../../types/json.ts";
 import type { RunManifest } from "../../types/run.ts";
 import { cellKey, type Trial } from "../../types/trial.ts";
 import { type Summariser, summariser } from "../../verdicts/summary.ts";
+import type { OpenRecord } from "./asking.ts";
 import { neverListed } from "./prepare.ts";
 import type { Resumed } from "./resume.ts";
 
 /** A run on disk that trials can be added to. */
-export type OpenRun = {
-  dir: string;
-  manifest: RunManifest;
-  /** Keys of the cells that are on the record. */
-  done: ReadonlySet<string>;
-  spentUsd: number;
-  results: Summariser;
-};
+export type OpenRun = OpenRecord & { manifest: RunManifest; results: Summariser };
 
 /** Starts a new record under `out`, in a folder that is named by its id. */
 export async function startRun(out: string, manifest: RunManifest): Promise<OpenRun> {
@@ -36,7 +30,11 @@ export async function resumeRun(
 ): Promise<OpenRun> {
   refuseChanges(before, now);
   // What could not be listed before is listed now; all else was just found to be the same.
-  const manifest = { ...before, suites: now.suites, toolsets: now.toolsets };
+  const suites = now.suites.map((suite) => {
+    const checks = before.suites.find(({ name }) => name === suite.name)?.checks;
+    return { ...suite, ...(checks && { checks }) };
+  });
+  const manifest = { ...before, suites, toolsets: { ...before.toolsets, ...now.toolsets } };
   const done = new Set<string>();
   const results = summariser(manifest, dir);
   let spentUsd = 0;

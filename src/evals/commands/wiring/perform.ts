@@ -1,19 +1,18 @@
 import { resolve } from "node:path";
 import { type ExitCode, exitCodes, formatProblem } from "../../errors.ts";
-import { openJournal } from "../../runs/journal.ts";
-import { finishRun, journalOf } from "../../runs/record.ts";
+import { finishRun } from "../../runs/record.ts";
 import { planCells } from "../../trials/plan.ts";
-import { type PlanEnd, runPlan } from "../../trials/runPlan.ts";
+import type { PlanEnd } from "../../trials/runPlan.ts";
 import type { Model } from "../../types/model.ts";
 import type { RunManifest } from "../../types/run.ts";
-import type { Trial } from "../../types/trial.ts";
 import type { Io } from "../io.ts";
 import type { RunFlags } from "../run.ts";
+import { startAsking } from "./asking.ts";
+import { planChecks, pursueCheck } from "./check.ts";
 import { describePlan } from "./dryRun.ts";
 import { manifestOf } from "./manifest.ts";
 import { type OpenRun, resumeRun, startRun } from "./openRun.ts";
 import { type Prepared, prepare } from "./prepare.ts";
-import { progressLine } from "./progress.ts";
 import { printReport, writeReports } from "./reports.ts";
 import { type Resumed, recordedFlags } from "./resume.ts";
 import type { Opened } from "./servers.ts";
@@ -36,11 +35,20 @@ export async function perform(
   const prepared = prepare(opened, flags.host);
   for (const problem of prepared.warnings) io.err(`${formatProblem(problem)}\n`);
   const seed = resumed?.manifest.seed ?? flags.seed ?? Math.floor(Math.random() * 2 ** 31);
+  const checks = await planChecks(flags, prepared.suites, models, prepared.cases, io);
   if (flags.dryRun) {
     io.out(describePlan(prepared.cases, models, seed));
     return exitCodes.passed;
   }
-  const manifest = manifestOf({ ...prepared, models, seed, git, host: flags.host, flags: recordedFlags(flags) });
+  const manifest = manifestOf({
+    ...prepared,
+    models,
+    seed,
+    git,
+    checks,
+    host: flags.host,
+    flags: recordedFlags(flags),
+  });
   const open = resumed
     ? await resumeRun(resumed, manifest, retryBroken)
     : await startRun(resolve(io.cwd, flags.out), manifest);
@@ -48,7 +56,7 @@ export async function perform(
   return await finish(open, end, flags, io);
 }
 
-/** Asks every cell that is not on the record; each is counted once it is on the disk. */
+/** The checks first, for they take the trials of both arms interleaved; then what the gate still wants of head. */
 async function ask(
   open: OpenRun,
   prepared: Prepared,
@@ -56,25 +64,22 @@ async function ask(
   flags: RunFlags,
   io: Io,
 ): Promise<PlanEnd> {
-  const { trials, missing } = open.results.summary().totals;
-  const progress = progressLine(io, trials, trials - missing);
-  const journal = await openJournal(journalOf(open.dir));
-  const options = {
-    concurrency: flags.concurrency,
-    done: open.done,
-    spentUsd: open.spentUsd,
-    ...(flags.budget !== undefined && { budgetUsd: flags.budget }),
-    record: journal.append,
-    onRecorded: (trial: Trial) => {
-      open.results.add(trial);
-      progress.add(trial);
-    },
-  };
+  const { manifest, results } = open;
+  const asking = await startAsking(open, prepared.context, results.summary().totals.trials, flags, io);
   try {
-    return await runPlan(planCells(prepared.cases, models, open.manifest.seed), prepared.context, options, io.signal);
+    for (const suite of manifest.suites) {
+      for (const plan of suite.checks ?? []) {
+        const check = results.check(suite.name, plan.model);
+        const model = models.find(({ id }) => id === plan.model);
+        if (!check || !model || plan.kind !== "compare") continue;
+        const cases = prepared.cases.filter((planned) => planned.suite.name === suite.name);
+        const end = await pursueCheck(check, plan, cases, model, manifest, asking);
+        if (end !== "complete") return end;
+      }
+    }
+    return await asking.ask(planCells(prepared.cases, models, manifest.seed));
   } finally {
-    await journal.close();
-    progress.end();
+    await asking.end();
   }
 }
 

@@ -60,7 +60,7 @@ function planCases(opened: Opened): PlannedCase[] {
       ? opened.failure.problems.map((problem) => problem.message).join("; ")
       : "";
     const unavailable: Broken = { kind: "broken", stage: "server", message };
-    return suite.cases.map((one) => ({ suite, case: one, toolset: neverListed, unavailable }));
+    return suite.cases.map((one) => ({ suite, case: one, arm: "head", toolset: neverListed, unavailable }));
   }
   const { tools } = opened.source;
   const own = freeze(tools);
@@ -68,6 +68,7 @@ function planCases(opened: Opened): PlannedCase[] {
   return suite.cases.map((one) => ({
     suite,
     case: one,
+    arm: "head",
     toolset: one.tools ? caseToolset(suite, one, distractors) : own,
   }));
 }

@@ -18,7 +18,7 @@ export async function run(given: RunFlags, io: Io): Promise<ExitCode> {
   try {
     for (const problem of warnings) io.err(`${formatProblem(problem)}\n`);
     // The rest of the program is loaded while the servers start: it takes about as long.
-    const [models, { perform }] = await Promise.all([openModels(flags, io), import("./perform.ts")]);
+    const [models, { perform }] = await Promise.all([openModels(flags.model, flags, io), import("./perform.ts")]);
     return await perform(
       { flags, retryBroken: given.retryBroken, resumed, models, opened: await opening, git: await git },
       io,

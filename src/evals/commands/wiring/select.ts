@@ -6,8 +6,11 @@ import type { Suite } from "../../types/suite.ts";
 import type { Io } from "../io.ts";
 import type { RunFlags } from "../run.ts";
 
+/** The flags that say which cases, and how. */
+export type SuiteFlags = Partial<Pick<RunFlags, "paths" | "trials" | "passRate" | "maxTurns" | "execute" | "case">>;
+
 /** The suites that a command is about, as its flags change and filter them. No case at all is an error. */
-export async function selectSuites(flags: RunFlags, io: Io): Promise<{ suites: Suite[]; warnings: Problem[] }> {
+export async function selectSuites(flags: SuiteFlags, io: Io): Promise<{ suites: Suite[]; warnings: Problem[] }> {
   const loaded = await loadSuites(await discover(flags.paths ?? [], io.cwd), { cwd: io.cwd });
   const changes = {
     ...(flags.trials !== undefined && { trials: flags.trials }),

@@ -1,0 +1,41 @@
+import type { Options } from "yargs";
+
+// Flags that several commands share, so that one word means one thing everywhere.
+
+/** How a model is asked. */
+export const askingFlags = {
+  host: {
+    choices: ["plain", "claude-code", "gemini-cli", "codex"] as const,
+    default: "plain" as const,
+    describe: "show tool names as this host does",
+  },
+  seed: { type: "number", describe: "seed of the tool orders; default: a new one, kept on the record" },
+  concurrency: { alias: "c", type: "number", default: 10, describe: "trials under way at once" },
+  budget: { type: "number", describe: "start no further trial once this many US dollars are spent" },
+  json: { type: "boolean", default: false, describe: "print one JSON object instead of the report" },
+  out: { type: "string", default: "reports", describe: "folder that holds the runs" },
+  "base-url": { type: "string", describe: "where the model is served, for example http://localhost:8000/v1" },
+  "max-tokens": { type: "number", describe: "most output tokens of one reply" },
+  timeout: { type: "number", describe: "seconds that one request may take" },
+  retries: { type: "number", describe: "how often a transient fault of a model is retried" },
+  effort: { type: "string", describe: "reasoning effort, where the model takes one: low, medium, high, ..." },
+  prices: { type: "string", describe: "JSON file with list prices that replace the built-in ones" },
+} satisfies Record<string, Options>;
+
+/** What the suites say, overridden. */
+export const suiteFlags = {
+  case: { type: "string", array: true, describe: "only cases whose id matches this pattern (* is any text)" },
+  "max-turns": { type: "number", describe: "most replies in one trial; overrides the suites" },
+  execute: {
+    choices: ["always", "safe", "never"] as const,
+    describe: "which calls are executed; overrides the suites (their default: safe)",
+  },
+} satisfies Record<string, Options>;
+
+/** One model, for the commands that put a question to one. */
+export const modelFlag = {
+  alias: "m",
+  type: "string",
+  default: "lexical",
+  describe: "model under test: lexical, anthropic:<model>, openai:<model>, replay:<run>",
+} as const satisfies Options;
