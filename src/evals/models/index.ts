@@ -1,7 +1,7 @@
 import { usageError } from "../errors.ts";
 import type { Model } from "../types/model.ts";
-import type { Trial } from "../types/trial.ts";
 import { nearest } from "../types/nearest.ts";
+import type { Trial } from "../types/trial.ts";
 import type { RemoteOptions } from "./settings.ts";
 
 export type ModelOptions = RemoteOptions & {

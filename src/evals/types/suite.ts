@@ -138,7 +138,13 @@ export const suiteFileSchema = z.strictObject({
   isolate: z.enum(["run", "trial"]).optional().describe("trial: a fresh server process for every trial; default run"),
   trials: z.number().int().min(1).optional().describe("trials per case and model; default 5"),
   passRate: z.number().min(0).max(1).optional().describe("a case passes at this rate or more; default 0.8"),
-  maxTurns: z.number().int().min(1).max(100).optional().describe("default 1, and 8 for cases that expect several `calls`"),
+  maxTurns: z
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe("default 1, and 8 for cases that expect several `calls`"),
   cases: z.array(caseFileSchema).optional(),
   evals: z.array(caseFileSchema).optional().describe("the same as `cases`, as the specification names it"),
 });

@@ -1,6 +1,8 @@
 import { type Ceiling, ceilingOf } from "../../trials/ceiling.ts";
 import type { PlannedCase } from "../../trials/plan.ts";
 import type { Model } from "../../types/model.ts";
+import { designOf } from "../../verdicts/check.ts";
+import type { PlannedChecks } from "./check.ts";
 
 const integer = (n: number) => Math.round(n).toLocaleString("en-US");
 const dollars = (usd: number | "unknown") => (usd === "unknown" ? "unknown (no list price)" : `$${usd.toFixed(2)}`);
@@ -23,10 +25,30 @@ function suiteLine(cases: readonly PlannedCase[]): string[] {
   return [`${suite.name}: ${cases.length} cases, ${tools.size} tools, execute ${suite.execute} (${suite.file})`];
 }
 
+/** A check takes the trials that its design asks for; how many is open, but not the most. */
+function checkLines({ plans }: PlannedChecks, models: readonly Model[]): string[] {
+  return [...plans].flatMap(([suite, all]) =>
+    all.map((plan) => {
+      const name = `check of ${suite} on ${plan.model}`;
+      if (plan.kind === "unchanged") return `${name}: the list is unchanged, nothing to compare`;
+      if (plan.kind === "not comparable") return `${name}: not comparable, ${plan.reasons.join("; ")}`;
+      const deterministic = models.find(({ id }) => id === plan.model)?.deterministic ?? false;
+      return `${name}: ${plan.design}, at most ${integer(designOf(plan, deterministic).cap)} trials, those above among them`;
+    }),
+  );
+}
+
 /** The plan of a run as text: what would be asked of each model, and the most that it can use. */
-export function describePlan(cases: readonly PlannedCase[], models: readonly Model[], seed: number): string {
+export function describePlan(
+  cases: readonly PlannedCase[],
+  models: readonly Model[],
+  seed: number,
+  checks: PlannedChecks,
+): string {
   const suites = [...new Set(cases.map(({ suite }) => suite))];
   const lines = suites.flatMap((suite) => suiteLine(cases.filter((planned) => planned.suite === suite)));
   const ceilings = models.flatMap((model) => ceilingLines(model, ceilingOf(cases, model)));
-  return [...lines, "", ...ceilings, "", `seed ${seed}; nothing was asked`, ""].join("\n");
+  return [...lines, ...checkLines(checks, models), "", ...ceilings, "", `seed ${seed}; nothing was asked`, ""].join(
+    "\n",
+  );
 }

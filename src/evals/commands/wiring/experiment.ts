@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { formatProblem, usageError } from "../../errors.ts";
+import { finishRun } from "../../runs/record.ts";
 import { type PlannedCase, requestedCells } from "../../trials/plan.ts";
 import { type Pursued, pursue } from "../../trials/pursue.ts";
 import type { JsonObject } from "../../types/json.ts";
@@ -25,7 +26,13 @@ type HostName = Parameters<typeof prepare>[1];
 /** The flags of a command that puts one question to one suite and one model. */
 export type ExperimentFlags = SuiteFlags &
   ModelFlags &
-  AskOptions & { model: string; host: HostName; seed?: number | undefined };
+  AskOptions & {
+    model: string;
+    host: HostName;
+    seed?: number | undefined;
+    /** Of the suites that are found, the one of this name. */
+    suite?: string | undefined;
+  };
 
 /** A suite with its server open, and the model to ask. */
 export type Bench = {
@@ -38,7 +45,12 @@ export type Bench = {
 
 /** Opens what an experiment needs, runs `body` with it, and closes everything again. It takes exactly one suite. */
 export async function withBench<R>(flags: ExperimentFlags, io: Io, body: (bench: Bench) => Promise<R>): Promise<R> {
-  const { suites, warnings } = await selectSuites(flags, io);
+  const { suites: found, warnings } = await selectSuites(flags, io);
+  const suites = found.filter(({ name }) => flags.suite === undefined || name === flags.suite);
+  if (suites.length === 0) {
+    const names = found.map(({ name }) => name).join(", ");
+    throw usageError(`there is no suite ${flags.suite} among ${names}`, "Name its file.");
+  }
   const [suite, ...others] = suites;
   if (!suite || others.length > 0) {
     const names = suites.map(({ file }) => file).join(", ");
@@ -57,8 +69,14 @@ export async function withBench<R>(flags: ExperimentFlags, io: Io, body: (bench:
   }
 }
 
-/** What is asked: by arm, the list that each case is shown (undefined: the case is not asked in that arm). */
-export type Arms = ReadonlyMap<string, (planned: PlannedCase) => Toolset | undefined>;
+/** The list that a case is shown in an arm; undefined: it is not asked there. */
+export type ListOf = (planned: PlannedCase) => Toolset | undefined;
+
+/**
+ * What is asked, by arm. A function stands for arms that are too many to list: then the record names those that were
+ * asked, once the experiment ends.
+ */
+export type Arms = ReadonlyMap<string, ListOf> | ((arm: string) => ListOf);
 
 export type ExperimentPlan<V> = {
   command: Experiment["command"];
@@ -82,67 +100,94 @@ export async function performExperiment<V>(
   io: Io,
 ): Promise<Performed<V>> {
   const { prepared, suite, model, seed, git } = bench;
-  const planned = new Map([...plan.arms].map(([arm, listOf]) => [arm, armCases(prepared.cases, arm, listOf)]));
-  const arms = [...planned].map(([name, cases]) => ({
-    name,
-    toolsets: Object.fromEntries([...cases].map(([id, one]) => [id, one.toolset.hash])),
-  }));
+  const served = new Served(prepared.cases, plan.arms);
   const experiment = {
     command: plan.command,
     suite: suite.name,
     model: model.id,
     cases: prepared.cases.map((one) => one.case.id),
-    arms,
+    arms: served.arms(),
     setup: plan.setup,
   };
-  const otherToolsets = Object.fromEntries(
-    [...planned.values()].flatMap((cases) =>
-      [...cases.values()].map(({ toolset }) => [toolset.hash, [...toolset.tools]]),
-    ),
-  );
   const manifest = manifestOf({
     ...prepared,
     models: [model],
     seed,
     git,
     experiment,
-    otherToolsets,
+    otherToolsets: served.toolsets(),
     host: flags.host,
     flags: plan.flags,
   });
   const open = await startRun(resolve(io.cwd, flags.out), manifest);
   const book = new EvidenceBook();
+  const made = { trials: 0, passed: 0, broken: 0 };
   const results = {
     add(trial: Trial) {
-      book.add(trial.cell.case, trial.cell.arm, trial.cell.trial, observationOf(trial));
+      const observation = observationOf(trial);
+      book.add(trial.cell.case, trial.cell.arm, trial.cell.trial, observation);
+      made.trials++;
+      if (observation === "pass") made.passed++;
+      if (trial.outcome.kind === "broken") made.broken++;
+      open.results.add(trial);
       plan.onTrial?.(trial);
     },
   };
-  const find = ({ case: id, arm }: Request): PlannedCase => {
-    const found = planned.get(arm)?.get(id);
-    if (!found) throw new Error(`the design asked for ${id} in ${arm}, which is not planned`);
-    return found;
-  };
+  const find = (request: Request) => served.find(request);
   const asking = await startAsking({ ...open, results }, prepared.context, plan.design.cap, flags, io);
-  try {
-    const pursued = await pursue(plan.design, book, (requests) =>
-      asking.ask(requestedCells(requests, find, model, seed)),
-    );
-    return { ...pursued, dir: open.dir, manifest };
-  } finally {
-    await asking.end();
-  }
+  const pursued = await pursue(plan.design, book, (requests) =>
+    asking.ask(requestedCells(requests, find, model, seed)),
+  ).finally(asking.end);
+  const { totals, ...rest } = open.results.summary();
+  // No trial is missing that the design did not ask for.
+  const summary = { ...rest, totals: { ...totals, ...made, missing: 0 } };
+  const known = {
+    ...manifest,
+    experiment: { ...experiment, arms: served.arms() },
+    toolsets: { ...manifest.toolsets, ...served.toolsets() },
+  };
+  const end = pursued.kind === "decided" ? new Date() : undefined;
+  return { ...pursued, dir: open.dir, manifest: await finishRun(open.dir, known, summary, end) };
 }
 
-function armCases(
-  cases: readonly PlannedCase[],
-  arm: string,
-  listOf: (planned: PlannedCase) => Toolset | undefined,
-): Map<string, PlannedCase> {
-  return new Map(
-    cases.flatMap((planned) => {
-      const toolset = listOf(planned);
-      return toolset ? [[planned.case.id, { ...planned, arm, toolset }] as const] : [];
-    }),
-  );
+/** Cases in arms: all of them where the arms are listed, else those that were asked for so far. */
+class Served {
+  readonly #cases: ReadonlyMap<string, PlannedCase>;
+  readonly #arms: Arms;
+  readonly #made = new Map<string, Map<string, PlannedCase>>();
+
+  constructor(cases: readonly PlannedCase[], arms: Arms) {
+    this.#cases = new Map(cases.map((planned) => [planned.case.id, planned]));
+    this.#arms = arms;
+    if (typeof arms === "function") return;
+    for (const arm of arms.keys()) for (const id of this.#cases.keys()) this.#make(id, arm);
+  }
+
+  find({ case: id, arm }: Pick<Request, "case" | "arm">): PlannedCase {
+    const found = this.#made.get(arm)?.get(id) ?? this.#make(id, arm);
+    if (!found) throw new Error(`the design asked for ${id} in ${arm}, which is not planned`);
+    return found;
+  }
+
+  #make(id: string, arm: string): PlannedCase | undefined {
+    const planned = this.#cases.get(id);
+    const listOf = typeof this.#arms === "function" ? this.#arms(arm) : this.#arms.get(arm);
+    const toolset = planned && listOf?.(planned);
+    if (!planned || !toolset) return undefined;
+    const made = { ...planned, arm, toolset };
+    this.#made.set(arm, (this.#made.get(arm) ?? new Map<string, PlannedCase>()).set(id, made));
+    return made;
+  }
+
+  arms(): Experiment["arms"] {
+    return [...this.#made].map(([name, cases]) => ({
+      name,
+      toolsets: Object.fromEntries([...cases].map(([id, { toolset }]) => [id, toolset.hash])),
+    }));
+  }
+
+  toolsets(): RunManifest["toolsets"] {
+    const lists = [...this.#made.values()].flatMap((cases) => [...cases.values()].map(({ toolset }) => toolset));
+    return Object.fromEntries(lists.map(({ hash, tools }) => [hash, [...tools]]));
+  }
 }

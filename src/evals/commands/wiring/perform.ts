@@ -37,7 +37,7 @@ export async function perform(
   const seed = resumed?.manifest.seed ?? flags.seed ?? Math.floor(Math.random() * 2 ** 31);
   const checks = await planChecks(flags, prepared.suites, models, prepared.cases, io);
   if (flags.dryRun) {
-    io.out(describePlan(prepared.cases, models, seed));
+    io.out(describePlan(prepared.cases, models, seed, checks));
     return exitCodes.passed;
   }
   const manifest = manifestOf({
