@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -227,6 +228,126 @@ describe("evals run against a Messages endpoint", () => {
   });
 });
 
+describe("servers and models that misbehave", () => {
+  const moody = JSON.stringify(join(import.meta.dirname, "../fixtures/servers/moody.mjs"));
+  const moodySuite = (isolate: string) =>
+    `name: moody-${isolate}\nisolate: ${isolate}\nserver: { command: node, args: [${moody}], callTimeoutMs: 700 }\ncases:\n${[
+      "well",
+      "die",
+      "hang",
+      "nicely",
+    ]
+      .map((mood) => `  - { id: ${mood}, input: ${mood}, expect: { tool: act, result: { contains: did ${mood} } } }\n`)
+      .join("")}`;
+  const answer = (body: { messages: { content: unknown }[] }) => ({
+    calls: [{ name: "act", input: { mood: moodOf(body.messages[0]?.content) } }],
+  });
+  const moodOf = (content: unknown) =>
+    typeof content === "string" ? content : (content as { text: string }[])[0]?.text;
+
+  it("starts a server again that died in a call; what it broke is broken, the other trials finish", async () => {
+    writeFileSync(join(dir, "moody.yaml"), moodySuite("run"));
+    const endpoint = await startMessagesEndpoint(answer);
+    const ended = await run(
+      "moody.yaml",
+      "-m",
+      "anthropic:x",
+      "--base-url",
+      endpoint.url,
+      "-n",
+      "2",
+      "-c",
+      "1",
+      "--json",
+    );
+    await endpoint.close();
+    const summary = summaryOf(ended);
+    expect(ended.code).toBe(3);
+    expect(
+      summary.suites[0]?.cases.map(({ id, passed, broken, brokenStages }) => [id, passed, broken, brokenStages]),
+    ).toEqual([
+      ["well", 2, 0, {}],
+      ["die", 0, 2, { server: 2 }],
+      ["hang", 0, 2, { timeout: 2 }],
+      ["nicely", 2, 0, {}],
+    ]);
+    expect(JSON.stringify(summary.suites[0]?.cases[1]?.reasons)).toContain("out of memory");
+  });
+
+  it("gives every trial a process of its own when the suite says so", async () => {
+    writeFileSync(join(dir, "moody.yaml"), moodySuite("trial"));
+    const endpoint = await startMessagesEndpoint(answer);
+    const ended = await run(
+      "moody.yaml",
+      "-m",
+      "anthropic:x",
+      "--base-url",
+      endpoint.url,
+      "-n",
+      "3",
+      "--case",
+      "well",
+      "--json",
+    );
+    await endpoint.close();
+    const results = trialsOf(summaryOf(ended).dir).map((trial) => JSON.stringify(trial.turns[0]?.calls[0]?.execution));
+    expect(new Set(results.map((result) => /in process (\d+)/.exec(result)?.[1])).size).toBe(3);
+  });
+
+  it("has a word of its own for each way to miss, and lets the other cases finish", async () => {
+    const replies: Record<string, object> = {
+      "unknown tool": { calls: [{ name: "ehco", input: {} }] },
+      "several calls": {
+        calls: [
+          { name: "echo", input: { text: "a" } },
+          { name: "echo", input: { text: "b" } },
+        ],
+      },
+      "malformed arguments": { calls: [{ name: "echo", input: { txt: "a" } }] },
+      refusal: { text: "No.", stopReason: "refusal" },
+      "cut off": { text: "I", stopReason: "max_tokens" },
+      fine: { calls: [{ name: "echo", input: { text: "a" } }] },
+    };
+    const cases = Object.keys(replies).map((input) => ({ input, expect: { tool: "echo" } }));
+    writeFileSync(
+      join(dir, "ways.json"),
+      JSON.stringify({ server: { command: "node", args: ["dist/server/main.js"] }, cases }),
+    );
+    const endpoint = await startMessagesEndpoint((body) => replies[String(moodOf(body.messages[0]?.content))] ?? {});
+    const ended = await run("ways.json", "-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "--json");
+    await endpoint.close();
+    expect(
+      summaryOf(ended).suites[0]?.cases.map(({ id, outcomes, brokenStages }) => [id, outcomes, brokenStages]),
+    ).toEqual([
+      ["unknown-tool", { "unknown-tool": 1 }, {}],
+      ["several-calls", { "several-calls": 1 }, {}],
+      ["malformed-arguments", { "malformed-arguments": 1 }, {}],
+      ["refusal", { refused: 1 }, {}],
+      ["cut-off", {}, { model: 1 }],
+      ["fine", { "right-tool": 1 }, {}],
+    ]);
+    expect(ended.code).toBe(1);
+  });
+
+  it("reads the server from a host's configuration file, as the reference server prints it", async () => {
+    const printed = execFileSync(
+      process.execPath,
+      [join(dir, "dist/server/main.js"), "--print-config", "--name", "echoer"],
+      { encoding: "utf8" },
+    );
+    writeFileSync(join(dir, ".mcp.json"), printed.slice(0, printed.lastIndexOf("}") + 1));
+    const suite = {
+      server: { config: ".mcp.json", name: "echoer" },
+      cases: [{ input: 'Echo the text "hello"', expect: { tool: "echo", result: { contains: "Echo: hello" } } }],
+    };
+    writeFileSync(join(dir, "configured.json"), JSON.stringify(suite));
+    expect(summaryOf(await run("configured.json", "--json"))).toMatchObject({
+      ok: true,
+      totals: { passed: 1, executed: 1 },
+    });
+  });
+});
+
 describe("bad input", () => {
   const suite = (name: string, body: string) => {
     writeFileSync(join(dir, name), body);
@@ -258,9 +379,13 @@ describe("bad input", () => {
     const { code, err } = await run(file);
     expect(code).toBe(2);
     expect(err).toMatchInlineSnapshot(`
-      "unlisted.yaml:3:5: error: case a: expects ehco, which is not listed
+      "unlisted.yaml:1:1: warning: 2 cases are few
+        write about 5 to 10 typical queries
+      unlisted.yaml:1:1: warning: no case wants no tool, so over-triggering goes unseen
+        add a query with \`tool: none\` (or \`skill: none\`)
+      unlisted.yaml:3:5: error: case a: expects ehco, which is not listed
         did you mean echo?
-      unlisted.yaml:5:5: error: case b: can never match: args.text must be string
+      unlisted.yaml:5:5: error: case b: can never match: args.text must be string, got 5
         the inputSchema of echo says {"type":"string","description":"The text to echo back"}
       "
     `);
