@@ -2,6 +2,7 @@
 import { setMaxListeners } from "node:events";
 import { createRequire } from "node:module";
 import type { Io } from "./commands/io.ts";
+import { baselineCommand } from "./commands/baseline.ts";
 import { reportCommand } from "./commands/report.ts";
 import { runCommand } from "./commands/run.ts";
 import { schemaCommand } from "./commands/schema.ts";
@@ -80,7 +81,7 @@ const parser = yargs(process.argv.slice(2))
   .fail((message, error) => {
     throw error ?? new EvalsError({ severity: "error", message, hint: "See `evals --help`." });
   });
-for (const command of [runCommand, reportCommand, schemaCommand])
+for (const command of [runCommand, baselineCommand, reportCommand, schemaCommand])
   parser.command(command.command, command.describe, command.builder, async (args) => {
     exitCode = await command.handler(args as never, io);
   });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { canonicalJson, type JsonObject, jsonSchema } from "../../src/evals/types/json.ts";
 import type { Tool } from "../../src/evals/types/tool.ts";
-import { applyChanges, listChanges } from "../../src/evals/verdicts/changes.ts";
+import { applyChanges, changesByCase, listChanges } from "../../src/evals/verdicts/changes.ts";
 import { aTool } from "../fakes/suite.ts";
 
 const read = aTool("read_file", {
@@ -158,6 +158,20 @@ describe("applyChanges", () => {
       },
       aTool("fresh"),
     ]);
+  });
+});
+
+describe("changesByCase", () => {
+  it("compares each pair of lists once, with its cases, and only cases that are in both", () => {
+    const toolsets = { old: [aTool("t")], new: [aTool("t", { description: "New." })], other: [aTool("u")] };
+    const list = (...cases: [string, string][]) => ({
+      cases: cases.map(([id, toolset]) => ({ id, toolset })),
+      toolsets,
+    });
+    const then = list(["a", "old"], ["b", "old"], ["same", "other"], ["gone", "old"]);
+    const now = list(["a", "new"], ["b", "new"], ["same", "other"], ["fresh", "new"]);
+    expect(changesByCase(then, now)).toEqual([{ cases: ["a", "b"], changes: listChanges(toolsets.old, toolsets.new) }]);
+    expect(changesByCase(then, then)).toEqual([]);
   });
 });
 

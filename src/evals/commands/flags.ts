@@ -39,3 +39,10 @@ export const modelFlag = {
   default: "lexical",
   describe: "model under test: lexical, anthropic:<model>, openai:<model>, replay:<run>",
 } as const satisfies Options;
+
+/** Where the accepted baselines lie. */
+export const baselinesFlag = {
+  type: "string",
+  default: "evals/baselines",
+  describe: "folder of the accepted baselines; commit it",
+} as const satisfies Options;

@@ -1,7 +1,7 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
 import type { Command, Flags } from "./command.ts";
-import { askingFlags, suiteFlags } from "./flags.ts";
+import { askingFlags, baselinesFlag, suiteFlags } from "./flags.ts";
 import type { Io } from "./io.ts";
 
 const flags = {
@@ -27,7 +27,7 @@ const flags = {
     describe: "compare with the accepted baseline by this design (default: screen where a baseline exists)",
   },
   margin: { type: "number", default: 0.1, describe: "a mean drop below this counts as no regression" },
-  baselines: { type: "string", default: "evals/baselines", describe: "folder of the accepted baselines" },
+  baselines: baselinesFlag,
   "dry-run": { type: "boolean", default: false, describe: "print the plan and the most it can cost, ask nothing" },
   resume: {
     type: "string",

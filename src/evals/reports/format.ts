@@ -23,6 +23,22 @@ export function range([low, high]: readonly [number, number]): string {
   return `${Math.round(low * 100)}–${Math.round(high * 100)}%`;
 }
 
+/** A difference of rates in percentage points, with its sign: `−12.5`, `+4`, `0`. `plus` is the sign of a rise. */
+export function points(change: number, plus = "+"): string {
+  const rounded = Number((Math.abs(change) * 100).toFixed(1));
+  return `${rounded === 0 ? "" : change < 0 ? "−" : plus}${rounded}`;
+}
+
+/** A p-value with two significant digits, and never 0: `0.031`, `<0.0001`. */
+export function probability(p: number): string {
+  return p < 0.0001 ? "<0.0001" : String(Number(p.toPrecision(2)));
+}
+
+/** `p = 0.031`, `p < 0.0001` */
+export function pValue(p: number): string {
+  return `p ${p < 0.0001 ? "" : "= "}${probability(p)}`.replace("<", "< ");
+}
+
 /** US dollars, four decimals below one dollar and two above. What is not known is said to be unknown, never 0. */
 export function money(usd: number | "unknown"): string {
   if (usd === "unknown") return "unknown";

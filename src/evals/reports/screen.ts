@@ -1,10 +1,13 @@
+import { atMost, count } from "./format.ts";
 import { cut, wrap } from "./layout.ts";
 import type { Display } from "./report.ts";
 import { type Cell, type Column, tableLines } from "./table.ts";
 import { plain, plainAscii } from "./untrusted.ts";
+import type { Tone } from "./view.ts";
 
 const codes = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const;
 export type Paint = keyof typeof codes;
+export const tonePaint: Readonly<Record<Tone, Paint>> = { good: "green", bad: "red", warn: "yellow" };
 
 /** What a report prints with: every text goes through `text` before it is measured, and through `paint` after. */
 export type Screen = {
@@ -39,4 +42,27 @@ export function screenFor({ colour, width: asked, unicode }: Display): Screen {
       wrap(text(raw), width - hang).map((line, at) => " ".repeat(at === 0 ? indent : hang) + line),
     table: (head, rows) => tableLines(head, rows, { width, ellipsis, rule: text("─"), text, paint }),
   };
+}
+
+export function title(screen: Screen, text: string, paint: Paint = "bold"): string[] {
+  return screen.lines(text).map((line) => screen.paint(paint, line));
+}
+
+/** `Label: name value · name value` */
+export function labelled(screen: Screen, label: string, facts: readonly [string, string][]): string[] {
+  return screen.lines(`${label}: ${facts.map((fact) => fact.join(" ")).join(" · ")}`);
+}
+
+/** The first of a list, printed, and how many more there are. */
+export function bounded<T>(
+  list: readonly T[],
+  max: number,
+  one: string,
+  indent: number,
+  screen: Screen,
+  print: (item: T) => string[],
+): string[] {
+  const { shown, left } = atMost(list, max);
+  const more = left === 0 ? [] : screen.lines(`… and ${count(left, `more ${one}`)}`, indent);
+  return [...shown.flatMap(print), ...more];
 }

@@ -16,6 +16,7 @@ const asciiFor: Readonly<Record<string, string>> = {
   "…": "...",
   "·": "-",
   "–": "-",
+  "−": "-",
   "─": "-",
   "→": "->",
   "×": "x",

@@ -27,6 +27,31 @@ export function listChanges(base: readonly Tool[], head: readonly Tool[]): Chang
   return changes;
 }
 
+/** The lists that the cases of a suite are shown, by hash. A baseline is one. */
+export type Listing = {
+  cases: readonly { id: string; toolset: string }[];
+  toolsets: Readonly<Record<string, readonly Tool[]>>;
+};
+
+/** What changed in the lists of the cases that are in both: each pair of lists once, with the cases that it is of. */
+export function changesByCase(then: Listing, now: Listing): { cases: string[]; changes: Change[] }[] {
+  const current = new Map(now.cases.map(({ id, toolset }) => [id, toolset]));
+  const pairs = new Map<string, { base: string; head: string; cases: string[] }>();
+  for (const { id, toolset: base } of then.cases) {
+    const head = current.get(id);
+    if (head === undefined || head === base) continue;
+    const pair = pairs.get(`${base} ${head}`) ?? { base, head, cases: [] };
+    pairs.set(`${base} ${head}`, pair);
+    pair.cases.push(id);
+  }
+  return [...pairs.values()]
+    .map(({ base, head, cases }) => ({
+      cases,
+      changes: listChanges(then.toolsets[base] ?? [], now.toolsets[head] ?? []),
+    }))
+    .filter(({ changes }) => changes.length > 0);
+}
+
 /**
  * The base list with only the changes of these ids in their new form. None gives the tools of `base`, all of them give
  * the tools of `head`. New tools stand last.

@@ -2,7 +2,7 @@ import { exitCodes } from "../errors.ts";
 import type { CheckPlan, CheckSummary } from "../types/run.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
-import { listChanges } from "./changes.ts";
+import { changesByCase } from "./changes.ts";
 import { ConfusionGrowth } from "./confusion.ts";
 import type { Design } from "./design.ts";
 import { EvidenceBook } from "./evidence.ts";
@@ -170,13 +170,8 @@ function changesOf(
   toolsets: Toolsets,
   headToolsets: ReadonlyMap<string, string>,
 ): ToolChange[] {
-  const pairs = new Map(
-    cases.map(({ id, toolset }) => [
-      `${toolset} ${headToolsets.get(id)}`,
-      [toolset, headToolsets.get(id) ?? ""] as const,
-    ]),
-  );
-  const all = [...pairs.values()].flatMap(([base, head]) => listChanges(toolsets[base] ?? [], toolsets[head] ?? []));
+  const now = cases.map(({ id }) => ({ id, toolset: headToolsets.get(id) ?? "" }));
+  const all = changesByCase({ cases, toolsets }, { cases: now, toolsets }).flatMap(({ changes }) => changes);
   const told = all.map(({ label, before, after }) => ({
     label,
     ...(before !== undefined && { before }),

@@ -4,7 +4,7 @@ import { baselineFile, readBaseline } from "../../runs/baseline.ts";
 import { type PlannedCase, requestedCells } from "../../trials/plan.ts";
 import { pursue } from "../../trials/pursue.ts";
 import type { PlanEnd } from "../../trials/runPlan.ts";
-import type { Baseline } from "../../types/baseline.ts";
+import { type Baseline, comparedOf } from "../../types/baseline.ts";
 import { canonicalJson } from "../../types/json.ts";
 import type { Model } from "../../types/model.ts";
 import type { CheckPlan, RunManifest } from "../../types/run.ts";
@@ -58,7 +58,7 @@ function planOf(
   model: Model,
   flags: RunFlags,
 ): CheckPlan {
-  const compared = comparability(baselineIdentity(baseline), runIdentity(cases, model, flags.host));
+  const compared = comparability(comparedOf(baseline), runIdentity(cases, model, flags.host));
   if (compared.kind === "not comparable") return { kind: "not comparable", model: model.id, reasons: compared.reasons };
   const before = new Map(baseline.cases.map((one) => [one.id, one]));
   const comparable = compared.cases.flatMap((id) => before.get(id) ?? []);
@@ -79,10 +79,6 @@ function planOf(
     cases: comparable.map(({ id, passed, trials, toolset }) => ({ id, bank: { passed, trials }, toolset })),
     notes: compared.notes,
   };
-}
-
-function baselineIdentity({ suite, model, host, harness, cases }: Baseline): ComparedRun {
-  return { suite, model: model.id, settings: canonicalJson(model.settings), host, harness, cases };
 }
 
 function runIdentity(cases: readonly PlannedCase[], model: Model, host: string): ComparedRun {

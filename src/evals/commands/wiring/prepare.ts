@@ -62,18 +62,17 @@ function planCases(opened: Opened): PlannedCase[] {
     const unavailable: Broken = { kind: "broken", stage: "server", message };
     return suite.cases.map((one) => ({ suite, case: one, arm: "head", toolset: neverListed, unavailable }));
   }
-  const { tools } = opened.source;
-  const own = freeze(tools);
-  const distractors = tools.filter(({ origin }) => origin === "distractor");
-  return suite.cases.map((one) => ({
-    suite,
-    case: one,
-    arm: "head",
-    toolset: one.tools ? caseToolset(suite, one, distractors) : own,
-  }));
+  const toolsetOf = caseToolsets(suite, opened.source);
+  return suite.cases.map((one) => ({ suite, case: one, arm: "head", toolset: toolsetOf(one) }));
 }
 
-/** A case's own list is shown instead of the server's, with the suite's distractors beside it. */
+/** The list that a case is asked with: its own, with the suite's distractors beside it, or else the server's. */
+export function caseToolsets(suite: Suite, { tools }: Source): (one: Case) => Toolset {
+  const whole = freeze(tools);
+  const distractors = tools.filter(({ origin }) => origin === "distractor");
+  return (one) => (one.tools ? caseToolset(suite, one, distractors) : whole);
+}
+
 function caseToolset(suite: Suite, { tools = [] }: Case, distractors: Toolset["tools"]): Toolset {
   return freeze([...tools.map((tool) => ({ ...tool, server: suite.name, origin: "static" as const })), ...distractors]);
 }

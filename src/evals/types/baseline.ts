@@ -1,0 +1,50 @@
+import * as z from "zod";
+import { canonicalJson, jsonObjectSchema } from "./json.ts";
+import { offeredToolSchema } from "./tool.ts";
+
+export const baselineFormat = "tool-evals baseline 1";
+
+/**
+ * `evals/baselines/<suite>.<model>.json`: the tools of a suite as they stood when its author was content with them, and
+ * how often the model got each case right with them. Small, sorted and made to be committed.
+ */
+export const baselineSchema = z.strictObject({
+  format: z.literal(baselineFormat),
+  checksum: z.string().describe("SHA-256 (hex) of the canonical JSON of all the rest: an edited baseline is none"),
+  suite: z.string(),
+  model: z.strictObject({
+    id: z.string(),
+    kind: z.enum(["language model", "retrieval baseline", "recorded answers"]),
+    settings: jsonObjectSchema,
+    deterministic: z.boolean(),
+  }),
+  host: z.string().describe("how tool names were shown"),
+  harness: z.string().describe("version of tool-evals"),
+  node: z.string().optional(),
+  acceptedAt: z.string().describe("ISO 8601"),
+  run: z.string().describe("id of the run that it was made from"),
+  git: z.strictObject({ commit: z.string(), dirty: z.boolean() }).optional(),
+  cases: z
+    .array(
+      z.strictObject({
+        id: z.string(),
+        hash: z.string(),
+        passed: z.number().int().min(0),
+        trials: z.number().int().min(0).describe("graded trials"),
+        toolset: z.string(),
+      }),
+    )
+    .describe("sorted by id"),
+  skills: z
+    .array(z.strictObject({ name: z.string(), description: z.string() }))
+    .describe("the catalogue that was shown"),
+  toolsets: z
+    .record(z.string(), z.array(offeredToolSchema))
+    .describe("hash -> the list that was sent, sorted by name; only those that the cases name"),
+});
+export type Baseline = z.infer<typeof baselineSchema>;
+
+/** What decides whether a baseline can be compared with a run, as the comparison takes it. */
+export function comparedOf({ suite, model, host, harness, cases }: Baseline) {
+  return { suite, model: model.id, settings: canonicalJson(model.settings), host, harness, cases };
+}

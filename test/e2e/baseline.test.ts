@@ -1,0 +1,370 @@
+import { execFileSync } from "node:child_process";
+import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { baselineSchema } from "../../src/evals/types/baseline.ts";
+import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { type Ended, evals, summaryOf, workspace } from "./evals.ts";
+
+const dir = workspace();
+const baselines = join(dir, "evals/baselines");
+const filesBaseline = join(baselines, "files.lexical.json");
+
+const tools = (description: string, path = "Where the file is.") => [
+  {
+    name: "read_file",
+    description,
+    inputSchema: { type: "object", properties: { path: { type: "string", description: path } }, required: ["path"] },
+  },
+  { name: "list_folder", description: "List the files in a folder.", inputSchema: { type: "object" } },
+];
+const suite = `name: files
+server: { tools: tools.json }
+cases:
+  - { id: read, input: Read the contents of the file notes.txt, expect: { tool: read_file } }
+  - { id: list, input: Which files are in my folder? List them, expect: { tool: list_folder } }
+`;
+const write = (file: string, text: string) => writeFileSync(join(dir, file), text);
+const list = (...of: Parameters<typeof tools>) => write("evals/tools.json", JSON.stringify(tools(...of)));
+
+beforeEach(() => {
+  for (const made of [baselines, join(dir, "reports"), join(dir, ".git")])
+    rmSync(made, { recursive: true, force: true });
+  for (const name of readdirSync(join(dir, "evals")).filter((file) => /\.(yaml|json)$/.test(file)))
+    rmSync(join(dir, "evals", name));
+  write("evals/files.yaml", suite);
+  list("Read the complete contents of one file as text.");
+});
+
+/** What was printed, without what differs from run to run. */
+function steady({ code, out, err }: Ended): { code: number | null; out: string; err: string } {
+  const clean = (text: string) =>
+    text
+      .replaceAll(`${dir}/`, "")
+      .replace(/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}/g, "RUN")
+      .replace(/\d{4}-\d\d-\d\d(T[\d:.]+Z)?/g, "DATE")
+      .replace(/v\d+\.\d+\.\d+/g, "VERSION")
+      .replace(/tool-evals \d\S+/g, "tool-evals VERSION");
+  return { code, out: clean(out), err: clean(err) };
+}
+
+const baseline = async (...args: string[]) => steady(await evals(["baseline", ...args], { cwd: dir }));
+/** Leaves a run of the suite as it stands at first, and its baseline. Made once; later calls put it back. */
+async function blessed(): Promise<void> {
+  const kept = join(dir, "kept");
+  if (!existsSync(kept)) {
+    await run("evals/files.yaml");
+    await baseline("accept");
+    cpSync(join(dir, "reports"), join(kept, "reports"), { recursive: true });
+    cpSync(baselines, join(kept, "baselines"), { recursive: true });
+  }
+  cpSync(join(kept, "reports"), join(dir, "reports"), { recursive: true });
+  cpSync(join(kept, "baselines"), baselines, { recursive: true });
+}
+
+const run = (...args: string[]) => evals(["run", ...args, "--json"], { cwd: dir });
+
+describe("evals baseline", () => {
+  it("accepts the latest run, shows it, and finds the live tools unchanged", async () => {
+    await run("evals/files.yaml");
+    expect(await baseline("accept")).toMatchInlineSnapshot(`
+      {
+        "code": 0,
+        "err": "",
+        "out": "files · lexical · 2 cases, 2 tools, 2 of 2 trials passed
+        written to evals/baselines/files.lexical.json
+        the first one of this suite and model
+      ",
+      }
+    `);
+    expect(baselineSchema.parse(JSON.parse(readFileSync(filesBaseline, "utf8")))).toMatchObject({
+      suite: "files",
+      cases: [
+        { id: "list", passed: 1, trials: 1 },
+        { id: "read", passed: 1, trials: 1 },
+      ],
+    });
+    expect(await baseline("show")).toMatchInlineSnapshot(`
+      {
+        "code": 0,
+        "err": "",
+        "out": "files · lexical · 2 cases, 2 tools, 2 of 2 trials passed
+        file: evals/baselines/files.lexical.json
+        accepted: DATE · from run RUN
+        by: tool-evals VERSION · Node VERSION · host plain
+        model: retrieval baseline, always answers alike, {"search":"BM25 over name, description and
+          parameters","leastShare":0.3333333333333333}
+        tools: list_folder, read_file
+        case  passed
+        ────────────────
+        list  1/1 (100%)
+        read  1/1 (100%)
+      ",
+      }
+    `);
+    expect(await baseline("show", "files")).toEqual(await baseline("show", "evals/baselines/files.lexical.json"));
+    expect(await baseline("diff")).toEqual({
+      code: 0,
+      out: "files · lexical (evals/baselines/files.lexical.json): unchanged\n",
+      err: "",
+    });
+  });
+
+  it("tells each wording that changed, live and when it is blessed", async () => {
+    await blessed();
+    list("Get the contents of one file as text.", "The absolute path of the file.");
+    write("evals/files.yaml", `${suite}  - { id: weather, input: Will it rain?, expect: { tool: none } }\n`);
+    expect(await baseline("diff", "evals/files.yaml")).toMatchInlineSnapshot(`
+      {
+        "code": 0,
+        "err": "",
+        "out": "files · lexical (evals/baselines/files.lexical.json)
+        read_file: description
+          [-Read-]{+Get+} the [-complete-] contents of one file as text.
+        read_file.path: description
+          [-Where-]{+The absolute path of+} the file [-is-].
+        added since then, not compared: weather
+      ",
+      }
+    `);
+    await run("evals/files.yaml", "--check", "off");
+    expect(await baseline("accept")).toMatchInlineSnapshot(`
+      {
+        "code": 0,
+        "err": "",
+        "out": "files · lexical · 3 cases, 2 tools, 3 of 3 trials passed
+        written to evals/baselines/files.lexical.json
+        against the one of DATE (run RUN):
+          read_file: description
+            [-Read-]{+Get+} the [-complete-] contents of one file as text.
+          read_file.path: description
+            [-Where-]{+The absolute path of+} the file [-is-].
+          added since then, not compared: weather
+      ",
+      }
+    `);
+    expect(await baseline("diff")).toMatchObject({ out: expect.stringMatching(/unchanged\n$/) });
+  });
+
+  it("tells the rates that changed, and how many trials a check wants", async () => {
+    let right = true;
+    const endpoint = await startMessagesEndpoint((body) => {
+      const reads = right && JSON.stringify(body.messages).includes("notes.txt");
+      return { calls: [reads ? { name: "read_file", input: { path: "notes.txt" } } : { name: "list_folder" }] };
+    });
+    const args = ["evals/files.yaml", "-m", "anthropic:x", "--base-url", endpoint.url, "--check", "off", "-n"];
+    await run(...args, "20");
+    expect(await baseline("accept")).toMatchObject({ code: 0, err: "" });
+    right = false;
+    await run(...args, "2");
+    await endpoint.close();
+    expect(await baseline("accept")).toMatchInlineSnapshot(`
+      {
+        "code": 0,
+        "err": "warning: files on anthropic:x: fewer than 20 graded trials of read (2), list (2)
+        The screen design wants a bank of 20: run with -n 20.
+      ",
+        "out": "files · anthropic:x · 2 cases, 2 tools, 2 of 4 trials passed
+        written to evals/baselines/files.anthropic-x-d796edf1.json
+        against the one of DATE (run RUN):
+          read: 20/20 (100%) before, 0/2 (0%) now
+      ",
+      }
+    `);
+  });
+
+  it("names what has no counterpart: a baseline without a suite, a suite without a baseline", async () => {
+    await blessed();
+    write("evals/files.yaml", suite.replace("name: files", "name: folders"));
+    expect(await baseline("diff")).toMatchInlineSnapshot(`
+      {
+        "code": 0,
+        "err": "",
+        "out": "files · lexical (evals/baselines/files.lexical.json): there is no suite files
+      folders: there is no baseline
+      ",
+      }
+    `);
+  });
+
+  it("keeps the commit, and warns when it is not what ran", async () => {
+    const git = (...args: string[]) =>
+      execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b.c", ...args], { cwd: dir });
+    git("init", "-q");
+    git("add", "evals/tools.json");
+    git("commit", "-q", "-m", "tools");
+    await run("evals/files.yaml");
+    expect(await baseline("accept")).toMatchObject({ code: 0, err: "" });
+    list("Get it.");
+    await run("evals/files.yaml", "--check", "off");
+    const { err } = await baseline("accept");
+    expect(err.replace(/[0-9a-f]{12}/, "COMMIT")).toMatchInlineSnapshot(`
+      "warning: the run was made with changes that commit COMMIT does not hold
+        Commit, run and accept again if the commit is to tell which tools these are.
+      "
+    `);
+  });
+});
+
+describe("bad input", () => {
+  it("says what to do where there is no run, no baseline, or none of that name", async () => {
+    expect(await baseline("accept")).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "err": "error: there is no run under reports
+        Start one with \`evals run\`.
+      ",
+        "out": "",
+      }
+    `);
+    expect(await baseline("diff")).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "err": "error: there is no baseline under evals/baselines
+        Make one with \`evals run -n 20\`, then \`evals baseline accept\`; --baselines names another folder.
+      ",
+        "out": "",
+      }
+    `);
+    await blessed();
+    expect(await baseline("show", "flies")).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "err": "error: there is no baseline of a suite or in a file "flies"
+        Did you mean files?
+      ",
+        "out": "",
+      }
+    `);
+    expect(await baseline("accept", "one", "two")).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "err": "error: only one run can be accepted at a time
+        Name one, or none for the latest.
+      ",
+        "out": "",
+      }
+    `);
+  });
+
+  it("refuses an incomplete run, unless it is forced", async () => {
+    const { dir: folder } = summaryOf(await run("evals/files.yaml"));
+    const [first = ""] = readFileSync(join(folder, "trials.jsonl"), "utf8").split("\n");
+    writeFileSync(join(folder, "trials.jsonl"), `${first}\n`);
+    expect(await baseline("accept")).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "err": "error: the run RUN is incomplete: 1 trial missing
+        Finish it with \`evals run --resume RUN\`, or accept what is there with --force.
+      ",
+        "out": "",
+      }
+    `);
+    expect(existsSync(baselines)).toBe(false);
+    expect(await baseline("accept", basename(folder), "--force")).toMatchInlineSnapshot(`
+      {
+        "code": 0,
+        "err": "warning: files on lexical: not one graded trial of list
+        They cannot be compared.
+      ",
+        "out": "files · lexical · 2 cases, 2 tools, 1 of 1 trial passed
+        written to evals/baselines/files.lexical.json
+        the first one of this suite and model
+      ",
+      }
+    `);
+  });
+
+  it("refuses a run in which nothing was graded", async () => {
+    write("evals/files.yaml", suite.replace("{ tools: tools.json }", "{ command: node, args: [-e, process.exit(3)] }"));
+    await run("evals/files.yaml");
+    expect(await baseline("accept", "--force")).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "err": "error: the run RUN has not one graded trial of files on lexical
+        See why with \`evals report\`, then run again.
+      ",
+        "out": "",
+      }
+    `);
+    expect(existsSync(baselines)).toBe(false);
+  });
+
+  it("tells a server that cannot be had, after all that can be told", async () => {
+    write("evals/other.yaml", suite.replace("name: files", "name: other"));
+    await run("evals");
+    await baseline("accept");
+    write("evals/files.yaml", suite.replace("{ tools: tools.json }", "{ command: node, args: [-e, process.exit(3)] }"));
+    const { code, out, err } = await baseline("diff");
+    expect({ code, out }).toEqual({
+      code: 3,
+      out: "other · lexical (evals/baselines/other.lexical.json): unchanged\n",
+    });
+    expect(err).toContain("error: server");
+  });
+
+  it("refuses a baseline that is truncated, older or edited by hand, until it is accepted anew", async () => {
+    await blessed();
+    const whole = readFileSync(filesBaseline, "utf8");
+    writeFileSync(filesBaseline, whole.slice(0, 200));
+    expect(await baseline("diff")).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "err": "evals/baselines/files.lexical.json:7:26: error: the baseline is not JSON: it ends too early
+        Accept it anew: \`evals run -n 20 --check off\`, then \`evals baseline accept\`.
+      ",
+        "out": "",
+      }
+    `);
+    writeFileSync(filesBaseline, whole.replace("baseline 1", "baseline 0"));
+    expect(await baseline("diff")).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "err": "evals/baselines/files.lexical.json: error: the baseline is of another version of tool-evals: it has the format "tool-evals baseline 0", this version reads "tool-evals baseline 1"
+        Accept it anew: \`evals run -n 20 --check off\`, then \`evals baseline accept\`.
+      ",
+        "out": "",
+      }
+    `);
+    writeFileSync(filesBaseline, whole.replace('"passed": 1', '"passed": 0'));
+    expect(await baseline("show")).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "err": "evals/baselines/files.lexical.json: error: the baseline was edited by hand: its checksum does not fit what it holds
+        Accept it anew: \`evals run -n 20 --check off\`, then \`evals baseline accept\`.
+      ",
+        "out": "",
+      }
+    `);
+    expect(await baseline("accept")).toMatchInlineSnapshot(`
+      {
+        "code": 0,
+        "err": "evals/baselines/files.lexical.json: warning: the baseline was edited by hand: its checksum does not fit what it holds
+        It is replaced without a comparison.
+      ",
+        "out": "files · lexical · 2 cases, 2 tools, 2 of 2 trials passed
+        written to evals/baselines/files.lexical.json
+      ",
+      }
+    `);
+    expect(await baseline("diff")).toMatchObject({ code: 0 });
+  });
+
+  it("does not overwrite the baseline of another suite", async () => {
+    write("evals/other.yaml", suite.replace("name: files", "name: other"));
+    await run("evals/other.yaml");
+    await baseline("accept");
+    copyFileSync(join(baselines, "other.lexical.json"), filesBaseline);
+    await run("evals/files.yaml", "--check", "off");
+    expect(await baseline("accept")).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "err": "evals/baselines/files.lexical.json: error: the baseline is of other on lexical, not of files on lexical
+        The file was copied or renamed. Move it away, then accept a baseline for this suite.
+      ",
+        "out": "",
+      }
+    `);
+    expect(readFileSync(filesBaseline)).toEqual(readFileSync(join(baselines, "other.lexical.json")));
+  });
+});

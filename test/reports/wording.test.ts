@@ -1,0 +1,156 @@
+import { stripVTControlCharacters } from "node:util";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { columns } from "../../src/evals/reports/layout.ts";
+import { type Wording, wordingLines, wordingMarkdown } from "../../src/evals/reports/wording.ts";
+
+const display = { colour: false, width: 80, unicode: true };
+const text = (wording: Wording, changes = {}) => wordingLines(wording, { ...display, ...changes }).join("\n");
+
+const long = {
+  label: "read_file: description",
+  before:
+    "Read the complete contents of a file from the file system as text. Handles various text encodings and provides " +
+    "detailed error messages if the file cannot be read. Use this tool when you need to examine the contents of a " +
+    "single file. Use the 'head' parameter to read only the first N lines of a file, or the 'tail' parameter to read " +
+    "only the last N lines of a file. Operates on the file as text regardless of extension.",
+  after:
+    "Read the complete contents of a file from the file system as text. Handles various text encodings and provides " +
+    "detailed error messages if the file cannot be read. Use this tool when you need to examine the contents of one " +
+    "file, never of a folder. Use the 'head' parameter to read only the first N lines of a file, or the 'tail' " +
+    "parameter to read only the last N lines of a file. Operates on the file as text regardless of extension.",
+};
+
+describe("wordingLines", () => {
+  it("shows the changed neighbourhood, marked as git does", () => {
+    expect(text(long)).toMatchInlineSnapshot(`
+      "read_file: description
+        … be read. Use this tool when you need to examine the contents of [-a
+        single-]{+one+} file{+, never of a folder+}. Use the 'head' parameter to read
+        only the first N lines of a file, …"
+    `);
+  });
+
+  it("marks by colour alone where there is colour", () => {
+    const shown = text(
+      { label: "t: description", before: "Reads a file.", after: "Reads one file." },
+      { colour: true },
+    );
+    expect(shown).toBe("\x1b[1mt: description\x1b[22m\n  Reads \x1b[31ma\x1b[39m\x1b[32mone\x1b[39m file.");
+  });
+
+  it.each<[string, Wording, string]>([
+    [
+      "a word that came",
+      { label: "t", before: "Reads a file.", after: "Reads a text file." },
+      "Reads a {+text+} file.",
+    ],
+    [
+      "a word that went",
+      { label: "t", before: "Reads a text file.", after: "Reads a file." },
+      "Reads a [-text-] file.",
+    ],
+    [
+      "words of any script",
+      { label: "t", before: "Сообщает погоду тут", after: "Сообщает время тут" },
+      "Сообщает [-погоду-]{+время+} тут",
+    ],
+    [
+      "little in common",
+      { label: "t", before: "Reads the file", after: "Sends mail to the team, at once" },
+      "[-Reads the file-]{+Sends mail to the team, at once+}",
+    ],
+    ["a text that is new", { label: "t", after: "Where." }, "{+Where.+}"],
+    ["a text that is gone", { label: "t", before: "Where." }, "[-Where.-]"],
+    ["white space", { label: "t", before: "Reads\n  a file", after: "Reads a file " }, "(only white space differs)"],
+    [
+      "what cannot be seen",
+      { label: "t", before: "a file", after: "a\u202e file\x1b[2J" },
+      "[-a file-]{+a\\u{202e} file\\x1b[2J+}",
+    ],
+    [
+      "JSON",
+      { label: "t", before: '{"enum":["a"],"type":"string"}', after: '{"enum":["a","b"],"type":"string"}' },
+      '{"enum":["a"{+,"b"+}],"type":"string"}',
+    ],
+  ])("shows %s", (_, wording, shown) => expect(text(wording)).toBe(`t\n  ${shown}`));
+
+  it("is the label alone where there is no text", () => {
+    expect(text({ label: "old: renamed to new" })).toBe("old: renamed to new");
+    expect(text({ label: "old: renamed to new", before: "", after: "" })).toBe("old: renamed to new");
+  });
+
+  it("keeps to ASCII where that is all there is", () => {
+    expect(text({ label: "t", before: "Größe", after: "Maß" }, { unicode: false })).toBe(
+      "t\n  [-Gr\\xf6\\xdfe-]{+Ma\\xdf+}",
+    );
+  });
+
+  it("stays small for a text of any size", () => {
+    const words = (seed: number) =>
+      Array.from({ length: 60_000 }, (_, at) => `w${(at * 7919 * seed) % 50_021}`).join(" ");
+    expect(text({ label: "t", before: words(1), after: words(3) }).length).toBeLessThan(3000);
+  });
+
+  const anyText = fc.string({ unit: fc.constantFrom("a", "b", "read", " ", "  ", "\n", ".", "ж", "文", "\x1b", "😀") });
+
+  it("says both texts, but for white space and what is left out", () => {
+    fc.assert(
+      fc.property(anyText, anyText, fc.integer({ min: 40, max: 200 }), (before, after, width) => {
+        fc.pre(before.length < 60 && after.length < 60 && !/[-[\]{}+]/.test(before + after));
+        const bare = (raw: string) => raw.replaceAll("\x1b", "\\x1b").replace(/\s/g, "");
+        const [, ...lines] = wordingLines({ label: "t", before, after }, { ...display, width });
+        const shown = lines.join("").replace(/\s/g, "");
+        if (bare(before) === "" && bare(after) === "") return;
+        if (shown === "(onlywhitespacediffers)") {
+          expect(bare(before)).toBe(bare(after));
+          return;
+        }
+        expect(shown.replace(/\{\+.*?\+\}/g, "").replace(/\[-|-\]/g, "")).toBe(bare(before));
+        expect(shown.replace(/\[-.*?-\]/g, "").replace(/\{\+|\+\}/g, "")).toBe(bare(after));
+      }),
+    );
+  });
+
+  it("never gets wider than the display, and colour moves no word", () => {
+    fc.assert(
+      fc.property(anyText, anyText, fc.integer({ min: 40, max: 80 }), (before, after, width) => {
+        const wording = {
+          label: "t",
+          before: `${before} same words at the end`,
+          after: `${after} same words at the end`,
+        };
+        for (const line of wordingLines(wording, { ...display, width }, 4))
+          expect(columns(line)).toBeLessThanOrEqual(width);
+        const words = (colour: boolean) =>
+          wordingLines(wording, { ...display, width, colour }, 4)
+            .join("")
+            .replace(/\s/g, "");
+        const unmarked = words(false).replace(/\[-|-\]|\{\+|\+\}/g, "");
+        expect(stripVTControlCharacters(words(true))).toBe(unmarked);
+      }),
+    );
+  });
+});
+
+describe("wordingMarkdown", () => {
+  it("is a list item of code in which nothing is active", () => {
+    expect(
+      wordingMarkdown({ label: "a_b: description", before: "Reads a <file>.", after: "Reads a `file` for @you." }),
+    ).toMatchInlineSnapshot(
+      `"- <code>a&#95;b&#58; description</code>: <code>Reads a <del>&#60;</del><ins>&#96;</ins>file<del>&#62;</del><ins>&#96; for &#64;you</ins>&#46;</code>"`,
+    );
+    expect(wordingMarkdown({ label: "old: renamed to new" })).toMatchInlineSnapshot(
+      `"- <code>old&#58; renamed to new</code>"`,
+    );
+  });
+
+  it("lets no sign of Markdown or HTML through, whatever the texts hold", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (before, after) => {
+        const inner = wordingMarkdown({ label: before, before, after }).slice(2);
+        expect(inner.replace(/<\/?(?:code|del|ins)>/g, "").replace(/&#\d+;/g, "")).not.toMatch(/[<>&`*_[\]@|\n\\]/);
+      }),
+    );
+  });
+});
