@@ -62,7 +62,7 @@ describe("tools", () => {
     `);
     expect(found(expectTool({ tools: ["x"] }), toolsetOf([]))).toMatchInlineSnapshot(`
       "evals/files.yaml:3:5: error: case read-one: expects x, which is not listed
-        no tool is listed"
+        no tool is listed: does the suite name a server?"
     `);
   });
 

@@ -38,6 +38,10 @@ export async function runPlan(
   const recording = new Set<Promise<void>>();
   let failure: { error: unknown } | undefined;
   let spent = options.spentUsd;
+  const stopWhenSpent = () => {
+    if (options.budgetUsd !== undefined && spent >= options.budgetUsd) stop.abort();
+  };
+  stopWhenSpent();
 
   const record = (trial: Trial) => {
     const durable = options.record(trial).then(
@@ -55,7 +59,7 @@ export async function runPlan(
     const trial = await runTrial(planned, context, signal);
     if (trial.costUsd !== "unknown") spent += trial.costUsd;
     record(trial);
-    if (options.budgetUsd !== undefined && spent >= options.budgetUsd) stop.abort();
+    stopWhenSpent();
     if (recording.size >= unrecordedLimit) await Promise.race(recording);
   });
   await Promise.all(recording);

@@ -1,4 +1,4 @@
-import { addCost, type Cost, type Trial, type Turn, type Usage } from "../types/trial.ts";
+import { addCost, type Check, type Cost, type Trial, type Turn, type Usage } from "../types/trial.ts";
 
 /** Counts by name, ranked on demand. */
 class Counter {
@@ -16,6 +16,11 @@ class Counter {
   toObject(): Record<string, number> {
     return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
+}
+
+/** What a check was about, and why it was not met; the reason itself often begins with the former. */
+function reasonOf({ what, why = "not met" }: Check): string {
+  return why.startsWith(what) ? why : `${what}: ${why}`;
 }
 
 /** What the turns of trials used. */
@@ -83,7 +88,7 @@ export class CaseTally {
     else {
       this.failed++;
       for (const check of verdict.checks)
-        if (check.met === "no") this.reasons.add(`${check.what}: ${check.why ?? "not met"}`);
+        if (check.met === "no") this.reasons.add(reasonOf(check));
     }
   }
 }

@@ -18,8 +18,13 @@ export type OpenRecord = {
 
 export type AskOptions = { concurrency: number; budget?: number | undefined };
 
-/** Asks cells and records them; can be called again and again, look after look. */
-export type Asking = { ask(cells: Iterable<PlannedCell>): Promise<PlanEnd>; end(): Promise<void> };
+/** Asks cells and records them; `ask` can be called again and again, look after look. */
+export type Asking = {
+  ask(cells: Iterable<PlannedCell>): Promise<PlanEnd>;
+  /** The same when nothing is asked afterwards: its cells need not be kept in mind, however many they are. */
+  askLast(cells: Iterable<PlannedCell>): Promise<PlanEnd>;
+  end(): Promise<void>;
+};
 
 /** Opens the journal of a record. `planned` is how many trials there may be, for the progress line. */
 export async function startAsking(
@@ -34,23 +39,25 @@ export async function startAsking(
   const spend = (cost: Cost) => {
     if (cost !== "unknown") record.spentUsd += cost;
   };
+  const ask = (cells: Iterable<PlannedCell>, remember: (trial: Trial) => void) => {
+    const options = {
+      concurrency,
+      done: record.done,
+      spentUsd: record.spentUsd,
+      ...(budget !== undefined && { budgetUsd: budget }),
+      record: journal.append,
+      onRecorded: (trial: Trial) => {
+        remember(trial);
+        spend(trial.costUsd);
+        record.results.add(trial);
+        progress.add(trial);
+      },
+    };
+    return runPlan(cells, context, options, io.signal);
+  };
   return {
-    ask: (cells) => {
-      const options = {
-        concurrency,
-        done: record.done,
-        spentUsd: record.spentUsd,
-        ...(budget !== undefined && { budgetUsd: budget }),
-        record: journal.append,
-        onRecorded: (trial: Trial) => {
-          record.done.add(cellKey(trial.cell));
-          spend(trial.costUsd);
-          record.results.add(trial);
-          progress.add(trial);
-        },
-      };
-      return runPlan(cells, context, options, io.signal);
-    },
+    ask: (cells) => ask(cells, (trial) => record.done.add(cellKey(trial.cell))),
+    askLast: (cells) => ask(cells, () => {}),
     async end() {
       await journal.close();
       progress.end();

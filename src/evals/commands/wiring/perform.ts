@@ -77,7 +77,7 @@ async function ask(
         if (end !== "complete") return end;
       }
     }
-    return await asking.ask(planCells(prepared.cases, models, manifest.seed));
+    return await asking.askLast(planCells(prepared.cases, models, manifest.seed));
   } finally {
     await asking.end();
   }
