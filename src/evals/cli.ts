@@ -1,11 +1,16 @@
 #!/usr/bin/env node
 import { setMaxListeners } from "node:events";
 import { createRequire } from "node:module";
-import type { Io } from "./commands/io.ts";
 import { baselineCommand } from "./commands/baseline.ts";
+import { blameCommand } from "./commands/blame.ts";
+import { calibrateCommand } from "./commands/calibrate.ts";
+import { compareCommand } from "./commands/compare.ts";
+import { crowdCommand } from "./commands/crowd.ts";
+import type { Io } from "./commands/io.ts";
 import { reportCommand } from "./commands/report.ts";
 import { runCommand } from "./commands/run.ts";
 import { schemaCommand } from "./commands/schema.ts";
+import { variantsCommand } from "./commands/variants.ts";
 import { EvalsError, type ExitCode, exitCodes } from "./errors.ts";
 
 // The only file that touches the process: its arguments, streams, environment, signals and exit code.
@@ -81,7 +86,17 @@ const parser = yargs(process.argv.slice(2))
   .fail((message, error) => {
     throw error ?? new EvalsError({ severity: "error", message, hint: "See `evals --help`." });
   });
-for (const command of [runCommand, baselineCommand, reportCommand, schemaCommand])
+for (const command of [
+  runCommand,
+  baselineCommand,
+  reportCommand,
+  schemaCommand,
+  variantsCommand,
+  crowdCommand,
+  calibrateCommand,
+  compareCommand,
+  blameCommand,
+])
   parser.command(command.command, command.describe, command.builder, async (args) => {
     exitCode = await command.handler(args as never, io);
   });

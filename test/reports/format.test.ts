@@ -7,6 +7,8 @@ import {
   integer,
   money,
   percent,
+  points,
+  pValue,
   range,
   tally,
   tallyPhrase,
@@ -48,6 +50,22 @@ it.each([
   [59_960, "1 min 0 s"],
   [123_000, "2 min 3 s"],
 ])("duration(%d)", (ms, text) => expect(duration(ms)).toBe(text));
+
+it.each([
+  [-0.125, "−12.5"],
+  [-0.0004, "0"],
+  [0, "0"],
+  [0.04, "+4"],
+  [1, "+100"],
+])("points(%d)", (change, text) => expect(points(change)).toBe(text));
+
+it.each([
+  [0.0314, "p = 0.031"],
+  [0.5, "p = 0.5"],
+  [0.0001, "p = 0.0001"],
+  [1e-9, "p < 0.0001"],
+  [0, "p < 0.0001"],
+])("pValue(%d)", (p, text) => expect(pValue(p)).toBe(text));
 
 it("words counts", () => {
   expect([integer(1234567), count(1, "case"), count(2, "case"), count(0, "reply", "replies")]).toEqual([

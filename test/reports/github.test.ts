@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { command, github, withoutCommands } from "../../src/evals/reports/github.ts";
+import { checked } from "./checks.ts";
 import {
   caseOf,
   empty,
@@ -14,7 +15,7 @@ import {
   suiteOf,
 } from "./samples.ts";
 
-const samples = { passed, failed, incomplete, hostile, empty };
+const samples = { passed, failed, incomplete, hostile, empty, ...checked };
 
 /** The commands that the runner would obey, as it reads a log. */
 function obeyed(log: string): string[] {
@@ -38,7 +39,7 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
   });
 
   it("has an error exactly when the run is red", () => {
-    expect(obeyed(text).some((line) => line.startsWith("::error"))).toBe(summary !== passed);
+    expect(obeyed(text).some((line) => line.startsWith("::error"))).toBe(summary.exitCode !== 0);
   });
 });
 

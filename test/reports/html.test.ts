@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { html } from "../../src/evals/reports/html.ts";
 import { style } from "../../src/evals/reports/htmlStyle.ts";
+import { checked } from "./checks.ts";
 import {
   caseOf,
   empty,
@@ -16,7 +17,7 @@ import {
 } from "./samples.ts";
 import { all, parse } from "./xml.ts";
 
-const samples = { passed, failed, incomplete, hostile, empty };
+const samples = { passed, failed, incomplete, hostile, empty, ...checked };
 
 describe.each(Object.entries(samples))("%s", (name, summary) => {
   const text = html.render({ summary, manifest: name === "hostile" ? hostileManifest : manifest });
@@ -92,7 +93,7 @@ describe("colours", () => {
 
   it.each(["ink", "soft", "good", "bad", "warn"])("%s is readable on every ground, light and dark", (name) => {
     for (const scheme of [light, dark])
-      for (const ground of ["paper", "bad-wash"])
+      for (const ground of ["paper", "sheet", "bad-wash", "good-wash"])
         expect(contrast(colour(scheme, name), colour(scheme, ground))).toBeGreaterThan(4.5);
   });
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { junit } from "../../src/evals/reports/junit.ts";
+import { checked } from "./checks.ts";
 import {
   caseOf,
   empty,
@@ -15,7 +16,7 @@ import {
 } from "./samples.ts";
 import { all, parse } from "./xml.ts";
 
-const samples = { passed, failed, incomplete, hostile, empty };
+const samples = { passed, failed, incomplete, hostile, empty, ...checked };
 
 describe.each(Object.entries(samples))("%s", (name, summary) => {
   const text = junit.render({ summary, manifest: name === "hostile" ? hostileManifest : manifest });
@@ -40,7 +41,7 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
 
   it("is red exactly when the run is", () => {
     const document = parse(text);
-    expect(all(document, "failure").length + all(document, "error").length > 0).toBe(summary !== passed);
+    expect(all(document, "failure").length + all(document, "error").length > 0).toBe(summary.exitCode !== 0);
   });
 });
 

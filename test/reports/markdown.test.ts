@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { code, markdown } from "../../src/evals/reports/markdown.ts";
+import { checked, checkOf } from "./checks.ts";
 import {
   caseOf,
   empty,
@@ -14,7 +15,7 @@ import {
   suiteOf,
 } from "./samples.ts";
 
-const samples = { passed, failed, incomplete, hostile, empty };
+const samples = { passed, failed, incomplete, hostile, empty, ...checked };
 
 describe.each(Object.entries(samples))("%s", (name, summary) => {
   const text = markdown.render({ summary, manifest: name === "hostile" ? hostileManifest : manifest });
@@ -23,11 +24,15 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
     await expect(text).toMatchFileSnapshot(`snapshots/${name}.summary.md.txt`);
   });
 
-  it("has five cells in every row of a table, and no tag but its own", () => {
+  it("has as many cells in every row of a table as in its head, and no tag but its own", () => {
     const outside = text.replace(/`[^`\n]*`/g, "code");
-    for (const row of outside.split("\n").filter((line) => line.startsWith("|")))
-      expect(row.split("|")).toHaveLength(7);
-    expect(outside.match(/<[^>]*>/g)?.filter((tag) => !/^<\/?(code|details|summary)>$/.test(tag)) ?? []).toEqual([]);
+    for (const table of outside.match(/^\|.*(\n\|.*)*/gm) ?? []) {
+      const cells = table.split("\n").map((row) => row.split("|").length);
+      expect(cells).toEqual(cells.map(() => cells[0]));
+    }
+    expect(
+      outside.match(/<[^>]*>/g)?.filter((tag) => !/^<\/?(code|del|details|ins|summary)>$/.test(tag)) ?? [],
+    ).toEqual([]);
   });
 });
 
@@ -48,7 +53,25 @@ describe("size", () => {
     [40, 100],
     [400, 3],
   ])("stays below 60,000 bytes with %d suites of %d cases, and says what is cut", (suites, n) => {
-    const one = suiteOf({ cases: cases(n) });
+    const changes = cases(n).map(({ id, input }) => ({
+      label: id,
+      before: input.slice(0, 40),
+      after: "|".repeat(40),
+    }));
+    const grew = {
+      expected: "|".repeat(90),
+      picked: "<".repeat(90),
+      base: { passed: 0, trials: 5 },
+      head: { passed: 5, trials: 5 },
+    };
+    const verdict = checkOf({
+      kind: "regressed",
+      headline: "REGRESSED",
+      reason: "why",
+      changes,
+      grew: changes.map(() => grew),
+    });
+    const one = suiteOf({ cases: cases(n), verdict });
     const text = markdown.render({
       summary: runOf(
         Array.from({ length: suites }, () => one),

@@ -285,7 +285,7 @@ export const incomplete: RunSummary = runOf(
   3,
 );
 
-const nasty =
+export const nasty =
   "\x1b[31mred\x1b]0;title\x07 <script>alert('x')</script> ]]> | `code` ** @everyone #1 \u202eevil\u200b\n::error::pwned\r\n- [link](https://evil.example) \ud800 \x9b2J";
 
 /** Every text that can come from outside is out to do harm; two cases differ by an invisible character alone. */
@@ -375,6 +375,23 @@ export const manifest: RunManifest = {
       execute: "safe",
       isolate: "run",
       server: { name: "secure-filesystem-server", version: "0.2.0" },
+      checks: ["lexical", "anthropic:claude-sonnet-5-5"].map((model) => ({
+        kind: "compare",
+        model,
+        design: "screen",
+        margin: 0.1,
+        baseline: {
+          file: "evals/baselines/filesystem.json",
+          run: "2026-11-14T09-30-00Z-a1b2",
+          acceptedAt: "2026-11-14",
+        },
+        cases: ["read-one", "read-head", "rename"].map((id) => ({
+          id,
+          bank: { passed: 20, trials: 20 },
+          toolset: "x",
+        })),
+        notes: [],
+      })),
       cases: [],
     },
   ],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { columns } from "../../src/evals/reports/layout.ts";
 import { terminal } from "../../src/evals/reports/terminal.ts";
+import { checked } from "./checks.ts";
 import {
   caseOf,
   empty,
@@ -14,7 +15,7 @@ import {
   suiteOf,
 } from "./samples.ts";
 
-const samples = { passed, failed, incomplete, hostile, empty };
+const samples = { passed, failed, incomplete, hostile, empty, ...checked };
 const display = { colour: false, width: 100, unicode: true };
 
 describe.each(Object.entries(samples))("%s", (name, summary) => {
@@ -42,9 +43,9 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
     const text = terminal.render({ summary, manifest: manifestOf, display: { ...display, colour: true } });
     const codes = new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, "g");
     expect(text).toMatch(codes);
-    expect(text.replace(codes, "").replace(/ +$/gm, "")).toBe(
-      terminal.render({ summary, manifest: manifestOf, display }),
-    );
+    // Changed words are marked by signs where there is no colour.
+    const rest = (shown: string) => shown.replace(/What changed in the list.*?\n\n/gs, "").replace(/ +$/gm, "");
+    expect(rest(text.replace(codes, ""))).toBe(rest(terminal.render({ summary, manifest: manifestOf, display })));
   });
 });
 

@@ -2,7 +2,7 @@
 export type Element = { tag: string; attributes: Record<string, string>; children: Element[]; text: string };
 
 const voids = new Set(["meta", "br", "hr", "link", "img", "input"]);
-const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
+const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"' };
 
 /**
  * A strict reader for the markup that the reports write: XML, and HTML with its void elements. Throws at what is not
@@ -45,7 +45,8 @@ function elementOf(token: string): Element {
 function unescaped(text: string): string {
   if (text.includes(">") || text.includes("<")) throw new Error(`bare bracket in ${text}`);
   return text.replace(/&([^;]*);?/g, (whole, name: string) => {
-    const sign = whole.endsWith(";") ? entities[name] : undefined;
+    const code = /^#(\d+)$/.exec(name)?.[1];
+    const sign = !whole.endsWith(";") ? undefined : code ? String.fromCodePoint(Number(code)) : entities[name];
     if (sign === undefined) throw new Error(`not an entity: ${whole}`);
     return sign;
   });

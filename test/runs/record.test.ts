@@ -3,7 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openJournal } from "../../src/evals/runs/journal.ts";
-import { compactJournal, createRun, findRun, newRunId, readManifest, readTrials } from "../../src/evals/runs/record.ts";
+import {
+  compactJournal,
+  createRun,
+  findRecord,
+  findRun,
+  newRunId,
+  readManifest,
+  readTrials,
+} from "../../src/evals/runs/record.ts";
 import type { Trial } from "../../src/evals/types/trial.ts";
 import { aManifest, aTrial } from "../fakes/record.ts";
 
@@ -80,12 +88,20 @@ describe("the run record", () => {
     await expect(readManifest(dir)).rejects.toThrow("not a run record of this version");
   });
 
-  it("finds a run by folder, by id and as the latest", async () => {
+  it("finds a record by folder, by id and as the latest of its command", async () => {
+    const experiment = { command: "crowd" as const, suite: "s", model: "scripted", cases: ["c"], arms: [], setup: {} };
     await createRun(dir, aManifest("c"));
-    await createRun(join(out, "run-2"), aManifest("c"));
-    expect(await findRun(dir, out)).toBe(dir);
-    expect(await findRun("run-1", out)).toBe(dir);
-    expect(await findRun("latest", out)).toBe(join(out, "run-2"));
+    await createRun(join(out, "run-2"), { ...aManifest("c"), id: "run-2", experiment });
+    expect((await findRecord("run", dir, out)).dir).toBe(dir);
+    expect((await findRecord("run", "run-1", out)).manifest).toEqual(aManifest("c"));
+    expect((await findRecord("run", "latest", out)).dir).toBe(dir);
+    expect((await findRecord("crowd", "latest", out)).dir).toBe(join(out, "run-2"));
+    await expect(findRecord("run", "run-2", out)).rejects.toThrow(
+      "error: the record run-2 was made by `evals crowd`, not by `evals run`\n  Give one of `evals run`.",
+    );
+    await expect(findRecord("blame", "latest", out)).rejects.toThrow(
+      `there is no record of \`evals blame\` under ${out}`,
+    );
     await expect(findRun("run-3", out)).rejects.toThrow(
       `there is no run run-3\n  Runs are looked for under ${out}; change it with --out.`,
     );

@@ -119,6 +119,7 @@ describe("the regression check of a run", () => {
         "margin": 0.1,
         "method": "thorough",
         "net": {
+          "cases": 5,
           "change": -0.2,
           "interval": [
             -0.4175178354484621,

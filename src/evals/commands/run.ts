@@ -26,6 +26,7 @@ const flags = {
     choices: ["screen", "thorough", "anytime", "off"] as const,
     describe: "compare with the accepted baseline by this design (default: screen where a baseline exists)",
   },
+  blame: { type: "boolean", default: false, describe: "after a regression, find the changed wording that is to blame" },
   margin: { type: "number", default: 0.1, describe: "a mean drop below this counts as no regression" },
   baselines: baselinesFlag,
   "dry-run": { type: "boolean", default: false, describe: "print the plan and the most it can cost, ask nothing" },
@@ -51,6 +52,10 @@ export const runCommand: Command = {
       .example("$0 run evals/files.yaml -m anthropic:claude-sonnet-5-5 -n 10", "one suite, ten trials a case")
       .example("$0 run -m openai:qwen3 --base-url http://localhost:8000/v1", "a model that is served locally")
       .example("$0 run --dry-run -m anthropic:claude-opus-5-5", "the calls and the most they can cost")
+      .example(
+        "$0 run --check thorough --blame -m anthropic:claude-haiku-5-5",
+        "before a release: what broke, and which wording did it",
+      )
       .example("$0 run --resume latest", "finish a run that was cut short"),
   handler: async (args: RunFlags, io: Io): Promise<ExitCode> => (await import("./wiring/run.ts")).run(args, io),
 };

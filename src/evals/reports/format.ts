@@ -5,6 +5,10 @@ export function integer(n: number): string {
   return grouped.format(n);
 }
 
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** `1 case`, `2 cases`; pass the plural where it is not the word with an s. */
 export function count(n: number, one: string, many = `${one}s`): string {
   return `${integer(n)} ${n === 1 ? one : many}`;

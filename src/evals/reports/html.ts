@@ -1,16 +1,15 @@
 import { createHash } from "node:crypto";
 import type { RunSummary } from "../types/run.ts";
+import { figureList } from "./htmlCheck.ts";
 import { manifestSection } from "./htmlManifest.ts";
 import { style } from "./htmlStyle.ts";
-import { casesPassed, figureList, suiteSection } from "./htmlSuite.ts";
+import { casesPassed, suiteSection } from "./htmlSuite.ts";
 import { Markup, markup, only } from "./markup.ts";
 import type { Report } from "./report.ts";
-import { caseCounts, figures, headline, modelLabel, type RunStatus, runStatus, trialsPhrase } from "./view.ts";
+import { figures, headline, modelLabel, outcome, statusTone, trialsPhrase } from "./view.ts";
 
 /** Only this very style sheet is allowed, and nothing else: no script, no request, no form. */
 const policy = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'; base-uri 'none'; form-action 'none'`;
-
-const tone: Readonly<Record<RunStatus, string>> = { PASSED: "good", FAILED: "bad", INCOMPLETE: "warn" };
 
 /** The report to read at leisure: one file that asks the network for nothing and runs no script. */
 export const html: Report = {
@@ -31,7 +30,7 @@ export const html: Report = {
 <div class="page">
 ${pageHeader(summary)}
 <main>
-${summary.suites.map((suite, at) => suiteSection(suite, `suite-${at + 1}`))}${manifestSection(manifest, summary.dir)}</main>
+${summary.suites.map((suite, at) => suiteSection(suite, `suite-${at + 1}`, manifest))}${manifestSection(manifest, summary.dir)}</main>
 <footer>Intervals are 95% Wilson score intervals over graded trials. Broken and missing trials are in no rate. Cost is at list price.</footer>
 </div>
 </body>
@@ -40,14 +39,14 @@ ${summary.suites.map((suite, at) => suiteSection(suite, `suite-${at + 1}`))}${ma
 };
 
 function pageHeader(summary: RunSummary): Markup {
-  const status = runStatus(summary);
-  const { main, detail } = caseCounts(summary);
+  const { status, main, detail, beside } = outcome(summary);
   const models = [...new Set(summary.suites.map(modelLabel))].join(", ");
+  const lede = [detail, ...beside, trialsPhrase(summary)].filter((part) => part !== "").join(" · ");
   const several = summary.suites.length > 1;
   return markup`<header>
 <p class="eyebrow">tool-evals run ${summary.run}</p>
-<h1><span class="${tone[status]}">${status.charAt(0) + status.slice(1).toLowerCase()}</span> ${main}</h1>
-<p class="lede">${only(detail !== "", () => markup`${detail} · `)}${trialsPhrase(summary)}${models === "" ? "" : ` on ${models}`}</p>
+<h1><span class="${statusTone[status]}">${status.charAt(0) + status.slice(1).toLowerCase()}</span> ${main}</h1>
+<p class="lede">${lede}${models === "" ? "" : ` on ${models}`}</p>
 ${only(several, () => figureList(figures({ totals: summary.totals })))}
 ${only(several, () => suiteIndex(summary))}
 </header>`;
@@ -56,7 +55,7 @@ ${only(several, () => suiteIndex(summary))}
 function suiteIndex({ suites }: RunSummary): Markup {
   const items = suites.map(
     (suite, at) =>
-      markup`<li><span class="mark ${suite.ok ? "good" : "bad"}" aria-hidden="true">${suite.ok ? "✓" : "✗"}</span><a href="#suite-${at + 1}">${suite.name} on <code>${suite.model}</code></a> <span class="soft">${casesPassed(suite)} cases passed</span></li>`,
+      markup`<li><span class="mark ${suite.ok ? "good" : "bad"}" aria-hidden="true">${suite.ok ? "✓" : "✗"}</span><a href="#suite-${at + 1}">${suite.name} on <code>${suite.model}</code></a> <span class="soft">${casesPassed(suite)} cases passed${only(suite.verdict !== undefined, () => markup`, ${suite.verdict?.kind.replace("-", " ") ?? ""}`)}</span></li>`,
   );
   return markup`<nav aria-label="Suites"><ul>${items}</ul></nav>`;
 }

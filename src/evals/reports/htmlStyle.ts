@@ -3,12 +3,12 @@ export const style = `
 :root {
   color-scheme: light dark;
   --paper: #fcfbf9; --sheet: #ffffff; --ink: #1f1e1b; --soft: #65615a; --line: #e5e1da; --wash: #f4f1ec;
-  --good: #1c7048; --bad: #b02a1c; --warn: #8a5a00; --bad-wash: #fbf0ee; --track: #dcd7ce;
+  --good: #1c7048; --bad: #b02a1c; --warn: #8a5a00; --bad-wash: #fbf0ee; --good-wash: #edf6f0; --track: #dcd7ce;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --paper: #171614; --sheet: #1d1c19; --ink: #ebe8e2; --soft: #a39e94; --line: #34312c; --wash: #262420;
-    --good: #6cc398; --bad: #f0897b; --warn: #dcae55; --bad-wash: #2b1f1c; --track: #45413a;
+    --good: #6cc398; --bad: #f0897b; --warn: #dcae55; --bad-wash: #2b1f1c; --good-wash: #1a2820; --track: #45413a;
   }
 }
 * { box-sizing: border-box; margin: 0; }
@@ -34,6 +34,15 @@ a:hover { text-decoration-color: currentColor; }
 .note { color: var(--soft); margin-top: .15rem; }
 section { margin-top: 3.25rem; padding-top: 1.5rem; border-top: 1px solid var(--line); }
 .part { margin-top: 2.25rem; }
+.check { margin: 1.4rem 0 1.7rem; padding: 1.5rem 1.75rem; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
+.check .answer { display: grid; grid-template-columns: 1fr 20rem; gap: 1rem 3rem; }
+.check .answer > :only-child { grid-column: 1 / -1; }
+.check h3 { font-size: 1.2rem; line-height: 1.35; font-weight: 400; margin: 0; text-wrap: balance; } .check h3 span, .check h4 { font-weight: 600; }
+.check p { margin-top: .4rem; text-wrap: pretty; } .check .part, .check dl { margin-top: 1.5rem; }
+.check table { width: auto; } .check th, .check td { padding-right: 3rem; }
+.notes { font-size: .9rem; color: var(--soft); padding-left: 1.1rem; } .check > .notes { margin-top: 1rem; }
+.wording { list-style: none; padding: 0; } .wording li { margin-top: .5rem; } .wording code:first-child { font-weight: 600; } .wording + details { margin-top: .4rem; }
+del { color: var(--bad); background: var(--bad-wash); text-decoration-thickness: 1px; } ins { color: var(--good); background: var(--good-wash); text-decoration: none; } del + ins { margin-left: .35em; }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 3rem; }
 .pair > :only-child { grid-column: 1 / -1; }
 nav ul { list-style: none; padding: 0; margin-top: 1.6rem; display: grid; gap: .3rem; }
@@ -66,6 +75,9 @@ svg { display: block; overflow: visible; }
 .bar { width: 100%; max-width: 10.5rem; height: 14px; margin-top: .3rem; }
 .bar .track { fill: var(--track); } .bar .tick { fill: var(--soft); }
 .bar .band { fill: currentColor; opacity: .32; } .bar .point { fill: currentColor; }
+.net { width: 100%; max-width: 20rem; height: auto; margin-bottom: .5rem; } .net text { fill: var(--soft); font-size: 11px; }
+.net .track { fill: var(--track); } .net .zero { fill: var(--soft); } .net .limit { fill: var(--bad); } .net .beyond { fill: var(--bad-wash); }
+.net .band { fill: currentColor; opacity: .32; } .net .point { fill: currentColor; }
 .meter { width: 100%; height: 6px; margin: .5rem 0 .7rem; color: var(--soft); } .meter .track { fill: var(--track); } .meter .part { fill: currentColor; }
 .names { display: flex; flex-wrap: wrap; gap: .2rem 1rem; list-style: none; padding: 0; margin-top: .3rem; }
 details > summary { cursor: pointer; padding: .3rem 0; }
@@ -76,7 +88,9 @@ footer { margin-top: 3rem; color: var(--soft); font-size: .84rem; }
 @media (max-width: 46rem) {
   .page { padding: 1.75rem 1rem 3rem; }
   h1 { font-size: 1.85rem; }
-  .pair { grid-template-columns: 1fr; }
+  .pair, .check .answer { grid-template-columns: 1fr; }
+  .check { padding: 1.1rem 1rem 1.2rem; } .check table { width: 100%; font-size: .9rem; } .check td, .check th { padding-right: .6rem; }
+  .check .n { white-space: normal; overflow-wrap: normal; } .check td:not(.n) { min-width: 5rem; }
   th, td { padding-right: .7rem; } tbody th { min-width: 6.5rem; }
   .why li { grid-template-columns: 1.8rem 1fr; }
   dl.figures { display: grid; grid-template-columns: 1fr 1fr; gap: .7rem 1rem; }

@@ -1,8 +1,9 @@
-import type { CaseSummary, SuiteSummary } from "../types/run.ts";
+import type { CaseSummary, RunManifest, SuiteSummary } from "../types/run.ts";
+import { checkView } from "./check.ts";
 import { atMost, count, integer, percent, range, ranked } from "./format.ts";
+import { checkPart, figureList } from "./htmlCheck.ts";
 import { type Markup, markup, multiline, only } from "./markup.ts";
 import {
-  type CaseState,
   caseState,
   coverageText,
   figures,
@@ -10,6 +11,7 @@ import {
   lostPhrase,
   onlyBroke,
   redFirst,
+  stateMark,
   unansweredCases,
   ungraded,
   wrongPairs,
@@ -17,21 +19,14 @@ import {
 
 const most = { pairs: 40, reasons: 6, openTools: 12, inputLength: 240 } as const;
 
-export const mark: Readonly<Record<CaseState, string>> = {
-  passed: "✓",
-  failed: "✗",
-  "not gradable": "?",
-  broken: "!",
-  missing: "!",
-};
-
 /** One suite on one model; `id` is its anchor. */
-export function suiteSection(suite: SuiteSummary, id: string): Markup {
+export function suiteSection(suite: SuiteSummary, id: string, _manifest: RunManifest): Markup {
+  const check = checkView(suite);
   const blocks = [brokenPart(suite), markup`<div class="pair">${[confusionPart(suite), coveragePart(suite)]}</div>`];
   return markup`<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${suite.name} <span class="on">on</span> <code>${suite.model}</code></h2>
 ${only(suite.note !== undefined, () => markup`<p class="note">${suite.note ?? ""}</p>`)}
-${figureList([["cases passed", casesPassed(suite)], ["trials", trialCount(suite)], ...figures(suite)])}
+${check ? checkPart(check) : markup``}${figureList([["cases passed", casesPassed(suite)], ["trials", trialCount(suite)], ...figures(suite)])}
 ${caseTable(suite)}
 ${blocks}
 </section>
@@ -41,10 +36,6 @@ ${blocks}
 /** `4 of 6` */
 export function casesPassed({ cases }: SuiteSummary): string {
   return `${integer(cases.filter((one) => one.ok).length)} of ${integer(cases.length)}`;
-}
-
-export function figureList(facts: readonly (readonly [string, string])[]): Markup {
-  return markup`<dl class="figures">${facts.map(([label, value]) => markup`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
 function trialCount({ totals }: SuiteSummary): string {
@@ -66,7 +57,7 @@ function caseRow(one: CaseSummary): Markup {
   const colour = one.ok ? "good" : "bad";
   const reasons = onlyBroke(one) ? [] : one.reasons;
   return markup`<tr${only(!one.ok, () => markup` class="red"`)}>
-<td class="gate state"><b class="${colour}"><span class="mark" aria-hidden="true">${mark[state]}</span>${state}</b> <span class="need">needs ${percent(one.passRate)}</span></td>
+<td class="gate state"><b class="${colour}"><span class="mark" aria-hidden="true">${stateMark[state]}</span>${state}</b> <span class="need">needs ${percent(one.passRate)}</span></td>
 <th scope="row" class="case"><code>${one.id}</code>${inputText(one.input)}</th>
 <td class="want"><code>${one.expected}</code></td>
 <td class="rate ${colour}">${rate(one)}</td>

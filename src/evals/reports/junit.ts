@@ -1,71 +1,101 @@
+import { exitCodes } from "../errors.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
+import { checkLines, checkView } from "./check.ts";
 import { tally } from "./format.ts";
 import { type Markup, markup, only } from "./markup.ts";
 import type { Report, ReportInput } from "./report.ts";
 import { plain } from "./untrusted.ts";
 import { caseSentence, caseState, headline, modelLabel, runStatus } from "./view.ts";
 
+/** What one test case came to; the first of its lines is the message of a red one. */
+type Test = {
+  name: string;
+  place?: CaseSummary;
+  tag: "failure" | "error" | "system-out";
+  type: string;
+  lines: string[];
+};
+
 /**
- * JUnit XML, as CI services read it: a test suite per suite and model, a test case per case. `<failure>` is a rate that
- * missed its gate, `<error>` a case without an answer to judge. Class name and name together are unique, since some
- * services drop doubles. There is no time per case: trials run at once, so a case has none of its own.
+ * JUnit XML, as CI services read it: a test suite per suite and model, a test case per case and one for the regression
+ * check. `<failure>` is a rate that missed its gate or a regression, `<error>` what has no answer to judge. Class name
+ * and name together are unique, since some services drop doubles. There is no time per case: trials run at once, so a
+ * case has none of its own.
  */
 export const junit: Report = {
   name: "junit",
   file: "junit.xml",
   render: ({ summary, manifest }: ReportInput) => {
-    const red = summary.suites.flatMap((suite) => suite.cases).filter((one) => !one.ok);
+    const suites = summary.suites.map((suite) => ({ suite, tests: testsOf(suite, manifest) }));
+    const tests = suites.flatMap((one) => one.tests);
     // A reader of this file alone must see red whenever the run is red.
-    const wholeRun = red.length === 0 && runStatus(summary) !== "PASSED";
-    const suites = summary.suites.map((suite) => testSuite(suite, manifest));
-    const all = wholeRun ? [...suites, runSuite(summary)] : suites;
-    const failures = red.filter((one) => caseState(one) === "failed").length;
-    const tests = summary.suites.reduce((sum, suite) => sum + suite.cases.length, wholeRun ? 1 : 0);
+    const isTold = runStatus(summary) === "PASSED" || tests.some(({ tag }) => tag !== "system-out");
+    const wholeRun = isTold ? [] : [runTest(summary)];
     return markup`<?xml version="1.0" encoding="UTF-8"?>
-<testsuites name="tool-evals" tests="${tests}" failures="${failures}" errors="${red.length - failures + (wholeRun ? 1 : 0)}"${runTime(manifest)}>
-${all}</testsuites>
+<testsuites name="tool-evals"${counts([...tests, ...wholeRun])}${runTime(manifest)}>
+${suites.map((one) => testSuite(one.suite, one.tests, manifest))}${wholeRun.map(runSuite)}</testsuites>
 `.source;
   },
 };
+
+function counts(tests: readonly Test[]): Markup {
+  const of = (tag: Test["tag"]) => tests.filter((test) => test.tag === tag).length;
+  return markup` tests="${tests.length}" failures="${of("failure")}" errors="${of("error")}"`;
+}
 
 function runTime({ startedAt, finishedAt }: RunManifest): Markup {
   const seconds = (Date.parse(finishedAt ?? "") - Date.parse(startedAt)) / 1000;
   return only(Number.isFinite(seconds), () => markup` time="${seconds.toFixed(3)}"`);
 }
 
-function testSuite(suite: SuiteSummary, manifest: RunManifest): Markup {
-  const states = suite.cases.map(caseState);
-  const failures = states.filter((state) => state === "failed").length;
-  const errors = states.filter((state) => state !== "passed").length - failures;
-  const names = uniqueNames(suite.cases);
-  const properties: [string, string][] = [
-    ["model", suite.model],
-    ...(suite.note === undefined ? [] : [["note", suite.note] satisfies [string, string]]),
-    ["run", manifest.id],
-    ["seed", String(manifest.seed)],
-    ...(manifest.git ? [["commit", manifest.git.commit] satisfies [string, string]] : []),
-  ];
-  return markup`  <testsuite name="${suite.name} · ${suite.model}" tests="${suite.cases.length}" failures="${failures}" errors="${errors}" skipped="0" timestamp="${manifest.startedAt}">
+function testSuite({ name, model, note }: SuiteSummary, tests: readonly Test[], manifest: RunManifest): Markup {
+  const facts = { model, note, run: manifest.id, seed: String(manifest.seed), commit: manifest.git?.commit };
+  const properties = Object.entries(facts).map(([fact, value]) =>
+    only(value !== undefined, () => markup`      <property name="${fact}" value="${value ?? ""}"/>\n`),
+  );
+  return markup`  <testsuite name="${name} · ${model}"${counts(tests)} skipped="0" timestamp="${manifest.startedAt}">
     <properties>
-${properties.map(([name, value]) => markup`      <property name="${name}" value="${value}"/>\n`)}    </properties>
-${suite.cases.map((one, at) => testCase(suite, one, names[at] ?? one.id))}  </testsuite>
+${properties}    </properties>
+${uniquelyNamed(tests).map((test) => testCase(`${name} [${model}]`, test))}  </testsuite>
 `;
 }
 
-function testCase(suite: SuiteSummary, one: CaseSummary, name: string): Markup {
-  const open = markup`    <testcase classname="${suite.name} [${suite.model}]" name="${name}" file="${one.file}" line="${one.line}"`;
-  const state = caseState(one);
-  if (state === "passed" && one.reasons.length === 0 && one.trials >= one.planned) return markup`${open}/>\n`;
-  const tag = state === "passed" ? "system-out" : state === "failed" ? "failure" : "error";
-  const attributes = only(tag !== "system-out", () => markup` message="${caseSentence(one)}" type="${state}"`);
+function runSuite(test: Test): Markup {
+  return markup`  <testsuite name="the run as a whole"${counts([test])} skipped="0">
+${testCase("tool-evals", test)}  </testsuite>
+`;
+}
+
+function testCase(classname: string, { name, place, tag, type, lines }: Test): Markup {
+  const at = place ? markup` file="${place.file}" line="${place.line}"` : markup``;
+  const open = markup`    <testcase classname="${classname}" name="${name}"${at}`;
+  if (lines.length === 0) return markup`${open}/>\n`;
+  const attributes = only(tag !== "system-out", () => markup` message="${lines[0] ?? ""}" type="${type}"`);
   return markup`${open}>
-      <${tag}${attributes}>${detail(suite, one)}</${tag}>
+      <${tag}${attributes}>${lines.map((line) => markup`${line}\n`)}</${tag}>
     </testcase>
 `;
 }
 
-function detail(suite: SuiteSummary, one: CaseSummary): Markup[] {
-  const lines = [
+function testsOf(suite: SuiteSummary, _manifest: RunManifest): Test[] {
+  const { verdict, cases } = suite;
+  const check = checkView(suite);
+  const tests = cases.map((one) => caseTest(suite, one));
+  if (!verdict || !check) return tests;
+  const { kind, exitCode } = verdict;
+  const tag = kind === "regressed" ? "failure" : exitCode === exitCodes.passed ? "system-out" : "error";
+  return [{ name: "regression check", tag, type: kind, lines: checkLines(check) }, ...tests];
+}
+
+function caseTest(suite: SuiteSummary, one: CaseSummary): Test {
+  const state = caseState(one);
+  const tag = state === "passed" ? "system-out" : state === "failed" ? "failure" : "error";
+  const isPlain = state === "passed" && one.reasons.length === 0 && one.trials >= one.planned;
+  return { name: one.id, place: one, tag, type: state, lines: isPlain ? [] : detail(suite, one) };
+}
+
+function detail(suite: SuiteSummary, one: CaseSummary): string[] {
+  return [
     caseSentence(one),
     `input: ${one.input}`,
     `expected: ${one.expected}`,
@@ -74,25 +104,19 @@ function detail(suite: SuiteSummary, one: CaseSummary): Markup[] {
     ...(one.broken > 0 ? [`broken, in no rate: ${tally(one.brokenStages)}`] : []),
     ...one.reasons.map(({ text, n }) => `${n}x ${text}`),
   ];
-  return lines.map((line) => markup`${line}\n`);
 }
 
-function runSuite(summary: RunSummary): Markup {
-  return markup`  <testsuite name="the run as a whole" tests="1" failures="0" errors="1" skipped="0">
-    <testcase classname="tool-evals" name="run ${summary.run}">
-      <error message="${headline(summary)}" type="run"/>
-    </testcase>
-  </testsuite>
-`;
+function runTest(summary: RunSummary): Test {
+  return { name: `run ${summary.run}`, tag: "error", type: "run", lines: [headline(summary)] };
 }
 
-/** The ids as names; one that reads like an earlier one (they may differ invisibly) gets a number. */
-function uniqueNames(cases: readonly CaseSummary[]): string[] {
+/** The tests of a suite; the name of one that reads like an earlier one (they may differ invisibly) gets a number. */
+function uniquelyNamed(tests: readonly Test[]): Test[] {
   const seen = new Set<string>();
-  return cases.map(({ id }) => {
-    let name = plain(id);
-    for (let n = 2; seen.has(name); n += 1) name = `${plain(id)} (${n})`;
+  return tests.map((test) => {
+    let name = plain(test.name);
+    for (let n = 2; seen.has(name); n += 1) name = `${plain(test.name)} (${n})`;
     seen.add(name);
-    return name;
+    return { ...test, name };
   });
 }

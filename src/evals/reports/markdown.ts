@@ -1,11 +1,11 @@
-import type { CaseSummary, SuiteSummary } from "../types/run.ts";
+import type { CaseSummary, RunManifest, SuiteSummary } from "../types/run.ts";
+import { type CheckTable, type CheckView, checkView } from "./check.ts";
 import { atMost, count, integer, percent, tally } from "./format.ts";
 import type { Report, ReportInput } from "./report.ts";
 import { plain } from "./untrusted.ts";
 import {
   type CaseState,
   caseState,
-  casesPhrase,
   coverageText,
   explainedCases,
   figures,
@@ -13,14 +13,18 @@ import {
   lostPhrase,
   modelLabel,
   onlyBroke,
+  outcome,
   provenance,
   rateText,
   redFirst,
-  runStatus,
+  statusTone,
+  type Tone,
   trialsPhrase,
   unansweredCases,
+  withDetail,
   wrongPairs,
 } from "./view.ts";
+import { wordingMarkdown } from "./wording.ts";
 
 /** A pull request comment holds 65,536 characters; this leaves room for what a workflow puts around it. */
 const maxBytes = 60_000;
@@ -34,89 +38,106 @@ export const markdown: Report = {
   file: "summary.md",
   render(input) {
     let text = "";
+    const suites = input.summary.suites.map((suite) => suiteInput(suite, input.manifest));
     for (const most of [500, 150, 50, 15, 5, 2]) {
-      text = wholeText(input, most);
+      text = wholeText(input, suites, most);
       if (Buffer.byteLength(text) < maxBytes) break;
     }
     return text;
   },
 };
 
-const sign: Readonly<Record<CaseState, string>> = {
-  passed: "✅",
-  failed: "❌",
-  "not gradable": "❔",
-  broken: "⚠️",
-  missing: "⚠️",
-};
+const sign: Record<CaseState, string> = { passed: "✅", failed: "❌", "not gradable": "❔", broken: "⚠️", missing: "⚠️" };
+const toneSign: Record<Tone, string> = { good: "✅", bad: "❌", warn: "⚠️" };
 
-function wholeText({ summary, manifest }: ReportInput, most: number): string {
-  const status = runStatus(summary);
+/** To compare wordings takes time, so it is done once. */
+function suiteInput(suite: SuiteSummary, _manifest: RunManifest) {
+  const check = checkView(suite);
+  return { suite, check, changes: check ? [...check.involved, ...check.others].map(wordingMarkdown) : [] };
+}
+type SuiteInput = ReturnType<typeof suiteInput>;
+
+function wholeText({ summary, manifest }: ReportInput, suites: readonly SuiteInput[], most: number): string {
+  const { status, main, detail, beside } = outcome(summary);
   const models = listed([...new Set(summary.suites.map(modelLabel))], Math.min(most, 3), "model", (model) =>
     code(model, 160),
   );
   const blocks = [
-    `### ${status === "PASSED" ? "✅" : status === "FAILED" ? "❌" : "⚠️"} ${status} ${casesPhrase(summary)}`,
-    [trialsPhrase(summary), models.join(", ")].filter((part) => part !== "").join(" · "),
-    ...listed(summary.suites, most, "suite", (suite) =>
-      sections
-        .map((section) => section(suite, most))
-        .filter((part) => part !== "")
-        .join("\n\n"),
-    ),
+    `### ${toneSign[statusTone[status]]} ${status} ${withDetail(main, detail)}`,
+    joined([...beside, trialsPhrase(summary), models.join(", ")]),
+    ...listed(suites, most, "suite", (suite) => joined(suiteParts(suite, most), "\n\n")),
     folded(
       "Run",
       [...provenance(manifest), ["record", summary.dir] as const].map(([label, value]) => `- ${label}: ${code(value)}`),
     ),
   ];
-  return `${blocks.filter((block) => block !== "").join("\n\n")}\n`;
+  return `${joined(blocks, "\n\n")}\n`;
+}
+
+/** The parts that say something. */
+function joined(parts: readonly string[], between = " · "): string {
+  return parts.filter((part) => part !== "").join(between);
 }
 
 /** The parts of a suite; one that has nothing to say is empty. */
-const sections: readonly ((suite: SuiteSummary, most: number) => string)[] = [
-  (suite) =>
-    `#### ${code(suite.name)} on ${code(suite.model)}${suite.note === undefined ? "" : ` (${code(suite.note, 160)})`}`,
-  caseTable,
-  (suite, most) =>
+function suiteParts({ suite, check, changes }: SuiteInput, most: number): string[] {
+  const { name, model, note, totals, coverage } = suite;
+  const part = <T>(title: string, list: readonly T[], one: string, print: (item: T) => string) =>
     folded(
-      `Not answered, so in no rate: ${lostPhrase(suite.totals)}`,
-      listed(
-        unansweredCases(suite),
-        most,
-        "case",
-        (one) => `- ${code(one.id)}: ${tail(lossOf(one))}${onlyBroke(one) ? reasons(one, most) : ""}`,
-      ),
-    ),
-  (suite, most) =>
-    folded(
+      title,
+      listed(list, most, one, (item) => `- ${print(item)}`),
+    );
+  const lost = (one: CaseSummary) => `${code(one.id)}: ${tail(lossOf(one))}${onlyBroke(one) ? reasons(one, most) : ""}`;
+  const why = (one: CaseSummary) =>
+    `${sign[caseState(one)]} ${code(one.id)}: ${code(one.input, 200)}${reasons(one, most)}`;
+  return [
+    `#### ${code(name)} on ${code(model)}${note === undefined ? "" : ` (${code(note, 160)})`}`,
+    ...(check ? checkParts(check, changes, most) : []),
+    caseTable(suite, most),
+    part(`Not answered, so in no rate: ${lostPhrase(totals)}`, unansweredCases(suite), "case", lost),
+    part(
       "Confused pairs",
-      listed(
-        wrongPairs(suite),
-        most,
-        "pair",
-        ({ expected, picked, n }) => `- ${integer(n)}× expected ${code(expected)}, picked ${code(picked)}`,
-      ),
+      wrongPairs(suite),
+      "pair",
+      ({ expected, picked, n }) => `${integer(n)}× expected ${code(expected)}, picked ${code(picked)}`,
     ),
-  (suite, most) =>
+    part("Why", explainedCases(suite), "case", why),
+    part(`Coverage: ${coverageText(suite)}`, coverage.missing, "tool", (tool) => `no case expects ${code(tool)}`),
+    joined(figures(suite).map((fact) => fact.join(" "))),
+  ];
+}
+
+/** The verdict of the regression check and the cases that dropped, the rest folded. */
+function checkParts(check: CheckView, changes: readonly string[], most: number): string[] {
+  const { headline, tone, sentences, tables, facts, notes } = check;
+  return [
+    `**${toneSign[tone]} ${tail(headline, 300)}**`,
+    ...sentences.map((sentence) => tail(sentence, 300)),
+    ...tables.map((table) => checkTable(table, most)),
     folded(
-      "Why",
-      listed(
-        explainedCases(suite),
-        most,
-        "case",
-        (one) => `- ${sign[caseState(one)]} ${code(one.id)}: ${code(one.input, 200)}${reasons(one, most)}`,
-      ),
+      `${count(changes.length, "change")} in the list`,
+      listed(changes, most, "change", (change) => change),
     ),
-  (suite, most) =>
     folded(
-      `Coverage: ${coverageText(suite)}`,
-      listed(suite.coverage.missing, most, "tool", (tool) => `- no case expects ${code(tool)}`),
+      "What the check could see and what it took",
+      facts.map((fact) => `- ${tail(fact.join(": "), 300)}`),
     ),
-  (suite) =>
-    figures(suite)
-      .map((fact) => fact.join(" "))
-      .join(" · "),
-];
+    listed(notes, most, "note", (note) => `- ${tail(note, 300)}`).join("\n"),
+  ];
+}
+
+function checkTable({ title, heads, names, rows }: CheckTable, most: number): string {
+  const { shown, left } = atMost(rows, most);
+  const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  return [
+    `**${title}**`,
+    "",
+    row(heads),
+    `|${":--|".repeat(names)}${"--:|".repeat(heads.length - names)}`,
+    ...shown.map((cells) => row(cells.map((cell, at) => (at < names ? code(cell) : tail(cell))))),
+    ...(left === 0 ? [] : ["", `… and ${count(left, "more row")}`]),
+  ].join("\n");
+}
 
 function caseTable({ cases }: SuiteSummary, most: number): string {
   if (cases.length === 0) return "**No case was run.**";
@@ -169,9 +190,10 @@ export function code(raw: string, max = 100): string {
   return `<code>${text.replace(/[!-/:-@[-`{-~]/g, (one) => `&#${one.charCodeAt(0)};`)}</code>`;
 }
 
-/** Text that is ours but for a name in it: plain where it holds words, numbers and commas only, else code. */
-function tail(text: string): string {
-  return text === "" || /^[\w ,()-]+$/.test(text) ? text : code(text, 200);
+/** Text that is ours but for a name in it: plain where nothing in it can be more than prose, else code. */
+function tail(text: string, max = 200): string {
+  const isProse = /^[\w ,:;.'=+−%/()<>$-]*$/.test(text) && !/<[^ \d]|(^|[^-])>|\/\/|www\.|__|\$.*\$/i.test(text);
+  return isProse && text.length <= max ? text.replaceAll("<", "&lt;") : code(text, max);
 }
 
 function shortened(text: string, max: number): string {

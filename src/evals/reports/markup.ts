@@ -11,13 +11,7 @@ export class Markup {
 
 type Part = string | number | Markup | readonly Markup[];
 
-const entities: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
+const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
 /**
  * The tag for HTML and XML: what is interpolated is text, made visible and escaped, unless it is `Markup`. Safe between

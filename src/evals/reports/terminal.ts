@@ -1,12 +1,13 @@
 import type { CaseSummary, RunSummary, SuiteSummary } from "../types/run.ts";
+import { checkView } from "./check.ts";
 import { atMost, count, integer, percent, ranked } from "./format.ts";
 import { cut } from "./layout.ts";
 import { pipe, type Report } from "./report.ts";
-import { type Paint, type Screen, screenFor } from "./screen.ts";
+import { bounded, labelled, type Paint, type Screen, screenFor, title, tonePaint } from "./screen.ts";
 import type { Cell, Column } from "./table.ts";
+import { checkBlocks } from "./terminalCheck.ts";
 import { plain } from "./untrusted.ts";
 import {
-  type CaseState,
   caseState,
   coverageText,
   explainedCases,
@@ -17,9 +18,10 @@ import {
   modelLabel,
   onlyBroke,
   provenance,
-  type RunStatus,
   rateText,
   runStatus,
+  stateMark,
+  statusTone,
   unansweredCases,
   wrongPairs,
 } from "./view.ts";
@@ -34,7 +36,11 @@ export const terminal: Report = {
     const screen = screenFor(display);
     const blocks = [
       verdictLine(summary, screen),
-      ...summary.suites.flatMap((suite) => sections.map((section) => section(suite, screen))),
+      ...summary.suites.flatMap((suite) => [
+        title(screen, `${suite.name} · ${modelLabel(suite)}`),
+        ...checkBlocks(checkView(suite), screen, display),
+        ...sections.map((section) => section(suite, screen)),
+      ]),
       summary.suites.length > 1 ? labelled(screen, "In all", figures({ totals: summary.totals })) : [],
       [...labelled(screen, "Run", provenance(manifest)), ...screen.lines(`Record: ${summary.dir}`, 0, 8)],
     ];
@@ -43,18 +49,8 @@ export const terminal: Report = {
   },
 };
 
-const statusPaint: Readonly<Record<RunStatus, Paint>> = { PASSED: "green", FAILED: "red", INCOMPLETE: "yellow" };
-const mark: Readonly<Record<CaseState, string>> = {
-  passed: "✓",
-  failed: "✗",
-  "not gradable": "?",
-  broken: "!",
-  missing: "!",
-};
-
 /** The parts of a suite, each a block of lines, or none where there is nothing to say. */
 const sections: readonly ((suite: SuiteSummary, screen: Screen) => string[])[] = [
-  (suite, screen) => title(screen, `${suite.name} · ${modelLabel(suite)}`),
   caseTable,
   brokenSection,
   confusionSection,
@@ -65,7 +61,7 @@ const sections: readonly ((suite: SuiteSummary, screen: Screen) => string[])[] =
 function verdictLine(summary: RunSummary, screen: Screen): string[] {
   const status = runStatus(summary);
   const [first = "", ...rest] = screen.lines(headline(summary));
-  return [screen.paint(statusPaint[status], status) + first.slice(status.length), ...rest];
+  return [screen.paint(tonePaint[statusTone[status]], status) + first.slice(status.length), ...rest];
 }
 
 function caseTable({ cases }: SuiteSummary, screen: Screen): string[] {
@@ -92,7 +88,7 @@ function caseRow(one: CaseSummary): Cell[] {
   const paint: Paint = one.ok ? "green" : "red";
   const rate = rateText(one);
   return [
-    { text: `${mark[caseState(one)]} ≥${percent(one.passRate)}`, paint },
+    { text: `${stateMark[caseState(one)]} ≥${percent(one.passRate)}`, paint },
     { text: one.id },
     { text: one.expected },
     { text: one.trials > 0 && one.notGradable > 0 ? [rate, `${integer(one.notGradable)} not gradable`] : rate, paint },
@@ -129,7 +125,7 @@ function reasonsSection(suite: SuiteSummary, screen: Screen): string[] {
   return [
     ...title(screen, "Why"),
     ...bounded(cases, most.explained, "case", 2, screen, (one) => [
-      ...screen.lines(`${mark[caseState(one)]} ${brief(one.id)} (${one.file}:${one.line})`, 2, 4),
+      ...screen.lines(`${stateMark[caseState(one)]} ${brief(one.id)} (${one.file}:${one.line})`, 2, 4),
       `    ${screen.paint("dim", screen.short(`"${one.input}"`, screen.width - 4))}`,
       ...reasons(one, screen),
     ]),
@@ -150,28 +146,6 @@ function figuresSection(suite: SuiteSummary, screen: Screen): string[] {
     ...screen.lines(`Coverage: ${coverageText(suite)}${names === "" ? "" : `; by none: ${names}${rest}`}`),
     ...labelled(screen, "Took", figures(suite)),
   ];
-}
-
-function title(screen: Screen, text: string, paint: Paint = "bold"): string[] {
-  return screen.lines(text).map((line) => screen.paint(paint, line));
-}
-
-function labelled(screen: Screen, label: string, facts: readonly [string, string][]): string[] {
-  return screen.lines(`${label}: ${facts.map((fact) => fact.join(" ")).join(" · ")}`);
-}
-
-/** The first of a list, printed, and how many more there are. */
-function bounded<T>(
-  list: readonly T[],
-  max: number,
-  one: string,
-  indent: number,
-  screen: Screen,
-  print: (item: T) => string[],
-): string[] {
-  const { shown, left } = atMost(list, max);
-  const more = left === 0 ? [] : screen.lines(`… and ${count(left, `more ${one}`)}`, indent);
-  return [...shown.flatMap(print), ...more];
 }
 
 /** Untrusted text that stands inside a line, shortened so that the line stays readable. */

@@ -1,11 +1,19 @@
 import { exitCodes } from "../errors.ts";
-import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
+import type { CaseSummary, CheckSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { atMost, count, duration, integer, money, percent, range, tally, tallyPhrase } from "./format.ts";
 
 // What all reports say alike, as raw text: each report makes it safe for its own medium.
 
 /** What became of a case. All but `passed` are red: nothing passes for want of an answer. */
 export type CaseState = "passed" | "failed" | "not gradable" | "broken" | "missing";
+
+export const stateMark: Record<CaseState, string> = {
+  passed: "✓",
+  failed: "✗",
+  "not gradable": "?",
+  broken: "!",
+  missing: "!",
+};
 
 /** `failed` only where graded trials missed the gate; otherwise the first cause that kept the case from an answer. */
 export function caseState(one: CaseSummary): CaseState {
@@ -26,10 +34,20 @@ export function redFirst(cases: readonly CaseSummary[]): CaseSummary[] {
   return [...cases.filter((one) => !one.ok), ...cases.filter((one) => one.ok)];
 }
 
-export type RunStatus = "PASSED" | "FAILED" | "INCOMPLETE";
+export type RunStatus = "PASSED" | "REGRESSED" | "FAILED" | "INCOMPLETE";
 
-/** The word for the whole run. A run without a case never passed. */
+/** What a word means for the reader; each report has a colour or a sign of its own for it. */
+export type Tone = "good" | "bad" | "warn";
+export const statusTone: Record<RunStatus, Tone> = {
+  PASSED: "good",
+  REGRESSED: "bad",
+  FAILED: "bad",
+  INCOMPLETE: "warn",
+};
+
+/** The word for the whole run. A regression goes before all else; a run without a case never passed. */
 export function runStatus({ suites, ok, exitCode }: RunSummary): RunStatus {
+  if (suites.some(({ verdict }) => verdict?.kind === "regressed")) return "REGRESSED";
   if (ok && exitCode === exitCodes.passed && suites.some((suite) => suite.cases.length > 0)) return "PASSED";
   return exitCode === exitCodes.incomplete || exitCode >= exitCodes.sigint ? "INCOMPLETE" : "FAILED";
 }
@@ -37,30 +55,46 @@ export function runStatus({ suites, ok, exitCode }: RunSummary): RunStatus {
 /** The result in one line: `FAILED 3 of 10 cases · 50 trials · lexical (a retrieval baseline, not a language model)`. */
 export function headline(summary: RunSummary): string {
   const models = atMost([...new Set(summary.suites.map(modelLabel))], 3);
+  const { status, main, detail, beside } = outcome(summary);
   const parts = [
-    `${runStatus(summary)} ${casesPhrase(summary)}`,
+    `${status} ${withDetail(main, detail)}`,
+    ...beside,
     trialsPhrase(summary),
     models.shown.join(", ") + (models.left > 0 ? ` and ${count(models.left, "more model")}` : ""),
   ];
   return parts.filter((part) => part !== "").join(" · ");
 }
 
-/** How many cases passed or failed, and how the others are red where that is not all one thing. */
-export function casesPhrase(summary: RunSummary): string {
-  const { main, detail } = caseCounts(summary);
+/** `3 of 10 cases (2 failed, 1 broken)` */
+export function withDetail(main: string, detail: string): string {
   return detail === "" ? main : `${main} (${detail})`;
 }
 
-/** The two parts of `casesPhrase`: `3 of 10 cases`, and `2 failed, 1 broken` or nothing. */
-export function caseCounts(summary: RunSummary): { main: string; detail: string } {
-  const cases = summary.suites.flatMap((suite) => suite.cases);
+/**
+ * The result in its parts: `FAILED`, `3 of 10 cases`, `2 failed, 1 broken` or nothing, and what has to be known beside
+ * it: the cases of a run that regressed, and the checks that came to no answer.
+ */
+export function outcome(summary: RunSummary): { status: RunStatus; main: string; detail: string; beside: string[] } {
+  const status = runStatus(summary);
+  const checks = (kind: CheckSummary["kind"]) => summary.suites.filter(({ verdict }) => verdict?.kind === kind).length;
+  const open = (["inconclusive", "not-comparable"] as const).flatMap((kind) =>
+    checks(kind) > 0 ? [`${count(checks(kind), "check")} ${kind.replace("-", " ")}`] : [],
+  );
+  const { main, detail } = caseCounts(summary, status);
+  if (status !== "REGRESSED") return { status, main, detail, beside: open };
+  const suites = `${integer(checks("regressed"))} of ${count(summary.suites.length, "suite")}`;
+  return { status, main: suites, detail: "", beside: [withDetail(main, detail), ...open] };
+}
+
+/** How many cases passed or failed, and how the others are red where that is not all one thing. */
+function caseCounts({ suites }: RunSummary, status: RunStatus): { main: string; detail: string } {
+  const cases = suites.flatMap((suite) => suite.cases);
   if (cases.length === 0) return { main: "no case was run", detail: "" };
   const red: Partial<Record<CaseState, number>> = {};
   for (const state of cases.map(caseState)) if (state !== "passed") red[state] = (red[state] ?? 0) + 1;
   const redCount = cases.filter((one) => !one.ok).length;
   const detail = tallyPhrase(red);
   const total = count(cases.length, "case");
-  const status = runStatus(summary);
   if (status === "FAILED")
     return { main: `${integer(redCount)} of ${total}`, detail: red.failed === redCount ? "" : detail };
   const main = `${integer(cases.length - redCount)} of ${total}`;

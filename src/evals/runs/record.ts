@@ -153,22 +153,56 @@ export async function compactJournal(
   await rename(temporary, file);
 }
 
-/** The folder of a run: a path as given, or an id under `out`; `latest` is the newest run under `out`. */
-export async function findRun(run: string, out: string): Promise<string> {
-  const isRun = (dir: string) =>
-    stat(join(dir, runFiles.manifest)).then(
-      (found) => found.isFile(),
-      () => false,
-    );
-  if (run === "latest") {
-    const entries = await readdir(out).catch(() => []);
-    for (const entry of entries.sort().reverse()) if (await isRun(join(out, entry))) return join(out, entry);
-    throw usageError(`there is no run under ${out}`, "Start one with `evals run`.");
+/** Whose record a command wants: that of `evals run`, or of another command. */
+export type RecordOf = "run" | NonNullable<RunManifest["experiment"]>["command"];
+
+/**
+ * The record of a command: a folder as given, an id under `out`, or `latest` for the newest under `out` that is one.
+ * Throws a usage error when there is none, or when it is another command's.
+ */
+export async function findRecord(
+  of: RecordOf,
+  run: string,
+  out: string,
+): Promise<{ dir: string; manifest: RunManifest }> {
+  if (run === "latest") return latestRecord(of, out);
+  const dir = await findRun(run, out);
+  const manifest = await readManifest(dir);
+  const maker = manifest.experiment?.command ?? "run";
+  if (maker === of) return { dir, manifest };
+  throw usageError(
+    `the record ${manifest.id} was made by \`evals ${maker}\`, not by \`evals ${of}\``,
+    `Give one of \`evals ${of}\`.`,
+  );
+}
+
+async function latestRecord(of: RecordOf, out: string): Promise<{ dir: string; manifest: RunManifest }> {
+  const entries = await readdir(out).catch(() => []);
+  for (const entry of entries.sort().reverse()) {
+    const dir = join(out, entry);
+    if (!(await isRun(dir))) continue;
+    const manifest = await readManifest(dir);
+    if ((manifest.experiment?.command ?? "run") === of) return { dir, manifest };
   }
+  throw usageError(
+    `there is no record of \`evals ${of}\` under ${out}`,
+    `Make one with \`evals ${of}\`, or name its folder.`,
+  );
+}
+
+/** The folder of any record: a path as given, or an id under `out`. */
+export async function findRun(run: string, out: string): Promise<string> {
   for (const dir of [run, join(out, run)]) if (await isRun(dir)) return dir;
   const hint =
     basename(run) === run
       ? `Runs are looked for under ${out}; change it with --out.`
       : "Give the folder that holds run.json.";
   throw usageError(`there is no run ${run}`, hint);
+}
+
+function isRun(dir: string): Promise<boolean> {
+  return stat(join(dir, runFiles.manifest)).then(
+    (found) => found.isFile(),
+    () => false,
+  );
 }

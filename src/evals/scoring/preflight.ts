@@ -64,7 +64,8 @@ function listedProblems(
   { tools }: Toolset,
 ): Found[] {
   const wanted = calls.flatMap((call) => call.tools);
-  const listed = names.length > 0 ? `listed are: ${names.join(", ")}` : "no tool is listed: does the suite name a server?";
+  const listed =
+    names.length > 0 ? `listed are: ${names.join(", ")}` : "no tool is listed: does the suite name a server?";
   const unlisted = (verb: string) => (name: string) =>
     find(name) ? [] : [error(`${verb} ${name}, which is not listed`, didYouMean(name, names, listed))];
   const twice = (list: readonly string[]) => [...new Set(list.filter((name, index) => list.indexOf(name) < index))];

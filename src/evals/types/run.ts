@@ -146,7 +146,10 @@ const checkSummarySchema = z.discriminatedUnion("kind", [
     reason: z.string(),
     method: z.string(),
     margin: z.number(),
-    net: z.object({ change: z.number(), interval }).nullable().describe("head - base, mean over cases"),
+    net: z
+      .object({ change: z.number(), interval, cases: z.number().int() })
+      .nullable()
+      .describe("head - base, mean over cases"),
     flagged: z.array(caseChangeSchema).describe("cases that dropped, worst first"),
     grew: z
       .array(z.object({ expected: z.string(), picked: z.string(), base: countsSchema, head: countsSchema }))
@@ -204,6 +207,7 @@ export const runSummarySchema = z.object({
   dir: z.string(),
   suites: z.array(suiteSummarySchema),
   totals: totalsSchema,
+  blame: z.array(z.record(z.string(), z.unknown())).optional().describe("with --blame, as `evals blame --json` has it"),
   ok: z.boolean(),
   exitCode: z.number().int(),
 });

@@ -18,10 +18,10 @@ import { passes, probability } from "./words.ts";
 /** The case that broke, the names of what changed since (descriptions, parameters), and what was seen of it before. */
 export type BlameSetup = { case: string; changed: readonly string[]; known: Known; searchCap?: number };
 
-export type Suspicion = { kind: Hypothesis["kind"]; changes: readonly string[]; chance: number };
+type Suspicion = { kind: Hypothesis["kind"]; changes: readonly string[]; chance: number };
 
 /** The only guarantee: with everything new, the case passes less often than with the blamed changes reverted. */
-export type Necessity = {
+type Necessity = {
   reverted: Counts;
   allNew: Counts;
   p: number;

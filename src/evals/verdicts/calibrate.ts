@@ -28,7 +28,7 @@ export type Calibration = {
 };
 
 /** Trials per case and arm with which the exact test shows a drop of all cases by `drop` with 80 % power, if `most` do. */
-export type Detectable = { drop: number; power: number } & (
+type Detectable = { drop: number; power: number } & (
   | { kind: "reachable"; trials: number }
   | { kind: "beyond"; most: number }
 );

@@ -13,8 +13,9 @@ import { thorough } from "./regression/thorough.ts";
 import type { RegressionVerdict } from "./regression/verdict.ts";
 import { passes, plural, points, probability } from "./words.ts";
 
+type Compared = Extract<CheckSummary, { kind: "regressed" | "no-regression" | "inconclusive" }>;
 type ComparePlan = Extract<CheckPlan, { kind: "compare" }>;
-type ToolChange = { label: string; before?: string; after?: string };
+type ToolChange = Compared["changes"][number];
 type Toolsets = Readonly<Record<string, readonly OfferedTool[]>>;
 
 /** The design that a plan names. A model that always answers alike needs no statistics. */
@@ -59,34 +60,34 @@ export class Check {
     }
     const step = this.design.next(this.book.evidence);
     if (step.kind === "ask") return stopped(this.#plan, step.look, this.#changes);
-    const { verdict } = step;
-    return {
-      kind: verdict.kind,
-      headline: headlineOf(verdict),
-      reason: verdict.reason,
-      method: verdict.method,
-      margin: verdict.margin,
-      net:
-        verdict.net.kind === "estimated"
-          ? { change: verdict.net.change, interval: [verdict.net.lower, verdict.net.upper] }
-          : null,
-      flagged: verdict.flagged.map((one) => ({ ...one })),
-      grew: this.#growth.pairs(),
-      changes: [...this.#changes],
-      smallestBreak: reachOf(verdict),
-      furtherTrials: verdict.furtherTrials ?? null,
-      pairedT: verdict.pairedT.kind === "tested" ? verdict.pairedT.p : null,
-      calls: {
-        base: verdict.calls.base,
-        head: verdict.calls.head,
-        broken: verdict.calls.broken,
-        saved: verdict.calls.saved,
-      },
-      drift: driftOf(verdict),
-      notes,
-      exitCode: exitCodeOf(verdict),
-    };
+    return comparedSummary(step.verdict, { grew: this.#growth.pairs(), changes: this.#changes, notes });
   }
+}
+
+/** A verdict as the reports take it, with what was found beside it. */
+export function comparedSummary(
+  verdict: RegressionVerdict,
+  { grew, changes, notes }: { grew: Compared["grew"]; changes: readonly ToolChange[]; notes: readonly string[] },
+): Compared {
+  const { base, head, broken, saved } = verdict.calls;
+  return {
+    kind: verdict.kind,
+    headline: headlineOf(verdict),
+    reason: verdict.reason,
+    method: verdict.method,
+    margin: verdict.margin,
+    net: netOf(verdict),
+    flagged: verdict.flagged.map((one) => ({ ...one })),
+    grew,
+    changes: [...changes],
+    smallestBreak: reachOf(verdict),
+    furtherTrials: verdict.furtherTrials ?? null,
+    pairedT: verdict.pairedT.kind === "tested" ? verdict.pairedT.p : null,
+    calls: { base, head, broken, saved },
+    drift: driftOf(verdict),
+    notes: [...notes],
+    exitCode: exitCodeOf(verdict),
+  };
 }
 
 /** What a trial is to a design: a pass, a fail, or nothing that could be scored. */
@@ -109,7 +110,7 @@ export function settledCheck(plan: Exclude<CheckPlan, { kind: "compare" }>): Che
 }
 
 /** One line: the verdict, and for an open one what it would take. */
-export function headlineOf({
+function headlineOf({
   kind,
   margin,
   furtherTrials,
@@ -147,6 +148,11 @@ function stopped({ design, margin, notes }: ComparePlan, look: number, changes: 
     notes,
     exitCode: exitCodes.incomplete,
   };
+}
+
+function netOf({ net, bound }: RegressionVerdict) {
+  if (net.kind === "no cases" || bound.kind === "no cases") return null;
+  return { change: net.change, interval: [net.lower, net.upper] as const, cases: bound.cases };
 }
 
 function reachOf({ reach, method }: RegressionVerdict): string | null {

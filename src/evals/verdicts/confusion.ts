@@ -52,13 +52,16 @@ export class ConfusionGrowth {
     });
     const share = ({ passed, trials }: Growth["base"]) => (trials === 0 ? 0 : passed / trials);
     const growth = (one: Growth) => share(one.head) - share(one.base);
-    return [...this.#pairs.values()]
-      .map(({ pair, counts: [base, head] }) => ({
-        ...pair,
-        base: count(pair.expected, 0, base),
-        head: count(pair.expected, 1, head),
-      }))
-      .filter((one) => growth(one) > 0)
-      .sort((a, b) => growth(b) - growth(a) || (`${a.expected}\n${a.picked}` < `${b.expected}\n${b.picked}` ? -1 : 1));
+    return (
+      [...this.#pairs.values()]
+        .map(({ pair, counts: [base, head] }) => ({
+          ...pair,
+          base: count(pair.expected, 0, base),
+          head: count(pair.expected, 1, head),
+        }))
+        // Without trials of the base arm (a screening has none of most cases) nothing can be said to have grown.
+        .filter((one) => one.base.trials > 0 && growth(one) > 0)
+        .sort((a, b) => growth(b) - growth(a) || (`${a.expected}\n${a.picked}` < `${b.expected}\n${b.picked}` ? -1 : 1))
+    );
   }
 }

@@ -87,8 +87,7 @@ export class CaseTally {
     if (verdict.grade === "pass") this.passed++;
     else {
       this.failed++;
-      for (const check of verdict.checks)
-        if (check.met === "no") this.reasons.add(reasonOf(check));
+      for (const check of verdict.checks) if (check.met === "no") this.reasons.add(reasonOf(check));
     }
   }
 }

@@ -11,7 +11,7 @@ import {
   readBaselines,
   writeBaseline,
 } from "../../runs/baseline.ts";
-import { findRun, readManifest, readTrials } from "../../runs/record.ts";
+import { findRecord, readTrials } from "../../runs/record.ts";
 import type { Source } from "../../toolsets/source.ts";
 import { type Baseline, comparedOf } from "../../types/baseline.ts";
 import { nearest } from "../../types/nearest.ts";
@@ -41,8 +41,7 @@ export function baseline(flags: BaselineFlags, io: Io): Promise<ExitCode> {
 async function accept({ targets = [], baselines: dir, out, force }: BaselineFlags, io: Io): Promise<ExitCode> {
   const [run = "latest", ...more] = targets;
   if (more.length > 0) throw usageError("only one run can be accepted at a time", "Name one, or none for the latest.");
-  const folder = await findRun(run, resolve(io.cwd, out));
-  const manifest = await readManifest(folder);
+  const { dir: folder, manifest } = await findRecord("run", run, resolve(io.cwd, out));
   const results = summariser(manifest, folder);
   for await (const trial of readTrials(folder)) results.add(trial);
   const { suites } = results.summary();
@@ -73,11 +72,7 @@ const namesOf = (suites: Summaries) => suites.map(({ name, model }) => `${name} 
 
 /** Throws when this run can be no baseline, or none without `force`. */
 function refuse(manifest: RunManifest, suites: Summaries, graded: Summaries, force: boolean): void {
-  const { id, experiment, finishedAt } = manifest;
-  if (experiment) {
-    const hint = "Only `evals run` asks about the tools as they are. Name one of its runs.";
-    throw usageError(`the run ${id} was made by \`evals ${experiment.command}\``, hint);
-  }
+  const { id, finishedAt } = manifest;
   const missing = suites.reduce((sum, { totals }) => sum + totals.missing, 0);
   if (!force && (finishedAt === undefined || missing > 0)) {
     const what = missing > 0 ? `${plural(missing, "trial")} missing` : "it was cut short at its end";

@@ -1,15 +1,15 @@
 import { resolve } from "node:path";
-import { formatProblem, usageError } from "../../errors.ts";
+import { type ExitCode, exitCodes, formatProblem, usageError } from "../../errors.ts";
 import { finishRun } from "../../runs/record.ts";
 import { type PlannedCase, requestedCells } from "../../trials/plan.ts";
 import { type Pursued, pursue } from "../../trials/pursue.ts";
-import type { JsonObject } from "../../types/json.ts";
+import { type JsonObject, jsonObjectSchema } from "../../types/json.ts";
 import type { Model } from "../../types/model.ts";
 import type { Experiment, RunManifest } from "../../types/run.ts";
 import type { Toolset } from "../../types/tool.ts";
 import type { Trial } from "../../types/trial.ts";
 import { observationOf } from "../../verdicts/check.ts";
-import type { Design, Request } from "../../verdicts/design.ts";
+import type { Design, Evidence, Request } from "../../verdicts/design.ts";
 import { EvidenceBook } from "../../verdicts/evidence.ts";
 import type { Io } from "../io.ts";
 import { type AskOptions, startAsking } from "./asking.ts";
@@ -19,7 +19,7 @@ import { type ModelFlags, openModels } from "./models.ts";
 import { startRun } from "./openRun.ts";
 import { type Prepared, prepare } from "./prepare.ts";
 import { type SuiteFlags, selectSuites } from "./select.ts";
-import { closeServers, openServers } from "./servers.ts";
+import { closeServers, isUnavailable, openServers } from "./servers.ts";
 
 type HostName = Parameters<typeof prepare>[1];
 
@@ -59,7 +59,10 @@ export async function withBench<R>(flags: ExperimentFlags, io: Io, body: (bench:
   const opening = openServers([suite], io);
   try {
     const [models, git] = await Promise.all([openModels([flags.model], flags, io), gitState(io.cwd)]);
-    const prepared = prepare(await opening, flags.host);
+    const opened = await opening;
+    // A run of several suites goes on without a server that cannot be had; here nothing would be left.
+    for (const one of opened) if ("failure" in one && isUnavailable(one.failure)) throw one.failure;
+    const prepared = prepare(opened, flags.host);
     for (const problem of [...warnings, ...prepared.warnings]) io.err(`${formatProblem(problem)}\n`);
     const [model] = models;
     if (!model) throw usageError("no model was given", "Give one with --model.");
@@ -89,8 +92,24 @@ export type ExperimentPlan<V> = {
   onTrial?: (trial: Trial) => void;
 };
 
-/** How an experiment ended and where its record lies. */
-export type Performed<V> = Pursued<V> & { dir: string; manifest: RunManifest };
+/** How an experiment ended, what is known by then, and where its record lies; the manifest holds the totals. */
+export type Performed<V> = Pursued<V> & { dir: string; manifest: RunManifest; evidence: Evidence };
+
+/** Flags that change nothing in what is asked, and so are not kept on the record. */
+const beside = new Set(["json", "out", "concurrency", "budget", "write", "of"]);
+
+/** The flags to record: those that were given and decide what is asked, each under its one name. */
+export function decidingFlags(flags: object): JsonObject {
+  const given = Object.entries(flags).filter(
+    ([name, value]) => value !== undefined && /^[a-z][a-zA-Z]+$/.test(name) && !beside.has(name),
+  );
+  return jsonObjectSchema.parse(Object.fromEntries(given));
+}
+
+/** What a command exits with when it was stopped before its design decided. */
+export function stoppedExitCode(end: Extract<Pursued<unknown>, { kind: "stopped" }>["end"], io: Io): ExitCode {
+  return end === "cancelled" ? io.signalExitCode() : exitCodes.incomplete;
+}
 
 /** Runs the trials that a design asks for in these arms, on a record of their own, until it decides or is stopped. */
 export async function performExperiment<V>(
@@ -147,7 +166,12 @@ export async function performExperiment<V>(
     toolsets: { ...manifest.toolsets, ...served.toolsets() },
   };
   const end = pursued.kind === "decided" ? new Date() : undefined;
-  return { ...pursued, dir: open.dir, manifest: await finishRun(open.dir, known, summary, end) };
+  return {
+    ...pursued,
+    evidence: book.evidence,
+    dir: open.dir,
+    manifest: await finishRun(open.dir, known, summary, end),
+  };
 }
 
 /** Cases in arms: all of them where the arms are listed, else those that were asked for so far. */

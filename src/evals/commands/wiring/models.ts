@@ -4,7 +4,7 @@ import * as z from "zod";
 import { messageOf, usageError } from "../../errors.ts";
 import { openModel } from "../../models/index.ts";
 import { type Prices, pricesSchema } from "../../models/prices.ts";
-import { findRun, readTrials } from "../../runs/record.ts";
+import { findRecord, findRun, readTrials } from "../../runs/record.ts";
 import type { Model } from "../../types/model.ts";
 import type { Io } from "../io.ts";
 import type { RunFlags } from "../run.ts";
@@ -27,11 +27,16 @@ export async function openModels(ids: readonly string[], flags: ModelFlags, io: 
     ...(flags.effort !== undefined && { effort: flags.effort }),
     ...(prices && { prices }),
     warn: (message: string) => io.err(`warning: ${message}\n`),
-    recorded: async (run: string) => readTrials(await findRun(run, resolve(io.cwd, flags.out))),
+    recorded: async (run: string) => readTrials(await recordedRun(run, resolve(io.cwd, flags.out))),
   };
   const models = await Promise.all([...new Set(ids)].map((id) => openModel(id, options)));
   if (flags.budget !== undefined) for (const model of models) refuseUnpriced(model);
   return models;
+}
+
+/** Any command's record can be replayed; the latest is that of the latest run. */
+async function recordedRun(run: string, out: string): Promise<string> {
+  return run === "latest" ? (await findRecord("run", run, out)).dir : findRun(run, out);
 }
 
 async function readPrices(file: string): Promise<Prices> {

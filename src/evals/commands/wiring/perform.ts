@@ -8,6 +8,7 @@ import type { RunManifest } from "../../types/run.ts";
 import type { Io } from "../io.ts";
 import type { RunFlags } from "../run.ts";
 import { startAsking } from "./asking.ts";
+import { blameRun, printBlame } from "./blame.ts";
 import { planChecks, pursueCheck } from "./check.ts";
 import { describePlan } from "./dryRun.ts";
 import { manifestOf } from "./manifest.ts";
@@ -88,7 +89,11 @@ async function finish(open: OpenRun, end: PlanEnd, flags: RunFlags, io: Io): Pro
   const summary = open.results.summary();
   const manifest = await finishRun(open.dir, open.manifest, summary, end === "complete" ? new Date() : undefined);
   await writeReports(open.dir, { summary, manifest });
-  printReport(flags.json ? "json" : "terminal", { summary, manifest }, io);
+  if (!flags.json) printReport("terminal", { summary, manifest }, io);
+  const blamed = flags.blame && end === "complete" ? await blameRun(open.dir, flags, io) : undefined;
+  if (flags.json)
+    printReport("json", { summary: { ...summary, ...(blamed && { blame: [...blamed.blames] }) }, manifest }, io);
+  else if (blamed) printBlame(blamed, false, io);
   if (summary.totals.missing > 0) {
     const why = end === "budget" ? `The budget of $${flags.budget} is spent` : "The run was stopped";
     io.err(`${why}: ${summary.totals.missing} trials are missing. Go on with: evals run --resume ${manifest.id}\n`);

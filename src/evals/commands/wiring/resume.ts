@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { findRun, readManifest } from "../../runs/record.ts";
+import { findRecord } from "../../runs/record.ts";
 import { type JsonObject, jsonObjectSchema } from "../../types/json.ts";
 import type { RunManifest } from "../../types/run.ts";
 import type { Io } from "../io.ts";
@@ -37,8 +37,7 @@ export function recordedFlags(flags: RunFlags): JsonObject {
 
 /** Finds the run to resume and puts its recorded flags in the place of those on the command line. */
 export async function resumedFlags(run: string, flags: RunFlags, io: Io): Promise<Resumed> {
-  const dir = await findRun(run, resolve(io.cwd, flags.out));
-  const manifest = await readManifest(dir);
+  const { dir, manifest } = await findRecord("run", run, resolve(io.cwd, flags.out));
   const cleared = Object.fromEntries(deciding.map((name) => [name, undefined]));
   return { dir, manifest, flags: { ...flags, ...cleared, ...manifest.flags } as RunFlags };
 }

@@ -11,7 +11,7 @@ import { passes, plural, points, probability, some } from "../words.ts";
 import type { Drift } from "./drift.ts";
 
 export type RegressionKind = "regressed" | "no-regression" | "inconclusive";
-export type RegressionMethod = "thorough" | "screen" | "anytime" | "records" | "deterministic";
+type RegressionMethod = "thorough" | "screen" | "anytime" | "records" | "deterministic";
 
 /**
  * One case with the p-value of its own drop, and the same corrected for all cases that were looked at. (`anytime`: the
@@ -20,14 +20,14 @@ export type RegressionMethod = "thorough" | "screen" | "anytime" | "records" | "
 export type CaseChange = NamedCounts & CaseP;
 
 /** What the verdict rests on: an exact p-value, an e-value, plain equality, or nothing at all. */
-export type Criterion =
+type Criterion =
   | { kind: "p-value"; p: number; alpha: number }
   | { kind: "e-value"; e: number; threshold: number }
   | { kind: "equality" }
   | { kind: "none" };
 
 /** A case of this many trials per arm that passed all of base is caught when at most `headPasses` of head pass. */
-export type Reach = { baseTrials: number; headTrials: number; alpha: number; smallest: SmallestBreak };
+type Reach = { baseTrials: number; headTrials: number; alpha: number; smallest: SmallestBreak };
 
 /** Everything that a report tells of a regression check. Rates are 0 to 1, and `net` is head - base (negative: worse). */
 export type RegressionVerdict = {

@@ -10,7 +10,7 @@ import { type Evidence, incumbent } from "../design.ts";
 import { countTrials, type NamedCounts, type Span } from "../evidence.ts";
 
 /** A case that one wording passes more often than not and the other does not. `adjusted` corrects for all cases. */
-export type Flip = NamedCounts & { direction: "mended" | "broken"; p: number; adjusted: number };
+type Flip = NamedCounts & { direction: "mended" | "broken"; p: number; adjusted: number };
 
 /**
  * One challenger against the incumbent at one look. In all counts base is the incumbent and head the challenger.

@@ -1,0 +1,167 @@
+import { cochranMantelHaenszel } from "../stats/cmh.ts";
+import { type Counts, comparable, rate } from "../stats/counts.ts";
+import { holm } from "../stats/holm.ts";
+import { netChange } from "../stats/noRegressionBound.ts";
+import { deriveSeed, seededRandom, shuffle } from "../stats/random.ts";
+import { type Interval, wilson } from "../stats/wilson.ts";
+import type { OfferedTool } from "../types/tool.ts";
+import type { Trial } from "../types/trial.ts";
+import { observationOf } from "./check.ts";
+import type { Design } from "./design.ts";
+import { countCases, EvidenceBook, madeTrials, requestAll, stillMissing } from "./evidence.ts";
+
+/** What a trial that failed picked in the place of the right tool. A foreign tool is one that is not the server's. */
+export type Instead = "own tool" | "foreign tool" | "no tool" | "unknown tool" | "right tool, wrong call";
+
+/**
+ * The selection rate with `size` foreign tools beside the own ones. `change` is that against the smallest size, as a mean
+ * over cases; `p`: exact, one-sided, that the rate fell, `adjusted` for all sizes together. They are null at the smallest
+ * size, where nothing was scored, and (`p` and the interval) where the model always answers alike.
+ */
+export type CrowdPoint = Counts & {
+  size: number;
+  broken: number;
+  interval: Interval | null;
+  change: { change: number; interval: Interval | null } | null;
+  p: number | null;
+  adjusted: number | null;
+  instead: Readonly<Partial<Record<Instead, number>>>;
+};
+
+/** A case that passes less at the largest size than at the smallest, and what it picks there. */
+export type Fall = { case: string; alone: Counts; crowded: Counts; picked: readonly { tool: string; n: number }[] };
+
+export type CrowdCurve = { points: readonly CrowdPoint[]; falls: readonly Fall[] };
+
+export const crowdArm = (size: number): string => `crowd-${size}`;
+
+/** Asks for every trial of every case in every arm, interleaved. It decides nothing: what came out is the result. */
+export function askAll(cases: readonly { id: string; trials: number }[], arms: readonly string[]): Design<"asked"> {
+  return {
+    cap: arms.length * cases.reduce((sum, { trials }) => sum + trials, 0),
+    next(evidence) {
+      const all = cases.flatMap(({ id, trials }) => requestAll([id], arms, { from: 1, to: trials }));
+      const requests = stillMissing(evidence, all);
+      return requests.length > 0 ? { kind: "ask", requests, look: 1 } : { kind: "decided", verdict: "asked" };
+    },
+  };
+}
+
+/**
+ * The foreign tools in the order in which they join: by the seed, whatever the order they were given in, so that a smaller
+ * crowd is part of a larger one. A name that is taken, by an own tool or by another foreign one, is left out.
+ */
+export function crowdOf(foreign: readonly OfferedTool[], own: ReadonlySet<string>, seed: number) {
+  const taken = new Set(own);
+  const free = foreign.filter(({ name }) => !taken.has(name) && taken.add(name));
+  const sorted = free.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const left = new Set(free);
+  return {
+    tools: shuffle(sorted, seededRandom(deriveSeed(seed, "crowd"))),
+    leftOut: foreign.filter((tool) => !left.has(tool)),
+  };
+}
+
+type CrowdSetup = {
+  cases: readonly string[];
+  /** Ascending. */
+  sizes: readonly number[];
+  /** Whether the model always answers alike. */
+  certain: boolean;
+};
+
+/** Trials of all sizes in, the curve out. */
+export class CrowdTally {
+  readonly #setup: CrowdSetup;
+  readonly #foreign: ReadonlySet<string>;
+  readonly #book = new EvidenceBook();
+  readonly #instead = new Map<string, Partial<Record<Instead, number>>>();
+  readonly #picked = new Map<string, Map<string, number>>();
+
+  /** `foreign`: the names of all tools that are not the server's. */
+  constructor(setup: CrowdSetup, foreign: ReadonlySet<string>) {
+    this.#setup = setup;
+    this.#foreign = foreign;
+  }
+
+  add(trial: Trial): void {
+    const { case: id, arm, trial: number } = trial.cell;
+    const observation = observationOf(trial);
+    this.#book.add(id, arm, number, observation);
+    if (observation !== "fail" || !trial.verdict) return;
+    const instead = insteadOf(trial, this.#foreign);
+    const counts = this.#instead.get(arm) ?? {};
+    this.#instead.set(arm, { ...counts, [instead]: (counts[instead] ?? 0) + 1 });
+    const key = JSON.stringify([id, arm]);
+    const picked = this.#picked.get(key) ?? new Map<string, number>();
+    this.#picked.set(key, picked.set(trial.verdict.picked, (picked.get(trial.verdict.picked) ?? 0) + 1));
+  }
+
+  curve(): CrowdCurve {
+    const [first = 0, ...others] = this.#setup.sizes;
+    const ps = others.map((size) => this.#test(first, size));
+    const adjusted = holm(ps.map((p) => p ?? 1));
+    const points = others.map((size, i) => this.#point(size, first, ps[i] ?? null, ps[i] == null ? null : adjusted[i]));
+    return { points: [this.#point(first, first, null, null), ...points], falls: this.#falls(first, others.at(-1)) };
+  }
+
+  #counts(first: number, size: number) {
+    return countCases(this.#book.evidence, this.#setup.cases, [crowdArm(first), crowdArm(size)]);
+  }
+
+  #test(first: number, size: number): number | undefined {
+    const counts = this.#counts(first, size);
+    return this.#setup.certain || comparable(counts).length === 0 ? undefined : cochranMantelHaenszel(counts).p;
+  }
+
+  #point(size: number, first: number, p: number | null, adjusted: number | null | undefined): CrowdPoint {
+    const { cases, certain } = this.#setup;
+    const counts = this.#counts(first, size);
+    const sum = (of: (one: Counts) => number) => counts.reduce((total, { head }) => total + of(head), 0);
+    const all = { passed: sum((one) => one.passed), trials: sum((one) => one.trials) };
+    const net = netChange(counts);
+    const interval = net.kind === "estimated" && !certain ? ([net.lower, net.upper] as const) : null;
+    return {
+      size,
+      ...all,
+      broken: madeTrials(this.#book.evidence, cases, crowdArm(size)).broken,
+      interval: wilson(all) ?? null,
+      change: size === first || net.kind === "no cases" ? null : { change: net.change, interval },
+      p,
+      adjusted: adjusted ?? null,
+      instead: this.#instead.get(crowdArm(size)) ?? {},
+    };
+  }
+
+  #falls(first: number, last: number | undefined): Fall[] {
+    if (last === undefined) return [];
+    const fallen = this.#counts(first, last).flatMap(({ case: id, base, head }) => {
+      if (base.trials === 0 || head.trials === 0 || rate(head) >= rate(base)) return [];
+      const picked = [...(this.#picked.get(JSON.stringify([id, crowdArm(last)])) ?? [])];
+      const ranked = picked.sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)).map(([tool, n]) => ({ tool, n }));
+      return [{ case: id, alone: base, crowded: head, picked: ranked }];
+    });
+    const depth = ({ alone, crowded }: Fall) => rate(alone) - rate(crowded);
+    return fallen.sort((a, b) => depth(b) - depth(a) || (a.case < b.case ? -1 : 1));
+  }
+}
+
+/** A foreign call anywhere in the trial goes first: that is what a crowd does. */
+function insteadOf({ turns, verdict }: Trial, foreign: ReadonlySet<string>): Instead {
+  if (turns.some(({ calls }) => calls.some(({ tool }) => foreign.has(tool)))) return "foreign tool";
+  switch (verdict?.selection) {
+    case "no-call":
+    case "refused":
+    case "abstained":
+      return "no tool";
+    case "unknown-tool":
+      return "unknown tool";
+    case "malformed-arguments":
+    case "wrong-arguments":
+    case "wrong-result":
+    case "right-tool":
+      return "right tool, wrong call";
+    default:
+      return "own tool";
+  }
+}

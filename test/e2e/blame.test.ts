@@ -1,0 +1,137 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runManifestSchema } from "../../src/evals/types/run.ts";
+import { type Ended, evals, summaryOf, trialsOf, workspace } from "./evals.ts";
+import { startNoisyEndpoint } from "./noisy.ts";
+import { spoilable, spoiled } from "./spoiled.ts";
+
+const dir = workspace();
+const run = (...args: string[]) => evals(args, { cwd: dir });
+const blamesOf = ({ out }: Ended) => JSON.parse(out).blames;
+
+let files: Awaited<ReturnType<typeof spoilable>>;
+beforeAll(async () => {
+  files = await spoilable(dir);
+});
+
+/** Accepts the old list, spoils it, and checks. Returns the run of the check. */
+async function regress(...asked: string[]) {
+  files.restore();
+  await run("run", files.suite, "-n", "20", ...asked);
+  expect((await run("baseline", "accept")).code).toBe(0);
+  files.spoil();
+  const checked = await run("run", files.suite, "-n", "1", ...asked, "--json");
+  expect(checked.code).toBe(1);
+  const summary = summaryOf(checked);
+  expect(summary.suites[0]?.verdict).toMatchObject({ kind: "regressed", flagged: [{ case: spoiled.case }] });
+  return summary;
+}
+
+describe("one spoiled description of eight, on the lexical model", () => {
+  let checked: string;
+  beforeAll(async () => {
+    checked = (await regress()).run;
+  });
+
+  it("is found by the check and by blame, and is certain", async () => {
+    const { code, out, err } = await run("blame");
+    expect(err).toBe("");
+    expect(code).toBe(0);
+    expect(out.replaceAll(/2\d{3}-[\dT-]+/g, "RUN").replace(/^Record: .*/ms, "")).toMatchInlineSnapshot(`
+      "TO BLAME: get_file_info
+      Case when-changed: 1/1 with the old list, 0/1 with the new
+        "When was todo.md last modified?"
+      Reverting get_file_info mends the case, and get_file_info alone breaks it; the model always
+        answers alike, so this is certain.
+
+      What changed in it
+        get_file_info: description
+          [-Retrieve detailed metadata about a file or directory. Returns comprehensive information
+          including size, creation time, last modified time, permissions, and type. This tool is perfect
+          for understanding file characteristics without reading the actual content. Only works within
+          allowed directories.-]{+Gives a report on something.+}
+
+      8 changes; 7 calls to search, 0 to confirm. Reverting each by itself once would have taken 8, and
+        misses two that each suffice.
+
+      files · lexical (a retrieval baseline, not a language model: it shows what a host's keyword tool
+        search would surface), against the run RUN · cost $0
+      "
+    `);
+  });
+
+  it("is found without a run, against the baseline alone", async () => {
+    const asked = ["blame", "--baseline", "evals/baselines/files.lexical.json", "--paths", files.suite, "--json"];
+    const ended = await run(...asked, "--case", spoiled.case);
+    expect(ended.code).toBe(0);
+    expect(blamesOf(ended)[0].cases).toMatchObject([{ case: spoiled.case, verdict: { culprits: [spoiled.tool] } }]);
+    const unharmed = await run(...asked, "--case", "rename");
+    expect(unharmed.code).toBe(3);
+    expect(blamesOf(unharmed)[0].cases[0].verdict.reason).toBe(
+      "the case passes with all new wordings, so there is nothing to explain",
+    );
+  });
+
+  it("says why a run cannot be explained", async () => {
+    const [{ run: another }] = blamesOf(await run("blame", "--json"));
+    const [mine, none] = await Promise.all([run("blame", another), run("blame", checked, "--suite", "others")]);
+    files.restore();
+    const changed = await run("blame", checked);
+    files.spoil();
+    expect([mine, none, changed].map(({ code }) => code)).toEqual([2, 2, 3]);
+    const messages = [mine, none, changed].map(({ err }) => err.replaceAll(/2\d{3}-[\dT-]+/g, "RUN")).join("\n");
+    expect(messages).toMatchInlineSnapshot(`
+      "error: the record RUN was made by \`evals blame\`, not by \`evals run\`
+        Give one of \`evals run\`.
+
+      error: the run RUN has no regression check of others to explain
+        Make one with \`evals run --check thorough\`.
+
+      error: the run RUN cannot be explained: the live list is no longer that of the run: create_directory: description, edit_file: description, get_file_info: description, list_directory: description, read_media_file: description and 3 more
+        Run it again: evals run --check thorough, then evals blame.
+      "
+    `);
+  });
+});
+
+describe("one spoiled description of eight, on a simulated noisy endpoint", () => {
+  let endpoint: Awaited<ReturnType<typeof startNoisyEndpoint>>;
+  let checked: Awaited<ReturnType<typeof regress>>;
+  beforeAll(async () => {
+    endpoint = await startNoisyEndpoint(files.cases, "1");
+    checked = await regress("-m", "anthropic:claude-sonnet-5-5", "--base-url", endpoint.url, "--seed", "1");
+  });
+  afterAll(() => endpoint.close());
+
+  it("is found by the check and by blame, and confirmed on fresh trials", async () => {
+    const asked = endpoint.requests.length;
+    const ended = await run("blame", checked.run, "--seed", "1", "--json");
+    expect(ended.code).toBe(0);
+    const [{ cases, dir: record }] = blamesOf(ended);
+    expect(cases).toHaveLength(1);
+    const { verdict } = cases[0];
+    expect(verdict).toMatchObject({ kind: "blamed", culprits: [spoiled.tool], relation: "single" });
+    expect(verdict.necessity).toMatchObject({ confirmed: true });
+    expect(verdict.calls.search).toBeLessThan(verdict.calls.oneAtATime);
+    expect(verdict.calls.oneAtATime).toBe(80);
+    expect(endpoint.requests.length - asked).toBe(verdict.calls.search + verdict.calls.confirmation);
+
+    const { experiment, toolsets } = runManifestSchema.parse(
+      JSON.parse(readFileSync(join(record, "run.json"), "utf8")),
+    );
+    const lists = new Map(experiment?.arms.map(({ name, toolsets: of }) => [name, of[spoiled.case]]));
+    for (const { cell, toolset } of trialsOf(record)) {
+      expect(lists.get(cell.arm)).toBe(toolset);
+      const listed = toolsets[toolset]?.find(({ name }) => name === spoiled.tool)?.description;
+      const place = cases[0].changes.findIndex(({ id }: { id: string }) => id === spoiled.tool);
+      expect(listed === spoiled.wording).toBe(cell.arm.split(":")[1]?.[place] === "1");
+    }
+  });
+
+  it("stops when the budget is spent, and does not name anybody", async () => {
+    const ended = await run("blame", checked.run, "--budget", "0.001", "--json");
+    expect(ended.code).toBe(3);
+    expect(blamesOf(ended)).toMatchObject([{ stopped: "the budget is spent", cases: [{ verdict: null }] }]);
+  });
+});

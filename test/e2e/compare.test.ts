@@ -1,0 +1,166 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { evals, summaryOf, workspace } from "./evals.ts";
+import { exactP, recordedModels, type Wording, wordings, writeRecording, writeSuite } from "./recordings.ts";
+import { spoilable } from "./spoiled.ts";
+
+const dir = workspace();
+const run = (...args: string[]) => evals(args, { cwd: dir });
+
+describe("evals compare on models that were recorded with tools documented in three ways", () => {
+  const runs = new Map<Wording, ReturnType<typeof summaryOf>>();
+  beforeAll(async () => {
+    const suite = writeSuite(dir);
+    for (const wording of wordings) {
+      const folder = writeRecording(dir, wording);
+      const models = recordedModels.flatMap((model) => ["-m", `replay:${folder}#${model}`]);
+      runs.set(wording, summaryOf(await run("run", suite, ...models, "--out", `replayed-${wording}`, "--json")));
+    }
+  });
+  const dirOf = (wording: Wording) => runs.get(wording)?.dir ?? "";
+
+  it("replays to the published counts: live_multiple of 150, multiple of 100", () => {
+    const passed = (wording: Wording) =>
+      runs.get(wording)?.suites.map(({ cases, totals }) => {
+        expect(totals).toMatchObject({ trials: 250, broken: 0, missing: 0 });
+        const [live, multiple] = [cases.filter(({ id }) => id.startsWith("live")), cases].map((list) =>
+          list.reduce((sum, one) => sum + one.passed, 0),
+        );
+        return [live, (multiple ?? 0) - (live ?? 0)];
+      });
+    expect(wordings.map(passed)).toEqual([
+      [
+        [121, 96],
+        [114, 88],
+      ],
+      [
+        [106, 89],
+        [98, 88],
+      ],
+      [
+        [110, 91],
+        [101, 87],
+      ],
+    ]);
+  });
+
+  it.each([
+    ["json", "python", "base", "regressed", 1],
+    ["python", "json", "head", "no-regression", 0],
+  ] as const)("names the better one of %s and %s with its exact p", async (a, b, better, kind, code) => {
+    const ended = await run("compare", dirOf(a), dirOf(b), "--model", "gpt-4o-mini-2024-07-18", "--json");
+    expect(ended.code).toBe(code);
+    const { comparisons, interleaved } = JSON.parse(ended.out);
+    expect(interleaved).toBe(false);
+    const p = exactP("gpt-4o-mini-2024-07-18", "json", "python");
+    expect(comparisons).toMatchObject([
+      { cases: 250, better: { kind: better, p: expect.closeTo(p, 12) }, check: { kind, changes: [] } },
+    ]);
+  });
+
+  it("prints an answer for each model", async () => {
+    const { code, out, err } = await run("compare", dirOf("json"), dirOf("python"));
+    expect({ code, err }).toEqual({ code: 1, err: "" });
+    expect(out.split("\n\n")[0]).toMatchInlineSnapshot(`
+      "A is better than B (two-sided p = 0.00031) · A to B: REGRESSED · bfcl · gpt-4o-mini-2024-07-18
+      A is better than B (two-sided p = 0.0052) · A to B: REGRESSED · bfcl · gpt-5-2025-08-07"
+    `);
+  });
+});
+
+describe("evals compare on the filesystem example", () => {
+  it("compares a baseline with a run, and says what the lists word otherwise", async () => {
+    const { suite, spoil } = await spoilable(dir);
+    await run("run", suite);
+    await run("baseline", "accept");
+    spoil();
+    await run("run", suite, "--check", "off");
+    const { code, out } = await run("compare", "evals/baselines/files.lexical.json", "latest");
+    expect(code).toBe(1);
+    expect(out.replaceAll(/2\d{3}-\d\d-\d\d[\dT-]*( \d\d:\d\d)?/g, "DATE")).toMatchInlineSnapshot(`
+      "A is better than B · A to B: REGRESSED · files · lexical
+
+      A: evals/baselines/files.lexical.json (the baseline of DATE, from the run
+        DATE)
+      B: DATE (the run of DATE UTC)
+      Not interleaved: the two were recorded apart, so a change of the model in between looks like a
+        change of the wording.
+
+      Passed: A 8/10 (80%), B 7/10 (70%), in 10 cases
+      1 case passed before and fails now: when-changed 1/1 -> 0/1
+      Net change from A to B: −10 points, mean over cases; the model always answers alike
+
+      Cases that dropped from A to B
+      case          A passed  B passed
+      ────────────────────────────────
+      when-changed  1/1       0/1
+
+      What changed in the lists
+        get_file_info: description
+          [-Retrieve detailed metadata about a file or directory. Returns comprehensive information
+          including size, creation time, last modified time, permissions, and type. This tool is perfect
+          for understanding file characteristics without reading the actual content. Only works within
+          allowed directories.-]{+Gives a report on something.+}
+        create_directory: description
+          … directory structures for projects or ensuring required paths exist. [-Only works
+          within-]{+Limited to+} allowed directories.
+        edit_file: description
+          … with new content. Returns a git-style diff showing the changes made. [-Only works
+          within-]{+Limited to+} allowed directories.
+        list_directory: description
+          … directory structure and finding specific files within a directory. [-Only works
+          within-]{+Limited to+} allowed directories.
+        read_media_file: description
+          … content; any other file type is returned as an embedded resource. [-Only works
+          within-]{+Limited to+} allowed directories.
+        read_multiple_files: description
+          … Failed reads for individual files won't stop the entire operation. [-Only works
+          within-]{+Limited to+} allowed directories.
+        … and 2 more changes
+      "
+    `);
+  });
+
+  it("refuses what is not comparable, with every reason", async () => {
+    const asked = ["run", "evals/quickstart.yaml", "--json"];
+    const plain = summaryOf(await run(...asked));
+    const other = summaryOf(await run(...asked, "--host", "codex", "-m", `replay:${plain.run}`));
+    const filtered = run("compare", plain.run, other.run, "--suite", "nothing");
+    const ended = await run("compare", plain.run, other.run);
+    expect(ended.code).toBe(3);
+    expect(ended.out.replaceAll(/2\d{3}-\d\d-\d\d[\dT-]*( \d\d:\d\d)?/g, "DATE")).toMatchInlineSnapshot(`
+      "NOT COMPARABLE · quickstart · lexical
+
+      A: DATE (the run of DATE UTC)
+      B: DATE (the run of DATE UTC)
+      Not interleaved: the two were recorded apart, so a change of the model in between looks like a
+        change of the wording.
+
+        - the host profile was plain then and is codex now; use the same --host, or accept a new
+          baseline for it
+      "
+    `);
+    expect((await filtered).code).toBe(2);
+  });
+
+  it("explains what it cannot compare", async () => {
+    const errors = await Promise.all([
+      run("compare", "latest", "latest"),
+      run("compare", "latest", "evals/baselines/files.lexical.json"),
+      run("compare", "nowhere.json", "latest"),
+      run("compare", "nowhere", "latest"),
+    ]);
+    expect(errors.map(({ code }) => code)).toEqual([2, 2, 2, 2]);
+    const text = errors.map(({ err }) => err).join("");
+    expect(text.replaceAll(dir, "DIR").replaceAll(/2\d{3}-[\dT-]+/g, "RUN")).toMatchInlineSnapshot(`
+      "error: both are the run RUN
+        Name two different runs, or a baseline's file and a run.
+      error: evals/baselines/files.lexical.json is a file, and B must be a run
+        Give the baseline first: evals compare <baseline> <run>.
+      error: there is no baseline nowhere.json
+        Baselines are written by \`evals baseline accept\`.
+      error: there is no run nowhere
+        Runs are looked for under DIR/reports; change it with --out.
+      "
+    `);
+  });
+});

@@ -1,0 +1,165 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { CalibrationSummary } from "../../src/evals/reports/calibrate.ts";
+import type { CrowdSummary } from "../../src/evals/reports/crowd.ts";
+import { deriveSeed } from "../../src/evals/stats/random.ts";
+import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { type Ended, evals, start, trialsOf, workspace } from "./evals.ts";
+
+const dir = workspace();
+const run = (...args: string[]) => evals(args, { cwd: dir });
+const file = (name: string, content: unknown) => {
+  writeFileSync(join(dir, name), JSON.stringify(content));
+  return name;
+};
+const aTool = (name: string, description: string) => ({ name, description, inputSchema: { type: "object" } });
+
+const names = ["read", "write", "search", "list", "move", "delete", "rename", "stat"];
+file(
+  "tools.json",
+  names.map((name) => aTool(name, `Does ${name}.`)),
+);
+const suite = file("noisy.yaml", {
+  name: "noisy",
+  server: { tools: "tools.json" },
+  cases: names.slice(0, 5).map((tool) => ({ id: tool, input: `please ${tool}`, expect: { tool } })),
+});
+const mail = file("mail.json", {
+  tools: ["read", ...Array.from({ length: 11 }, (_, at) => `mail_${at}`)].map((name) => aTool(name, "Sends mail.")),
+});
+const chat = file(
+  "chat.json",
+  Array.from({ length: 10 }, (_, at) => aTool(`chat_${at}`, "Posts a message.")),
+);
+
+/** A model that picks the right tool with a chance that depends on how many it is shown. All that was sent decides. */
+function modelWith(chanceOf: (tools: number) => number) {
+  return startMessagesEndpoint((body) => {
+    const said = JSON.stringify(body.messages[0]?.content);
+    const right = names.find((name) => said.includes(`please ${name}`)) ?? "";
+    const shown = body.tools ?? [];
+    const lucky = deriveSeed(1, JSON.stringify(body)) / 2 ** 32 < chanceOf(shown.length);
+    const name = lucky ? right : (shown.find((tool) => tool.name.startsWith("mail_"))?.name ?? "delete");
+    return { calls: [{ name, input: {} }], usage: { input_tokens: 1000 } };
+  });
+}
+const model = (url: string) => ["-m", "anthropic:claude-sonnet-5-5", "--base-url", url, "--seed", "4"];
+
+describe("evals crowd", () => {
+  const crowdOf = ({ out }: Ended): CrowdSummary => JSON.parse(out);
+
+  it("shows the fall of selection as foreign tools join, the smaller crowd inside the larger one", async () => {
+    const endpoint = await modelWith((tools) => (tools > 20 ? 0.4 : 0.95));
+    const args = ["crowd", suite, "-d", mail, chat, "--sizes", "20,0,5", "-n", "10", ...model(endpoint.url)];
+    const ended = await run(...args, "--json");
+    await endpoint.close();
+    expect(ended.code).toBe(0);
+    expect(ended.err).toBe(
+      "noisy.yaml:1:1: warning: no case wants no tool, so over-triggering goes unseen\n" +
+        "  add a query with `tool: none` (or `skill: none`)\n" +
+        'warning: left out, for the name is taken: "read" of the distractor "mail"\n',
+    );
+    const curve = crowdOf(ended);
+    expect(curve).toMatchObject({ kind: "fell", cases: 5, exitCode: 0 });
+    const [alone, few, many] = curve.points;
+    expect(curve.points.map(({ size, trials, broken }) => [size, trials, broken])).toEqual([
+      [0, 50, 0],
+      [5, 50, 0],
+      [20, 50, 0],
+    ]);
+    expect(alone?.passed).toBeGreaterThan(42);
+    expect(few?.adjusted).toBeGreaterThan(0.05);
+    expect(many?.adjusted).toBeLessThan(0.001);
+    expect(many?.instead["foreign tool"]).toBe(50 - (many?.passed ?? 0));
+    const lists = new Map(
+      endpoint.requests.map(({ body }) => [body.tools?.length, new Set(body.tools?.map(({ name }) => name))]),
+    );
+    expect([...lists.keys()].sort()).toEqual([13, 28, 8]);
+    for (const name of lists.get(13) ?? []) expect(lists.get(28)).toContain(name);
+    expect(trialsOf(curve.dir)).toHaveLength(150);
+  });
+
+  it("tells of the lexical model with one trial each, beside a real server", async () => {
+    const ended = await run("crowd", "evals/filesystem.yaml", "-d", mail, chat, "--sizes", "0,20");
+    expect(ended).toMatchObject({ code: 0, err: "" });
+    const text = ended.out.replace(/Record: .*/, "Record: here");
+    expect(text).toMatchInlineSnapshot(`
+      "NO FALL SHOWN: 70% right with 0 foreign tools, 70% with 20
+
+      filesystem · lexical (a retrieval baseline, not a language model: it shows what a host's keyword
+        tool search would surface) · 10 cases
+      foreign tools  right (95%)        change in points  picked instead
+      ───────────────────────────────────────────────────────────────────────────────────────
+      0              7/10 70% (40–89%)  –                 right tool, wrong call 2, no tool 1
+      20             7/10 70% (40–89%)  0                 right tool, wrong call 2, no tool 1
+
+      Trials: 20 · cost $0
+      Record: here
+      "
+    `);
+  });
+
+  it.each([
+    [["-d", mail], "--sizes asks for 50 foreign tools, and there are 11, without the 1 left out"],
+    [["-d", mail, "--sizes", "0,ten"], '--sizes: "ten" is no number of tools'],
+    [["-d", "gone.json"], "--distractors: there is no file gone.json"],
+    [["-d", mail, "-n", "0"], "--trials must be a whole number, 1 or more"],
+    [[], "Missing required argument: distractors"],
+  ])("refuses %j", async (flags, message) => {
+    const ended = await run("crowd", suite, ...flags);
+    expect([ended.code, ended.out]).toEqual([2, ""]);
+    expect(ended.err).toContain(message);
+  });
+});
+
+describe("evals calibrate", () => {
+  const calibrationOf = ({ out }: Ended): CalibrationSummary => JSON.parse(out);
+
+  it("finds what chance alone does, and what a drop takes to be seen", async () => {
+    const endpoint = await modelWith(() => 0.8);
+    const ended = await run("calibrate", suite, "-n", "8", ...model(endpoint.url), "--json");
+    await endpoint.close();
+    expect(ended.code).toBe(0);
+    const { found, ...calibration } = calibrationOf(ended);
+    expect(calibration).toMatchObject({ trials: 8, made: { trials: 80, broken: 0 }, stopped: false });
+    expect(found?.noise.floor).toBeGreaterThan(0.05);
+    expect(found?.duplicates.oneTrialSuffices).toBe(false);
+    expect(found?.detect.map(({ drop }) => drop)).toEqual([0.1, 0.2]);
+    const each = Number(calibration.costUsd) / 80;
+    for (const one of found?.detect ?? [])
+      expect(one.costUsd).toBeCloseTo(each * 10 * (one.kind === "reachable" ? one.trials : one.most), 9);
+    const hashes = new Set(trialsOf(calibration.dir).map(({ toolset }) => toolset));
+    expect(hashes.size).toBe(1);
+  });
+
+  it("says that one trial suffices for a model that always answers alike", async () => {
+    const ended = await run("calibrate", "evals/quickstart.yaml");
+    expect(ended).toMatchObject({ code: 0, err: "" });
+    expect(ended.out).toMatch(/^ALWAYS THE SAME: one trial a case suffices\n/);
+  });
+
+  it("keeps what was asked on the record when the budget ends, and says where", async () => {
+    const endpoint = await modelWith(() => 0.8);
+    const ended = await run("calibrate", suite, ...model(endpoint.url), "-c", "1", "--budget", "0.01");
+    await endpoint.close();
+    expect(ended.code).toBe(3);
+    expect(ended.out).toMatch(/^STOPPED before there was enough to calibrate on; what was asked is on the record\n/);
+    const record = /Record: (.*)\n/.exec(ended.out)?.[1] ?? "";
+    expect(trialsOf(record)).toHaveLength(endpoint.requests.length);
+    expect(endpoint.requests.length).toBeLessThan(10);
+  });
+
+  it("keeps what was asked at Ctrl-C, and exits with 130", async () => {
+    let stopped: ReturnType<typeof start> | undefined;
+    const endpoint = await startMessagesEndpoint((_body, index) => {
+      if (index === 4) stopped?.child.kill("SIGINT");
+      return index < 4 ? { text: "No." } : { fault: "hang" };
+    });
+    stopped = start(["calibrate", suite, ...model(endpoint.url), "-c", "1", "--json"], { cwd: dir });
+    const ended = await stopped.ended;
+    await endpoint.close();
+    expect(ended.code).toBe(130);
+    expect(calibrationOf(ended)).toMatchObject({ found: null, stopped: true, made: { trials: 5, broken: 1 } });
+  });
+});

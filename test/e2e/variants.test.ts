@@ -1,0 +1,189 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { deriveSeed } from "../../src/evals/stats/random.ts";
+import type { VariantsSummary } from "../../src/evals/types/variants.ts";
+import { type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { type Ended, evals, start, trialsOf, workspace } from "./evals.ts";
+
+const dir = workspace();
+const variants = (...args: string[]) => evals(["variants", ...args], { cwd: dir });
+const file = (name: string, content: unknown) => {
+  writeFileSync(join(dir, name), typeof content === "string" ? content : JSON.stringify(content));
+  return name;
+};
+const resultOf = ({ out }: Ended): VariantsSummary => JSON.parse(out);
+
+const names = ["read", "write", "search", "list", "move", "delete", "rename", "stat"];
+const tools = names.map((name) => ({
+  name,
+  description: `Does ${name}.`,
+  inputSchema: { type: "object", properties: {} },
+}));
+const wanted = ["read", "search", "list", "move", "stat"];
+file("tools.json", tools);
+const suite = file("noisy.yaml", {
+  name: "noisy",
+  server: { tools: "tools.json" },
+  cases: [
+    ...wanted.map((tool) => ({ id: `wants-${tool}`, input: `please ${tool}`, expect: { tool } })),
+    { input: "please nothing", expect: { tool: "none" } },
+  ],
+});
+
+/**
+ * A model that picks the right tool by chance, and better where its description says when to use it. All that was sent
+ * decides an answer, so the same seed gives the same run.
+ */
+function noisyModel(rates: { plain: number; helped: number }, usage?: (body: MessagesBody) => number) {
+  return startMessagesEndpoint((body) => {
+    const { content } = body.messages[0] ?? {};
+    const said = JSON.stringify(content);
+    const right = names.find((name) => said.includes(`please ${name}`));
+    const description = String(body.tools?.find(({ name }) => name === right)?.description);
+    const chance = right === undefined || !description.includes("Use it when") ? rates.plain : rates.helped;
+    const lucky = deriveSeed(1, JSON.stringify(body)) / 2 ** 32 < chance;
+    const name = lucky ? right : "delete";
+    const input_tokens = usage?.(body) ?? 100;
+    return { ...(name === undefined ? { text: "No." } : { calls: [{ name, input: {} }] }), usage: { input_tokens } };
+  });
+}
+
+const helpful = (...which: string[]) =>
+  Object.fromEntries(which.map((name) => [name, `Use it when asked to ${name}.`]));
+const reworded = (word: string) => Object.fromEntries(wanted.map((name) => [name, `${word} ${name}.`]));
+const asked = (url: string) => [suite, "-m", "anthropic:x", "--base-url", url, "--seed", "5"];
+
+describe("evals variants on a model that varies", () => {
+  it("adopts the wording that is better, and writes it as an overlay of the same form", async () => {
+    const endpoint = await noisyModel({ plain: 0.5, helped: 0.95 }, (body) => JSON.stringify(body.tools).length);
+    const wordings = file("better.yaml", { variants: { other: reworded("Performs"), clear: helpful(...wanted) } });
+    const ended = await variants(wordings, ...asked(endpoint.url), "--json", "--write", "won.json");
+    expect(ended.code).toBe(0);
+    const result = resultOf(ended);
+    expect(result).toMatchObject({ kind: "adopt", winner: "clear", headline: "ADOPT clear", method: "uniform" });
+    const [incumbent, other, clear] = result.wordings;
+    expect(clear?.test?.p).toBeLessThan(0.01);
+    expect((clear?.passed ?? 0) / (clear?.trials ?? 1)).toBeGreaterThan(
+      (incumbent?.passed ?? 0) / (incumbent?.trials ?? 1),
+    );
+    expect(clear?.size.kind).toBe("tokens");
+    expect(clear?.size.mean).toBeGreaterThan(other?.size.mean ?? 0);
+    expect(result.best?.changes.map(({ label }) => label)).toEqual(
+      wanted.toSorted().map((name) => `${name}: description`),
+    );
+    expect(trialsOf(result.dir)).toHaveLength(result.calls.made);
+    expect(endpoint.requests).toHaveLength(result.calls.made);
+    expect(ended.err).toContain("Wrote clear to won.json");
+    expect(JSON.parse(readFileSync(join(dir, "won.json"), "utf8"))).toEqual({
+      variants: { clear: helpful(...wanted) },
+    });
+
+    const again = await variants("won.json", ...asked(endpoint.url));
+    await endpoint.close();
+    expect(again.out).toMatch(/^ADOPT clear\n {2}clear against the incumbent: \+\d+(\.\d)? points, p = /);
+    expect(again.out).toContain("read: description\n    [-Does read.-]{+Use it when asked to read.+}\n");
+  });
+
+  it("finds the better one of many, and tests it on fresh trials", async () => {
+    const endpoint = await noisyModel({ plain: 0.5, helped: 0.95 });
+    const words = ["Performs", "Carries out", "Executes", "Makes a"];
+    const others = Object.fromEntries(words.map((word) => [word, reworded(word)]));
+    const wordings = file("many.yaml", { variants: { ...others, clear: helpful(...wanted) } });
+    const ended = await variants(wordings, ...asked(endpoint.url), "--json");
+    await endpoint.close();
+    const result = resultOf(ended);
+    expect(result).toMatchObject({ kind: "adopt", winner: "clear", method: "halving" });
+    expect(result.rounds.at(-1)).toEqual(["clear"]);
+    expect(result.wordings.filter(({ test }) => test !== null).map(({ name }) => name)).toEqual(["clear"]);
+  });
+
+  it("adopts nothing where no wording is better, and then writes nothing unless one is named", async () => {
+    const endpoint = await noisyModel({ plain: 0.6, helped: 0.6 });
+    const wordings = file("equal.yaml", { variants: { a: reworded("Performs"), b: helpful(...wanted) } });
+    const ended = await variants(wordings, ...asked(endpoint.url), "--write", "-");
+    const named = await variants(wordings, ...asked(endpoint.url), "--write", "-", "--of", "a");
+    await endpoint.close();
+    expect(ended.err).toMatch(/^(KEEP the incumbent|INCONCLUSIVE)/);
+    expect(ended.err).toContain("No wording won, so no overlay was written. Name one with --of");
+    expect([ended.out, ended.code]).toEqual(["", 1]);
+    expect(named.code).toBe(0);
+    expect(JSON.parse(named.out)).toEqual({ variants: { a: reworded("Performs") } });
+  });
+
+  it("keeps what was asked on the record at Ctrl-C, and says where", async () => {
+    let stopped: ReturnType<typeof start> | undefined;
+    const endpoint = await startMessagesEndpoint((_body, index) => {
+      if (index === 12) stopped?.child.kill("SIGINT");
+      return index < 12 ? { text: "No." } : { fault: "hang" };
+    });
+    const wordings = file("stopped.yaml", { variants: { a: reworded("Performs") } });
+    stopped = start(["variants", wordings, ...asked(endpoint.url), "-c", "1", "--json"], { cwd: dir });
+    const ended = await stopped.ended;
+    await endpoint.close();
+    expect(ended.code).toBe(130);
+    const result = resultOf(ended);
+    expect(result).toMatchObject({
+      kind: "inconclusive",
+      headline: "INCONCLUSIVE: stopped before the verdict",
+      winner: null,
+      calls: { made: 13, broken: 1 },
+      exitCode: 130,
+    });
+    expect(trialsOf(result.dir)).toHaveLength(13);
+  });
+
+  it("is incomplete where nothing could be scored", async () => {
+    const endpoint = await startMessagesEndpoint(() => ({ fault: "status", status: 400 }));
+    const wordings = file("broken.yaml", { variants: { a: reworded("Performs") } });
+    const ended = await variants(wordings, ...asked(endpoint.url));
+    await endpoint.close();
+    expect(ended.code).toBe(3);
+    expect(ended.out).toMatch(/^INCONCLUSIVE\n {2}nothing was scored, so no wording can be preferred\n/);
+  });
+});
+
+describe("evals variants on the real filesystem server", () => {
+  it("finds by one trial each that a spoiled description is worse, and a mended one better", async () => {
+    const wordings = file("files.yaml", {
+      variants: {
+        spoiled: { move_file: "Does things.", get_file_info: "Does things." },
+        mended: { search_files: "Search for all files matching a pattern such as **/*.ts, recursively." },
+      },
+    });
+    const ended = await variants(wordings, "evals/filesystem.yaml", "--json");
+    expect(ended.code).toBe(0);
+    const result = resultOf(ended);
+    expect(result).toMatchObject({ method: "deterministic", calls: { made: 30, broken: 0 }, costUsd: 0 });
+    const passed = Object.fromEntries(result.wordings.map((one) => [one.name, one.passed]));
+    expect(passed.spoiled).toBeLessThan(passed.incumbent ?? 0);
+    expect(result.wordings.find(({ name }) => name === "spoiled")?.test?.harms.length).toBeGreaterThan(0);
+    const executed = trialsOf(result.dir).filter(({ turns }) =>
+      turns.some(({ calls }) => calls.some(({ execution }) => execution?.status === "executed")),
+    );
+    expect(new Set(executed.map(({ cell }) => cell.arm))).toEqual(new Set(["incumbent", "spoiled", "mended"]));
+  });
+
+  it("says what is wrong with the wordings before anything is asked", async () => {
+    const wordings = file("wrong.yaml", "variants:\n  a: { read_text_fil: Reads. }\n");
+    const ended = await variants(wordings, "evals/filesystem.yaml");
+    expect(ended).toEqual({
+      code: 2,
+      out: "",
+      err: 'wrong.yaml:2:8: error: no tool "read_text_fil" is listed\n  did you mean "read_text_file"?\n',
+    });
+  });
+
+  it.each([
+    [["--of", "a"], "--of says which variant to write"],
+    [["--write", "x.json", "--of", "b"], "--of: there is no variant b"],
+    [["--write", "-", "--json"], "--json and --write - both want standard output"],
+    [["--write", "./flags.yaml"], "--write would replace the variants file flags.yaml"],
+    [["--margin", "0"], "--margin must be above 0 and at most 1"],
+  ])("refuses %j", async (flags, message) => {
+    const wordings = file("flags.yaml", "variants: { a: { read: Reads. } }\n");
+    const ended = await variants(wordings, suite, ...flags);
+    expect([ended.code, ended.out]).toEqual([2, ""]);
+    expect(ended.err).toContain(message);
+  });
+});

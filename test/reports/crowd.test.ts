@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import { type CrowdSummary, crowdReport } from "../../src/evals/reports/crowd.ts";
+import { columns } from "../../src/evals/reports/layout.ts";
+
+const display = { colour: false, width: 100, unicode: true };
+
+const fallen: CrowdSummary = {
+  run: "run-1",
+  dir: "/home/me/reports/run-1",
+  suite: "files",
+  model: "openai:gpt",
+  note: null,
+  kind: "fell",
+  points: [
+    {
+      size: 0,
+      passed: 48,
+      trials: 50,
+      broken: 0,
+      interval: [0.87, 0.99],
+      change: null,
+      p: null,
+      adjusted: null,
+      instead: { "own tool": 2 },
+    },
+    {
+      size: 50,
+      passed: 30,
+      trials: 49,
+      broken: 1,
+      interval: [0.47, 0.74],
+      change: { change: -0.348, interval: [-0.49, -0.2] },
+      p: 0.0000123,
+      adjusted: 0.0000123,
+      instead: { "own tool": 2, "foreign tool": 16, "no tool": 1 },
+    },
+  ],
+  falls: [
+    {
+      case: "read-one",
+      alone: { passed: 10, trials: 10 },
+      crowded: { passed: 1, trials: 10 },
+      picked: [
+        { tool: "mail_read", n: 6 },
+        { tool: "(none)", n: 1 },
+        { tool: "chat_read", n: 1 },
+        { tool: "list", n: 1 },
+      ],
+    },
+  ],
+  cases: 5,
+  costUsd: 1.5,
+  exitCode: 0,
+};
+
+describe("the report of a crowd", () => {
+  it("is this where selection falls", () => {
+    expect(crowdReport(fallen, display)).toMatchInlineSnapshot(`
+      "SELECTION FALLS: 96% right with 0 foreign tools, 61% with 50
+
+      files · openai:gpt · 5 cases
+      foreign tools  right (95%)         change in points    p (Holm)  picked instead
+      ────────────────────────────────────────────────────────────────────────────────────────────────────
+      0              48/50 96% (87–99%)  –                   –         own tool 2
+      50             30/49 61% (47–74%)  −34.8 (−49 to −20)  <0.0001   foreign tool 16
+                                                                       own tool 2
+                                                                       no tool 1
+
+      Cases that fell most, 0 → 50 foreign tools
+        read-one: 10/10 → 1/10; picked mail_read 6, (none) 1, chat_read 1
+
+      Trials: 100 (1 broken, in no rate) · cost $1.50
+      Record: /home/me/reports/run-1
+      "
+    `);
+  });
+
+  it("is this on a model that always answers alike", () => {
+    const certain: CrowdSummary = {
+      ...fallen,
+      model: "lexical",
+      note: "a retrieval baseline",
+      kind: "no fall shown",
+      points: fallen.points.map((one) => ({
+        ...one,
+        p: null,
+        adjusted: null,
+        broken: 0,
+        change: one.change && { change: 0, interval: null },
+      })),
+      falls: [],
+    };
+    expect(crowdReport(certain, display)).toMatchInlineSnapshot(`
+      "NO FALL SHOWN: 96% right with 0 foreign tools, 61% with 50
+
+      files · lexical (a retrieval baseline) · 5 cases
+      foreign tools  right (95%)         change in points  picked instead
+      ───────────────────────────────────────────────────────────────────────────────────────────
+      0              48/50 96% (87–99%)  –                 own tool 2
+      50             30/49 61% (47–74%)  0                 foreign tool 16, own tool 2, no tool 1
+
+      Trials: 99 · cost $1.50
+      Record: /home/me/reports/run-1
+      "
+    `);
+  });
+
+  it.each([
+    ["not scored", "NOT SCORED: every trial broke or could not be graded"],
+    ["stopped", "STOPPED: 96% right with 0 foreign tools, none scored with 50, of what was asked so far"],
+  ] as const)("begins so when it is %s", (kind, line) => {
+    const points = fallen.points.map((one) => (one.size > 0 ? { ...one, passed: 0, trials: 0, interval: null } : one));
+    expect(crowdReport({ ...fallen, kind, points }, display).split("\n")[0]).toBe(line);
+  });
+
+  it("fits 100 columns in ASCII, whatever the names hold", () => {
+    const name = `\u202e${"日".repeat(90)}`;
+    const falls = fallen.falls.map((one) => ({ ...one, case: name, picked: [{ tool: name, n: 1 }] }));
+    const text = crowdReport({ ...fallen, suite: name, falls }, { ...display, unicode: false });
+    expect(text).toMatch(/^[\n -~]*$/);
+    for (const line of text.split("\n")) expect(columns(line)).toBeLessThanOrEqual(100);
+  });
+});

@@ -1,0 +1,210 @@
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { layOver, type ReadVariants, readVariants } from "../../src/evals/commands/wiring/overlay.ts";
+import { overlay } from "../../src/evals/toolsets/overlay.ts";
+import { freeze } from "../../src/evals/toolsets/toolset.ts";
+import type { OfferedTool } from "../../src/evals/types/tool.ts";
+import { aCase, aSuite, aTool } from "../fakes/suite.ts";
+import { complaint, workspace } from "../suites/workspace.ts";
+
+const text = (description: string) => ({ type: "string", description });
+const read = aTool("read", {
+  title: "Read",
+  inputSchema: {
+    type: "object",
+    properties: { path: text("the path"), head: { type: "integer" } },
+    required: ["path"],
+  },
+});
+const edit = aTool("edit", {
+  inputSchema: {
+    type: "object",
+    properties: {
+      edits: { type: "array", items: { type: "object", properties: { oldText: text("old"), newText: text("new") } } },
+      options: { type: "object", properties: { "dry.run": text("try"), sure: true } },
+    },
+  },
+  annotations: { destructiveHint: true },
+});
+const list = [read, edit, aTool("find", { origin: "distractor", server: "other" })];
+
+describe("overlay", () => {
+  it("changes a description and nothing else", () => {
+    expect(overlay(list, { read: "Shows a file." })).toEqual([
+      { ...read, description: "Shows a file." },
+      ...list.slice(1),
+    ]);
+  });
+
+  it("changes the descriptions of parameters, also of nested ones, of items, and of dotted names", () => {
+    const parameters = { "edits.oldText": "a", "edits[].newText": "b", "options.dry.run": "c", edits: "all" };
+    const [, changed] = overlay(list, { edit: { parameters } });
+    expect(changed).toEqual({
+      ...edit,
+      inputSchema: {
+        type: "object",
+        properties: {
+          edits: {
+            type: "array",
+            description: "all",
+            items: { type: "object", properties: { oldText: text("a"), newText: text("b") } },
+          },
+          options: { type: "object", properties: { "dry.run": text("c"), sure: true } },
+        },
+      },
+    });
+  });
+
+  it("takes a whole tool, but for its name, its annotations and where calls to it go", () => {
+    const tool = { description: "Edits.", inputSchema: { type: "object", properties: { all: text("everything") } } };
+    expect(overlay(list, { edit: { tool } })[1]).toEqual({
+      ...tool,
+      name: "edit",
+      annotations: { destructiveHint: true },
+      server: "s",
+      origin: "server",
+    });
+    expect(overlay(list, { read: { tool } })[0]).not.toHaveProperty("title");
+  });
+
+  test("names, order, annotations and origins never change, and what is not named is the very same tool", () => {
+    const change = fc.oneof(
+      fc.string(),
+      fc.record({ description: fc.string(), parameters: fc.dictionary(fc.constantFrom("path", "edits"), fc.string()) }),
+      fc.record({ tool: fc.record({ inputSchema: fc.constant({ type: "object" }) }) }),
+    );
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom("read", "edit", "find", "gone"), change), (variant) => {
+        const kept = ({ name, annotations, server, origin }: OfferedTool) => ({ name, annotations, server, origin });
+        const laid = overlay(list, variant);
+        expect(laid.map(kept)).toEqual(list.map(kept));
+        for (const [at, tool] of list.entries()) if (!(tool.name in variant)) expect(laid[at]).toBe(tool);
+      }),
+    );
+  });
+});
+
+const planned = (tools: readonly OfferedTool[]) => {
+  const one = aCase("a");
+  return { suite: aSuite("s", [one]), case: one, arm: "head", toolset: freeze(tools) };
+};
+
+async function readFileOf(content: string, name = "w.yaml"): Promise<ReadVariants> {
+  return await readVariants(name, await workspace({ [name]: content }));
+}
+
+const told = (content: string, name?: string) => complaint(readFileOf(content, name));
+const toldOver = (content: string, lists = [list]) =>
+  complaint(readFileOf(content).then((file) => layOver(file, lists.map(planned))));
+
+describe("a variants file", () => {
+  it("lays every variant over every list, each list once", async () => {
+    const file = await readFileOf(
+      "variants:\n  terse: { read: Reads. }\n  long:\n    find: { description: Finds it. }\n",
+    );
+    const [a, b] = [planned(list), planned([read])];
+    const [terse, long] = layOver(file, [a, b]);
+    expect([terse?.name, long?.name]).toEqual(["terse", "long"]);
+    expect(terse?.listOf(b).tools).toEqual([{ ...read, description: "Reads." }]);
+    expect(terse?.listOf(planned(list))).toBe(terse?.listOf(a));
+    expect(long?.listOf(b).hash).toBe(b.toolset.hash);
+  });
+
+  it("tells what is malformed, with its place", async () => {
+    expect(
+      await told(`variants:
+  a:
+    read: 5
+    edit: { descripton: x }
+    find: { tool: { description: y, annotations: {} } }
+  b: none
+`),
+    ).toMatchInlineSnapshot(`
+      "w.yaml:3:11: error: \`read\` must be text or an object, got 5
+        give a description, or an object with \`description\`, \`parameters\`, or a whole \`tool\`
+      w.yaml:4:13: error: unknown key \`descripton\`
+        did you mean "description"?
+      w.yaml:5:19: error: \`inputSchema\` is missing
+      w.yaml:5:37: error: unknown key \`annotations\`
+        known keys here: name, title, description, inputSchema, outputSchema
+      w.yaml:6:6: error: \`b\` must be an object, got "none"
+        write variants: { <name>: { <tool>: <its description> } }"
+    `);
+    expect(await told("varaints: {}\n")).toMatchInlineSnapshot(`
+      "w.yaml:1:1: error: \`variants\` is missing
+      w.yaml:1:1: error: unknown key \`varaints\`
+        did you mean "variants"?"
+    `);
+    expect(await told("- a\n")).toMatchInlineSnapshot(`
+      "w.yaml:1:1: error: this is no variants file
+        write variants: { <name>: { <tool>: <its description> } }"
+    `);
+    expect(await told("# nothing yet\n")).toMatchInlineSnapshot(`
+      "w.yaml: error: the file is empty
+        write variants: { <name>: { <tool>: <its description> } }"
+    `);
+    expect(await told("variants: {}\n")).toMatchInlineSnapshot(`
+      "w.yaml:1:1: error: there is no variant
+        write variants: { <name>: { <tool>: <its description> } }"
+    `);
+    expect(await told('{"variants": {"a": {"read": "x",}}}', "w.json")).toMatchInlineSnapshot(`
+      "w.json:1:32: error: not valid JSON: a comma before "}"
+        remove the comma"
+    `);
+    expect(await told("variants:\n  a: { read: x, read: y }\n")).toMatchInlineSnapshot(`
+      "w.yaml:2:17: error: \`read\` appears twice in this object
+        remove one of them"
+    `);
+    expect(await told("variants:\n  head: { read: x }\n")).toMatchInlineSnapshot(`
+      "w.yaml:2:3: error: a variant cannot be named "head"
+        incumbent, base, head mean something else in a run"
+    `);
+  });
+
+  it("tells what it names that is not listed", async () => {
+    expect(
+      await toldOver(`variants:
+  a:
+    raed: Reads.
+    read: { parameters: { pth: x, size: y } }
+    edit: { tool: { name: change, inputSchema: {} } }
+    nothing_like_it: x
+`),
+    ).toMatchInlineSnapshot(`
+      "w.yaml:3:5: error: no tool "raed" is listed
+        did you mean "read"?
+      w.yaml:4:27: error: read has no parameter "pth"
+        did you mean "path"?
+      w.yaml:4:35: error: read has no parameter "size"
+        its parameters: path, head
+      w.yaml:5:21: error: the tool "edit" cannot be named "change"
+        calls go to the server, which knows the tool by its own name: leave the name out
+      w.yaml:6:5: error: no tool "nothing_like_it" is listed
+        listed: read, edit, find"
+    `);
+  });
+
+  it("refuses a variant that changes nothing, and one that is there twice", async () => {
+    expect(
+      await toldOver(`variants:
+  same: { read: Does read. }
+  empty: {}
+  one: { read: Reads. }
+  two:
+    read: { description: Reads. }
+`),
+    ).toMatchInlineSnapshot(`
+      "w.yaml:2:3: error: the variant "same" changes nothing
+        change some wording in it, or leave it out
+      w.yaml:3:3: error: the variant "empty" changes nothing
+        change some wording in it, or leave it out
+      w.yaml:5:3: error: the variant "two" is the same as "one"
+        change some wording in it, or leave it out"
+    `);
+  });
+
+  it("finds a tool that only some cases are shown", async () => {
+    const file = await readFileOf("variants:\n  a: { find: Finds. }\n");
+    expect(layOver(file, [planned([read]), planned(list)])).toHaveLength(1);
+  });
+});
