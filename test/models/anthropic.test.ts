@@ -158,7 +158,7 @@ describe("faults", () => {
       "429 rate_limit_error: Too many requests (request req_5) (after 5 attempts)",
     ],
     [{ fault: "empty" }, "the reply is empty (status 200, no body) (after 5 attempts)"],
-    [{ fault: "truncated" }, "the connection failed: other side closed (after 5 attempts)"],
+    [{ fault: "truncated" }, "the connection failed: the reply broke off (after 5 attempts)"],
   ])("%j that lasts is broken with its cause, within bounds", async (fault, message) => {
     const { model, endpoint, waits } = await modelOn(() => fault);
     expect(await ask(model)).toEqual({ kind: "broken", stage: "model", message });

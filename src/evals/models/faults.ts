@@ -60,7 +60,7 @@ function askedWait({ headers }: SdkError): number | undefined {
   return wait > 0 ? wait : undefined;
 }
 
-/** The message of the first cause: the SDKs and undici wrap "connect ECONNREFUSED 127.0.0.1:1" in "Connection error." */
+/** The message of the first cause: the SDKs wrap "connect ECONNREFUSED 127.0.0.1:1" in "Connection error." */
 function deepest(error: Error): string {
   let cause: unknown = error;
   while (cause instanceof Error && cause.cause instanceof Error) cause = cause.cause;

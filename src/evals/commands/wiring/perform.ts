@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
 import { type ExitCode, exitCodes, formatProblem } from "../../errors.ts";
-import { finishRun } from "../../runs/record.ts";
 import { planCells } from "../../trials/plan.ts";
 import type { PlanEnd } from "../../trials/runPlan.ts";
 import type { Model } from "../../types/model.ts";
@@ -8,13 +7,11 @@ import type { RunManifest } from "../../types/run.ts";
 import type { Io } from "../io.ts";
 import type { RunFlags } from "../run.ts";
 import { startAsking } from "./asking.ts";
-import { blameRun, printBlame } from "./blame.ts";
 import { planChecks, pursueCheck } from "./check.ts";
 import { describePlan } from "./dryRun.ts";
 import { manifestOf } from "./manifest.ts";
 import { type OpenRun, resumeRun, startRun } from "./openRun.ts";
 import { type Prepared, prepare } from "./prepare.ts";
-import { printReport, writeReports } from "./reports.ts";
 import { type Resumed, recordedFlags } from "./resume.ts";
 import type { Opened } from "./servers.ts";
 
@@ -53,7 +50,9 @@ export async function perform(
   const open = resumed
     ? await resumeRun(resumed, manifest, retryBroken)
     : await startRun(resolve(io.cwd, flags.out), manifest);
-  const end = await ask(open, prepared, models, flags, io);
+  const asking = ask(open, prepared, models, flags, io);
+  // Reports are loaded while the first answers are awaited.
+  const [end, { finish }] = await Promise.all([asking, import("./finish.ts")]);
   return await finish(open, end, flags, io);
 }
 
@@ -82,21 +81,4 @@ async function ask(
   } finally {
     await asking.end();
   }
-}
-
-/** Writes the reports of what is on the record, prints the one asked for, and says how to go on when it was cut short. */
-async function finish(open: OpenRun, end: PlanEnd, flags: RunFlags, io: Io): Promise<ExitCode> {
-  const summary = open.results.summary();
-  const manifest = await finishRun(open.dir, open.manifest, summary, end === "complete" ? new Date() : undefined);
-  await writeReports(open.dir, { summary, manifest });
-  if (!flags.json) printReport("terminal", { summary, manifest }, io);
-  const blamed = flags.blame && end === "complete" ? await blameRun(open.dir, flags, io) : undefined;
-  if (flags.json)
-    printReport("json", { summary: { ...summary, ...(blamed && { blame: [...blamed.blames] }) }, manifest }, io);
-  else if (blamed) printBlame(blamed, false, io);
-  if (summary.totals.missing > 0) {
-    const why = end === "budget" ? `The budget of $${flags.budget} is spent` : "The run was stopped";
-    io.err(`${why}: ${summary.totals.missing} trials are missing. Go on with: evals run --resume ${manifest.id}\n`);
-  }
-  return end === "cancelled" ? io.signalExitCode() : (summary.exitCode as ExitCode);
 }
