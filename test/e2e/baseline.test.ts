@@ -211,8 +211,8 @@ describe("bad input", () => {
     expect(await baseline("accept")).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "err": "error: there is no run under reports
-        Start one with \`evals run\`.
+        "err": "error: there is no record of \`evals run\` under reports
+        Make one with \`evals run\`, or name its folder.
       ",
         "out": "",
       }

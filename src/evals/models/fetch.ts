@@ -32,7 +32,7 @@ export function pooledFetch(): (url: string | URL | Request, init?: RequestInit)
       const answered = (answer: IncomingMessage) => {
         const parts: Buffer[] = [];
         answer.on("data", (part: Buffer) => parts.push(part));
-        answer.on("error", (cause) => reject(new Error("the reply broke off", { cause })));
+        answer.on("error", () => reject(new Error("the reply broke off")));
         answer.on("end", () => {
           const text = Buffer.concat(parts).toString();
           resolve(bufferedResponse(String(url), answer.statusCode ?? 0, answer.headers, text));
