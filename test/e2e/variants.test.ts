@@ -111,6 +111,34 @@ describe("evals variants on a model that varies", () => {
     expect(JSON.parse(named.out)).toEqual({ variants: { a: reworded("Performs") } });
   });
 
+  it("stops when its budget is spent, and comes to the same verdict when it is resumed", async () => {
+    const endpoint = await noisyModel({ plain: 0.5, helped: 0.95 }, () => 1_000_000);
+    const wordings = file("paid.yaml", { variants: { clear: helpful(...wanted) } });
+    const args = [
+      wordings,
+      suite,
+      "-m",
+      "anthropic:claude-haiku-5-5",
+      "--base-url",
+      endpoint.url,
+      "--seed",
+      "5",
+      "--json",
+    ];
+    const whole = resultOf(await variants(...args));
+    const stopped = await variants(...args, "--budget", "10", "-c", "1");
+    expect(stopped.code).toBe(3);
+    expect(resultOf(stopped)).toMatchObject({ kind: "inconclusive", calls: { made: 20 } });
+    const asked = endpoint.requests.length;
+    const other = await variants(...args, "--resume", resultOf(stopped).run, "--case", "wants-read");
+    expect([other.code, other.err]).toEqual([2, expect.stringContaining("cannot be resumed")]);
+    const resumed = resultOf(await variants(...args, "--resume", resultOf(stopped).run));
+    await endpoint.close();
+    const { run: _, dir: __, ...verdict } = whole;
+    expect(resumed).toMatchObject(verdict);
+    expect(endpoint.requests.length - asked).toBe(whole.calls.made - 20);
+  });
+
   it("keeps what was asked on the record at Ctrl-C, and says where", async () => {
     let stopped: ReturnType<typeof start> | undefined;
     const endpoint = await startMessagesEndpoint((_body, index) => {

@@ -1,13 +1,14 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
 import type { Command, Flags } from "./command.ts";
-import { askingFlags, modelFlag, suiteFlags } from "./flags.ts";
+import { askingFlags, modelFlag, resumeFlag, suiteFlags } from "./flags.ts";
 import type { Io } from "./io.ts";
 
 const flags = {
   model: modelFlag,
   trials: { alias: "n", type: "number", default: 20, describe: "trials per case in each of the two equal arms" },
   ...suiteFlags,
+  resume: resumeFlag,
   ...askingFlags,
 } satisfies Record<string, Options>;
 

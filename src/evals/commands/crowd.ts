@@ -1,7 +1,7 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
 import type { Command, Flags } from "./command.ts";
-import { askingFlags, modelFlag, suiteFlags } from "./flags.ts";
+import { askingFlags, modelFlag, resumeFlag, suiteFlags } from "./flags.ts";
 import type { Io } from "./io.ts";
 
 const flags = {
@@ -16,6 +16,7 @@ const flags = {
   sizes: { type: "string", default: "0,10,50", describe: "how many foreign tools are shown beside, one rate each" },
   trials: { alias: "n", type: "number", describe: "trials per case and size; overrides the suite (its default: 5)" },
   ...suiteFlags,
+  resume: resumeFlag,
   ...askingFlags,
 } satisfies Record<string, Options>;
 

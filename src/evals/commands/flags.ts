@@ -40,6 +40,12 @@ export const modelFlag = {
   describe: "model under test: lexical, anthropic:<model>, openai:<model>, replay:<run>",
 } as const satisfies Options;
 
+/** Goes on with a record that was cut short. */
+export const resumeFlag = {
+  type: "string",
+  describe: "finish this record (a folder, an id, or latest) of the same command line: only what is missing is asked",
+} as const satisfies Options;
+
 /** Where the accepted baselines lie. */
 export const baselinesFlag = {
   type: "string",

@@ -1,7 +1,7 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
 import type { Command, Flags } from "./command.ts";
-import { askingFlags, modelFlag, suiteFlags } from "./flags.ts";
+import { askingFlags, modelFlag, resumeFlag, suiteFlags } from "./flags.ts";
 import type { Io } from "./io.ts";
 
 const flags = {
@@ -15,6 +15,7 @@ const flags = {
   of: { type: "string", describe: "with --write: write this variant, winner or not" },
   margin: { type: "number", default: 0.1, describe: "a gain below this is not worth a change" },
   ...suiteFlags,
+  resume: resumeFlag,
   ...askingFlags,
 } satisfies Record<string, Options>;
 

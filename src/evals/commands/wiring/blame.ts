@@ -65,7 +65,9 @@ export function printBlame(result: BlameResult, json: boolean, io: Io): void {
 async function answerAll(questions: readonly Question[], flags: BlameAsking, io: Io): Promise<BlameResult> {
   const answers: { report: BlameReport; exitCode: ExitCode }[] = [];
   for (const question of questions) {
-    answers.push(await withBench(benchFlags(question, flags), io, (bench) => answer(question, bench, flags, io)));
+    answers.push(
+      await withBench("blame", benchFlags(question, flags), io, (bench) => answer(question, bench, flags, io)),
+    );
     if (io.signal.aborted) break;
   }
   const worst = answers.find(({ exitCode }) => exitCode !== exitCodes.passed);

@@ -14,7 +14,7 @@ export async function calibrate(flags: CalibrateFlags, io: Io): Promise<ExitCode
   if (!Number.isSafeInteger(flags.trials) || flags.trials < 2)
     throw usageError("--trials must be a whole number, 2 or more", "One trial cannot differ from itself.");
   const paths = flags.path === undefined ? [] : [flags.path];
-  return await withBench({ ...flags, paths }, io, async (bench) => {
+  return await withBench("calibrate", { ...flags, paths }, io, async (bench) => {
     const { model, prepared, seed } = bench;
     const cases = prepared.cases.map((planned) => planned.case.id);
     // A second trial of a model that always answers alike tells nothing new, and there is no chance to simulate.

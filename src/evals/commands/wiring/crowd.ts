@@ -31,7 +31,7 @@ export async function crowd(flags: CrowdFlags, io: Io): Promise<ExitCode> {
     throw usageError("--trials must be a whole number, 1 or more", "Leave it out to take the suite's own.");
   const foreign = await readForeign(flags.distractors, io);
   const paths = flags.path === undefined ? [] : [flags.path];
-  return await withBench({ ...flags, paths }, io, async (bench) => {
+  return await withBench("crowd", { ...flags, paths }, io, async (bench) => {
     const { model, prepared } = bench;
     const joining = joiningTools(bench, foreign, sizes, io);
     const ids = prepared.cases.map((planned) => planned.case.id);

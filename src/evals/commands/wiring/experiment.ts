@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { type ExitCode, exitCodes, formatProblem, usageError } from "../../errors.ts";
-import { finishRun } from "../../runs/record.ts";
+import { findRecord, finishRun } from "../../runs/record.ts";
 import { type PlannedCase, requestedCells } from "../../trials/plan.ts";
 import { type Pursued, pursue } from "../../trials/pursue.ts";
 import { type JsonObject, jsonObjectSchema } from "../../types/json.ts";
@@ -16,7 +16,7 @@ import { type AskOptions, startAsking } from "./asking.ts";
 import { gitState } from "./git.ts";
 import { manifestOf } from "./manifest.ts";
 import { type ModelFlags, openModels } from "./models.ts";
-import { startRun } from "./openRun.ts";
+import { resumeRun, startRun } from "./openRun.ts";
 import { type Prepared, prepare } from "./prepare.ts";
 import { type SuiteFlags, selectSuites } from "./select.ts";
 import { closeServers, isUnavailable, openServers } from "./servers.ts";
@@ -32,6 +32,8 @@ export type ExperimentFlags = SuiteFlags &
     seed?: number | undefined;
     /** Of the suites that are found, the one of this name. */
     suite?: string | undefined;
+    /** A record of the same command, to be finished: it was asked with the same flags. */
+    resume?: string | undefined;
   };
 
 /** A suite with its server open, and the model to ask. */
@@ -41,10 +43,19 @@ export type Bench = {
   model: Model;
   seed: number;
   git: RunManifest["git"];
+  /** The record to finish, if it is not a new one. */
+  resumed?: { dir: string; manifest: RunManifest };
 };
 
 /** Opens what an experiment needs, runs `body` with it, and closes everything again. It takes exactly one suite. */
-export async function withBench<R>(flags: ExperimentFlags, io: Io, body: (bench: Bench) => Promise<R>): Promise<R> {
+export async function withBench<R>(
+  command: Experiment["command"],
+  flags: ExperimentFlags,
+  io: Io,
+  body: (bench: Bench) => Promise<R>,
+): Promise<R> {
+  const resumed =
+    flags.resume === undefined ? undefined : await findRecord(command, flags.resume, resolve(io.cwd, flags.out));
   const { suites: found, warnings } = await selectSuites(flags, io);
   const suites = found.filter(({ name }) => flags.suite === undefined || name === flags.suite);
   if (suites.length === 0) {
@@ -66,7 +77,8 @@ export async function withBench<R>(flags: ExperimentFlags, io: Io, body: (bench:
     for (const problem of [...warnings, ...prepared.warnings]) io.err(`${formatProblem(problem)}\n`);
     const [model] = models;
     if (!model) throw usageError("no model was given", "Give one with --model.");
-    return await body({ prepared, suite, model, seed: flags.seed ?? Math.floor(Math.random() * 2 ** 31), git });
+    const seed = resumed?.manifest.seed ?? flags.seed ?? Math.floor(Math.random() * 2 ** 31);
+    return await body({ prepared, suite, model, seed, git, ...(resumed && { resumed }) });
   } finally {
     await closeServers(await opening);
   }
@@ -96,7 +108,7 @@ export type ExperimentPlan<V> = {
 export type Performed<V> = Pursued<V> & { dir: string; manifest: RunManifest; evidence: Evidence };
 
 /** Flags that change nothing in what is asked, and so are not kept on the record. */
-const beside = new Set(["json", "out", "concurrency", "budget", "write", "of"]);
+const beside = new Set(["json", "out", "concurrency", "budget", "write", "of", "resume"]);
 
 /** The flags to record: those that were given and decide what is asked, each under its one name. */
 export function decidingFlags(flags: object): JsonObject {
@@ -138,18 +150,23 @@ export async function performExperiment<V>(
     host: flags.host,
     flags: plan.flags,
   });
-  const open = await startRun(resolve(io.cwd, flags.out), manifest);
   const book = new EvidenceBook();
   const made = { trials: 0, passed: 0, broken: 0 };
+  const observe = (trial: Trial) => {
+    const observation = observationOf(trial);
+    book.add(trial.cell.case, trial.cell.arm, trial.cell.trial, observation);
+    made.trials++;
+    if (observation === "pass") made.passed++;
+    if (trial.outcome.kind === "broken") made.broken++;
+    plan.onTrial?.(trial);
+  };
+  const open = bench.resumed
+    ? await resumeRun(bench.resumed, manifest, false, observe)
+    : await startRun(resolve(io.cwd, flags.out), manifest);
   const results = {
     add(trial: Trial) {
-      const observation = observationOf(trial);
-      book.add(trial.cell.case, trial.cell.arm, trial.cell.trial, observation);
-      made.trials++;
-      if (observation === "pass") made.passed++;
-      if (trial.outcome.kind === "broken") made.broken++;
       open.results.add(trial);
-      plan.onTrial?.(trial);
+      observe(trial);
     },
   };
   const find = (request: Request) => served.find(request);
@@ -161,9 +178,9 @@ export async function performExperiment<V>(
   // No trial is missing that the design did not ask for.
   const summary = { ...rest, totals: { ...totals, ...made, missing: 0 } };
   const known = {
-    ...manifest,
+    ...open.manifest,
     experiment: { ...experiment, arms: served.arms() },
-    toolsets: { ...manifest.toolsets, ...served.toolsets() },
+    toolsets: { ...open.manifest.toolsets, ...served.toolsets() },
   };
   const end = pursued.kind === "decided" ? new Date() : undefined;
   return {

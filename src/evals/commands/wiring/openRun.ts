@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { usageError } from "../../errors.ts";
 import { compactJournal, createRun } from "../../runs/record.ts";
-import { canonicalJson } from "../../types/json.ts";
-import type { RunManifest } from "../../types/run.ts";
+import { canonicalJson, jsonObjectSchema } from "../../types/json.ts";
+import type { Experiment, RunManifest } from "../../types/run.ts";
 import { cellKey, type Trial } from "../../types/trial.ts";
 import { type Summariser, summariser } from "../../verdicts/summary.ts";
 import type { OpenRecord } from "./asking.ts";
@@ -24,9 +24,10 @@ export async function startRun(out: string, manifest: RunManifest): Promise<Open
  * `retryBroken` all that broke. Refused when the suites, the tools or the models are no longer those of the record.
  */
 export async function resumeRun(
-  { dir, manifest: before }: Resumed,
+  { dir, manifest: before }: Pick<Resumed, "dir" | "manifest">,
   now: RunManifest,
   retryBroken: boolean,
+  onKept: (trial: Trial) => void = () => {},
 ): Promise<OpenRun> {
   refuseChanges(before, now);
   // What could not be listed before is listed now; all else was just found to be the same.
@@ -43,6 +44,7 @@ export async function resumeRun(
   await compactJournal(dir, final, (trial) => {
     done.add(cellKey(trial.cell));
     results.add(trial);
+    onKept(trial);
     if (trial.costUsd !== "unknown") spentUsd += trial.costUsd;
   });
   return { dir, manifest, done, spentUsd, results };
@@ -50,6 +52,7 @@ export async function resumeRun(
 
 function refuseChanges(before: RunManifest, now: RunManifest): void {
   const changed = [
+    ...(sameExperiment(before, now) ? [] : ["it is asked with other wordings, sizes or trials"]),
     ...before.suites.flatMap((suite) => {
       const current = now.suites.find(({ name }) => name === suite.name);
       if (!current) return [`the suite ${suite.name} is gone`];
@@ -68,6 +71,13 @@ function refuseChanges(before: RunManifest, now: RunManifest): void {
     `the run ${before.id} cannot be resumed: ${changed.join("; ")}`,
     "Its record stays as it is. Start a new run.",
   );
+}
+
+/** What is asked, beside the suite itself. Arms that are made as they are asked for are not compared. */
+function sameExperiment({ experiment: before }: RunManifest, { experiment: now }: RunManifest): boolean {
+  const listed = ({ cases, arms, setup }: Experiment) =>
+    canonicalJson(jsonObjectSchema.parse({ cases, setup, ...(now?.arms.length && { arms }) }));
+  return before && now ? listed(before) === listed(now) : before === now;
 }
 
 type ManifestSuite = RunManifest["suites"][number];

@@ -38,7 +38,7 @@ export async function variants(flags: VariantsFlags, io: Io): Promise<ExitCode> 
   const file = await readVariants(flags.file, io.cwd);
   refuseUnknown(flags.of, file);
   const paths = flags.path === undefined ? [] : [flags.path];
-  return await withBench({ ...flags, paths }, io, async (bench) => {
+  return await withBench("variants", { ...flags, paths }, io, async (bench) => {
     const overlaid = layOver(file, bench.prepared.cases);
     const touched = bench.prepared.cases.filter((planned) => overlaid.some((one) => touches(one, planned)));
     const setup = {
