@@ -9,8 +9,10 @@ export type Journal = {
   close(): Promise<void>;
 };
 
-/** The least time between two syncs. Lines that come meanwhile share the next one (group commit). */
+/** Lines that come within this time share a sync (group commit), ... */
 const syncIntervalMs = 20;
+/** ... and it comes sooner when so many wait: trials that wait long are costly to collect as garbage. */
+const syncLines = 16;
 
 /**
  * Opens the journal for appending. Lines are written in the order of `append`, many to a sync: one sync a line would cost
@@ -21,8 +23,17 @@ export async function openJournal(path: string): Promise<Journal> {
   let waiting: { line: string; resolve: () => void; reject: (error: unknown) => void }[] = [];
   let flushing: Promise<void> | undefined;
   let closing = false;
+  let hurry = () => {};
 
-  const pause = () => new Promise<void>((resolve) => (closing ? resolve() : setTimeout(resolve, syncIntervalMs)));
+  const pause = () =>
+    new Promise<void>((resolve) => {
+      if (closing || waiting.length >= syncLines) return resolve();
+      const timer = setTimeout(resolve, syncIntervalMs);
+      hurry = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
 
   const flush = async () => {
     await pause();
@@ -46,9 +57,11 @@ export async function openJournal(path: string): Promise<Journal> {
       new Promise((resolve, reject) => {
         waiting.push({ line: `${JSON.stringify(trial)}\n`, resolve, reject });
         flushing ??= flush();
+        if (waiting.length >= syncLines) hurry();
       }),
     async close() {
       closing = true;
+      hurry();
       await flushing;
       await file.close();
     },

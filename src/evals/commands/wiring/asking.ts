@@ -5,6 +5,7 @@ import { type PlanEnd, runPlan } from "../../trials/runPlan.ts";
 import type { TrialContext } from "../../trials/runTrial.ts";
 import { type Cost, cellKey, type Trial } from "../../types/trial.ts";
 import type { Io } from "../io.ts";
+import { garbageCollector } from "./garbage.ts";
 import { progressLine } from "./progress.ts";
 
 /** A record that trials are added to. `results` sees every trial of it, those of before included. */
@@ -36,6 +37,7 @@ export async function startAsking(
 ): Promise<Asking> {
   const progress = progressLine(io, planned, record.done.size);
   const journal = await openJournal(journalOf(record.dir));
+  const tidy = garbageCollector();
   const spend = (cost: Cost) => {
     if (cost !== "unknown") record.spentUsd += cost;
   };
@@ -51,6 +53,7 @@ export async function startAsking(
         spend(trial.costUsd);
         record.results.add(trial);
         progress.add(trial);
+        tidy();
       },
     };
     return runPlan(cells, context, options, io.signal);
