@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-// unit: pure code and edges against loopback, must stay under 30 s. e2e: the built program, real servers, a real browser.
+// unit: pure code and edges against loopback, must stay under 30 s. e2e: the built program, real servers.
 export default defineConfig({
   test: {
     // Vitest leaves one core free by default, which on two cores would halve the speed.

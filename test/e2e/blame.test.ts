@@ -61,6 +61,16 @@ describe("one spoiled description of eight, on the lexical model", () => {
     `);
   });
 
+  it("is found in one go with the check", async () => {
+    const ended = await run("run", files.suite, "--blame", "--json");
+    const summary = summaryOf(ended);
+    expect(ended.code).toBe(1);
+    expect(summary.suites[0]?.verdict).toMatchObject({ kind: "regressed" });
+    expect(summary.blame).toMatchObject([{ cases: [{ case: spoiled.case, verdict: { culprits: [spoiled.tool] } }] }]);
+    const text = await run("run", files.suite, "--blame");
+    expect(text.out).toMatch(/^REGRESSED 1 of 1 suite.*\n\nTO BLAME: get_file_info\n/s);
+  });
+
   it("is found without a run, against the baseline alone", async () => {
     const asked = ["blame", "--baseline", "evals/baselines/files.lexical.json", "--paths", files.suite, "--json"];
     const ended = await run(...asked, "--case", spoiled.case);

@@ -19,7 +19,10 @@ export async function finish(open: OpenRun, end: PlanEnd, flags: RunFlags, io: I
   const blamed = flags.blame && end === "complete" ? await blameRun(open.dir, flags, io) : undefined;
   if (flags.json)
     printReport("json", { summary: { ...summary, ...(blamed && { blame: [...blamed.blames] }) }, manifest }, io);
-  else if (blamed) printBlame(blamed, false, io);
+  else if (blamed) {
+    io.out("\n");
+    printBlame(blamed, false, io);
+  }
   if (summary.totals.missing > 0) {
     const why = end === "budget" ? `The budget of $${flags.budget} is spent` : "The run was stopped";
     io.err(`${why}: ${summary.totals.missing} trials are missing. Go on with: evals run --resume ${manifest.id}\n`);
