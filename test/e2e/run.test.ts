@@ -391,6 +391,25 @@ describe("bad input", () => {
     `);
   });
 
+  it("says that skills are not offered yet, instead of failing the cases that want one", async () => {
+    const file = suite(
+      "skilled.yaml",
+      "cases:\n  - input: shrink my photos\n    expect: { skill: image-compressor }\n",
+    );
+    const { code, err } = await run(file);
+    expect(code).toBe(2);
+    expect(err).toContain("skilled.yaml:2:5: error: this version of tool-evals does not offer skills to a model");
+  });
+
+  it("never passes what only a judge could grade, and says that it was not graded", async () => {
+    const evals = { evals: [{ input: "Echo hello", expected_behavior: ["answers in one line"] }] };
+    const ended = await run(suite("judged.json", JSON.stringify(evals)), "--json");
+    expect(ended.code).toBe(3);
+    const [one] = summaryOf(ended).suites[0]?.cases ?? [];
+    expect(one).toMatchObject({ ok: false, trials: 0, notGradable: 1, rate: null });
+    expect(one?.reasons[0]?.text).toContain("no judge model was given");
+  });
+
   it("lets the other suites finish when one server does not start, and says why", async () => {
     suite(
       "dead.yaml",

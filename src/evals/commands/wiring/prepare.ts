@@ -34,9 +34,12 @@ export const neverListed: Toolset = freeze([]);
 export function prepare(opened: readonly Opened[], host: HostName): Prepared {
   refuseMistakes(opened);
   const cases = opened.flatMap(planCases);
-  const problems = cases
-    .filter(({ unavailable }) => !unavailable)
-    .flatMap(({ suite, case: one, toolset }) => preflight(one, toolset, suite.execute));
+  const problems = [
+    ...opened.flatMap(({ suite }) => refuseSkills(suite)),
+    ...cases
+      .filter(({ unavailable }) => !unavailable)
+      .flatMap(({ suite, case: one, toolset }) => preflight(one, toolset, suite.execute)),
+  ];
   if (problems.some(({ severity }) => severity === "error")) throw new EvalsError(problems);
   const sources = opened.flatMap((one) => ("source" in one ? [one] : []));
   const unavailable = opened.flatMap((one) =>
@@ -51,6 +54,18 @@ export function prepare(opened: readonly Opened[], host: HostName): Prepared {
     ),
     warnings: [...unavailable, ...sources.flatMap(({ source }) => source.warnings), ...problems],
   };
+}
+
+/** Suites may name skills, but no model is offered any yet: a case that wants one could only fail. */
+function refuseSkills(suite: Suite): Problem[] {
+  const wanting = suite.cases.filter(({ expect }) => expect?.kind === "skill");
+  const places = [...(suite.skills.length > 0 ? [{ file: suite.file }] : []), ...wanting.map(({ place }) => place)];
+  return places.map((place) => ({
+    severity: "error",
+    message: "this version of tool-evals does not offer skills to a model",
+    hint: "Leave `skills` and cases that expect a skill out.",
+    place,
+  }));
 }
 
 function planCases(opened: Opened): PlannedCase[] {
