@@ -36,7 +36,7 @@ describe("wordingLines", () => {
       { label: "t: description", before: "Reads a file.", after: "Reads one file." },
       { colour: true },
     );
-    expect(shown).toBe("\x1b[1mt: description\x1b[22m\n  Reads \x1b[31ma\x1b[39m\x1b[32mone\x1b[39m file.");
+    expect(shown).toBe("\x1b[1mt: description\x1b[22m\n  Reads \x1b[31ma\x1b[39m \x1b[32mone\x1b[39m file.");
   });
 
   it.each<[string, Wording, string]>([

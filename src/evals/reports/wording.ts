@@ -22,7 +22,12 @@ const around = { same: 70, changed: 300 } as const;
  */
 export function wordingLines(wording: Wording, display: Display, indent = 0): string[] {
   const screen = screenFor(display);
-  const marked = piecesOf(wording).map((piece) => painted(piece, screen, display.colour));
+  const pieces = piecesOf(wording);
+  const marked = pieces.flatMap((piece, at) => {
+    // Without marks around them, an old word and the new one would read as one.
+    const touching = display.colour && piece.kind === "added" && pieces[at - 1]?.kind === "removed";
+    return [...(touching ? [{ text: " ", paint: undefined }] : []), painted(piece, screen, display.colour)];
+  });
   const inner = indent + 2;
   const lines = marked.length > 0 ? wrap(marked.map(({ text }) => text).join(""), screen.width - inner) : [];
   return [
