@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import { openModel } from "../../src/evals/models/index.ts";
+import { openAskedModel } from "../../src/evals/models/index.ts";
 import { noUsage } from "../../src/evals/types/model.ts";
 import type { Call, Trial, Turn } from "../../src/evals/types/trial.ts";
 import { startCompletionsEndpoint } from "../fixtures/endpoints/completions.ts";
@@ -61,7 +61,7 @@ const anthropicSubject: Subject = {
       });
       const env = { ANTHROPIC_API_KEY: "secret", ANTHROPIC_BASE_URL: endpoint.url };
       return {
-        model: await openModel("anthropic:claude-sonnet-5-5", { env }),
+        model: await openAskedModel("anthropic:claude-sonnet-5-5", { env }),
         underway: async () => {},
         refused: () => endpoint.requests.flatMap(({ refused }) => refused ?? []),
         close: endpoint.close,
@@ -87,7 +87,7 @@ const openaiSubject: Subject = {
       });
       const env = { OPENAI_API_KEY: "secret", OPENAI_BASE_URL: `${endpoint.url}/v1` };
       return {
-        model: await openModel("openai:local", { env }),
+        model: await openAskedModel("openai:local", { env }),
         underway: async () => {},
         refused: () => endpoint.requests.flatMap(({ refused }) => refused ?? []),
         close: endpoint.close,
@@ -99,7 +99,7 @@ const lexicalSubject: Subject = {
   generates: false,
   waits: false,
   open: async () => ({
-    model: await openModel("lexical", { env: {} }),
+    model: await openAskedModel("lexical", { env: {} }),
     underway: async () => {},
     refused: () => [],
     close: async () => {},
@@ -126,7 +126,7 @@ const replaySubject: Subject = {
       recordedTrial("unknown", [{ tool: "no_such_tool", arguments: {} }]),
     ];
     return {
-      model: await openModel("replay:old", { env: {}, recorded: async () => trials }),
+      model: await openAskedModel("replay:old", { env: {}, recorded: async () => trials }),
       underway: async () => {},
       refused: () => [],
       close: async () => {},

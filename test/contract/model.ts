@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { expect, it } from "vitest";
-import type { Model, ModelRequest, Reply } from "../../src/evals/types/model.ts";
+import type { AskedModel, ModelRequest, Reply } from "../../src/evals/types/model.ts";
 import { turnSchema } from "../../src/evals/types/trial.ts";
 import { cell, followUp, requestOf, tool } from "../models/request.ts";
 
@@ -10,7 +10,7 @@ import { cell, followUp, requestOf, tool } from "../models/request.ts";
  * it can; `unknown` calls a tool that is not listed; `hang` never answers, and `underway` resolves once it was asked.
  */
 export type Subject = {
-  open(): Promise<{ model: Model; underway(): Promise<void>; refused(): string[]; close(): Promise<void> }>;
+  open(): Promise<{ model: AskedModel; underway(): Promise<void>; refused(): string[]; close(): Promise<void> }>;
   /** Whether it can write any name, make several calls, and be kept waiting. */
   generates: boolean;
   waits: boolean;

@@ -1,4 +1,4 @@
-import { type Model, type ModelRequest, noUsage, type Reply } from "../../src/evals/types/model.ts";
+import { type AskedModel, type ModelRequest, noUsage, type Reply } from "../../src/evals/types/model.ts";
 import type { Call, Turn } from "../../src/evals/types/trial.ts";
 
 /** A turn as a model would give it: text, and calls as [tool, arguments]. */
@@ -19,8 +19,8 @@ export function turn(text: string, ...calls: readonly [string, Call["arguments"]
 /** A model that answers by a function: the scripted model of the tests. */
 export function scriptedModel(
   answer: (request: ModelRequest, signal: AbortSignal) => Turn | Reply | Promise<Turn | Reply>,
-  changes: Partial<Model> = {},
-): Model & { asked: ModelRequest[] } {
+  changes: Partial<AskedModel> = {},
+): AskedModel & { asked: ModelRequest[] } {
   const asked: ModelRequest[] = [];
   return {
     id: "scripted",

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { afterEach, describe, expect, it } from "vitest";
 import { anthropic, endOfLife } from "../../src/evals/models/anthropic.ts";
 import type { RemoteOptions } from "../../src/evals/models/settings.ts";
-import type { Model, Reply } from "../../src/evals/types/model.ts";
+import type { AskedModel, Reply } from "../../src/evals/types/model.ts";
 import type { Endpoint, Fault, Script } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { followUp, requestOf, tool } from "./request.ts";
@@ -31,7 +31,7 @@ async function modelOn(script: Script<MessagesBody, MessageAnswer>, options: Par
   return { model, endpoint, waits };
 }
 
-const ask = (model: Model): Promise<Reply> => model.ask(requestOf("read notes.txt", tools), signal);
+const ask = (model: AskedModel): Promise<Reply> => model.ask(requestOf("read notes.txt", tools), signal);
 
 /** Answers the listed things in turn, and then with a text. */
 const inTurn =

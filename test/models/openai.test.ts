@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { openai } from "../../src/evals/models/openai.ts";
 import type { RemoteOptions } from "../../src/evals/models/settings.ts";
-import type { Model, Reply } from "../../src/evals/types/model.ts";
+import type { AskedModel, Reply } from "../../src/evals/types/model.ts";
 import {
   type CompletionAnswer,
   type CompletionsBody,
@@ -25,7 +25,7 @@ async function modelOn(script: Script<CompletionsBody, CompletionAnswer>, option
   return { model, endpoint };
 }
 
-const ask = (model: Model): Promise<Reply> => model.ask(requestOf("read notes.txt", tools), signal);
+const ask = (model: AskedModel): Promise<Reply> => model.ask(requestOf("read notes.txt", tools), signal);
 
 async function turnOf(answer: CompletionAnswer) {
   const { model } = await modelOn(() => answer);

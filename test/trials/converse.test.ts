@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { converse } from "../../src/evals/trials/converse.ts";
 import { executorFor } from "../../src/evals/trials/execute.ts";
 import { isolatedPool, sharedPool } from "../../src/evals/trials/serverPool.ts";
-import type { Model } from "../../src/evals/types/model.ts";
+import type { AskedModel } from "../../src/evals/types/model.ts";
 import type { ExecutionPolicy } from "../../src/evals/types/suite.ts";
 import { scriptedModel, turn } from "../fakes/model.ts";
 import { scriptedServer, text } from "../fakes/server.ts";
@@ -17,7 +17,7 @@ const toolset = aToolset(
 );
 
 function talk(
-  model: Model,
+  model: AskedModel,
   server = scriptedServer(() => text("found")),
   policy: ExecutionPolicy = "safe",
   maxTurns = 3,

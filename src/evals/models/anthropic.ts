@@ -8,7 +8,7 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import * as z from "zod";
 import type { Json } from "../types/json.ts";
-import type { Message, Model, ModelRequest } from "../types/model.ts";
+import type { AskedModel, Message, ModelRequest } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Call, StopReason } from "../types/trial.ts";
 import { remembered } from "./cache.ts";
@@ -39,7 +39,7 @@ export const endOfLife: Readonly<Record<string, string>> = {
  * A model behind Anthropic's Messages interface, or a server that speaks it. One whole reply per ask, tool choice left
  * to the model, no sampling parameters (the service refuses them). Throws a usage error for options that cannot work.
  */
-export function anthropic(id: string, name: string, options: RemoteOptions): Model {
+export function anthropic(id: string, name: string, options: RemoteOptions): AskedModel {
   const { apiKey, baseUrl, maxTokens, timeoutMs, retries, effort, record } = remoteSettings(options, provider);
   const client = new Anthropic({
     apiKey,

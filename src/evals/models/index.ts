@@ -1,5 +1,5 @@
 import { usageError } from "../errors.ts";
-import type { Model } from "../types/model.ts";
+import type { AskedModel, Model } from "../types/model.ts";
 import { nearest } from "../types/nearest.ts";
 import type { Trial } from "../types/trial.ts";
 import type { RemoteOptions } from "./settings.ts";
@@ -55,6 +55,13 @@ export async function openModel(id: string, options: ModelOptions): Promise<Mode
   if (takes === "name" && name === "") throw usageError(`the model "${id}" names no model`, `Write ${example}.`);
   if (takes === "nothing" && colon >= 0) throw usageError(`the model "${id}" takes no name`, `Write ${example}.`);
   return open(id, name, options);
+}
+
+/** The same for one that answers a single question, as a judge must. Throws a usage error when it is a host. */
+export async function openAskedModel(id: string, options: ModelOptions): Promise<AskedModel> {
+  const model = await openModel(id, options);
+  if ("ask" in model) return model;
+  throw usageError(`"${id}" is a host with a conversation of its own: it cannot be asked one question`);
 }
 
 function isProvider(name: string): name is ProviderName {

@@ -1,6 +1,6 @@
 import MiniSearch from "minisearch";
 import { isJsonObject } from "../types/json.ts";
-import { type Model, type ModelRequest, noUsage, type Reply } from "../types/model.ts";
+import { type AskedModel, type ModelRequest, noUsage, type Reply } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Turn } from "../types/trial.ts";
 import { remembered } from "./cache.ts";
@@ -37,7 +37,7 @@ type Index = { search: MiniSearch<ToolText>; tools: ReadonlyMap<string, OfferedT
  * The offline model: keyword search (BM25) over names, descriptions and parameters of the tools. It calls the best tool,
  * or none, in the first turn, and is done in the second. Same request, same reply, whatever the order of tools.
  */
-export function lexical(): Model {
+export function lexical(): AskedModel {
   const indexOf = remembered<Index>(64);
   return {
     id: "lexical",

@@ -8,7 +8,7 @@ import type {
 import type { ReasoningEffort } from "openai/resources/shared";
 import * as z from "zod";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
-import type { Message, Model, ModelRequest } from "../types/model.ts";
+import type { AskedModel, Message, ModelRequest } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Call, StopReason, Usage } from "../types/trial.ts";
 import { remembered } from "./cache.ts";
@@ -33,7 +33,7 @@ const provider = {
  * The output cap goes as `max_completion_tokens` to api.openai.com, whose newer models refuse `max_tokens`, and as
  * `max_tokens` to all others, of which some know no other. Throws a usage error for options that cannot work.
  */
-export function openai(id: string, name: string, options: RemoteOptions): Model {
+export function openai(id: string, name: string, options: RemoteOptions): AskedModel {
   const { apiKey, baseUrl, maxTokens, timeoutMs, retries, effort, record } = remoteSettings(options, provider);
   const client = new OpenAI({
     apiKey,

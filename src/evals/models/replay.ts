@@ -1,5 +1,5 @@
 import { usageError } from "../errors.ts";
-import type { Model, ModelRequest, Reply } from "../types/model.ts";
+import type { AskedModel, ModelRequest, Reply } from "../types/model.ts";
 import type { Cell, Outcome, Turn } from "../types/trial.ts";
 import type { ModelOptions } from "./index.ts";
 
@@ -10,7 +10,7 @@ type Recorded = { turns: readonly Turn[]; outcome: Outcome };
  * number, the turn that was recorded, with the usage of then at no cost. What is not on the record is broken, never
  * made up. Throws a usage error when the run has no such model, or several and none is named.
  */
-export async function replay(id: string, name: string, options: Pick<ModelOptions, "recorded">): Promise<Model> {
+export async function replay(id: string, name: string, options: Pick<ModelOptions, "recorded">): Promise<AskedModel> {
   if (!options.recorded) throw usageError(`the model "${id}" has no recorded runs to read`);
   const [run, wanted] = splitAtLast(name, "#");
   const byModel = new Map<string, Map<string, Recorded>>();

@@ -1,13 +1,13 @@
-import type { Message, Model } from "../types/model.ts";
+import type { AskedModel, Message } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
-import type { Broken, Call, Cell, Outcome, Turn } from "../types/trial.ts";
+import type { Answer, Broken, Call, Cell, Turn } from "../types/trial.ts";
 import type { Executor } from "./execute.ts";
 import { resultText } from "./results.ts";
 
 /** What a conversation is made of. `tools` stand in the order and under the names to be shown; `listedName` undoes them. */
 export type Conversation = {
   cell: Cell;
-  model: Model;
+  model: AskedModel;
   messages: readonly Message[];
   tools: readonly OfferedTool[];
   toolset: string;
@@ -15,9 +15,6 @@ export type Conversation = {
   maxTurns: number;
   executor: Executor;
 };
-
-/** All turns up to the end of the conversation, and whether it was answered or broke on the way. */
-export type Answer = { outcome: Outcome; turns: Turn[] };
 
 async function executeAll(calls: readonly Call[], executor: Executor, signal: AbortSignal): Promise<Call[] | Broken> {
   const done: Call[] = [];

@@ -1,7 +1,7 @@
 import type { Model } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
-import { addCost, type Cost, type Trial, type Turn, type Verdict } from "../types/trial.ts";
-import { type Answer, converse } from "./converse.ts";
+import { type Answer, addCost, type Cost, type Trial, type Turn, type Verdict } from "../types/trial.ts";
+import { converse } from "./converse.ts";
 import { executorFor } from "./execute.ts";
 import { orderTools, type PlannedCell } from "./plan.ts";
 import type { ServerPool } from "./serverPool.ts";
@@ -40,20 +40,16 @@ export async function runTrial(place: PlannedCell, context: TrialContext, signal
 async function answer(place: PlannedCell, context: TrialContext, signal: AbortSignal): Promise<Answer> {
   const { cell, orderSeed, model } = place;
   const { suite, case: one, toolset } = place.planned;
-  const { tools, listedName } = context.show(place);
   const executor = executorFor(toolset, suite.execute, context.pool(place));
-  const conversation = {
-    cell,
-    model,
-    messages: one.messages,
-    tools: orderTools(tools, orderSeed),
-    toolset: toolset.hash,
-    listedName,
-    maxTurns: one.maxTurns,
-    executor,
-  };
+  const asked = { cell, messages: one.messages, maxTurns: one.maxTurns };
   try {
-    return await converse(conversation, signal);
+    if ("converse" in model) {
+      const tools = orderTools(toolset.tools, orderSeed);
+      return await model.converse({ ...asked, tools, skills: [], files: [], execute: executor.execute }, signal);
+    }
+    const { tools, listedName } = context.show(place);
+    const shown = { tools: orderTools(tools, orderSeed), toolset: toolset.hash, listedName };
+    return await converse({ ...asked, ...shown, model, executor }, signal);
   } finally {
     await executor.close();
   }

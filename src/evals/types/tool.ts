@@ -22,11 +22,12 @@ export type Tool = z.infer<typeof toolSchema>;
 
 /**
  * A tool in a toolset. `server` is the name of the server it came from. Only tools with origin `server` are ever
- * executed: `distractor` and `static` tools are shown to the model and no more.
+ * executed: `distractor` and `static` tools are shown to the model and no more. An entry of origin `skill` is a skill of
+ * the catalogue, named by `skillEntryName`: so a list's hash covers it, and a variant or a baseline words it as a tool.
  */
 export const offeredToolSchema = toolSchema.extend({
   server: z.string(),
-  origin: z.enum(["server", "static", "distractor"]),
+  origin: z.enum(["server", "static", "distractor", "skill"]),
 });
 export type OfferedTool = z.infer<typeof offeredToolSchema>;
 

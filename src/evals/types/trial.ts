@@ -58,6 +58,9 @@ export type Broken = z.infer<typeof brokenSchema>;
 const outcomeSchema = z.discriminatedUnion("kind", [z.object({ kind: z.literal("answered") }), brokenSchema]);
 export type Outcome = z.infer<typeof outcomeSchema>;
 
+/** All turns up to the end of a conversation, and whether it was answered or broke on the way. */
+export type Answer = { outcome: Outcome; turns: Turn[] };
+
 /**
  * What a graded trial came to, one word: the first thing that went wrong, or how it went right
  * (`right-tool`, and `abstained` for a case that wants no tool).
@@ -77,11 +80,15 @@ const selectionSchema = z.enum([
 ]);
 export type Selection = z.infer<typeof selectionSchema>;
 
-/** One thing that was checked. `unknown`: it could not be decided, with the reason; it never counts as passed. */
+/**
+ * One thing that was checked. `unknown`: it could not be decided, with the reason; it never counts as passed. `evidence`
+ * is what a judge quoted from the transcript, word for word.
+ */
 const checkSchema = z.object({
   what: z.string(),
   met: z.enum(["yes", "no", "unknown"]),
   why: z.string().optional(),
+  evidence: z.string().optional(),
 });
 export type Check = z.infer<typeof checkSchema>;
 
@@ -89,22 +96,17 @@ export type Check = z.infer<typeof checkSchema>;
  * The score of an answered trial. `expected` and `picked` are the labels of the confusion table. `not-gradable`: nothing
  * could be decided (no judge for a judged check, a result that was not executed); it is red, and never passed.
  */
+const score = {
+  selection: selectionSchema,
+  expected: z.string(),
+  picked: z.string(),
+  checks: z.array(checkSchema),
+  skills: z.array(z.string()).optional().describe("skills that were loaded, in any turn; absent where none is offered"),
+};
+
 const verdictSchema = z.discriminatedUnion("grade", [
-  z.object({
-    grade: z.enum(["pass", "fail"]),
-    selection: selectionSchema,
-    expected: z.string(),
-    picked: z.string(),
-    checks: z.array(checkSchema),
-  }),
-  z.object({
-    grade: z.literal("not-gradable"),
-    selection: selectionSchema,
-    expected: z.string(),
-    picked: z.string(),
-    checks: z.array(checkSchema),
-    reason: z.string(),
-  }),
+  z.object({ grade: z.enum(["pass", "fail"]), ...score }),
+  z.object({ grade: z.literal("not-gradable"), ...score, reason: z.string() }),
 ]);
 export type Verdict = z.infer<typeof verdictSchema>;
 
@@ -127,6 +129,10 @@ export function addCost(a: Cost, b: Cost): Cost {
   return a === "unknown" || b === "unknown" ? "unknown" : a + b;
 }
 
+/** What a judge model's answers to one trial took. Its cost is part of the trial's. */
+const judgingSchema = z.object({ model: z.string(), usage: usageSchema, costUsd: costSchema, ms: z.number() });
+export type Judging = z.infer<typeof judgingSchema>;
+
 /** One line of the journal. `toolset` is the hash of the list that was shown; `order` seeds the order it was shown in. */
 export const trialSchema = z.object({
   cell: cellSchema,
@@ -135,6 +141,7 @@ export const trialSchema = z.object({
   outcome: outcomeSchema,
   turns: z.array(turnSchema),
   verdict: verdictSchema.optional(),
+  judging: judgingSchema.optional(),
   costUsd: costSchema,
   startedAt: z.string(),
   ms: z.number(),

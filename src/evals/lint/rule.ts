@@ -1,0 +1,67 @@
+import type { JsonObject } from "../types/json.ts";
+import type { Severity } from "../types/lint.ts";
+import type { SkillEval, SkillPackage } from "../types/skill.ts";
+import type { Suite } from "../types/suite.ts";
+
+/** A place inside of a subject: the keys and indices that lead to it. */
+export type Path = readonly (string | number)[];
+
+/** What a rule found: where inside of its subject, what is wrong there, and the remedy in one sentence. */
+export type Found = { at: Path; message: string; fix: string };
+
+/**
+ * One convention, and how to see that it is broken. Pure; `check` must not throw whatever the subject holds, and takes
+ * time linear in its size.
+ */
+export type Rule<Subject> = {
+  /** Stable, kebab-case, unique over all families. */
+  readonly id: string;
+  readonly severity: Severity;
+  /** One line: what goes wrong when the convention is broken. */
+  readonly why: string;
+  /** Where the convention comes from, for a reader who wants more: a heading of the rule's source. */
+  readonly docs: string;
+  /** Each thing that the convention asks for, in a few words. The tests seed a violation of every one. */
+  readonly clauses: readonly string[];
+  check(subject: Subject): Iterable<Found>;
+};
+
+/**
+ * A tool as it is listed, unchecked: any field may be missing or of a wrong type. `siblings` are the names of the other
+ * tools of the same list; `shownName` is the longest name that a known host shows it under.
+ */
+export type ToolSubject = { server: string; tool: JsonObject; siblings: ReadonlySet<string>; shownName: string };
+
+/** A whole list, for what only shows between tools. Paths start with the index of a tool. */
+export type ToolsetSubject = { server: string; tools: readonly JsonObject[] };
+
+/**
+ * Two states of a list, the older first. Paths start with the name of a tool and lead into the newer state where it
+ * still has the place, else into the older.
+ */
+export type VersionSubject = { before: readonly JsonObject[]; after: readonly JsonObject[] };
+
+/**
+ * A skill package, its files by path relative to its folder (content absent where it is no text or too large).
+ * Paths: `["frontMatter", key]`, `["line", n]` for line n of SKILL.md, `["file", path]`.
+ */
+export type SkillSubject = {
+  package: SkillPackage;
+  files: ReadonlyMap<string, string | undefined>;
+  siblings: readonly { name: string; description: string }[];
+};
+
+/** An eval file of a skill package: its raw content, and what was made of it. Paths lead into the raw content. */
+export type EvalsFileSubject = { skill: string; raw: unknown; evals: readonly SkillEval[] };
+
+/** A suite, for what its schema cannot say. Paths: `["cases", index]`, or a key of the suite. */
+export type SuiteSubject = { suite: Suite };
+
+/** One entry of a host's configuration file, unchecked. `absolute` and `exists` tell of a path what pure code cannot. */
+export type RegistrationSubject = {
+  name: string;
+  entry: unknown;
+  /** Whether a path is absolute on this system, and whether there is a file of that name. */
+  absolute(path: string): boolean;
+  exists(path: string): boolean;
+};
