@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { words } from "../../src/evals/models/words.ts";
+import { words } from "../../src/evals/retrieval/words.ts";
 
 it("splits names and text, and drops what says nothing", () => {
   expect(words("readTextFile read_text-file files.read2 The file, please: Ærø’s")).toEqual(

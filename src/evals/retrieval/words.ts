@@ -6,17 +6,28 @@ const stopWords = new Set(
   was we were what when where which who why will with would you your`.split(/\s+/),
 );
 
+/** No word of a language is longer; what is, is data, and would take the stemmer time that is quadratic in its length. */
+const longestWord = 40;
+
+/** A word of a text, lower-cased, and the stem that a search goes by. */
+type Word = { text: string; stem: string };
+
 /**
  * The words of a text that a search goes by: split at everything that is not a letter or a digit and inside camelCase,
- * lower-cased, without stop words and single letters, each cut to its stem.
+ * lower-cased, without stop words and single letters, each with its stem.
  */
-export function words(text: string): string[] {
+export function wordsOf(text: string): Word[] {
   return text
     .replace(/(\p{Ll}|\d)(\p{Lu})/gu, "$1 $2")
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word.length > 1 && !stopWords.has(word))
-    .map(stem);
+    .map((word) => ({ text: word, stem: word.length > longestWord ? word : stem(word) }));
+}
+
+/** The stems of a text's words. */
+export function words(text: string): string[] {
+  return wordsOf(text).map((word) => word.stem);
 }
 
 /** Whether a word of a text, as it stands there, is one that `words` leaves out as saying nothing. */

@@ -1,0 +1,91 @@
+import { type ToolText, toolIndex } from "./toolIndex.ts";
+import { words } from "./words.ts";
+
+/** What each word (its stem) of a text weighs. */
+export type Weights = ReadonlyMap<string, number>;
+
+/** Two texts by their places in a list, and how alike they are: 0 (no word in common) to 1. */
+export type Alike = { a: number; b: number; similarity: number };
+
+/**
+ * BM25 takes a word that both of two tools have for common: it weighs a quarter of a word of one, so that in a list of
+ * two even equal descriptions would seem different. Among this many it weighs four fifths; shorter lists are filled up.
+ */
+const leastCrowd = 20;
+
+/** Only the heaviest words of a text count: it bounds the time that all pairs take, and no real tool was seen with more. */
+const mostWords = 128;
+
+/** Weighs the words of each text by the index of them all: a word's weight is the BM25 score that it gives that text. */
+export function weigh(texts: readonly Omit<ToolText, "id">[]): Weights[] {
+  const fillers = Array.from({ length: Math.max(0, leastCrowd - texts.length) }, () => ({}));
+  const index = toolIndex([...texts, ...fillers].map((text, at) => ({ ...text, id: String(at) })));
+  const weights = texts.map(() => new Map<string, number>());
+  for (const word of new Set(texts.flatMap((text) => words(Object.values(text).join(" "))))) {
+    for (const { id, score } of index.search(word)) weights[Number(id)]?.set(word, score);
+  }
+  return weights.map((all) => (all.size > mostWords ? new Map(heaviest(all).slice(0, mostWords)) : all));
+}
+
+/**
+ * How alike two texts are: each is asked as a query, its score in the other is taken as a share of its score in itself,
+ * at most 1, and the two shares are averaged geometrically: a short text that a long one contains is half like it.
+ */
+export function similarity(a: Weights, b: Weights): number {
+  let [inB, inA] = [0, 0];
+  for (const [word, weight] of a) {
+    const other = b.get(word);
+    if (other === undefined) continue;
+    inB += other;
+    inA += weight;
+  }
+  return meanShare(inB, sum(a), inA, sum(b));
+}
+
+/** All pairs that are at least so alike (`least` above 0), the most alike first. It goes by words, not by pairs. */
+export function alikePairs(weights: readonly Weights[], least: number): Alike[] {
+  const own = weights.map(sum);
+  const holders = new Map<string, { at: number; weight: number }[]>();
+  const pairs: Alike[] = [];
+  for (const [b, words] of weights.entries()) {
+    const [inB, inA] = [new Float64Array(b), new Float64Array(b)];
+    for (const [word, weight] of words) {
+      const known = holders.get(word) ?? [];
+      for (const { at, weight: other } of known) {
+        inB[at] = (inB[at] ?? 0) + weight;
+        inA[at] = (inA[at] ?? 0) + other;
+      }
+      known.push({ at: b, weight });
+      holders.set(word, known);
+    }
+    for (let a = 0; a < b; a++) {
+      const found = meanShare(inB[a] ?? 0, own[a] ?? 0, inA[a] ?? 0, own[b] ?? 0);
+      if (found >= least) pairs.push({ a, b, similarity: found });
+    }
+  }
+  return pairs.sort((one, other) => other.similarity - one.similarity || one.a - other.a || one.b - other.b);
+}
+
+/** The words that two texts share, those that make them most alike first. */
+export function sharedWords(a: Weights, b: Weights): string[] {
+  const shared = [...a].flatMap(([word, weight]): [string, number][] => {
+    const other = b.get(word);
+    return other === undefined ? [] : [[word, weight + other]];
+  });
+  return heaviest(shared).map(([word]) => word);
+}
+
+function heaviest(weights: Iterable<[string, number]>): [string, number][] {
+  return [...weights].sort(([one, a], [other, b]) => b - a || (one < other ? -1 : 1));
+}
+
+function meanShare(inB: number, ownA: number, inA: number, ownB: number): number {
+  if (inA === 0 || inB === 0) return 0;
+  return Math.sqrt(Math.min(1, inB / ownA) * Math.min(1, inA / ownB));
+}
+
+function sum(weights: Weights): number {
+  let total = 0;
+  for (const weight of weights.values()) total += weight;
+  return total;
+}

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import { columns } from "../../src/evals/reports/layout.ts";
+import { type SkillListing, skillsText } from "../../src/evals/reports/skills.ts";
+
+const common = { description: "Does it.", hash: "0".repeat(64) };
+const listing: SkillListing = {
+  host: "claude-code",
+  folders: ["/home/me/.claude/skills"],
+  skills: [
+    {
+      ...common,
+      name: "commit-message",
+      level: "user",
+      file: "/home/me/.claude/skills/commit-message/SKILL.md",
+      evals: { positives: 1, negatives: 4, checks: 12 },
+    },
+    {
+      ...common,
+      name: "evil\u001b[2J\u202e",
+      level: "project",
+      file: ".claude/skills/evil/SKILL.md",
+      evals: "unreadable",
+    },
+    {
+      ...common,
+      name: "untested",
+      level: "named",
+      file: "mine/untested/SKILL.md",
+      evals: { positives: 0, negatives: 0, checks: 0 },
+    },
+  ],
+  shadowed: [
+    {
+      name: "commit-message",
+      file: ".claude/skills/commit-message/SKILL.md",
+      by: "/home/me/.claude/skills/commit-message/SKILL.md",
+      reason: "the skills of the user go before those of the project",
+    },
+  ],
+  skipped: [{ file: ".agents/skills/bare/SKILL.md:1", reason: 'it has no front matter: line 1 is not "---"' }],
+};
+
+describe("the list of skills", () => {
+  it("shows each skill, then what is passed over and why", () => {
+    expect(skillsText(listing, { colour: false, width: 110, unicode: true })).toMatchInlineSnapshot(`
+      "3 skills · host claude-code
+      skill                level    queries                             where
+      ────────────────────────────────────────────────────────────────────────────────────────────────────────
+      commit-message       user     1 positive, 4 negatives, 12 checks  /home/me/.claude/skills/commit-message
+      evil\\x1b[2J\\u{202e}  project  unreadable                          .claude/skills/evil
+      untested             named    none                                mine/untested
+
+      Shadowed (another skill of the name is loaded): 1
+        commit-message: .claude/skills/commit-message/SKILL.md
+          by /home/me/.claude/skills/commit-message/SKILL.md: the skills of the user go before those of the
+            project
+
+      Skipped (no host can load them): 1
+        .agents/skills/bare/SKILL.md:1
+          it has no front matter: line 1 is not "---"
+      "
+    `);
+  });
+
+  it("fits its screen, and holds ASCII only where nothing else can be shown", () => {
+    const text = skillsText(listing, { colour: false, width: 60, unicode: false });
+    expect(text.split("\n").filter((line) => columns(line) > 60)).toEqual([]);
+    expect(text).toMatch(/^[\n -~]*$/);
+  });
+});

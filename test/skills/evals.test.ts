@@ -1,0 +1,158 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { formatProblem } from "../../src/evals/errors.ts";
+import { discoverSkills } from "../../src/evals/skills/discover.ts";
+import { readSkillEvals } from "../../src/evals/skills/evals.ts";
+import { onlySkill, readEvals, readEvalText, skillText, workspace } from "./workspace.ts";
+
+describe("eval files that are wrong", () => {
+  it("are reported with everything that is wrong in them, and nothing else comes back", async () => {
+    const text = `[
+  { "input": "a", "query": "b", "checks": ["c"] },
+  { "expected_behavior": ["asks"] },
+  { "input": 7, "checks": ["c"] },
+  { "input": "d", "id": 1.5, "checks": ["c"] },
+  { "input": "e", "checks": [3, "", null, ["nested"]] },
+  { "input": "f", "should_trigger": "false" },
+  { "input": "g", "checks": ["c"], "files": [4, { "path": "x.txt", "content": {} }, "none.txt"] },
+  9
+]`;
+    expect(await readEvalText(text)).toMatchInlineSnapshot(`
+      "skills/demo/evals/evals.json:2:19: error: \`input\` and \`query\` say two different things
+        Keep one of them.
+      skills/demo/evals/evals.json:3:3: error: a query has no text
+        Give what the user says as \`input\` (or \`prompt\`, or \`query\`).
+      skills/demo/evals/evals.json:4:5: error: \`input\` is not what a user says
+        Give it as text that is not empty.
+      skills/demo/evals/evals.json:5:19: error: \`id\` is neither a whole number nor a text
+        Mend it, or leave it out.
+      skills/demo/evals/evals.json:6:30: error: a check in \`checks\` is no text
+        Write it as a sentence that is not empty.
+      skills/demo/evals/evals.json:6:33: error: a check in \`checks\` is no text
+        Write it as a sentence that is not empty.
+      skills/demo/evals/evals.json:6:37: error: a check in \`checks\` is no text
+        Write it as a sentence that is not empty.
+      skills/demo/evals/evals.json:6:43: error: a check in \`checks\` is no text
+        Write it as a sentence that is not empty.
+      skills/demo/evals/evals.json:7:19: error: \`should_trigger\` is neither true nor false
+        Write true or false, without quotes.
+      skills/demo/evals/evals.json:8:36: error: a file is no path
+        Write a path, or { "path": "...", "content": "..." }.
+      skills/demo/evals/evals.json:8:36: error: the content of "x.txt" is no text
+        Give it as one text.
+      skills/demo/evals/evals.json:8:36: error: there is no file "none.txt"
+        It is looked for in the package's folder, in its evals folder, then in the repository.
+      skills/demo/evals/evals.json:9:3: error: a query is an object, or a text
+        Write { "input": "..." }.
+      skills/demo/evals/evals.json:6:3: warning: 1 entry without a check: only whether the skill loads is measured
+        Say in \`expected_behavior\` what the answer must do."
+    `);
+  });
+
+  it.each([
+    ["a raw line break", '{ "evals": [\n  { "input": "one\ntwo" } ] }'],
+    ["a comma too many", '{ "evals": [\n  { "input": "one" }, ] }'],
+    ["a string without end", '{ "evals": ["one }'],
+    ["a comment", "// queries\n[]"],
+    ["a key twice", '[{ "input": "a", "checks": ["b"],\n  "checks": ["c"] }]'],
+    ["a backslash", '["C:\\data"]'],
+    ["text after the end", "[] ]"],
+    ["an end too early", '{ "evals": [ { "input": "a" }'],
+    ["a bare word", '{ "evals": [ { "input": None } ] }'],
+    ["depth", `${"[".repeat(100_000)}`],
+    ["no value", " \n "],
+    ["a number", "7"],
+    ["no queries", '{ "prompts": ["a"] }'],
+    ["queries by name", '{ "evals": { "first": { "input": "a" } } }'],
+  ])("say where: %s", async (_, text) => {
+    expect(await readEvalText(text)).toMatchSnapshot();
+  });
+
+  it("name every file that is wrong in one go", async () => {
+    const files = { "skills/demo/evals/trigger-eval.json": "[1]" };
+    expect(await readEvalText("[2]", files)).toMatchInlineSnapshot(`
+      "skills/demo/evals/evals.json:1:2: error: a query is an object, or a text
+        Write { "input": "..." }.
+      skills/demo/evals/trigger-eval.json:1:2: error: a query is an object, or a text
+        Write { "input": "..." }."
+    `);
+  });
+});
+
+describe("the eval files of a package", () => {
+  it("are evals.json, then the trigger sets, and no other file", async () => {
+    const names = ["evals.json", "triggers.json", "trigger_evals.json", "trigger-results.json", "benchmark.json"];
+    const folder = workspace({
+      "skills/demo/SKILL.md": skillText("demo"),
+      ...Object.fromEntries(
+        names.map((name) => [`skills/demo/evals/${name}`, `[{ "query": "${name}", "checks": ["c"] }]`]),
+      ),
+    });
+    const { evals, files } = await readSkillEvals(await onlySkill(folder), { repository: ".", cwd: folder });
+    expect(evals.map(({ input }) => input)).toEqual(["evals.json", "trigger_evals.json", "triggers.json"]);
+    expect(files.map((file) => file.replace("skills/demo/evals/", ""))).toEqual(evals.map(({ input }) => input));
+  });
+
+  it("may be missing", async () => {
+    const folder = workspace({ "skills/demo/SKILL.md": skillText("demo") });
+    expect(await readEvals(folder)).toEqual({ evals: [], files: [], warnings: [] });
+  });
+
+  it("are not looked for through a link that leads outside", async () => {
+    const secret = '[{ "input": "secret", "checks": ["c"] }]';
+    const skill = { "skills/demo/SKILL.md": skillText("demo"), "outside/evals.json": secret };
+    const folder = workspace({ ...skill, "skills/demo/evals": { link: "../../outside" } });
+    expect(await readEvals(folder)).toEqual({ evals: [], files: [], warnings: [] });
+    const { warnings } = await discoverSkills([{ dir: "skills", level: "named" }], { precedence: "user", cwd: folder });
+    expect(warnings.map(formatProblem)).toEqual([
+      expect.stringMatching(/^skills\/demo\/evals: warning: this link leads outside of the package/),
+    ]);
+    const file = { link: "../../../outside/evals.json" };
+    expect(await readEvals(workspace({ ...skill, "skills/demo/evals/evals.json": file }))).toMatch(
+      /^skills\/demo\/evals\/evals.json: error: this eval file is not read: it is a link that leads outside of /,
+    );
+  });
+});
+
+describe("the files of a case", () => {
+  const named = (file: string) => JSON.stringify([{ input: "a", files: [file], checks: ["c"] }]);
+
+  it.each([
+    "/etc/hostname",
+    "../../../secret.txt",
+    "a/../../../../secret.txt",
+    "..",
+    "C:\\secret.txt",
+    "c:secret.txt",
+    "\\\\host\\share",
+    "..\\..\\..\\secret.txt",
+    "notes.txt\0.md",
+  ])("are not read from outside: %j", async (file) => {
+    const given = await readEvalText(named(file), { "secret.txt": "secret", "skills/demo/notes.txt": "n" });
+    expect(given).toMatch(/error: the file ".*" is absolute or leads outside of the package\n/s);
+  });
+
+  it("are not read through links that lead outside of the package or the repository", async () => {
+    const outside = workspace({ "secret.txt": "secret" });
+    const link = { link: join(outside, "secret.txt") };
+    const refused = /error: the file "notes.txt" cannot be read: it is a link that leads outside of /;
+    expect(await readEvalText(named("notes.txt"), { "skills/demo/notes.txt": link })).toMatch(refused);
+    expect(await readEvalText(named("notes.txt"), { "skills/demo/evals/notes.txt": link })).toMatch(refused);
+    expect(await readEvalText(named("notes.txt"), { "notes.txt": link })).toMatch(refused);
+    expect(await readEvalText(named("d/secret.txt"), { "skills/demo/d": { link: outside } })).toMatch(
+      /leads outside of /,
+    );
+  });
+
+  it("are not read when they are no file, or too large to be shown", async () => {
+    expect(await readEvalText(named("evals"))).toMatch(/the file "evals" cannot be read: it is no regular file/);
+    const large = { "skills/demo/large.txt": "x".repeat(1024 * 1024 + 1) };
+    expect(await readEvalText(named("large.txt"), large)).toMatch(/cannot be read: it is larger than 1 MiB/);
+  });
+
+  it("may be links inside of the package", async () => {
+    const files = { "skills/demo/real.txt": "real", "skills/demo/evals/in.txt": { link: "../real.txt" } };
+    const read = await readEvalText(named("in.txt"), files);
+    expect(read).toMatchObject({ evals: [{ files: [{ path: "in.txt", content: "real" }] }] });
+  });
+});

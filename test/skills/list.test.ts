@@ -1,0 +1,89 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Io } from "../../src/evals/commands/io.ts";
+import { listSkills } from "../../src/evals/commands/wiring/skills.ts";
+import { EvalsError } from "../../src/evals/errors.ts";
+import { type Files, skillText, workspace } from "./workspace.ts";
+
+const files: Files = {
+  "home/.claude/skills/same/SKILL.md": skillText("same"),
+  ".claude/skills/same/SKILL.md": skillText("same"),
+  ".claude/skills/same/evals/evals.json":
+    '[{ "input": "a", "checks": ["c"], "tag": 1 }, { "input": "b", "category": "negative" }]',
+  ".agents/skills/bare/SKILL.md": "# Bare\n",
+  "mine/one/SKILL.md": skillText("one"),
+};
+
+/** What the command prints for these flags in a project, and what it exits with. */
+async function list(project: Files, flags: Partial<Parameters<typeof listSkills>[0]> = {}) {
+  const cwd = workspace(project);
+  const printed: Record<"out" | "err", string[]> = { out: [], err: [] };
+  const io: Io = {
+    out: (text) => void printed.out.push(text),
+    err: (text) => void printed.err.push(text),
+    ...{ outIsTerminal: false, errIsTerminal: false, width: 110, colour: false, unicode: true, cwd },
+    env: { HOME: join(cwd, "home") },
+    signal: new AbortController().signal,
+    signalExitCode: () => 130,
+  };
+  const all = { host: "plain" as const, json: false, hostDir: undefined, dir: undefined, _: [], $0: "evals" };
+  const code = await listSkills({ ...all, "host-dir": undefined, ...flags }, io);
+  const told = (texts: readonly string[]) => texts.join("").replaceAll(cwd, "<cwd>");
+  return { code, out: told(printed.out), err: told(printed.err) };
+}
+
+describe("evals skills list", () => {
+  it("prints what is loaded, then what is passed over, and warnings apart", async () => {
+    const { code, out, err } = await list(files, { dir: ["mine"] });
+    expect(code).toBe(0);
+    expect(out).toMatchInlineSnapshot(`
+      "2 skills · host plain
+      skill  level    queries                          where
+      ────────────────────────────────────────────────────────────────────
+      one    named    none                             mine/one
+      same   project  1 positive, 1 negative, 1 check  .claude/skills/same
+
+      Shadowed (another skill of the name is loaded): 1
+        same: home/.claude/skills/same/SKILL.md
+          by .claude/skills/same/SKILL.md: the skills of the project go before those of the user
+
+      Skipped (no host can load them): 1
+        .agents/skills/bare/SKILL.md:1
+          it has no front matter: line 1 is not "---"
+      "
+    `);
+    expect(err).toMatchInlineSnapshot(`
+      ".claude/skills/same/evals/evals.json:1:35: warning: \`tag\` in 1 entry is unknown and not read
+        Remove it if it decides nothing.
+      "
+    `);
+  });
+
+  it("loads of equal names what the host would load", async () => {
+    expect((await list(files, { host: "claude-code", json: true })).out).toContain('"level": "user"');
+    expect((await list(files, { host: "codex", json: true })).out).toContain('"level": "project"');
+  });
+
+  it("says where it looked when there is nothing", async () => {
+    const { code, out } = await list({}, { hostDir: [".gemini"] });
+    expect([code, out]).toEqual([
+      0,
+      "No skill was found. Looked in:\n  <cwd>/home/.gemini/skills\n  <cwd>/.gemini/skills\n",
+    ]);
+  });
+
+  it("exits 2 when eval files are wrong, and lists all the same", async () => {
+    const wrong = { ...files, ".claude/skills/same/evals/triggers.json": "[" };
+    const { code, out, err } = await list(wrong);
+    expect([code, err]).toEqual([
+      2,
+      expect.stringMatching(/^\.claude\/skills\/same\/evals\/triggers\.json:1:2: error: /),
+    ]);
+    expect(out).toMatch(/same +project +unreadable/);
+  });
+
+  it("refuses a folder that is not there", async () => {
+    await expect(list(files, { dir: ["gone"] })).rejects.toThrow(EvalsError);
+    await expect(list(files, { dir: ["gone"] })).rejects.toThrow(/there is no folder "gone"/);
+  });
+});
