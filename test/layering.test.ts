@@ -9,14 +9,15 @@ const rooms: Record<string, readonly string[]> = {
   errors: [],
   types: ["errors"],
   stats: pure,
+  retrieval: pure,
   scoring: pure,
   verdicts: [...pure, "stats"],
-  lint: pure,
+  lint: [...pure, "retrieval"],
   reports: pure,
   suites: pure,
   skills: pure,
   toolsets: pure,
-  models: pure,
+  models: [...pure, "retrieval"],
   runs: pure,
   trials: [...pure, "stats", "scoring", "verdicts"],
   commands: ["*"],
@@ -25,7 +26,7 @@ const rooms: Record<string, readonly string[]> = {
 
 /** What keeps a room pure: no import of its own of these. */
 const impure = /^node:|^(write-file-atomic|@modelcontextprotocol|@anthropic-ai|openai)/;
-const pureRooms = new Set(["types", "errors", "stats", "scoring", "verdicts", "lint", "reports"]);
+const pureRooms = new Set(["types", "errors", "stats", "retrieval", "scoring", "verdicts", "lint", "reports"]);
 /** Hashing is a pure function of its input. */
 const pureModules = new Set(["node:crypto"]);
 

@@ -7,9 +7,11 @@ import { calibrateCommand } from "./commands/calibrate.ts";
 import { compareCommand } from "./commands/compare.ts";
 import { crowdCommand } from "./commands/crowd.ts";
 import type { Io } from "./commands/io.ts";
+import { judgeCommand } from "./commands/judge.ts";
 import { reportCommand } from "./commands/report.ts";
 import { runCommand } from "./commands/run.ts";
 import { schemaCommand } from "./commands/schema.ts";
+import { skillsCommand } from "./commands/skills.ts";
 import { variantsCommand } from "./commands/variants.ts";
 import { EvalsError, type ExitCode, exitCodes } from "./errors.ts";
 
@@ -91,11 +93,13 @@ for (const command of [
   baselineCommand,
   reportCommand,
   schemaCommand,
+  skillsCommand,
   variantsCommand,
   crowdCommand,
   calibrateCommand,
   compareCommand,
   blameCommand,
+  judgeCommand,
 ])
   parser.command(command.command, command.describe, command.builder, async (args) => {
     exitCode = await command.handler(args as never, io);

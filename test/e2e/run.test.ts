@@ -391,14 +391,14 @@ describe("bad input", () => {
     `);
   });
 
-  it("says that skills are not offered yet, instead of failing the cases that want one", async () => {
+  it("refuses a case that wants a skill which the suite does not offer", async () => {
     const file = suite(
       "skilled.yaml",
       "cases:\n  - input: shrink my photos\n    expect: { skill: image-compressor }\n",
     );
     const { code, err } = await run(file);
     expect(code).toBe(2);
-    expect(err).toContain("skilled.yaml:2:5: error: this version of tool-evals does not offer skills to a model");
+    expect(err).toContain("case shrink-my-photos: expects skill image-compressor, which is not offered");
   });
 
   it("never passes what only a judge could grade, and says that it was not graded", async () => {

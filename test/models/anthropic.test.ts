@@ -62,6 +62,29 @@ describe("the request", () => {
     });
   });
 
+  it("asks for an answer of a form, beside the effort, and says what the service has against that form", async () => {
+    const { model, endpoint } = await modelOn(inTurn(), { effort: "high" });
+    const answerSchema = {
+      type: "object",
+      properties: { ok: { type: "boolean" } },
+      required: ["ok"],
+      additionalProperties: false,
+    };
+    await model.ask({ ...requestOf("hello", []), answerSchema }, signal);
+    expect(endpoint.requests[0]?.body).toEqual({
+      model: "claude-haiku-5-5",
+      max_tokens: 4096,
+      output_config: { effort: "high", format: { type: "json_schema", schema: answerSchema } },
+      messages: [{ role: "user", content: "hello" }],
+    });
+    const open = { ...answerSchema, additionalProperties: true };
+    expect(await model.ask({ ...requestOf("hello", []), answerSchema: open }, signal)).toMatchObject({
+      kind: "broken",
+      message:
+        "400 invalid_request_error: output_config.format.schema: 'additionalProperties' is required to be supplied and to be false (request req_2)",
+    });
+  });
+
   it("hands back the reply unchanged and all results in one message, in the order of calls", async () => {
     const content = [
       { type: "thinking", thinking: "hm", signature: "s" },

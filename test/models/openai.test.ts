@@ -54,6 +54,28 @@ describe("the request", () => {
     });
   });
 
+  it("asks for an answer of a form, strictly", async () => {
+    const { model, endpoint } = await modelOn(() => ({ text: '{"ok": true}' }));
+    const answerSchema = {
+      type: "object",
+      properties: { ok: { type: "boolean" } },
+      required: ["ok"],
+      additionalProperties: false,
+    };
+    expect(await model.ask({ ...requestOf("hello", []), answerSchema }, signal)).toMatchObject({ kind: "turn" });
+    expect(endpoint.requests[0]?.body).toEqual({
+      model: "qwen3",
+      max_tokens: 4096,
+      messages: [{ role: "user", content: "hello" }],
+      response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema: answerSchema } },
+    });
+    const optional = { ...answerSchema, required: [] };
+    expect(await model.ask({ ...requestOf("hello", []), answerSchema: optional }, signal)).toMatchObject({
+      kind: "broken",
+      message: expect.stringContaining("schema: 'required' must include every key in properties: 'ok'"),
+    });
+  });
+
   it("hands back the calls, and each result after them", async () => {
     const call = { name: "files_read", arguments: '{"path": "a"}' };
     const { model, endpoint } = await modelOn((_, i) => (i === 0 ? { calls: [call, call] } : { text: "ok" }));

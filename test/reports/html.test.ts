@@ -13,11 +13,12 @@ import {
   manifest,
   passed,
   runOf,
+  skills,
   suiteOf,
 } from "./samples.ts";
 import { all, parse } from "./xml.ts";
 
-const samples = { passed, failed, incomplete, hostile, empty, ...checked };
+const samples = { passed, failed, incomplete, hostile, empty, skills, ...checked };
 
 describe.each(Object.entries(samples))("%s", (name, summary) => {
   const text = html.render({ summary, manifest: name === "hostile" ? hostileManifest : manifest });

@@ -12,10 +12,11 @@ import {
   manifest,
   passed,
   runOf,
+  skills,
   suiteOf,
 } from "./samples.ts";
 
-const samples = { passed, failed, incomplete, hostile, empty, ...checked };
+const samples = { passed, failed, incomplete, hostile, empty, skills, ...checked };
 
 describe.each(Object.entries(samples))("%s", (name, summary) => {
   const text = markdown.render({ summary, manifest: name === "hostile" ? hostileManifest : manifest });

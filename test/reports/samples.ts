@@ -419,3 +419,80 @@ export const hostileManifest: RunManifest = {
   models: [{ id: nasty, kind: "language model", note: nasty, settings: { [nasty]: nasty }, deterministic: false }],
   toolsets: { [nasty]: [{ ...readTool, name: nasty, description: nasty, server: nasty }] },
 };
+
+const share = (right: number, all: number) => ({ rate: right / all, interval: wilson(right, all) });
+const sentence = (text: string, one: [number, number, number?], other: [number, number, number?]) => {
+  const counts = ([passed, trials, unknown = 0]: [number, number, number?]) => ({ passed, trials, unknown });
+  return { case: "notes-for-1-2-0", text, with: counts(one), without: counts(other) };
+};
+
+/** Skills: how they trigger, and what one is worth by a judge. */
+export const skills: RunSummary = runOf(
+  [
+    suiteOf({
+      name: "skill:release-notes",
+      coverage: { tools: 0, expected: 0, missing: [] },
+      cases: [
+        caseOf({ id: "notes-for-1-2-0", input: "Write the notes for 1.2.0", expected: "skill:release-notes", line: 3 }),
+        caseOf({
+          id: "message-for-this-diff",
+          input: "Give me a message for this diff",
+          expected: "(avoid skill:release-notes)",
+          line: 9,
+          passed: 4,
+          outcomes: { "right-tool": 4, "over-triggered": 1 },
+        }),
+      ],
+    }),
+    suiteOf({
+      name: "skill:release-notes behaviour",
+      coverage: { tools: 0, expected: 0, missing: [] },
+      cases: [caseOf({ id: "notes-for-1-2-0", input: "Write the notes for 1.2.0", expected: "(behaviour)", line: 3 })],
+      lift: {
+        skill: "release-notes",
+        net: { change: 0.6, interval: [0.13, 0.86], cases: 1 },
+        arms: {
+          with: {
+            ...{ passed: 5, trials: 5, broken: 0, notGradable: 0 },
+            ...{ meanTurns: 2.4, meanTokens: 4120, meanMs: 5300, costUsd: 0.0412 },
+          },
+          without: {
+            ...{ passed: 2, trials: 5, broken: 0, notGradable: 0 },
+            ...{ meanTurns: 1, meanTokens: 890, meanMs: 2100, costUsd: "unknown" },
+          },
+        },
+        behaviours: [
+          sentence("groups changes by kind, breaking ones first", [5, 5], [2, 5]),
+          sentence("names no commit hashes", [4, 4, 1], [5, 5]),
+        ],
+      },
+    }),
+  ],
+  0,
+  {
+    skills: [
+      {
+        model: "lexical",
+        skills: [
+          {
+            name: "commit-message",
+            ...{ truePositives: 0, falsePositives: 0, falseNegatives: 0, trueNegatives: 5 },
+            ...{ precision: null, recall: null },
+          },
+          {
+            name: "release-notes",
+            ...{ truePositives: 5, falsePositives: 1, falseNegatives: 0, trueNegatives: 4 },
+            ...{ precision: share(5, 6), recall: share(5, 5) },
+          },
+        ],
+        loaded: [
+          { expected: "(avoid skill:release-notes)", loaded: "commit-message", n: 4 },
+          { expected: "(avoid skill:release-notes)", loaded: "release-notes", n: 1 },
+          { expected: "skill:release-notes", loaded: "release-notes", n: 5 },
+          { expected: "skill:release-notes", loaded: null, n: 0 },
+        ],
+      },
+    ],
+    judge: { model: "anthropic:claude-opus-5-5" },
+  },
+);

@@ -12,10 +12,11 @@ import {
   manifest,
   passed,
   runOf,
+  skills,
   suiteOf,
 } from "./samples.ts";
 
-const samples = { passed, failed, incomplete, hostile, empty, ...checked };
+const samples = { passed, failed, incomplete, hostile, empty, skills, ...checked };
 const display = { colour: false, width: 100, unicode: true };
 
 describe.each(Object.entries(samples))("%s", (name, summary) => {

@@ -68,7 +68,6 @@ describe("baselineOf", () => {
         { id: "b", hash: "hash of b", passed: 18, trials: 20, toolset: "list" },
         { id: "never", hash: "hash of never", passed: 0, trials: 0, toolset: "list" },
       ],
-      skills: [],
     } satisfies Omit<Baseline, "checksum" | "toolsets">);
   });
 
@@ -166,7 +165,7 @@ describe("a baseline on disk", () => {
     const edited = await refusal();
     for (const by of [
       (text: string) => text.replace("Does read.", "Reads."),
-      (text: string) => text.replace('"skills": []', '"skills": [], "note": "mine"'),
+      (text: string) => text.replace('"suite": "s"', '"suite": "s", "note": "mine"'),
       (text: string) => text.replace(/"checksum": ".*",/, ""),
     ]) {
       await change(by);

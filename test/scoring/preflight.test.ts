@@ -47,7 +47,7 @@ test("nothing is wrong with a case that can pass", () => {
   expect(foundIn({ path: "a", until: { optional: { matches: "^2" } }, head: { absent: true } }, "exact")).toBe("");
   expect(found(undefined)).toBe("");
   expect(found({ kind: "none", avoid: ["write_file"] })).toBe("");
-  expect(found({ kind: "skill", skill: "pdf", avoid: [] })).toBe("");
+  expect(found({ kind: "skill", skill: "none", avoid: [] })).toBe("");
 });
 
 describe("tools", () => {

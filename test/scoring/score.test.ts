@@ -222,7 +222,7 @@ describe("no tool, any tool, tools to avoid", () => {
     const avoid = { kind: "avoid", avoid: ["write"] } as const;
     expect(words(avoid, turn())).toBe("pass abstained (none)");
     expect(words(avoid, turn(call("list")))).toBe("pass right-tool list");
-    expect(words(avoid, turn(call("list")), turn(call("write")))).toBe("fail over-triggered list");
+    expect(words(avoid, turn(call("list")), turn(call("write")))).toBe("fail over-triggered write");
     expect(whys(avoid, turn(call("list")), turn(call("write")))).toEqual([
       "avoid: no: expected no call of write, got write",
     ]);
@@ -232,7 +232,7 @@ describe("no tool, any tool, tools to avoid", () => {
   test("avoid beside another expectation", () => {
     const careful = { ...readNotes, avoid: ["write", "list"] };
     expect(words(careful, turn(good))).toBe("pass right-tool read");
-    expect(words(careful, turn(good), turn(call("list")))).toBe("fail wrong-tool read");
+    expect(words(careful, turn(good), turn(call("list")))).toBe("fail wrong-tool list");
     expect(whys(careful, turn(good), turn(call("list"))).at(-1)).toBe(
       "avoid: no: expected no call of write, list, got list",
     );
@@ -365,6 +365,44 @@ describe("skills", () => {
     expect(words(noSkill, turn(call("list")))).toBe("pass abstained (none)");
     expect(words(noSkill, turn(call("Skill", { skill: "pdf" })))).toBe("fail over-triggered skill:pdf");
     expect(words(noSkill, refusal)).toBe("fail refused (none)");
+  });
+});
+
+describe("where skills are offered", () => {
+  const offering = toolsetOf([
+    { name: "list" },
+    { name: "skill:pdf", origin: "skill", server: "skills" },
+    { name: "skill:docx", origin: "skill", server: "skills" },
+  ]);
+  const graded = (expect: Expectation, ...turns: Turn[]) => grader({ expect, expectedBehavior: [] }, offering)(turns);
+  const told = (expect: Expectation, ...turns: Turn[]) => {
+    const { grade, selection, picked, skills } = graded(expect, ...turns);
+    return `${grade} ${selection} ${picked} [${skills?.join()}]`;
+  };
+  const load = (skill: string) => turn(call("Skill", { skill }));
+
+  test("the skills that were loaded stand in the verdict, also those that nobody asked about", () => {
+    const pdf = { kind: "skill", skill: "pdf", avoid: [] } as const;
+    expect(told(pdf, load("docx"), load("pdf"))).toBe("pass right-tool skill:docx + skill:pdf [docx,pdf]");
+    expect(told(pdf, turn())).toBe("fail no-call (none) []");
+  });
+
+  test("a near miss: this skill may not be loaded, another one may", () => {
+    const notPdf = { kind: "avoid", avoid: ["skill:pdf"] } as const;
+    expect(told(notPdf, load("docx"))).toBe("pass right-tool skill:docx [docx]");
+    expect(told(notPdf, turn())).toBe("pass abstained (none) []");
+    expect(told(notPdf, turn(call("list")), load("pdf"))).toBe("fail over-triggered skill:pdf [pdf]");
+    expect(told(notPdf, turn(call("Read", { file_path: "/skills/pdf/SKILL.md" })))).toBe(
+      "fail over-triggered skill:pdf [pdf]",
+    );
+  });
+
+  test("to load a skill is another pick than to call a tool, and to read a file is none", () => {
+    const list = expectTool({ tools: ["list"] });
+    expect(told(list, load("pdf"))).toBe("fail wrong-tool skill:pdf [pdf]");
+    expect(told(list, load("nope"))).toBe("fail unknown-tool skill:nope (unknown) [nope]");
+    const read = turn(call("Read", { file_path: "/skills/pdf/reference.md" }));
+    expect(told(list, read, turn(call("list")))).toBe("pass right-tool list []");
   });
 });
 

@@ -7,7 +7,9 @@ import { complaint, type Files, workspace } from "./workspace.ts";
 const yaml = "cases:\n  - { input: hi, expect: { tool: none } }\n";
 const json = '{"evals": [{"input": "hi", "expected_behavior": "greets"}]}';
 
-const found = async (files: Files, paths: string[] = []) => discover(paths, await workspace(files));
+const found = async (files: Files, paths: string[] = []) => (await discover(paths, await workspace(files))).files;
+const packagesIn = async (files: Files, paths: string[] = []) =>
+  (await discover(paths, await workspace(files))).packages;
 
 describe("discover without paths", () => {
   it("finds all suite files under evals, sorted", async () => {
@@ -25,6 +27,7 @@ describe("discover without paths", () => {
     const files = {
       "evals/a.yaml": yaml,
       "evals/baselines/a.json": json,
+      "evals/skills/pdf/SKILL.md": "---\nname: pdf\n---\n",
       "evals/skills/pdf/evals/evals.json": json,
       "evals/node_modules/x/a.yaml": yaml,
       "evals/.hidden/a.yaml": yaml,
@@ -49,13 +52,21 @@ describe("discover without paths", () => {
     await symlink("..", join(folder, "evals/sub/loop"));
     await symlink("a.yaml", join(folder, "evals/again.yaml"));
     await symlink("nowhere.yaml", join(folder, "evals/dangling.yaml"));
-    expect(await discover([], folder)).toEqual(["evals/a.yaml", "evals/sub/b.yaml"]);
+    expect((await discover([], folder)).files).toEqual(["evals/a.yaml", "evals/sub/b.yaml"]);
   });
 
-  it("says when there is nothing", async () => {
-    expect(await complaint(found({}))).toBe(
-      "error: no suite found under evals\n  write one as evals/<name>.yaml with `cases`, or give the path of a suite file",
-    );
+  it("takes a skill package as one, with the eval files that belong to it", async () => {
+    const skill = { "evals/skills/pdf/SKILL.md": "x", "evals/skills/pdf/evals/evals.json": json };
+    const pdf = ["evals/skills/pdf"];
+    expect(await packagesIn(skill)).toEqual(pdf);
+    for (const path of ["evals/skills/pdf", "evals/skills/pdf/SKILL.md", "evals/skills/pdf/evals/evals.json"])
+      expect(await packagesIn(skill, [path])).toEqual(pdf);
+    const root = { "SKILL.md": "x", "evals/evals.json": json, "evals/tools.yaml": yaml };
+    expect([await packagesIn(root), await found(root)]).toEqual([["."], ["evals/tools.yaml"]]);
+  });
+
+  it("finds nothing where there is nothing", async () => {
+    expect([await found({}), await packagesIn({})]).toEqual([[], []]);
   });
 });
 
@@ -81,16 +92,14 @@ describe("discover with paths", () => {
 
   it("names every path that does not exist", async () => {
     expect(await complaint(found({ "a.yaml": yaml }, ["b.yaml", "a.yaml", "c"]))).toBe(
-      'error: there is no file or folder "b.yaml"\n  give a suite file, or a folder that holds suite files\n' +
-        'error: there is no file or folder "c"\n  give a suite file, or a folder that holds suite files',
+      'error: there is no file or folder "b.yaml"\n  give a suite file, a skill package, or a folder that holds them\n' +
+        'error: there is no file or folder "c"\n  give a suite file, a skill package, or a folder that holds them',
     );
   });
 
-  it("says when a folder holds no suite", async () => {
+  it("finds nothing in a folder without suites", async () => {
     const folder = await workspace({ "a/x.txt": "" });
     await writeFile(join(folder, "a/tools.json"), "[]");
-    expect(await complaint(discover(["a"], folder))).toBe(
-      "error: no suite found under a\n  write one as evals/<name>.yaml with `cases`, or give the path of a suite file",
-    );
+    expect(await discover(["a"], folder)).toEqual({ files: [], packages: [] });
   });
 });

@@ -5,9 +5,9 @@ import type { Options } from "yargs";
 /** How a model is asked. */
 export const askingFlags = {
   host: {
-    choices: ["plain", "claude-code", "gemini-cli", "codex"] as const,
+    choices: ["plain", "agent-skills", "claude-code", "gemini-cli", "codex"] as const,
     default: "plain" as const,
-    describe: "show tool names as this host does",
+    describe: "show tool names and skills as this host does",
   },
   seed: { type: "number", describe: "seed of the tool orders; default: a new one, kept on the record" },
   concurrency: { alias: "c", type: "number", default: 10, describe: "trials under way at once" },
@@ -22,8 +22,24 @@ export const askingFlags = {
   prices: { type: "string", describe: "JSON file with list prices that replace the built-in ones" },
 } satisfies Record<string, Options>;
 
-/** What the suites say, overridden. */
+/** What the suites say, overridden, and which skills are looked up. */
 export const suiteFlags = {
+  skill: { type: "string", array: true, describe: "only the eval files of these skills" },
+  "host-dir": {
+    type: "string",
+    array: true,
+    describe: "folders under home and project that hold skills (default: .claude, .agents)",
+  },
+  "user-skills": {
+    type: "boolean",
+    default: true,
+    describe: "also skills of <home>; --no-user-skills leaves them out",
+  },
+  judge: {
+    type: "string",
+    describe:
+      "model that grades expected behaviour, for example anthropic:claude-opus-5-5; without one it is not graded",
+  },
   case: { type: "string", array: true, describe: "only cases whose id matches this pattern (* is any text)" },
   "max-turns": { type: "number", describe: "most replies in one trial; overrides the suites" },
   execute: {

@@ -60,7 +60,7 @@ export function anthropic(id: string, name: string, options: RemoteOptions): Ask
     const body: MessageCreateParamsNonStreaming = {
       model: name,
       max_tokens: maxTokens,
-      ...(effort !== undefined && { output_config: { effort: effort as Effort } }),
+      ...outputConfig(effort, request.answerSchema),
       ...toolParams(request, params),
       ...conversation(request.messages),
     };
@@ -85,7 +85,14 @@ export function anthropic(id: string, name: string, options: RemoteOptions): Ask
   };
 }
 
-type Effort = NonNullable<OutputConfig["effort"]>;
+function outputConfig(effort: string | undefined, schema: ModelRequest["answerSchema"]) {
+  const config: OutputConfig = {
+    ...(effort !== undefined && { effort: effort as NonNullable<OutputConfig["effort"]> }),
+    ...(schema && { format: { type: "json_schema", schema } }),
+  };
+  return Object.keys(config).length > 0 ? { output_config: config } : {};
+}
+
 type ToolParams = ReadonlyMap<string, { plain: ToolParam; last: ToolParam }>;
 type PreparedToolset = { names: WireNames; params: ToolParams };
 

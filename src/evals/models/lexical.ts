@@ -1,12 +1,11 @@
-import MiniSearch from "minisearch";
-import { isJsonObject } from "../types/json.ts";
+import { type IndexedTool, type ToolIndex, toolIndex, toolText } from "../retrieval/toolIndex.ts";
+import { words } from "../retrieval/words.ts";
 import { type AskedModel, type ModelRequest, noUsage, type Reply } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Turn } from "../types/trial.ts";
 import { remembered } from "./cache.ts";
 import { fillArguments } from "./fillArguments.ts";
 import { type LiteralKind, literalsOf } from "./literals.ts";
-import { words } from "./words.ts";
 
 /**
  * The least share of the query's words that a tool must have for it to be called.
@@ -30,12 +29,13 @@ const wordsOfLiteral: Partial<Record<LiteralKind, string>> = {
   date: "date",
 };
 
-type ToolText = { id: string; name: string; description: string; parameters: string };
-type Index = { search: MiniSearch<ToolText>; tools: ReadonlyMap<string, OfferedTool> };
+/** What can be picked, by its id in the index: a tool, or a skill by the call that loads it. */
+type Candidate = { text: IndexedTool; call(query: string): Pick<Turn["calls"][number], "tool" | "arguments"> };
+type Index = { search: ToolIndex; candidates: ReadonlyMap<string, Candidate> };
 
 /**
- * The offline model: keyword search (BM25) over names, descriptions and parameters of the tools. It calls the best tool,
- * or none, in the first turn, and is done in the second. Same request, same reply, whatever the order of tools.
+ * The offline model: keyword search (BM25) over names, descriptions and parameters of the tools, and over skills. It
+ * calls the best tool or loads the best skill, or none, in the first turn, and is done in the second. Same request, same reply, whatever the order of tools.
  */
 export function lexical(): AskedModel {
   const indexOf = remembered<Index>(64);
@@ -50,7 +50,7 @@ export function lexical(): AskedModel {
     ask: async (request, signal) => {
       if (signal.aborted) return { kind: "broken", stage: "cancelled", message: "the request was cancelled" };
       const startedAt = performance.now();
-      const calls = pick(request, () => indexOf(request.toolset, () => indexTools(request.tools)));
+      const calls = pick(request, () => indexOf(request.toolset, () => indexOffer(request)));
       return reply(calls, performance.now() - startedAt);
     },
   };
@@ -63,14 +63,13 @@ function reply(calls: Turn["calls"], ms: number): Reply {
 function pick({ messages, turn }: ModelRequest, index: () => Index): Turn["calls"] {
   if (messages.some(({ role }) => role === "results")) return [];
   const query = messages.reduce((last, message) => (message.role === "user" ? message.content : last), "");
-  const { search, tools } = index();
-  const tool = tools.get(bestTool(query, search) ?? "");
-  if (!tool) return [];
-  return [{ id: `lexical_${turn}`, tool: tool.name, arguments: fillArguments(tool, query) }];
+  const { search, candidates } = index();
+  const best = candidates.get(bestOf(query, search) ?? "");
+  return best ? [{ id: `lexical_${turn}`, ...best.call(query) }] : [];
 }
 
-/** The best of the tools that share enough words with the query; of equals the first by name. */
-function bestTool(query: string, search: MiniSearch<ToolText>): string | undefined {
+/** The best of the candidates that share enough words with the query; of equals the first by name. */
+function bestOf(query: string, search: ToolIndex): string | undefined {
   const { literals, rest } = literalsOf(query);
   const asked = new Set(words(rest));
   const hints = words([...new Set(literals.map(({ kind }) => wordsOfLiteral[kind] ?? ""))].join(" "));
@@ -92,24 +91,17 @@ function isEnough(matched: readonly string[], fields: readonly string[][], asked
   return share >= leastShare && (fields.flat().includes("name") || matched.length > 1);
 }
 
-function indexTools(tools: readonly OfferedTool[]): Index {
-  const search = new MiniSearch<ToolText>({
-    fields: ["name", "description", "parameters"],
-    tokenize: words,
-    processTerm: (term) => term,
-    // A name is chosen to tell what the tool does; parameters tell what it is given, which other tools are given too.
-    searchOptions: { boost: { name: 3, description: 1, parameters: 0.5 }, tokenize: (text) => text.split(" ") },
-  });
-  // Sorted, because the index adds up mean lengths in the order of tools, and a sum of fractions depends on it.
-  const sorted = new Map([...tools].sort((a, b) => (a.name < b.name ? -1 : 1)).map((tool) => [tool.name, tool]));
-  search.addAll([...sorted.values()].map((tool) => ({ id: tool.name, name: tool.name, ...textOf(tool) })));
-  return { search, tools: sorted };
+function indexOffer({ tools, catalogue = [] }: ModelRequest): Index {
+  const loaders = new Set(catalogue.map(({ load }) => load.tool));
+  const found = [
+    ...tools.filter(({ name }) => !loaders.has(name)).map((tool) => [tool.name, toolCandidate(tool)] as const),
+    ...catalogue.map(({ load, ...skill }) => [`skill ${skill.name}`, { text: skill, call: () => load }] as const),
+  ];
+  // Sorted, because the index adds up mean lengths in the order of texts, and a sum of fractions depends on it.
+  const candidates = new Map<string, Candidate>(found.sort(([a], [b]) => (a < b ? -1 : 1)));
+  return { search: toolIndex([...candidates].map(([id, { text }]) => toolText(id, text))), candidates };
 }
 
-function textOf({ description, title, inputSchema }: OfferedTool): Pick<ToolText, "description" | "parameters"> {
-  const properties = isJsonObject(inputSchema.properties) ? Object.entries(inputSchema.properties) : [];
-  const parameters = properties.map(([name, property]) =>
-    isJsonObject(property) && typeof property.description === "string" ? `${name} ${property.description}` : name,
-  );
-  return { description: `${title ?? ""} ${description ?? ""}`, parameters: parameters.join(" ") };
+function toolCandidate(tool: OfferedTool): Candidate {
+  return { text: tool, call: (query) => ({ tool: tool.name, arguments: fillArguments(tool, query) }) };
 }

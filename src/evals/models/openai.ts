@@ -54,6 +54,7 @@ export function openai(id: string, name: string, options: RemoteOptions): AskedM
       ...cap,
       ...(effort !== undefined && { reasoning_effort: effort as NonNullable<ReasoningEffort> }),
       ...toolParams(request, params),
+      ...responseFormat(request),
       messages: request.messages.flatMap(messageParams),
     };
     try {
@@ -99,6 +100,12 @@ function prepareTools(tools: readonly OfferedTool[]): PreparedToolset {
 function toolParams({ tools }: ModelRequest, params: ToolParams) {
   if (tools.length === 0) return {};
   return { tools: tools.flatMap(({ name }) => params.get(name) ?? []), tool_choice: "auto" as const };
+}
+
+function responseFormat({ answerSchema }: ModelRequest) {
+  if (!answerSchema) return {};
+  const format = { name: "answer", strict: true, schema: answerSchema };
+  return { response_format: { type: "json_schema" as const, json_schema: format } };
 }
 
 function messageParams(message: Message): ChatCompletionMessageParam[] {

@@ -22,7 +22,7 @@ export function baselineFigures({ cases, toolsets }: Baseline): string {
 /** A baseline for a person to read. Untrusted text in it is made visible. */
 export function baselineText(baseline: Baseline, file: string, display: Display): string {
   const screen = screenFor(display);
-  const { git, run, acceptedAt, harness, host, node, cases, model, skills } = baseline;
+  const { git, run, acceptedAt, harness, host, node, cases, model } = baseline;
   const tools = [...new Set(Object.values(baseline.toolsets).flatMap((list) => list.map(({ name }) => name)))].sort();
   const commit = git && `commit ${git.commit}${git.dirty ? " with uncommitted changes" : ""}`;
   const facts = [
@@ -31,7 +31,6 @@ export function baselineText(baseline: Baseline, file: string, display: Display)
     [`by: tool-evals ${harness}`, ...(node ? [`Node ${node}`] : []), `host ${host}`].join(" · "),
     `model: ${model.kind}, ${model.deterministic ? "always answers alike" : "varies"}, ${JSON.stringify(model.settings)}`,
     `tools: ${atMostNames(tools)}`,
-    ...(skills.length > 0 ? [`skills: ${atMostNames(skills.map(({ name }) => name))}`] : []),
   ];
   const rows = cases.map((one) => [{ text: one.id }, { text: passes(one) }]);
   const lines = [

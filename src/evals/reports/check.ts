@@ -7,7 +7,7 @@ import { type Wording, wordingLines } from "./wording.ts";
 /** A check in which two lists were compared, whatever it came to. */
 type Comparison = Exclude<CheckSummary, { kind: "unchanged" | "not-comparable" }>;
 /** Rows of text under their heads. The first `names` columns hold names from outside, the others figures. */
-export type CheckTable = { title: string; heads: readonly string[]; names: number; rows: readonly string[][] };
+export type FigureTable = { title: string; heads: readonly string[]; names: number; rows: readonly string[][] };
 
 /**
  * What all reports say of a suite's regression check, as raw text: each makes it safe for its own medium. Parts that
@@ -21,7 +21,7 @@ export type CheckView = {
   /** For a drawing of the sentence, in rates; an interval of no width where there is no chance in the figures. */
   net?: { change: number; interval: readonly [number, number]; margin: number };
   /** The cases that dropped, and the confusions that grew. */
-  tables: CheckTable[];
+  tables: FigureTable[];
   /** What changed in tools that a dropped case or a grown confusion names (all, where none is named), and in others. */
   involved: Wording[];
   others: Wording[];
@@ -73,10 +73,10 @@ function netSentence(check: Comparison): string {
 }
 
 /** The cases that dropped, and the confusions that grew; a table without rows is left out. */
-function tablesOf(check: Comparison): CheckTable[] {
+function tablesOf(check: Comparison): FigureTable[] {
   const isChance = !isCertain(check);
   const out = ({ passed, trials }: { passed: number; trials: number }) => `${integer(passed)}/${integer(trials)}`;
-  const dropped: CheckTable = {
+  const dropped: FigureTable = {
     title: "Cases that dropped",
     heads: ["case", "base passed", "head passed", ...(isChance ? ["p", "adjusted p"] : [])],
     names: 1,
@@ -87,7 +87,7 @@ function tablesOf(check: Comparison): CheckTable[] {
   };
   const share = (of: { passed: number; trials: number }) =>
     of.trials === 0 ? out(of) : `${out(of)} (${percent(of.passed / of.trials)})`;
-  const confused: CheckTable = {
+  const confused: FigureTable = {
     title: "Confusions that grew",
     heads: ["expected", "picked", "base trials", "head trials"],
     names: 2,
@@ -138,7 +138,7 @@ function factsOf(check: Comparison, suite: SuiteSummary): [string, string][] {
 
 /** The whole check, one sentence a line, for reports without layout; the first line is the verdict and its reason. */
 export function checkLines({ headline, sentences, tables, involved, others, facts, notes }: CheckView): string[] {
-  const row = ({ title, heads, names }: CheckTable, cells: readonly string[]) => {
+  const row = ({ title, heads, names }: FigureTable, cells: readonly string[]) => {
     const figures = cells.slice(names).map((cell, at) => `${heads[names + at]} ${cell}`);
     return `${title}: ${cells.slice(0, names).join(" → ")}: ${figures.join(", ")}`;
   };

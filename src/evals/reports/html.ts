@@ -3,9 +3,10 @@ import type { RunSummary } from "../types/run.ts";
 import { figureList } from "./htmlCheck.ts";
 import { manifestSection } from "./htmlManifest.ts";
 import { style } from "./htmlStyle.ts";
-import { casesPassed, suiteSection } from "./htmlSuite.ts";
+import { casesPassed, skillPart, suiteSection } from "./htmlSuite.ts";
 import { Markup, markup, only } from "./markup.ts";
 import type { Report } from "./report.ts";
+import { judgeText, type SkillView, triggerViews } from "./skillView.ts";
 import { figures, headline, modelLabel, outcome, statusTone, trialsPhrase } from "./view.ts";
 
 /** Only this very style sheet is allowed, and nothing else: no script, no request, no form. */
@@ -30,7 +31,7 @@ export const html: Report = {
 <div class="page">
 ${pageHeader(summary)}
 <main>
-${summary.suites.map((suite, at) => suiteSection(suite, `suite-${at + 1}`, manifest))}${manifestSection(manifest, summary.dir)}</main>
+${summary.suites.map((suite, at) => suiteSection(suite, `suite-${at + 1}`, manifest))}${triggerViews(summary).map((view, at) => skillSection(view, `skills-${at + 1}`))}${manifestSection(manifest, summary.dir)}</main>
 <footer>Intervals are 95% Wilson score intervals over graded trials. Broken and missing trials are in no rate. Cost is at list price.</footer>
 </div>
 </body>
@@ -43,13 +44,21 @@ function pageHeader(summary: RunSummary): Markup {
   const models = [...new Set(summary.suites.map(modelLabel))].join(", ");
   const lede = [detail, ...beside, trialsPhrase(summary)].filter((part) => part !== "").join(" · ");
   const several = summary.suites.length > 1;
+  const judge = judgeText(summary);
   return markup`<header>
 <p class="eyebrow">tool-evals run ${summary.run}</p>
 <h1><span class="${statusTone[status]}">${status.charAt(0) + status.slice(1).toLowerCase()}</span> ${main}</h1>
 <p class="lede">${lede}${models === "" ? "" : ` on ${models}`}</p>
 ${only(several, () => figureList(figures({ totals: summary.totals })))}
-${only(several, () => suiteIndex(summary))}
+${only(several, () => suiteIndex(summary))}${only(judge !== undefined, () => markup`\n<p class="note">${judge ?? ""}</p>`)}
 </header>`;
+}
+
+function skillSection(view: SkillView, id: string): Markup {
+  return markup`<section id="${id}" aria-labelledby="${id}-title">
+<h2 id="${id}-title">${view.title}</h2>
+${skillPart(view)}</section>
+`;
 }
 
 function suiteIndex({ suites }: RunSummary): Markup {

@@ -1,4 +1,4 @@
-import type { CheckTable, CheckView } from "./check.ts";
+import type { CheckView, FigureTable } from "./check.ts";
 import { atMost, count, points } from "./format.ts";
 import { Markup, markup, only } from "./markup.ts";
 import type { Tone } from "./view.ts";
@@ -37,7 +37,8 @@ export function figureList(facts: readonly (readonly [string, string])[]): Marku
   return markup`<dl class="figures">${facts.map(([label, value]) => markup`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-function tableOf({ title, heads, names, rows }: CheckTable): Markup {
+/** A table of figures, its first columns names. */
+export function tableOf({ title, heads, names, rows }: FigureTable): Markup {
   const { shown, left } = atMost(rows, most.rows);
   const cell = (tag: string, text: string | Markup, at: number) =>
     markup`<${new Markup(tag)}${new Markup(at < names ? "" : ` class="n"`)}>${text}</${new Markup(tag.split(" ")[0] ?? "")}>`;

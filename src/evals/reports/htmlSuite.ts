@@ -1,8 +1,9 @@
 import type { CaseSummary, RunManifest, SuiteSummary } from "../types/run.ts";
 import { checkView } from "./check.ts";
 import { atMost, count, integer, percent, range, ranked } from "./format.ts";
-import { checkPart, figureList } from "./htmlCheck.ts";
+import { checkPart, figureList, tableOf } from "./htmlCheck.ts";
 import { type Markup, markup, multiline, only } from "./markup.ts";
+import { liftView, type SkillView } from "./skillView.ts";
 import {
   caseState,
   coverageText,
@@ -22,15 +23,29 @@ const most = { pairs: 40, reasons: 6, openTools: 12, inputLength: 240 } as const
 /** One suite on one model; `id` is its anchor. */
 export function suiteSection(suite: SuiteSummary, id: string, _manifest: RunManifest): Markup {
   const check = checkView(suite);
+  const lift = liftView(suite);
   const blocks = [brokenPart(suite), markup`<div class="pair">${[confusionPart(suite), coveragePart(suite)]}</div>`];
   return markup`<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${suite.name} <span class="on">on</span> <code>${suite.model}</code></h2>
 ${only(suite.note !== undefined, () => markup`<p class="note">${suite.note ?? ""}</p>`)}
 ${check ? checkPart(check) : markup``}${figureList([["cases passed", casesPassed(suite)], ["trials", trialCount(suite)], ...figures(suite)])}
 ${caseTable(suite)}
-${blocks}
+${blocks}${
+  lift
+    ? markup`<h3>${lift.title}</h3>
+${skillPart(lift)}`
+    : markup``
+}
 </section>
 `;
+}
+
+/** What is said of skills, without its heading. */
+export function skillPart({ sentences, tables }: SkillView): Markup {
+  return markup`${sentences.map(
+    (sentence) => markup`<p>${sentence}</p>
+`,
+  )}${tables.map(tableOf)}`;
 }
 
 /** `4 of 6` */

@@ -1,7 +1,8 @@
 import type { CaseSummary, RunManifest, SuiteSummary } from "../types/run.ts";
-import { type CheckTable, type CheckView, checkView } from "./check.ts";
+import { type CheckView, checkView, type FigureTable } from "./check.ts";
 import { atMost, count, integer, percent, tally } from "./format.ts";
 import type { Report, ReportInput } from "./report.ts";
+import { judgeText, liftView, type SkillView, triggerViews } from "./skillView.ts";
 import { plain } from "./untrusted.ts";
 import {
   type CaseState,
@@ -59,6 +60,7 @@ type SuiteInput = ReturnType<typeof suiteInput>;
 
 function wholeText({ summary, manifest }: ReportInput, suites: readonly SuiteInput[], most: number): string {
   const { status, main, detail, beside } = outcome(summary);
+  const judge = judgeText(summary);
   const models = listed([...new Set(summary.suites.map(modelLabel))], Math.min(most, 3), "model", (model) =>
     code(model, 160),
   );
@@ -66,6 +68,8 @@ function wholeText({ summary, manifest }: ReportInput, suites: readonly SuiteInp
     `### ${toneSign[statusTone[status]]} ${status} ${withDetail(main, detail)}`,
     joined([...beside, trialsPhrase(summary), models.join(", ")]),
     ...listed(suites, most, "suite", (suite) => joined(suiteParts(suite, most), "\n\n")),
+    ...triggerViews(summary).flatMap((view) => skillParts(view, most)),
+    judge === undefined ? "" : tail(judge, 300),
     folded(
       "Run",
       [...provenance(manifest), ["record", summary.dir] as const].map(([label, value]) => `- ${label}: ${code(value)}`),
@@ -103,7 +107,18 @@ function suiteParts({ suite, check, changes }: SuiteInput, most: number): string
     ),
     part("Why", explainedCases(suite), "case", why),
     part(`Coverage: ${coverageText(suite)}`, coverage.missing, "tool", (tool) => `no case expects ${code(tool)}`),
+    ...skillParts(liftView(suite), most),
     joined(figures(suite).map((fact) => fact.join(" "))),
+  ];
+}
+
+function skillParts(view: SkillView | undefined, most: number): string[] {
+  if (!view) return [];
+  const { title, sentences, tables } = view;
+  return [
+    `**${tail(title)}**`,
+    ...sentences.map((one) => tail(one, 300)),
+    ...tables.map((table) => figureTable(table, most)),
   ];
 }
 
@@ -113,7 +128,7 @@ function checkParts(check: CheckView, changes: readonly string[], most: number):
   return [
     `**${toneSign[tone]} ${tail(headline, 300)}**`,
     ...sentences.map((sentence) => tail(sentence, 300)),
-    ...tables.map((table) => checkTable(table, most)),
+    ...tables.map((table) => figureTable(table, most)),
     folded(
       `${count(changes.length, "change")} in the list`,
       listed(changes, most, "change", (change) => change),
@@ -126,7 +141,7 @@ function checkParts(check: CheckView, changes: readonly string[], most: number):
   ];
 }
 
-function checkTable({ title, heads, names, rows }: CheckTable, most: number): string {
+function figureTable({ title, heads, names, rows }: FigureTable, most: number): string {
   const { shown, left } = atMost(rows, most);
   const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   return [

@@ -4,8 +4,9 @@ import { atMost, count, integer, percent, ranked } from "./format.ts";
 import { cut } from "./layout.ts";
 import { pipe, type Report } from "./report.ts";
 import { bounded, labelled, type Paint, type Screen, screenFor, title, tonePaint } from "./screen.ts";
+import { judgeText, liftView, type SkillView, triggerViews } from "./skillView.ts";
 import type { Cell, Column } from "./table.ts";
-import { checkBlocks } from "./terminalCheck.ts";
+import { checkBlocks, tableBlock } from "./terminalCheck.ts";
 import { plain } from "./untrusted.ts";
 import {
   caseState,
@@ -34,14 +35,18 @@ export const terminal: Report = {
   name: "terminal",
   render({ summary, manifest, display = pipe }) {
     const screen = screenFor(display);
+    const judge = judgeText(summary);
     const blocks = [
       verdictLine(summary, screen),
       ...summary.suites.flatMap((suite) => [
         title(screen, `${suite.name} · ${modelLabel(suite)}`),
         ...checkBlocks(checkView(suite), screen, display),
         ...sections.map((section) => section(suite, screen)),
+        ...skillBlocks(liftView(suite), screen),
       ]),
+      ...triggerViews(summary).flatMap((view) => skillBlocks(view, screen)),
       summary.suites.length > 1 ? labelled(screen, "In all", figures({ totals: summary.totals })) : [],
+      judge === undefined ? [] : screen.lines(judge),
       [...labelled(screen, "Run", provenance(manifest)), ...screen.lines(`Record: ${summary.dir}`, 0, 8)],
     ];
     const texts = blocks.filter((block) => block.length > 0).map((block) => block.join("\n"));
@@ -57,6 +62,13 @@ const sections: readonly ((suite: SuiteSummary, screen: Screen) => string[])[] =
   reasonsSection,
   figuresSection,
 ];
+
+function skillBlocks(view: SkillView | undefined, screen: Screen): string[][] {
+  if (!view) return [];
+  const { title: heading, sentences, tables } = view;
+  const head = [...title(screen, heading), ...sentences.flatMap((sentence) => screen.lines(sentence, 2))];
+  return [head, ...tables.map((table) => tableBlock(table, screen))];
+}
 
 function verdictLine(summary: RunSummary, screen: Screen): string[] {
   const status = runStatus(summary);

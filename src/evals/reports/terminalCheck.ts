@@ -1,4 +1,4 @@
-import type { CheckTable, CheckView } from "./check.ts";
+import type { CheckView, FigureTable } from "./check.ts";
 import { capital, count } from "./format.ts";
 import type { Display } from "./report.ts";
 import { bounded, type Screen, title, tonePaint } from "./screen.ts";
@@ -23,7 +23,8 @@ export function checkBlocks(check: CheckView | undefined, screen: Screen, displa
   ];
 }
 
-function tableBlock({ title: text, heads, names, rows }: CheckTable, screen: Screen): string[] {
+/** A table of figures, its first columns names. */
+export function tableBlock({ title: text, heads, names, rows }: FigureTable, screen: Screen): string[] {
   const columns = heads.map((head, at) => ({ head, fixed: at >= names }));
   const table = screen.table(
     columns,

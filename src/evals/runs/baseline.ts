@@ -43,7 +43,6 @@ export function baselineOf(
     run: manifest.id,
     ...(manifest.git && { git: manifest.git }),
     cases: cases.toSorted((a, b) => byCodeUnit(a.id, b.id)),
-    skills: [],
     toolsets: Object.fromEntries(hashes.map((hash) => [hash, sorted(hash)])),
   };
   const checksum = checksumOf(jsonSchema.parse({ format: baselineFormat, ...content }));

@@ -1,25 +1,32 @@
 import type { Call, Check, Selection, Turn, Verdict } from "../types/trial.ts";
+import { asPicks, skillsLoaded } from "./skill.ts";
 
-/** What a model did in a trial: the calls of its first turn that holds any, all calls in order, and whether it refused. */
-export type Made = { first: readonly Call[]; all: readonly Call[]; refused: boolean };
+/**
+ * What a model did in a trial: the calls of its first turn that holds any, all calls in order, the skills that they
+ * loaded, and whether it refused. Where skills are offered, a call that loads one is a call of its entry.
+ */
+export type Made = { first: readonly Call[]; all: readonly Call[]; loaded: readonly string[]; refused: boolean };
 
-export function madeIn(turns: readonly Turn[]): Made {
+export function madeIn(turns: readonly Turn[], offersSkills: boolean): Made {
+  const raw = turns.map(({ calls }) => calls);
+  const picks = offersSkills ? raw.map((calls) => calls.flatMap(asPicks)) : raw;
   return {
-    first: turns.find(({ calls }) => calls.length > 0)?.calls ?? [],
-    all: turns.flatMap(({ calls }) => calls),
+    first: picks.find((calls) => calls.length > 0) ?? [],
+    all: picks.flat(),
+    loaded: skillsLoaded(raw.flat()),
     refused: turns.some(({ stop }) => stop === "refused"),
   };
 }
 
 /** What an expectation finds in a trial, before the grade. */
-export type Finding = { selection: Selection; picked: string; checks: readonly Check[] };
+export type Finding = { selection: Selection; picked: string; checks: readonly Check[]; skills?: readonly string[] };
 
 /**
  * The grade: one check that is not met fails the trial; else one that could not be decided makes it not gradable; and
  * where nothing was checked there is nothing to pass.
  */
-export function decide({ selection, picked, checks }: Finding, expected: string): Verdict {
-  const score = { selection, expected, picked, checks: [...checks] };
+export function decide({ selection, picked, checks, skills }: Finding, expected: string): Verdict {
+  const score = { selection, expected, picked, checks: [...checks], ...(skills && { skills: [...skills] }) };
   if (checks.some(({ met }) => met === "no")) return { grade: "fail", ...score };
   const [open, ...others] = checks.filter(({ met }) => met === "unknown");
   if (open) {

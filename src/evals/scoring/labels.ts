@@ -1,3 +1,5 @@
+import type { AboutSkills } from "../types/run.ts";
+import { skillEntryName } from "../types/skill.ts";
 import type { Expectation } from "../types/suite.ts";
 import type { Call } from "../types/trial.ts";
 import type { Find } from "./listing.ts";
@@ -34,6 +36,18 @@ export function expectedTools(expectation: Expectation | undefined): readonly st
   if (expectation?.kind === "tool") return [...new Set(expectation.call.tools)];
   if (expectation?.kind === "calls") return [...new Set(expectation.calls.flatMap(({ tools }) => tools))];
   return [];
+}
+
+/** What an expectation says about skills; undefined when it says nothing. */
+export function aboutSkills(expectation: Expectation | undefined): AboutSkills | undefined {
+  if (expectation?.kind === "skill") {
+    return { wanted: expectation.skill === "none" ? [] : [expectation.skill], unwanted: "others" };
+  }
+  const prefix = skillEntryName("");
+  const unwanted = (expectation?.avoid ?? []).flatMap((name) =>
+    name.startsWith(prefix) ? [name.slice(prefix.length)] : [],
+  );
+  return unwanted.length > 0 ? { wanted: [], unwanted } : undefined;
 }
 
 /** The tools of some calls, in the order they were called; a name that no listed tool has is marked. */

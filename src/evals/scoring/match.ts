@@ -1,14 +1,17 @@
 import { isJsonObject, type Json } from "../types/json.ts";
 
-/** Whether a value is what was wanted; `unknown` when that could not be decided, with the reason. */
-export type Match = { met: "yes" } | { met: "no" | "unknown"; why: string };
+/**
+ * Whether a value is what was wanted; `unknown` when that could not be decided, with the reason. `evidence` is what a
+ * judge quoted for it, word for word.
+ */
+export type Match = { met: "yes"; evidence?: string } | { met: "no" | "unknown"; why: string; evidence?: string };
 
 export const yes: Match = { met: "yes" };
 export const no = (why: string): Match => ({ met: "no", why });
 export const unknown = (why: string): Match => ({ met: "unknown", why });
 
 /** What only a judge can decide: whether a sentence is true of a trial, or whether a value meets a criterion. */
-type Question =
+export type Question =
   | { about: "behaviour"; criterion: string }
   | { about: "value"; criterion: string; at: string; value: Json };
 

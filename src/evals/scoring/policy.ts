@@ -11,6 +11,7 @@ export type Executable = { yes: true } | { yes: false; reason: string };
 export function executable(tool: OfferedTool, policy: ExecutionPolicy): Executable {
   if (tool.origin === "distractor") return { yes: false, reason: `${tool.name} is a distractor` };
   if (tool.origin === "static") return { yes: false, reason: `${tool.name} comes from a static list, not a server` };
+  if (tool.origin === "skill") return { yes: false, reason: `${tool.name} is a skill, not a tool` };
   if (policy === "never") return { yes: false, reason: "no call is executed (execute: never)" };
   if (policy === "always" || tool.annotations?.readOnlyHint === true || tool.annotations?.destructiveHint === false) {
     return { yes: true };

@@ -1,6 +1,7 @@
 import type { Problem } from "../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
+import { skillEntryName } from "../types/skill.ts";
 import type { Case, ExecutionPolicy, Expectation, ExpectedCall } from "../types/suite.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 import { type ArgsRules, finderFor } from "./call.ts";
@@ -31,6 +32,7 @@ export function preflight(
   const found = [
     ...listedProblems(calls, expect.avoid, find, listing, toolset),
     ...calls.flatMap((call) => callProblems(call, rules, find, policy)),
+    ...(expect.kind === "skill" ? skillProblems(expect.skill, toolset) : []),
     ...(expect.kind === "any" && expect.result ? anyResultProblems(expect.result, toolset, policy) : []),
     ...(rules.argsMatch === "bfcl" ? [] : schemaWarnings(expect.kind === "any" ? listing.names : wanted, find)),
   ];
@@ -88,6 +90,16 @@ function listedProblems(
         return error(`expects ${name}, which is listed ${servers.length} times (${servers.join(", ")})`, "rename one");
       }),
   ];
+}
+
+function skillProblems(skill: string, { tools }: Toolset): Found[] {
+  const offered = tools.filter(({ origin }) => origin === "skill").map(({ name }) => name);
+  if (skill === "none" || offered.includes(skillEntryName(skill))) return [];
+  const hint =
+    offered.length > 0
+      ? `offered are: ${offered.join(", ")}`
+      : "no skill is offered: does the suite name a folder under `skills`?";
+  return [error(`expects skill ${skill}, which is not offered`, didYouMean(skillEntryName(skill), offered, hint))];
 }
 
 function callProblems(call: ExpectedCall, rules: ArgsRules, find: Find, policy: ExecutionPolicy): Found[] {

@@ -33,13 +33,15 @@ export function grader(
   const expected = expectedLabel(expect);
   const find = compileExpectation(expect, listing);
   const avoid = new Set(expect?.avoid);
+  const offersSkills = toolset.tools.some(({ origin }) => origin === "skill");
   return (turns, judge = noJudge) => {
-    const made = madeIn(turns);
+    const made = madeIn(turns, offersSkills);
     const finding = withAvoided(expect, avoid, made, withRefusal(expect, made, find(made, judge)));
     const behaviours = expectedBehavior.map((criterion): Check => {
       return { what: `behaviour: ${criterion}`, ...judge({ about: "behaviour", criterion }) };
     });
-    return decide({ ...finding, checks: [...finding.checks, ...behaviours] }, expected);
+    const skills = offersSkills && { skills: made.loaded };
+    return decide({ ...finding, checks: [...finding.checks, ...behaviours], ...skills }, expected);
   };
 }
 
@@ -124,5 +126,5 @@ function withAvoided(expect: Expectation | undefined, avoid: ReadonlySet<string>
   const why = `expected no call of ${[...avoid].join(", ")}, got ${called.join(", ")}`;
   const over = expect?.kind === "none" || expect?.kind === "avoid";
   const selection = over ? "over-triggered" : "wrong-tool";
-  return { ...found, selection, checks: [...found.checks, { what: "avoid", met: "no", why }] };
+  return { ...found, selection, picked: called.join(" + "), checks: [...found.checks, { what: "avoid", met: "no", why }] };
 }

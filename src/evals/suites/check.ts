@@ -108,10 +108,10 @@ function suiteWarnings(cases: readonly CaseFile[]): Fault[] {
   const picks = (["tool", "any", "calls", "skill"] as const).some((kind) => kinds.has(kind));
   const few = `${cases.length} ${cases.length === 1 ? "case is" : "cases are"} few`;
   return [
-    ...(cases.length < 5 ? [warning(few, "write about 5 to 10 typical queries")] : []),
+    ...(cases.length < 5 ? [advice(few, "write about 5 to 10 typical queries")] : []),
     ...(picks && !abstains
       ? [
-          warning(
+          advice(
             "no case wants no tool, so over-triggering goes unseen",
             "add a query with `tool: none` (or `skill: none`)",
           ),
@@ -120,6 +120,6 @@ function suiteWarnings(cases: readonly CaseFile[]): Fault[] {
   ];
 }
 
-function warning(message: string, hint: string): Fault {
-  return { path: [], severity: "warning", message, hint };
+function advice(message: string, hint: string): Fault {
+  return { path: [], severity: "warning", linted: true, message, hint };
 }

@@ -6,6 +6,8 @@ export type Fault = {
   path: Path;
   part?: "key" | "value";
   severity?: "error" | "warning";
+  /** A warning that `evals lint` gives by a rule of its own. */
+  linted?: true;
   message: string;
   hint?: string | undefined;
 };

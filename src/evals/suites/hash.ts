@@ -3,13 +3,21 @@ import { canonicalJson, type Json } from "../types/json.ts";
 import type { Case, Suite } from "../types/suite.ts";
 
 /** SHA-256 (hex) of all that decides whether a trial of the case passes; not its id, its place, or how often it is tried. */
-export function caseHash({ messages, expect, expectedBehavior, tools, maxTurns }: Omit<Case, "hash">): string {
-  return sha256({ messages, expect, expectedBehavior, tools, maxTurns });
+export function caseHash({
+  messages,
+  expect,
+  expectedBehavior,
+  tools,
+  files,
+  packageHash,
+  maxTurns,
+}: Omit<Case, "hash">): string {
+  return sha256({ messages, expect, expectedBehavior, tools, files, packageHash, maxTurns });
 }
 
 /** SHA-256 (hex) of all that decides what trials of the suite mean: its servers, how it runs, and its cases in order. */
-export function suiteHash({ name, server, distractors, execute, isolate, cases }: Omit<Suite, "hash">): string {
-  return sha256({ name, server, distractors, execute, isolate, cases: cases.map(({ hash }) => hash) });
+export function suiteHash({ name, server, distractors, execute, isolate, lift, cases }: Omit<Suite, "hash">): string {
+  return sha256({ name, server, distractors, execute, isolate, lift, cases: cases.map(({ hash }) => hash) });
 }
 
 function sha256(value: object): string {

@@ -11,23 +11,25 @@ type Loaded = { suite?: Suite; namePlace?: Problem["place"]; problems: readonly 
 
 /**
  * Reads suite files, in the order given. `files` are relative to `cwd` or absolute; messages name them as given.
- * Throws one EvalsError with all problems of all files when any of them holds an error; else warnings come back.
+ * Throws one EvalsError with all problems of all files when any of them holds an error; else warnings come back, but for
+ * those that lint gives by rules of its own, where it `lints`.
  */
 export async function loadSuites(
   files: readonly string[],
-  { cwd }: { cwd: string },
+  { cwd, lints = false }: { cwd: string; lints?: boolean },
 ): Promise<{ suites: Suite[]; warnings: Problem[] }> {
-  const loaded = await Promise.all(files.map((file) => loadSuite(file, cwd)));
+  const loaded = await Promise.all(files.map((file) => loadSuite(file, cwd, lints)));
   const problems = [...loaded.flatMap((one) => one.problems), ...repeatedNames(loaded)];
   if (problems.some(({ severity }) => severity === "error")) throw new EvalsError(problems);
   return { suites: loaded.flatMap(({ suite }) => suite ?? []), warnings: problems };
 }
 
-async function loadSuite(file: string, cwd: string): Promise<Loaded> {
+async function loadSuite(file: string, cwd: string, lints: boolean): Promise<Loaded> {
   try {
     const document = parseDocument(await readText(resolve(cwd, file), file), file);
     const { faults, checked } = checkSuite(document.data);
-    const problems = [...document.problems, ...faults.map((fault) => problemOf(fault, document))].sort(byPlace);
+    const told = faults.filter(({ linted }) => !(linted && lints));
+    const problems = [...document.problems, ...told.map((fault) => problemOf(fault, document))].sort(byPlace);
     if (!checked) return { problems };
     return { suite: normalise(checked, document, cwd), namePlace: document.place(["name"]), problems };
   } catch (error) {

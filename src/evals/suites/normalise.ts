@@ -12,6 +12,7 @@ const defaults = {
   passRate: 0.8,
   maxTurns: 1,
   maxTurnsOfCalls: 8,
+  maxTurnsOfSkill: 8,
   execute: "safe",
   isolate: "run",
 } as const;
@@ -28,6 +29,7 @@ export function normalise({ header, cases }: Checked, document: SuiteDocument, c
     skills: header.skills ?? [],
     execute: header.execute ?? defaults.execute,
     isolate: header.isolate ?? defaults.isolate,
+    ...(header.lint && { lint: header.lint }),
     cases: cases.map(({ path, content }, i) => {
       const one = { ...caseOf(content, header), id: ids[i] ?? "", place: document.place(path) };
       return { ...one, hash: caseHash(one) };
@@ -50,8 +52,9 @@ function caseOf(content: CaseFile, header: Header): Omit<Case, "id" | "hash" | "
   };
 }
 
-/** Several calls may be made one after the other; a first pick needs one turn. */
+/** Several calls may be made one after the other, and a skill may be loaded after a look around; a first pick needs one. */
 function defaultTurns(expect: ExpectFile | undefined): number {
+  if (expect?.skill !== undefined) return defaults.maxTurnsOfSkill;
   return (expect?.calls?.length ?? 0) > 1 ? defaults.maxTurnsOfCalls : defaults.maxTurns;
 }
 

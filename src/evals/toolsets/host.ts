@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import { usageError } from "../errors.ts";
+import type { SkillForm } from "../types/skill.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import { ownerOf } from "./toolset.ts";
 
-/** How one host shows MCP tools to its model: the name of each, and the order if the host sets one. */
+/** How one host shows MCP tools to its model, the name of each and the order if the host sets one, and how skills. */
 type Host = {
+  skills: SkillForm;
   nameOf(tool: OfferedTool): string;
   compare?(a: OfferedTool, b: OfferedTool): number;
 };
@@ -15,17 +17,27 @@ const codexHashLength = 12;
 
 /** The hosts whose naming is known. Each was read from the host's own source or seen on its wire. */
 export const hosts = {
-  plain: { nameOf: ({ name }) => name },
-  "claude-code": { nameOf: ({ server, name }) => `mcp__${dashed(server)}__${dashed(name)}` },
+  plain: { skills: "skill-tool", nameOf: ({ name }) => name },
+  // agentskills.io, "Integrate skills into your agent": the form for agents that read files.
+  "agent-skills": { skills: "available-skills", nameOf: ({ name }) => name },
+  "claude-code": {
+    skills: "skill-tool",
+    nameOf: ({ server, name }) => `mcp__${dashed(server)}__${dashed(name)}`,
+  },
   // packages/core/src/tools/mcp-tool.ts: what is too long loses its middle.
   "gemini-cli": {
+    skills: "available-skills",
     nameOf: ({ server, name }) => {
       const whole = `mcp_${server}_${name}`.replace(/[^a-zA-Z0-9_\-.:]/g, "_");
       return whole.length <= geminiLimit ? whole : `${whole.slice(0, 30)}...${whole.slice(-30)}`;
     },
   },
   // codex-rs/codex-mcp/src/tools.rs: sorted by raw identity; what is too long ends with a hash of it.
-  codex: { nameOf: codexName, compare: (a, b) => (codexIdentity(a) < codexIdentity(b) ? -1 : 1) },
+  codex: {
+    skills: "available-skills",
+    nameOf: codexName,
+    compare: (a, b) => (codexIdentity(a) < codexIdentity(b) ? -1 : 1),
+  },
 } satisfies Record<string, Host>;
 
 export type HostName = keyof typeof hosts;
@@ -37,10 +49,16 @@ export type Shown = {
   listed(shownName: string): OfferedTool | undefined;
 };
 
-/** Shows tools as a host does. Throws EvalsError when two of them would be shown under one name. */
+/** How a host shows skills. */
+export function skillFormOf(hostName: HostName): SkillForm {
+  return hosts[hostName].skills;
+}
+
+/** Shows tools as a host does; entries of skills are not tools, and left out. Throws EvalsError when two of them would be shown under one name. */
 export function show(tools: readonly OfferedTool[], hostName: HostName): Shown {
   const host: Host = hosts[hostName];
-  const ordered = host.compare ? [...tools].sort(host.compare) : tools;
+  const listable = tools.filter(({ origin }) => origin !== "skill");
+  const ordered = host.compare ? listable.sort(host.compare) : listable;
   const listed = new Map<string, OfferedTool>();
   for (const tool of ordered) {
     const name = host.nameOf(tool);

@@ -36,6 +36,16 @@ function trialCeiling(planned: PlannedCase, model: Model): Usage {
   };
 }
 
+/** How many requests a judge gets at most: one for each trial with sentences or values to grade. */
+export function judgeRequests(cases: readonly PlannedCase[], models: readonly Model[]): number {
+  const judged = cases.filter((planned) => asksJudge(planned.case));
+  return judged.reduce((sum, planned) => sum + models.reduce((all, model) => all + trialsOf(planned, model), 0), 0);
+}
+
+function asksJudge({ expectedBehavior, expect }: PlannedCase["case"]): boolean {
+  return expectedBehavior.length > 0 || JSON.stringify(expect ?? null).includes('"judge":');
+}
+
 /** What a plan uses at most on one model, before anything is spent. The cost is at list price without any cache. */
 export function ceilingOf(cases: readonly PlannedCase[], model: Model): Ceiling {
   const ceiling: Ceiling = { trials: 0, calls: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 };

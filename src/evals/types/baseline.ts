@@ -35,9 +35,6 @@ export const baselineSchema = z.strictObject({
       }),
     )
     .describe("sorted by id"),
-  skills: z
-    .array(z.strictObject({ name: z.string(), description: z.string() }))
-    .describe("the catalogue that was shown"),
   toolsets: z
     .record(z.string(), z.array(offeredToolSchema))
     .describe("hash -> the list that was sent, sorted by name; only those that the cases name"),

@@ -1,5 +1,5 @@
 import type { JsonObject } from "./json.ts";
-import type { SkillForm, SkillPackage } from "./skill.ts";
+import type { SkillPackage } from "./skill.ts";
 import type { OfferedTool } from "./tool.ts";
 import type { Answer, Broken, Call, Cell, Cost, Execution, Turn, Usage } from "./trial.ts";
 
@@ -21,8 +21,8 @@ export type ModelRequest = {
   messages: readonly Message[];
   tools: readonly OfferedTool[];
   toolset: string;
-  /** The skills that the messages and tools offer, for a model that ranks descriptions instead of reading the prompt. */
-  catalogue?: { form: SkillForm; skills: readonly { name: string; description: string }[] };
+  /** The skills that the prompt offers, for a model that ranks descriptions instead of reading it; how each is loaded. */
+  catalogue?: readonly { name: string; description: string; load: { tool: string; arguments: JsonObject } }[];
   /** A JSON Schema that the text of the reply must hold to (structured output), for judges. */
   answerSchema?: JsonObject;
 };

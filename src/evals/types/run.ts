@@ -4,6 +4,9 @@ import { executionPolicySchema } from "./suite.ts";
 import { offeredToolSchema } from "./tool.ts";
 import { costSchema } from "./trial.ts";
 
+/** The arm of a case that is asked without the skill whose worth is measured. */
+export const withoutArm = "without";
+
 const interval = z.tuple([z.number(), z.number()]).readonly();
 
 const totalsSchema = z.object({
@@ -39,6 +42,13 @@ const checkPlanSchema = z.discriminatedUnion("kind", [
 ]);
 export type CheckPlan = z.infer<typeof checkPlanSchema>;
 
+const aboutSkillsSchema = z.object({
+  wanted: z.array(z.string()).describe("skills that must be loaded"),
+  unwanted: z.union([z.array(z.string()), z.literal("others")]).describe("skills that must not be"),
+});
+/** What a case says about the loading of skills; of those in neither list it says nothing. */
+export type AboutSkills = z.infer<typeof aboutSkillsSchema>;
+
 /** What the other commands ask: arms of one suite on one model, each with the list that every case is shown in it. */
 const experimentSchema = z.object({
   command: z.enum(["variants", "blame", "crowd", "calibrate"]),
@@ -72,6 +82,10 @@ export const runManifestSchema = z.object({
       deterministic: z.boolean().describe("the same request always gets the same reply: one trial a case"),
     }),
   ),
+  judge: z
+    .object({ model: z.string(), settings: jsonObjectSchema, figure: z.string().optional() })
+    .optional()
+    .describe("who judged, and how far people agreed with it where that was measured"),
   suites: z.array(
     z.object({
       name: z.string(),
@@ -79,6 +93,7 @@ export const runManifestSchema = z.object({
       hash: z.string(),
       execute: executionPolicySchema,
       isolate: z.enum(["run", "trial"]),
+      lift: z.string().optional().describe("the skill whose worth is measured: cases are asked without it too"),
       server: jsonObjectSchema.optional().describe("what the server said of itself"),
       checks: z.array(checkPlanSchema).optional().describe("one for each model that has a baseline"),
       cases: z.array(
@@ -88,6 +103,7 @@ export const runManifestSchema = z.object({
           input: z.string().describe("the last user message"),
           expected: z.string().describe("the label of the expectation in the confusion table"),
           expectedTools: z.array(z.string()).describe("tools that the expectation names, for coverage"),
+          skills: aboutSkillsSchema.optional(),
           toolset: z.string(),
           trials: z.number().int(),
           passRate: z.number(),
@@ -183,6 +199,49 @@ const checkSummarySchema = z.discriminatedUnion("kind", [
 ]);
 export type CheckSummary = z.infer<typeof checkSummarySchema>;
 
+const armSchema = countsSchema.extend({
+  broken: z.number().int(),
+  notGradable: z.number().int(),
+  meanTurns: z.number().nullable().describe("of an answered trial, as the two below; null when none was"),
+  meanTokens: z.number().nullable().describe("input and output"),
+  meanMs: z.number().nullable().describe("of waiting for the model"),
+  costUsd: costSchema,
+});
+const sentenceCountsSchema = countsSchema.extend({ unknown: z.number().int().describe("the judge could not tell") });
+
+const liftSummarySchema = z.object({
+  skill: z.string(),
+  net: z
+    .object({ change: z.number(), interval, cases: z.number().int() })
+    .nullable()
+    .describe("with - without, mean over cases"),
+  arms: z.object({ with: armSchema, without: armSchema }),
+  behaviours: z
+    .array(z.object({ case: z.string(), text: z.string(), with: sentenceCountsSchema, without: sentenceCountsSchema }))
+    .describe("each expected behaviour: in how many trials it was met"),
+});
+export type LiftSummary = z.infer<typeof liftSummarySchema>;
+
+const shareSchema = z.object({ rate: z.number(), interval }).nullable();
+const skillsSummarySchema = z.object({
+  model: z.string(),
+  skills: z.array(
+    z.object({
+      name: z.string(),
+      truePositives: z.number().int(),
+      falsePositives: z.number().int(),
+      falseNegatives: z.number().int(),
+      trueNegatives: z.number().int(),
+      precision: shareSchema.describe("of the trials that loaded it, those that wanted it"),
+      recall: shareSchema.describe("of the trials that wanted it, those that loaded it"),
+    }),
+  ),
+  loaded: z
+    .array(z.object({ expected: z.string(), loaded: z.string().nullable(), n: z.number().int() }))
+    .describe("what was loaded for what was expected; null: nothing"),
+});
+export type SkillsSummary = z.infer<typeof skillsSummarySchema>;
+
 const suiteSummarySchema = z.object({
   name: z.string(),
   model: z.string(),
@@ -194,6 +253,7 @@ const suiteSummarySchema = z.object({
     expected: z.number().int().describe("of these, named by an expectation"),
     missing: z.array(z.string()).describe("tools that no case expects"),
   }),
+  lift: liftSummarySchema.optional().describe("what a skill is worth, where cases are asked without it too"),
   verdict: checkSummarySchema.optional().describe("of the regression check, where one was made"),
   latencyMs: z.object({ p50: z.number(), p95: z.number() }).nullable().describe("of one model request"),
   totals: totalsSchema,
@@ -207,6 +267,8 @@ export const runSummarySchema = z.object({
   dir: z.string(),
   suites: z.array(suiteSummarySchema),
   totals: totalsSchema,
+  skills: z.array(skillsSummarySchema).optional().describe("how well skills trigger, a model at a time"),
+  judge: z.object({ model: z.string(), figure: z.string().optional() }).optional(),
   blame: z.array(z.record(z.string(), z.unknown())).optional().describe("with --blame, as `evals blame --json` has it"),
   ok: z.boolean(),
   exitCode: z.number().int(),

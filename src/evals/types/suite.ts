@@ -1,6 +1,8 @@
 import * as z from "zod";
 import type { Place } from "../errors.ts";
 import { type JsonObject, jsonObjectSchema, jsonSchema } from "./json.ts";
+import { type LintSettings, lintSettingsSchema } from "./lint.ts";
+import type { EvalFile } from "./skill.ts";
 import type { Tool } from "./tool.ts";
 
 /**
@@ -147,6 +149,7 @@ export const suiteFileSchema = z.strictObject({
     .describe("default 1, and 8 for cases that expect several `calls`"),
   cases: z.array(caseFileSchema).optional(),
   evals: z.array(caseFileSchema).optional().describe("the same as `cases`, as the specification names it"),
+  lint: lintSettingsSchema.optional().describe("what `evals lint` is to leave, with the reason, or to count otherwise"),
 });
 export type SuiteFile = z.infer<typeof suiteFileSchema>;
 export type CaseFile = z.infer<typeof caseFileSchema>;
@@ -179,6 +182,10 @@ export type Case = {
   /** Sentences that a judge grades one by one. */
   expectedBehavior: readonly string[];
   tools?: readonly Tool[];
+  /** Files that a skill's case brings along. */
+  files?: readonly EvalFile[];
+  /** The hash of the skill package, where its instructions decide the outcome. */
+  packageHash?: string;
   trials: number;
   passRate: number;
   maxTurns: number;
@@ -196,5 +203,8 @@ export type Suite = {
   skills: readonly string[];
   execute: ExecutionPolicy;
   isolate: "run" | "trial";
+  /** The skill whose worth is measured: every case is asked without it too, in an arm of its own. */
+  lift?: string;
+  lint?: LintSettings;
   cases: readonly Case[];
 };

@@ -4,6 +4,7 @@ import type { CaseSummary, CheckSummary, RunManifest, SuiteSummary } from "../ty
 import type { Trial } from "../types/trial.ts";
 import { Check, settledCheck } from "./check.ts";
 import { confusedPair } from "./confusion.ts";
+import { LiftTally } from "./liftTally.ts";
 import { CaseTally, Spending } from "./tally.ts";
 
 type ManifestSuite = RunManifest["suites"][number];
@@ -22,6 +23,7 @@ export class SuiteTally {
   readonly #confusion = new Map<string, { expected: string; picked: string; n: number }>();
   readonly #spending = new Spending();
   readonly #settled: CheckSummary | undefined;
+  readonly #lift: LiftTally | undefined;
   /** The regression check that is under way, if there is something to compare. */
   readonly check: Check | undefined;
 
@@ -30,6 +32,7 @@ export class SuiteTally {
     this.#suite = suite;
     this.#model = model;
     for (const one of suite.cases) this.#cases.set(one.id, new CaseTally());
+    this.#lift = suite.lift === undefined ? undefined : new LiftTally(suite.lift);
     const plan = suite.checks?.find((check) => check.model === model.id);
     const lists = new Map(suite.cases.map(({ id, toolset }) => [id, toolset]));
     this.check = plan?.kind === "compare" ? new Check(plan, model.deterministic, manifest.toolsets, lists) : undefined;
@@ -39,6 +42,7 @@ export class SuiteTally {
   add(trial: Trial): void {
     this.#spending.add(trial);
     this.check?.add(trial);
+    this.#lift?.add(trial);
     if (trial.cell.arm !== "head") return;
     this.#cases.get(trial.cell.case)?.add(trial);
     const pair = confusedPair(trial);
@@ -52,7 +56,11 @@ export class SuiteTally {
     const sum = (count: (one: CaseSummary) => number) => cases.reduce((total, one) => total + count(one), 0);
     const planned = sum((one) => one.planned);
     const broken = sum((one) => one.broken);
-    const missing = planned - sum((one) => one.trials) - broken - sum((one) => one.notGradable);
+    const lift = this.#lift?.summary();
+    // The arm without the skill is planned as the other is; what breaks or is missing there leaves the run incomplete.
+    const beside =
+      lift && this.#lift ? { broken: lift.arms.without.broken, missing: planned - this.#lift.recorded() } : none;
+    const missing = planned - sum((one) => one.trials) - broken - sum((one) => one.notGradable) + beside.missing;
     const verdict = this.check?.summary() ?? this.#settled;
     const { calls, executed, toolErrors, inputTokens, outputTokens, costUsd, latencies } = this.#spending;
     return {
@@ -62,12 +70,13 @@ export class SuiteTally {
       cases,
       confusion: [...this.#confusion.values()].sort(byCountThenName),
       coverage: coverageOf(this.#manifest, this.#suite),
+      ...(lift && { lift }),
       ...(verdict && { verdict }),
       latencyMs: percentiles(latencies),
       totals: {
-        trials: planned,
+        trials: lift ? 2 * planned : planned,
         passed: sum((one) => one.passed),
-        broken,
+        broken: broken + beside.broken,
         missing,
         calls,
         executed,
@@ -79,7 +88,7 @@ export class SuiteTally {
       ok:
         cases.length > 0 &&
         cases.every((one) => one.ok) &&
-        broken === 0 &&
+        broken + beside.broken === 0 &&
         missing === 0 &&
         (verdict?.exitCode ?? exitCodes.passed) === exitCodes.passed,
     };
@@ -112,6 +121,8 @@ export class SuiteTally {
   }
 }
 
+const none = { broken: 0, missing: 0 };
+
 function byCountThenName(a: { expected: string; picked: string; n: number }, b: typeof a): number {
   return b.n - a.n || (`${a.expected}\n${a.picked}` < `${b.expected}\n${b.picked}` ? -1 : 1);
 }
@@ -120,7 +131,8 @@ function byCountThenName(a: { expected: string; picked: string; n: number }, b: 
 function coverageOf(manifest: RunManifest, suite: ManifestSuite): SuiteSummary["coverage"] {
   const own = new Set<string>();
   for (const hash of new Set(suite.cases.map((one) => one.toolset)))
-    for (const tool of manifest.toolsets[hash] ?? []) if (tool.origin !== "distractor") own.add(tool.name);
+    for (const tool of manifest.toolsets[hash] ?? [])
+      if (tool.origin !== "distractor" && tool.origin !== "skill") own.add(tool.name);
   const expected = new Set(suite.cases.flatMap((one) => one.expectedTools));
   const missing = [...own].filter((name) => !expected.has(name)).sort();
   return { tools: own.size, expected: own.size - missing.length, missing };

@@ -1,7 +1,9 @@
 import { exitCodes } from "../errors.ts";
 import type { RunManifest, RunSummary } from "../types/run.ts";
+import { skillEntryName } from "../types/skill.ts";
 import { addCost, type Trial } from "../types/trial.ts";
 import type { Check } from "./check.ts";
+import { SkillTally } from "./skillTally.ts";
 import { SuiteTally } from "./suiteTally.ts";
 
 type Totals = RunSummary["totals"];
@@ -26,15 +28,61 @@ export function summariser(manifest: RunManifest, dir: string): Summariser {
   const tallies = new Map<string, SuiteTally>();
   for (const suite of manifest.suites)
     for (const model of manifest.models) tallies.set(key(suite.name, model.id), new SuiteTally(manifest, suite, model));
+  const skills = skillTallies(manifest);
   return {
-    add: (trial) => tallies.get(key(trial.cell.suite, trial.cell.model))?.add(trial),
+    add(trial) {
+      tallies.get(key(trial.cell.suite, trial.cell.model))?.add(trial);
+      skills.add(trial);
+    },
     check: (suite, model) => tallies.get(key(suite, model))?.check,
     summary() {
       const suites = [...tallies.values()].map((tally) => tally.summary());
       const ok = suites.length > 0 && suites.every((suite) => suite.ok);
       const exitCode = suites.some(hasFailed) ? exitCodes.failed : ok ? exitCodes.passed : exitCodes.incomplete;
-      return { run: manifest.id, dir, suites, totals: addTotals(suites.map((suite) => suite.totals)), ok, exitCode };
+      const totals = addTotals(suites.map((suite) => suite.totals));
+      const triggered = skills.summary();
+      return {
+        run: manifest.id,
+        dir,
+        suites,
+        totals,
+        ...(triggered.length > 0 && { skills: triggered }),
+        ...(manifest.judge && { judge: judgeOf(manifest.judge) }),
+        ok,
+        exitCode,
+      };
     },
+  };
+}
+
+function judgeOf({ model, figure }: NonNullable<RunManifest["judge"]>): NonNullable<RunSummary["judge"]> {
+  return { model, ...(figure !== undefined && { figure }) };
+}
+
+/** One tally of triggering for each model, over all suites: a skill's false positives come from the cases of others. */
+function skillTallies(manifest: RunManifest) {
+  const tallies = new Map(manifest.models.map(({ id }) => [id, new SkillTally()]));
+  const prefix = skillEntryName("");
+  const offered = (hash: string) =>
+    (manifest.toolsets[hash] ?? []).flatMap(({ name, origin }) =>
+      origin === "skill" ? [name.slice(prefix.length)] : [],
+    );
+  const lists = new Map<string, readonly string[]>();
+  const cases = new Map(
+    manifest.suites.flatMap(({ name, cases }) =>
+      cases.flatMap(({ id, skills, toolset }) => {
+        if (!skills) return [];
+        lists.set(toolset, lists.get(toolset) ?? offered(toolset));
+        return [[key(name, id), { about: skills, offered: lists.get(toolset) ?? [] }] as const];
+      }),
+    ),
+  );
+  return {
+    add(trial: Trial) {
+      const one = trial.cell.arm === "head" ? cases.get(key(trial.cell.suite, trial.cell.case)) : undefined;
+      if (one) tallies.get(trial.cell.model)?.add(trial, one.about, one.offered);
+    },
+    summary: () => [...tallies].flatMap(([model, tally]) => tally.summary(model) ?? []),
   };
 }
 

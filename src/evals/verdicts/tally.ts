@@ -52,7 +52,7 @@ export class Spending {
 }
 
 /** All tokens of a prompt, whether they came from a cache or not. */
-const promptTokens = (usage: Usage) => usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+export const promptTokens = (usage: Usage) => usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
 
 /** The trials of one case on one model. */
 export class CaseTally {

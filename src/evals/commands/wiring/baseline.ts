@@ -16,7 +16,7 @@ import type { Source } from "../../toolsets/source.ts";
 import { type Baseline, comparedOf } from "../../types/baseline.ts";
 import { nearest } from "../../types/nearest.ts";
 import type { RunManifest, SuiteSummary } from "../../types/run.ts";
-import type { Suite } from "../../types/suite.ts";
+import type { SkillPackage } from "../../types/skill.ts";
 import { changesByCase, type Listing } from "../../verdicts/changes.ts";
 import { type ComparedRun, comparability } from "../../verdicts/comparable.ts";
 import { summariser } from "../../verdicts/summary.ts";
@@ -25,7 +25,7 @@ import type { BaselineFlags } from "../baseline.ts";
 import type { Io } from "../io.ts";
 import { caseToolsets } from "./prepare.ts";
 import { selectSuites } from "./select.ts";
-import { closeServers, openServers, refuseMistakes } from "./servers.ts";
+import { closeServers, type Opened, openServers, refuseMistakes } from "./servers.ts";
 
 /** The trials of every case that a regression check by the screen design wants. */
 const bank = 20;
@@ -44,7 +44,8 @@ async function accept({ targets = [], baselines: dir, out, force }: BaselineFlag
   const { dir: folder, manifest } = await findRecord("run", run, resolve(io.cwd, out));
   const results = summariser(manifest, folder);
   for await (const trial of readTrials(folder)) results.add(trial);
-  const { suites } = results.summary();
+  // What a skill is worth is measured against the same queries without it, in every run: there is nothing to accept.
+  const suites = results.summary().suites.filter(({ lift }) => lift === undefined);
   const graded = suites.filter(({ cases }) => cases.some(({ trials }) => trials > 0));
   refuse(manifest, suites, graded, force);
   for (const problem of warningsOn(manifest, suites, graded)) io.err(`${formatProblem(problem)}\n`);
@@ -185,7 +186,7 @@ async function allBaselines(dir: string, io: Io): Promise<Found[]> {
 /** Prints what the live tools of the suites say otherwise than their baselines do. A difference is no error. */
 async function diff({ targets = [], baselines: dir }: BaselineFlags, io: Io): Promise<ExitCode> {
   const baselines = await allBaselines(dir, io);
-  const { suites } = await selectSuites({ paths: targets }, io);
+  const { suites, skills } = await selectSuites({ paths: targets }, io);
   const wanted = suites.filter(({ name }) => baselines.some((one) => one.baseline.suite === name));
   const opened = await openServers(wanted, io);
   const { text } = screenFor(displayOf(io));
@@ -194,7 +195,7 @@ async function diff({ targets = [], baselines: dir }: BaselineFlags, io: Io): Pr
       const live = opened.find(({ suite }) => suite.name === then.suite);
       if (!live && targets.length > 0) continue;
       if (live && "failure" in live) continue;
-      const lines = live ? liveLines(then, live.suite, live.source, io) : [];
+      const lines = live ? liveLines(then, live, skills.get(live.suite.name) ?? [], io) : [];
       const end = !live ? `: there is no suite ${then.suite}` : lines.length > 0 ? "" : ": unchanged";
       io.out(`${[text(`${baselineTitle(then)} (${relative(io.cwd, file)})${end}`), ...lines].join("\n")}\n`);
     }
@@ -209,8 +210,13 @@ async function diff({ targets = [], baselines: dir }: BaselineFlags, io: Io): Pr
   return exitCodes.passed;
 }
 
-function liveLines(then: Baseline, suite: Suite, source: Source, io: Io): string[] {
-  const toolsetOf = caseToolsets(suite, source);
+function liveLines(
+  then: Baseline,
+  { suite, source }: Extract<Opened, { source: Source }>,
+  skills: readonly SkillPackage[],
+  io: Io,
+): string[] {
+  const toolsetOf = caseToolsets(suite, source, skills);
   const shown = suite.cases.map((one) => ({ id: one.id, toolset: toolsetOf(one) }));
   const now = {
     cases: shown.map(({ id, toolset }) => ({ id, toolset: toolset.hash })),

@@ -1,4 +1,4 @@
-import { type Ceiling, ceilingOf } from "../../trials/ceiling.ts";
+import { type Ceiling, ceilingOf, judgeRequests } from "../../trials/ceiling.ts";
 import type { PlannedCase } from "../../trials/plan.ts";
 import type { Model } from "../../types/model.ts";
 import { designOf } from "../../verdicts/check.ts";
@@ -44,11 +44,22 @@ export function describePlan(
   models: readonly Model[],
   seed: number,
   checks: PlannedChecks,
+  judge?: Model,
 ): string {
   const suites = [...new Set(cases.map(({ suite }) => suite))];
   const lines = suites.flatMap((suite) => suiteLine(cases.filter((planned) => planned.suite === suite)));
   const ceilings = models.flatMap((model) => ceilingLines(model, ceilingOf(cases, model)));
-  return [...lines, ...checkLines(checks, models), "", ...ceilings, "", `seed ${seed}; nothing was asked`, ""].join(
-    "\n",
-  );
+  const judged = judge
+    ? [`judge ${judge.id}: at most ${integer(judgeRequests(cases, models))} requests, beside the above`]
+    : [];
+  return [
+    ...lines,
+    ...checkLines(checks, models),
+    "",
+    ...ceilings,
+    ...judged,
+    "",
+    `seed ${seed}; nothing was asked`,
+    "",
+  ].join("\n");
 }

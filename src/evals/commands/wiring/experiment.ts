@@ -15,13 +15,13 @@ import type { Io } from "../io.ts";
 import { type AskOptions, startAsking } from "./asking.ts";
 import { gitState } from "./git.ts";
 import { manifestOf } from "./manifest.ts";
-import { type ModelFlags, openModels } from "./models.ts";
+import { type ModelFlags, openJudge, openModels } from "./models.ts";
 import { resumeRun, startRun } from "./openRun.ts";
-import { type Prepared, prepare } from "./prepare.ts";
+import { type Prepared, prepare, type Surroundings } from "./prepare.ts";
 import { type SuiteFlags, selectSuites } from "./select.ts";
 import { closeServers, isUnavailable, openServers } from "./servers.ts";
 
-type HostName = Parameters<typeof prepare>[1];
+type HostName = Surroundings["host"];
 
 /** The flags of a command that puts one question to one suite and one model. */
 export type ExperimentFlags = SuiteFlags &
@@ -56,7 +56,7 @@ export async function withBench<R>(
 ): Promise<R> {
   const resumed =
     flags.resume === undefined ? undefined : await findRecord(command, flags.resume, resolve(io.cwd, flags.out));
-  const { suites: found, warnings } = await selectSuites(flags, io);
+  const { suites: found, skills, warnings } = await selectSuites(flags, io);
   const suites = found.filter(({ name }) => flags.suite === undefined || name === flags.suite);
   if (suites.length === 0) {
     const names = found.map(({ name }) => name).join(", ");
@@ -69,11 +69,15 @@ export async function withBench<R>(
   }
   const opening = openServers([suite], io);
   try {
-    const [models, git] = await Promise.all([openModels([flags.model], flags, io), gitState(io.cwd)]);
+    const [models, judge, git] = await Promise.all([
+      openModels([flags.model], flags, io),
+      openJudge(flags, io),
+      gitState(io.cwd),
+    ]);
     const opened = await opening;
     // A run of several suites goes on without a server that cannot be had; here nothing would be left.
     for (const one of opened) if ("failure" in one && isUnavailable(one.failure)) throw one.failure;
-    const prepared = prepare(opened, flags.host);
+    const prepared = prepare(opened, { host: flags.host, skills, judge });
     for (const problem of [...warnings, ...prepared.warnings]) io.err(`${formatProblem(problem)}\n`);
     const [model] = models;
     if (!model) throw usageError("no model was given", "Give one with --model.");

@@ -1,8 +1,9 @@
 import { newRunId } from "../../runs/record.ts";
-import { expectedLabel, expectedTools } from "../../scoring/labels.ts";
+import { promptHash } from "../../scoring/judge/question.ts";
+import { aboutSkills, expectedLabel, expectedTools } from "../../scoring/labels.ts";
 import type { PlannedCase } from "../../trials/plan.ts";
 import type { JsonObject } from "../../types/json.ts";
-import type { Model } from "../../types/model.ts";
+import type { AskedModel, Model } from "../../types/model.ts";
 import type { Experiment, RunManifest } from "../../types/run.ts";
 import type { Suite } from "../../types/suite.ts";
 import type { PlannedChecks } from "./check.ts";
@@ -13,6 +14,9 @@ export type ManifestParts = {
   seed: number;
   host: string;
   models: readonly Model[];
+  judge?: AskedModel | undefined;
+  /** How far people agree with the judge, where that was measured. */
+  judgeFigure?: string | undefined;
   suites: readonly Suite[];
   /** What the server of each suite said of itself, by suite name. */
   servers: ReadonlyMap<string, JsonObject>;
@@ -44,14 +48,19 @@ export function manifestOf(parts: ManifestParts): RunManifest {
       settings,
       deterministic,
     })),
+    ...(parts.judge && { judge: judgeEntry(parts.judge, parts.judgeFigure) }),
     suites: parts.suites.map((suite) => suiteEntry(suite, parts)),
     ...(parts.experiment && { experiment: parts.experiment }),
     toolsets: { ...parts.checks?.toolsets, ...parts.otherToolsets, ...toolsetsOf(parts.cases) },
   };
 }
 
+function judgeEntry({ id, settings }: AskedModel, figure: string | undefined): RunManifest["judge"] {
+  return { model: id, settings: { ...settings, prompt: promptHash() }, ...(figure !== undefined && { figure }) };
+}
+
 /** The lists of these cases by their hashes. */
-function toolsetsOf(cases: readonly PlannedCase[]): RunManifest["toolsets"] {
+export function toolsetsOf(cases: readonly PlannedCase[]): RunManifest["toolsets"] {
   return Object.fromEntries(cases.map(({ toolset }) => [toolset.hash, [...toolset.tools]]));
 }
 
@@ -64,6 +73,7 @@ function suiteEntry(suite: Suite, { servers, cases, checks }: ManifestParts): Ru
     hash: suite.hash,
     execute: suite.execute,
     isolate: suite.isolate,
+    ...(suite.lift !== undefined && { lift: suite.lift }),
     ...(server && { server }),
     ...(planned && { checks: [...planned] }),
     cases: cases.filter((planned) => planned.suite === suite).map(caseEntry),
@@ -77,6 +87,7 @@ function caseEntry({ case: one, toolset }: PlannedCase): RunManifest["suites"][n
     input: one.messages.findLast((message) => message.role === "user")?.content ?? "",
     expected: expectedLabel(one.expect),
     expectedTools: [...expectedTools(one.expect)],
+    ...(aboutSkills(one.expect) && { skills: aboutSkills(one.expect) }),
     toolset: toolset.hash,
     trials: one.trials,
     passRate: one.passRate,

@@ -2,10 +2,11 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import * as z from "zod";
 import { messageOf, usageError } from "../../errors.ts";
-import { openModel } from "../../models/index.ts";
+import { type ModelOptions, openAskedModel, openModel } from "../../models/index.ts";
 import { type Prices, pricesSchema } from "../../models/prices.ts";
 import { findRecord, findRun, readTrials } from "../../runs/record.ts";
-import type { Model } from "../../types/model.ts";
+import { refuseAsJudge } from "../../trials/judge.ts";
+import type { AskedModel, Model } from "../../types/model.ts";
 import type { Io } from "../io.ts";
 import type { RunFlags } from "../run.ts";
 
@@ -17,8 +18,15 @@ export type ModelFlags = Pick<
 
 /** Opens the models of these ids, each once. Throws a usage error before anything is asked. */
 export async function openModels(ids: readonly string[], flags: ModelFlags, io: Io): Promise<Model[]> {
+  const options = await optionsOf(flags, io);
+  const models = await Promise.all([...new Set(ids)].map((id) => openModel(id, options)));
+  if (flags.budget !== undefined) for (const model of models) refuseUnpriced(model);
+  return models;
+}
+
+async function optionsOf(flags: ModelFlags, io: Io): Promise<ModelOptions> {
   const prices = flags.prices === undefined ? undefined : await readPrices(resolve(io.cwd, flags.prices));
-  const options = {
+  return {
     env: io.env,
     ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
     ...(flags.maxTokens !== undefined && { maxTokens: flags.maxTokens }),
@@ -29,9 +37,18 @@ export async function openModels(ids: readonly string[], flags: ModelFlags, io: 
     warn: (message: string) => io.err(`warning: ${message}\n`),
     recorded: async (run: string) => readTrials(await recordedRun(run, resolve(io.cwd, flags.out))),
   };
-  const models = await Promise.all([...new Set(ids)].map((id) => openModel(id, options)));
-  if (flags.budget !== undefined) for (const model of models) refuseUnpriced(model);
-  return models;
+}
+
+/** Opens the model that judges, if one was asked for. Throws a usage error when it cannot judge. */
+export async function openJudge(
+  { judge, ...flags }: ModelFlags & { judge?: string | undefined },
+  io: Io,
+): Promise<AskedModel | undefined> {
+  if (judge === undefined) return undefined;
+  const model = await openAskedModel(judge, await optionsOf(flags, io));
+  refuseAsJudge(model);
+  if (flags.budget !== undefined) refuseUnpriced(model);
+  return model;
 }
 
 /** Any command's record can be replayed; the latest is that of the latest run. */

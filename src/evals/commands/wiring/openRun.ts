@@ -59,6 +59,7 @@ function refuseChanges(before: RunManifest, now: RunManifest): void {
       if (current.hash !== suite.hash) return [`the suite ${suite.name} was edited`];
       return sameLists(suite, current) ? [] : [`the tools of the suite ${suite.name} changed`];
     }),
+    ...(sameJudge(before, now) ? [] : ["another judge is asked, or in another way"]),
     ...before.models.flatMap((model) => {
       const current = now.models.find(({ id }) => id === model.id);
       return current && canonicalJson(current.settings) === canonicalJson(model.settings)
@@ -78,6 +79,12 @@ function sameExperiment({ experiment: before }: RunManifest, { experiment: now }
   const listed = ({ cases, arms, setup }: Experiment) =>
     canonicalJson(jsonObjectSchema.parse({ cases, setup, ...(now?.arms.length && { arms }) }));
   return before && now ? listed(before) === listed(now) : before === now;
+}
+
+function sameJudge({ judge: before }: RunManifest, { judge: now }: RunManifest): boolean {
+  const asked = (judge: RunManifest["judge"]) =>
+    judge && canonicalJson({ model: judge.model, settings: judge.settings });
+  return asked(before) === asked(now);
 }
 
 type ManifestSuite = RunManifest["suites"][number];

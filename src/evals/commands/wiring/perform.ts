@@ -2,14 +2,17 @@ import { resolve } from "node:path";
 import { type ExitCode, exitCodes, formatProblem } from "../../errors.ts";
 import { planCells } from "../../trials/plan.ts";
 import type { PlanEnd } from "../../trials/runPlan.ts";
-import type { Model } from "../../types/model.ts";
+import type { AskedModel, Model } from "../../types/model.ts";
 import type { RunManifest } from "../../types/run.ts";
+import type { SkillPackage } from "../../types/skill.ts";
 import type { Io } from "../io.ts";
 import type { RunFlags } from "../run.ts";
 import { startAsking } from "./asking.ts";
 import { planChecks, pursueCheck } from "./check.ts";
 import { describePlan } from "./dryRun.ts";
-import { manifestOf } from "./manifest.ts";
+import { judgesFolder, readJudgeFigure } from "./judgeFigure.ts";
+import { withLiftArms } from "./lift.ts";
+import { manifestOf, toolsetsOf } from "./manifest.ts";
 import { type OpenRun, resumeRun, startRun } from "./openRun.ts";
 import { type Prepared, prepare } from "./prepare.ts";
 import { type Resumed, recordedFlags } from "./resume.ts";
@@ -21,26 +24,33 @@ export type RunParts = {
   retryBroken: boolean;
   resumed: Resumed | undefined;
   models: readonly Model[];
+  /** The skills that each suite offers, by its name. */
+  skills: ReadonlyMap<string, readonly SkillPackage[]>;
+  judge: AskedModel | undefined;
   opened: readonly Opened[];
   git: RunManifest["git"];
 };
 
 /** Checks and plans; then prints the plan (dry run), or runs what is not on the record and reports it. */
 export async function perform(
-  { flags, retryBroken, resumed, models, opened, git }: RunParts,
+  { flags, retryBroken, resumed, models, skills, judge, opened, git }: RunParts,
   io: Io,
 ): Promise<ExitCode> {
-  const prepared = prepare(opened, flags.host);
+  const prepared = prepare(opened, { host: flags.host, skills, judge });
   for (const problem of prepared.warnings) io.err(`${formatProblem(problem)}\n`);
   const seed = resumed?.manifest.seed ?? flags.seed ?? Math.floor(Math.random() * 2 ** 31);
   const checks = await planChecks(flags, prepared.suites, models, prepared.cases, io);
+  const asked = withLiftArms(prepared.cases);
   if (flags.dryRun) {
-    io.out(describePlan(prepared.cases, models, seed, checks));
+    io.out(describePlan(asked, models, seed, checks, judge));
     return exitCodes.passed;
   }
   const manifest = manifestOf({
     ...prepared,
     models,
+    judge,
+    judgeFigure: judge && (await readJudgeFigure(resolve(io.cwd, judgesFolder), judge.id))?.sentence,
+    otherToolsets: toolsetsOf(asked),
     seed,
     git,
     checks,
@@ -77,7 +87,7 @@ async function ask(
         if (end !== "complete") return end;
       }
     }
-    return await asking.askLast(planCells(prepared.cases, models, manifest.seed));
+    return await asking.askLast(planCells(withLiftArms(prepared.cases), models, manifest.seed));
   } finally {
     await asking.end();
   }

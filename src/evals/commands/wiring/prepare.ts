@@ -1,17 +1,30 @@
 import { EvalsError, type Problem } from "../../errors.ts";
 import { preflight } from "../../scoring/preflight.ts";
 import { type Grade, grader } from "../../scoring/score.ts";
-import { type HostName, show } from "../../toolsets/host.ts";
+import { readPackageFile } from "../../skills/packageFile.ts";
+import { type HostName, show, skillFormOf } from "../../toolsets/host.ts";
+import { skillEntry } from "../../toolsets/skillEntry.ts";
 import type { Source } from "../../toolsets/source.ts";
 import { freeze } from "../../toolsets/toolset.ts";
+import { judgeTrial } from "../../trials/judge.ts";
+import type { SkillShelf } from "../../trials/library.ts";
 import type { PlannedCase } from "../../trials/plan.ts";
 import type { Shown, TrialContext } from "../../trials/runTrial.ts";
 import { isolatedPool, type ServerPool, sharedPool } from "../../trials/serverPool.ts";
 import type { JsonObject } from "../../types/json.ts";
+import type { AskedModel } from "../../types/model.ts";
+import type { SkillPackage } from "../../types/skill.ts";
 import type { Case, Suite } from "../../types/suite.ts";
 import type { Toolset } from "../../types/tool.ts";
 import type { Broken } from "../../types/trial.ts";
 import { isUnavailable, type Opened, refuseMistakes } from "./servers.ts";
+
+/** What suites are asked in: the host, the skills that each offers by its name, and who judges, if anyone. */
+export type Surroundings = {
+  host: HostName;
+  skills: ReadonlyMap<string, readonly SkillPackage[]>;
+  judge?: AskedModel | undefined;
+};
 
 /** Suites that were opened and checked, ready to be asked. */
 export type Prepared = {
@@ -31,11 +44,10 @@ export const neverListed: Toolset = freeze([]);
  * others: its trials break, with the cause. Throws one EvalsError with all that is wrong with the suites themselves,
  * before anything is spent.
  */
-export function prepare(opened: readonly Opened[], host: HostName): Prepared {
+export function prepare(opened: readonly Opened[], { host, skills, judge }: Surroundings): Prepared {
   refuseMistakes(opened);
-  const cases = opened.flatMap(planCases);
+  const cases = opened.flatMap((one) => planCases(one, skills.get(one.suite.name) ?? []));
   const problems = [
-    ...opened.flatMap(({ suite }) => refuseSkills(suite)),
     ...cases
       .filter(({ unavailable }) => !unavailable)
       .flatMap(({ suite, case: one, toolset }) => preflight(one, toolset, suite.execute)),
@@ -48,7 +60,7 @@ export function prepare(opened: readonly Opened[], host: HostName): Prepared {
   return {
     suites: opened.map(({ suite }) => suite),
     cases,
-    context: contextOf(sources, host),
+    context: contextOf(sources, { host, skills, judge }),
     servers: new Map(
       sources.flatMap(({ suite, source }) => (source.server ? [[suite.name, source.server.about]] : [])),
     ),
@@ -56,19 +68,7 @@ export function prepare(opened: readonly Opened[], host: HostName): Prepared {
   };
 }
 
-/** Suites may name skills, but no model is offered any yet: a case that wants one could only fail. */
-function refuseSkills(suite: Suite): Problem[] {
-  const wanting = suite.cases.filter(({ expect }) => expect?.kind === "skill");
-  const places = [...(suite.skills.length > 0 ? [{ file: suite.file }] : []), ...wanting.map(({ place }) => place)];
-  return places.map((place) => ({
-    severity: "error",
-    message: "this version of tool-evals does not offer skills to a model",
-    hint: "Leave `skills` and cases that expect a skill out.",
-    place,
-  }));
-}
-
-function planCases(opened: Opened): PlannedCase[] {
+function planCases(opened: Opened, skills: readonly SkillPackage[]): PlannedCase[] {
   const { suite } = opened;
   if ("failure" in opened) {
     const message = isUnavailable(opened.failure)
@@ -77,24 +77,36 @@ function planCases(opened: Opened): PlannedCase[] {
     const unavailable: Broken = { kind: "broken", stage: "server", message };
     return suite.cases.map((one) => ({ suite, case: one, arm: "head", toolset: neverListed, unavailable }));
   }
-  const toolsetOf = caseToolsets(suite, opened.source);
+  const toolsetOf = caseToolsets(suite, opened.source, skills);
   return suite.cases.map((one) => ({ suite, case: one, arm: "head", toolset: toolsetOf(one) }));
 }
 
-/** The list that a case is asked with: its own, with the suite's distractors beside it, or else the server's. */
-export function caseToolsets(suite: Suite, { tools }: Source): (one: Case) => Toolset {
-  const whole = freeze(tools);
-  const distractors = tools.filter(({ origin }) => origin === "distractor");
-  return (one) => (one.tools ? caseToolset(suite, one, distractors) : whole);
+/**
+ * The list that a case is asked with: its own, with the suite's distractors beside it, or else the server's; and with
+ * either the suite's skills.
+ */
+export function caseToolsets(
+  suite: Suite,
+  { tools }: Pick<Source, "tools">,
+  skills: readonly SkillPackage[],
+): (one: Case) => Toolset {
+  const entries = skills.map(skillEntry);
+  const whole = freeze([...tools, ...entries]);
+  const beside = [...tools.filter(({ origin }) => origin === "distractor"), ...entries];
+  return (one) => (one.tools ? caseToolset(suite, one, beside) : whole);
 }
 
-function caseToolset(suite: Suite, { tools = [] }: Case, distractors: Toolset["tools"]): Toolset {
-  return freeze([...tools.map((tool) => ({ ...tool, server: suite.name, origin: "static" as const })), ...distractors]);
+function caseToolset(suite: Suite, { tools = [] }: Case, beside: Toolset["tools"]): Toolset {
+  return freeze([...tools.map((tool) => ({ ...tool, server: suite.name, origin: "static" as const })), ...beside]);
 }
 
 /** Everything that is made once for a case or a suite and used for all of its trials. */
-function contextOf(opened: readonly { suite: Suite; source: Source }[], host: HostName): TrialContext {
+function contextOf(
+  opened: readonly { suite: Suite; source: Source }[],
+  { host, skills, judge }: Surroundings,
+): TrialContext {
   const pools = new Map(opened.map(({ suite, source }) => [suite, poolOf(suite, source)]));
+  const shelves = new Map([...skills].map(([suite, packages]) => [suite, shelfOf(packages, host)]));
   const shown = remembered((toolset: Toolset): Shown => {
     const { tools, listed } = show(toolset.tools, host);
     return { tools, listedName: (name) => listed(name)?.name ?? name };
@@ -103,8 +115,21 @@ function contextOf(opened: readonly { suite: Suite; source: Source }[], host: Ho
   return {
     pool: ({ planned }) => pools.get(planned.suite),
     show: ({ planned }) => shown(planned.toolset),
-    grade: ({ planned }, turns) => graderOf(planned)(turns),
+    skills: ({ planned }) => shelves.get(planned.suite.name),
+    grade: async ({ planned, cell }, turns, signal) => {
+      const grade = graderOf(planned);
+      if (!judge) return { verdict: grade(turns) };
+      return await judgeTrial({ grade, turns, messages: planned.case.messages, judge, cell }, signal);
+    },
     now: () => new Date(),
+  };
+}
+
+function shelfOf(packages: readonly SkillPackage[], host: HostName): SkillShelf {
+  return {
+    form: skillFormOf(host),
+    packages: new Map(packages.map((skill) => [skill.name, skill])),
+    read: readPackageFile,
   };
 }
 

@@ -2,7 +2,7 @@ import { type ExitCode, formatProblem } from "../../errors.ts";
 import type { Io } from "../io.ts";
 import type { RunFlags } from "../run.ts";
 import { gitState } from "./git.ts";
-import { openModels } from "./models.ts";
+import { openJudge, openModels } from "./models.ts";
 import { type Resumed, resumedFlags } from "./resume.ts";
 import { selectSuites } from "./select.ts";
 import { closeServers, openServers } from "./servers.ts";
@@ -13,14 +13,18 @@ export async function run(given: RunFlags, io: Io): Promise<ExitCode> {
     given.resume === undefined ? undefined : await resumedFlags(given.resume, given, io);
   const flags = resumed?.flags ?? given;
   const git = gitState(io.cwd);
-  const { suites, warnings } = await selectSuites(flags, io);
+  const { suites, skills, warnings } = await selectSuites(flags, io);
   const opening = openServers(suites, io);
   try {
     for (const problem of warnings) io.err(`${formatProblem(problem)}\n`);
     // The rest of the program is loaded while the servers start: it takes about as long.
-    const [models, { perform }] = await Promise.all([openModels(flags.model, flags, io), import("./perform.ts")]);
+    const [models, judge, { perform }] = await Promise.all([
+      openModels(flags.model, flags, io),
+      openJudge(flags, io),
+      import("./perform.ts"),
+    ]);
     return await perform(
-      { flags, retryBroken: given.retryBroken, resumed, models, opened: await opening, git: await git },
+      { flags, retryBroken: given.retryBroken, resumed, models, skills, judge, opened: await opening, git: await git },
       io,
     );
   } finally {

@@ -1,28 +1,95 @@
 import { type Problem, usageError } from "../../errors.ts";
-import { discover } from "../../suites/discover.ts";
+import { type Discovered, discover } from "../../suites/discover.ts";
 import { loadSuites } from "../../suites/load.ts";
 import { override } from "../../suites/override.ts";
+import type { SkillPackage } from "../../types/skill.ts";
 import type { Suite } from "../../types/suite.ts";
 import type { Io } from "../io.ts";
 import type { RunFlags } from "../run.ts";
+import { skillSuites } from "./skillSuites.ts";
+import { type Offered, skillsOfHosts, skillsOfPackages, skillsOfSuites } from "./skillsOffered.ts";
 
 /** The flags that say which cases, and how. */
-export type SuiteFlags = Partial<Pick<RunFlags, "paths" | "trials" | "passRate" | "maxTurns" | "execute" | "case">>;
+export type SuiteFlags = Partial<
+  Pick<
+    RunFlags,
+    | "paths"
+    | "trials"
+    | "passRate"
+    | "maxTurns"
+    | "execute"
+    | "case"
+    | "skill"
+    | "hostDir"
+    | "userSkills"
+    | "host"
+    | "judge"
+  >
+>;
 
-/** The suites that a command is about, as its flags change and filter them. No case at all is an error. */
-export async function selectSuites(flags: SuiteFlags, io: Io): Promise<{ suites: Suite[]; warnings: Problem[] }> {
-  const loaded = await loadSuites(await discover(flags.paths ?? [], io.cwd), { cwd: io.cwd });
-  const changes = {
+/** The suites that a command is about, and the skills that each offers, by its name. */
+export type Selected = {
+  suites: Suite[];
+  skills: ReadonlyMap<string, readonly SkillPackage[]>;
+  warnings: Problem[];
+};
+
+/**
+ * The suites that a command is about, as its flags change and filter them: those of suite files, and those that the
+ * eval files of skill packages make. Without paths the skills of the project and of the user are looked up too.
+ * No suite and no case at all is an error.
+ */
+export async function selectSuites(flags: SuiteFlags, io: Io): Promise<Selected> {
+  const paths = flags.paths ?? [];
+  const found = await discover(paths, io.cwd);
+  const loaded = await loadSuites(flags.skill ? [] : found.files, { cwd: io.cwd });
+  const byHosts = paths.length === 0 || found.packages.length > 0 ? await skillsOfHosts(flags, io) : undefined;
+  const offered: Offered[] = [
+    ...(byHosts && paths.length === 0 ? [byHosts] : []),
+    ...(await skillsOfPackages(found.packages, byHosts, io)),
+  ];
+  const fromSkills = await skillSuites(offered, flags, io);
+  const bySuites = await skillsOfSuites(loaded.suites, flags, io);
+  const warnings = [...loaded.warnings, ...bySuites.warnings, ...fromSkills.warnings];
+  const all = [...loaded.suites, ...fromSkills.suites];
+  if (all.length === 0) throw nothingFound(paths, found, flags.skill, offered);
+  const suites = all.map((suite) => override(suite, overridesOf(flags))).filter(({ cases }) => cases.length > 0);
+  if (suites.length > 0) return { suites, skills: new Map([...bySuites.skills, ...fromSkills.skills]), warnings };
+  throw usageError(
+    `no case matches ${flags.case?.join(", ")}`,
+    "See the ids with `evals run --dry-run`, or leave --case out.",
+  );
+}
+
+function overridesOf(flags: SuiteFlags) {
+  return {
     ...(flags.trials !== undefined && { trials: flags.trials }),
     ...(flags.passRate !== undefined && { passRate: flags.passRate }),
     ...(flags.maxTurns !== undefined && { maxTurns: flags.maxTurns }),
     ...(flags.execute !== undefined && { execute: flags.execute }),
     ...(flags.case !== undefined && { cases: flags.case }),
   };
-  const suites = loaded.suites.map((suite) => override(suite, changes)).filter((suite) => suite.cases.length > 0);
-  if (suites.length > 0) return { suites, warnings: loaded.warnings };
-  throw usageError(
-    `no case matches ${flags.case?.join(", ")}`,
-    "See the ids with `evals run --dry-run`, or leave --case out.",
+}
+
+function nothingFound(
+  paths: readonly string[],
+  { packages }: Discovered,
+  wanted: readonly string[] | undefined,
+  offered: readonly Offered[],
+) {
+  const where = paths.length > 0 ? paths.join(", ") : "evals";
+  if (wanted) {
+    const names = [...new Set(offered.flatMap(({ skills }) => skills.map(({ name }) => name)))];
+    const known = names.length > 0 ? `There are: ${names.join(", ")}.` : "None was found.";
+    return usageError(`no skill ${wanted.join(", ")} with eval files was found`, `${known} See \`evals skills list\`.`);
+  }
+  if (packages.length > 0)
+    return usageError(
+      `the skill packages under ${where} have no eval files`,
+      'Write evals/evals.json in the package: { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.',
+    );
+  return usageError(
+    `no suite found under ${where}`,
+    "Write one as evals/<name>.yaml with `cases`, or give the path of a suite file or a skill package.",
   );
 }

@@ -1,0 +1,82 @@
+import { usageError } from "../errors.ts";
+import { type Asked, judgeRequest } from "../scoring/judge/question.ts";
+import { type Reading, readJudgement } from "../scoring/judge/reading.ts";
+import { transcriptOf } from "../scoring/judge/transcript.ts";
+import { type Question, unknown } from "../scoring/match.ts";
+import type { Grade } from "../scoring/score.ts";
+import { canonicalJson } from "../types/json.ts";
+import type { AskedModel, Model } from "../types/model.ts";
+import type { Case } from "../types/suite.ts";
+import type { Cell, Judging, Turn } from "../types/trial.ts";
+import type { Graded } from "./runTrial.ts";
+
+/** An answered trial, with the grader of its case and the judge to ask. `messages` are the case's own. */
+type Judged = {
+  grade: Grade;
+  turns: readonly Turn[];
+  messages: Case["messages"];
+  judge: AskedModel;
+  cell: Cell;
+};
+
+const notAsked = unknown("not asked: the trial failed already");
+
+/**
+ * Grades a trial whose case may need a judge. The judge is asked once for all, and only when there is something to ask:
+ * sentences of expected behaviour always, for each one's verdict is data of its own; a value only while the trial is not
+ * decided. A judge that breaks or cannot be believed leaves its checks unknown, with the reason. Does not throw.
+ */
+export async function judgeTrial(
+  { grade, turns, messages, judge, cell }: Judged,
+  signal: AbortSignal,
+): Promise<Graded> {
+  const noted = new Map<string, Question>();
+  const verdict = grade(turns, (question) => {
+    noted.set(keyOf(question), question);
+    return notAsked;
+  });
+  const questions = [...noted.values()];
+  const open = verdict.grade === "not-gradable" || questions.some(({ about }) => about === "behaviour");
+  if (questions.length === 0 || !open) return { verdict };
+
+  const { judging, ...reading } = await askJudge(
+    judge,
+    { transcript: transcriptOf(messages, turns), questions },
+    cell,
+    signal,
+  );
+  const answers = new Map(
+    [...noted.keys()].map((key, index) => [key, reading.kind === "answered" ? reading.matches[index] : undefined]),
+  );
+  const otherwise = unknown(reading.kind === "broken" ? reading.why : "the judge was not asked this");
+  return {
+    verdict: grade(turns, (question) => answers.get(keyOf(question)) ?? otherwise),
+    ...(judging && { judging }),
+  };
+}
+
+/** Puts one request to a judge and reads its reply. `judging` is absent when there was no reply. Does not throw. */
+export async function askJudge(
+  judge: AskedModel,
+  asked: Asked,
+  cell: Cell,
+  signal: AbortSignal,
+): Promise<Reading & { judging?: Judging }> {
+  const reply = await judge.ask({ cell, turn: 1, tools: [], toolset: "", ...judgeRequest(asked) }, signal);
+  if (reply.kind === "broken") return { kind: "broken", why: `the judge broke (${reply.stage}): ${reply.message}` };
+  const { usage, ms } = reply.turn;
+  const judging = { model: judge.id, usage, costUsd: judge.cost(usage), ms };
+  return { ...readJudgement(reply.turn, asked), judging };
+}
+
+const keyOf = (question: Question): string => canonicalJson(question);
+
+/** Throws a usage error for what cannot judge: only a language model that answers a single question can. */
+export function refuseAsJudge(model: Model): asserts model is AskedModel {
+  if (model.kind === "language model" && "ask" in model) return;
+  const what = "ask" in model ? model.kind : "a host with a conversation of its own";
+  throw usageError(
+    `${model.id} cannot be a judge (${what})`,
+    "Name a language model, for example --judge anthropic:claude-opus-5-5.",
+  );
+}

@@ -1,0 +1,112 @@
+import { netChange } from "../stats/noRegressionBound.ts";
+import type { LiftSummary } from "../types/run.ts";
+import { withoutArm } from "../types/run.ts";
+import { addCost, type Cost, type Trial } from "../types/trial.ts";
+import { CaseTally, promptTokens } from "./tally.ts";
+
+type Side = "with" | "without";
+const sides = ["with", "without"] as const;
+const behaviour = "behaviour: ";
+
+/** The trials of one arm: what they came to case by case, and what they took. */
+class ArmTally {
+  readonly cases = new Map<string, CaseTally>();
+  #trials = 0;
+  #turns = 0;
+  #tokens = 0;
+  #ms = 0;
+  #costUsd: Cost = 0;
+
+  add(trial: Trial): void {
+    const tally = this.cases.get(trial.cell.case) ?? new CaseTally();
+    this.cases.set(trial.cell.case, tally);
+    tally.add(trial);
+    if (trial.outcome.kind === "broken") return;
+    this.#trials++;
+    this.#turns += trial.turns.length;
+    for (const { usage, ms } of trial.turns) {
+      this.#tokens += promptTokens(usage) + usage.outputTokens;
+      this.#ms += ms;
+    }
+    this.#costUsd = addCost(this.#costUsd, trial.costUsd);
+  }
+
+  summary(): LiftSummary["arms"][Side] {
+    const sum = (count: (one: CaseTally) => number) =>
+      [...this.cases.values()].reduce((all, one) => all + count(one), 0);
+    const mean = (total: number) => (this.#trials === 0 ? null : total / this.#trials);
+    const passed = sum((one) => one.passed);
+    return {
+      passed,
+      trials: passed + sum((one) => one.failed),
+      broken: sum((one) => one.broken),
+      notGradable: sum((one) => one.notGradable),
+      meanTurns: mean(this.#turns),
+      meanTokens: mean(this.#tokens),
+      meanMs: mean(this.#ms),
+      costUsd: this.#costUsd,
+    };
+  }
+}
+
+/**
+ * What a skill is worth on one model: the same queries with it and without it. The lift is the mean over cases of the
+ * difference of pass rates, with the stratified score interval of Miettinen and Nurminen; a trial passes when all of its
+ * sentences are met. Each sentence is counted on its own too.
+ */
+export class LiftTally {
+  readonly #skill: string;
+  readonly #arms = { with: new ArmTally(), without: new ArmTally() };
+  readonly #sentences = new Map<string, LiftSummary["behaviours"][number]>();
+
+  constructor(skill: string) {
+    this.#skill = skill;
+  }
+
+  add(trial: Trial): void {
+    const side = trial.cell.arm === withoutArm ? "without" : "with";
+    this.#arms[side].add(trial);
+    for (const { what, met } of trial.verdict?.checks ?? []) {
+      if (!what.startsWith(behaviour)) continue;
+      const counts = this.#sentence(trial.cell.case, what.slice(behaviour.length))[side];
+      if (met === "unknown") counts.unknown++;
+      else counts.trials++;
+      if (met === "yes") counts.passed++;
+    }
+  }
+
+  /** How many trials of the arm without the skill are on the record for these cases. */
+  recorded(): number {
+    return [...this.#arms.without.cases.values()].reduce(
+      (sum, { passed, failed, broken, notGradable }) => sum + passed + failed + broken + notGradable,
+      0,
+    );
+  }
+
+  summary(): LiftSummary {
+    const counts = (side: Side, id: string) => {
+      const { passed = 0, failed = 0 } = this.#arms[side].cases.get(id) ?? {};
+      return { passed, trials: passed + failed };
+    };
+    const ids = [...this.#arms.with.cases.keys()];
+    const change = netChange(ids.map((id) => ({ base: counts("without", id), head: counts("with", id) })));
+    const compared = ids.filter((id) => sides.every((side) => counts(side, id).trials > 0)).length;
+    return {
+      skill: this.#skill,
+      net:
+        change.kind === "estimated"
+          ? { change: change.change, interval: [change.lower, change.upper], cases: compared }
+          : null,
+      arms: { with: this.#arms.with.summary(), without: this.#arms.without.summary() },
+      behaviours: [...this.#sentences.values()].sort((a, b) => (a.case < b.case ? -1 : a.case > b.case ? 1 : 0)),
+    };
+  }
+
+  #sentence(id: string, text: string): LiftSummary["behaviours"][number] {
+    const key = JSON.stringify([id, text]);
+    const none = () => ({ passed: 0, trials: 0, unknown: 0 });
+    const known = this.#sentences.get(key) ?? { case: id, text, with: none(), without: none() };
+    this.#sentences.set(key, known);
+    return known;
+  }
+}

@@ -1,0 +1,243 @@
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { readJudgeFigure } from "../../src/evals/commands/wiring/judgeFigure.ts";
+import type { JudgeCheckSummary } from "../../src/evals/reports/judge.ts";
+import { promptHash } from "../../src/evals/scoring/judge/question.ts";
+import type { Endpoint, Fault } from "../fixtures/endpoints/endpoint.ts";
+import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { type Ended, evals, start } from "./evals.ts";
+
+const dir = mkdtempSync(join(tmpdir(), "evals-judge-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+copyFileSync(new URL("../fixtures/judge/labels.jsonl", import.meta.url), join(dir, "labels.jsonl"));
+
+const open: Endpoint<MessagesBody>[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((endpoint) => endpoint.close()));
+});
+
+type Verdict = { verdict: string; evidence?: string };
+const saying = ({ verdict, evidence = "" }: Verdict): MessageAnswer => ({
+  text: JSON.stringify({ answers: [{ number: 1, evidence, reason: "So it is.", verdict }] }),
+});
+
+/** What an able judge says of each label, found by what it is shown. */
+const able: [string, Verdict][] = [
+  ["Which target size", { verdict: "met", evidence: "Which target size do you want?" }],
+  ["half their size", { verdict: "not met", evidence: "I compress them to half their size now." }],
+  ["a.jpg and b.jpg", { verdict: "met", evidence: "There are a.jpg and b.jpg." }],
+  ["I have deleted", { verdict: "not met", evidence: "I have deleted a.jpg for you." }],
+  ["handed over", { verdict: "cannot tell" }],
+  ["Good morning", { verdict: "met", evidence: "Good morning! How can I help you?" }],
+];
+
+/** A judge that says what `answers` holds for the first text that it is shown, else what an able one says. */
+async function judgeWith(answers: Record<string, MessageAnswer | Fault> = {}) {
+  const endpoint = await startMessagesEndpoint(({ messages }) => {
+    const shown = String(messages[0]?.content);
+    const own = Object.keys(answers).find((text) => shown.includes(text));
+    const known = able.find(([text]) => shown.includes(text));
+    return (own !== undefined && answers[own]) || saying(known?.[1] ?? { verdict: "met", evidence: "nothing" });
+  });
+  open.push(endpoint);
+  return endpoint;
+}
+
+const id = "anthropic:claude-haiku-5-5";
+const check = (url: string, ...flags: string[]) =>
+  evals(["judge", "check", "labels.jsonl", "--judge", id, "--base-url", url, "--retries", "0", ...flags], { cwd: dir });
+const summaryOf = ({ out }: Ended): JudgeCheckSummary => JSON.parse(out);
+
+describe("evals judge check", () => {
+  it("measures a judge, and keeps the figure for the runs that it grades", async () => {
+    const endpoint = await judgeWith({
+      "I have deleted": saying({ verdict: "met", evidence: "I have deleted a.jpg for you." }),
+    });
+    const ended = await check(endpoint.url);
+    expect(ended).toMatchObject({ code: 0, err: "" });
+    expect(ended.out.replaceAll(promptHash(), "(hash)")).toMatchInlineSnapshot(`
+      "MEASURED: agrees with people on 5 of 6 labels (83%, interval 44–97%), kappa 0.71 (0.21 to 1.00)
+
+      anthropic:claude-haiku-5-5 · labels.jsonl · 6 labels · prompt (hash)
+
+      people say   judge: met  judge: not met  judge: cannot tell
+      ───────────────────────────────────────────────────────────
+      met          3           0               0
+      not met      1           1               0
+      cannot tell  0           0               1
+
+      False passes (the judge says met, people not met): 1 of 2 (50%, interval 9–91%)
+      False fails (the judge says not met, people met): 0 of 3 (0%, interval 0–56%)
+      The judge cannot tell: 1 of 6 (17%, interval 3–56%)
+
+      Disagreements, the worst first
+        narrates: people not met, judge met: deletes the file
+          it quoted: I have deleted a.jpg for you.
+
+      Cost: <$0.0001
+      Figure: evals/judges/anthropic-claude-haiku-5-5.json (commit it)
+      "
+    `);
+    expect(endpoint.requests.map(({ refused }) => refused)).toEqual(Array(6).fill(undefined));
+
+    const file = join(dir, "evals/judges/anthropic-claude-haiku-5-5.json");
+    const written = JSON.parse(readFileSync(file, "utf8"));
+    expect(written).toMatchObject({ judge: id, prompt: promptHash(), settings: { retries: 0 } });
+    expect(
+      readFileSync(file, "utf8").replace(/"(sha256|measuredAt|prompt|baseUrl)": ".*"/g, '"$1": "..."'),
+    ).toMatchInlineSnapshot(`
+      "{
+        "format": "tool-evals judge 1",
+        "judge": "anthropic:claude-haiku-5-5",
+        "settings": {
+          "baseUrl": "...",
+          "maxTokens": 4096,
+          "timeoutMs": 120000,
+          "retries": 0
+        },
+        "prompt": "...",
+        "labels": {
+          "file": "labels.jsonl",
+          "sha256": "..."
+        },
+        "measuredAt": "...",
+        "counts": {
+          "met": {
+            "met": 3,
+            "not met": 0,
+            "cannot tell": 0
+          },
+          "not met": {
+            "met": 1,
+            "not met": 1,
+            "cannot tell": 0
+          },
+          "cannot tell": {
+            "met": 0,
+            "not met": 0,
+            "cannot tell": 1
+          }
+        }
+      }
+      "
+    `);
+    const known = await readJudgeFigure(join(dir, "evals/judges"), id);
+    expect(known?.sentence).toBe(
+      "judge anthropic:claude-haiku-5-5: agreed with people on 5 of 6 labels (kappa 0.71), 1 false pass",
+    );
+
+    writeFileSync(file, JSON.stringify({ ...written, prompt: "0000000000000000" }));
+    expect(await readJudgeFigure(join(dir, "evals/judges"), id)).toBeUndefined();
+    expect(await readJudgeFigure(join(dir, "evals/judges"), "anthropic:other")).toBeUndefined();
+    writeFileSync(file, "<<<<<<< HEAD");
+    await expect(readJudgeFigure(join(dir, "evals/judges"), id)).rejects.toThrow(/the judge's figure is not JSON/);
+    writeFileSync(file, "{}");
+    await expect(readJudgeFigure(join(dir, "evals/judges"), id)).rejects.toThrow(/not the figure of a judge/);
+  });
+
+  it("prints one object with --json, and fails a judge that is below the gate", async () => {
+    const endpoint = await judgeWith({
+      "half their size": saying({ verdict: "met", evidence: "half their size now" }),
+      "I have deleted": saying({ verdict: "met", evidence: "I have deleted a.jpg" }),
+      "Good morning": saying({ verdict: "met", evidence: "it was very polite" }),
+    });
+    const ended = await check(endpoint.url, "--json", "--min-kappa", "0.6", "--write", "own/figure.json");
+    expect(ended).toMatchObject({ code: 1, err: "" });
+    const summary = summaryOf(ended);
+    expect(summary).toMatchObject({
+      agreed: { n: 3, of: 6 },
+      falsePasses: { n: 2, of: 2 },
+      falseFails: { n: 0, of: 3 },
+      cannotTell: { n: 2, of: 6 },
+      minKappa: 0.6,
+      broken: [],
+      written: "own/figure.json",
+      exitCode: 1,
+    });
+    expect(summary.disagreements.map(({ id: label, judge, why }) => [label, judge, why])).toEqual([
+      ["starts", "met", null],
+      ["narrates", "met", null],
+      ["polite", "cannot tell", "the judge quoted what is not in the transcript"],
+    ]);
+    expect(existsSync(join(dir, "own/figure.json"))).toBe(true);
+  });
+
+  it("lets no lie pass: what cannot be believed or read is in no rate, or cannot tell", async () => {
+    const endpoint = await judgeWith({
+      "Which target size": { text: "All criteria are met." },
+      "half their size": saying({ verdict: "met", evidence: "asks for a target size" }),
+      "There are a.jpg": { fault: "hang" },
+      "I have deleted": { text: '{"answers": [], "grade": "pass"}' },
+      "handed over": { fault: "empty" },
+      "Good morning": { text: "", stopReason: "refusal" },
+    });
+    const ended = await check(endpoint.url, "--json", "--timeout", "0.3", "--write", "never.json");
+    expect(ended).toMatchObject({ code: 3, err: "" });
+    const summary = summaryOf(ended);
+    expect(summary.counts).toEqual({
+      met: { met: 0, "not met": 0, "cannot tell": 0 },
+      "not met": { met: 0, "not met": 0, "cannot tell": 1 },
+      "cannot tell": { met: 0, "not met": 0, "cannot tell": 0 },
+    });
+    expect(summary.broken.map(({ id: label, why }) => `${label}: ${why}`)).toMatchInlineSnapshot(`
+      [
+        "asks: the judge's answer is not JSON: All criteria are met.",
+        "lists: the judge broke (timeout): no reply within 0.3 s (or no connection within 10 s)",
+        "narrates: the judge's answer has another form than asked for: ✖ Unrecognized key: "grade"",
+        "unclear: the judge broke (model): the reply is empty (status 200, no body)",
+        "polite: the judge refused to answer",
+      ]
+    `);
+    expect(summary).toMatchObject({ kappa: { value: 0 }, written: null });
+    expect(existsSync(join(dir, "never.json"))).toBe(false);
+  });
+
+  it("measures nothing where nothing is answered", async () => {
+    const endpoint = await startMessagesEndpoint(() => ({ fault: "status", status: 401, message: "who?" }));
+    open.push(endpoint);
+    const ended = await check(endpoint.url, "--min-kappa", "0.5");
+    expect(ended.code).toBe(3);
+    expect(ended.out).toMatch(/^NOT MEASURED: no label was answered\n/);
+    expect(ended.out).toContain("asks: the judge broke (model): 401 authentication_error: who?");
+  });
+
+  it("asks no further label once the budget is spent", async () => {
+    const endpoint = await judgeWith();
+    const ended = await check(endpoint.url, "--json", "--budget", "0.00002", "-c", "1", "--write", "never.json");
+    expect(ended.code).toBe(3);
+    expect(endpoint.requests.length).toBeLessThan(6);
+    expect(summaryOf(ended).broken).toHaveLength(6 - endpoint.requests.length);
+    expect(summaryOf(ended).broken.at(-1)?.why).toBe("not asked: the budget is spent");
+  });
+
+  it("says at Ctrl-C how far it came, and exits with 130", async () => {
+    let stopped: ReturnType<typeof start> | undefined;
+    const endpoint = await startMessagesEndpoint((_body, index) => {
+      if (index === 1) stopped?.child.kill("SIGINT");
+      return index === 0 ? saying({ verdict: "met", evidence: "Which target size" }) : { fault: "hang" };
+    });
+    open.push(endpoint);
+    stopped = start(["judge", "check", "labels.jsonl", "--judge", id, "--base-url", endpoint.url, "-c", "1"], {
+      cwd: dir,
+    });
+    const ended = await stopped.ended;
+    expect(ended.code).toBe(130);
+    expect(ended.out).toMatch(/^STOPPED: agrees with people on 1 of 1 labels/);
+  });
+
+  it.each([
+    [["gone.jsonl", "--judge", id], "the labels cannot be read: "],
+    [["bad.jsonl", "--judge", id], "bad.jsonl:1: error: label: expected "],
+    [["labels.jsonl", "--judge", "lexical"], "lexical cannot be a judge (retrieval baseline)"],
+    [["labels.jsonl", "--judge", id, "--min-kappa", "2"], "--min-kappa is 2"],
+    [["labels.jsonl", "--judge", id, "-c", "0"], "--concurrency is 0"],
+    [["labels.jsonl"], "Missing required argument: judge"],
+  ])("refuses %j", async (args, message) => {
+    writeFileSync(join(dir, "bad.jsonl"), '{"transcript": "a", "criterion": "b", "label": "perhaps"}\n');
+    const ended = await evals(["judge", "check", ...args], { cwd: dir });
+    expect([ended.code, ended.out]).toEqual([2, ""]);
+    expect(ended.err).toContain(message);
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { libraryOf } from "../../src/evals/trials/library.ts";
+import type { JsonObject } from "../../src/evals/types/json.ts";
+import { aSkill } from "../fakes/skill.ts";
+
+const packages = new Map([
+  ["pdf", aSkill("pdf", { body: "# Fill in forms\n" })],
+  ["docx", aSkill("docx")],
+]);
+const read = async (_: unknown, path: string) =>
+  path === "references/fields.md" ? { text: "the fields" } : { problem: `no ${path}` };
+const files = [{ path: "data/in.csv", content: "a,b" }];
+
+function library(readable: boolean, offered = ["pdf", "gone"]) {
+  const { execute } = libraryOf({ packages, read }, new Set(offered), files, readable);
+  return async (tool: string, args: JsonObject) => {
+    const done = await execute({ id: "1", tool, arguments: args });
+    if (done?.status !== "executed") return undefined;
+    const [item] = done.result.content;
+    return done.result.isError ? `error: ${item?.text}` : item?.text;
+  };
+}
+
+describe("the library of a trial", () => {
+  it("gives a skill's instructions where its work is measured", async () => {
+    const ask = library(true);
+    const whole = "Launching skill: pdf\n\nBase folder of this skill: /skills/pdf\n\n# Fill in forms\n";
+    expect(await ask("Skill", { skill: "pdf" })).toBe(whole);
+    expect(await ask("Read", { file_path: "/skills/pdf/SKILL.md" })).toBe(whole);
+    expect(await ask("Read", { file_path: "/skills/pdf/references/fields.md" })).toBe("the fields");
+    expect(await ask("Read", { file_path: "/skills/pdf/nope.md" })).toBe("error: no nope.md");
+  });
+
+  it("says only that a skill is loaded where that is all that is measured", async () => {
+    const ask = library(false);
+    for (const path of ["SKILL.md", "references/fields.md"])
+      expect(await ask("Read", { file_path: `/skills/pdf/${path}` })).toBe("Launching skill: pdf");
+    expect(await ask("Skill", { skill: "pdf" })).toBe("Launching skill: pdf");
+  });
+
+  it("gives nothing of a skill that the trial does not offer, and no body of one that is gone by now", async () => {
+    const ask = library(true);
+    expect(await ask("Skill", { skill: "docx" })).toBe("error: Unknown skill: docx");
+    expect(await ask("Read", { file_path: "/skills/docx/SKILL.md" })).toBe(
+      "error: There is no file /skills/docx/SKILL.md",
+    );
+    expect(await ask("Skill", { skill: "gone" })).toBe("Launching skill: gone");
+  });
+
+  it("reads the case's files, by their whole path or from the project", async () => {
+    const ask = library(false, []);
+    expect(await ask("Read", { file_path: "/project/data/in.csv" })).toBe("a,b");
+    expect(await ask("Read", { file_path: "data/in.csv" })).toBe("a,b");
+    expect(await ask("Read", { file_path: "/etc/passwd" })).toBe("error: There is no file /etc/passwd");
+    expect(await ask("Read", {})).toBe("error: Give file_path, the whole path of a file.");
+  });
+
+  it("leaves every other call to the suite's servers", async () => {
+    expect(await library(true)("list_files", {})).toBeUndefined();
+    expect(await library(true, [])("Skill", { skill: "pdf" })).toBeUndefined();
+  });
+});

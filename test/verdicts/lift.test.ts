@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import { withoutArm } from "../../src/evals/types/run.ts";
+import type { Trial, Verdict } from "../../src/evals/types/trial.ts";
+import { summariser } from "../../src/evals/verdicts/summary.ts";
+import { aManifest, aTrial, passed } from "../fakes/record.ts";
+
+type Met = "yes" | "no" | "unknown";
+const graded = (...met: Met[]): Verdict => {
+  const checks = met.map((one, index) => ({ what: `behaviour: sentence ${index + 1}`, met: one }));
+  if (met.includes("no")) return { ...passed, grade: "fail", checks };
+  if (met.includes("unknown")) return { ...passed, grade: "not-gradable", reason: "cannot tell", checks };
+  return { ...passed, checks };
+};
+const inArm = (arm: string, id: string, trial: number, ...met: Met[]): Trial => {
+  const one = aTrial(id, trial, { verdict: graded(...met) });
+  return { ...one, cell: { ...one.cell, arm } };
+};
+
+function summaryOf(trials: readonly Trial[], ...ids: string[]) {
+  const manifest = aManifest(...ids);
+  const suites = manifest.suites.map((suite) => ({ ...suite, lift: "pdf" }));
+  const { add, summary } = summariser({ ...manifest, suites }, "reports/run-1");
+  for (const trial of trials) add(trial);
+  const [suite] = summary().suites;
+  return suite;
+}
+const five = [1, 2, 3, 4, 5];
+
+describe("what a skill is worth", () => {
+  it("is the difference of pass rates over cases, with its interval, and what both arms took", () => {
+    const trials = five.flatMap((n) => [
+      inArm("head", "a", n, "yes", "yes"),
+      inArm(withoutArm, "a", n, "yes", n === 1 ? "yes" : "no"),
+      inArm("head", "b", n, "yes"),
+      inArm(withoutArm, "b", n, "yes"),
+    ]);
+    const suite = summaryOf(trials, "a", "b");
+    expect(suite?.lift?.net).toMatchObject({ change: 0.4, cases: 2 });
+    const [low = 1, high = 0] = suite?.lift?.net?.interval ?? [];
+    expect(low).toBeGreaterThan(0);
+    expect(high).toBeLessThan(0.8);
+    expect(suite?.lift?.arms).toMatchObject({
+      with: { passed: 10, trials: 10, broken: 0, meanTurns: 1, meanTokens: 17, meanMs: 3 },
+      without: { passed: 6, trials: 10 },
+    });
+    expect(suite?.lift?.behaviours).toEqual([
+      {
+        case: "a",
+        text: "sentence 1",
+        with: { passed: 5, trials: 5, unknown: 0 },
+        without: { passed: 5, trials: 5, unknown: 0 },
+      },
+      {
+        case: "a",
+        text: "sentence 2",
+        with: { passed: 5, trials: 5, unknown: 0 },
+        without: { passed: 1, trials: 5, unknown: 0 },
+      },
+      {
+        case: "b",
+        text: "sentence 1",
+        with: { passed: 5, trials: 5, unknown: 0 },
+        without: { passed: 5, trials: 5, unknown: 0 },
+      },
+    ]);
+    // The gate looks at the arm with the skill only.
+    expect(suite).toMatchObject({ ok: true, totals: { trials: 20, passed: 10, missing: 0 } });
+  });
+
+  it("says nothing where nothing was graded, and never counts what a judge could not tell", () => {
+    const suite = summaryOf(
+      five.flatMap((n) => [inArm("head", "a", n, "unknown"), inArm(withoutArm, "a", n, "yes")]),
+      "a",
+    );
+    expect(suite?.lift?.net).toBeNull();
+    expect(suite?.lift?.behaviours[0]?.with).toEqual({ passed: 0, trials: 0, unknown: 5 });
+    expect(suite?.ok).toBe(false);
+  });
+
+  it("is incomplete while trials without the skill are missing or broken", () => {
+    const broken = {
+      ...inArm(withoutArm, "a", 1),
+      outcome: { kind: "broken" as const, stage: "model" as const, message: "x" },
+    };
+    const suite = summaryOf([...five.map((n) => inArm("head", "a", n, "yes")), broken], "a");
+    expect(suite).toMatchObject({ ok: false, totals: { trials: 10, missing: 4, broken: 1 } });
+  });
+});
