@@ -10,13 +10,14 @@ const rooms: Record<string, readonly string[]> = {
   types: ["errors"],
   stats: pure,
   retrieval: pure,
+  parsing: pure,
   scoring: pure,
   verdicts: [...pure, "stats"],
   lint: [...pure, "retrieval"],
   reports: pure,
-  suites: pure,
-  skills: pure,
-  toolsets: pure,
+  suites: [...pure, "parsing"],
+  skills: [...pure, "parsing"],
+  toolsets: [...pure, "parsing"],
   models: [...pure, "retrieval"],
   runs: pure,
   trials: [...pure, "stats", "scoring", "verdicts"],
@@ -26,7 +27,17 @@ const rooms: Record<string, readonly string[]> = {
 
 /** What keeps a room pure: no import of its own of these. */
 const impure = /^node:|^(write-file-atomic|@modelcontextprotocol|@anthropic-ai|openai)/;
-const pureRooms = new Set(["types", "errors", "stats", "retrieval", "scoring", "verdicts", "lint", "reports"]);
+const pureRooms = new Set([
+  "types",
+  "errors",
+  "stats",
+  "retrieval",
+  "parsing",
+  "scoring",
+  "verdicts",
+  "lint",
+  "reports",
+]);
 /** Hashing is a pure function of its input. */
 const pureModules = new Set(["node:crypto"]);
 

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { EvalsError } from "../../src/evals/errors.ts";
 import { type HostName, hosts, show } from "../../src/evals/toolsets/host.ts";
+import { skillEntry } from "../../src/evals/toolsets/skillEntry.ts";
 import { freeze } from "../../src/evals/toolsets/toolset.ts";
 import type { OfferedTool } from "../../src/evals/types/tool.ts";
 
@@ -73,10 +74,17 @@ test("each host names a tool in its own way", () => {
   ]);
   expect(names).toEqual([
     ["plain", "read.file"],
+    ["agent-skills", "read.file"],
     ["claude-code", "mcp__my-files_v2__read_file"],
     ["gemini-cli", "mcp_my-files_v2_read.file"],
     ["codex", "mcp__my_files_v2__read_file"],
   ]);
+});
+
+test("no host lists a skill among the tools", () => {
+  const entry = skillEntry({ name: "pdf", description: "Fills in forms." });
+  for (const host of Object.keys(hosts)) expect(shownBy(host as HostName, entry)).toEqual([]);
+  expect(freeze([entry]).hash).not.toBe(freeze([{ ...entry, description: "Fills in PDF forms." }]).hash);
 });
 
 test("Gemini CLI takes the middle out of a name of more than 63 characters", () => {

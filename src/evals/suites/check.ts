@@ -1,10 +1,10 @@
+import type { Path } from "../parsing/tree.ts";
 import { isJsonObject, type Json } from "../types/json.ts";
 import type { CaseFile } from "../types/suite.ts";
 import { expectFaults } from "./expectation.ts";
 import { explain } from "./explain.ts";
 import type { Fault } from "./fault.ts";
 import { caseSchema, type Header, headerSchema, kindOf } from "./shape.ts";
-import type { Path } from "./tree.ts";
 
 /** The content of a suite file, typed; each case with the path that it stands at. */
 export type Checked = { header: Header; cases: readonly { path: Path; content: CaseFile }[] };

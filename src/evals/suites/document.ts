@@ -1,8 +1,8 @@
 import { LineCounter } from "yaml";
 import { EvalsError, type Place, type Problem, usageError } from "../errors.ts";
+import { parseJson, type SyntaxFault } from "../parsing/json.ts";
+import { type Path, Tree } from "../parsing/tree.ts";
 import type { Json } from "../types/json.ts";
-import { parseJson, type SyntaxFault } from "./json.ts";
-import { type Path, Tree } from "./tree.ts";
 import { parseYaml } from "./yaml.ts";
 
 /** Deeper than any suite, and shallow enough for everything that recurses over its data. */

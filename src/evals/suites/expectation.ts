@@ -1,9 +1,9 @@
+import type { Path } from "../parsing/tree.ts";
 import type { JsonObject } from "../types/json.ts";
 import type { ResultMatcher } from "../types/suite.ts";
 import type { Fault } from "./fault.ts";
 import { matcherFaults, regexFaults } from "./matchers.ts";
 import { type ExpectFile, kindOf, namesOf } from "./shape.ts";
-import type { Path } from "./tree.ts";
 
 type Kind = NonNullable<ReturnType<typeof kindOf>>;
 type Key = keyof ExpectFile;

@@ -1,8 +1,8 @@
 import * as z from "zod";
+import type { Path } from "../parsing/tree.ts";
 import { isJsonObject, type Json } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
 import { type Fault, label, shown, valueAt } from "./fault.ts";
-import type { Path } from "./tree.ts";
 
 type Schema = z.core.$ZodType;
 type Issue = z.core.$ZodIssue;

@@ -1,5 +1,5 @@
+import type { Path } from "../parsing/tree.ts";
 import type { Json } from "../types/json.ts";
-import type { Path } from "./tree.ts";
 
 /** Something wrong with the value (or the key) at `path`, before it is known where in the file that stands. */
 export type Fault = {

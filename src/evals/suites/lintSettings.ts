@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import { EvalsError, type Place, usageError } from "../errors.ts";
+import type { Path } from "../parsing/tree.ts";
 import { isJsonObject } from "../types/json.ts";
 import { type LintSettings, lintSettingsSchema } from "../types/lint.ts";
 import { parseDocument } from "./document.ts";
 import { explain } from "./explain.ts";
 import { readText } from "./text.ts";
-import type { Path } from "./tree.ts";
 
 /** The lint settings of a file, and where each of their values stands. */
 export type PlacedSettings = { settings: LintSettings; place(path: Path): Place };

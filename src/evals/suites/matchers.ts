@@ -1,11 +1,11 @@
 import { RE2JS } from "re2js";
 import { messageOf } from "../errors.ts";
+import type { Path } from "../parsing/tree.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
 import { matcherSchema } from "../types/suite.ts";
 import { explain } from "./explain.ts";
 import type { Fault } from "./fault.ts";
-import type { Path } from "./tree.ts";
 
 const keywords: ReadonlySet<string> = new Set(Object.keys(matcherSchema.shape));
 const literalHint = "wrap the object in { equals: ... } if it is meant literally";

@@ -1,5 +1,5 @@
 import { Composer, type CST, type Node, Parser } from "yaml";
-import { SyntaxFault } from "./json.ts";
+import { SyntaxFault } from "../parsing/json.ts";
 
 /**
  * Reads one YAML 1.2 document into its node tree; undefined when the text holds no value.

@@ -137,7 +137,7 @@ class JsonReader {
 
   #valueHint(): string | undefined {
     const char = this.#text[this.#at] ?? "";
-    if (char === "/" || char === "#") return "JSON has no comments: remove it, or write the suite in YAML";
+    if (char === "/" || char === "#") return "JSON has no comments: remove it";
     return /[\p{L}'`]/u.test(char) ? "text stands in double quotes" : undefined;
   }
 

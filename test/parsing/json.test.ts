@@ -78,7 +78,7 @@ describe("strict JSON", () => {
     ['{"a" 1}', 's.json:1:6: error: not valid JSON: expected ":" after the key, got "1"'],
     [
       "[1, // one\n2]",
-      's.json:1:5: error: not valid JSON: expected a value, got "/"\n  JSON has no comments: remove it, or write the suite in YAML',
+      's.json:1:5: error: not valid JSON: expected a value, got "/"\n  JSON has no comments: remove it',
     ],
     ['["a\\d"]', "s.json:1:4: error: not valid JSON: not an escape of JSON: \\d\n  a backslash is written \\\\"],
     [
