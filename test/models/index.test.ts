@@ -30,7 +30,8 @@ describe("a model that can be asked", () => {
 });
 
 describe("a model that cannot", () => {
-  const known = "Known are lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, replay:<run> or replay:<run>#<model>.";
+  const known =
+    "Known are lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, claude-code or claude-code:claude-sonnet-5-5, replay:<run> or replay:<run>#<model>.";
 
   it.each<[string, Partial<ModelOptions>, string]>([
     ["antropic:x", {}, `error: there is no model "antropic:x"\n  Did you mean anthropic? ${known}`],

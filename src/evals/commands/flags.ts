@@ -16,9 +16,13 @@ export const askingFlags = {
   out: { type: "string", default: "reports", describe: "folder that holds the runs" },
   "base-url": { type: "string", describe: "where the model is served, for example http://localhost:8000/v1" },
   "max-tokens": { type: "number", describe: "most output tokens of one reply" },
-  timeout: { type: "number", describe: "seconds that one request may take" },
+  timeout: { type: "number", describe: "seconds that one request may take (claude-code: one trial)" },
   retries: { type: "number", describe: "how often a transient fault of a model is retried" },
   effort: { type: "string", describe: "reasoning effort, where the model takes one: low, medium, high, ..." },
+  "claude-path": {
+    type: "string",
+    describe: "the Claude Code program, for the model claude-code (default: CLAUDE_CODE_PATH, else claude on the PATH)",
+  },
   prices: { type: "string", describe: "JSON file with list prices that replace the built-in ones" },
 } satisfies Record<string, Options>;
 
@@ -53,7 +57,7 @@ export const modelFlag = {
   alias: "m",
   type: "string",
   default: "lexical",
-  describe: "model under test: lexical, anthropic:<model>, openai:<model>, replay:<run>",
+  describe: "model under test: lexical, anthropic:<model>, openai:<model>, claude-code, replay:<run>",
 } as const satisfies Options;
 
 /** Goes on with a record that was cut short. */

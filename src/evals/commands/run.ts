@@ -10,7 +10,7 @@ const flags = {
     type: "string",
     array: true,
     default: ["lexical"],
-    describe: "model under test, repeatable: lexical, anthropic:<model>, openai:<model>, replay:<run>",
+    describe: "model under test, repeatable: lexical, anthropic:<model>, openai:<model>, claude-code, replay:<run>",
   },
   trials: {
     alias: "n",
@@ -43,7 +43,7 @@ export type RunFlags = Flags<typeof flags> & { paths?: string[] };
 /** `evals run`: asks every case of the suites, scores, records and reports. */
 export const runCommand: Command = {
   command: "run [paths..]",
-  describe: "Ask a model the queries of the suites and report which tools it picks",
+  describe: "Ask a model the queries of suites and skills, and report what it picks",
   builder: (yargs: Argv) =>
     yargs
       .positional("paths", { type: "string", array: true, describe: "suite files or folders (default: evals/)" })
@@ -55,6 +55,10 @@ export const runCommand: Command = {
       .example(
         "$0 run --check thorough --blame -m anthropic:claude-haiku-5-5",
         "before a release: what broke, and which wording did it",
+      )
+      .example(
+        "$0 run --skill release-notes --judge anthropic:claude-opus-5-5 -m claude-code",
+        "a skill in the host that loads it: is it loaded, and what is it worth?",
       )
       .example("$0 run --resume latest", "finish a run that was cut short"),
   handler: async (args: RunFlags, io: Io): Promise<ExitCode> => (await import("./wiring/run.ts")).run(args, io),

@@ -2,17 +2,17 @@ import { usageError } from "../errors.ts";
 import type { AskedModel, Model } from "../types/model.ts";
 import { nearest } from "../types/nearest.ts";
 import type { Trial } from "../types/trial.ts";
-import type { RemoteOptions } from "./settings.ts";
+import type { ClaudeCodeOptions } from "./claudeCode/claudeCode.ts";
 
-export type ModelOptions = RemoteOptions & {
+export type ModelOptions = ClaudeCodeOptions & {
   /** Reads the trials of a recorded run, for `replay`. Absent: there is nothing to replay from. */
   recorded?: (run: string) => Promise<Iterable<Trial> | AsyncIterable<Trial>>;
 };
 
-/** How to open a model: what stands after the colon, with an example of it, or nothing at all. */
+/** How to open a model: what stands after the colon, with an example of it, if anything. */
 type Provider = {
   example: string;
-  takes: "name" | "nothing";
+  takes: "name" | "nothing" | "either";
   open(id: string, name: string, options: ModelOptions): Promise<Model>;
 };
 
@@ -33,6 +33,11 @@ const providers = {
     takes: "name",
     open: async (...args) => (await import("./openai.ts")).openai(...args),
   },
+  "claude-code": {
+    example: "claude-code or claude-code:claude-sonnet-5-5",
+    takes: "either",
+    open: async (...args) => (await import("./claudeCode/claudeCode.ts")).claudeCode(...args),
+  },
   replay: {
     example: "replay:<run> or replay:<run>#<model>",
     takes: "name",
@@ -52,7 +57,8 @@ export async function openModel(id: string, options: ModelOptions): Promise<Mode
   const name = colon < 0 ? "" : id.slice(colon + 1);
   if (!isProvider(provider)) throw unknownProvider(id, provider);
   const { takes, example, open }: Provider = providers[provider];
-  if (takes === "name" && name === "") throw usageError(`the model "${id}" names no model`, `Write ${example}.`);
+  const nameless = name === "" && (takes === "name" || (takes === "either" && colon >= 0));
+  if (nameless) throw usageError(`the model "${id}" names no model`, `Write ${example}.`);
   if (takes === "nothing" && colon >= 0) throw usageError(`the model "${id}" takes no name`, `Write ${example}.`);
   return open(id, name, options);
 }

@@ -28,14 +28,17 @@ export function skillsLoaded(calls: readonly Call[]): readonly string[] {
 /** The tools that the harness itself offers beside skills, named as a host names its own. */
 export const skillTools = { load: "Skill", read: "Read" } as const;
 
+/** Tools of a host for looking at files: a look is no pick. */
+const looks: ReadonlySet<string> = new Set([skillTools.read, "Glob", "Grep"]);
+
 /**
- * What a call picks where skills are offered: the entries of the skills that it loads, nothing when it only reads a file
- * through the harness, else the tool that it calls.
+ * What a call picks where skills are offered: the entries of the skills that it loads, nothing when it only looks at
+ * files, else the tool that it calls.
  */
 export function asPicks(call: Call): readonly Call[] {
   const loaded = skillsLoadedBy(call);
   if (loaded.length > 0) return loaded.map((skill) => ({ ...call, tool: skillEntryName(skill) }));
-  return call.tool === skillTools.read ? [] : [call];
+  return looks.has(call.tool) ? [] : [call];
 }
 
 /** The skills that a call loads: by a host's `Skill` tool, or by naming `<skill>/SKILL.md` in any string argument. */

@@ -27,7 +27,8 @@ function tokensOfList(tools: readonly OfferedTool[]): number {
 /** The ceiling of one trial: every turn sends the list and all that came before it once more. */
 function trialCeiling(planned: PlannedCase, model: Model): Usage {
   const turns = planned.case.maxTurns;
-  const prompt = overheadTokens + tokensOfList(planned.toolset.tools) + tokensOf(JSON.stringify(planned.case.messages));
+  const host = "converse" in model ? model.ownPromptTokens : 0;
+  const prompt = host + overheadTokens + tokensOfList(planned.toolset.tools) + tokensOf(JSON.stringify(planned.case.messages));
   const perTurn = model.maxOutputTokens + Math.ceil(resultCharacters / 2);
   return {
     ...noUsage,

@@ -66,7 +66,7 @@ const noSkills: Pick<SkillShelf, "packages" | "read"> = {
   read: async (_, path) => ({ problem: `There is no file ${path}` }),
 };
 
-export const isSkill = ({ origin }: OfferedTool) => origin === "skill";
+const isSkill = ({ origin }: OfferedTool) => origin === "skill";
 
 /** Sentences of expected behaviour are about what comes after a skill was loaded; without any, loading it is all. */
 const measuresBehaviour = ({ expectedBehavior }: Case) => expectedBehavior.length > 0;

@@ -37,9 +37,10 @@ export function libraryOf(
     const file = files.find((one) => path === one.path || path === `${shelf.project}/${one.path}`);
     if (file) return result(file.content);
     const [, name = "", inside = ""] = /^\/skills\/([^/]+)\/(.+)$/.exec(path) ?? [];
-    if (!offered.has(name)) return result(`There is no file ${path}`, true);
     const skill = packages.get(name);
-    if (inside === "SKILL.md" || !readable || !skill) return load(name);
+    if (offered.has(name) && inside === "SKILL.md") return load(name);
+    // Nothing but its SKILL.md counts as loading a skill, so nothing else may seem to.
+    if (!offered.has(name) || !readable || !skill) return result(`There is no file ${path}`, true);
     const found = await read(skill, inside);
     return "text" in found ? result(found.text) : result(found.problem, true);
   };

@@ -77,6 +77,8 @@ export type HostedTrial = {
  * is what the host itself says it cost.
  */
 export type HostModel = ModelFacts & {
+  /** The most tokens of the host's own prompt and tools, for the ceiling of a dry run. */
+  readonly ownPromptTokens: number;
   converse(trial: HostedTrial, signal: AbortSignal): Promise<Answer & { costUsd?: Cost }>;
 };
 

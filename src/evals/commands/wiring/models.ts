@@ -13,7 +13,7 @@ import type { RunFlags } from "../run.ts";
 /** The flags that say how models are reached. */
 export type ModelFlags = Pick<
   RunFlags,
-  "out" | "budget" | "baseUrl" | "maxTokens" | "timeout" | "retries" | "effort" | "prices"
+  "out" | "budget" | "baseUrl" | "maxTokens" | "timeout" | "retries" | "effort" | "prices" | "claudePath"
 >;
 
 /** Opens the models of these ids, each once. Throws a usage error before anything is asked. */
@@ -33,6 +33,7 @@ async function optionsOf(flags: ModelFlags, io: Io): Promise<ModelOptions> {
     ...(flags.timeout !== undefined && { timeoutMs: flags.timeout * 1000 }),
     ...(flags.retries !== undefined && { retries: flags.retries }),
     ...(flags.effort !== undefined && { effort: flags.effort }),
+    ...(flags.claudePath !== undefined && { claudePath: flags.claudePath }),
     ...(prices && { prices }),
     warn: (message: string) => io.err(`warning: ${message}\n`),
     recorded: async (run: string) => readTrials(await recordedRun(run, resolve(io.cwd, flags.out))),

@@ -31,6 +31,7 @@ const deciding = [
   "retries",
   "effort",
   "prices",
+  "claudePath",
 ] as const satisfies readonly (keyof RunFlags)[];
 
 /** The flags to record: those that were given, of those that decide. */

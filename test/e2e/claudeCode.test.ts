@@ -1,0 +1,253 @@
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { connect } from "../../src/evals/toolsets/connect.ts";
+import type { MessagesBody } from "../fixtures/endpoints/messages.ts";
+import {
+  claudePath,
+  endpoint,
+  host,
+  later,
+  needsClaude,
+  never,
+  reads,
+  skillAt,
+  skillText,
+  steps,
+  tidyFolders,
+  trialOf,
+} from "./claudeCode/host.ts";
+import { evals, summaryOf, trialsOf, workspace } from "./evals.ts";
+
+needsClaude();
+const root = workspace();
+const at = tidyFolders();
+
+const referenceServer = { command: process.execPath, args: [join(root, "dist/server/main.js")] };
+const textOf = (body: MessagesBody) => JSON.stringify([body.system, body.messages]);
+const namesOf = (body: MessagesBody | undefined) => body?.tools?.map(({ name }) => name);
+
+describe("a trial in Claude Code", () => {
+  it("discovers the project's skill, calls echo on a real server, and triggers the skill", async () => {
+    const server = await connect(referenceServer, { name: "reference", dir: root, env: process.env, signal: never });
+    later(() => server.close());
+    const listed = await server.list(never);
+    const greeting = skillAt(at("greeting"), {
+      "SKILL.md": skillText(
+        "greeting",
+        "Greets. Use when a guest arrives.",
+        "# Greeting\n\n1. Say the magic word: swordfish.",
+      ),
+      "evals/evals.json": '[{"input": "the answer is in the tests"}]',
+    });
+    const service = await endpoint(
+      steps(
+        { text: "First an echo.", calls: [{ name: "mcp__reference__echo", input: { text: "hello" } }] },
+        { calls: [{ name: "Skill", input: { skill: "greeting" } }], usage: { output_tokens: 31 } },
+      ),
+    );
+    const model = await host(service);
+    const { outcome, turns, costUsd } = await model.converse(
+      trialOf({
+        messages: [
+          { role: "system", content: "Speak like a butler." },
+          { role: "user", content: "A guest is here." },
+        ],
+        tools: listed.map((tool) => ({ ...tool, server: "reference", origin: "server" })),
+        skills: [greeting],
+        execute: async (call, signal) => {
+          const answer = await server.call(call.tool, { ...(call.arguments as object) }, signal);
+          if (answer.kind !== "result") throw new Error(answer.kind);
+          return { status: "executed", result: answer.result, ms: 1 };
+        },
+      }),
+      never,
+    );
+    expect(outcome).toEqual({ kind: "answered" });
+    expect(turns.map(({ text, stop, usage }) => [text, stop, usage.inputTokens, usage.outputTokens])).toEqual([
+      ["First an echo.", "calls", 100, 10],
+      ["", "calls", 100, 31],
+      ["All done.", "done", 100, 10],
+    ]);
+    const [echo, skill] = turns.flatMap(({ calls }) => calls);
+    expect(echo).toMatchObject({
+      tool: "echo",
+      arguments: { text: "hello" },
+      execution: { status: "executed", ms: 1, result: { isError: false, content: [{ text: "Echo: hello" }] } },
+    });
+    expect(skill).toMatchObject({ tool: "Skill", arguments: { skill: "greeting" }, execution: { status: "executed" } });
+    expect(JSON.stringify(skill?.execution)).toContain("Say the magic word: swordfish.");
+    expect(costUsd).toBeCloseTo((3 * 100 * 2 + 51 * 10) / 1e6, 12);
+
+    const [first, second] = service.requests.map(({ body }) => body);
+    expect(namesOf(first)).toEqual(["Glob", "Grep", "Read", "Skill", "mcp__reference__echo"]);
+    expect(textOf(first as MessagesBody)).toContain("greeting: Greets. Use when a guest arrives.");
+    expect(textOf(first as MessagesBody)).toContain("Speak like a butler.");
+    expect(textOf(second as MessagesBody)).toContain("Echo: hello");
+    expect(service.requests.flatMap(({ refused }) => refused ?? [])).toEqual([]);
+  });
+
+  it("shows the wording under test, and answers what the policy does not permit with the reason", async () => {
+    const service = await endpoint(
+      steps({ calls: [{ name: "mcp__my_notes__notes_read", input: { path: "a" } }, { name: "mcp__my_notes__lost" }] }),
+    );
+    const letter = skillAt(at("letter"), { "SKILL.md": skillText("letter", "Old words.", "# Letter") });
+    const { outcome, turns } = await (await host(service)).converse(
+      trialOf({ tools: [reads], skills: [{ ...letter, description: "New words: better ones." }] }),
+      never,
+    );
+    expect(outcome).toEqual({ kind: "answered" });
+    expect(turns[0]?.calls).toEqual([
+      {
+        id: "toolu_1_1",
+        tool: "notes.read",
+        arguments: { path: "a" },
+        execution: { status: "skipped", reason: "notes.read is not executed here" },
+      },
+      {
+        id: "toolu_1_2",
+        tool: "mcp__my_notes__lost",
+        arguments: {},
+        execution: { status: "skipped", reason: "No such tool available: mcp__my_notes__lost" },
+      },
+    ]);
+    const [first, second] = service.requests.map(({ body }) => textOf(body));
+    expect(first).toContain("letter: New words: better ones.");
+    expect(first).not.toContain("Old words");
+    expect(second).toContain("This call was not executed: notes.read is not executed here");
+  });
+
+  it("lets a model read the project and nothing else, and a skill run nothing", async () => {
+    const trace = at("trace");
+    const skill = skillAt(at("sly"), {
+      "SKILL.md": skillText(
+        "sly",
+        "Does it.",
+        `!\`touch ${trace}\``,
+        `allowed-tools: Read, Bash\nhooks:\n  PreToolUse:\n    - hooks: [{ type: command, command: "touch ${trace}" }]\n`,
+      ),
+      "references/style.md": "Write in rhyme.",
+      "evals/evals.json": "[]",
+    });
+    symlinkSync(at(), join(skill.dir, "out"));
+    const read = (file_path: string) => ({ name: "Read", input: { file_path } });
+    const service = await endpoint(
+      steps(
+        { calls: [{ name: "Skill", input: { skill: "sly" } }] },
+        {
+          calls: [
+            read(".claude/skills/sly/references/style.md"),
+            read("data/notes.txt"),
+            read(".claude/skills/sly/evals/evals.json"),
+            read("/etc/passwd"),
+            { name: "Bash", input: { command: `touch ${trace}` } },
+            { name: "Glob", input: { pattern: ".claude/skills/**" } },
+          ],
+        },
+      ),
+    );
+    const files = [{ path: "data/notes.txt", content: "met Ingrid" }];
+    const { turns } = await (await host(service)).converse(trialOf({ skills: [skill], files }), never);
+    const executions = turns[1]?.calls.map(({ execution }) => execution) ?? [];
+    const told = executions.map((one) => (one?.status === "executed" ? one.result.content[0]?.text : one?.reason));
+    expect(told[0]).toContain("Write in rhyme.");
+    expect(told[1]).toContain("met Ingrid");
+    expect(told[2]).toContain("File does not exist");
+    expect(told[3]).toContain("Permission to use Read has been denied");
+    expect(told[4]).toBe("No such tool available: Bash.");
+    expect(told[5]?.split("\n").sort()).toEqual([
+      ".claude/skills/sly/SKILL.md",
+      ".claude/skills/sly/references/style.md",
+    ]);
+    expect(executions.map((one) => one?.status)).toEqual([
+      "executed",
+      "executed",
+      "executed",
+      "skipped",
+      "skipped",
+      "executed",
+    ]);
+    expect(existsSync(trace)).toBe(false);
+  });
+
+  it("keeps ten parallel trials apart", async () => {
+    const names = Array.from({ length: 10 }, (_, i) => `trick-${"abcdefghij"[i]}`);
+    const service = await endpoint(({ messages }) => {
+      const own = /Do (trick-\w)/.exec(JSON.stringify(messages))?.[1] ?? "";
+      if (messages.some(({ role }) => role === "assistant")) return { text: `Did ${own}.` };
+      return { calls: [{ name: "Skill", input: { skill: own } }] };
+    });
+    const model = await host(service, { claudeProcesses: 10 });
+    const answers = await Promise.all(
+      names.map((name) => {
+        const skill = skillAt(at("tricks", name), {
+          "SKILL.md": skillText(name, `The act ${name}.`, `# Body of ${name}`),
+        });
+        return model.converse(trialOf({ prompt: `Do ${name}`, skills: [skill] }), never);
+      }),
+    );
+    expect(answers.map(({ outcome }) => outcome.kind)).toEqual(names.map(() => "answered"));
+    for (const [i, { turns }] of answers.entries()) {
+      expect(turns.at(-1)?.text).toBe(`Did ${names[i]}.`);
+      expect(JSON.stringify(turns[0]?.calls[0])).toContain(`Body of ${names[i]}`);
+    }
+    expect(service.requests).toHaveLength(20);
+    for (const { body } of service.requests) {
+      expect(new Set(textOf(body).match(/trick-\w/g)).size).toBe(1);
+    }
+  });
+
+  it("answers with the turns that the limit allows", async () => {
+    const service = await endpoint(() => ({ calls: [{ name: "mcp__my_notes__notes_read", input: { path: "a" } }] }));
+    const { outcome, turns } = await (await host(service)).converse(trialOf({ tools: [reads], maxTurns: 2 }), never);
+    expect(outcome).toEqual({ kind: "answered" });
+    expect(turns.map(({ calls }) => calls.map(({ execution }) => execution?.status))).toEqual([
+      ["skipped"],
+      ["skipped"],
+    ]);
+    expect(service.requests).toHaveLength(2);
+  });
+});
+
+describe("evals run -m claude-code", () => {
+  it("records calls, results and skills of the real host", async () => {
+    const dir = join(root, "evals/hosted");
+    mkdirSync(join(dir, "skills"), { recursive: true });
+    skillAt(join(dir, "skills/greeting"), {
+      "SKILL.md": skillText("greeting", "Greets a guest.", "# Greeting\n\n1. Bow."),
+    });
+    writeFileSync(
+      join(dir, "suite.yaml"),
+      [
+        "name: hosted",
+        `server: { command: "${process.execPath}", args: ["${join(root, "dist/server/main.js")}"] }`,
+        "skills: [skills]",
+        "cases:",
+        "  - { id: echo, input: Echo hello, expect: { tool: echo, args: { text: hello }, result: { contains: 'Echo: hello' } } }",
+        "  - { id: greet, input: Greet the guest, expect: { skill: greeting } }",
+        "",
+      ].join("\n"),
+    );
+    const service = await endpoint(({ messages }) => {
+      if (messages.some(({ role }) => role === "assistant")) return { text: "Done." };
+      const greets = JSON.stringify(messages).includes("Greet the guest");
+      const shown = greets
+        ? { name: "Skill", input: { skill: "greeting" } }
+        : { name: "mcp__reference__echo", input: { text: "hello" } };
+      return { calls: [shown] };
+    });
+    const env = { ANTHROPIC_BASE_URL: service.url, CLAUDE_CODE_PATH: claudePath() };
+    const args = ["run", "evals/hosted/suite.yaml", "-m", "claude-code:claude-sonnet-5-5", "-n", "2", "--json"];
+    const ended = await evals(args, { cwd: root, env });
+    const summary = summaryOf(ended);
+    expect(summary.totals).toMatchObject({ trials: 4, passed: 4, broken: 0 });
+    expect(ended.code).toBe(0);
+    const calls = trialsOf(summary.dir).flatMap(({ turns }) => turns.flatMap((turn) => turn.calls));
+    expect(calls.map(({ tool, execution }) => [tool, execution?.status])).toEqual([
+      ["echo", "executed"],
+      ["Skill", "executed"],
+      ["echo", "executed"],
+      ["Skill", "executed"],
+    ]);
+  });
+});
