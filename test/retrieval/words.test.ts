@@ -23,3 +23,8 @@ it.each([
 ])("%s: %i stems", (text, stems) => {
   expect(new Set(words(text)).size).toBe(stems);
 });
+
+it("takes what no language has for a word as it is, in no time", () => {
+  const data = "ya".repeat(1_000_000);
+  expect(words(`${data}ing files`)).toEqual([`${data}ing`, "fil"]);
+});

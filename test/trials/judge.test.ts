@@ -232,6 +232,7 @@ describe("what cannot judge", () => {
   const host: HostModel = {
     ...scriptedModel(() => turn("")),
     id: "claude-code",
+    ownPromptTokens: 0,
     converse: async () => ({ outcome: { kind: "answered" }, turns: [] }),
   };
   const { ask: _, ...asleep } = host as HostModel & { ask?: unknown };

@@ -33,9 +33,10 @@ describe("the library of a trial", () => {
 
   it("says only that a skill is loaded where that is all that is measured", async () => {
     const ask = library(false);
-    for (const path of ["SKILL.md", "references/fields.md"])
-      expect(await ask("Read", { file_path: `/skills/pdf/${path}` })).toBe("Launching skill: pdf");
+    expect(await ask("Read", { file_path: "/skills/pdf/SKILL.md" })).toBe("Launching skill: pdf");
     expect(await ask("Skill", { skill: "pdf" })).toBe("Launching skill: pdf");
+    const reference = "/skills/pdf/references/fields.md";
+    expect(await ask("Read", { file_path: reference })).toBe(`error: There is no file ${reference}`);
   });
 
   it("gives nothing of a skill that the trial does not offer, and no body of one that is gone by now", async () => {

@@ -1,7 +1,7 @@
+import { isStopWord, words } from "../retrieval/words.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import type { Tool } from "../types/tool.ts";
 import { type Literal, type LiteralKind, literalsOf } from "./literals.ts";
-import { isStopWord, words } from "../retrieval/words.ts";
 
 type Asked = Pick<Tool, "name" | "description" | "inputSchema">;
 

@@ -126,5 +126,10 @@ function withAvoided(expect: Expectation | undefined, avoid: ReadonlySet<string>
   const why = `expected no call of ${[...avoid].join(", ")}, got ${called.join(", ")}`;
   const over = expect?.kind === "none" || expect?.kind === "avoid";
   const selection = over ? "over-triggered" : "wrong-tool";
-  return { ...found, selection, picked: called.join(" + "), checks: [...found.checks, { what: "avoid", met: "no", why }] };
+  return {
+    ...found,
+    selection,
+    picked: called.join(" + "),
+    checks: [...found.checks, { what: "avoid", met: "no", why }],
+  };
 }

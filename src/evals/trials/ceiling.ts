@@ -28,7 +28,8 @@ function tokensOfList(tools: readonly OfferedTool[]): number {
 function trialCeiling(planned: PlannedCase, model: Model): Usage {
   const turns = planned.case.maxTurns;
   const host = "converse" in model ? model.ownPromptTokens : 0;
-  const prompt = host + overheadTokens + tokensOfList(planned.toolset.tools) + tokensOf(JSON.stringify(planned.case.messages));
+  const prompt =
+    host + overheadTokens + tokensOfList(planned.toolset.tools) + tokensOf(JSON.stringify(planned.case.messages));
   const perTurn = model.maxOutputTokens + Math.ceil(resultCharacters / 2);
   return {
     ...noUsage,
