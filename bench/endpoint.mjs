@@ -1,8 +1,12 @@
-// A Messages endpoint of one answer, in a process of its own so that its work is not counted. Arguments: latency in ms.
+// A Messages endpoint of one answer, in a process of its own so that its work is not counted. Arguments: latency in ms,
+// and the skill to load instead of calling a tool.
 import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 
 const latencyMs = Number(process.argv[2] ?? 0);
+const call = process.argv[3]
+  ? { name: "Skill", input: { skill: process.argv[3] } }
+  : { name: "tool_3", input: { path: "notes.txt", limit: 5 } };
 const body = JSON.stringify({
   id: "msg_bench",
   type: "message",
@@ -10,7 +14,7 @@ const body = JSON.stringify({
   model: "bench",
   content: [
     { type: "text", text: "I will look that up." },
-    { type: "tool_use", id: "toolu_bench", name: "tool_3", input: { path: "notes.txt", limit: 5 } },
+    { type: "tool_use", id: "toolu_bench", ...call },
   ],
   stop_reason: "tool_use",
   stop_sequence: null,

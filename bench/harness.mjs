@@ -41,9 +41,9 @@ export async function wall(args, times, { codes = [0], cwd = scratch } = {}) {
   return walls.sort((a, b) => a - b)[Math.floor(times / 2)];
 }
 
-/** Starts the endpoint; `url` is where it listens. */
-export async function endpoint(latencyMs) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "endpoint.mjs"), String(latencyMs)], {
+/** Starts the endpoint; `url` is where it listens. With `skill` it always loads that one. */
+export async function endpoint(latencyMs, skill = "") {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "endpoint.mjs"), String(latencyMs), skill], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const url = await new Promise((resolve) => child.stdout.once("data", (data) => resolve(String(data).trim())));

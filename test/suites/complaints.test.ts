@@ -222,7 +222,7 @@ describe("a suite", () => {
     [`nme: x\n${oneCase}`, 's.yaml:1:1: error: unknown key `nme`\n  did you mean "name"?'],
     [
       `<<: { trials: 3 }\n${oneCase}`,
-      "s.yaml:1:1: error: unknown key `<<`\n  known keys here: $schema, name, description, server, distractors, skills, system, execute, isolate, trials, passRate, maxTurns, cases, evals, lint",
+      "s.yaml:1:1: error: unknown key `<<`\n  known keys here: $schema, name, description, server, distractors, skills, lift, system, execute, isolate, trials, passRate, maxTurns, cases, evals, lint",
     ],
     [
       "name: x\n",

@@ -77,6 +77,21 @@ describe("what a skill is worth", () => {
     expect(suite?.ok).toBe(false);
   });
 
+  it("compares what came of the work, not the loading, which the other arm cannot do", () => {
+    const withSkill = (trial: Trial, met: "yes" | "no"): Trial => {
+      const verdict = { ...passed, checks: [{ what: "skill", met }, ...(trial.verdict?.checks ?? [])] };
+      return { ...trial, verdict: met === "no" ? { ...verdict, grade: "fail" as const } : verdict };
+    };
+    const trials = five.flatMap((n) => [
+      withSkill(inArm("head", "a", n, "yes"), "yes"),
+      withSkill(inArm(withoutArm, "a", n, "yes"), "no"),
+    ]);
+    expect(summaryOf(trials, "a")?.lift?.arms).toMatchObject({
+      with: { passed: 5, trials: 5 },
+      without: { passed: 5, trials: 5 },
+    });
+  });
+
   it("is incomplete while trials without the skill are missing or broken", () => {
     const broken = {
       ...inArm(withoutArm, "a", 1),

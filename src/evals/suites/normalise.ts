@@ -27,6 +27,7 @@ export function normalise({ header, cases }: Checked, document: SuiteDocument, c
     ...(header.server && { server: header.server }),
     distractors: header.distractors ?? [],
     skills: header.skills ?? [],
+    ...(header.lift !== undefined && { lift: header.lift }),
     execute: header.execute ?? defaults.execute,
     isolate: header.isolate ?? defaults.isolate,
     ...(header.lint && { lint: header.lint }),

@@ -1,13 +1,11 @@
-import * as z from "zod";
 import type { Place } from "../errors.ts";
 import type { JsonObject } from "./json.ts";
 
-export const skillFormSchema = z.enum(["skill-tool", "available-skills"]);
 /**
  * How a catalogue is shown to a model: a `Skill` tool `{ skill }` with the catalogue in the prompt, or
  * `<available_skills>` in the prompt, where a skill is loaded by reading its `SKILL.md`.
  */
-export type SkillForm = z.infer<typeof skillFormSchema>;
+export type SkillForm = "skill-tool" | "available-skills";
 
 /** One line of a body, with its number in the file, from 1. */
 export type SkillLine = { text: string; line: number };

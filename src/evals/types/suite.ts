@@ -135,6 +135,11 @@ export const suiteFileSchema = z.strictObject({
   server: serverFileSchema.optional(),
   distractors: z.array(serverFileSchema).optional().describe("other tools shown beside; never executed"),
   skills: z.array(z.string()).optional().describe("folders in which skill packages are discovered"),
+  lift: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("a skill whose worth is measured: every case is asked without it too; no baseline is kept of the suite"),
   system: z.string().optional().describe("a system prompt for every case"),
   execute: executionPolicySchema.optional().describe("which calls are executed; default safe"),
   isolate: z.enum(["run", "trial"]).optional().describe("trial: a fresh server process for every trial; default run"),

@@ -230,7 +230,7 @@ function parameterChange({ tool, path }: Spot, what: keyof typeof words, before?
 }
 
 /** Names that could be taken for a path are quoted, so that no two ids are the same. */
-const segment = (name: string) => (/^[\w-]+$/.test(name) ? name : JSON.stringify(name));
+const segment = (name: string) => (/^(?:skill:)?[\w-]+$/.test(name) ? name : JSON.stringify(name));
 
 const shown = ({ schema, required }: Parameter) => `${textOf(schema)}${required ? " required" : ""}`;
 

@@ -8,6 +8,19 @@ type Side = "with" | "without";
 const sides = ["with", "without"] as const;
 const behaviour = "behaviour: ";
 
+/** The arm without the skill cannot load it: what is compared is what came of the work. */
+function gradedWithoutLoading(trial: Trial): Trial {
+  const { verdict } = trial;
+  if (!verdict?.checks.some(({ what }) => what === "skill")) return trial;
+  const { reason: _, ...score } = { reason: "", ...verdict };
+  const checks = verdict.checks.filter(({ what }) => what !== "skill");
+  const open = checks.find(({ met }) => met === "unknown");
+  if (checks.some(({ met }) => met === "no")) return { ...trial, verdict: { ...score, checks, grade: "fail" } };
+  if (checks.length > 0 && !open) return { ...trial, verdict: { ...score, checks, grade: "pass" } };
+  const reason = open?.why ?? "nothing but the loading is expected";
+  return { ...trial, verdict: { ...score, checks, grade: "not-gradable", reason } };
+}
+
 /** The trials of one arm: what they came to case by case, and what they took. */
 class ArmTally {
   readonly cases = new Map<string, CaseTally>();
@@ -20,7 +33,7 @@ class ArmTally {
   add(trial: Trial): void {
     const tally = this.cases.get(trial.cell.case) ?? new CaseTally();
     this.cases.set(trial.cell.case, tally);
-    tally.add(trial);
+    tally.add(gradedWithoutLoading(trial));
     if (trial.outcome.kind === "broken") return;
     this.#trials++;
     this.#turns += trial.turns.length;
@@ -51,8 +64,8 @@ class ArmTally {
 
 /**
  * What a skill is worth on one model: the same queries with it and without it. The lift is the mean over cases of the
- * difference of pass rates, with the stratified score interval of Miettinen and Nurminen; a trial passes when all of its
- * sentences are met. Each sentence is counted on its own too.
+ * difference of pass rates, with the stratified score interval of Miettinen and Nurminen; a trial passes when all that is
+ * expected of it is met, but for the loading of the skill itself. Each sentence is counted on its own too.
  */
 export class LiftTally {
   readonly #skill: string;

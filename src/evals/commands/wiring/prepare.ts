@@ -48,6 +48,7 @@ export function prepare(opened: readonly Opened[], { host, skills, judge }: Surr
   refuseMistakes(opened);
   const cases = opened.flatMap((one) => planCases(one, skills.get(one.suite.name) ?? []));
   const problems = [
+    ...opened.flatMap(({ suite }) => refuseLift(suite, skills.get(suite.name) ?? [])),
     ...cases
       .filter(({ unavailable }) => !unavailable)
       .flatMap(({ suite, case: one, toolset }) => preflight(one, toolset, suite.execute)),
@@ -66,6 +67,20 @@ export function prepare(opened: readonly Opened[], { host, skills, judge }: Surr
     ),
     warnings: [...unavailable, ...sources.flatMap(({ source }) => source.warnings), ...problems],
   };
+}
+
+/** A lift is measured of a skill that the suite offers. */
+function refuseLift({ lift, name, file }: Suite, skills: readonly SkillPackage[]): Problem[] {
+  if (lift === undefined || skills.some((skill) => skill.name === lift)) return [];
+  const offered = skills.map((skill) => skill.name).join(", ");
+  return [
+    {
+      severity: "error",
+      message: `the suite ${name} measures the lift of the skill ${lift}, which it does not offer`,
+      hint: offered === "" ? "Name the folder of the skill under `skills`." : `It offers: ${offered}.`,
+      place: { file },
+    },
+  ];
 }
 
 function planCases(opened: Opened, skills: readonly SkillPackage[]): PlannedCase[] {

@@ -1,0 +1,410 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runManifestSchema } from "../../src/evals/types/run.ts";
+import type { MessageAnswer } from "../fixtures/endpoints/messages.ts";
+import { type start, summaryOf, trialsOf } from "./evals.ts";
+import {
+  closeEndpoints,
+  criteriaOf,
+  loading,
+  project,
+  type Shown,
+  service,
+  shownIn,
+  verdicts,
+} from "./skills/project.ts";
+
+closeEndpoints();
+/** The skills that were offered in a run, each with its wording. */
+function offeredIn(dir: string): Record<string, string | undefined> {
+  const { toolsets } = runManifestSchema.parse(JSON.parse(readFileSync(join(dir, "run.json"), "utf8")));
+  const entries = Object.values(toolsets).flat();
+  return Object.fromEntries(entries.map(({ name, description }) => [name, description]));
+}
+
+describe("the skills of a project and of a home", () => {
+  const { cwd, home, skill, run } = project();
+  const one = (input: string) => [{ input, expected_behavior: ["helps"] }];
+  const own = join(cwd, ".claude/skills");
+  skill(own, "notes", { description: "Takes notes of a meeting.", evals: one("Take notes of the meeting") });
+  skill(join(cwd, ".agents/skills"), "photos", { description: "Sorts photos.", evals: one("Sort my photos") });
+  skill(join(cwd, ".mine/skills"), "other", { description: "Waters plants.", evals: one("Water the plants") });
+  skill(join(home, ".claude/skills"), "notes", { description: "Notes down recipes.", evals: one("Note this recipe") });
+  skill(join(home, ".claude/skills"), "letters", { description: "Writes letters.", evals: one("Write a letter") });
+  const asked = async (...flags: string[]) => {
+    const { dir, suites } = summaryOf(await run("run", "--json", ...flags));
+    return { suites: suites.map(({ name }) => name), notes: offeredIn(dir)["skill:notes"] };
+  };
+
+  it("are discovered without a path, and the host decides which of two with one name is loaded", async () => {
+    const suites = ["skill:letters", "skill:notes", "skill:photos"];
+    const [plain, claudeCode] = await Promise.all([asked(), asked("--host", "claude-code")]);
+    expect(plain).toEqual({ suites, notes: "Takes notes of a meeting." });
+    expect(claudeCode).toEqual({ suites, notes: "Notes down recipes." });
+  });
+
+  it("are selected by name, home and host folder", async () => {
+    const [one, project] = await Promise.all([asked("--skill", "photos"), asked("--no-user-skills")]);
+    expect(one).toEqual({ suites: ["skill:photos"], notes: "Takes notes of a meeting." });
+    expect(project.suites).toEqual(["skill:notes", "skill:photos"]);
+    const other = await asked("--host-dir", ".mine", "--no-user-skills");
+    expect(other).toEqual({ suites: ["skill:other"], notes: undefined });
+  });
+
+  it("are named where one is asked for that is not there", async () => {
+    expect(await run("run", "--skill", "poems")).toEqual({
+      code: 2,
+      out: "",
+      err: "error: no skill poems with eval files was found\n  There are: letters, notes, photos. See `evals skills list`.\n",
+    });
+  });
+});
+
+describe.each(["plain", "agent-skills"])("whether skills are loaded, as %s shows them", (host) => {
+  const { cwd, skill, run } = project();
+  const folder = join(cwd, ".claude/skills");
+  const query = (text: string, should_trigger: boolean) => ({ query: text, should_trigger });
+  skill(folder, "notes", {
+    description: "Takes notes of a meeting.",
+    body: "# Notes\n\nThe secret of this body is a swordfish.",
+    triggers: [
+      query("load notes", true),
+      query("look around, then load notes", true),
+      query("load photos", true),
+      query("say nothing", true),
+      query("fail", true),
+      query("load photos instead, a near miss", false),
+      query("load notes, wrongly", false),
+      query("say nothing, rightly", false),
+    ],
+  });
+  skill(folder, "photos", { description: "Sorts photos.", triggers: [query("load photos, please", true)] });
+  const model = (shown: Shown): MessageAnswer | { fault: "status"; status: number } => {
+    const [, wanted] = /load (notes|photos)/.exec(shown.query) ?? [];
+    if (shown.query.startsWith("fail")) return { fault: "status", status: 400 };
+    const around = shown.query.startsWith("look") && shown.replies < 2;
+    if (around) return { calls: [{ name: "Read", input: { file_path: `/skills/photos/part-${shown.replies}.md` } }] };
+    return wanted !== undefined && !shown.results.includes("Launching")
+      ? { calls: [loading(wanted, shown)] }
+      : { text: "Done." };
+  };
+
+  it("is told by the whole trial: a look around is no miss, an error in no denominator", async () => {
+    const endpoint = await service((body) => model(shownIn(body)));
+    const asked = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "2", "--host", host, "--seed", "3"];
+    const ended = await run("run", ...asked, "--json");
+    const summary = summaryOf(ended);
+    expect(ended.code).toBe(1);
+    expect(endpoint.requests.filter(({ refused }) => refused !== undefined)).toEqual([]);
+    const [first] = endpoint.requests;
+    expect(first && shownIn(first.body).skills.toSorted()).toEqual(["notes", "photos"]);
+    expect(first?.body.tools?.map(({ name }) => name)).toEqual(host === "plain" ? ["Skill"] : ["Read"]);
+    expect(JSON.stringify(first?.body.system).includes("<available_skills>")).toBe(host !== "plain");
+    expect(JSON.stringify(endpoint.requests), "the body is never shown").not.toContain("swordfish");
+
+    const [told] = summary.skills ?? [];
+    expect(told?.skills.map(({ precision, recall, ...counts }) => [counts, precision?.rate, recall?.rate])).toEqual([
+      [{ name: "notes", truePositives: 4, falsePositives: 2, falseNegatives: 4, trueNegatives: 6 }, 4 / 6, 0.5],
+      [{ name: "photos", truePositives: 2, falsePositives: 2, falseNegatives: 0, trueNegatives: 6 }, 0.5, 1],
+    ]);
+    expect(told?.loaded).toEqual([
+      { expected: "(avoid skill:notes)", loaded: null, n: 2 },
+      { expected: "(avoid skill:notes)", loaded: "notes", n: 2 },
+      { expected: "(avoid skill:notes)", loaded: "photos", n: 2 },
+      { expected: "skill:notes", loaded: "notes", n: 4 },
+      { expected: "skill:notes", loaded: null, n: 2 },
+      { expected: "skill:notes", loaded: "photos", n: 2 },
+      { expected: "skill:photos", loaded: "photos", n: 2 },
+    ]);
+    const failed = summary.suites[0]?.cases.find(({ id }) => id === "fail");
+    expect(failed).toMatchObject({ trials: 0, broken: 2, rate: null, ok: false });
+    const looked = trialsOf(summary.dir).find(({ cell }) => cell.case === "look-around-then-load-notes");
+    expect(looked?.turns.map(({ calls }) => calls.length)).toEqual([1, 1, 1]);
+    expect(looked?.verdict).toMatchObject({ grade: "pass", skills: ["notes"] });
+
+    const report = (await run("report")).out;
+    expect(report.slice(report.indexOf("How well skills"), report.indexOf("\n\nIn all"))).toMatchInlineSnapshot(`
+      "How well skills are loaded · anthropic:x
+        Precision: of the trials that loaded it, those that wanted it. Recall: of those that wanted it,
+          those that loaded it.
+
+      Skills
+      skill   TP  FP  FN  TN  precision (95%)  recall (95%)
+      ───────────────────────────────────────────────────────
+      notes   4   2   4   6   67% (30–90%)     50% (22–78%)
+      photos  2   2   0   6   50% (15–85%)     100% (34–100%)
+
+      What was loaded
+      expected             loaded  trials
+      ───────────────────────────────────
+      (avoid skill:notes)  (none)  2
+      (avoid skill:notes)  notes   2
+      (avoid skill:notes)  photos  2
+      skill:notes          notes   4
+      skill:notes          (none)  2
+      skill:notes          photos  2
+      skill:photos         photos  2"
+    `);
+  });
+});
+
+describe("what a skill is worth", () => {
+  const { cwd, skill, run, start, write } = project();
+  const folder = join(cwd, "packages");
+  skill(folder, "notes", {
+    description: "Takes notes of a meeting.",
+    body: "# Notes\n\n1. Read references/format.md and follow it.",
+    files: { "references/format.md": "End with the word swordfish." },
+    evals: [
+      {
+        id: 3,
+        prompt: "note the meeting",
+        expected_behavior: ["ends with swordfish", "names Ingrid"],
+        files: ["in.txt"],
+      },
+      { id: 7, prompt: "note the weather", expected_behavior: ["ends with swordfish"] },
+    ],
+  });
+  write(join(folder, "notes/in.txt"), "Ingrid came.");
+  skill(folder, "photos", { description: "Sorts photos." });
+
+  /** Follows the skill where it is offered: loads it, reads its reference, and does as that says. */
+  const model = (shown: Shown): MessageAnswer => {
+    const read = (path: string) => ({ calls: [{ name: "Read", input: { file_path: path } }] });
+    const said = shown.query.includes("meeting") ? "Ingrid came. " : "It rains. ";
+    if (!shown.skills.includes("notes")) return { text: `${said}That is all of it.` };
+    if (shown.replies === 0) return { calls: [loading("notes", shown)] };
+    if (shown.results.includes("Launching")) return read("/skills/notes/references/format.md");
+    return { text: shown.results.includes("swordfish") ? `${said}And a swordfish.` : said };
+  };
+  /** Finds a word in the transcript; cannot tell of Ingrid in the third reply that it is asked for. */
+  const judging = () => {
+    let asked = 0;
+    return ({ criteria, transcript }: NonNullable<ReturnType<typeof criteriaOf>>) =>
+      verdicts(
+        criteria.map((criterion) => {
+          if (criterion === "names Ingrid" && ++asked === 3) return { verdict: "cannot tell", evidence: "" };
+          const quote = criterion.includes("Ingrid") ? "Ingrid came." : "And a swordfish.";
+          const met = transcript.includes(quote);
+          return met ? { verdict: "met", evidence: quote } : { verdict: "not met", evidence: "That is all of it." };
+        }),
+      );
+  };
+  const all = async () => {
+    const judge = judging();
+    return service((body) => {
+      const criteria = criteriaOf(body);
+      return criteria ? judge(criteria) : model(shownIn(body));
+    });
+  };
+  const asked = (url: string) => [
+    ...["run", "packages/notes", "-m", "anthropic:claude-sonnet-5-5", "--judge", "anthropic:claude-haiku-5-5"],
+    ...["--base-url", url, "-n", "3", "-c", "1", "--seed", "4"],
+  ];
+
+  it("is the lift over the same queries without it, asked interleaved and judged blindly", async () => {
+    const endpoint = await all();
+    const ended = await run(...asked(endpoint.url), "--json");
+    const summary = summaryOf(ended);
+    expect([ended.code, ended.err], "what cannot be told leaves the run incomplete").toEqual([3, ""]);
+    expect(endpoint.requests.filter(({ refused }) => refused !== undefined)).toEqual([]);
+
+    const trials = trialsOf(summary.dir).sort((a, b) => (a.startedAt < b.startedAt ? -1 : 1));
+    const arms = trials.flatMap(({ cell }) => (cell.suite.endsWith("behaviour") ? [cell.arm] : []));
+    expect(arms.toSorted()).toEqual([...Array(6).fill("head"), ...Array(6).fill("without")]);
+    expect(arms.filter((arm, index) => arm !== arms[index - 1]).length).toBeGreaterThan(4);
+    const judged = endpoint.requests.flatMap(({ body }) => criteriaOf(body) ?? []);
+    expect(judged).toHaveLength(12);
+    for (const { transcript } of judged) expect(transcript).not.toMatch(/skill|Launching|format\.md/i);
+
+    expect(summary.judge).toEqual({ model: "anthropic:claude-haiku-5-5" });
+    const [trigger, behaviour] = summary.suites;
+    expect(trigger).toMatchObject({ name: "skill:notes", ok: true });
+    const { net, arms: sides, behaviours } = behaviour?.lift ?? {};
+    expect(net).toMatchObject({ change: 1, cases: 2 });
+    expect(net?.interval[0]).toBeGreaterThan(0.2);
+    expect([sides?.with.passed, sides?.without.passed]).toEqual([5, 0]);
+    expect(behaviours).toEqual([
+      sentence("3", "ends with swordfish", { passed: 3, trials: 3, unknown: 0 }, { passed: 0, trials: 3, unknown: 0 }),
+      sentence("3", "names Ingrid", { passed: 2, trials: 2, unknown: 1 }, { passed: 3, trials: 3, unknown: 0 }),
+      sentence("7", "ends with swordfish", { passed: 3, trials: 3, unknown: 0 }, { passed: 0, trials: 3, unknown: 0 }),
+    ]);
+
+    const report = (await run("report")).out
+      .replaceAll(/\d+(\.\d)? m?s/g, "? ms")
+      .replaceAll(/\$\d\.\d+/g, "$?")
+      .replaceAll(/ {2,}/g, "  ")
+      .replaceAll(/─+/g, "─");
+    expect(report.slice(report.indexOf("What the skill"), report.indexOf("\n\nHow well"))).toMatchInlineSnapshot(`
+      "What the skill notes is worth
+        Lift +100 points (95% +39.6 to +100) over 2 cases: it helps.
+
+      Both arms
+      arm  passed  not gradable  broken  turns  tokens  time  cost
+      ─
+      with the skill  5/5  1  0  3.0  330  ? ms  $?
+      without it  0/6  0  0  1.0  110  ? ms  $?
+
+      Expected behaviour (met/graded, ? could not be told)
+      case  behaviour  with  without
+      ─
+      3  ends with swordfish  3/3  0/3
+      3  names Ingrid  2/2 +1?  3/3
+      7  ends with swordfish  3/3  0/3"
+    `);
+    expect(report).toContain("Judge anthropic:claude-haiku-5-5: not measured against people");
+
+    const bench = join(summary.dir, "skill-creator/notes/anthropic-claude-sonnet-5-5");
+    const json = (file: string) => JSON.parse(readFileSync(join(bench, file), "utf8"));
+    expect(readdirSync(bench).sort()).toEqual(["benchmark.json", "eval-3", "eval-7"]);
+    const { runs, run_summary, metadata } = json("benchmark.json");
+    expect(metadata).toMatchObject({ skill_name: "notes", skill_path: "packages/notes", evals_run: [3, 7] });
+    expect(runs).toHaveLength(12);
+    expect(run_summary).toMatchObject({ with_skill: { pass_rate: { mean: 1 } }, delta: { pass_rate: "+0.75" } });
+    expect(json("eval-3/without_skill/run-2/grading.json")).toMatchObject({
+      expectations: [
+        { text: "ends with swordfish", passed: false, evidence: 'the judge: So it is. "That is all of it."' },
+        { text: "names Ingrid", passed: true, evidence: '"Ingrid came."' },
+      ],
+      summary: { passed: 1, failed: 1, total: 2, pass_rate: 0.5 },
+    });
+  });
+
+  it("is not graded without a judge, and that is said", async () => {
+    const ended = await run("run", "packages/notes", "--json");
+    expect(summaryOf(ended).suites.map(({ name }) => name)).toEqual(["skill:notes"]);
+    expect(ended.err).toBe(
+      "packages/notes/SKILL.md: warning: skill notes: 3 sentences of expected behaviour are not graded, only whether it is loaded\n" +
+        "  Give a judge: --judge <model>.\n",
+    );
+  });
+
+  it("is measured to its end after a kill by asking only what is missing", async () => {
+    const judge = judging();
+    let victim: ReturnType<typeof start> | undefined;
+    const endpoint = await service((body, index) => {
+      if (index === 30) victim?.child.kill("SIGKILL");
+      const criteria = criteriaOf(body);
+      return criteria ? judge(criteria) : model(shownIn(body));
+    });
+    victim = start(...asked(endpoint.url), "--out", "killed");
+    await victim.ended;
+    const [id = ""] = readdirSync(join(cwd, "killed"));
+    const requestsOf = (dir: string) =>
+      trialsOf(dir).reduce((sum, { turns, judging }) => sum + turns.length + (judging ? 1 : 0), 0);
+    const kept = requestsOf(join(cwd, "killed", id));
+    const before = endpoint.requests.length;
+    const summary = summaryOf(await run("run", "--resume", id, "--out", "killed", "--json"));
+    expect(summary.totals).toMatchObject({ trials: 18, missing: 0, broken: 0 });
+    expect(kept).toBeGreaterThan(0);
+    expect(endpoint.requests.length - before).toBe(requestsOf(summary.dir) - kept);
+    expect(summary.suites[1]?.lift?.net).toMatchObject({ change: 1 });
+  });
+});
+
+type Counts = { passed: number; trials: number; unknown: number };
+const sentence = (id: string, text: string, one: Counts, without: Counts) => ({ case: id, text, with: one, without });
+
+describe("the description of a skill", () => {
+  const { cwd, skill, run, write } = project();
+  const folder = join(cwd, ".claude/skills");
+  const query = (text: string) => ({ query: text, should_trigger: true });
+  const good = "Takes minutes of a meeting. Use it for minutes, agenda items and action points.";
+  const describe = (description: string) =>
+    skill(folder, "minutes", {
+      description,
+      triggers: [
+        query("Take minutes of our meeting"),
+        query("List the action points"),
+        query("Which agenda items are open?"),
+      ],
+    });
+  describe(good);
+  skill(folder, "photos", {
+    description: "Sorts photos by date and place.",
+    triggers: [query("Sort the photos by date")],
+  });
+
+  it("is checked, blamed, bettered and calibrated as that of a tool", async () => {
+    expect((await run("run")).code).toBe(0);
+    expect((await run("baseline", "accept")).code).toBe(0);
+    describe("Does its work.");
+    const checked = await run("run", "--check", "screen", "--json");
+    expect(checked.code).toBe(1);
+    const [minutes, photos] = summaryOf(checked).suites;
+    expect(minutes?.verdict).toMatchObject({
+      kind: "regressed",
+      changes: [{ label: expect.stringContaining("skill:minutes"), before: good }],
+    });
+    expect(photos?.verdict).toMatchObject({ kind: "no-regression" });
+
+    const wordings = { variants: { clear: { "skill:minutes": good }, vague: { "skill:minutes": "Helps." } } };
+    write(join(cwd, "wordings.json"), JSON.stringify(wordings));
+    const [blamed, compared, calibrated] = await Promise.all([
+      run("blame"),
+      run("variants", "wordings.json", "--skill", "minutes", "--json"),
+      run("calibrate", "--skill", "minutes", "--json"),
+    ]);
+    expect(blamed.out).toMatch(/^TO BLAME: "?skill:minutes"?\n/);
+    expect(JSON.parse(compared.out)).toMatchObject({ kind: "adopt", winner: "clear" });
+    expect([calibrated.code, calibrated.err]).toEqual([0, ""]);
+  });
+});
+
+describe("tools and skills in one suite", () => {
+  const { cwd, skill, run, write } = project();
+  skill(join(cwd, "packages"), "notes", { description: "Takes notes of a meeting." });
+  skill(join(cwd, "packages"), "photos", { description: "Sorts photos." });
+  const server = { command: process.execPath, args: [join(import.meta.dirname, "../../dist/server/main.js")] };
+  const cases = [
+    { id: "tool", input: "echo hello", expect: { tool: "echo", args: { text: "hello" } } },
+    { id: "skill", input: "load notes", expect: { skill: "notes" } },
+    { id: "wrong-skill", input: "load photos", expect: { skill: "notes" } },
+    { id: "no-skill", input: "echo without a skill", expect: { skill: "none" } },
+    { id: "avoid", input: "load photos, not notes", expect: { avoid: ["skill:notes"] } },
+    { id: "avoided", input: "load notes all the same", expect: { avoid: ["skill:notes"] } },
+    { id: "nothing", input: "say hello", expect: { tool: "none" } },
+  ];
+  write(
+    join(cwd, "evals/mixed.json"),
+    JSON.stringify({ name: "mixed", server, skills: ["../packages"], trials: 1, cases }),
+  );
+
+  it("are asked and reported together", async () => {
+    const endpoint = await service((body) => {
+      const shown = shownIn(body);
+      const [, wanted] = /load (notes|photos)/.exec(shown.query) ?? [];
+      if (shown.replies > 0) return { text: "Done." };
+      if (wanted !== undefined) return { calls: [loading(wanted, shown)] };
+      return shown.query.startsWith("echo")
+        ? { calls: [{ name: "echo", input: { text: "hello" } }] }
+        : { text: "Hello." };
+    });
+    const asked = ["evals/mixed.json", "-m", "anthropic:x", "--base-url", endpoint.url];
+    const ended = await run("run", ...asked, "--json");
+    const summary = summaryOf(ended);
+    expect([ended.code, ended.err]).toEqual([1, ""]);
+    const [first] = endpoint.requests;
+    expect(first?.body.tools?.map(({ name }) => name).sort()).toEqual(["Skill", "echo"]);
+    const outcomes = summary.suites[0]?.cases.map(({ id, outcomes: words, ok }) => [id, Object.keys(words)[0], ok]);
+    expect(outcomes).toEqual([
+      ["tool", "right-tool", true],
+      ["skill", "right-tool", true],
+      ["wrong-skill", "wrong-tool", false],
+      ["no-skill", "abstained", true],
+      ["avoid", "right-tool", true],
+      ["avoided", "over-triggered", false],
+      ["nothing", "abstained", true],
+    ]);
+    expect(summary.suites[0]?.coverage).toEqual({ tools: 1, expected: 1, missing: [] });
+    expect(summary.skills?.[0]?.skills.map(({ precision, recall, ...counts }) => counts)).toEqual([
+      { name: "notes", truePositives: 1, falsePositives: 1, falseNegatives: 1, trueNegatives: 2 },
+      { name: "photos", truePositives: 0, falsePositives: 1, falseNegatives: 0, trueNegatives: 2 },
+    ]);
+    expect(summary.suites[0]?.confusion).toEqual([
+      { expected: "(avoid skill:notes)", picked: "skill:notes", n: 1 },
+      { expected: "skill:notes", picked: "skill:photos", n: 1 },
+    ]);
+  });
+});
