@@ -14,6 +14,7 @@ const rooms: Record<string, readonly string[]> = {
   scoring: pure,
   verdicts: [...pure, "stats"],
   lint: [...pure, "retrieval"],
+  probes: pure,
   reports: pure,
   suites: [...pure, "parsing"],
   skills: [...pure, "parsing"],
@@ -36,6 +37,7 @@ const pureRooms = new Set([
   "scoring",
   "verdicts",
   "lint",
+  "probes",
   "reports",
 ]);
 /** Hashing is a pure function of its input. */

@@ -8,6 +8,7 @@ import { compareCommand } from "./commands/compare.ts";
 import { crowdCommand } from "./commands/crowd.ts";
 import type { Io } from "./commands/io.ts";
 import { judgeCommand } from "./commands/judge.ts";
+import { lintCommand } from "./commands/lint.ts";
 import { reportCommand } from "./commands/report.ts";
 import { runCommand } from "./commands/run.ts";
 import { schemaCommand } from "./commands/schema.ts";
@@ -92,6 +93,7 @@ for (const command of [
   runCommand,
   baselineCommand,
   reportCommand,
+  lintCommand,
   schemaCommand,
   skillsCommand,
   variantsCommand,

@@ -3,15 +3,19 @@ import { type ExitCode, exitCodes } from "../errors.ts";
 import type { Command } from "./command.ts";
 import type { Io } from "./io.ts";
 
-type SchemaFlags = { of?: "suite" | "run" };
+type SchemaFlags = { of?: "suite" | "run" | "lint" };
 
 /** `evals schema`: prints the JSON Schema of what the harness reads or writes. */
 export const schemaCommand: Command = {
   command: "schema [of]",
-  describe: "Print the JSON Schema of suite files, or of what `run --json` prints",
+  describe: "Print the JSON Schema of suite files, or of what `run --json` or `lint --json` prints",
   builder: (yargs: Argv) =>
     yargs
-      .positional("of", { choices: ["suite", "run"] as const, default: "suite" as const, describe: "which schema" })
+      .positional("of", {
+        choices: ["suite", "run", "lint"] as const,
+        default: "suite" as const,
+        describe: "which schema",
+      })
       .example("$0 schema > suite.schema.json", "for the $schema key of a suite file"),
   handler: async ({ of }: SchemaFlags, io: Io): Promise<ExitCode> => {
     const { schemas } = await import("./wiring/schemas.ts");

@@ -54,8 +54,11 @@ export type SkillSubject = {
 /** An eval file of a skill package: its raw content, and what was made of it. Paths lead into the raw content. */
 export type EvalsFileSubject = { skill: string; raw: unknown; evals: readonly SkillEval[] };
 
-/** A suite, for what its schema cannot say. Paths: `["cases", index]`, or a key of the suite. */
-export type SuiteSubject = { suite: Suite };
+/**
+ * A suite, for what its schema cannot say, and the names of the tools that its server lists, where it could be listed.
+ * Paths: `["cases", index]`, or a key of the suite.
+ */
+export type SuiteSubject = { suite: Suite; tools?: readonly string[] };
 
 /** One entry of a host's configuration file, unchecked. `absolute` and `exists` tell of a path what pure code cannot. */
 export type RegistrationSubject = {
@@ -64,4 +67,6 @@ export type RegistrationSubject = {
   /** Whether a path is absolute on this system, and whether there is a file of that name. */
   absolute(path: string): boolean;
   exists(path: string): boolean;
+  /** Whether an environment variable is set where the program runs, which is about where the host does. */
+  isSet?(variable: string): boolean;
 };

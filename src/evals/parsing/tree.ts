@@ -16,13 +16,12 @@ export class Tree {
   readable = true;
   readonly #root: Node;
   readonly #maxDepth: number;
-  readonly #targets: ReadonlyMap<Alias, Node>;
+  #targets: ReadonlyMap<Alias, Node> | undefined;
   #values = 0;
 
   constructor(root: Node, maxDepth: number) {
     this.#root = root;
     this.#maxDepth = maxDepth;
-    this.#targets = aliasTargets(root);
     this.data = this.#read(root, 0);
   }
 
@@ -41,7 +40,13 @@ export class Tree {
   }
 
   #follow(node: unknown): unknown {
-    return isAlias(node) ? this.#targets.get(node) : node;
+    return isAlias(node) ? this.#targetOf(node) : node;
+  }
+
+  /** Looked for when the first alias is met: JSON has none. */
+  #targetOf(alias: Alias): Node | undefined {
+    this.#targets ??= aliasTargets(this.#root);
+    return this.#targets.get(alias);
   }
 
   #read(node: unknown, depth: number): Json {
@@ -56,7 +61,7 @@ export class Tree {
     }
     if (node === null) return null;
     if (isAlias(node)) {
-      const target = this.#targets.get(node);
+      const target = this.#targetOf(node);
       return target
         ? this.#read(target, depth + 1)
         : this.#unreadable(node, `no anchor &${node.source} before this alias`);

@@ -15,7 +15,7 @@ const placeSchema = z.object({
 });
 
 /** Where a finding is: file, line and column when the text lives in a file, else the server, tool (or skill) and path. */
-export const whereSchema = z.object({
+const whereSchema = z.object({
   server: z.string().optional(),
   tool: z.string().optional(),
   skill: z.string().optional(),
@@ -28,7 +28,7 @@ export const whereSchema = z.object({
 export type Where = z.infer<typeof whereSchema>;
 
 /** One thing that a rule found wrong, with the remedy in one sentence. */
-export const findingSchema = z.object({
+const findingSchema = z.object({
   rule: z.string(),
   severity: severitySchema,
   message: z.string(),
@@ -53,10 +53,30 @@ export const lintSettingsSchema = z.strictObject({
 export type LintSettings = z.infer<typeof lintSettingsSchema>;
 
 /** A suppression with the place that it is written at. */
-export const placedSuppressionSchema = suppressionSchema.extend({ place: placeSchema.optional() });
+const placedSuppressionSchema = suppressionSchema.extend({ place: placeSchema.optional() });
 export type Suppression = z.infer<typeof placedSuppressionSchema>;
 
 const problemSchema = z.object({ message: z.string(), hint: z.string().optional(), place: placeSchema.optional() });
+
+/** Two tools that a model can confuse, by how much their texts share. */
+const confusablePairSchema = z.object({
+  server: z.string(),
+  a: z.string(),
+  b: z.string(),
+  similarity: z.number().describe("0 to 1"),
+  shared: z.array(z.string()).describe("the words that make it, the weightiest first"),
+});
+
+/** One difference between two lists of tools, and what it does to those who call them. */
+const listChangeSchema = z.object({
+  id: z.string(),
+  tool: z.string(),
+  path: z.array(z.union([z.string(), z.number()])).describe("starts with the name of the tool"),
+  kind: z.string(),
+  class: z.enum(["breaking", "unknown", "compatible", "description only"]),
+  what: z.string(),
+  fix: z.string().optional(),
+});
 
 /** What `evals lint --json` prints. */
 export const lintReportSchema = z.object({
@@ -70,6 +90,8 @@ export const lintReportSchema = z.object({
     suppressed: z.number().int(),
     linted: z.record(z.string(), z.number().int()).describe("how many tools, suites, skills, ... were looked at"),
   }),
+  confusable: z.array(confusablePairSchema).optional().describe("with --confusable, the most alike first"),
+  changes: z.array(listChangeSchema).optional().describe("with --against, every change, a finding or not"),
   failOn: severitySchema,
   ok: z.boolean(),
   exitCode: z.number().int(),

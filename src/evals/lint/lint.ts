@@ -1,0 +1,103 @@
+import type { Finding, Level, LintReport, Severity, Suppression, Where } from "../types/lint.ts";
+import type { Found, Rule } from "./rule.ts";
+import { isMeant, levelOf } from "./settings.ts";
+import type { Families, Kind, Subjects, Target, TargetOf } from "./target.ts";
+
+/** What linting came to: findings in the order of the targets, the suppressed ones among them. */
+export type Linted = Pick<LintReport, "findings" | "unusedSuppressions" | "counts">;
+
+/** What a report shows of one text at most: what is linted may be of any size. */
+const mostSigns = 500;
+
+/** Runs the rules of each target's kind on it. Linear in targets and rules; throws only what a rule throws. */
+export function lint(targets: readonly Target[], families: Families): Linted {
+  const findings: Finding[] = [];
+  const linted: Record<string, number> = {};
+  const tried = new Set<Suppression>();
+  const used = new Set<Suppression>();
+  const settled = settledRules(families);
+  for (const target of targets) {
+    linted[target.kind] = (linted[target.kind] ?? 0) + 1;
+    lintTarget(target, settled(target), { findings, tried, used });
+  }
+  const count = (level: Level) => findings.filter((one) => !one.suppressed && one.severity === level).length;
+  return {
+    findings,
+    unusedSuppressions: [...tried].filter((suppression) => !used.has(suppression)),
+    counts: {
+      error: count("error"),
+      warning: count("warning"),
+      info: count("info"),
+      suppressed: findings.filter(({ suppressed }) => suppressed).length,
+      linted,
+    },
+  };
+}
+
+type Tally = { findings: Finding[]; tried: Set<Suppression>; used: Set<Suppression> };
+
+/** A rule that is on, with how it counts and what may suppress it. */
+type Settled<Subject> = { rule: Rule<Subject>; severity: Severity; suppressions: readonly Suppression[] };
+
+/** The rules of a target, settled once for all targets that share their settings. */
+function settledRules(families: Families): <K extends Kind>(target: TargetOf<K>) => readonly Settled<Subjects[K]>[] {
+  const known = new Map<unknown, { [K in Kind]?: readonly Settled<Subjects[K]>[] }>();
+  return <K extends Kind>({ kind, settings }: TargetOf<K>) => {
+    const byKind: { [L in K]?: readonly Settled<Subjects[L]>[] } = known.get(settings) ?? {};
+    known.set(settings, byKind);
+    byKind[kind] ??= families[kind].flatMap((rule) => {
+      const severity = levelOf(rule, settings);
+      const suppressions = settings.flatMap(({ ignore = [] }) => ignore.filter((one) => one.rule === rule.id));
+      return severity === "off" ? [] : [{ rule, severity, suppressions }];
+    });
+    return byKind[kind];
+  };
+}
+
+function lintTarget<K extends Kind>(
+  target: TargetOf<K>,
+  settled: readonly Settled<Subjects[K]>[],
+  { findings, tried, used }: Tally,
+): void {
+  const { subject, names } = target;
+  for (const { rule, severity, suppressions } of settled) {
+    for (const one of suppressions)
+      if (one.tool === undefined || names.some((name) => isMeant(one, name))) tried.add(one);
+    for (const { at, message, fix } of rule.check(subject)) {
+      const where = target.where(at);
+      const suppression = suppressions.find((one) => isMeant(one, nameIn(where)));
+      if (suppression) used.add(suppression);
+      findings.push({
+        rule: rule.id,
+        severity,
+        ...shortened({ message, fix }),
+        where: bounded(where),
+        ...(suppression && { suppressed: suppression.reason }),
+      });
+    }
+  }
+}
+
+/** What a suppression calls the thing that a finding is about. */
+function nameIn({ tool, skill, server }: Where): string | undefined {
+  return tool ?? skill ?? server;
+}
+
+function shortened({ message, fix }: Omit<Found, "at">): Omit<Found, "at"> {
+  return { message: short(message), fix: short(fix) };
+}
+
+function bounded(where: Where): Where {
+  const { server, tool, skill, path } = where;
+  return {
+    ...where,
+    ...(server !== undefined && { server: short(server) }),
+    ...(tool !== undefined && { tool: short(tool) }),
+    ...(skill !== undefined && { skill: short(skill) }),
+    path: short(path),
+  };
+}
+
+function short(text: string): string {
+  return text.length <= mostSigns ? text : `${text.slice(0, mostSigns - 1)}…`;
+}

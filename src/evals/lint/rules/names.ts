@@ -1,0 +1,76 @@
+import type { Found, Rule, ToolSubject } from "../rule.ts";
+import { list, quote } from "../schema/text.ts";
+import { walkOf } from "../schema/walk.ts";
+
+const longest = 64;
+
+/** The names of a tool and of its parameters. */
+export const nameRules: readonly Rule<ToolSubject>[] = [
+  {
+    id: "name-missing",
+    severity: "error",
+    why: "A tool without a name cannot be called, and clients refuse the whole list that it stands in.",
+    docs: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool",
+    clauses: ["there is a name", "the name is a text", "the name is not empty"],
+    *check({ tool: { name } }) {
+      if (typeof name === "string" && name !== "") return;
+      const what = name === undefined ? "The tool has no name." : "The name is not a text of one character or more.";
+      yield { at: ["name"], message: what, fix: "Name the tool with a verb and what it acts on, such as get_weather." };
+    },
+  },
+  {
+    id: "name-length",
+    severity: "error",
+    why: "Several model interfaces refuse a name of more than 64 characters, and hosts cut it or put a hash into it.",
+    docs: "https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools",
+    clauses: ["at most 64 characters with the prefix of a host"],
+    *check({ tool: { name }, shownName }) {
+      const over = shownName.length - longest;
+      if (typeof name !== "string" || over <= 0) return;
+      const message = `A host shows the tool as ${quote(shownName)}, which has ${shownName.length} characters.`;
+      const what = name.length > longest ? "the name" : "the name of the tool or of the server";
+      yield { at: ["name"], message, fix: `Shorten ${what} by ${over} or more, to ${longest} characters in all.` };
+    },
+  },
+  {
+    id: "name-charset",
+    severity: "error",
+    why: "Model interfaces take letters, digits, _ and - in a name, and refuse a request with any other.",
+    docs: "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools#specifying-client-tools",
+    clauses: ["only letters, digits, _ and -", "no dots"],
+    *check({ tool: { name } }) {
+      if (typeof name !== "string") return;
+      const wrong = [...new Set(name.slice(0, 1000).replace(/[A-Za-z0-9_-]/g, ""))];
+      if (wrong.length === 0) return;
+      const message = `The name ${quote(name)} has characters that model interfaces refuse: ${list(wrong)}.`;
+      yield { at: ["name"], message, fix: "Use letters, digits, _ and - only, for example _ in place of a dot." };
+    },
+  },
+  {
+    id: "parameter-name-vague",
+    severity: "warning",
+    why: "A model fills a parameter by its name first; a name that says nothing is filled by guessing.",
+    docs: "https://www.anthropic.com/engineering/writing-tools-for-agents",
+    clauses: ["more than one letter", "no stand-in such as data, arg1 or val"],
+    *check({ tool }) {
+      for (const { role, name, at } of walkOf(tool, "inputSchema").places) {
+        if (role === "property" && at.length === parameterDepth) yield* vague(name, at);
+      }
+    },
+  },
+];
+
+/** inputSchema, properties, name: what is deeper is named in the light of what it belongs to. */
+const parameterDepth = 3;
+/** Letters that are names by themselves: coordinates. */
+const plainLetters = new Set(["x", "y", "z"]);
+const standIns = /^(?:(?:arg|val|var|data|obj|tmp|foo|bar|baz|thing|stuff)\d*|(?:args|input|param|value|field)\d+)$/i;
+
+function* vague(name: string, at: Found["at"]): Iterable<Found> {
+  const fix = "Name it for what it holds, such as city or max_results.";
+  if (/^\p{L}\d*$/u.test(name) && !plainLetters.has(name.toLowerCase().replace(/\d+$/, ""))) {
+    yield { at, message: `The parameter name ${quote(name)} is a mere letter.`, fix };
+  } else if (standIns.test(name)) {
+    yield { at, message: `The parameter name ${quote(name)} could stand for anything.`, fix };
+  }
+}

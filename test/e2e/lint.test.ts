@@ -1,0 +1,232 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { type LintReport, lintReportSchema } from "../../src/evals/types/lint.ts";
+import { type Ended, evals, workspace } from "./evals.ts";
+
+const root = join(import.meta.dirname, "../..");
+const fixtures = join(root, "test/fixtures");
+const faulty = join(fixtures, "servers/faulty.mjs");
+const reference = join(root, "dist/server/main.js");
+const list = join(fixtures, "lint/tools.json");
+
+/** A folder with these files, removed at the end. */
+function folder(files: Record<string, string>): string {
+  const dir = mkdtempSync(join(tmpdir(), "evals-lint-"));
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, name)), { recursive: true });
+    writeFileSync(join(dir, name), text);
+  }
+  return dir;
+}
+
+const reportOf = ({ out }: Ended): LintReport => lintReportSchema.parse(JSON.parse(out));
+const brief = ({ findings }: LintReport) =>
+  findings.map(({ rule, where: { server, tool, path, line, column } }) =>
+    [rule, server, tool, path, line, column].filter((part) => part !== undefined).join(" "),
+  );
+
+const suite = (lint: string) =>
+  folder({
+    "s.yaml": `name: s
+server: { tools: ${list} }
+cases:
+  - input: Will it rain in Oslo?
+    expect: { tool: weather.get }
+${lint}`,
+  });
+
+describe("evals lint", () => {
+  it("finds nothing on the reference server", async () => {
+    const ended = await evals(["lint", "--server", `node "${reference}"`, "--json"]);
+    expect(reportOf(ended)).toMatchObject({ findings: [], problems: [], ok: true, counts: { linted: { tools: 1 } } });
+    expect(ended.code).toBe(0);
+  });
+
+  it("finds what is wrong in a list of a file, by line and column, entries that are no tools among them", async () => {
+    const ended = await evals(["lint", "--tools", list, "--json"]);
+    const report = reportOf(ended);
+    expect(brief(report)).toEqual(
+      expect.arrayContaining([
+        "name-charset tools weather.get $.name 4 15",
+        "required-unknown tools weather.get $.inputSchema.required 9 21",
+      ]),
+    );
+    expect(report.problems.map(({ message, place }) => [message, place?.line, place?.column])).toEqual([
+      ["entry 2 of the list is no tool", 12, 5],
+    ]);
+    expect(ended.code).toBe(1);
+  });
+
+  it("exits by the threshold that is asked for, and by severities as they are set", async () => {
+    const off = ["name-charset", "required-unknown"].flatMap((rule) => ["--severity", `${rule}=info`]);
+    const dir = folder({ "t.json": '[{ "name": "get.it", "inputSchema": { "type": "object", "properties": {} } }]' });
+    const exits = await Promise.all([
+      evals(["lint", "--tools", "t.json", ...off], { cwd: dir }),
+      evals(["lint", "--tools", "t.json", ...off, "--severity", "description-missing=off"], { cwd: dir }),
+      evals(["lint", "--tools", "t.json", ...off, "--severity", "description-missing=off", "--fail-on", "info"], {
+        cwd: dir,
+      }),
+    ]);
+    expect(exits.map(({ code }) => code)).toEqual([1, 0, 1]);
+  });
+
+  it("lints the other servers of a host's file when some are not to be had", async () => {
+    const server = (...args: string[]) => ({ command: process.execPath, args });
+    const config = {
+      mcpServers: {
+        dies: server(faulty, "dies"),
+        malformed: server(faulty, "malformed"),
+        fine: server(reference),
+      },
+    };
+    const dir = folder({ ".mcp.json": JSON.stringify(config, null, 2) });
+    const ended = await evals(["lint", "--config", ".mcp.json", "--json"], { cwd: dir });
+    const report = reportOf(ended);
+    expect(report.counts.linted).toEqual({ "host entries": 3, tools: 1, toolsets: 1 });
+    expect(report.problems.map(({ message, place }) => [message.split(":")[0], place?.file, place?.line])).toEqual([
+      ['server "dies" exited with code 7; its stderr ends with', ".mcp.json", 3],
+      ['server "malformed"', ".mcp.json", 10],
+    ]);
+    expect([report.ok, ended.code]).toEqual([false, 3]);
+  });
+
+  it("keeps suppressed findings with their reason, and warns of a suppression that suppresses nothing", async () => {
+    const dir = suite(`lint:
+  severities: { suite-size: off, negative-case: off }
+  ignore:
+    - { rule: name-charset, tool: "weather.*", reason: users know it by this name }
+    - { rule: required-unknown, reason: the host adds it }
+    - { rule: description-missing, reason: there was none }
+`);
+    const ended = await evals(["lint", "s.yaml", "--json"], { cwd: dir });
+    const { findings, unusedSuppressions } = reportOf(ended);
+    const suppressed = findings.flatMap(({ rule, suppressed: reason }) => (reason ? [[rule, reason]] : []));
+    expect(suppressed).toEqual([
+      ["name-charset", "users know it by this name"],
+      ["required-unknown", "the host adds it"],
+    ]);
+    expect(unusedSuppressions).toEqual([
+      { rule: "description-missing", reason: "there was none", place: { file: "s.yaml", line: 11, column: 7 } },
+    ]);
+    expect(ended.err).toContain(
+      "s.yaml:11:7: warning: the suppression of description-missing suppresses nothing\n" +
+        "  Remove it; it was there because: there was none\n",
+    );
+  });
+
+  it("goes by the settings of the project, wherever the tools come from", async () => {
+    const dir = folder({
+      "t.json": '[{ "name": "get.it", "description": "x", "inputSchema": { "type": "object", "properties": {} } }]',
+      "evals/lint.yaml": "severities: { name-charset: info }\nignore: [{ rule: description-too-short, reason: r }]\n",
+    });
+    const { findings } = reportOf(await evals(["lint", "--tools", "t.json", "--json"], { cwd: dir }));
+    const of = (id: string) => findings.find(({ rule }) => rule === id);
+    expect([of("name-charset")?.severity, of("description-too-short")?.suppressed]).toEqual(["info", "r"]);
+  });
+
+  it("says what changed since a list, and finds what a release would break", async () => {
+    const tool = (name: string) => ({ name, description: `Does ${name}.`, inputSchema: { type: "object" } });
+    const dir = folder({
+      "old.json": JSON.stringify([tool("get_a"), tool("get_b")], null, 1),
+      "new.json": JSON.stringify([tool("get_a"), tool("get_c")]),
+    });
+    const ended = await evals(["lint", "--tools", "new.json", "--against", "old.json", "--json"], { cwd: dir });
+    const { changes, findings } = reportOf(ended);
+    expect(changes?.map((one) => [one.tool, one.class])).toEqual([
+      ["get_b", "breaking"],
+      ["get_c", "compatible"],
+    ]);
+    expect(findings.find(({ rule }) => rule === "version-tool-removed")?.where).toEqual({
+      ...{ server: "new", tool: "get_b", path: "$" },
+      ...{ file: "old.json", line: 9, column: 2 },
+    });
+  });
+
+  it("ranks the pairs that a model can confuse", async () => {
+    const { confusable } = reportOf(await evals(["lint", "evals/filesystem.yaml", "--confusable", "--json"]));
+    expect(confusable?.[0]).toMatchObject({ a: "list_directory", b: "list_directory_with_sizes" });
+  });
+
+  it("lints a skill package and its eval files by line, and names those that no host loads", async () => {
+    const dir = folder({
+      "skills/a/SKILL.md": "---\nname: b\ndescription: Compresses images.\n---\n# A\n",
+      "skills/a/evals/evals.json": '{ "evals": [] }',
+      "skills/c/SKILL.md": "no front matter\n",
+    });
+    const ended = await evals(["lint", "--skills", "skills", "--json"], { cwd: dir });
+    const { findings, problems, counts } = reportOf(ended);
+    expect(findings.find(({ rule }) => rule === "skill-name-folder")?.where).toMatchObject({
+      ...{ skill: "b", file: "skills/a/SKILL.md", line: 2 },
+    });
+    expect(problems.map(({ place }) => place)).toEqual([{ file: "skills/c/SKILL.md", line: 1 }]);
+    expect(counts.linted).toEqual({ skills: 1, "eval files": 1 });
+    expect(ended.code).toBe(1);
+  });
+
+  it("lints a server once that several suites name, and tells what a suite leaves out", async () => {
+    const ended = await evals(["lint", "--json"], { cwd: workspace() });
+    const { findings, counts } = reportOf(ended);
+    const tools = findings.filter(({ where }) => where.tool !== undefined);
+    expect(new Set(tools.map((one) => JSON.stringify([one.rule, one.where]))).size).toBe(tools.length);
+    expect(counts.linted.suites).toBeGreaterThan(3);
+    expect(findings.filter(({ rule }) => rule === "tool-coverage").map(({ where }) => where.file)).toContain(
+      "evals/filesystem.yaml",
+    );
+  });
+
+  it.each([
+    [["--severity", "name-lenght=off"], 'error: there is no rule "name-lenght"\n  Did you mean "name-length"?\n'],
+    [
+      ["--severity", "name-length=never"],
+      "error: --severity name-length=never sets no severity\n  Write --severity <rule>=error|warning|info|off.\n",
+    ],
+    [["--format", "markdown"], "error: --format markdown is for --rules only\n  Take table, json, sarif or github.\n"],
+    [["--server", 'node "main.js'], 'error: --server node "main.js: a quote is not closed\n  Close it: ".\n'],
+    [["--skills", "nowhere"], 'error: there is no folder "nowhere"\n  Give a skill package, or a folder of them.\n'],
+    [
+      [],
+      "error: nothing to lint under evals/\n" +
+        "  Give a suite or a skill package, or say what to lint with --server, --url, --tools, --skills or --config.\n",
+    ],
+  ])("refuses %j", async (args, message) => {
+    const ended = await evals(["lint", ...args], { cwd: folder({}) });
+    expect([ended.err, ended.out, ended.code]).toEqual([message, "", 2]);
+  });
+
+  it("refuses a suppression of a rule that there is not, where it stands", async () => {
+    const ended = await evals(["lint", "s.yaml"], {
+      cwd: suite("lint: { ignore: [{ rule: suite-sise, reason: r }] }\n"),
+    });
+    expect([ended.err, ended.code]).toEqual([
+      's.yaml:6:26: error: there is no rule "suite-sise"\n  Did you mean "suite-size"?\n',
+      2,
+    ]);
+  });
+
+  it("prints the catalogue for programs", async () => {
+    const { out, code } = await evals(["lint", "--rules", "--json"]);
+    const { rules } = JSON.parse(out) as { rules: { id: string }[] };
+    expect(rules.map(({ id }) => id)).toContain("name-length");
+    expect(code).toBe(0);
+  });
+
+  it("gives SARIF and annotations", async () => {
+    const [sarif, github] = await Promise.all(
+      ["sarif", "github"].map((format) => evals(["lint", "--tools", "t.json", "--format", format], { cwd: aList() })),
+    );
+    expect(JSON.parse(sarif?.out ?? "").runs[0].results[0].locations[0].physicalLocation).toEqual({
+      artifactLocation: { uri: "t.json" },
+      region: { startLine: 1, startColumn: 12 },
+    });
+    expect(github?.out).toMatch(/^::error file=t\.json,line=1,col=12,title=name-charset::/m);
+    expect([sarif?.code, github?.code]).toEqual([1, 1]);
+  });
+});
+
+const aList = () =>
+  folder({
+    "t.json": '[{ "name": "get.it", "description": "x", "inputSchema": { "type": "object", "properties": {} } }]',
+  });

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { annotationRules } from "../../src/evals/lint/rules/annotations.ts";
+import { annotationCases } from "./cases/annotations.ts";
+import { said } from "./said.ts";
+
+test("says what is wrong with annotations, where, and what to do", () => {
+  expect(said(annotationRules, annotationCases)).toMatchInlineSnapshot(`
+    {
+      "annotation-against-verb": [
+        "$.annotations.readOnlyHint: readOnlyHint is true, but a tool named "create" changes something. -> Set readOnlyHint to false, or name the tool for what it reads.",
+        "$.annotations.destructiveHint: destructiveHint is false, but a tool named "delete" destroys something. -> Set destructiveHint to true, or choose a verb that says what is kept.",
+      ],
+      "annotation-contradiction": [
+        "$.annotations.destructiveHint: readOnlyHint and destructiveHint are both true. -> Set to false the one that is wrong.",
+      ],
+      "annotation-shape": [
+        "$.annotations: annotations is an array, not an object. -> Make annotations an object of hints, or leave it out.",
+        "$.annotations.readOnlyHint: readOnlyHint is "true", not true or false. -> Make readOnlyHint true or false, or leave it out.",
+        "$.annotations.title: The title is not a text with something in it. -> Say in a few words what a person would call the tool, or leave the title out.",
+      ],
+      "annotation-unknown": [
+        "$.annotations.readonlyHint: "readonlyHint" is not an annotation of the protocol. -> Spell it readOnlyHint.",
+      ],
+    }
+  `);
+});

@@ -1,0 +1,57 @@
+import type { ToolSubject } from "../../../src/evals/lint/rule.ts";
+import { aChangedTool, aLintedTool, aToolSubject, type CasesOf } from "./cases.ts";
+
+const annotated = (annotations: unknown, name = "get_weather") => aChangedTool({ name, annotations });
+
+export const annotationCases: CasesOf<ToolSubject> = {
+  "annotation-shape": {
+    clean: [
+      aChangedTool({}),
+      annotated({}),
+      aChangedTool({ title: "Weather", annotations: { title: "Weather", readOnlyHint: true, destructiveHint: false } }),
+    ],
+    violations: {
+      "annotations are an object": [annotated([]), annotated("read-only"), annotated(null)],
+      "hints are true or false": [annotated({ readOnlyHint: "true" }), annotated({ idempotentHint: 1 })],
+      "a title is a text that is not blank": [
+        annotated({ title: " " }),
+        aChangedTool({ title: "" }),
+        aChangedTool({ title: 5 }),
+      ],
+    },
+  },
+  "annotation-unknown": {
+    clean: [annotated({ readOnlyHint: true, audience: "user", readonly: false }), annotated({ cost: 1 })],
+    violations: {
+      "hints are spelled as the protocol has them": [
+        annotated({ readonlyHint: true }),
+        annotated({ readOnly: true }),
+        annotated({ open_world_hint: false }),
+      ],
+    },
+  },
+  "annotation-contradiction": {
+    clean: [annotated({ readOnlyHint: true, destructiveHint: false }), annotated({ destructiveHint: true })],
+    violations: {
+      "a tool that only reads destroys nothing": [annotated({ readOnlyHint: true, destructiveHint: true })],
+    },
+  },
+  "annotation-against-verb": {
+    clean: [
+      annotated({ readOnlyHint: true }),
+      annotated({ readOnlyHint: true }, "list_deleted_files"),
+      annotated({ readOnlyHint: true }, "get_update_status"),
+      annotated({ destructiveHint: true }, "delete_file"),
+      annotated({ destructiveHint: false }, "create_file"),
+    ],
+    violations: {
+      "a tool named for a change is not read-only": [
+        annotated({ readOnlyHint: true }, "create_issue"),
+        annotated({ readOnlyHint: true }, "deleteFile"),
+        // The server of the subjects is called weather.
+        aToolSubject(aLintedTool({ name: "weather_send_alert", annotations: { readOnlyHint: true } })),
+      ],
+      "a tool named for a deletion is destructive": [annotated({ destructiveHint: false }, "delete_file")],
+    },
+  },
+};

@@ -1,0 +1,104 @@
+import type { SuiteSubject } from "../../../src/evals/lint/rule.ts";
+import type { Case, ExpectedCall } from "../../../src/evals/types/suite.ts";
+import { aSuiteSubject, type CasesOf } from "./cases.ts";
+
+type Changes = Partial<Case>;
+
+const asks = (content: string): Changes => ({ messages: [{ role: "user", content }] });
+const rules = { avoid: [], extras: false, argsMode: "partial", argsMatch: "matchers" } as const;
+const picks = (...tools: string[]): Changes => ({ expect: { ...rules, kind: "tool", call: { tools } } });
+const calls = (...list: ExpectedCall[]): Changes => ({
+  expect: { ...rules, kind: "calls", calls: list, order: "strict" },
+});
+const loads = (skill: string): Changes => ({ expect: { avoid: [], kind: "skill", skill } });
+const abstains: Changes = { expect: { avoid: [], kind: "none" } };
+const any: Changes = { expect: { avoid: [], kind: "any" } };
+
+const five = [picks("get_weather"), picks("get_weather"), picks("find_city"), abstains, abstains];
+const sound = aSuiteSubject(five);
+
+const withTools = (tools: readonly string[], ...cases: Changes[]): SuiteSubject => ({
+  ...aSuiteSubject(cases),
+  tools,
+});
+
+export const suiteCases: CasesOf<SuiteSubject> = {
+  "case-expectation": {
+    clean: [sound, aSuiteSubject([{ expectedBehavior: ["Asks for the city."] }])],
+    violations: { "every case expects something": [aSuiteSubject([...five, {}])] },
+  },
+  "suite-size": {
+    clean: [sound],
+    violations: { "at least 5 cases": [aSuiteSubject(five.slice(1)), aSuiteSubject([])] },
+  },
+  "negative-case": {
+    // Where sentences alone are expected, nothing is picked that could be picked too often.
+    clean: [sound, aSuiteSubject([loads("a"), loads("none")]), aSuiteSubject([{ expectedBehavior: ["Asks."] }])],
+    violations: {
+      "some query wants no tool": [[picks("a")], [calls({ tools: ["a"] })], [any]].map((list) => aSuiteSubject(list)),
+      "some query wants no skill": [aSuiteSubject([loads("a")])],
+    },
+  },
+  "tool-coverage": {
+    clean: [
+      sound,
+      withTools(["get_weather", "find_city"], ...five),
+      withTools(["a", "b", "c"], picks("a", "b"), calls({ tools: ["c"] })),
+    ],
+    violations: {
+      "every listed tool is expected by a case": [
+        withTools(["a", "b"], picks("a")),
+        withTools(["a"], any),
+        withTools(["a"], { expect: { avoid: ["a"], kind: "avoid" } }),
+      ],
+    },
+  },
+  "duplicate-input": {
+    clean: [
+      sound,
+      aSuiteSubject([asks("Will it rain?"), asks("Will it snow?")]),
+      aSuiteSubject([
+        asks("Hi"),
+        { messages: [{ role: "system", content: "Be short." }, ...(asks("Hi").messages ?? [])] },
+      ]),
+      // Another list makes it another question.
+      aSuiteSubject([asks("Hi"), { ...asks("Hi"), tools: [{ name: "a", inputSchema: {} }] }]),
+    ],
+    violations: {
+      "no conversation twice": [aSuiteSubject([asks("Will it rain?"), asks("Bye"), asks("Will it rain?")])],
+      "none that differs in case and white space alone": [
+        aSuiteSubject([asks("Will it rain?"), asks("will  it\nrain? ")]),
+      ],
+    },
+  },
+  "answer-in-input": {
+    clean: [
+      sound,
+      aSuiteSubject([{ ...picks("echo"), ...asks('Echo the word "echo"') }]),
+      aSuiteSubject([{ ...picks("get_sum"), ...asks("Get the sum, please") }]),
+      aSuiteSubject([{ ...picks("get_sum"), ...asks("What does forget_summer mean?") }]),
+      aSuiteSubject([{ ...picks("find_city"), ...asks("Is get_weather a good name?") }]),
+      aSuiteSubject([{ ...abstains, ...asks("What is get_weather?") }]),
+      aSuiteSubject([
+        {
+          ...picks("get_sum"),
+          messages: [
+            { role: "assistant", content: "get_sum" },
+            { role: "user", content: "Yes" },
+          ],
+        },
+      ]),
+    ],
+    violations: {
+      "a name of several words": [
+        { ...picks("get_sum"), ...asks("Use get_sum on 1 and 2") },
+        { ...picks("getSum"), ...asks("(getSum) 1 and 2") },
+        { ...calls({ tools: ["a"] }, { tools: ["read-file"] }), ...asks("Then read-file it") },
+        { ...loads("image-compressor"), ...asks("Run image-compressor on it") },
+      ].map((one) => aSuiteSubject([one])),
+      "a name of one word that is marked as a name": ["Use the echo tool", "Call echo()", "`Echo` this"].map((text) =>
+        aSuiteSubject([{ ...picks("echo"), ...asks(text) }]),
+      ),
+    },
+  },
+};

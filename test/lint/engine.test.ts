@@ -1,0 +1,166 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { commandSpec } from "../../src/evals/commands/wiring/lint/commandLine.ts";
+import { JsonOffsets } from "../../src/evals/commands/wiring/lint/jsonOffsets.ts";
+import { lint } from "../../src/evals/lint/lint.ts";
+import type { Found, Rule, ToolSubject } from "../../src/evals/lint/rule.ts";
+import type { Families, Settings, Target } from "../../src/evals/lint/target.ts";
+import { jsonPath } from "../../src/evals/lint/where.ts";
+import { aToolSubject } from "./cases/cases.ts";
+
+const none: Families = {
+  tools: [],
+  toolsets: [],
+  versions: [],
+  skills: [],
+  "eval files": [],
+  "host entries": [],
+  suites: [],
+};
+
+/** A rule that finds this in a tool whose name holds an `x`. */
+function aRule(id: string, changes: Partial<Rule<ToolSubject>> = {}): Rule<ToolSubject> {
+  const found: Found[] = [{ at: ["name"], message: `${id} is broken.`, fix: "Mend it." }];
+  const check = ({ tool }: ToolSubject) => (String(tool.name).includes("x") ? found : []);
+  return { id, severity: "warning", why: "", docs: "", clauses: [], check, ...changes };
+}
+
+function aTarget(name: string, ...settings: Settings[]): Target {
+  return {
+    kind: "tools",
+    subject: aToolSubject({ name }),
+    names: [name],
+    settings,
+    where: (at) => ({ server: "s", tool: name, path: jsonPath(at) }),
+  };
+}
+
+const lintTools = (targets: readonly Target[], ...tools: Rule<ToolSubject>[]) => lint(targets, { ...none, tools });
+
+describe("lint", () => {
+  it("says what each rule found, where, and counts it", () => {
+    const rules = [aRule("one"), aRule("two", { severity: "error" })];
+    expect(lintTools([aTarget("x"), aTarget("y")], ...rules)).toEqual({
+      findings: [
+        {
+          rule: "one",
+          severity: "warning",
+          message: "one is broken.",
+          fix: "Mend it.",
+          where: { server: "s", tool: "x", path: "$.name" },
+        },
+        {
+          rule: "two",
+          severity: "error",
+          message: "two is broken.",
+          fix: "Mend it.",
+          where: { server: "s", tool: "x", path: "$.name" },
+        },
+      ],
+      unusedSuppressions: [],
+      counts: { error: 1, warning: 1, info: 0, suppressed: 0, linted: { tools: 2 } },
+    });
+  });
+
+  it("runs the rules of a kind on that kind alone", () => {
+    const families = { ...none, suites: [{ ...aRule("s"), check: () => [{ at: [], message: "", fix: "" }] }] };
+    expect(lint([aTarget("x")], families).findings).toEqual([]);
+  });
+
+  it("goes by the first settings that name a rule", () => {
+    const strong = { severities: { one: "info" } } as const;
+    const weak = { severities: { one: "error", two: "error" } } as const;
+    const { findings } = lintTools([aTarget("x", strong, weak)], aRule("one"), aRule("two"), aRule("three"));
+    expect(findings.map(({ rule, severity }) => [rule, severity])).toEqual([
+      ["one", "info"],
+      ["two", "error"],
+      ["three", "warning"],
+    ]);
+  });
+
+  it("does not look at a rule that is off", () => {
+    const check = () => {
+      throw new Error("was looked at");
+    };
+    const off = { severities: { one: "off" } } as const;
+    expect(lintTools([aTarget("x", off)], aRule("one", { check })).findings).toEqual([]);
+  });
+
+  it("shows texts of any size in a few hundred signs", () => {
+    const long = "x".repeat(10_000_000);
+    const check = () => [{ at: [long], message: long, fix: long }];
+    const { findings } = lintTools([aTarget(long)], aRule("one", { check }));
+    expect(JSON.stringify(findings).length).toBeLessThan(3_000);
+    expect(findings[0]?.message).toMatch(/^x{499}…$/);
+  });
+});
+
+describe("jsonPath", () => {
+  it.each([
+    [[], "$"],
+    [["inputSchema", "properties", "unit", "enum", 0], "$.inputSchema.properties.unit.enum[0]"],
+    [["a b", 'say "hi"', "0", "_x1"], '$["a b"]["say \\"hi\\""]["0"]._x1'],
+  ])("writes %j", (path, text) => {
+    expect(jsonPath(path)).toBe(text);
+  });
+});
+
+describe("the command line of a server", () => {
+  it.each([
+    ["node dist/main.js --port 0", ["node", "dist/main.js", "--port", "0"]],
+    ["  npx\t-y  weather ", ["npx", "-y", "weather"]],
+    ['"/opt/My App/run" --name="a b"', ["/opt/My App/run", "--name=a b"]],
+    ["node 'it is' \"\" ''", ["node", "it is", "", ""]],
+    ['say "a \\"b\\" \\\\c" d\\ e', ["say", 'a "b" \\c', "d e"]],
+    ["C:\\node\\node.exe main.js", ["C:\\node\\node.exe", "main.js"]],
+    ["echo $HOME; rm -r *", ["echo", "$HOME;", "rm", "-r", "*"]],
+  ])("%j is words, and no shell", (line, [command, ...args]) => {
+    expect(commandSpec(line)).toEqual({ command, args });
+  });
+
+  it.each([
+    ['node "a', 'error: --server node "a: a quote is not closed\n  Close it: ".'],
+    [" ", 'error: --server names no command\n  Write --server "node dist/main.js".'],
+  ])("%j is refused", (line, message) => {
+    expect(() => commandSpec(line)).toThrow(message);
+  });
+});
+
+describe("where a value of a JSON text begins", () => {
+  /** Every path in a value, the value itself first, with what stands there. */
+  function* paths(value: unknown, path: (string | number)[] = []): Iterable<[(string | number)[], unknown]> {
+    yield [path, value];
+    if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* paths(item, [...path, index]);
+    else if (typeof value === "object" && value !== null)
+      for (const [key, member] of Object.entries(value)) yield* paths(member, [...path, key]);
+  }
+
+  it("is found for every path", () => {
+    const indents = fc.constantFrom(undefined, 1, "\t");
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), indents, (value, indent) => {
+        const text = ` ${JSON.stringify(value, null, indent)}\n`;
+        const offsets = new JsonOffsets(text);
+        for (const [path, found] of paths(JSON.parse(text))) {
+          const one = JSON.stringify(found, null, indent);
+          const flat = (part: string) => (indent === undefined ? part : part.replace(/\n[ \t]*/g, "\n"));
+          expect(flat(text.slice(offsets.of(path)))).toSatisfy((rest: string) => rest.startsWith(flat(one)));
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("is that of what is around it where there is nothing", () => {
+    const text = '{ "a": [ 1, { "b\\"": "}" } ], "c": "x\\\\" }';
+    const offsets = new JsonOffsets(text);
+    const at = (...path: (string | number)[]) => text.slice(offsets.of(path), offsets.of(path) + 5);
+    expect([at(), at("a", 9), at("a", 1, 'b"'), at("a", 1, "z", "y"), at("c", "d")]).toEqual([
+      text.slice(0, 5),
+      "[ 1, ",
+      '"}" }',
+      '{ "b\\',
+      '"x\\\\"',
+    ]);
+  });
+});

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { propertyRules } from "../../src/evals/lint/rules/properties.ts";
+import { propertyCases } from "./cases/properties.ts";
+import { said } from "./said.ts";
+
+test("says what is wrong with properties, where, and what to do", () => {
+  expect(said(propertyRules, propertyCases)).toMatchInlineSnapshot(`
+    {
+      "array-items-missing": [
+        "$.inputSchema.properties.cities: The array does not say what its items are. -> Add items, such as { "type": "string" }.",
+      ],
+      "count-as-number": [
+        "$.inputSchema.properties.limit: The count "limit" may be any number, with a fraction too. -> Make its type integer.",
+      ],
+      "count-as-string": [
+        "$.inputSchema.properties.count: The count "count" is a string. -> Make its type integer.",
+      ],
+      "enabled-as-string": [
+        "$.inputSchema.properties.enabled: "enabled" is on or off, but a string. -> Make its type boolean.",
+        "$.inputSchema.properties.draft: "draft" is on or off, but a string. -> Make its type boolean.",
+      ],
+      "enum-in-description": [
+        "$.inputSchema.properties.order: The allowed values of "order" stand only in its description. -> List them in an enum.",
+      ],
+      "priority-without-enum": [
+        "$.inputSchema.properties.priority: The priority "priority" is a free string. -> List the allowed values in an enum: low, medium, high.",
+      ],
+      "property-type": [
+        "$.inputSchema.properties.city: The schema names no type. -> Name one type: string, integer, number, boolean, array or object.",
+        "$.inputSchema.properties.city: The value may be a string or an integer. -> Name one type: string, integer, number, boolean, array or object.",
+        "$.inputSchema.properties.city: Null is the only type. -> Name one type: string, integer, number, boolean, array or object.",
+      ],
+      "tags-as-string": [
+        "$.inputSchema.properties.tags: The list "tags" is one string. -> Make its type array, with items of type string.",
+        "$.inputSchema.properties.cities: The list "cities" is one string. -> Make its type array, with items of type string.",
+      ],
+      "unit-without-enum": [
+        "$.inputSchema.properties.unit: The unit "unit" is a free string. -> List the allowed units in an enum.",
+      ],
+    }
+  `);
+});

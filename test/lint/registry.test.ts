@@ -1,0 +1,48 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { catalogue, unknownRule } from "../../src/evals/lint/catalogue.ts";
+import { rules } from "../../src/evals/lint/rules/index.ts";
+import { rulesMarkdown } from "../../src/evals/reports/lintRules.ts";
+import { severitySchema } from "../../src/evals/types/lint.ts";
+
+const list = catalogue(rules);
+const readme = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8");
+
+describe("the registry", () => {
+  it("names each rule once, over all families", () => {
+    const ids = list.map(({ id }) => id);
+    expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([]);
+  });
+
+  it.each(list)("says of $id what, why and by what source", ({ id, severity, why, docs, clauses }) => {
+    expect(id).toMatch(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/);
+    expect(severitySchema.options).toContain(severity);
+    expect(why).toMatch(/^[^a-z\n][^\n]+\.$/);
+    expect(docs).toMatch(/^(https:\/\/[^\s/]+\.[^\s]+|README\.md#lint)$/);
+    expect(clauses.length).toBeGreaterThan(0);
+    expect(new Set(clauses).size).toBe(clauses.length);
+  });
+
+  it("has no two rules with one reason", () => {
+    expect(new Set(list.map(({ why }) => why)).size).toBe(list.length);
+  });
+
+  it("stands in the README as the program prints it", () => {
+    const [, between] = /<!-- rules -->\n(.*)<!-- \/rules -->/s.exec(readme) ?? [];
+    expect(between).toBe(rulesMarkdown(list));
+  });
+});
+
+describe("a rule that there is not", () => {
+  it.each([
+    ["name-lenght", 'Did you mean "name-length"?'],
+    ["no-such-thing-at-all", "See them with `evals lint --rules`."],
+  ])("%s is told with a remedy", (id, hint) => {
+    expect(unknownRule(id, rules)).toEqual({ message: `there is no rule "${id}"`, hint });
+  });
+
+  it("is none that there is", () => {
+    expect(unknownRule("suite-size", rules)).toBeUndefined();
+  });
+});

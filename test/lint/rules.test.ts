@@ -1,0 +1,99 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Rule } from "../../src/evals/lint/rule.ts";
+import { rules } from "../../src/evals/lint/rules/index.ts";
+import type { Kind, Subjects } from "../../src/evals/lint/target.ts";
+import type { JsonObject } from "../../src/evals/types/json.ts";
+import { annotationCases } from "./cases/annotations.ts";
+import { aChangedTool, aToolSubject, type CasesOf, type RuleCases } from "./cases/cases.ts";
+import { confusableCases } from "./cases/confusable.ts";
+import { descriptionCases } from "./cases/descriptions.ts";
+import { evalsFileCases } from "./cases/evalsFile.ts";
+import { nameCases } from "./cases/names.ts";
+import { propertyCases } from "./cases/properties.ts";
+import { registrationCases } from "./cases/registration.ts";
+import { schemaCases } from "./cases/schemas.ts";
+import { skillCases } from "./cases/skills.ts";
+import { suiteCases } from "./cases/suites.ts";
+import { versioningCases } from "./cases/versioning.ts";
+import { alikeCases, wordingCases } from "./cases/wording.ts";
+
+/** The mutation test of the rules: what each must pass, and for every clause of it what it must find. */
+const families: { readonly [K in Kind]: readonly CasesOf<Subjects[K]>[] } = {
+  tools: [nameCases, descriptionCases, wordingCases, schemaCases, propertyCases, annotationCases],
+  toolsets: [confusableCases, alikeCases],
+  versions: [versioningCases],
+  skills: [skillCases],
+  "eval files": [evalsFileCases],
+  "host entries": [registrationCases],
+  suites: [suiteCases],
+};
+
+type Tested<Subject> = { rule: Rule<Subject>; cases: RuleCases<Subject> };
+
+/** Pairs every rule of a kind with its cases; one without any is paired with none, and fails. */
+function tested<K extends Kind>(kind: K): Tested<Subjects[K]>[] {
+  const all: CasesOf<Subjects[K]> = Object.assign({}, ...families[kind]);
+  return rules[kind].map((rule) => ({ rule, cases: all[rule.id] ?? { clean: [], violations: {} } }));
+}
+
+function seeds<K extends Kind>(kind: K): void {
+  for (const { rule, cases } of tested(kind)) {
+    describe(rule.id, () => {
+      it("finds nothing where nothing is wrong", () => {
+        expect(cases.clean.length).toBeGreaterThan(0);
+        expect(cases.clean.map((subject) => [...rule.check(subject)])).toEqual(cases.clean.map(() => []));
+      });
+
+      it("has a violation of each of its clauses, and of nothing else", () => {
+        expect(Object.keys(cases.violations).sort()).toEqual([...rule.clauses].sort());
+      });
+
+      it.each(rule.clauses)("finds what breaks: %s", (clause) => {
+        const found = (cases.violations[clause] ?? []).map((subject) => [...rule.check(subject)]);
+        expect(found.length).toBeGreaterThan(0);
+        for (const [index, list] of found.entries()) {
+          expect(list.length, `violation ${index} is not found`).toBeGreaterThan(0);
+          for (const { message, fix } of list) {
+            expect(message).not.toBe("");
+            expect(fix).toMatch(/^[^a-z].*[.?!]["')]*$/s);
+          }
+        }
+      });
+    });
+  }
+}
+
+describe.each(Object.keys(rules) as Kind[])("%s", (kind) => {
+  seeds(kind);
+
+  it("has no cases for rules that are not there", () => {
+    const ids = families[kind].flatMap((cases) => Object.keys(cases));
+    expect(ids.sort()).toEqual(rules[kind].map(({ id }) => id).sort());
+  });
+});
+
+describe("rules for tools", () => {
+  const values = fc.jsonValue({ maxDepth: 4 });
+  const keywords = fc.constantFrom(
+    ...["name", "title", "description", "inputSchema", "outputSchema", "annotations", "type", "properties", "required"],
+    ...["enum", "default", "items", "anyOf", "$ref", "$defs", "pattern", "minimum", "maximum", "const", "format"],
+  );
+  const nested = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof({ maxDepth: 5 }, values, fc.dictionary(keywords, tie("value")), fc.array(tie("value"))),
+  })).value;
+
+  it("throw for no tool, whatever it holds", () => {
+    fc.assert(
+      fc.property(fc.dictionary(keywords, nested), fc.array(fc.string()), (changes, siblings) => {
+        const subjects = [
+          aToolSubject(JSON.parse(JSON.stringify(changes)) as JsonObject, siblings),
+          aChangedTool(changes),
+        ];
+        for (const rule of rules.tools)
+          for (const subject of subjects) expect(() => [...rule.check(subject)]).not.toThrow();
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

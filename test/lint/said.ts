@@ -1,0 +1,13 @@
+import type { Rule } from "../../src/evals/lint/rule.ts";
+import { jsonPath } from "../../src/evals/lint/where.ts";
+import type { CasesOf } from "./cases/cases.ts";
+
+/** What each rule says of the first violation of each of its clauses, by rule: `path: message -> remedy`. */
+export function said<Subject>(rules: readonly Rule<Subject>[], cases: CasesOf<Subject>): Record<string, string[]> {
+  const lines = rules.map((rule) => {
+    const firsts = rule.clauses.flatMap((clause) => cases[rule.id]?.violations[clause]?.slice(0, 1) ?? []);
+    const found = firsts.flatMap((subject) => [...rule.check(subject)]);
+    return [rule.id, found.map(({ at, message, fix }) => `${jsonPath(at)}: ${message} -> ${fix}`)] as const;
+  });
+  return Object.fromEntries(lines);
+}

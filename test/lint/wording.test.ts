@@ -1,0 +1,118 @@
+import { describe, expect, it, test } from "vitest";
+import { alikeRules, wordingRules } from "../../src/evals/lint/rules/wording/index.ts";
+import type { JsonObject } from "../../src/evals/types/json.ts";
+import { aToolSubject, aToolsetSubject } from "./cases/cases.ts";
+import { alikeCases, wordingCases } from "./cases/wording.ts";
+import { said } from "./said.ts";
+
+describe.each(wordingRules)("$id", ({ id, clauses, check }) => {
+  const cases = wordingCases[id] ?? { clean: [], violations: {} };
+  it("finds nothing where nothing is wrong", () => {
+    expect(cases.clean.map((subject) => [...check(subject)])).toEqual(cases.clean.map(() => []));
+  });
+  it.each(clauses)("finds what breaks: %s", (clause) => {
+    const found = (cases.violations[clause] ?? []).map((subject) => [...check(subject)].length);
+    expect(found).toEqual(found.map(() => 1));
+    expect(found).not.toEqual([]);
+  });
+});
+
+describe.each(alikeRules)("$id", ({ id, clauses, check }) => {
+  const cases = alikeCases[id] ?? { clean: [], violations: {} };
+  it("finds nothing where nothing is wrong", () => {
+    expect(cases.clean.map((subject) => [...check(subject)])).toEqual(cases.clean.map(() => []));
+  });
+  it.each(clauses)("finds what breaks, in both tools: %s", (clause) => {
+    const found = (cases.violations[clause] ?? []).map((subject) => [...check(subject)].map(({ at }) => at));
+    expect(found).toEqual(found.map(() => [0, 1].map((index) => [index, "description"])));
+    expect(found).not.toEqual([]);
+  });
+});
+
+test("each finding says what is wrong and what to do", () => {
+  expect(said(wordingRules, wordingCases)).toMatchInlineSnapshot(`
+    {
+      "description-docstring": [
+        "$.description: The description has a section of a docstring: "Args:". -> Describe each parameter in its schema, and say here when to call the tool and what it does.",
+        "$.description: The description has a tag of a docstring: ":param city:". -> Describe each parameter in its schema, and say here when to call the tool and what it does.",
+        "$.description: The description has a heading of a docstring: "Parameters\\n----------". -> Describe each parameter in its schema, and say here when to call the tool and what it does.",
+        "$.description: The description has a type of a programming language: "returns a dict". -> Describe each parameter in its schema, and say here when to call the tool and what it does.",
+      ],
+      "description-for-model": [
+        "$.description: The description has a speaker: "We look". -> Write it to the model: when to call the tool, and what it does.",
+        "$.description: The description has advertising: "powerful". -> Write it to the model: when to call the tool, and what it does.",
+        "$.description: The description has what only a developer can use: "Demonstrates". -> Write it to the model: when to call the tool, and what it does.",
+      ],
+      "description-implementation": [
+        "$.description: The description tells how the request is sent: "GET /w". -> Say what the tool does for the user, and leave out how.",
+        "$.description: The description tells what stands behind the tool: "This endpoint". -> Say what the tool does for the user, and leave out how.",
+        "$.description: The description tells how data is stored: "SELECT * FROM". -> Say what the tool does for the user, and leave out how.",
+        "$.description: The description tells a name from the source code: "WeatherService". -> Say what the tool does for the user, and leave out how.",
+        "$.description: The description tells what the tool is built on: "using axios". -> Say what the tool does for the user, and leave out how.",
+        "$.description: The description tells inner workings: "internally". -> Say what the tool does for the user, and leave out how.",
+        "$.description: The description tells an internal address: "http://weather.internal". -> Say what the tool does for the user, and leave out how.",
+        "$.description: The description tells a note to colleagues: "TODO:". -> Say what the tool does for the user, and leave out how.",
+      ],
+      "description-what": [
+        "$.description: The description does not say what the tool does. -> Start with it, a verb first, such as "Returns the orders of a customer, newest first".",
+        "$.description: The description does not say what the tool does. -> Start with it, a verb first, such as "Returns the orders of a customer, newest first".",
+      ],
+      "description-when": [
+        "$.description: The description does not say when to call the tool. -> Add the situation or the request that it is for: "Use this when the user asks ...".",
+      ],
+      "name-kind": [
+        "$.name: "handle" in the name "handle_dialog" leaves open whether the tool looks something up or changes it. -> Take a verb that says so, such as get_, create_, update_ or send_; split a tool that does several of these.",
+      ],
+      "name-verb": [
+        "$.name: The name "order_get" does not start with a verb. -> Put "get" first.",
+      ],
+      "sibling-exists": [
+        "$.description: The description names the tool "get_tomorrow", which is not listed. -> Name a tool that is listed, or list this one.",
+      ],
+    }
+  `);
+  const [subject = aToolsetSubject()] = Object.values(alikeCases["description-sibling"]?.violations ?? {}).flat();
+  expect(alikeRules.flatMap(({ check }) => [...check(subject)].slice(0, 1))).toMatchInlineSnapshot(`
+    [
+      {
+        "at": [
+          0,
+          "description",
+        ],
+        "fix": "Say what it is not for, and name the tool for that.",
+        "message": "The description does not tell the tool from "read_media_file".",
+      },
+    ]
+  `);
+});
+
+// What takes more than linear time takes minutes here.
+describe("time", () => {
+  const everyRule = (tools: readonly JsonObject[]) => {
+    const siblings = new Set(tools.map(({ name }) => String(name)));
+    const start = performance.now();
+    for (const tool of tools) {
+      const subject = { ...aToolSubject(tool), siblings };
+      for (const { check } of wordingRules) for (const _ of check(subject));
+    }
+    for (const { check } of alikeRules) for (const _ of check(aToolsetSubject(...tools)));
+    return performance.now() - start;
+  };
+
+  it.each(["get_thing_", "browser_tab_"])("of 1,000 tools called %s and a number", (name) => {
+    const description = "Returns the thing by its number. For the newest use the date, as it is in the list. ".repeat(
+      8,
+    );
+    const tools = Array.from({ length: 1000 }, (_, index) => ({ name: `${name}${index}`, description }));
+    expect(everyRule(tools)).toBeLessThan(2000);
+  });
+
+  it.each(["a", " ", "Aa", "a_", "use it ", "use ", "`", '"', "\n", "see a/", "when ", "SELECT a", ": ", "the a "])(
+    "of 10 MB of %j",
+    (part) => {
+      const text = part.repeat(1e7 / part.length);
+      const tool = { name: text, description: text, inputSchema: { properties: { a: { enum: [text] } } } };
+      expect(everyRule([tool, { name: "get_a", description: text }])).toBeLessThan(1000);
+    },
+  );
+});

@@ -1,0 +1,161 @@
+import { describe, expect, it } from "vitest";
+import { lintJson, lintText } from "../../src/evals/reports/lint.ts";
+import { lintGithub } from "../../src/evals/reports/lintGithub.ts";
+import { rulesMarkdown, rulesText } from "../../src/evals/reports/lintRules.ts";
+import { pipe } from "../../src/evals/reports/report.ts";
+import { lintReportSchema } from "../../src/evals/types/lint.ts";
+import { aFinding, aReport, hostile, mixed, ruleInfos } from "./lintSamples.ts";
+
+/** The commands that the runner would obey, as it reads a log. */
+function obeyed(log: string): string[] {
+  const [, after = ""] = log.split(/^::end-of-tool-evals-report-*::$/m);
+  return after.split("\n").filter((line) => line.startsWith("::"));
+}
+
+describe("for a person", () => {
+  it("shows what was found by what it is about, errors first, with the remedy", () => {
+    expect(lintText(mixed, pipe)).toMatchInlineSnapshot(`
+      "tools · find city
+        error    required-unknown     lists/a b.json:12:5 $.inputSchema.properties["the city"]
+                                      required names "city", which is no property.
+                                      → Add it to properties.
+
+      weather · get_weather
+        warning  description-missing  $
+                                      The tool has no description.
+                                      → Say what the tool does, when to call it, and which sibling to call
+                                      for the rest of what users ask for.
+
+      evals/weather.yaml
+        info     tool-coverage        evals/weather.yaml:4:3 $.cases
+                                      1 of 2 listed tools is expected by no case: find_city.
+                                      → Add a query for it.
+
+      FAILED 1 error, 1 warning, 1 info · 1 suppressed · 1 unused suppression · 1 problem · linted 2
+        tools, 1 suite
+      "
+    `);
+  });
+
+  it("says what was linted when nothing was found", () => {
+    const clean = aReport([], { linted: { tools: 1, toolsets: 1, suites: 2 } });
+    expect(lintText(clean, pipe)).toBe("PASSED 0 errors, 0 warnings, 0 info · linted 1 tool, 2 suites\n");
+  });
+
+  it("says that something could not be linted", () => {
+    const report = aReport([], {}, { problems: [{ message: "no server" }], ok: false, exitCode: 3 });
+    expect(lintText(report, pipe)).toBe("INCOMPLETE 0 errors, 0 warnings, 0 info · 1 problem · linted nothing\n");
+  });
+
+  it("paints severities where colours can be shown", () => {
+    const text = lintText(aReport([aFinding()]), { ...pipe, colour: true });
+    expect(text).toContain("\x1b[31merror\x1b[39m");
+  });
+
+  it("makes control characters of servers visible, and stays within the width", () => {
+    const text = lintText(hostile, { ...pipe, width: 72 });
+    expect(text.replace(/\n/g, "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(72);
+  });
+
+  it("ranks the pairs that a model can confuse, and classes what changed", () => {
+    const pair = { server: "s", a: "list_directory", b: "list_files", similarity: 0.7912, shared: ["list", "files"] };
+    const change = { id: "get_a", tool: "get_a", path: ["get_a"], kind: "tool-removed", what: "get_a was removed." };
+    const report = aReport([], {}, { confusable: [pair], changes: [{ ...change, class: "breaking" as const }] });
+    expect(lintText(report, { ...pipe, width: 60 })).toMatchInlineSnapshot(`
+      "Tools that a model can confuse
+      alike  tools           shared words
+      ───────────────────────────────────
+      0.79   list_directory  list files
+             list_files
+
+      What changed in the list
+        breaking: get_a was removed.
+
+      PASSED 0 errors, 0 warnings, 0 info · linted nothing
+      "
+    `);
+    expect(lintText(aReport([], {}, { confusable: [], changes: [] }), pipe)).toBe(
+      "No two tools are much alike.\n\nNothing changed in the list.\n\n" +
+        "PASSED 0 errors, 0 warnings, 0 info · linted nothing\n",
+    );
+  });
+
+  it("shows 500 and counts the rest", () => {
+    const text = lintText(aReport(Array.from({ length: 512 }, () => aFinding())), pipe);
+    expect(text.match(/required-unknown/g)).toHaveLength(500);
+    expect(text).toContain("… and 12 more findings: --json has them all");
+  });
+});
+
+describe("as JSON", () => {
+  it("is one object of the published shape, suppressed findings and all", () => {
+    expect(lintReportSchema.parse(JSON.parse(lintJson(mixed)))).toEqual(mixed);
+  });
+
+  it("holds nothing bare that a terminal may obey", () => {
+    const text = lintJson(hostile);
+    expect(text.replace(/\n/g, "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(JSON.parse(text)).toEqual(hostile);
+  });
+});
+
+describe("for a GitHub workflow", () => {
+  it("annotates the lines of the findings, or the line that names the server", () => {
+    expect(obeyed(lintGithub(mixed))).toMatchInlineSnapshot(`
+      [
+        "::error file=.mcp.json,line=3,col=7,title=not linted::server "files" did not start: exit code 1%0ARun it directly.",
+        "::error file=lists/a b.json,line=12,col=5,title=required-unknown::tools · find city $.inputSchema.properties["the city"]%0Arequired names "city", which is no property.%0AAdd it to properties.",
+        "::warning file=evals/weather.yaml,line=2,col=9,title=description-missing::weather · get_weather $%0AThe tool has no description.%0ASay what the tool does, when to call it, and which sibling to call for the rest of what users ask for.",
+        "::warning file=evals/lint.yaml,line=3,col=5,title=unused suppression%3A name-length::old",
+        "::notice file=evals/weather.yaml,line=4,col=3,title=tool-coverage::evals/weather.yaml $.cases%0A1 of 2 listed tools is expected by no case: find_city.%0AAdd a query for it.",
+      ]
+    `);
+  });
+
+  it("obeys nothing that a server says", () => {
+    const report = aReport([aFinding({ message: "\n::error::pwned", where: { server: "s\n::error::x", path: "$" } })]);
+    const log = lintGithub(report);
+    expect(log).toMatch(/^::stop-commands::end-of-tool-evals-report\n/);
+    expect(obeyed(log)).toEqual([
+      "::error title=required-unknown::s ::error::x $%0A ::error::pwned%0AAdd it to properties.",
+    ]);
+  });
+
+  it("stays within ten of a level and counts the rest", () => {
+    const lines = obeyed(lintGithub(aReport(Array.from({ length: 25 }, () => aFinding()))));
+    expect(lines).toHaveLength(10);
+    expect(lines[9]).toBe("::error title=tool-evals lint::and 16 more annotations: see the log of this step");
+  });
+});
+
+describe("the catalogue", () => {
+  it("is a list for a person", () => {
+    expect(rulesText(ruleInfos, pipe)).toBe(
+      [
+        "tools: 1 rule",
+        "  required-unknown (error)",
+        "    A model cannot give what is described nowhere.",
+        "",
+        "suites: 1 rule",
+        "  suite-size (warning)",
+        "    Few queries | little known.",
+        "",
+        "2 rules",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("is a table in markdown", () => {
+    expect(rulesMarkdown(ruleInfos)).toBe(
+      [
+        "| rule | severity | on | why |",
+        "|---|---|---|---|",
+        "| [`required-unknown`](https://json-schema.org/x#y) | error | tools | A model cannot give what is described nowhere. |",
+        "| `suite-size` | warning | suites | Few queries \\| little known. |",
+        "",
+      ].join("\n"),
+    );
+  });
+});
