@@ -6,6 +6,7 @@ import { blameCommand } from "./commands/blame.ts";
 import { calibrateCommand } from "./commands/calibrate.ts";
 import { compareCommand } from "./commands/compare.ts";
 import { crowdCommand } from "./commands/crowd.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import type { Io } from "./commands/io.ts";
 import { judgeCommand } from "./commands/judge.ts";
 import { lintCommand } from "./commands/lint.ts";
@@ -101,6 +102,7 @@ for (const command of [
   calibrateCommand,
   compareCommand,
   blameCommand,
+  doctorCommand,
   judgeCommand,
 ])
   parser.command(command.command, command.describe, command.builder, async (args) => {

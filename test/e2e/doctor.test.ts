@@ -1,0 +1,318 @@
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { doctorReportSchema } from "../../src/evals/types/doctor.ts";
+import { evals } from "./evals.ts";
+
+const servers = join(import.meta.dirname, "../fixtures/servers");
+const empty = realpathSync(mkdtempSync(join(tmpdir(), "doctor-")));
+afterAll(() => rmSync(empty, { recursive: true }));
+
+/** A report without what differs from machine to machine: paths, ports, times, and where lines are broken. */
+function stable(text: string): string {
+  return text
+    .replace(/\n {4,}(?![|→$… ])/g, " ")
+    .replaceAll(servers, "SERVERS")
+    .replaceAll(empty, "EMPTY")
+    .replaceAll(process.execPath, "NODE")
+    .replace(/127\.0\.0\.1:\d+/g, "127.0.0.1:PORT")
+    .replace(/\| .*SSL routines.*/g, "| SSL routines ...")
+    .replace(/\b\d+(?:\.\d+)? m?s\b/g, "N s")
+    .replace(/not in the folders of PATH: .*/g, "not in the folders of PATH: ...");
+}
+
+const doctor = (args: readonly string[], env: Record<string, string> = {}, cwd = servers) =>
+  evals(["doctor", ...args], { cwd, env });
+const each = (...ways: string[]) => ways.flatMap((way) => ["--server", `node ${way}`]);
+
+test("servers that work: of the old SDK, of the new one alone, and one that prints to stdout", async () => {
+  const { code, out } = await doctor(each("sdk1.mjs", "sdk2.mjs stdio reject", "faulty.mjs noise"));
+  expect(stable(out)).toMatchInlineSnapshot(`
+    "HEALTHY: 3 servers
+
+    ✓ node sdk1.mjs
+      sdk1 1.2.3, protocol 2025-11-25 over stdio: answers after N s; 8 tools listed in N s
+      1 tool called, 1 answered; not called: echo, get_sum, break_promise, get_media, refuse and 2 more (not annotated read-only or non-destructive)
+
+    ✓ node sdk2.mjs stdio reject
+      sdk2 4.5.6, protocol 2026-07-28 over stdio: answers after N s; 8 tools listed in N s
+      1 tool called, 1 answered; not called: echo, get_sum, break_promise, get_media, refuse and 2 more (not annotated read-only or non-destructive)
+
+    ✓ node faulty.mjs noise
+      faulty 0, protocol 2025-11-25 over stdio: answers after N s; 1 tool listed in N s
+      no tool called; not called: tool_0 (not annotated read-only or non-destructive)
+      warning: It writes to stdout what is not the protocol; some hosts close the connection for that. [stdout-noise]
+          | stdout: Listening on port 3000
+        → Write logs to stderr.
+    "
+  `);
+  expect(code).toBe(0);
+});
+
+test("servers that do not start", async () => {
+  const lines = each("broken.mjs needs-key", "broken.mjs needs-usage", "faulty.mjs dies", "not-there.mjs");
+  const programs = ["--server", "no-such-program", "--server", "./faulty.mjs", "--server", "node faulty.mjs silent"];
+  const { code, out } = await doctor([...lines, ...programs, "--timeout", "1"], { WEATHER_API_KEY: "secret" });
+  expect(stable(out)).toMatchInlineSnapshot(`
+    "UNHEALTHY: 7 of 7 servers
+
+    ✗ node broken.mjs needs-key
+      error: It asks for the environment variable WEATHER_API_KEY. [variable-missing]
+          | exited with code 1
+          | stderr: Error: WEATHER_API_KEY is not set
+          | WEATHER_API_KEY is set in this shell, and is not passed on to a server
+        → Name WEATHER_API_KEY under env of its entry: a server inherits only a few variables, such as HOME and PATH.
+        $ cd SERVERS && node broken.mjs needs-key
+
+    ✗ node broken.mjs needs-usage
+      error: It wants other arguments. [arguments]
+          | exited with code 2
+          | stderr: usage: broken.mjs <folder>
+        → Give the arguments that its usage names, under args.
+        $ cd SERVERS && node broken.mjs needs-usage
+
+    ✗ node faulty.mjs dies
+      error: It ends before it answers. [exits]
+          | exited with code 7
+          | stderr: cannot open the database
+          | stderr:   at line 3
+        → Run the command by hand in the same folder, and mend what it says.
+        $ cd SERVERS && node faulty.mjs dies
+
+    ✗ node not-there.mjs
+      error: There is no script SERVERS/not-there.mjs. [script-missing]
+          | "not-there.mjs" was looked up from SERVERS
+        → Give the script by its absolute path: every host starts a server in a folder of its own choice.
+        $ cd SERVERS && node not-there.mjs
+
+    ✗ no-such-program
+      error: There is no program "no-such-program". [program-missing]
+          | not in the folders of PATH: ...
+        → Install it, or give the absolute path of the program: a host may have a shorter PATH than a shell.
+        $ cd SERVERS && no-such-program
+
+    ✗ ./faulty.mjs
+      error: SERVERS/faulty.mjs is no program that may be run. [program-not-executable]
+        → Make it executable with chmod +x, or name its interpreter as the command.
+        $ cd SERVERS && ./faulty.mjs
+
+    ✗ node faulty.mjs silent
+      error: It runs, but did not answer within N s. [silent]
+        → Check that the command starts an MCP server over stdio.
+        $ cd SERVERS && node faulty.mjs silent
+    "
+  `);
+  expect(code).toBe(1);
+});
+
+test("a module that is missing is told, however long the trace", async () => {
+  const { out } = await doctor([...each("broken.mjs needs-module"), "--json"]);
+  const [examined] = doctorReportSchema.parse(JSON.parse(out)).servers;
+  expect(examined?.diagnoses.map(({ id, severity }) => ({ id, severity }))).toEqual([
+    { id: "module-missing", severity: "error" },
+  ]);
+});
+
+test("servers whose lists or calls are wrong", async () => {
+  const { code, out } = await doctor(
+    each("broken.mjs empty", "faulty.mjs twins", "faulty.mjs malformed", "broken.mjs calls"),
+  );
+  expect(stable(out)).toMatchInlineSnapshot(`
+    "UNHEALTHY: 4 of 4 servers
+
+    ✗ node broken.mjs empty
+      broken 0, protocol 2025-11-25 over stdio: answers after N s; 0 tools listed in N s
+      error: It lists no tools. [no-tools]
+        → Register tools before the server answers tools/list; some servers need settings to offer any.
+        $ cd SERVERS && node broken.mjs empty
+
+    ✗ node faulty.mjs twins
+      faulty 0, protocol 2025-11-25 over stdio: answers after N s
+      error: Two of its tools have one name. [duplicate-tools]
+          | server "node faulty.mjs twins" lists two tools named "twin"
+        → Give each a name of its own: neither a host nor a model can tell them apart.
+        $ cd SERVERS && node faulty.mjs twins
+
+    ✗ node faulty.mjs malformed
+      faulty 0, protocol 2025-11-25 over stdio: answers after N s
+      error: One malformed tool makes clients refuse its list. [malformed-tool]
+          | server "node faulty.mjs malformed": tool "broken" (number 2 of its list) is malformed: inputSchema: Invalid input: expected record, received string
+        → Mend the tool in the server; a tool needs a name and an inputSchema that is an object.
+        $ cd SERVERS && node faulty.mjs malformed
+
+    ✗ node broken.mjs calls
+      broken 0, protocol 2025-11-25 over stdio: answers after N s; 11 tools listed in N s
+      7 tools called, 2 answered; not called: get_city, get_unlisted (needs arguments); delete_all (not annotated read-only or non-destructive); get_after (the server is gone)
+      error: 2 tools have a malformed inputSchema. [malformed-schema]
+          | get_untyped: $.inputSchema.type: The inputSchema has no type.
+          | get_untyped: $.inputSchema.properties.city.type: "str" is not a type of JSON Schema.
+          | get_unlisted: $.inputSchema.required: Required, but not among the properties: "town".
+        → Mend it: such a tool is listed, but hosts refuse it or its calls fail.
+        $ evals lint --server "node broken.mjs calls"
+      error: get_refused is listed, but a call of it without arguments fails. [call-fails]
+          | it answers "Invalid arguments: city is required"
+        → Mend its inputSchema: the usual cause is a wrong type, or a parameter that is needed and not in required.
+        $ cd SERVERS && node broken.mjs calls
+      warning: get_page is listed, but a call of it without arguments fails. [call-fails]
+          | it answers "Open a page first."
+        → If it needs something first, say so in its description, and in a retry_hint of its result.
+        $ cd SERVERS && node broken.mjs calls
+      error: get_unknown is listed, but the server does not know it when it is called. [call-unknown]
+          | it answers "Unknown tool: get_unknown"
+        → Answer calls under the names that are listed.
+        $ cd SERVERS && node broken.mjs calls
+      error: get_dead is listed, but a call of it breaks the server. [call-breaks]
+          | server "node broken.mjs calls", called for "get_dead", exited with code 9; its stderr ends with:     TypeError: boom
+        → Catch the failure in the tool, and return it as a result that says how to recover.
+        $ cd SERVERS && node broken.mjs calls
+    "
+  `);
+  expect(code).toBe(1);
+});
+
+test("--execute never calls nothing", async () => {
+  const { code, out } = await doctor([...each("sdk1.mjs"), "--execute", "never", "--json"]);
+  const report = doctorReportSchema.parse(JSON.parse(out));
+  expect(report.servers[0]?.called).toEqual([]);
+  expect(report.servers[0]?.notCalled).toContainEqual({ tool: "read_env", why: "--execute never" });
+  expect(code).toBe(0);
+});
+
+test("every server of a host's file, and its entry", async () => {
+  const script = join(servers, "sdk1.mjs");
+  const file = {
+    mcpServers: {
+      good: { command: "node", args: [script] },
+      relative: { command: "node", args: ["server.mjs", `\${NOT_SET_ANYWHERE}`, `\${SECRET}`] },
+      broken: { command: 5 },
+      "my key": { command: process.execPath, args: [script], env: { KEY: `ghp_${"a1B2".repeat(9)}` } },
+    },
+  };
+  writeFileSync(join(empty, ".mcp.json"), JSON.stringify(file, null, 2));
+  const { code, out } = await doctor(["--config", ".mcp.json", "--execute", "never"], { SECRET: "hush" }, empty);
+  expect(stable(out)).toMatchInlineSnapshot(`
+    "UNHEALTHY: 2 of 4 servers; 2 healthy
+
+    ✓ good (.mcp.json)
+      node SERVERS/sdk1.mjs
+      sdk1 1.2.3, protocol 2025-11-25 over stdio: answers after N s; 8 tools listed in N s
+      no tool called; not called: echo, read_env, get_sum, break_promise, get_media and 3 more (--execute never)
+
+    ✗ relative (.mcp.json)
+      node server.mjs '\${NOT_SET_ANYWHERE}' '\${SECRET}'
+      error: There is no script EMPTY/server.mjs. [script-missing]
+          | "server.mjs" was looked up from EMPTY
+        → Give the script by its absolute path: every host starts a server in a folder of its own choice.
+        $ cd EMPTY && node server.mjs '\${NOT_SET_ANYWHERE}' '\${SECRET}'
+      error: The script "server.mjs" is given by a relative path. [registration-absolute-script]
+        → Give it from the root of the file system.
+      warning: The variable NOT_SET_ANYWHERE is not set. [registration-unset-variable]
+        → Set it, or give a default: \${NOT_SET_ANYWHERE:-value}.
+
+    ✗ broken (.mcp.json)
+      error: The command is 5. [registration-command]
+        → Name the program that starts the server.
+
+    ✓ my key (.mcp.json)
+      NODE SERVERS/sdk1.mjs
+      sdk1 1.2.3, protocol 2025-11-25 over stdio: answers after N s; 8 tools listed in N s
+      no tool called; not called: echo, read_env, get_sum, break_promise, get_media and 3 more (--execute never)
+      warning: Hosts replace or refuse characters of the name "my key". [registration-name]
+        → Use letters, digits, _ and -.
+      warning: A token of GitHub is written into the entry. [registration-secret]
+        → Put it into an environment variable, and write \${NAME} here.
+    "
+  `);
+  expect(code).toBe(1);
+});
+
+test("URLs that lead to no server", async () => {
+  const answers: Record<string, RequestListener> = {
+    "/401": (_, res) => res.writeHead(401, { "www-authenticate": "Bearer" }).end(),
+    "/404": (_, res) => res.writeHead(404).end(),
+    "/moved": (_, res) => res.writeHead(302, { location: "/login" }).end(),
+    "/page": (_, res) => res.writeHead(200, { "content-type": "text/html" }).end("<p>Hello"),
+  };
+  const web = createServer((req, res) => (answers[req.url ?? ""] ?? answers["/404"])?.(req, res));
+  await new Promise<void>((listening) => web.listen(0, "127.0.0.1", listening));
+  const free = createServer();
+  await new Promise<void>((listening) => free.listen(0, "127.0.0.1", listening));
+  const closed = (free.address() as AddressInfo).port;
+  await new Promise((done) => free.close(done));
+  const host = `127.0.0.1:${(web.address() as AddressInfo).port}`;
+  const urls = [
+    ...Object.keys(answers).map((path) => `http://${host}${path}`),
+    `https://${host}/mcp`,
+    `http://127.0.0.1:${closed}/mcp`,
+  ];
+  try {
+    const { code, out } = await doctor(urls.flatMap((url) => ["--url", url]));
+    expect(stable(out)).toMatchInlineSnapshot(`
+      "UNHEALTHY: 6 of 6 servers
+
+      ✗ http://127.0.0.1:PORT/401
+        error: It asks for credentials. [credentials]
+            | HTTP 401
+            | WWW-Authenticate: Bearer
+            | the client: server "http://127.0.0.1:PORT/401" answers HTTP 401 at http://127.0.0.1:PORT/401
+          → Give them under headers as Authorization: Bearer, or log in with the host.
+          $ curl -i -X POST http://127.0.0.1:PORT/401
+
+      ✗ http://127.0.0.1:PORT/404
+        error: There is no MCP endpoint at this path. [no-endpoint]
+            | HTTP 404
+            | the client: server "http://127.0.0.1:PORT/404" answers HTTP 404 at http://127.0.0.1:PORT/404
+          → Check the path (often /mcp or /sse), and whether the server's transport is sse.
+          $ curl -i -X POST http://127.0.0.1:PORT/404
+
+      ✗ http://127.0.0.1:PORT/moved
+        error: The URL is redirected to /login. [redirect]
+            | HTTP 302
+            | the client: server "http://127.0.0.1:PORT/moved" does not answer as an MCP server at http://127.0.0.1:PORT/moved: Error POSTing to endpoint: Redirect to http://127.0.0.1:PORT/login not followed; use that URL as the endpoint if it is the intended server (redirectPolicy: 'same-origin')
+          → Write the address that it leads to: hosts drop headers on a redirect, or do not follow it.
+          $ curl -i -X POST http://127.0.0.1:PORT/moved
+
+      ✗ http://127.0.0.1:PORT/page
+        error: It answers, but not as an MCP server. [not-mcp]
+            | HTTP 200, text/html
+            | the client: server "http://127.0.0.1:PORT/page" does not answer as an MCP server at http://127.0.0.1:PORT/page: Unexpected content type: text/html
+          → Check the url, and whether the server's transport is http (Streamable HTTP) or sse.
+          $ curl -i -X POST http://127.0.0.1:PORT/page
+
+      ✗ https://127.0.0.1:PORT/mcp
+        error: It does not speak TLS in the way that the url says. [tls]
+            | SSL routines ...
+          → Write http:// if the server has no TLS, or put it behind a proxy that has.
+          $ curl -i -X POST https://127.0.0.1:PORT/mcp
+
+      ✗ http://127.0.0.1:PORT/mcp
+        error: Nothing listens on the port. [port-refused]
+            | connect ECONNREFUSED 127.0.0.1:PORT
+          → Start the server, and check host and port of the url.
+          $ curl -i -X POST http://127.0.0.1:PORT/mcp
+      "
+    `);
+    expect(code).toBe(1);
+  } finally {
+    web.closeAllConnections();
+    await new Promise((done) => web.close(done));
+  }
+});
+
+test("a suite whose server is a static list has nothing to examine", async () => {
+  writeFileSync(join(empty, "tools.json"), "[]");
+  writeFileSync(
+    join(empty, "list.yaml"),
+    "server: { tools: tools.json }\ncases: [{ input: hello, expect: { tool: none } }]\n",
+  );
+  const { code, err } = await doctor(["list.yaml"], {}, empty);
+  expect(err).toMatchInlineSnapshot(`
+    "error: there is no server to examine
+      Name one with --server, --url or --config, or give a suite that has one.
+    "
+  `);
+  expect(code).toBe(2);
+});

@@ -1,0 +1,145 @@
+import { expect, test } from "vitest";
+import { doctorText } from "../../src/evals/reports/doctor.ts";
+import { type DoctorReport, doctorReportSchema, type Examined } from "../../src/evals/types/doctor.ts";
+
+const good: Examined = {
+  name: "weather",
+  via: ".mcp.json",
+  starts: "node /srv/weather/server.js",
+  healthy: true,
+  about: { name: "weather", version: "1.2.3", protocol: "2025-11-25", transport: "stdio" },
+  startMs: 320,
+  listMs: 1_240,
+  tools: 9,
+  called: [
+    { tool: "get_weather", answered: true, ms: 4 },
+    { tool: "get_page", answered: false, ms: 5 },
+  ],
+  notCalled: [
+    ...["a", "b", "c", "d", "e", "f"].map((tool) => ({ tool, why: "needs arguments" })),
+    { tool: "delete_all", why: "not annotated read-only or non-destructive" },
+  ],
+  diagnoses: [
+    {
+      id: "stdout-noise",
+      severity: "warning",
+      wrong: "It writes to stdout what is not the protocol; some hosts close the connection for that.",
+      evidence: ["stdout: Listening \u001b[31mhere"],
+      remedy: "Write logs to stderr.",
+      show: "cd /srv && node /srv/weather/server.js",
+    },
+  ],
+};
+const bad: Examined = {
+  name: "node a.js",
+  starts: "node a.js",
+  healthy: false,
+  called: [],
+  notCalled: [],
+  diagnoses: [
+    {
+      id: "exits",
+      severity: "error",
+      wrong: "It ends before it answers.",
+      evidence: ["exited with code 1", ...Array.from({ length: 13 }, (_, at) => `stderr: line ${at}`)],
+      remedy: "Run the command by hand in the same folder, and mend what it says.",
+    },
+  ],
+};
+const reportOn = (...servers: Examined[]): DoctorReport => {
+  const unhealthy = servers.filter(({ healthy }) => !healthy).length;
+  const ok = unhealthy === 0;
+  return doctorReportSchema.parse({
+    servers,
+    healthy: servers.length - unhealthy,
+    unhealthy,
+    ok,
+    exitCode: ok ? 0 : 1,
+  });
+};
+const screen = { colour: false, width: 80, unicode: true };
+
+test("servers with a warning and with an error", () => {
+  expect(doctorText(reportOn(good, bad), screen)).toMatchInlineSnapshot(`
+    "UNHEALTHY: 1 of 2 servers; 1 healthy
+
+    ✓ weather (.mcp.json)
+      node /srv/weather/server.js
+      weather 1.2.3, protocol 2025-11-25 over stdio: answers after 320 ms; 9 tools
+        listed in 1.2 s
+      2 tools called, 1 answered; not called: a, b, c, d, e and 1 more (needs
+        arguments); delete_all (not annotated read-only or non-destructive)
+      warning: It writes to stdout what is not the protocol; some hosts close the
+        connection for that. [stdout-noise]
+          | stdout: Listening \\x1b[31mhere
+        → Write logs to stderr.
+        $ cd /srv && node /srv/weather/server.js
+
+    ✗ node a.js
+      error: It ends before it answers. [exits]
+          | exited with code 1
+          | stderr: line 0
+          | stderr: line 1
+          | stderr: line 2
+          | stderr: line 3
+          | stderr: line 4
+          | stderr: line 5
+          | stderr: line 6
+          | stderr: line 7
+          | stderr: line 8
+          | stderr: line 9
+          | stderr: line 10
+          … and 2 more lines
+        → Run the command by hand in the same folder, and mend what it says.
+    "
+  `);
+});
+
+test("colours the verdict and the severities, and nothing that a server said", () => {
+  const colours = doctorText(reportOn({ ...good, notCalled: [] }), { ...screen, colour: true });
+  expect(colours.replaceAll("\u001b", "ESC")).toMatchInlineSnapshot(`
+    "ESC[32mHEALTHY: 1 serverESC[39m
+
+    ESC[32m✓ weather (.mcp.json)ESC[39m
+      node /srv/weather/server.js
+      weather 1.2.3, protocol 2025-11-25 over stdio: answers after 320 ms; 9 tools
+        listed in 1.2 s
+      2 tools called, 1 answered
+      ESC[33mwarningESC[39m: It writes to stdout what is not the protocol; some hosts close the
+        connection for that. [stdout-noise]
+          | stdout: Listening \\x1b[31mhere
+        → Write logs to stderr.
+        $ cd /srv && node /srv/weather/server.js
+    "
+  `);
+});
+
+test("is ASCII where the screen is", () => {
+  expect(doctorText(reportOn(bad), { ...screen, unicode: false })).toMatch(/^[\n -~]*$/);
+});
+
+test("no tool was permitted; none is listed", () => {
+  const [first, second] = [
+    doctorText(reportOn({ ...good, called: [], notCalled: [], diagnoses: [] }), screen),
+    doctorText(reportOn({ ...good, called: [], notCalled: [], tools: 0, diagnoses: [] }), screen),
+  ];
+  expect([first, second]).toMatchInlineSnapshot(`
+    [
+      "HEALTHY: 1 server
+
+    ✓ weather (.mcp.json)
+      node /srv/weather/server.js
+      weather 1.2.3, protocol 2025-11-25 over stdio: answers after 320 ms; 9 tools
+        listed in 1.2 s
+      no tool called
+    ",
+      "HEALTHY: 1 server
+
+    ✓ weather (.mcp.json)
+      node /srv/weather/server.js
+      weather 1.2.3, protocol 2025-11-25 over stdio: answers after 320 ms; 0 tools
+        listed in 1.2 s
+    ",
+    ]
+  `);
+});
