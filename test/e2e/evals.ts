@@ -9,6 +9,10 @@ import { type Trial, trialSchema } from "../../src/evals/types/trial.ts";
 const root = join(import.meta.dirname, "../..");
 const cli = join(root, "dist/evals/cli.js");
 
+/** The skills of whoever runs the tests are none of theirs. */
+const home = mkdtempSync(join(tmpdir(), "evals-home-"));
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
 export type Ended = { code: number | null; out: string; err: string };
 
 /** Starts the built program. `ended` resolves when it has exited. */
@@ -18,7 +22,7 @@ export function start(
 ): { child: ChildProcess; ended: Promise<Ended> } {
   const child = spawn(process.execPath, [cli, ...args], {
     cwd,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ANTHROPIC_API_KEY: "test", ...env },
+    env: { PATH: process.env.PATH, HOME: home, ANTHROPIC_API_KEY: "test", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let out = "";
@@ -34,7 +38,8 @@ export const evals = (args: readonly string[], options?: Parameters<typeof start
 /** A folder of its own for one test file, with this project's suites and what their servers need; removed at the end. */
 export function workspace(): string {
   const dir = mkdtempSync(join(tmpdir(), "evals-e2e-"));
-  cpSync(join(root, "evals"), join(dir, "evals"), { recursive: true });
+  const skills = join(root, "evals/skills");
+  cpSync(join(root, "evals"), join(dir, "evals"), { recursive: true, filter: (path) => path !== skills });
   for (const shared of ["dist", "node_modules"]) symlinkSync(join(root, shared), join(dir, shared));
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
   return dir;

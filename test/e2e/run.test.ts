@@ -441,13 +441,13 @@ describe("bad input", () => {
         See \`evals --help\`.
       ---
       error: there is no model "antropic:x"
-        Did you mean anthropic? Known are lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, replay:<run> or replay:<run>#<model>.
+        Did you mean anthropic? Known are lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, claude-code or claude-code:claude-sonnet-5-5, replay:<run> or replay:<run>#<model>.
       ---
       error: there is no run nowhere
         Runs are looked for under <dir>/reports; change it with --out.
       ---
       error: there is no file or folder "nowhere.yaml"
-        give a suite file, or a folder that holds suite files
+        give a suite file, a skill package, or a folder that holds them
       ---
       error: no case matches nothing-like-it
         See the ids with \`evals run --dry-run\`, or leave --case out.

@@ -1,0 +1,269 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import type { ProbeReport } from "../../src/evals/reports/probe.ts";
+import { type Ended, evals, start } from "./evals.ts";
+
+const reference = "node dist/server/main.js";
+const bad = "node test/fixtures/servers/bad.mjs";
+const published = (name: string) => `node node_modules/@modelcontextprotocol/server-${name}/dist/index.js`;
+
+const dir = realpathSync(mkdtempSync(join(tmpdir(), "probe-")));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const reportOf = ({ out }: Ended) => JSON.parse(out) as ProbeReport;
+const foundIn = (ended: Ended) =>
+  reportOf(ended).servers.flatMap(({ findings }) =>
+    findings.map(({ check, tool }) => `${tool.replace(/^no_such_tool_.*/, "an unknown tool")}: ${check}`),
+  );
+
+describe("evals probe", () => {
+  it("finds nothing at the reference server, which passes every probe", async () => {
+    const ended = await evals(["probe", "--server", reference, "--seed", "1"]);
+    expect(ended).toMatchInlineSnapshot(`
+      {
+        "code": 0,
+        "err": "",
+        "out": "reference · 1 tool called · 12 calls
+        tool            calls  ok  not probed  finding
+      ────────────────────────────────────────────────
+        echo            11     12  3           ·
+        (unknown tool)  1      5   0           ·
+        output-schema not probed: it needs a success of a tool with an outputSchema
+        defaults-work not probed: it needs parameters with defaults, and a success without them (of a
+          read-only tool: or with them)
+        defaults-as-declared not probed: it needs parameters with defaults of a read-only, idempotent
+          tool that answers the same twice
+
+      PASSED 0 errors, 0 warnings, 0 info · 1 server probed · seed 1
+      ",
+      }
+    `);
+  });
+
+  it("finds at a bad server what is bad, by the smallest call", async () => {
+    const { code, out, err } = await evals(["probe", "--server", bad, "--seed", "1", "--timeout", "0.6"]);
+    expect({ code, err }).toEqual({ code: 1, err: "" });
+    await expect(out).toMatchFileSnapshot("../fixtures/probe/bad.txt");
+  });
+
+  it("makes the same calls for the same seed, as one JSON object", async () => {
+    const args = ["probe", "--server", bad, "--tool", "get_[ap]*", "--tool", "get_a*", "--tool", "get_p*", "--json"];
+    const [first, second, other] = await Promise.all(["4", "4", "5"].map((seed) => evals([...args, "--seed", seed])));
+    expect(first).toEqual(second);
+    expect(reportOf(first as Ended).seed).toBe(4);
+    expect(foundIn(other as Ended)).toEqual(foundIn(first as Ended));
+  });
+
+  it("repeats a finding by its command, and only that", async () => {
+    const call = JSON.stringify({ tool: "get_crash", arguments: { name: "a".repeat(21) } });
+    expect(await evals(["probe", "--server", bad, "--call", call, "--seed", "1"])).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "err": "",
+        "out": "bad · 1 call
+        get_crash {"name":"aaaaaaaaaaaaaaaaaaaaa"}
+        → server "server", called for "get_crash", exited with code 3; its stderr ends with: out of
+          cheese
+
+      error survives · bad · get_crash
+        the server ended at this call
+        call: get_crash {"name":"aaaaaaaaaaaaaaaaaaaaa"}
+        got:  server "server", called for "get_crash", exited with code 3; its stderr ends with: out of
+          cheese
+        why:  When the server ends, all its tools are gone for the rest of the session.
+        → Catch what the tool throws, and return it as a failure.
+        evals probe --server 'node test/fixtures/servers/bad.mjs' --call '{"tool":"get_crash","arguments":{"name":"aaaaaaaaaaaaaaaaaaaaa"}}'
+
+      FAILED 1 error, 0 warnings, 0 info · 1 server probed · seed 1
+      ",
+      }
+    `);
+    const fewer = JSON.stringify({ tool: "get_crash", arguments: { name: "a".repeat(20) } });
+    expect(await evals(["probe", "--server", bad, "--call", fewer, "--seed", "1"])).toMatchInlineSnapshot(`
+      {
+        "code": 0,
+        "err": "",
+        "out": "bad · 1 call
+        get_crash {"name":"aaaaaaaaaaaaaaaaaaaa"}
+        → "ok"
+
+      PASSED 0 errors, 0 warnings, 0 info · 1 server probed · seed 1
+      ",
+      }
+    `);
+  });
+
+  it.each([
+    ["defaults-work", '{"tool":"get_page","arguments":{"page":1}}', '{"tool":"get_page","arguments":{}}'],
+    ["repeats", '{"tool":"get_once","arguments":{"key":"only"}}', '{"tool":"get_once","arguments":{"key":"only"}}'],
+    ["refuses-missing", '{"tool":"get_anything","arguments":{}}'],
+    ["refuses-wrong-type", '{"tool":"get_anything","arguments":{"count":"7"}}'],
+    ["unknown-tool-refused", '{"tool":"nope"}'],
+  ])("judges calls that are made by hand: %s", async (check, ...calls) => {
+    const ended = await evals(["probe", "--server", bad, "--json", ...calls.flatMap((call) => ["--call", call])]);
+    expect(ended.code).toBe(1);
+    const [server] = reportOf(ended).servers;
+    expect(server?.findings.map((finding) => finding.check)).toEqual([check]);
+    expect(server?.answers).toHaveLength(calls.length);
+  });
+
+  it("probes the servers of suites, once each, and those of a host's file by name", async () => {
+    const command = { command: process.execPath, args: [join(process.cwd(), "dist/server/main.js")] };
+    writeFileSync(
+      join(dir, ".mcp.json"),
+      JSON.stringify({ mcpServers: { good: command, absent: { command: "no-such-program" } } }),
+    );
+    mkdirSync(join(dir, "evals"));
+    const suite = { server: command, cases: [{ input: "echo a", expect: { tool: "echo" } }] };
+    for (const name of ["a", "b"])
+      writeFileSync(join(dir, "evals", `${name}.json`), JSON.stringify({ ...suite, name }));
+    writeFileSync(
+      join(dir, "evals", "c.json"),
+      JSON.stringify({ ...suite, name: "c", server: { tools: "list.json" } }),
+    );
+    const bySuites = await evals(["probe", "--json"], { cwd: dir });
+    expect([bySuites.code, reportOf(bySuites).servers.map(({ server }) => server)]).toEqual([0, ["reference"]]);
+    expect(bySuites.err).toMatchInlineSnapshot(`
+      "evals/c.json: warning: this suite has no server whose tools could be called
+        A static list and skills alone cannot be probed.
+      "
+    `);
+    const byName = await evals(["probe", "--config", ".mcp.json", "--name", "good", "--json"], { cwd: dir });
+    expect([byName.code, reportOf(byName).servers.map(({ server }) => server)]).toEqual([0, ["good"]]);
+    const all = await evals(["probe", "--config", ".mcp.json", "--json"], { cwd: dir });
+    expect([all.code, reportOf(all).servers.length]).toEqual([3, 1]);
+    expect(all.err).toContain('there is no program "no-such-program"');
+  });
+
+  it("does not pass a server none of whose tools was called", async () => {
+    const ended = await evals(["probe", "--server", bad, "--tool", "delete_*", "--seed", "1"]);
+    expect(ended).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "err": "error: no tool of "bad" was called, so nothing is known of them
+        Annotate harmless tools as read-only, or give --execute always where nothing can be lost.
+      ",
+        "out": "bad · 1 tool not · 2 calls · started 2 times
+        tool            calls  ok  not probed  finding
+      ─────────────────────────────────────────────────────────────
+        (unknown tool)  2      3   1           unknown-tool-refused
+        unknown-tool-message not probed: it needs an error for a call of an unknown tool
+        delete_all not probed: delete_all is not annotated read-only or non-destructive (execute: safe)
+
+      error unknown-tool-refused · bad · no_such_tool_grec6u
+        a call of a tool that is not listed succeeds
+        call: no_such_tool_grec6u {}
+        got:  "You are welcome."
+        why:  A model that makes up a tool has to learn that there is none.
+        → Answer with an error: Unknown tool: <name>.
+        evals probe --server 'node test/fixtures/servers/bad.mjs' --call '{"tool":"no_such_tool_grec6u","arguments":{}}'
+
+      FAILED 1 error, 0 warnings, 0 info · 1 problem · 1 server probed · seed 1
+      ",
+      }
+    `);
+  });
+
+  it("keeps what it found of a server that cannot be had again", async () => {
+    const script = join(dir, "once.mjs");
+    const marker = JSON.stringify(join(dir, "started"));
+    const moody = JSON.stringify(join(process.cwd(), "test/fixtures/servers/moody.mjs"));
+    writeFileSync(
+      script,
+      `import fs from "node:fs"; if (fs.existsSync(${marker})) process.exit(1); fs.writeFileSync(${marker}, ""); await import(${moody});`,
+    );
+    const [call, next] = ["die", "live"].map((mood) => JSON.stringify({ tool: "act", arguments: { mood } })) as [
+      string,
+      string,
+    ];
+    const ended = await evals(["probe", "--server", `node ${script}`, "--call", call, "--call", next, "--json"]);
+    expect(ended.code).toBe(1);
+    expect(foundIn(ended)).toEqual(["act: survives"]);
+    expect(ended.err).toContain("exited with code 1");
+    rmSync(join(dir, "started"));
+    const probed = await evals(["probe", "--server", `node ${script}`, "--fail-on", "error", "--json"]);
+    expect(reportOf(probed).problems.map(({ message }) => message)).toEqual([
+      expect.stringContaining("exited with code 1"),
+    ]);
+  });
+
+  it("ends in order when it is told to stop", async () => {
+    const { child, ended } = start(["probe", "--server", bad, "--tool", "get_slow", "--timeout", "60", "--json"]);
+    // It hangs at the first input of 33 rows or more, which the boundaries hold.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    child.kill("SIGINT");
+    const { code, out } = await ended;
+    expect(code).toBe(130);
+    expect(reportOf({ code, out, err: "" })).toMatchObject({ stopped: true, ok: false, exitCode: 130 });
+  });
+
+  it.each([
+    [["--server", reference, "--call", "{}"]],
+    [["--server", reference, "--server", bad, "--call", '{"tool":"echo"}']],
+    [["--server", bad, "--call", '{"tool":"delete_all"}']],
+    [["--server", reference, "--name", "x"]],
+    [["--server", reference, "--runs", "0"]],
+    [["--server", reference, "--timeout", "0"]],
+  ])("refuses %j", async (args) => {
+    const { code, out, err } = await evals(["probe", ...args]);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toMatchSnapshot();
+  });
+});
+
+describe("published servers", () => {
+  it("everything: probed without a fault of the prober", async () => {
+    const tools = ["echo", "get-*", "simulate-*"].flatMap((tool) => ["--tool", tool]);
+    const ended = await evals([
+      "probe",
+      "--server",
+      `${published("everything")} stdio`,
+      "--seed",
+      "1",
+      "--json",
+      ...tools,
+    ]);
+    expect({ code: ended.code, err: ended.err }).toEqual({ code: 1, err: "" });
+    expect(foundIn(ended)).toMatchInlineSnapshot(`
+      [
+        "get-annotated-message: text-items",
+        "get-resource-links: text-items",
+        "get-resource-reference: text-items",
+        "get-resource-reference: failure-structured",
+        "get-tiny-image: text-items",
+        "no_such_tool_grec6u: unknown-tool-message",
+      ]
+    `);
+  });
+
+  it("filesystem: probed in a folder of its own, what writes is left alone", async () => {
+    const folder = join(dir, "files");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "notes.txt"), "buy milk");
+    const ended = await evals(["probe", "--server", `${published("filesystem")} ${folder}`, "--seed", "1", "--json"]);
+    expect({ code: ended.code, err: ended.err }).toEqual({ code: 1, err: "" });
+    expect(reportOf(ended).servers[0]?.skipped.map(({ tool }) => tool)).toEqual([
+      "write_file",
+      "edit_file",
+      "move_file",
+    ]);
+    expect(foundIn(ended)).toMatchInlineSnapshot(`
+      [
+        "read_file: failure-structured",
+        "read_text_file: failure-structured",
+        "read_text_file: not-blank",
+        "read_media_file: failure-structured",
+        "create_directory: failure-structured",
+        "list_directory: failure-structured",
+        "list_directory: not-blank",
+        "list_directory_with_sizes: failure-structured",
+        "directory_tree: failure-structured",
+        "search_files: failure-structured",
+        "get_file_info: failure-structured",
+        "no_such_tool_grec6u: unknown-tool-message",
+      ]
+    `);
+  });
+});
