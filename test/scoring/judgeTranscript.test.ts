@@ -78,6 +78,9 @@ describe("the transcript that a judge is shown", () => {
     [call("Read", { file_path: ".agents/skills/a/notes.md" }), true],
     [call("read_file", { path: "/home/me/.claude/skills/a/SKILL.md" }), true],
     [call("Bash", { command: "cat /skills/a/SKILL.md" }), true],
+    [call("Glob", { pattern: ".claude/skills/*/SKILL.md" }), true],
+    [call("Grep", { pattern: "Steps", path: ".claude/skills/a" }), true],
+    [call("Grep", { pattern: "Steps", path: "src" }), false],
     [call("Read", { file_path: "/project/skills/a/notes.md" }), false],
     [call("Read", { file_path: "/project/notes.md" }), false],
     [call("read_file", { path: "skills.txt" }), false],
@@ -86,6 +89,12 @@ describe("the transcript that a judge is shown", () => {
     expect(concernsSkill(made)).toBe(left);
     const calls = transcriptOf(user, [turn(made), said("ok")]).filter(({ label }) => label === "the model calls");
     expect(calls).toHaveLength(left ? 0 : 1);
+  });
+
+  it("leaves the files of skills out of what a search of the project found", () => {
+    const found = executed("src/a.ts\n.claude/skills/a/notes.md\n/tmp/p/.claude/skills/a/SKILL.md\nnotes/SKILL.md");
+    const [, , given] = transcriptOf(user, [said("", call("Glob", { pattern: "**/*" }, found)), said("ok")]);
+    expect(given).toEqual({ of: "done", label: "the call returned", text: "src/a.ts" });
   });
 
   it("cuts the middle of a long text, says so, and splits no character", () => {

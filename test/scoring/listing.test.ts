@@ -33,10 +33,18 @@ describe("compileSchema", () => {
 
   test("what cannot be compiled is told", () => {
     expect(check({ properties: { a: { $ref: "#/nowhere" } } }, {})).toBe(
-      "unreadable: can't resolve reference #/nowhere from id #",
+      "unreadable: can't resolve reference #/nowhere from id inputSchema",
     );
     expect(check({ properties: { a: { $ref: "https://example.com/a" } } }, {})).toBe(
-      "unreadable: can't resolve reference https://example.com/a from id #",
+      "unreadable: can't resolve reference https://example.com/a from id inputSchema",
+    );
+  });
+
+  test("a schema may name itself, and an inherited member is no argument", () => {
+    const tree = { type: "object", properties: { child: { $ref: "#" }, name: { type: "string" } } };
+    expect(check(tree, { child: { child: { name: 1 } } })).toBe("args.child.child.name must be string, got 1");
+    expect(check({ type: "object", required: ["constructor"] }, {})).toBe(
+      "args must have required property 'constructor'",
     );
   });
 

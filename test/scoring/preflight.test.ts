@@ -88,7 +88,7 @@ describe("tools", () => {
   test("whose schema cannot be read", () => {
     const odd = toolsetOf([{ name: "odd", inputSchema: { type: "object", properties: { a: { $ref: "#/nowhere" } } } }]);
     expect(found(expectTool({ tools: ["odd"] }), odd)).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: warning: case read-one: the inputSchema of odd cannot be read: can't resolve reference #/nowhere from id #
+      "evals/files.yaml:3:5: warning: case read-one: the inputSchema of odd cannot be read: can't resolve reference #/nowhere from id inputSchema
         its arguments are not checked against the schema; mend it in the server"
     `);
     expect(found({ kind: "any", avoid: [] }, odd)).toBe(found(expectTool({ tools: ["odd"] }), odd));

@@ -343,6 +343,7 @@ describe("skills", () => {
     );
     expect(words(pdf, turn(call("read", { path: "C:\\skills\\pdf\\SKILL.md" })))).toBe("pass right-tool skill:pdf");
     expect(words(pdf, turn(call("Bash", { command: "cat 'pdf/SKILL.md' | head" })))).toBe("pass right-tool skill:pdf");
+    expect(words(pdf, turn(call("read", { path: "pdf/./notes/..//SKILL.md" })))).toBe("pass right-tool skill:pdf");
     expect(words(pdf, turn(call("x", { many: [{ of: ["docx/SKILL.md", "pdf/SKILL.md"] }] })))).toBe(
       "pass right-tool skill:docx + skill:pdf",
     );
@@ -356,6 +357,7 @@ describe("skills", () => {
       "skill: no: expected skill pdf to be loaded, got skill:docx",
     ]);
     expect(words(pdf, turn(call("read", { path: "xpdf/SKILL.md" })))).toBe("fail wrong-tool skill:xpdf");
+    expect(words(pdf, turn(call("Glob", { pattern: "skills/*/SKILL.md" })))).toBe("fail no-call (none)");
     expect(words(pdf, turn(call("read", { path: "pdf/SKILL.md.bak" })))).toBe("fail no-call (none)");
     expect(words(pdf, turn({ id: "1", tool: "Skill", argumentsText: "pdf" }))).toBe("fail no-call (none)");
     expect(words(pdf, refusal)).toBe("fail refused (none)");
@@ -391,6 +393,7 @@ describe("where skills are offered", () => {
     const notPdf = { kind: "avoid", avoid: ["skill:pdf"] } as const;
     expect(told(notPdf, load("docx"))).toBe("pass right-tool skill:docx [docx]");
     expect(told(notPdf, turn())).toBe("pass abstained (none) []");
+    expect(told(notPdf, load("/pdf"))).toBe("fail over-triggered skill:pdf [pdf]");
     expect(told(notPdf, turn(call("list")), load("pdf"))).toBe("fail over-triggered skill:pdf [pdf]");
     expect(told(notPdf, turn(call("Read", { file_path: "/skills/pdf/SKILL.md" })))).toBe(
       "fail over-triggered skill:pdf [pdf]",

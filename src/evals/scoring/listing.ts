@@ -64,7 +64,8 @@ function compileRoot(schema: JsonObject): Pick<Listed, "validate" | "problem"> {
  * it is 2020-12, the protocol's default, and draft 7 when only that can read it. Unknown keywords and formats are allowed.
  */
 export function compileSchema(schema: JsonObject): Validate | string {
-  // The root's identity is dropped: two tools may carry the same one, and a draft's own URL would be looked up.
+  // The root's identity gives way to one of our own, which `$ref: "#"` needs: two tools may carry the same one, and a
+  // draft's own URL would be looked up.
   const { $schema: dialect, $id: _id, ...rest } = schema;
   const old = typeof dialect === "string" && /draft-0[3-7]/.test(dialect);
   const first = compileWith(old ? "draft-07" : "2020-12", rest);
@@ -73,7 +74,7 @@ export function compileSchema(schema: JsonObject): Validate | string {
   return typeof second === "string" ? first : second;
 }
 
-const options = { strict: false, logger: false, addUsedSchema: false, verbose: true } as const;
+const options = { strict: false, logger: false, addUsedSchema: false, ownProperties: true, verbose: true } as const;
 const dialects = { "2020-12": () => new Ajv2020(options), "draft-07": () => new Ajv(options) };
 const compilers = new Map<keyof typeof dialects, Ajv | Ajv2020>();
 
@@ -89,7 +90,7 @@ function compilerFor(dialect: keyof typeof dialects): Ajv | Ajv2020 {
 
 function compileWith(dialect: keyof typeof dialects, schema: JsonObject): Validate | string {
   try {
-    const validate = compilerFor(dialect).compile(schema);
+    const validate = compilerFor(dialect).compile({ ...schema, $id: "inputSchema" });
     return (value, at) => {
       if (validate(value)) return undefined;
       const [error] = validate.errors ?? [];

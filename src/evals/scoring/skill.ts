@@ -29,7 +29,15 @@ export function skillsLoaded(calls: readonly Call[]): readonly string[] {
 export const skillTools = { load: "Skill", read: "Read" } as const;
 
 /** Tools of a host for looking at files: a look is no pick. */
-const looks: ReadonlySet<string> = new Set([skillTools.read, "Glob", "Grep"]);
+export const looks: ReadonlySet<string> = new Set([skillTools.read, "Glob", "Grep"]);
+
+/** The names that mean a tool of the harness or of a host, where skills are offered. */
+export const ownTools: ReadonlySet<string> = new Set([skillTools.load, ...looks]);
+
+/** A skill's name as a model wrote it to the `Skill` tool: Claude Code takes `/name`, as users write it, for `name`. */
+export function askedSkill(written: string): string {
+  return written.trim().replace(/^\//, "");
+}
 
 /**
  * What a call picks where skills are offered: the entries of the skills that it loads, nothing when it only looks at
@@ -44,7 +52,7 @@ export function asPicks(call: Call): readonly Call[] {
 /** The skills that a call loads: by a host's `Skill` tool, or by naming `<skill>/SKILL.md` in any string argument. */
 function skillsLoadedBy({ tool, arguments: args }: Call): readonly string[] {
   if (!isJsonObject(args)) return [];
-  if (tool === skillTools.load && typeof args.skill === "string") return [args.skill];
+  if (tool === skillTools.load && typeof args.skill === "string") return [askedSkill(args.skill)];
   return textsIn(args).flatMap(skillsReadIn);
 }
 
@@ -53,11 +61,17 @@ function textsIn(value: Json): readonly string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** The folder names before `/SKILL.md` in a path or a command line. */
+/** The folder names before `/SKILL.md` in a path or a command line; a pattern such as `*` names no folder. */
 function skillsReadIn(text: string): readonly string[] {
-  const parts = text.split(/[/\\]/);
-  return parts.flatMap((part, index) => {
-    const folder = parts[index - 1]?.split(/[\s"'=]/).at(-1);
-    return folder && /^SKILL\.md(?![\w.-])/.test(part) ? [folder] : [];
+  const folders: string[] = [];
+  return text.split(/[/\\]/).flatMap((part) => {
+    if (part === "" || part === ".") return [];
+    if (part === "..") folders.pop();
+    else folders.push(part);
+    const folder = folders
+      .at(-2)
+      ?.split(/[\s"'=]/)
+      .at(-1);
+    return folder && /^SKILL\.md(?![\w.-])/i.test(part) && !/[*?[\]{}]/.test(folder) ? [folder] : [];
   });
 }

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../types/json.ts";
 import type { ToolResult } from "../../types/tool.ts";
 import type { Call, Turn } from "../../types/trial.ts";
-import { skillsLoaded, skillTools } from "../skill.ts";
+import { looks, skillsLoaded, skillTools } from "../skill.ts";
 
 /**
  * One thing that a judge is shown. `given`: what the model was told. `done`: what it said, called and got back, or a value
@@ -35,17 +35,18 @@ export function transcriptOfText(text: string, input?: string): Transcript {
 }
 
 /**
- * Whether a call loads a skill or reads one of its files: a host's `Skill` tool, any call that names a `SKILL.md`, and the
- * file tool on a path inside of a package (`/skills/<name>/...`, or a host's folder such as `.claude/skills/<name>/...`).
+ * Whether a call loads a skill or looks at its files: a host's `Skill` tool, any call that names a `SKILL.md`, and a tool
+ * for files on a path inside of a package (`/skills/<name>/...`, or a host's folder such as `.claude/skills/<name>/...`).
  * Such calls are made only in the arm that has the skill, so a judge is not shown them, nor what they gave.
  */
 export function concernsSkill(call: Call): boolean {
   if (call.tool === skillTools.load || skillsLoaded([call]).length > 0) return true;
-  if (call.tool !== skillTools.read || !isJsonObject(call.arguments)) return false;
-  return Object.values(call.arguments).some((value) => typeof value === "string" && insidePackage.test(value));
+  if (!looks.has(call.tool) || !isJsonObject(call.arguments)) return false;
+  return Object.values(call.arguments).some((value) => typeof value === "string" && tellsSkill(value));
 }
 
-const insidePackage = /^\/skills\/[^/]+\/|(?:^|\/)\.[\w-]+\/skills\/[^/]+\//;
+/** A path, a pattern of paths or a line of what a search found that leads into a package. */
+const tellsSkill = (text: string) => /^\/skills\/[^/]+|(?:^|\/)\.[\w-]+\/skills(?:\/|$)|SKILL\.md/i.test(text);
 
 /** A text that stands on its own, such as a value, cut in its middle where it is too long. */
 export function entriesOfText(label: string, text: string): Transcript {
@@ -77,7 +78,15 @@ function entriesOfCall({ tool, arguments: args, argumentsText, execution }: Call
     return [call, done("that call was not executed", execution?.reason ?? "no result is on the record")];
   }
   const { isError } = execution.result;
-  return [call, done(isError ? "the call returned an error" : "the call returned", resultText(execution.result))];
+  const whole = resultText(execution.result);
+  // A search of the whole project finds the packages of the arm as well.
+  const text = looks.has(tool)
+    ? whole
+        .split("\n")
+        .filter((line) => !tellsSkill(line))
+        .join("\n")
+    : whole;
+  return [call, done(isError ? "the call returned an error" : "the call returned", text)];
 }
 
 function resultText({ content, structuredContent }: ToolResult): string {
