@@ -10,6 +10,7 @@ import { doctorCommand } from "./commands/doctor.ts";
 import type { Io } from "./commands/io.ts";
 import { judgeCommand } from "./commands/judge.ts";
 import { lintCommand } from "./commands/lint.ts";
+import { probeCommand } from "./commands/probe.ts";
 import { reportCommand } from "./commands/report.ts";
 import { runCommand } from "./commands/run.ts";
 import { schemaCommand } from "./commands/schema.ts";
@@ -95,6 +96,7 @@ for (const command of [
   baselineCommand,
   reportCommand,
   lintCommand,
+  probeCommand,
   schemaCommand,
   skillsCommand,
   variantsCommand,

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -190,9 +190,27 @@ describe("evals probe", () => {
   });
 
   it("ends in order when it is told to stop", async () => {
-    const { child, ended } = start(["probe", "--server", bad, "--tool", "get_slow", "--timeout", "60", "--json"]);
-    // It hangs at the first input of 33 rows or more, which the boundaries hold.
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    const script = join(dir, "loud.mjs");
+    const called = join(dir, "called");
+    const moody = JSON.stringify(join(process.cwd(), "test/fixtures/servers/moody.mjs"));
+    writeFileSync(
+      script,
+      `import fs from "node:fs";
+       process.stdin.on("data", (data) => data.includes("tools/call") && fs.writeFileSync(${JSON.stringify(called)}, ""));
+       await import(${moody});`,
+    );
+    const call = '{"tool":"act","arguments":{"mood":"hang"}}';
+    const { child, ended } = start([
+      "probe",
+      "--server",
+      `node ${script}`,
+      "--timeout",
+      "60",
+      "--json",
+      "--call",
+      call,
+    ]);
+    await expect.poll(() => existsSync(called), { timeout: 20_000 }).toBe(true);
     child.kill("SIGINT");
     const { code, out } = await ended;
     expect(code).toBe(130);
@@ -233,7 +251,7 @@ describe("published servers", () => {
         "get-resource-reference: text-items",
         "get-resource-reference: failure-structured",
         "get-tiny-image: text-items",
-        "no_such_tool_grec6u: unknown-tool-message",
+        "an unknown tool: unknown-tool-message",
       ]
     `);
   });
@@ -262,7 +280,7 @@ describe("published servers", () => {
         "directory_tree: failure-structured",
         "search_files: failure-structured",
         "get_file_info: failure-structured",
-        "no_such_tool_grec6u: unknown-tool-message",
+        "an unknown tool: unknown-tool-message",
       ]
     `);
   });

@@ -1,0 +1,56 @@
+import type { Answer, Kind, Observation, ProbedTool } from "../../src/evals/probes/probe.ts";
+import { compileSchema } from "../../src/evals/scoring/listing.ts";
+import type { Json, JsonObject } from "../../src/evals/types/json.ts";
+import type { ToolResult } from "../../src/evals/types/tool.ts";
+
+/** A tool as probes see it, its schemas compiled by the validator of the product. */
+export function probed(
+  inputSchema: JsonObject,
+  more: Partial<ProbedTool> & { outputSchema?: JsonObject } = {},
+): ProbedTool {
+  const input = compileSchema(inputSchema);
+  if (typeof input === "string") throw new Error(input);
+  const { outputSchema, ...rest } = more;
+  const output = outputSchema && compileSchema(outputSchema);
+  return {
+    ...{ name: "act", inputSchema, readOnly: true, idempotent: false },
+    allows: (args) => input(args, "arguments") === undefined,
+    ...(typeof output === "function" && { outputFault: (value) => output(value, "structuredContent") }),
+    ...rest,
+  };
+}
+
+export const result = (body: Json | undefined, more: Partial<ToolResult> = {}): Answer => ({
+  alive: true,
+  outcome: {
+    kind: "result",
+    result: {
+      isError: false,
+      content:
+        body === undefined ? [] : [{ type: "text", text: typeof body === "string" ? body : JSON.stringify(body) }],
+      ...more,
+    },
+  },
+});
+
+export const failure = (body: Json | undefined, more: Partial<ToolResult> = {}): Answer =>
+  result(body, { isError: true, ...more });
+
+export const broken = (stage: "server" | "timeout", alive: boolean): Answer => ({
+  alive,
+  outcome: { kind: "broken", stage, message: "it broke" },
+});
+
+/** A probe of a kind that was answered so. */
+export function seen(
+  kind: Kind,
+  answers: readonly Answer[],
+  {
+    tool = probed({ type: "object" }),
+    parameter,
+    args = {},
+  }: { tool?: ProbedTool; parameter?: string; args?: JsonObject } = {},
+): Observation {
+  const calls = answers.map(() => args);
+  return { tool, probe: { kind, base: args, calls: () => calls, ...(parameter && { parameter }) }, calls, answers };
+}

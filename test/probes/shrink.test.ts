@@ -1,0 +1,59 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { shrink, simplerObjects } from "../../src/evals/probes/shrink.ts";
+import { canonicalJson, type Json, type JsonObject } from "../../src/evals/types/json.ts";
+
+const smallest = (start: JsonObject, fails: (input: JsonObject) => boolean, held?: string, most = 10_000) => {
+  let left = most;
+  return shrink(
+    start,
+    (from) => simplerObjects(from, held),
+    canonicalJson,
+    async (input) => (left-- > 0 ? fails(input) : "stop"),
+  );
+};
+const text = (value: Json | undefined) => (typeof value === "string" ? value : "");
+
+describe("shrinking", () => {
+  it.each<[string, JsonObject, (input: JsonObject) => boolean, JsonObject]>([
+    ["a length", { s: "q7 zz 日本語 and more of it" }, ({ s }) => [...text(s)].length > 5, { s: "aaaaaa" }],
+    ["one sign", { s: "before 💥 after", t: "x" }, ({ s }) => text(s).includes("💥"), { s: "💥" }],
+    ["a number", { n: 900, m: 4 }, ({ n }) => Number(n) > 32, { n: 33 }],
+    ["a negative number", { n: -77.5 }, ({ n }) => Number(n) < 0, { n: -1 }],
+    [
+      "an item",
+      { list: [1, "b", { c: true }, null] },
+      ({ list }) => JSON.stringify(list ?? null).includes("c"),
+      { list: [{ c: false }] },
+    ],
+    ["nothing", { a: 1, b: [2] }, () => true, {}],
+  ])("finds %s", async (_, start, fails, expected) => {
+    expect(await smallest(start, fails)).toEqual(expected);
+  });
+
+  it("leaves what is held as it is", async () => {
+    expect(await smallest({ wrong: "seven", other: "text" }, () => true, "wrong")).toEqual({ wrong: "seven" });
+  });
+
+  it("stops when it may not try any more", async () => {
+    expect(await smallest({ s: "abcdefgh" }, ({ s }) => text(s).length > 2, undefined, 0)).toEqual({ s: "abcdefgh" });
+  });
+
+  it("gives what fails, no longer than what it began with", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.dictionary(fc.string(), fc.jsonValue()),
+        fc.string({ minLength: 1, maxLength: 1 }),
+        async (object, sign) => {
+          const start = JSON.parse(JSON.stringify(object)) as JsonObject;
+          const fails = (input: JsonObject) => JSON.stringify(input).includes(sign);
+          fc.pre(fails(start));
+          const found = await smallest(start, fails, undefined, 200);
+          expect(fails(found)).toBe(true);
+          expect(JSON.stringify(found).length).toBeLessThanOrEqual(JSON.stringify(start).length);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+});

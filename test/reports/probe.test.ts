@@ -1,0 +1,138 @@
+import { describe, expect, it } from "vitest";
+import { asciiJson, type ProbeFinding, type ProbeReport, probeText } from "../../src/evals/reports/probe.ts";
+
+const display = { colour: false, width: 100, unicode: true };
+
+const finding: ProbeFinding = {
+  ...{ check: "refuses-wrong-type", severity: "error", tool: "get_total", parameters: ["count", "tags"] },
+  message: 'a call with a value of a wrong type succeeds: "7"',
+  calls: [{ tool: "get_total", arguments: { count: "7" } }],
+  ...{ got: '"ok\u001b[2J\u202e"', times: 4, again: "yes" },
+  why: "A value that is not what the schema says was misunderstood by someone, and nobody is told.",
+  fix: "Check the arguments against the inputSchema before the work.",
+  docs: "Endpoints",
+  command: `evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'`,
+};
+const again: ProbeFinding = {
+  ...finding,
+  ...{ check: "not-blank", severity: "info", tool: "get_page", parameters: [], message: "the result is an empty text" },
+  ...{ calls: [{ tool: "get_page", arguments: { text: "x".repeat(400) } }], got: '""', times: 1, again: "no" },
+};
+const row = {
+  tool: "get_total",
+  calls: 12,
+  ok: ["survives"],
+  found: ["refuses-wrong-type"],
+  notProbed: ["repeats"],
+  notes: [],
+};
+
+const report: ProbeReport = {
+  seed: 7,
+  servers: [
+    {
+      ...{ server: "files", calls: 31, starts: 3, answers: [] },
+      tools: [
+        row,
+        {
+          tool: "get_page",
+          calls: 18,
+          ok: ["survives"],
+          found: [],
+          notProbed: ["repeats"],
+          notes: ["no call with valid input succeeded"],
+        },
+        { tool: "(unknown tool)", calls: 1, ok: ["survives"], found: [], notProbed: [], notes: [] },
+      ],
+      skipped: [
+        { tool: "delete_all", reason: "delete_all is not annotated read-only or non-destructive (execute: safe)" },
+      ],
+      findings: [again, finding],
+    },
+  ],
+  problems: [{ severity: "error", message: 'server "other" did not start' }],
+  counts: { error: 1, warning: 0, info: 1 },
+  checks: [
+    { id: "survives", severity: "error", why: "w", docs: "d", needs: "a call" },
+    { id: "repeats", severity: "error", why: "w", docs: "d", needs: "a read-only tool that succeeds" },
+  ],
+  ...{ failOn: "warning", stopped: false, ok: false, exitCode: 1 },
+};
+
+describe("the report of probes", () => {
+  it("shows for each server its tools, then what was found, the worst first, with nothing that a terminal obeys", () => {
+    expect(probeText(report, display)).toMatchInlineSnapshot(`
+      "files · 2 tools called · 1 tool not · 31 calls · started 3 times
+        tool            calls  ok  not probed  finding
+      ───────────────────────────────────────────────────────────
+        get_total       12     1   1           refuses-wrong-type
+        get_page        18     1   1           ·
+        (unknown tool)  1      1   0           ·
+        get_page: no call with valid input succeeded
+        repeats not probed: it needs a read-only tool that succeeds
+        delete_all not probed: delete_all is not annotated read-only or non-destructive (execute: safe)
+
+      error refuses-wrong-type · files · get_total: count, tags
+        a call with a value of a wrong type succeeds: "7"; 4 probes found it
+        call: get_total {"count":"7"}
+        got:  "ok\\x1b[2J\\u{202e}"
+        why:  A value that is not what the schema says was misunderstood by someone, and nobody is told.
+        → Check the arguments against the inputSchema before the work.
+        evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'
+
+      info not-blank · files · get_page
+        the result is an empty text; it did not happen again on a fresh start
+        call: get_page
+          {"text":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+          xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+          xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+          xxx…
+        got:  ""
+        why:  A value that is not what the schema says was misunderstood by someone, and nobody is told.
+        → Check the arguments against the inputSchema before the work.
+        evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'
+
+      FAILED 1 error, 0 warnings, 1 info · 1 problem · 1 server probed · seed 7
+      "
+    `);
+  });
+
+  it("is ASCII where the terminal knows no more", () => {
+    expect(probeText(report, { ...display, unicode: false })).toMatch(/^[\n -~]*$/);
+  });
+
+  it("shows what calls came to that were made by hand", () => {
+    const server = { server: "files", calls: 1, starts: 1, tools: [], skipped: [], findings: [] };
+    const answers = [{ tool: "echo", arguments: { text: "a" }, got: '"Echo: a"' }];
+    const counts = { error: 0, warning: 0, info: 0 };
+    const passed = { ...report, servers: [{ ...server, answers }], problems: [], counts, ok: true, exitCode: 0 };
+    expect(probeText(passed, display)).toMatchInlineSnapshot(`
+      "files · 1 call
+        echo {"text":"a"}
+        → "Echo: a"
+
+      PASSED 0 errors, 0 warnings, 0 info · 1 server probed · seed 7
+      "
+    `);
+  });
+
+  it("says that it was stopped", () => {
+    expect(probeText({ ...report, servers: [], stopped: true, exitCode: 130 }, display)).toMatchInlineSnapshot(`
+      "STOPPED 1 error, 0 warnings, 1 info · 1 problem · 0 servers probed · seed 7
+      "
+    `);
+  });
+
+  it("colours what was found by its severity", () => {
+    expect(probeText(report, { ...display, colour: true })).toContain("\u001b[31merror refuses-wrong-type");
+  });
+});
+
+describe("JSON in ASCII", () => {
+  it("is the same value, in signs that can be copied", () => {
+    const value = { text: "naïve \u001b[2J\u202e 日本 💥\u007f", lines: "a\nb" };
+    const text = asciiJson(value);
+    expect(JSON.parse(text)).toEqual(value);
+    expect(text).toMatch(/^[ -~]*$/);
+  });
+});
