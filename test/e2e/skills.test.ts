@@ -53,11 +53,19 @@ describe("the skills of a project and of a home", () => {
   });
 
   it("are named where one is asked for that is not there", async () => {
-    expect(await run("run", "--skill", "poems")).toEqual({
+    const shadowed = `${home}/.claude/skills/notes/SKILL.md: warning: another skill notes is loaded in the place of this`;
+    const poems = {
       code: 2,
       out: "",
-      err: "error: no skill poems with eval files was found\n  There are: letters, notes, photos. See `evals skills list`.\n",
-    });
+      err: `error: no skill poems with eval files was found
+  There are: letters, notes, photos. See \`evals skills list\`.
+${shadowed}: .claude/skills/notes/SKILL.md
+  No eval file of it is run. See \`evals skills list\`.
+`,
+    };
+    expect(await run("run", "--skill", "poems")).toEqual(poems);
+    const beside = await run("run", "--skill", "photos", "--skill", "poems");
+    expect(beside).toMatchObject({ code: 2, out: "", err: expect.stringContaining("error: no skill poems") });
   });
 });
 

@@ -29,6 +29,8 @@ describe("the library of a trial", () => {
     expect(await ask("Read", { file_path: "/skills/pdf/SKILL.md" })).toBe(whole);
     expect(await ask("Read", { file_path: "/skills/pdf/references/fields.md" })).toBe("the fields");
     expect(await ask("Read", { file_path: "/skills/pdf/nope.md" })).toBe("error: no nope.md");
+    expect(await ask("Skill", { skill: " /pdf " })).toBe(whole);
+    expect(await ask("Read", { file_path: "/skills/docx/../pdf/./SKILL.md" })).toBe(whole);
   });
 
   it("says only that a skill is loaded where that is all that is measured", async () => {

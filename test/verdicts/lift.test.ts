@@ -92,6 +92,32 @@ describe("what a skill is worth", () => {
     });
   });
 
+  it("counts no near miss as work, for the arm without the skill leaves it alone for nothing", () => {
+    const nearMiss = (arm: string, n: number, what: string, expected: string): Trial => {
+      const one = inArm(arm, "a", n);
+      return { ...one, verdict: { ...passed, expected, checks: [{ what, met: "yes" }] } };
+    };
+    const counted = (expected: string) => {
+      const trials = five.flatMap((n) => ["head", withoutArm].map((arm) => nearMiss(arm, n, "avoid", expected)));
+      return summaryOf(trials, "a")?.lift;
+    };
+    expect(counted("(avoid skill:pdf)")).toMatchObject({ net: null, arms: { without: { trials: 0, notGradable: 5 } } });
+    expect(counted("(avoid delete)")).toMatchObject({
+      net: { change: 0 },
+      arms: { without: { passed: 5, trials: 5 } },
+    });
+  });
+
+  it("tells what the arms cost without the judge", () => {
+    const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
+    const judging = { model: "anthropic:j", usage, costUsd: 0.25, ms: 1 };
+    const trials = ["head", withoutArm].map((arm) => ({ ...inArm(arm, "a", 1, "yes"), judging, costUsd: 0.75 }));
+    expect(summaryOf(trials, "a")).toMatchObject({
+      lift: { arms: { with: { costUsd: 0.5 }, without: { costUsd: 0.5 } } },
+      totals: { costUsd: 1.5 },
+    });
+  });
+
   it("is incomplete while trials without the skill are missing or broken", () => {
     const broken = {
       ...inArm(withoutArm, "a", 1),

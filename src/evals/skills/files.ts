@@ -1,14 +1,12 @@
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readdirSync, readSync } from "node:fs";
 import { join, relative, sep } from "node:path";
+import { leftInPackages } from "../types/skill.ts";
 import { isWithin, realPath } from "./confine.ts";
 
 /** More than a package that a model is to read ever has; beyond them it is not loaded. */
 const maxFiles = 2_000;
 const maxBytes = 64 * 1024 * 1024;
-
-/** What tests, tools and systems leave in a package. It does not decide how a skill behaves. */
-const leftOut = new Set([".git", ".DS_Store", "node_modules", "__pycache__"]);
 
 /** `strays`: links in the package that are not followed, relative to it, each with what is wrong with it. */
 export type Fingerprint = { hash: string; strays: readonly { path: string; reason: string }[] };
@@ -51,7 +49,7 @@ function listed(folder: string): Listed[] | undefined {
     const inside = folders[at] ?? "";
     for (const entry of readdirSync(join(folder, inside), { withFileTypes: true })) {
       const path = inside === "" ? entry.name : `${inside}/${entry.name}`;
-      if (leftOut.has(entry.name) || (path === "evals" && entry.isDirectory())) continue;
+      if (leftInPackages.has(entry.name) || (path === "evals" && entry.isDirectory())) continue;
       if (entry.isDirectory()) folders.push(path);
       if (entry.isFile()) found.push({ path, kind: "file" });
       if (entry.isSymbolicLink()) found.push({ path, kind: "link" });

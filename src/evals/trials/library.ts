@@ -1,4 +1,5 @@
-import { skillTools } from "../scoring/skill.ts";
+import { posix } from "node:path";
+import { askedSkill, skillTools } from "../scoring/skill.ts";
 import { isJsonObject } from "../types/json.ts";
 import type { EvalFile, SkillForm, SkillPackage } from "../types/skill.ts";
 import type { Call, Execution } from "../types/trial.ts";
@@ -33,12 +34,13 @@ export function libraryOf(
       readable && skill ? `\n\nBase folder of this skill: ${shelf.skills}/${name}\n\n${skill.document.body}` : "";
     return result(`Launching skill: ${name}${body}`);
   };
-  const readFile = async (path: string): Promise<Execution> => {
+  const readFile = async (written: string): Promise<Execution> => {
+    const path = posix.normalize(written);
     const file = files.find((one) => path === one.path || path === `${shelf.project}/${one.path}`);
     if (file) return result(file.content);
     const [, name = "", inside = ""] = /^\/skills\/([^/]+)\/(.+)$/.exec(path) ?? [];
     const skill = packages.get(name);
-    if (offered.has(name) && inside === "SKILL.md") return load(name);
+    if (offered.has(name) && /^SKILL\.md$/i.test(inside)) return load(name);
     // Nothing but its SKILL.md counts as loading a skill, so nothing else may seem to.
     if (!offered.has(name) || !readable || !skill) return result(`There is no file ${path}`, true);
     const found = await read(skill, inside);
@@ -47,7 +49,7 @@ export function libraryOf(
   return {
     async execute({ tool, arguments: args }) {
       const given = (name: string) => (isJsonObject(args) && typeof args[name] === "string" ? args[name] : undefined);
-      if (tool === skillTools.load) return offered.size === 0 ? undefined : load(given("skill") ?? "");
+      if (tool === skillTools.load) return offered.size === 0 ? undefined : load(askedSkill(given("skill") ?? ""));
       if (tool !== skillTools.read) return undefined;
       const path = given("file_path");
       return path === undefined ? result("Give file_path, the whole path of a file.", true) : await readFile(path);

@@ -47,6 +47,9 @@ export type SkillPackage = {
   hash: string;
 };
 
+/** What tests, tools and systems leave in a package. It does not decide how a skill behaves, and no host is given it. */
+export const leftInPackages: ReadonlySet<string> = new Set([".git", ".DS_Store", "node_modules", "__pycache__"]);
+
 /** A file that a case brings along, read already. */
 export type EvalFile = { path: string; content: string };
 

@@ -1,6 +1,6 @@
 import { netChange } from "../stats/noRegressionBound.ts";
-import type { LiftSummary } from "../types/run.ts";
-import { withoutArm } from "../types/run.ts";
+import { type LiftSummary, withoutArm } from "../types/run.ts";
+import { skillEntryName } from "../types/skill.ts";
 import { addCost, type Cost, type Trial } from "../types/trial.ts";
 import { CaseTally, promptTokens } from "./tally.ts";
 
@@ -8,17 +8,28 @@ type Side = "with" | "without";
 const sides = ["with", "without"] as const;
 const behaviour = "behaviour: ";
 
-/** The arm without the skill cannot load it: what is compared is what came of the work. */
-function gradedWithoutLoading(trial: Trial): Trial {
+/**
+ * The arm without the skill cannot load it, wanted or not: what is compared is what came of the work. A check of what is
+ * avoided stays where other tools are avoided too.
+ */
+function gradedWithoutLoading(trial: Trial, skill: string): Trial {
   const { verdict } = trial;
-  if (!verdict?.checks.some(({ what }) => what === "skill")) return trial;
+  if (!verdict) return trial;
+  const isAvoided = verdict.expected === `(avoid ${skillEntryName(skill)})`;
   const { reason: _, ...score } = { reason: "", ...verdict };
-  const checks = verdict.checks.filter(({ what }) => what !== "skill");
+  const checks = verdict.checks.filter(({ what }) => what !== "skill" && !(isAvoided && what === "avoid"));
+  if (checks.length === verdict.checks.length) return trial;
   const open = checks.find(({ met }) => met === "unknown");
   if (checks.some(({ met }) => met === "no")) return { ...trial, verdict: { ...score, checks, grade: "fail" } };
   if (checks.length > 0 && !open) return { ...trial, verdict: { ...score, checks, grade: "pass" } };
   const reason = open?.why ?? "nothing but the loading is expected";
   return { ...trial, verdict: { ...score, checks, grade: "not-gradable", reason } };
+}
+
+/** What is told of an arm is what the model took; the judge's part is in the totals of the suite. */
+function costWithoutJudge({ costUsd, judging }: Trial): Cost {
+  if (costUsd === "unknown" || !judging) return costUsd;
+  return judging.costUsd === "unknown" ? "unknown" : costUsd - judging.costUsd;
 }
 
 /** The trials of one arm: what they came to case by case, and what they took. */
@@ -29,11 +40,16 @@ class ArmTally {
   #tokens = 0;
   #ms = 0;
   #costUsd: Cost = 0;
+  readonly #skill: string;
+
+  constructor(skill: string) {
+    this.#skill = skill;
+  }
 
   add(trial: Trial): void {
     const tally = this.cases.get(trial.cell.case) ?? new CaseTally();
     this.cases.set(trial.cell.case, tally);
-    tally.add(gradedWithoutLoading(trial));
+    tally.add(gradedWithoutLoading(trial, this.#skill));
     if (trial.outcome.kind === "broken") return;
     this.#trials++;
     this.#turns += trial.turns.length;
@@ -41,7 +57,7 @@ class ArmTally {
       this.#tokens += promptTokens(usage) + usage.outputTokens;
       this.#ms += ms;
     }
-    this.#costUsd = addCost(this.#costUsd, trial.costUsd);
+    this.#costUsd = addCost(this.#costUsd, costWithoutJudge(trial));
   }
 
   summary(): LiftSummary["arms"][Side] {
@@ -69,11 +85,12 @@ class ArmTally {
  */
 export class LiftTally {
   readonly #skill: string;
-  readonly #arms = { with: new ArmTally(), without: new ArmTally() };
+  readonly #arms: Record<Side, ArmTally>;
   readonly #sentences = new Map<string, LiftSummary["behaviours"][number]>();
 
   constructor(skill: string) {
     this.#skill = skill;
+    this.#arms = { with: new ArmTally(skill), without: new ArmTally(skill) };
   }
 
   add(trial: Trial): void {

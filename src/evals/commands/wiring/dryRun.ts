@@ -2,6 +2,7 @@ import { type Ceiling, ceilingOf, judgeRequests } from "../../trials/ceiling.ts"
 import type { PlannedCase } from "../../trials/plan.ts";
 import type { Model } from "../../types/model.ts";
 import { designOf } from "../../verdicts/check.ts";
+import { plural } from "../../verdicts/words.ts";
 import type { PlannedChecks } from "./check.ts";
 
 const integer = (n: number) => Math.round(n).toLocaleString("en-US");
@@ -22,7 +23,11 @@ function suiteLine(cases: readonly PlannedCase[]): string[] {
   const suite = cases[0]?.suite;
   if (!suite) return [];
   const tools = new Set(cases.flatMap(({ toolset }) => toolset.tools.map((tool) => tool.name)));
-  return [`${suite.name}: ${cases.length} cases, ${tools.size} tools, execute ${suite.execute} (${suite.file})`];
+  const ids = new Set(cases.map((planned) => planned.case.id));
+  const arms = suite.lift === undefined ? "" : `, each with and without the skill ${suite.lift}`;
+  return [
+    `${suite.name}: ${plural(ids.size, "case")}${arms}, ${plural(tools.size, "tool")}, execute ${suite.execute} (${suite.file})`,
+  ];
 }
 
 /** A check takes the trials that its design asks for; how many is open, but not the most. */

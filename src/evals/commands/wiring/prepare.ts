@@ -1,6 +1,7 @@
 import { EvalsError, type Problem } from "../../errors.ts";
 import { preflight } from "../../scoring/preflight.ts";
 import { type Grade, grader } from "../../scoring/score.ts";
+import { ownTools } from "../../scoring/skill.ts";
 import { readPackageFile } from "../../skills/packageFile.ts";
 import { type HostName, show, skillFormOf } from "../../toolsets/host.ts";
 import { skillEntry } from "../../toolsets/skillEntry.ts";
@@ -49,6 +50,7 @@ export function prepare(opened: readonly Opened[], { host, skills, judge }: Surr
   const cases = opened.flatMap((one) => planCases(one, skills.get(one.suite.name) ?? []));
   const problems = [
     ...opened.flatMap(({ suite }) => refuseLift(suite, skills.get(suite.name) ?? [])),
+    ...opened.flatMap(({ suite }) => refuseNames(suite, cases)),
     ...cases
       .filter(({ unavailable }) => !unavailable)
       .flatMap(({ suite, case: one, toolset }) => preflight(one, toolset, suite.execute)),
@@ -81,6 +83,22 @@ function refuseLift({ lift, name, file }: Suite, skills: readonly SkillPackage[]
       place: { file },
     },
   ];
+}
+
+/** Beside skills and files the harness offers tools of its own: a call of such a name could be meant for either. */
+function refuseNames({ name, file }: Suite, cases: readonly PlannedCase[]): Problem[] {
+  const beside = cases.filter(({ suite, case: one, toolset }) => {
+    return suite.name === name && (one.files || toolset.tools.some(({ origin }) => origin === "skill"));
+  });
+  const taken = new Set(beside.flatMap(({ toolset }) => toolset.tools).map((tool) => tool.name));
+  return [...ownTools]
+    .filter((own) => taken.has(own))
+    .map((own) => ({
+      severity: "error",
+      message: `the suite ${name} lists a tool ${own}, the name of a tool that models are offered beside skills`,
+      hint: "Ask about it in a suite without skills.",
+      place: { file },
+    }));
 }
 
 function planCases(opened: Opened, skills: readonly SkillPackage[]): PlannedCase[] {

@@ -1,13 +1,13 @@
-import { type Problem, usageError } from "../../errors.ts";
+import { EvalsError, type Problem, usageError } from "../../errors.ts";
 import { type Discovered, discover } from "../../suites/discover.ts";
 import { loadSuites } from "../../suites/load.ts";
 import { override } from "../../suites/override.ts";
-import type { SkillPackage } from "../../types/skill.ts";
+import { type SkillPackage, skillEntryName } from "../../types/skill.ts";
 import type { Suite } from "../../types/suite.ts";
 import type { Io } from "../io.ts";
 import type { RunFlags } from "../run.ts";
 import { skillSuites } from "./skillSuites.ts";
-import { type Offered, skillsOfHosts, skillsOfPackages, skillsOfSuites } from "./skillsOffered.ts";
+import { type Offered, skillsOfHosts, skillsOfPackages, skillsOfSuites, withPackageHash } from "./skillsOffered.ts";
 
 /** The flags that say which cases, and how. */
 export type SuiteFlags = Partial<
@@ -51,8 +51,11 @@ export async function selectSuites(flags: SuiteFlags, io: Io): Promise<Selected>
   const fromSkills = await skillSuites(offered, flags, io);
   const bySuites = await skillsOfSuites(loaded.suites, flags, io);
   const warnings = [...loaded.warnings, ...bySuites.warnings, ...fromSkills.warnings];
-  const all = [...loaded.suites, ...fromSkills.suites];
-  if (all.length === 0) throw nothingFound(paths, found, flags.skill, offered);
+  const own = loaded.suites.map((suite) => withPackageHash(suite, bySuites.skills.get(suite.name)));
+  const all = [...own, ...fromSkills.suites];
+  const missing = flags.skill?.filter((name) => !all.some((suite) => suite.name === skillEntryName(name))) ?? [];
+  if (missing.length > 0 || all.length === 0)
+    throw new EvalsError([nothingFound(paths, found, missing, offered), ...fromSkills.warnings]);
   const suites = all.map((suite) => override(suite, overridesOf(flags))).filter(({ cases }) => cases.length > 0);
   if (suites.length > 0) return { suites, skills: new Map([...bySuites.skills, ...fromSkills.skills]), warnings };
   throw usageError(
@@ -74,22 +77,23 @@ function overridesOf(flags: SuiteFlags) {
 function nothingFound(
   paths: readonly string[],
   { packages }: Discovered,
-  wanted: readonly string[] | undefined,
+  missing: readonly string[],
   offered: readonly Offered[],
-) {
+): Problem {
+  const error = (message: string, hint: string): Problem => ({ severity: "error", message, hint });
   const where = paths.length > 0 ? paths.join(", ") : "evals";
-  if (wanted) {
+  if (missing.length > 0) {
     const names = [...new Set(offered.flatMap(({ skills }) => skills.map(({ name }) => name)))];
     const known = names.length > 0 ? `There are: ${names.join(", ")}.` : "None was found.";
-    return usageError(`no skill ${wanted.join(", ")} with eval files was found`, `${known} See \`evals skills list\`.`);
+    return error(`no skill ${missing.join(", ")} with eval files was found`, `${known} See \`evals skills list\`.`);
   }
   if (packages.length > 0)
-    return usageError(
-      `the skill packages under ${where} have no eval files`,
+    return error(
+      `no skill package under ${where} can be asked: they have no eval files, or none is loaded`,
       'Write evals/evals.json in the package: { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.',
     );
-  return usageError(
-    `no suite found under ${where}`,
+  return error(
+    `no suite found under ${where}${paths.length > 0 ? "" : ", and no skill with eval files"}`,
     "Write one as evals/<name>.yaml with `cases`, or give the path of a suite file or a skill package.",
   );
 }

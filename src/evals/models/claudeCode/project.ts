@@ -1,13 +1,7 @@
 import { copyFile, lstat, mkdir, readdir, realpath, symlink, writeFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
-import type { EvalFile, SkillPackage } from "../../types/skill.ts";
-
-/**
- * What a model must not see (the tests of a skill), and what does not decide how a skill behaves. A link that leads out
- * of the package is left out too.
- */
-const leftOut = new Set([".git", ".DS_Store", "node_modules", "__pycache__"]);
+import { type EvalFile, leftInPackages, type SkillPackage } from "../../types/skill.ts";
 
 /** Fields by which a skill would grant itself tools, or have the host run commands. */
 const powers = ["allowed-tools", "hooks"];
@@ -49,7 +43,10 @@ function needsRewriting({ description, document: { frontMatter } }: SkillPackage
   return frontMatter.description !== description || powers.some((key) => key in frontMatter);
 }
 
-/** Copies all but SKILL.md, whose path it returns; undefined when the package is gone. */
+/**
+ * Copies all but SKILL.md, whose path it returns; undefined when the package is gone. Left out are its tests, which a
+ * model must not see, and links that lead out of it.
+ */
 async function copyPackage(dir: string, target: string): Promise<string | undefined> {
   const root = await realpath(dir).catch(() => undefined);
   if (root === undefined) return undefined;
@@ -63,7 +60,7 @@ async function copyPackage(dir: string, target: string): Promise<string | undefi
     if (path === "SKILL.md") head = join(root, real);
     else if (found.isDirectory()) {
       await mkdir(to, { recursive: true });
-      const names = (await readdir(from)).filter((name) => !leftOut.has(name) && join(path, name) !== "evals");
+      const names = (await readdir(from)).filter((name) => !leftInPackages.has(name) && join(path, name) !== "evals");
       await Promise.all(names.map((name) => copy(join(path, name))));
     } else if (found.isFile()) await copyFile(from, to);
     else if (found.isSymbolicLink()) await symlink(relative(dirname(path), real) || ".", to);

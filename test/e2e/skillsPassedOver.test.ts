@@ -1,0 +1,105 @@
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { summaryOf } from "./evals.ts";
+import { closeEndpoints, criteriaOf, project, service, verdicts } from "./skills/project.ts";
+
+closeEndpoints();
+const evalsOf = (input: string) => [{ input, expected_behavior: ["helps"] }];
+
+describe("packages whose eval files are not run", () => {
+  const { cwd, write, skill, run } = project();
+  const own = join(cwd, ".claude/skills");
+  skill(own, "notes", { description: "Takes notes.", triggers: [{ query: "Take notes", should_trigger: true }] });
+  skill(join(cwd, ".agents/skills"), "notes", { description: "Notes, again.", evals: evalsOf("Take notes") });
+  skill(join(cwd, "evals"), "notes", { description: "Other notes.", evals: evalsOf("Note this") });
+  write(join(own, "torn/SKILL.md"), "---\nname: torn\n---\n");
+  write(join(own, "torn/evals/evals.json"), JSON.stringify(evalsOf("Tear it")));
+  const shy = "---\nname: shy\ndescription: Hides.\ndisable-model-invocation: true\n---\n";
+  write(join(own, "shy/SKILL.md"), shy);
+  write(join(own, "shy/evals/evals.json"), JSON.stringify(evalsOf("Hide")));
+
+  it("are told, each with the reason", async () => {
+    const { code, out, err } = await run("run", "--dry-run");
+    expect(code).toBe(0);
+    expect(out.slice(0, out.indexOf("\n"))).toBe(
+      "skill:notes: 1 cases, 1 tools, execute safe (.claude/skills/notes/evals/trigger-eval.json)",
+    );
+    expect(err).toBe(`\
+.claude/skills/shy/SKILL.md:4:1: warning: the front matter has keys that the Agent Skills format does not know: \`disable-model-invocation\`
+  Only some hosts read them. Put your own data under \`metadata\`.
+.claude/skills/torn/SKILL.md:1: warning: no host can load this skill: it has no \`description\`
+  No eval file of it is run. See \`evals skills list\`.
+.agents/skills/notes/SKILL.md: warning: another skill notes is loaded in the place of this: .claude/skills/notes/SKILL.md
+  No eval file of it is run. See \`evals skills list\`.
+.claude/skills/shy/SKILL.md:4:1: warning: the skill shy is not offered to a model, for its \`disable-model-invocation\` is true
+  No eval file of it is run. Take the key out to have it loaded by a model.
+evals/notes/SKILL.md: warning: the eval files of this skill are not run: .claude/skills/notes/SKILL.md has the name notes too
+  Give one of them another name, or name its path.
+`);
+  });
+
+  it("are told too where nothing else is asked for", async () => {
+    const { code, err } = await run("run", ".claude/skills/torn");
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: `\
+error: no skill package under .claude/skills/torn can be asked: they have no eval files, or none is loaded
+  Write evals/evals.json in the package: { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.
+.claude/skills/shy/SKILL.md:4:1: warning: the front matter has keys that the Agent Skills format does not know: \`disable-model-invocation\`
+  Only some hosts read them. Put your own data under \`metadata\`.
+.claude/skills/torn/SKILL.md:1: warning: no host can load this skill: it has no \`description\`
+  No eval file of it is run. See \`evals skills list\`.
+.claude/skills/shy/SKILL.md:4:1: warning: the skill shy is not offered to a model, for its \`disable-model-invocation\` is true
+  No eval file of it is run. Take the key out to have it loaded by a model.
+`,
+    });
+  });
+});
+
+it("says what is wrong with the eval files of all packages at once", async () => {
+  const { cwd, skill, run } = project();
+  for (const name of ["one", "two"])
+    skill(join(cwd, ".claude/skills"), name, { description: "Does it.", evals: [{ input: "a", prompt: "b" }] });
+  const { code, err } = await run("run");
+  expect(code).toBe(2);
+  expect(err.match(/^\S+evals\.json:\d+:\d+: error: `input` and `prompt` say two different things$/gm)).toHaveLength(2);
+});
+
+it("refuses a server's tool that has the name of one that is offered beside skills", async () => {
+  const { cwd, skill, write, run } = project();
+  skill(join(cwd, "skills"), "notes", { description: "Takes notes." });
+  const tools = [{ name: "Read", inputSchema: { type: "object" } }];
+  write(join(cwd, "tools.json"), JSON.stringify({ tools }));
+  const cases = [{ input: "Read it", expect: { tool: "Read" } }];
+  write(join(cwd, "s.json"), JSON.stringify({ server: { tools: "tools.json" }, skills: ["skills"], cases }));
+  const { code, err } = await run("run", "s.json");
+  expect(code).toBe(2);
+  expect(err).toContain(
+    "s.json: error: the suite s lists a tool Read, the name of a tool that models are offered beside skills\n",
+  );
+});
+
+it("does not go on with a suite whose skills now instruct otherwise", async () => {
+  const { cwd, skill, write, run } = project();
+  const dir = skill(join(cwd, "skills"), "notes", { description: "Takes notes." });
+  const cases = [{ input: "Take notes", expected_behavior: ["helps"] }];
+  write(join(cwd, "s.json"), JSON.stringify({ skills: ["skills"], trials: 2, cases }));
+  const { url } = await service((body) => {
+    const judged = criteriaOf(body);
+    return judged
+      ? verdicts(judged.criteria.map(() => ({ verdict: "met", evidence: "Here are the notes" })))
+      : { text: "Here are the notes" };
+  });
+  const asked = ["-m", "anthropic:x", "--judge", "anthropic:j", "--base-url", url];
+  const { dir: record } = summaryOf(await run("run", "s.json", ...asked, "--json"));
+  const journal = join(record, "trials.jsonl");
+  const [first] = readFileSync(journal, "utf8").split("\n");
+  writeFileSync(journal, `${first}\n`);
+  expect(await run("run", "--resume", "latest")).toMatchObject({ code: 0 });
+  writeFileSync(journal, `${first}\n`);
+  appendFileSync(join(dir, "SKILL.md"), "Write less.\n");
+  const { code, err } = await run("run", "--resume", "latest");
+  expect(code).toBe(2);
+  expect(err).toContain("cannot be resumed: the suite s was edited\n");
+});
