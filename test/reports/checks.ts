@@ -87,7 +87,8 @@ const regressed = runOf(
         ],
         changes: [
           { label: "list_directory.path: description", before: "The folder", after: "The folder to list" },
-          { label: "move_file: title", before: "Move", after: "" },
+          { label: "move_file: title", class: "description only", before: "Move", after: "" },
+          { label: "move_file.overwrite: required", class: "breaking", before: '{"type":"boolean"}' },
           exact,
           simultaneous,
         ],

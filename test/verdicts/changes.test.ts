@@ -170,7 +170,9 @@ describe("changesByCase", () => {
     });
     const then = list(["a", "old"], ["b", "old"], ["same", "other"], ["gone", "old"]);
     const now = list(["a", "new"], ["b", "new"], ["same", "other"], ["fresh", "new"]);
-    expect(changesByCase(then, now)).toEqual([{ cases: ["a", "b"], changes: listChanges(toolsets.old, toolsets.new) }]);
+    expect(changesByCase(then, now)).toEqual([
+      { base: "old", head: "new", cases: ["a", "b"], changes: listChanges(toolsets.old, toolsets.new) },
+    ]);
     expect(changesByCase(then, then)).toEqual([]);
   });
 });

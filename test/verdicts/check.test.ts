@@ -79,6 +79,7 @@ describe("the regression check of a run", () => {
           {
             "after": "Does read.",
             "before": "Reads a file.",
+            "class": "description only",
             "label": "read: description",
           },
         ],

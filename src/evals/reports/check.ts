@@ -108,15 +108,21 @@ function wordingsOf(
     ...cases.filter(({ id }) => dropped.has(id)).map(({ expected }) => expected),
     ...grew.flatMap(({ expected, picked }) => [expected, picked]),
   ];
-  const named = new Set(labels.flatMap((label) => label.match(/[\w-]+/g) ?? []));
-  const isInvolved = ({ label }: Wording) => named.has(/^[\w-]+/.exec(label)?.[0] ?? "");
+  const named = new Set(labels.flatMap((label) => label.match(/(?:skill:)?[\w-]+/g) ?? []));
+  const isInvolved = ({ label }: Wording) => named.has(/^(?:skill:)?[\w-]+/.exec(label)?.[0] ?? "");
   const first = changes.filter(isInvolved);
   const rest = changes.filter((change) => !isInvolved(change));
-  const wordings = [...first, ...rest].map(({ label, before, after }, at) =>
-    at < mostWordings ? { label, ...(before && { before }), ...(after && { after }) } : { label },
-  );
+  const wordings = [...first, ...rest].map(({ before, after, ...change }, at) => {
+    const label = classedLabel(change);
+    return at < mostWordings ? { label, ...(before && { before }), ...(after && { after }) } : { label };
+  });
   const involved = first.length > 0 ? first.length : wordings.length;
   return { involved: wordings.slice(0, involved), others: wordings.slice(involved) };
+}
+
+/** What a change does to callers is said where it does anything. */
+function classedLabel({ label, class: known }: Omit<Comparison["changes"][number], "before" | "after">): string {
+  return known === undefined || known === "description only" ? label : `${label} (${known})`;
 }
 
 function factsOf(check: Comparison, suite: SuiteSummary): [string, string][] {

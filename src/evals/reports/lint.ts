@@ -1,5 +1,6 @@
 import type { Finding, LintReport, Severity, Where } from "../types/lint.ts";
 import { atMost, count } from "./format.ts";
+import { safeJson } from "./json.ts";
 import { wrap } from "./layout.ts";
 import type { Display } from "./report.ts";
 import { type Paint, type Screen, screenFor } from "./screen.ts";
@@ -36,11 +37,9 @@ export function lintText(report: LintReport, display: Display): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Exactly one object. What JSON leaves bare and a terminal may obey is escaped, to the same value. */
+/** Exactly one object. */
 export function lintJson(report: LintReport): string {
-  return `${JSON.stringify(report, null, 2).replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (sign) =>
-    [...Array(sign.length).keys()].map((at) => `\\u${sign.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""),
-  )}\n`;
+  return safeJson(report, 2);
 }
 
 /** What is not suppressed, errors first; within a severity in the order of what was linted. */

@@ -67,13 +67,15 @@ const confusablePairSchema = z.object({
   shared: z.array(z.string()).describe("the words that make it, the weightiest first"),
 });
 
+export const changeClassSchema = z.enum(["breaking", "unknown", "compatible", "description only"]);
+
 /** One difference between two lists of tools, and what it does to those who call them. */
 const listChangeSchema = z.object({
   id: z.string(),
   tool: z.string(),
   path: z.array(z.union([z.string(), z.number()])).describe("starts with the name of the tool"),
   kind: z.string(),
-  class: z.enum(["breaking", "unknown", "compatible", "description only"]),
+  class: changeClassSchema,
   what: z.string(),
   fix: z.string().optional(),
 });

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { jsonObjectSchema } from "./json.ts";
+import { changeClassSchema } from "./lint.ts";
 import { executionPolicySchema } from "./suite.ts";
 import { offeredToolSchema } from "./tool.ts";
 import { costSchema } from "./trial.ts";
@@ -150,6 +151,7 @@ const caseChangeSchema = z.object({
 
 const toolChangeSchema = z.object({
   label: z.string().describe("what changed: a tool, or tool.parameter"),
+  class: changeClassSchema.optional().describe("what it does to those who call the tool"),
   before: z.string().optional().describe("absent for what was added"),
   after: z.string().optional().describe("absent for what was removed"),
 });

@@ -33,8 +33,11 @@ export type Listing = {
   toolsets: Readonly<Record<string, readonly Tool[]>>;
 };
 
-/** What changed in the lists of the cases that are in both: each pair of lists once, with the cases that it is of. */
-export function changesByCase(then: Listing, now: Listing): { cases: string[]; changes: Change[] }[] {
+/** What changed between two lists, with their hashes and the cases that were shown them. */
+export type ListChange = { base: string; head: string; cases: string[]; changes: Change[] };
+
+/** What changed in the lists of the cases that are in both: each pair of lists once. */
+export function changesByCase(then: Listing, now: Listing): ListChange[] {
   const current = new Map(now.cases.map(({ id, toolset }) => [id, toolset]));
   const pairs = new Map<string, { base: string; head: string; cases: string[] }>();
   for (const { id, toolset: base } of then.cases) {
@@ -46,6 +49,8 @@ export function changesByCase(then: Listing, now: Listing): { cases: string[]; c
   }
   return [...pairs.values()]
     .map(({ base, head, cases }) => ({
+      base,
+      head,
       cases,
       changes: listChanges(then.toolsets[base] ?? [], now.toolsets[head] ?? []),
     }))

@@ -1,4 +1,6 @@
 import { exitCodes } from "../errors.ts";
+import { changesBetween, classesOf } from "../lint/changes.ts";
+import { jsonObjectSchema } from "../types/json.ts";
 import type { CheckPlan, CheckSummary } from "../types/run.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
@@ -170,18 +172,24 @@ function driftOf({ drift }: RegressionVerdict): string | null {
   return `the model passes ${way} often with the baseline's own list than it did then (p = ${probability(drift.p)}): it has changed, not the wording`;
 }
 
-/** The changes between the lists of the compared cases, each once. */
+const rawTools = (tools: Toolsets[string] = []) => tools.map((tool) => jsonObjectSchema.parse(tool));
+
+/** The changes between the lists of the compared cases, each once, with what each does to those who call the tool. */
 function changesOf(
   { cases }: ComparePlan,
   toolsets: Toolsets,
   headToolsets: ReadonlyMap<string, string>,
 ): ToolChange[] {
   const now = cases.map(({ id }) => ({ id, toolset: headToolsets.get(id) ?? "" }));
-  const all = changesByCase({ cases, toolsets }, { cases: now, toolsets }).flatMap(({ changes }) => changes);
-  const told = all.map(({ label, before, after }) => ({
-    label,
-    ...(before !== undefined && { before }),
-    ...(after !== undefined && { after }),
-  }));
+  const lists = changesByCase({ cases, toolsets }, { cases: now, toolsets });
+  const told = lists.flatMap(({ base, head, changes }) => {
+    const classOf = classesOf(changesBetween(rawTools(toolsets[base]), rawTools(toolsets[head])));
+    return changes.map(({ label, before, after, ...change }) => ({
+      label,
+      class: classOf(change),
+      ...(before !== undefined && { before }),
+      ...(after !== undefined && { after }),
+    }));
+  });
   return [...new Map(told.map((change) => [change.label, change])).values()];
 }

@@ -155,20 +155,20 @@ function values(spot: Spot, { at }: Pick<Side, "at">, keyword: string, effect: E
 }
 
 /**
- * Two schemas in a form in which they can be compared keyword by keyword. An alternative of single values is an enum. And
+ * Two schemas in a form in which they can be compared keyword by keyword. An alternative of single values is an enum. Or,
  * where only one of the two is an alternative and nothing else, such as a type that can now also be null, the other is
  * made one with itself as the only branch. `beside` are the keywords that say nothing of values.
  */
 export function aligned(then: ObjectSide, now: ObjectSide, beside: ReadonlySet<string>): [ObjectSide, ObjectSide] {
-  const [old, current] = [asEnum(then, beside), asEnum(now, beside)];
   const has = ({ schema }: ObjectSide) => schema.anyOf !== undefined || schema.oneOf !== undefined;
-  if (has(old) === has(current)) return [old, current];
-  const [union, plain] = has(old) ? [old, current] : [current, old];
+  const [old, current] = [asEnum(then, beside), asEnum(now, beside)];
+  if (!has(old) && !has(current)) return [old, current];
+  const [union, plain] = has(then) ? [then, now] : [now, then];
   const keyword = onlyAlternative(union, beside);
-  if (keyword === undefined) return [old, current];
+  if (has(plain) || keyword === undefined) return [then, now];
   const [kept, own] = parted(plain.schema, beside);
   const lifted: ObjectSide = { ...plain, schema: { ...kept, [keyword]: [own] }, lifted: true };
-  return has(old) ? [old, lifted] : [lifted, current];
+  return has(then) ? [then, lifted] : [lifted, now];
 }
 
 /** The keyword of an alternative that nothing stands beside. */

@@ -7,7 +7,7 @@ import type { Path } from "../rule.ts";
 export type ChangeClass = "breaking" | "compatible" | "description only" | "unknown";
 
 /** What happened; each rule of `rules/versioning.ts` is about one or two of them, some are no rule's business. */
-export type ChangeKind =
+type ChangeKind =
   | "tool-added"
   | "tool-removed"
   | "tool-renamed"

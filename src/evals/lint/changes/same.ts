@@ -34,10 +34,14 @@ export function renamings(before: ReadonlyMap<string, Json>, after: ReadonlyMap<
   const found = new Map<string, string>();
   for (const [name, value] of before) {
     const free = after.has(name) ? undefined : came.get(descriptionOf(value));
-    const to = [...(free ?? [])].slice(0, mostTried).find((other) => sameJson(value, after.get(other)));
-    if (to === undefined) continue;
-    free?.delete(to);
-    found.set(name, to);
+    let tried = 0;
+    for (const to of free ?? []) {
+      if (tried++ === mostTried) break;
+      if (!sameJson(value, after.get(to))) continue;
+      free?.delete(to);
+      found.set(name, to);
+      break;
+    }
   }
   return found;
 }
