@@ -2,7 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { rubricRules } from "../../src/evals/lint/rubric.ts";
 import { type LintReport, lintReportSchema } from "../../src/evals/types/lint.ts";
+import type { Fault } from "../fixtures/endpoints/endpoint.ts";
+import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { type Ended, evals, workspace } from "./evals.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -45,6 +48,12 @@ describe("evals lint", () => {
     expect(ended.code).toBe(0);
   });
 
+  it("finds nothing in the sample skill packages", async () => {
+    const ended = await evals(["lint", "--skills", "evals/skills", "--json"]);
+    expect(reportOf(ended)).toMatchObject({ findings: [], problems: [], ok: true });
+    expect(ended.code).toBe(0);
+  });
+
   it("finds what is wrong in a list of a file, by line and column, entries that are no tools among them", async () => {
     const ended = await evals(["lint", "--tools", list, "--json"]);
     const report = reportOf(ended);
@@ -79,18 +88,24 @@ describe("evals lint", () => {
       mcpServers: {
         dies: server(faulty, "dies"),
         malformed: server(faulty, "malformed"),
+        twins: server(faulty, "twins"),
         fine: server(reference),
       },
     };
     const dir = folder({ ".mcp.json": JSON.stringify(config, null, 2) });
     const ended = await evals(["lint", "--config", ".mcp.json", "--json"], { cwd: dir });
     const report = reportOf(ended);
-    expect(report.counts.linted).toEqual({ "host entries": 3, tools: 1, toolsets: 1 });
+    expect(report.counts.linted).toEqual({ "host entries": 4, tools: 5, toolsets: 3 });
     expect(report.problems.map(({ message, place }) => [message.split(":")[0], place?.file, place?.line])).toEqual([
       ['server "dies" exited with code 7; its stderr ends with', ".mcp.json", 3],
-      ['server "malformed"', ".mcp.json", 10],
     ]);
-    expect([report.ok, ended.code]).toEqual([false, 3]);
+    // Clients refuse both of these lists as a whole.
+    const refused = report.findings.filter(({ rule }) => ["input-schema-missing", "name-shared"].includes(rule));
+    expect(refused.map(({ rule, where }) => [rule, where.server, where.tool, where.via?.line])).toEqual([
+      ["input-schema-missing", "malformed", "broken", 10],
+      ["name-shared", "twins", "twin", 17],
+    ]);
+    expect([report.ok, ended.code]).toEqual([false, 1]);
   });
 
   it("keeps suppressed findings with their reason, and warns of a suppression that suppresses nothing", async () => {
@@ -230,3 +245,84 @@ const aList = () =>
   folder({
     "t.json": '[{ "name": "get.it", "description": "x", "inputSchema": { "type": "object", "properties": {} } }]',
   });
+
+describe("evals lint --judge", () => {
+  const tool = (name: string) => ({ name, description: `Returns ${name}.`, inputSchema: { type: "object" } });
+  const lists = folder({ "t.json": JSON.stringify(["get_a", "get_b", "get_c"].map(tool), null, 1) });
+  const graded = (scores: Record<string, number>): MessageAnswer => ({
+    text: JSON.stringify(
+      Object.fromEntries(rubricRules.map(({ id }) => [id, { reason: `As for ${id}.`, score: scores[id] ?? 5 }])),
+    ),
+  });
+
+  /** Lints the list with a judge that answers by the name of the tool, and says what it was asked. */
+  async function judged(answers: Record<string, MessageAnswer | Fault>, ...flags: string[]) {
+    const endpoint = await startMessagesEndpoint(({ messages }) => {
+      const { tool: asked } = JSON.parse(String(messages[0]?.content));
+      return answers[asked.name] ?? graded({});
+    });
+    const judge = ["--judge", "anthropic:claude-haiku-5-5", "--base-url", endpoint.url, "--retries", "0"];
+    const ended = await evals(["lint", "--tools", "t.json", "--json", ...judge, ...flags], { cwd: lists });
+    await endpoint.close();
+    const report = ended.out === "" ? undefined : reportOf(ended);
+    const findings = report?.findings.filter(({ rule }) => rule.startsWith("judge-")) ?? [];
+    return { ended, report, findings, requests: endpoint.requests };
+  }
+
+  const low = { get_b: graded({ "judge-usage": 2, "judge-parameters": 4 }) };
+
+  it("asks once a tool, and adds what it grades low, marked as judged", async () => {
+    const { ended, report, findings, requests } = await judged(low);
+    expect(requests.map(({ refused }) => refused)).toEqual([undefined, undefined, undefined]);
+    expect(findings).toEqual([
+      {
+        ...{ rule: "judge-usage", severity: "info" },
+        message: "Judged by anthropic:claude-haiku-5-5: 2 of 5. As for judge-usage.",
+        fix: "Name the situation, with an example request where it helps.",
+        where: {
+          ...{ server: "t", tool: "get_b", path: "$.description" },
+          ...{ file: "t.json", line: 11, column: 18 },
+        },
+      },
+    ]);
+    expect(ended.err).toMatch(/^anthropic:claude-haiku-5-5 was asked 3 requests about 3 tools: <?\$[\d.]+\n$/);
+    expect([report?.counts.linted["judged tools"], report?.problems, ended.code]).toEqual([3, [], 0]);
+  });
+
+  it("is settled like any rule", async () => {
+    const { findings, ended } = await judged(low, "--severity", "judge-usage=error");
+    expect([findings[0]?.severity, ended.code]).toEqual(["error", 1]);
+    const off = await judged(low, "--severity", "judge-usage=off");
+    expect([off.findings, off.ended.code]).toEqual([[], 0]);
+  });
+
+  it.each([
+    ["a malformed answer", { text: "Fine." }, 'the judge\'s answer is no JSON: "Fine."'],
+    ["a refusal", { text: "I will not.", stopReason: "refusal" }, "the judge refused to answer"],
+    ["silence", { fault: "hang" }, "the judge broke (timeout)"],
+  ] as const)("%s: the others are graded, and the tool is a problem", async (_, answer, why) => {
+    const { ended, report } = await judged({ get_c: answer }, "--timeout", "0.5");
+    expect(report?.problems.map(({ message, place }) => [message, place?.line])).toEqual([
+      [expect.stringContaining(`1 tool not judged (get_c): ${why}`), 16],
+    ]);
+    expect([report?.counts.linted["judged tools"], ended.code]).toEqual([2, 3]);
+  });
+
+  it("asks no more once the budget is spent", async () => {
+    const { report, requests, ended } = await judged({}, "--budget", "0.000001", "--concurrency", "1");
+    expect(requests.length).toBe(1);
+    expect(report?.problems.map(({ message }) => message)).toEqual([
+      "2 tools not judged (get_b, get_c): the budget is spent",
+    ]);
+    expect(ended.code).toBe(3);
+  });
+
+  it.each([
+    [["--judge", "lexical"], /^error: lexical cannot be a judge/],
+    [["--judge", "anthropic:claude-haiku-5-5", "--concurrency", "0"], /^error: --concurrency is 0\n/],
+  ])("refuses %j", async (flags, message) => {
+    const ended = await evals(["lint", "--tools", "t.json", ...flags], { cwd: lists });
+    expect(ended.err).toMatch(message);
+    expect([ended.out, ended.code]).toEqual(["", 2]);
+  });
+});

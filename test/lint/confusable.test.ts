@@ -110,11 +110,11 @@ describe("hostile lists", () => {
     );
   });
 
-  it("end within a second with descriptions of 10 MB", () => {
-    const started = performance.now();
-    const long = "word ".repeat(2_000_000);
-    found([aLintedTool({ description: long }), aLintedTool({ name: "other", description: "ya".repeat(5_000_000) })]);
-    expect(performance.now() - started).toBeLessThan(1000);
+  it("are compared by the beginning of what they say: megabytes take no longer", () => {
+    const long = { description: "word ".repeat(2_000_000) };
+    const data = { description: "ya".repeat(5_000_000) };
+    const list = [aLintedTool(long), aLintedTool({ name: "data", ...data }), aLintedTool({ name: "same", ...long })];
+    expect(found(list).map(({ at }) => at)).toEqual([[2, "description"]]);
   });
 
   it("name each of many equal tools once", () => {

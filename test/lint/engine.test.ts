@@ -11,6 +11,7 @@ import { aToolSubject } from "./cases/cases.ts";
 const none: Families = {
   tools: [],
   toolsets: [],
+  "judged tools": [],
   versions: [],
   skills: [],
   "eval files": [],
@@ -99,6 +100,7 @@ describe("jsonPath", () => {
   it.each([
     [[], "$"],
     [["inputSchema", "properties", "unit", "enum", 0], "$.inputSchema.properties.unit.enum[0]"],
+    [["a\u200bb", "\u202e", "a\nb"], '$["a\\u{200b}b"]["\\u{202e}"]["a\\nb"]'],
     [["a b", 'say "hi"', "0", "_x1"], '$["a b"]["say \\"hi\\""]["0"]._x1'],
   ])("writes %j", (path, text) => {
     expect(jsonPath(path)).toBe(text);

@@ -1,36 +1,56 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { annotationRules } from "../../src/evals/lint/rules/annotations.ts";
-import { descriptionRules } from "../../src/evals/lint/rules/descriptions.ts";
-import { nameRules } from "../../src/evals/lint/rules/names.ts";
-import { propertyRules } from "../../src/evals/lint/rules/properties.ts";
-import { schemaRules } from "../../src/evals/lint/rules/schemas.ts";
-import { jsonPath } from "../../src/evals/lint/where.ts";
+import { toolTargets } from "../../src/evals/commands/wiring/lint/toolTargets.ts";
+import { lint } from "../../src/evals/lint/lint.ts";
+import { rules } from "../../src/evals/lint/rules/index.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
-import { realFindings } from "./cases/realServers.ts";
+import { notFound, realFindings } from "./cases/realServers.ts";
+import { labels } from "./labelled/measure.ts";
 
-const rules = [...nameRules, ...descriptionRules, ...schemaRules, ...propertyRules, ...annotationRules];
+const servers = ["everything", "filesystem"] as const;
 
 function toolsOf(server: string): JsonObject[] {
   const file = join(import.meta.dirname, `../fixtures/lint/${server}.json`);
   return JSON.parse(readFileSync(file, "utf8")).tools;
 }
 
-const found = ["everything", "filesystem"].flatMap((server) =>
-  toolsOf(server).flatMap((tool) => {
-    const subject = { server, tool, siblings: new Set<string>(), shownName: `mcp__${server}__${tool.name}` };
-    return rules.flatMap(({ id, check }) =>
-      [...check(subject)].map(({ at }) => ({ server, tool: `${tool.name}`, rule: id, path: jsonPath(at) })),
-    );
-  }),
+/** Every rule that looks at tools or lists, as `evals lint` runs them. */
+const found = servers.flatMap((server) =>
+  lint(toolTargets({ server, tools: toolsOf(server) }, []), rules).findings.map(({ rule, where: { tool, path } }) => ({
+    ...{ server, tool, rule, path },
+  })),
 );
+const keyOf = ({
+  server,
+  tool,
+  rule,
+  path,
+}: {
+  server: string;
+  tool?: string | undefined;
+  rule: string;
+  path: string;
+}) => `${server} ${tool} ${rule} ${path}`;
 
 test("finds on two real servers what was reviewed by hand, and nothing else", () => {
-  expect(found).toEqual(realFindings.map(({ server, tool, rule, path }) => ({ server, tool, rule, path })));
+  expect(found.map(keyOf).sort()).toEqual(realFindings.map(keyOf).sort());
 });
 
 test("is wrong in less than one finding of twenty", () => {
   const wrong = realFindings.filter(({ verdict }) => verdict === "false positive");
   expect(wrong.length / realFindings.length).toBeLessThan(0.05);
+});
+
+test("agrees with the labelled set: a finding of a labelled rule is right where the label says so", () => {
+  const labelled = new Set(Object.values(labels).flatMap((byTool) => Object.values(byTool).flat()));
+  const reviewed = realFindings.filter(({ rule }) => labelled.has(rule));
+  const right = (list: typeof reviewed) => list.filter(({ verdict }) => verdict === "right");
+  const isLabelled = ({ server, tool, rule }: (typeof reviewed)[number]) => labels[server]?.[tool]?.includes(rule);
+  expect(reviewed.filter((one) => isLabelled(one) !== (one.verdict === "right"))).toEqual([]);
+  const known = new Set([...right(reviewed), ...notFound].map(({ server, tool, rule }) => `${server} ${tool} ${rule}`));
+  const all = servers.flatMap((server) =>
+    Object.entries(labels[server] ?? {}).flatMap(([tool, ids]) => ids.map((rule) => `${server} ${tool} ${rule}`)),
+  );
+  expect(all.filter((one) => !known.has(one))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { type Grade, readRubric, rubricFindings, rubricRequest, rubricRules } from "../../src/evals/lint/rubric.ts";
+import { readRubric, rubricRequest, rubricRules } from "../../src/evals/lint/rubric.ts";
 import { aLintedTool } from "./cases/cases.ts";
 
 const grade = (score: number, reason = "It says so.") => ({ reason, score });
@@ -35,7 +35,7 @@ describe("the request", () => {
 
   it("asks for a closed object with every key, as the services take it", () => {
     const { answerSchema } = rubricRequest(aLintedTool(), []);
-    expect(answerSchema).toMatchObject({ required: Object.keys(rubricRules), additionalProperties: false });
+    expect(answerSchema).toMatchObject({ required: rubricRules.map(({ id }) => id), additionalProperties: false });
   });
 
   it("cuts what is long and takes what is malformed", () => {
@@ -76,7 +76,7 @@ describe("the answer", () => {
     JSON.stringify({ ...answer, "judge-usage": grade(2, " ") }),
     JSON.stringify({ ...answer, more: 1 }),
   ])("is a problem and no grade when malformed: %s", (text) => {
-    expect(readRubric(text)).toMatchObject({ kind: "problem", message: expect.stringMatching(/^The judge.*\.$/) });
+    expect(readRubric(text)).toMatchObject({ kind: "problem", why: expect.stringMatching(/^the judge/) });
   });
 
   test("problems say what is wrong", () => {
@@ -85,11 +85,11 @@ describe("the answer", () => {
       [
         {
           "kind": "problem",
-          "message": "The judge's answer is no JSON: "Fine.".",
+          "why": "the judge's answer is no JSON: "Fine."",
         },
         {
           "kind": "problem",
-          "message": "The judge's answer is not as asked, at judge-usage.score: Invalid input.",
+          "why": "the judge's answer is not as asked, at judge-usage.score: Invalid input",
         },
       ]
     `);
@@ -98,36 +98,15 @@ describe("the answer", () => {
 
 test("low grades are findings of severity info, marked as judged", () => {
   const read = readRubric(JSON.stringify(answer));
-  const grades: readonly Grade[] = read.kind === "graded" ? read.grades : [];
-  expect(rubricFindings(grades, "anthropic:claude-sonnet-5-5")).toMatchInlineSnapshot(`
+  const subject = { judge: "anthropic:claude-sonnet-5-5", grades: read.kind === "graded" ? read.grades : [] };
+  const found = rubricRules.flatMap(({ id, severity, check }) =>
+    [...check(subject)].map(({ at, message, fix }) => `${id} ${severity} ${at}: ${message} -> ${fix}`),
+  );
+  expect(found).toMatchInlineSnapshot(`
     [
-      {
-        "at": [
-          "description",
-        ],
-        "fix": "Name the situation, with an example request where it helps.",
-        "message": "Judged by anthropic:claude-sonnet-5-5: 2 of 5. Nothing says when.",
-        "rule": "judge-usage",
-        "severity": "info",
-      },
-      {
-        "at": [
-          "description",
-        ],
-        "fix": "Say what it is not for, and name the tool for that.",
-        "message": "Judged by anthropic:claude-sonnet-5-5: 3 of 5. It says so.",
-        "rule": "judge-when-not",
-        "severity": "info",
-      },
-      {
-        "at": [
-          "inputSchema",
-        ],
-        "fix": "Describe each parameter: what it is, its form, and what happens without it.",
-        "message": "Judged by anthropic:claude-sonnet-5-5: 1 of 5. It says so.",
-        "rule": "judge-parameters",
-        "severity": "info",
-      },
+      "judge-usage info description: Judged by anthropic:claude-sonnet-5-5: 2 of 5. Nothing says when. -> Name the situation, with an example request where it helps.",
+      "judge-when-not info description: Judged by anthropic:claude-sonnet-5-5: 3 of 5. It says so. -> Say what it is not for, and name the tool for that.",
+      "judge-parameters info inputSchema: Judged by anthropic:claude-sonnet-5-5: 1 of 5. It says so. -> Describe each parameter: what it is, its form, and what happens without it.",
     ]
   `);
 });

@@ -9,9 +9,10 @@ import { aChangedTool, aToolSubject, type CasesOf, type RuleCases } from "./case
 import { confusableCases } from "./cases/confusable.ts";
 import { descriptionCases } from "./cases/descriptions.ts";
 import { evalsFileCases } from "./cases/evalsFile.ts";
-import { nameCases } from "./cases/names.ts";
+import { nameCases, sharedNameCases } from "./cases/names.ts";
 import { propertyCases } from "./cases/properties.ts";
 import { registrationCases } from "./cases/registration.ts";
+import { rubricCases } from "./cases/rubric.ts";
 import { schemaCases } from "./cases/schemas.ts";
 import { skillCases } from "./cases/skills.ts";
 import { suiteCases } from "./cases/suites.ts";
@@ -21,7 +22,8 @@ import { alikeCases, wordingCases } from "./cases/wording.ts";
 /** The mutation test of the rules: what each must pass, and for every clause of it what it must find. */
 const families: { readonly [K in Kind]: readonly CasesOf<Subjects[K]>[] } = {
   tools: [nameCases, descriptionCases, wordingCases, schemaCases, propertyCases, annotationCases],
-  toolsets: [confusableCases, alikeCases],
+  toolsets: [sharedNameCases, confusableCases, alikeCases],
+  "judged tools": [rubricCases],
   versions: [versioningCases],
   skills: [skillCases],
   "eval files": [evalsFileCases],

@@ -15,6 +15,7 @@ const inList: Rule<ToolsetSubject> = { ...base, id: "in-list", check: () => foun
 const families: Families = {
   tools: [always, never],
   toolsets: [inList],
+  "judged tools": [],
   versions: [],
   skills: [],
   "eval files": [],

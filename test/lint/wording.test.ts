@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from "vitest";
+import { plainDescription } from "../../src/evals/lint/language/description.ts";
 import { alikeRules, wordingRules } from "../../src/evals/lint/rules/wording/index.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
 import { aToolSubject, aToolsetSubject } from "./cases/cases.ts";
@@ -86,33 +87,52 @@ test("each finding says what is wrong and what to do", () => {
   `);
 });
 
-// What takes more than linear time takes minutes here.
-describe("time", () => {
-  const everyRule = (tools: readonly JsonObject[]) => {
-    const siblings = new Set(tools.map(({ name }) => String(name)));
-    const start = performance.now();
-    for (const tool of tools) {
-      const subject = { ...aToolSubject(tool), siblings };
-      for (const { check } of wordingRules) for (const _ of check(subject));
+/** A set that counts how many of its values are looked at. */
+class Counted extends Set<string> {
+  looked = 0;
+
+  override *[Symbol.iterator](): SetIterator<string> {
+    for (const value of super.values()) {
+      this.looked++;
+      yield value;
     }
-    for (const { check } of alikeRules) for (const _ of check(aToolsetSubject(...tools)));
-    return performance.now() - start;
+    return undefined;
+  }
+}
+
+// How long it takes is measured in bench/lint.mjs; what takes more than linear time does not end here.
+describe("size", () => {
+  const everyRule = (tools: readonly JsonObject[]) => {
+    const siblings = new Counted(tools.map(({ name }) => String(name)));
+    const found = tools.flatMap((tool) => {
+      const subject = { ...aToolSubject(tool), siblings };
+      return wordingRules.flatMap(({ check }) => [...check(subject)]);
+    });
+    return {
+      looked: siblings.looked,
+      found: [...found, ...alikeRules.flatMap(({ check }) => [...check(aToolsetSubject(...tools))])],
+    };
   };
 
-  it.each(["get_thing_", "browser_tab_"])("of 1,000 tools called %s and a number", (name) => {
-    const description = "Returns the thing by its number. For the newest use the date, as it is in the list. ".repeat(
-      8,
-    );
-    const tools = Array.from({ length: 1000 }, (_, index) => ({ name: `${name}${index}`, description }));
-    expect(everyRule(tools)).toBeLessThan(2000);
-  });
+  it.each(["get_thing_", "browser_tab_"])(
+    "of 1,000 tools called %s and a number: few are held against each",
+    (name) => {
+      const description = "Returns the thing by its number. For the newest use the date, as it is in the list. ".repeat(
+        8,
+      );
+      const tools = Array.from({ length: 1000 }, (_, index) => ({ name: `${name}${index}`, description }));
+      expect(everyRule(tools).looked).toBeLessThan(100 * tools.length);
+    },
+  );
 
   it.each(["a", " ", "Aa", "a_", "use it ", "use ", "`", '"', "\n", "see a/", "when ", "SELECT a", ": ", "the a "])(
-    "of 10 MB of %j",
+    "of 10 MB of %j: little of it is read",
     (part) => {
       const text = part.repeat(1e7 / part.length);
       const tool = { name: text, description: text, inputSchema: { properties: { a: { enum: [text] } } } };
-      expect(everyRule([tool, { name: "get_a", description: text }])).toBeLessThan(1000);
+      const { found } = everyRule([tool, { name: "get_a", description: text }]);
+      expect(plainDescription(tool)?.length).toBeLessThanOrEqual(20_000);
+      expect(Math.max(0, ...found.map(({ message }) => message.length))).toBeLessThan(1_000);
     },
   );
 });

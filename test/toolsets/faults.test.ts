@@ -268,3 +268,18 @@ test("a URL that is neither http nor https", async () => {
       Write the server's url as https://host/path."
   `);
 });
+
+test.each(["malformed", "nameless", "twins"])(
+  "a list that is refused as a whole (%s) can be had as it was sent",
+  async (fault) => {
+    const server = await openFault(fault);
+    await expect(server.list(never)).rejects.toThrow(EvalsError);
+    expect((await server.listRaw(never)).at(-1)).toEqual(
+      {
+        malformed: { name: "broken", inputSchema: "none" },
+        nameless: { inputSchema: {} },
+        twins: { name: "twin", inputSchema: { type: "object" } },
+      }[fault],
+    );
+  },
+);

@@ -175,6 +175,18 @@ test("whatever is JSON is read as JSON.parse reads it", async () => {
   );
 });
 
+test.each([
+  [10, "a"],
+  [10, "// , "],
+  [1, "\\n"],
+  [1, '\\"'],
+])("a text of %d MB of %j, beside comments", async (megabytes, part) => {
+  const text = `{ "long": "${part.repeat((megabytes * 1e6) / part.length)}", /* and */ "short": [1,], }`;
+  const { value } = await readLocated(await file("c.json", text));
+  expect(value).toMatchObject({ short: [1] });
+  expect((value as { long: string }).long.length).toBeGreaterThanOrEqual(megabytes * 5e5);
+});
+
 const tool = { name: "read", description: "Reads.", inputSchema: { type: "object" } };
 
 test("a static list: an array or {tools}, JSON or YAML; unknown fields are dropped", async () => {

@@ -2,9 +2,8 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, expect } from "vitest";
-import { connect } from "../../src/evals/toolsets/connect.ts";
+import { type Connection, connect } from "../../src/evals/toolsets/connect.ts";
 import type { CommandSpec, LiveSpec } from "../../src/evals/toolsets/spec.ts";
-import type { ToolServer } from "../../src/evals/types/server.ts";
 
 const folder = fileURLToPath(new URL("../fixtures/servers/", import.meta.url));
 /** Every process that is started here carries it as an argument, so that one left behind is found. */
@@ -18,7 +17,7 @@ export function fixture(script: string, mode = "stdio", ...args: string[]): Comm
 }
 
 /** Connects to a server that is closed after the test. */
-export async function open(spec: LiveSpec, signal: AbortSignal = never): Promise<ToolServer> {
+export async function open(spec: LiveSpec, signal: AbortSignal = never): Promise<Connection> {
   const server = await connect(spec, { name: "sut", dir: folder, env: process.env, signal });
   leftovers.push(() => server.close());
   return server;

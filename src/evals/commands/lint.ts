@@ -1,7 +1,10 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
 import type { Command, Flags } from "./command.ts";
+import { askingFlags } from "./flags.ts";
 import type { Io } from "./io.ts";
+
+const { concurrency, budget, effort, prices, retries, timeout } = askingFlags;
 
 const flags = {
   server: { type: "string", array: true, nargs: 1, describe: "command line of an MCP server; its tools are linted" },
@@ -19,6 +22,22 @@ const flags = {
     type: "string",
     describe: "a baseline or a file of tools as they were: class what changed since, and check the rules for versions",
   },
+  judge: {
+    type: "string",
+    describe:
+      "also ask this model to grade each tool, for example anthropic:claude-opus-5-5; what it says is marked so",
+  },
+  concurrency: { ...concurrency, describe: "tools put to the judge at once" },
+  budget: { ...budget, describe: "put no further tool to the judge once this many US dollars are spent" },
+  "base-url": {
+    ...askingFlags["base-url"],
+    describe: "where the judge is served, for example http://localhost:8000/v1",
+  },
+  "max-tokens": askingFlags["max-tokens"],
+  timeout: { ...timeout, describe: "seconds that one request to the judge may take" },
+  retries,
+  effort,
+  prices,
   severity: {
     type: "string",
     array: true,
@@ -41,10 +60,10 @@ const flags = {
 
 export type LintFlags = Flags<typeof flags> & { paths?: string[] };
 
-/** `evals lint`: checks the conventions of tools, skills, suites and host entries; asks no model. */
+/** `evals lint`: checks the conventions of tools, skills, suites and host entries; asks a model only with --judge. */
 export const lintCommand: Command = {
   command: "lint [paths..]",
-  describe: "Check tools, skills, suites and host files against the conventions, without a call to a model",
+  describe: "Check tools, skills, suites and host files against the conventions; asks a model only with --judge",
   builder: (yargs: Argv) =>
     yargs
       .positional("paths", {
@@ -58,6 +77,7 @@ export const lintCommand: Command = {
       .example("$0 lint --tools tools.json --fail-on warning", "a list in a file, by line and column")
       .example('$0 lint --server "node dist/main.js" --against tools.json', "what a release would break")
       .example("$0 lint --config .mcp.json --format sarif > lint.sarif", "all that a host starts, for code scanning")
+      .example("$0 lint --judge anthropic:claude-opus-5-5", "also what a model makes of each description")
       .example("$0 lint --rules", "every rule, and why it is there"),
   handler: async (args: LintFlags, io: Io): Promise<ExitCode> => (await import("./wiring/lint.ts")).lint(args, io),
 };

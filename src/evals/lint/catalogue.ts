@@ -5,7 +5,14 @@ import type { Families, Kind } from "./target.ts";
 /** Every rule as a reader needs it, family by family. */
 export function catalogue(families: Families): RuleInfo[] {
   return (Object.keys(families) as Kind[]).flatMap((kind) =>
-    families[kind].map(({ id, severity, why, docs, clauses }) => ({ id, severity, on: kind, why, docs, clauses })),
+    families[kind].map(({ id, severity, why, docs, clauses }) => ({
+      id,
+      severity,
+      on: kind === "judged tools" ? "tools, with --judge" : kind,
+      why,
+      docs,
+      clauses,
+    })),
   );
 }
 

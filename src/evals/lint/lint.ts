@@ -1,5 +1,5 @@
 import type { Finding, Level, LintReport, Severity, Suppression, Where } from "../types/lint.ts";
-import type { Found, Rule } from "./rule.ts";
+import type { Rule } from "./rule.ts";
 import { isMeant, levelOf } from "./settings.ts";
 import type { Families, Kind, Subjects, Target, TargetOf } from "./target.ts";
 
@@ -70,7 +70,8 @@ function lintTarget<K extends Kind>(
       findings.push({
         rule: rule.id,
         severity,
-        ...shortened({ message, fix }),
+        message: short(message),
+        fix: short(fix),
         where: bounded(where),
         ...(suppression && { suppressed: suppression.reason }),
       });
@@ -83,17 +84,14 @@ function nameIn({ tool, skill, server }: Where): string | undefined {
   return tool ?? skill ?? server;
 }
 
-function shortened({ message, fix }: Omit<Found, "at">): Omit<Found, "at"> {
-  return { message: short(message), fix: short(fix) };
-}
-
 function bounded(where: Where): Where {
-  const { server, tool, skill, path } = where;
+  const { server = "", tool = "", skill = "", path } = where;
+  if (Math.max(server.length, tool.length, skill.length, path.length) <= mostSigns) return where;
   return {
     ...where,
-    ...(server !== undefined && { server: short(server) }),
-    ...(tool !== undefined && { tool: short(tool) }),
-    ...(skill !== undefined && { skill: short(skill) }),
+    ...(where.server !== undefined && { server: short(server) }),
+    ...(where.tool !== undefined && { tool: short(tool) }),
+    ...(where.skill !== undefined && { skill: short(skill) }),
     path: short(path),
   };
 }

@@ -35,6 +35,9 @@ export type ToolSubject = { server: string; tool: JsonObject; siblings: Readonly
 /** A whole list, for what only shows between tools. Paths start with the index of a tool. */
 export type ToolsetSubject = { server: string; tools: readonly JsonObject[] };
 
+/** What a model that was asked says of one tool: a score (1 to 5) and its reason for each rule. Paths lead into the tool. */
+export type JudgedSubject = { judge: string; grades: readonly { rule: string; score: number; reason: string }[] };
+
 /**
  * Two states of a list, the older first. Paths start with the name of a tool and lead into the newer state where it
  * still has the place, else into the older.
@@ -51,8 +54,11 @@ export type SkillSubject = {
   siblings: readonly { name: string; description: string }[];
 };
 
-/** An eval file of a skill package: its raw content, and what was made of it. Paths lead into the raw content. */
-export type EvalsFileSubject = { skill: string; raw: unknown; evals: readonly SkillEval[] };
+/**
+ * An eval file of a skill package: its raw content, and what was made of it. `all` are the queries of every eval file of
+ * the package, these among them. Paths lead into the raw content.
+ */
+export type EvalsFileSubject = { skill: string; raw: unknown; evals: readonly SkillEval[]; all: readonly SkillEval[] };
 
 /**
  * A suite, for what its schema cannot say, and the names of the tools that its server lists, where it could be listed.

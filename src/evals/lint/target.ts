@@ -1,6 +1,7 @@
 import type { LintSettings, Suppression, Where } from "../types/lint.ts";
 import type {
   EvalsFileSubject,
+  JudgedSubject,
   Path,
   RegistrationSubject,
   Rule,
@@ -15,6 +16,7 @@ import type {
 export type Subjects = {
   tools: ToolSubject;
   toolsets: ToolsetSubject;
+  "judged tools": JudgedSubject;
   suites: SuiteSubject;
   skills: SkillSubject;
   "eval files": EvalsFileSubject;

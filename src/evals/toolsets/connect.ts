@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { JsonObject } from "../types/json.ts";
 import type { CallOutcome, ToolServer } from "../types/server.ts";
 import type { Tool } from "../types/tool.ts";
-import { readPages } from "./listing.ts";
+import { parseTools, readPages } from "./listing.ts";
 import { errorResult, saysUnknownTool, toToolResult } from "./results.ts";
 import {
   type ConnectContext,
@@ -18,12 +18,18 @@ import { type LiveSpec, serverError } from "./spec.ts";
 const defaultStartMs = 30_000;
 const defaultCallMs = 60_000;
 
+/** A server that is connected, which also tells its list as it sent it. */
+export type Connection = ToolServer & {
+  /** The entries of the list, all pages, unchecked and with all of their fields. Throws EvalsError as `list` does. */
+  listRaw(signal: AbortSignal): Promise<readonly unknown[]>;
+};
+
 /**
  * Connects to a server: a process over stdio, or a URL over Streamable HTTP or SSE; of protocol revision 2026-07-28 or
  * older, whichever it speaks. `startTimeoutMs` covers connecting and the first listing together.
  * Throws EvalsError, saying why, when there is no answer.
  */
-export async function connect(spec: LiveSpec, context: ConnectContext): Promise<ToolServer> {
+export async function connect(spec: LiveSpec, context: ConnectContext): Promise<Connection> {
   const startMs = spec.startTimeoutMs ?? defaultStartMs;
   const began = performance.now();
   const session = await openSession(spec, context, startMs);
@@ -33,7 +39,7 @@ export async function connect(spec: LiveSpec, context: ConnectContext): Promise<
 
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
-class ConnectedServer implements ToolServer {
+class ConnectedServer implements Connection {
   readonly name: string;
   readonly about: JsonObject;
   readonly #session: Session;
@@ -60,9 +66,15 @@ class ConnectedServer implements ToolServer {
   }
 
   async list(signal: AbortSignal): Promise<readonly Tool[]> {
+    const tools = parseTools(this.name, await this.listRaw(signal));
+    this.#known = new Map(tools.map((tool) => [tool.name, tool]));
+    return tools;
+  }
+
+  async listRaw(signal: AbortSignal): Promise<readonly unknown[]> {
     const { client, link, sdk } = this.#session;
     try {
-      const tools = await within(this.#listMs, signal, link, (abort) =>
+      return await within(this.#listMs, signal, link, (abort) =>
         readPages(this.name, (cursor) =>
           client.request({ method: "tools/list", ...(cursor !== undefined && { params: { cursor } }) }, pageSchema, {
             ...noClientTimeout,
@@ -70,8 +82,6 @@ class ConnectedServer implements ToolServer {
           }),
         ),
       );
-      this.#known = new Map(tools.map((tool) => [tool.name, tool]));
-      return tools;
     } catch (error) {
       if (error instanceof sdk.ProtocolError) {
         throw serverError(

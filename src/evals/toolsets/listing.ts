@@ -9,18 +9,18 @@ const maxTools = 10_000;
 export type ToolPage = { tools: readonly unknown[]; nextCursor?: string | undefined };
 
 /**
- * Every tool of a server, all pages. Throws EvalsError for a list that does not end (more than 64 pages, a cursor that
- * comes back), for more than 10,000 tools, for a malformed tool and for two tools of one name.
+ * The entries of a server's list, all pages, as they were sent. Throws EvalsError for a list that does not end (more than
+ * 64 pages, a cursor that comes back) and for more than 10,000 entries.
  */
 export async function readPages(
   server: string,
   page: (cursor?: string) => Promise<ToolPage>,
-): Promise<readonly Tool[]> {
-  const tools: Tool[] = [];
+): Promise<readonly unknown[]> {
+  const entries: unknown[] = [];
   const cursors = new Set<string>();
   for (let { tools: found, nextCursor } = await page(); ; { tools: found, nextCursor } = await page(nextCursor)) {
-    for (const tool of found) tools.push(parseTool(server, tool, tools.length + 1));
-    if (tools.length > maxTools) {
+    for (const entry of found) entries.push(entry);
+    if (entries.length > maxTools) {
       throw serverError(`server "${server}" lists more than 10,000 tools`, "No model can choose from so many.");
     }
     if (nextCursor === undefined) break;
@@ -30,6 +30,12 @@ export async function readPages(
     cursors.add(nextCursor);
     if (cursors.size >= maxPages) throw endless(server, `its tools/list has more than ${maxPages} pages`);
   }
+  return entries;
+}
+
+/** The tools of a list. Throws EvalsError for a malformed tool and for two tools of one name. */
+export function parseTools(server: string, entries: readonly unknown[]): readonly Tool[] {
+  const tools = entries.map((entry, at) => parseTool(server, entry, at + 1));
   assertNamedOnce(server, tools);
   return tools;
 }

@@ -68,8 +68,9 @@ function placesOf(file: string, lines: LineCounter, read: () => Node | undefined
 }
 
 // Strings come first in the patterns, so that what looks like a comment or a comma inside one is left alone.
-const comments = /"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
-const trailingCommas = /"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])/g;
+// A string is one run of plain characters after another: a step for each character of a long one overflows the stack.
+const comments = /"[^"\\\n]*(?:\\.[^"\\\n]*)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
+const trailingCommas = /"[^"\\\n]*(?:\\.[^"\\\n]*)*"|,(?=\s*[}\]])/g;
 
 /** The text with comments and trailing commas made blank, so that every other character keeps its place. */
 function plainJson(text: string): string {

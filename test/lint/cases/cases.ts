@@ -87,9 +87,16 @@ export function aSkillSubject(
   return { package: { ...own, hash: "hash", ...changes }, files: new Map(Object.entries(files)), siblings };
 }
 
-export function anEvalsFileSubject(raw: unknown, evals: readonly Partial<SkillEval>[] = []): EvalsFileSubject {
+/** `beside` are the queries of the other eval files of the package. */
+export function anEvalsFileSubject(
+  raw: unknown,
+  evals: readonly Partial<SkillEval>[] = [],
+  beside: readonly Partial<SkillEval>[] = [],
+): EvalsFileSubject {
   const one: SkillEval = { input: "", triggers: true, expectedBehavior: [], files: [], place: { file: "evals.json" } };
-  return { skill: "image-compressor", raw, evals: evals.map((changes) => ({ ...one, ...changes })) };
+  const own = evals.map((changes) => ({ ...one, ...changes }));
+  const others = beside.map((changes) => ({ ...one, place: { file: "trigger-eval.json" }, ...changes }));
+  return { skill: "image-compressor", raw, evals: own, all: [...own, ...others] };
 }
 
 /** An entry of a host's file. A path is absolute when it starts with a slash; the files that are there are named. */

@@ -1,5 +1,5 @@
-import type { ToolSubject } from "../../../src/evals/lint/rule.ts";
-import { aChangedTool, aToolWith, type CasesOf } from "./cases.ts";
+import type { ToolSubject, ToolsetSubject } from "../../../src/evals/lint/rule.ts";
+import { aChangedTool, aLintedTool, aToolsetSubject, aToolWith, type CasesOf } from "./cases.ts";
 
 const text = { type: "string", description: "What it is." };
 
@@ -47,5 +47,14 @@ export const nameCases: CasesOf<ToolSubject> = {
         (name) => aToolWith({ [name]: text }),
       ),
     },
+  },
+};
+
+const named = (...names: unknown[]) => aToolsetSubject(...names.map((name) => aLintedTool({ name })));
+
+export const sharedNameCases: CasesOf<ToolsetSubject> = {
+  "name-shared": {
+    clean: [named("get_weather", "get_Weather", "constructor"), named(undefined, undefined, 7, 7)],
+    violations: { "no two tools of a list have one name": [named("get_weather", "list_cities", "get_weather")] },
   },
 };

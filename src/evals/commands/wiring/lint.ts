@@ -1,4 +1,3 @@
-import { basename, dirname, resolve } from "node:path";
 import { type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../../errors.ts";
 import { catalogue } from "../../lint/catalogue.ts";
 import { confusablePairs } from "../../lint/confusable.ts";
@@ -9,19 +8,13 @@ import { lintJson, lintText } from "../../reports/lint.ts";
 import { lintGithub } from "../../reports/lintGithub.ts";
 import { rulesMarkdown, rulesText } from "../../reports/lintRules.ts";
 import { sarif } from "../../reports/sarif.ts";
-import { discover } from "../../suites/discover.ts";
 import { type LintReport, severitySchema } from "../../types/lint.ts";
 import type { Io } from "../io.ts";
 import type { LintFlags } from "../lint.ts";
 import { commandSpec } from "./lint/commandLine.ts";
-import { configTargets } from "./lint/config.ts";
-import { type Gathered, type Gathering, missing, together } from "./lint/gathered.ts";
+import { type Gathered, type Gathering, together } from "./lint/gathered.ts";
 import { commonSettings } from "./lint/settings.ts";
-import { skillTargets } from "./lint/skills.ts";
-import { suiteTargets } from "./lint/suites.ts";
-import { fileTools, liveTools } from "./lint/tools.ts";
-import { versionTarget } from "./lint/versions.ts";
-import { isUnavailable } from "./servers.ts";
+import { fileTools } from "./lint/tools.ts";
 import { version } from "./version.ts";
 
 const displayOf = ({ colour, width, unicode }: Io) => ({ colour, width, unicode });
@@ -32,7 +25,9 @@ export async function lint(flags: LintFlags, io: Io): Promise<ExitCode> {
   if (flags.rules) return printRules(format, io);
   if (format === "markdown")
     throw usageError("--format markdown is for --rules only", "Take table, json, sarif or github.");
-  const gathered = await gather(flags, { io, settings: await commonSettings(flags.severity ?? [], io) });
+  const judge = flags.judge === undefined ? undefined : await (await import("./lint/judged.ts")).openJudging(flags, io);
+  const listed = await gather(flags, { io, settings: await commonSettings(flags.severity ?? [], io) });
+  const gathered = judge ? together([listed, await judge(listed.targets)]) : listed;
   if (io.signal.aborted) return io.signalExitCode();
   const report = await reportOf(gathered, flags, io);
   const display = displayOf(io);
@@ -59,54 +54,27 @@ function printRules(format: LintFlags["format"], io: Io): ExitCode {
 
 /** Everything that the flags name; without a flag that names anything, the suites under `evals/`. */
 async function gather(flags: LintFlags, gathering: Gathering): Promise<Gathered> {
-  const { io, settings } = gathering;
   const { paths = [], server = [], url = [], tools = [], skills = [], config = [] } = flags;
   const named = [server, url, tools, skills, config].some((list) => list.length > 0);
   const servers = [...server.map(commandSpec), ...url.map((one) => ({ url: one }))];
-  const live = servers.map((spec) =>
-    liveTools(spec, { dir: io.cwd, settings, io }).then(
-      ({ gathered }) => gathered,
-      (error: unknown) => {
-        if (isUnavailable(error)) return missing(error);
-        throw error;
-      },
-    ),
-  );
+  // Each way to what is linted loads parsers and clients of its own: only those that are asked for.
   return together(
     await Promise.all([
-      ...(paths.length > 0 || !named ? [pathTargets(paths, gathering)] : []),
-      ...live,
-      ...tools.map(async (file) => (await fileTools(file, settings, io)).gathered),
-      ...skills.map((dir) => skillTargets(dir, gathering)),
-      ...config.map((file) => configTargets(file, gathering)),
+      ...(paths.length > 0 || !named ? [(await import("./lint/paths.ts")).pathTargets(paths, gathering)] : []),
+      ...servers.map(async (one) => (await import("./lint/live.ts")).serverTargets(one, gathering)),
+      ...tools.map(async (file) => (await fileTools(file, gathering.settings, gathering.io)).gathered),
+      ...skills.map(async (dir) => (await import("./lint/skills.ts")).skillTargets(dir, gathering)),
+      ...config.map(async (file) => (await import("./lint/config.ts")).configTargets(file, gathering)),
     ]),
   );
-}
-
-/** The suites and skill packages that paths mean. */
-async function pathTargets(paths: readonly string[], gathering: Gathering): Promise<Gathered> {
-  const { files, packages } = await discover(paths, gathering.io.cwd);
-  if (files.length + packages.length === 0)
-    throw usageError(
-      `nothing to lint under ${paths.join(", ") || "evals/"}`,
-      "Give a suite or a skill package, or say what to lint with --server, --url, --tools, --skills or --config.",
-    );
-  const folders = new Map<string, string[]>();
-  for (const path of packages) {
-    const dir = resolve(gathering.io.cwd, path);
-    folders.set(dirname(dir), [...(folders.get(dirname(dir)) ?? []), basename(dir)]);
-  }
-  return together([
-    await suiteTargets(files, gathering),
-    ...(await Promise.all([...folders].map(([dir, names]) => skillTargets(dir, gathering, names)))),
-  ]);
 }
 
 /** What the rules say of it. A failed threshold goes before what could not be linted. */
 async function reportOf({ targets, problems }: Gathered, flags: LintFlags, io: Io): Promise<LintReport> {
   const { failOn, against } = flags;
   const lists = targets.flatMap((target) => (target.kind === "toolsets" ? [target] : []));
-  const versions = against === undefined ? undefined : await versionTarget(against, lists, io);
+  const versions =
+    against === undefined ? undefined : await (await import("./lint/versions.ts")).versionTarget(against, lists, io);
   const linted = lintTargets([...targets, ...(versions ? [versions.target] : [])], rules);
   const { error, warning, info } = linted.counts;
   const counts = { error, warning: warning + linted.unusedSuppressions.length, info };

@@ -20,8 +20,8 @@ const foreign = new Set(
  */
 export function isEnglish(text: string): boolean {
   const start = text.slice(0, 500);
-  const letters = start.match(/\p{L}/gu)?.length ?? 0;
-  const plain = start.match(/[A-Za-z]/g)?.length ?? 0;
+  const letters = start.replace(/\P{L}+/gu, "").length;
+  const plain = start.replace(/[^A-Za-z]+/g, "").length;
   if (plain < 0.9 * letters || plain === 0) return false;
   const words = start.toLowerCase().match(/\p{L}+/gu) ?? [];
   const count = (of: ReadonlySet<string>) => words.filter((word) => of.has(word)).length;

@@ -15,6 +15,8 @@ const nearDuplicate = 0.75;
 const mostTools = 2000;
 /** Of one list; each tool is named in one finding, so that no list makes more than a person reads. */
 const mostPairs = 10_000;
+/** Of a description that are compared; what is after them, no host shows. */
+const mostSigns = 20_000;
 
 const fix = "Say in each when to call it and when the other, or make them one tool.";
 
@@ -57,7 +59,8 @@ function* equallyDescribed(current: readonly Placed[]): Iterable<[number, string
   const first = new Map<string, Placed>();
   for (const one of current) {
     const { description } = one.tool;
-    const text = typeof description === "string" ? description.trim().replace(/\s+/g, " ").toLowerCase() : "";
+    const text =
+      typeof description === "string" ? description.slice(0, mostSigns).trim().replace(/\s+/g, " ").toLowerCase() : "";
     if (text === "") continue;
     const same = first.get(text);
     if (same) yield [one.at, `${nameOf(one)} has the same description as ${nameOf(same)}.`];

@@ -4,6 +4,7 @@ import { injectionPatterns } from "../schema/injection.ts";
 import { follow } from "../schema/refs.ts";
 import { codeName, type Hidden, hiddenIn, hiddenRanges, quote, textsOf, wordsOf } from "../schema/text.ts";
 import { type Walk, walkOf } from "../schema/walk.ts";
+import { upTo } from "../upTo.ts";
 
 const writing =
   "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools#best-practices-for-tool-definitions";
@@ -142,10 +143,4 @@ function hiddenMessage(first: Hidden, others: readonly Hidden[]): string {
   const what = hiddenRanges.find(({ from, to }) => first.code >= from && first.code <= to)?.what ?? "characters";
   const more = others.length === 0 ? "" : ` and ${others.length >= 99 ? "at least " : ""}${others.length} more`;
   return `The text holds hidden characters (${what}): ${codeName(first.code)} at character ${first.index + 1}${more}.`;
-}
-
-function upTo<T>(most: number, items: Iterable<T>): T[] {
-  const taken: T[] = [];
-  for (const item of items) if (taken.push(item) >= most) break;
-  return taken;
 }

@@ -65,9 +65,9 @@ const few: EvalsRule = {
   why: "Fewer than about 5 to 10 typical queries say little about when a skill loads.",
   docs,
   clauses: ["at least 5 queries"],
-  *check({ evals }) {
-    if (evals.length === 0 || evals.length >= fewest) return;
-    const message = `${evals.length === 1 ? "1 query is" : `${evals.length} queries are`} few for a skill.`;
+  *check({ evals, all }) {
+    if (evals.length === 0 || all.length >= fewest) return;
+    const message = `${all.length === 1 ? "1 query is" : `${all.length} queries are`} few for a skill.`;
     yield { at: [], message, fix: "Write about 5 to 10 queries as users put them." };
   },
 };
@@ -78,8 +78,8 @@ const negatives: EvalsRule = {
   why: "Without a query that the skill must leave alone, a description that attracts too much goes unseen.",
   docs,
   clauses: ["some query does not trigger the skill"],
-  *check({ evals }) {
-    if (evals.length === 0 || evals.some(({ triggers }) => !triggers)) return;
+  *check({ evals, all }) {
+    if (evals.length === 0 || all.some(({ triggers }) => !triggers)) return;
     const fix = 'Add a near miss with "should_trigger": false: close to what the skill does, but not its task.';
     yield { at: [], message: "Every query wants the skill, so over-triggering goes unseen.", fix };
   },

@@ -1,9 +1,10 @@
+import { rubricRules } from "../rubric.ts";
 import type { Families } from "../target.ts";
 import { annotationRules } from "./annotations.ts";
 import { confusableRules } from "./confusable.ts";
 import { descriptionRules } from "./descriptions.ts";
 import { evalsFileRules } from "./evalsFile.ts";
-import { nameRules } from "./names.ts";
+import { nameRules, sharedNameRules } from "./names.ts";
 import { propertyRules } from "./properties.ts";
 import { registrationRules } from "./registration.ts";
 import { schemaRules } from "./schemas.ts";
@@ -15,7 +16,8 @@ import { alikeRules, wordingRules } from "./wording/index.ts";
 /** Every rule, by what it looks at. A new family is a file and a line here. */
 export const rules: Families = {
   tools: [...nameRules, ...descriptionRules, ...wordingRules, ...schemaRules, ...propertyRules, ...annotationRules],
-  toolsets: [...confusableRules, ...alikeRules],
+  toolsets: [...sharedNameRules, ...confusableRules, ...alikeRules],
+  "judged tools": rubricRules,
   versions: versioningRules,
   skills: skillRules,
   "eval files": evalsFileRules,

@@ -1,4 +1,4 @@
-import type { Found, Rule, ToolSubject } from "../rule.ts";
+import type { Found, Rule, ToolSubject, ToolsetSubject } from "../rule.ts";
 import { list, quote } from "../schema/text.ts";
 import { walkOf } from "../schema/walk.ts";
 
@@ -55,6 +55,28 @@ export const nameRules: readonly Rule<ToolSubject>[] = [
     *check({ tool }) {
       for (const { role, name, at } of walkOf(tool, "inputSchema").places) {
         if (role === "property" && at.length === parameterDepth) yield* vague(name, at);
+      }
+    },
+  },
+];
+
+/** What only the list shows. */
+export const sharedNameRules: readonly Rule<ToolsetSubject>[] = [
+  {
+    id: "name-shared",
+    severity: "error",
+    why: "A call names its tool: of two with one name only one can be called, and clients refuse such a list.",
+    docs: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool",
+    clauses: ["no two tools of a list have one name"],
+    *check({ tools }) {
+      const seen = new Set<string>();
+      for (const [at, { name }] of tools.entries()) {
+        if (typeof name !== "string") continue;
+        if (seen.has(name)) {
+          const message = `Another tool before it has the name ${quote(name)}.`;
+          yield { at: [at, "name"], message, fix: "Name each tool for what only it does, or list it once." };
+        }
+        seen.add(name);
       }
     },
   },

@@ -138,11 +138,13 @@ export const propertyRules: readonly Rule<ToolSubject>[] = [
   },
 ];
 
+const nothing: readonly Found[] = [];
+
 /** A check of every property, at any depth, of which something holds. */
 function inProperties(holds: (property: Property) => boolean, say: (property: Property) => string, fix: string) {
-  return inInput(function* (place): Iterable<Found> {
+  return inInput((place): readonly Found[] => {
     const property = propertyAt(place);
-    if (property && holds(property)) yield { at: place.at, message: say(property), fix };
+    return property && holds(property) ? [{ at: place.at, message: say(property), fix }] : nothing;
   });
 }
 

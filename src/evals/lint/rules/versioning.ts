@@ -1,18 +1,13 @@
 import { type Change, changesBetween } from "../changes.ts";
+import { once } from "../once.ts";
 import type { Rule, VersionSubject } from "../rule.ts";
 
 const docs = "README.md#lint";
 const hints = "https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations";
 const results = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#output-schema";
 
-const known = new WeakMap<VersionSubject, readonly Change[]>();
-
-/** All rules are about the same changes, which take the time; so they are found once for a subject. */
-function changesOf(subject: VersionSubject): readonly Change[] {
-  const changes = known.get(subject) ?? changesBetween(subject.before, subject.after);
-  known.set(subject, changes);
-  return changes;
-}
+/** All rules are about the same changes, which take the time. */
+const changesOf = once(({ before, after }: VersionSubject) => changesBetween(before, after));
 
 type Told = Omit<Rule<VersionSubject>, "check" | "docs"> & { docs?: string };
 

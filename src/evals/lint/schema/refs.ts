@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
+import { once } from "../once.ts";
 import type { Path } from "../rule.ts";
 import { children, maxPath, type Place, type Walk } from "./walk.ts";
 
@@ -17,21 +18,16 @@ export function follow(ref: string, walk: Walk): Target {
   return { kind: local.startsWith("#") ? "nowhere" : "remote" };
 }
 
-const anchors = new WeakMap<Walk, ReadonlyMap<string, Place>>();
-
 /** The schemas of a walk that have a name of their own, by what a `$ref` to it says. */
-function anchorsOf(walk: Walk): ReadonlyMap<string, Place> {
-  const known = anchors.get(walk);
-  if (known) return known;
+const anchorsOf = once((walk: Walk): ReadonlyMap<string, Place> => {
   const made = new Map<string, Place>();
   for (const place of walk.places) {
     const { $id, $anchor, $dynamicAnchor } = place.schema;
     if (typeof $id === "string") made.set($id, place);
     for (const name of [$anchor, $dynamicAnchor]) if (typeof name === "string") made.set(`#${name}`, place);
   }
-  anchors.set(walk, made);
   return made;
-}
+});
 
 /** RFC 6901, percent-decoded as a URI fragment is. */
 function point(pointer: string, root: Place): Target {

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../types/json.ts";
+import { once } from "../once.ts";
 import { wordsOf } from "./text.ts";
 import { type Type, typeOf, withoutNull } from "./values.ts";
 import type { Place } from "./walk.ts";
@@ -12,19 +13,16 @@ export type Property = {
   about: string;
 };
 
-const properties = new WeakMap<Place, Property>();
-
 /** The property at a place, read once; undefined for a place of another role. */
 export function propertyAt(place: Place): Property | undefined {
-  if (place.role !== "property") return undefined;
-  const known = properties.get(place);
-  if (known) return known;
+  return place.role === "property" ? read(place) : undefined;
+}
+
+const read = once((place: Place): Property => {
   const schema = withoutNull(place.schema);
   const about = typeof schema.description === "string" ? schema.description.slice(0, 2000).toLowerCase() : "";
-  const made = { name: place.name, words: wordsOf(place.name), schema, type: typeOf(schema), about };
-  properties.set(place, made);
-  return made;
-}
+  return { name: place.name, words: wordsOf(place.name), schema, type: typeOf(schema), about };
+});
 
 /** A string of which nothing says which values are allowed. */
 export function isFreeString({ type, schema }: Property): boolean {

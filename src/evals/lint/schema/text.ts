@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
+import { once } from "../once.ts";
 import type { Path } from "../rule.ts";
 
 /** Characters that a person does not see and a model reads, by code point, with what a message calls them. */
@@ -37,8 +38,12 @@ export function codeName(code: number): string {
 
 /** A text for a message: in quotes, cut, and with nothing hidden in it. */
 export function quote(text: string): string {
-  const short = text.length > 60 ? `${text.slice(0, 60)}...` : text;
-  return JSON.stringify(short).replace(hidden, (character) => `\\u{${hex(character.codePointAt(0) ?? 0)}}`);
+  return inQuotes(text.length > 60 ? `${text.slice(0, 60)}...` : text);
+}
+
+/** A text in quotes, with nothing hidden in it. */
+export function inQuotes(text: string): string {
+  return JSON.stringify(text).replace(hidden, (character) => `\\u{${hex(character.codePointAt(0) ?? 0)}}`);
 }
 
 /** A value for a message: texts as `quote` has them, what holds others by its kind only. */
@@ -85,18 +90,8 @@ type Text = { text: string; at: Path };
 
 type Texts = { texts: readonly Text[]; whole: boolean };
 
-const searched = new WeakMap<JsonObject, Texts>();
-
 /** The texts of a tool, names of properties among them, read once; `whole` unless there is more than is searched. */
-export function textsOf(tool: JsonObject): Texts {
-  const known = searched.get(tool);
-  if (known) return known;
-  const made = search(tool);
-  searched.set(tool, made);
-  return made;
-}
-
-function search(tool: JsonObject): Texts {
+export const textsOf = once((tool: JsonObject): Texts => {
   const texts: Text[] = [];
   let left = maxSearched;
   const add = (text: string, at: Path) => {
@@ -120,4 +115,4 @@ function search(tool: JsonObject): Texts {
   };
   for (const field of fields) if (Object.hasOwn(tool, field)) collect(tool[field] ?? null, [field]);
   return { texts, whole: left > 0 };
-}
+});

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
+import { once } from "../once.ts";
 import type { Found, Path, ToolSubject } from "../rule.ts";
 
 /** A schema inside of a schema, and what it is there for. */
@@ -38,18 +39,15 @@ const keywords = new Map<string, Keyword>([
   ),
 ]);
 
-const walks = { inputSchema: new WeakMap<JsonObject, Walk>(), outputSchema: new WeakMap<JsonObject, Walk>() };
+const walkFrom = (field: string) =>
+  once((schema: JsonObject) => walk({ schema, at: [field], role: "root", name: "", level: 0 }));
+const walks = { inputSchema: walkFrom("inputSchema"), outputSchema: walkFrom("outputSchema") };
 const nothing: Walk = { places: [] };
 
 /** The walk through a schema of a tool, made once; empty when the tool has no such schema or it is no object. */
 export function walkOf(tool: JsonObject, field: "inputSchema" | "outputSchema"): Walk {
   const schema = tool[field];
-  if (!isJsonObject(schema)) return nothing;
-  const known = walks[field].get(schema);
-  if (known) return known;
-  const made = walk({ schema, at: [field], role: "root", name: "", level: 0 });
-  walks[field].set(schema, made);
-  return made;
+  return isJsonObject(schema) ? walks[field](schema) : nothing;
 }
 
 /** A check of every place in the inputSchema. */
@@ -59,14 +57,17 @@ export function inInput(check: (place: Place) => Iterable<Found>) {
 
 /** A check of every place in both schemas of a tool. */
 export function inSchemas(check: (place: Place) => Iterable<Found>) {
-  return function* ({ tool }: ToolSubject): Iterable<Found> {
-    yield* visit(walkOf(tool, "inputSchema"), check);
-    yield* visit(walkOf(tool, "outputSchema"), check);
-  };
+  return ({ tool }: ToolSubject) => [
+    ...visit(walkOf(tool, "inputSchema"), check),
+    ...visit(walkOf(tool, "outputSchema"), check),
+  ];
 }
 
-function* visit({ places }: Walk, check: (place: Place) => Iterable<Found>): Iterable<Found> {
-  for (const place of places) yield* check(place);
+/** A list: most places have no finding, and a generator for each costs more than the checks. */
+function visit({ places }: Walk, check: (place: Place) => Iterable<Found>): Found[] {
+  const found: Found[] = [];
+  for (const place of places) for (const one of check(place)) found.push(one);
+  return found;
 }
 
 /** In the order of the text. The recursion ends with the path that is followed, long before calls get too deep. */

@@ -5,8 +5,8 @@ import type { Target } from "../../../lint/target.ts";
 import { jsonPath } from "../../../lint/where.ts";
 import { isJsonObject } from "../../../types/json.ts";
 import { type Gathered, type Gathering, missing, nothing, together } from "./gathered.ts";
+import { liveTools } from "./live.ts";
 import { readPlaced } from "./placed.ts";
-import { liveTools } from "./tools.ts";
 
 /**
  * The entries of a host's file, and the tools of every server in it: all are started, as the host would. A server that is

@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { LineCounter } from "yaml";
 import { EvalsError, type Place } from "../../../errors.ts";
 import type { Path } from "../../../lint/rule.ts";
-import { type Located, readLocated } from "../../../toolsets/located.ts";
+import type { Located } from "../../../toolsets/located.ts";
 import { JsonOffsets } from "./jsonOffsets.ts";
 
 /**
@@ -12,6 +11,7 @@ import { JsonOffsets } from "./jsonOffsets.ts";
 export async function readPlaced(path: string, file: string): Promise<Located> {
   const strict = /\.ya?ml$/i.test(path) ? undefined : await readStrict(path, file);
   if (strict) return strict;
+  const { readLocated } = await import("../../../toolsets/located.ts");
   const located = await readLocated(path).catch((error: unknown) => {
     throw error instanceof EvalsError ? renamed(error, file) : error;
   });
@@ -38,12 +38,17 @@ async function readStrict(path: string, file: string): Promise<Located | undefin
 
 function jsonPlaces(text: string, file: string): (at: Path) => Place {
   const offsets = new JsonOffsets(text);
-  const lines = new LineCounter();
-  lines.addNewLine(0);
-  for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1)) lines.addNewLine(end + 1);
+  const starts = [0];
+  for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1)) starts.push(end + 1);
   return (at) => {
-    const { line, col } = lines.linePos(offsets.of(at));
-    return { file, line, column: col };
+    const offset = offsets.of(at);
+    let [line, past] = [0, starts.length];
+    while (past - line > 1) {
+      const middle = (line + past) >> 1;
+      if ((starts[middle] ?? 0) <= offset) line = middle;
+      else past = middle;
+    }
+    return { file, line: line + 1, column: offset - (starts[line] ?? 0) + 1 };
   };
 }
 

@@ -5,7 +5,6 @@ import { unknownRule } from "../../../lint/catalogue.ts";
 import type { Path } from "../../../lint/rule.ts";
 import { rules } from "../../../lint/rules/index.ts";
 import type { Settings } from "../../../lint/target.ts";
-import { loadLintSettings } from "../../../suites/lintSettings.ts";
 import { type Level, type LintSettings, lintSettingsSchema } from "../../../types/lint.ts";
 import type { Io } from "../../io.ts";
 
@@ -17,6 +16,7 @@ export async function commonSettings(flags: readonly string[], io: Io): Promise<
   const severities = Object.fromEntries(flags.map(severityFlag));
   const kind = await stat(resolve(io.cwd, projectFile)).catch(() => undefined);
   if (!kind) return [{ severities }];
+  const { loadLintSettings } = await import("../../../suites/lintSettings.ts");
   const { settings, place } = await loadLintSettings(projectFile, io);
   return [{ severities }, placed(settings, place)];
 }

@@ -78,7 +78,7 @@ async function evalTargets(skill: SkillPackage, { io, settings }: Gathering): Pr
       const { value, place } = await readPlaced(resolve(io.cwd, file), file);
       return {
         kind: "eval files",
-        subject: { skill: skill.name, raw: value, evals: evals.filter((one) => one.place.file === file) },
+        subject: { skill: skill.name, raw: value, evals: evals.filter((one) => one.place.file === file), all: evals },
         names: [skill.name],
         settings,
         where: (at) => ({ skill: skill.name, path: jsonPath(at), ...place(at) }),

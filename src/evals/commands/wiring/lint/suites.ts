@@ -8,9 +8,10 @@ import type { ServerSpec, Suite } from "../../../types/suite.ts";
 import type { Io } from "../../io.ts";
 import { isUnavailable } from "../servers.ts";
 import { type Gathered, type Gathering, missing, nothing, together } from "./gathered.ts";
+import { liveTools } from "./live.ts";
 import { readPlaced } from "./placed.ts";
 import { placed } from "./settings.ts";
-import { fileTools, type Listed, liveTools } from "./tools.ts";
+import { fileTools, type Listed } from "./tools.ts";
 
 /** A suite with its own settings and the places of its values. */
 type Read = { suite: Suite; own: Settings; place(path: Path): Place };

@@ -7,7 +7,7 @@ import type { JsonObject } from "../../../types/json.ts";
 import type { Where } from "../../../types/lint.ts";
 
 /** A list of tools as it was read, unchecked. */
-export type RawList = {
+type RawList = {
   server: string;
   tools: readonly JsonObject[];
   /** The suite or the host's file that names the server. */

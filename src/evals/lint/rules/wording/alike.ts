@@ -1,8 +1,8 @@
-import { plainText } from "../../language/english.ts";
+import { plainDescription } from "../../language/description.ts";
 import { verbIn } from "../../language/verbs.ts";
 import type { Rule, ToolsetSubject } from "../../rule.ts";
 import { list, wordsOf } from "../../schema/text.ts";
-import { upTo } from "./upTo.ts";
+import { upTo } from "../../upTo.ts";
 
 /** Verbs between which a request decides by a single word. */
 const likeVerbs = [
@@ -30,16 +30,18 @@ export const alikeRules: readonly Rule<ToolsetSubject>[] = [
     ],
     *check({ tools }) {
       const alike = new Map<string, Set<string>>();
-      for (const { name } of tools) {
-        if (typeof name !== "string") continue;
-        for (const key of likenesses(name)) alike.set(key, (alike.get(key) ?? new Set()).add(name));
-      }
-      for (const [index, { name, description }] of tools.entries()) {
-        if (typeof name !== "string" || typeof description !== "string") continue;
-        const groups = likenesses(name).flatMap((key) => alike.get(key) ?? []);
+      const named = tools.flatMap((tool, index) => {
+        const { name } = tool;
+        return typeof name === "string" ? [{ tool, index, name, keys: likenesses(name) }] : [];
+      });
+      for (const { name, keys } of named)
+        for (const key of keys) alike.set(key, (alike.get(key) ?? new Set()).add(name));
+      for (const { tool, index, name, keys } of named) {
+        const groups = keys.flatMap((key) => alike.get(key) ?? []);
         const others = new Set(groups.flatMap((names) => upTo(6, names)).filter((other) => other !== name));
-        const text = plainText(description);
-        if (others.size === 0 || /\bdeprecated\b/i.test(text) || namesOneOf(groups, text, name)) continue;
+        const text = plainDescription(tool);
+        if (text === undefined || others.size === 0 || /\bdeprecated\b/i.test(text) || namesOneOf(groups, text, name))
+          continue;
         yield {
           at: [index, "description"],
           message: `The description does not tell the tool from ${list([...others])}.`,

@@ -1,8 +1,9 @@
 import { isEnglish } from "../../language/english.ts";
 import { startsWithVerb, verbKind } from "../../language/verbs.ts";
+import { once } from "../../once.ts";
 import type { Rule, ToolSubject } from "../../rule.ts";
 import { quote, wordsOf } from "../../schema/text.ts";
-import { upTo } from "./upTo.ts";
+import { upTo } from "../../upTo.ts";
 
 /** So many siblings tell whether a first word is shared by all of the list. */
 const mostCompared = 50;
@@ -19,7 +20,7 @@ export const nameWordingRules: readonly Rule<ToolSubject>[] = [
     *check(subject) {
       const { name, description } = subject.tool;
       if (typeof name !== "string" || !/[A-Za-z]/.test(name)) return;
-      const starts = startsOf(name, subject);
+      const starts = startsOf(subject);
       if (starts.some(startsWithVerb)) return;
       const said = typeof description === "string" ? description.slice(0, 500) : "";
       // Another language has other verbs, and no list of English ones has all.
@@ -45,7 +46,7 @@ export const nameWordingRules: readonly Rule<ToolSubject>[] = [
     *check(subject) {
       const { name } = subject.tool;
       if (typeof name !== "string") return;
-      const starts = startsOf(name, subject).filter(startsWithVerb);
+      const starts = startsOf(subject).filter(startsWithVerb);
       const vague = starts.map(([first = ""]) => first).find((first) => verbKind(first) === "vague");
       if (vague === undefined || starts.some(([first = ""]) => verbKind(first) !== "vague")) return;
       yield {
@@ -58,18 +59,19 @@ export const nameWordingRules: readonly Rule<ToolSubject>[] = [
 ];
 
 /** The words of a name from where a verb may stand: its start, after its last dot, and after what all names share. */
-function startsOf(name: string, { server, siblings }: ToolSubject): readonly (readonly string[])[] {
+const startsOf = once(({ server, siblings, tool: { name } }: ToolSubject): readonly (readonly string[])[] => {
+  if (typeof name !== "string") return [];
   const words = wordsOf(name);
   const starts = [words, wordsOf(name.slice(name.lastIndexOf(".") + 1))];
-  const others = upTo(mostCompared, siblings).map(wordsOf);
+  const others = upTo(mostCompared, siblings);
   const own = wordsOf(server);
   for (let at = 0; at < Math.min(3, words.length - 1); at++) {
-    const shared = others.length > 1 && others.every((other) => other[at] === words[at]);
+    const shared = others.length > 1 && others.every((other) => wordsOf(other)[at] === words[at]);
     if (!shared && own[at] !== words[at]) break;
     starts.push(words.slice(at + 1));
   }
   return starts;
-}
+});
 
 /** Whether the description has the word where a verb stands: "Defrosts the fridge". */
 function isUsedAsVerb(word: string, description: string): boolean {

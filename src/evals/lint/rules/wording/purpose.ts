@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../../types/json.ts";
-import { isEnglish, plainText, sentencesOf, withoutQuotes } from "../../language/english.ts";
+import { englishDescription } from "../../language/description.ts";
+import { sentencesOf } from "../../language/english.ts";
 import { saysWhenToUse } from "../../language/usage.ts";
 import { basesOf, verbKind } from "../../language/verbs.ts";
 import type { Rule, ToolSubject } from "../../rule.ts";
@@ -17,7 +17,7 @@ export const purposeRules: readonly Rule<ToolSubject>[] = [
     docs,
     clauses: ["says when to call the tool"],
     *check({ tool }) {
-      const text = englishOf(tool);
+      const text = englishDescription(tool);
       if (text === undefined || /\bdeprecated\b/i.test(text)) return;
       const own =
         typeof tool.name === "string" && tool.name.length > 3 ? text.replaceAll(tool.name, "this tool") : text;
@@ -36,7 +36,7 @@ export const purposeRules: readonly Rule<ToolSubject>[] = [
     docs,
     clauses: ["says what a call does, with a verb", "more than when to call it"],
     *check({ tool }) {
-      const text = englishOf(tool);
+      const text = englishDescription(tool);
       if (text === undefined || isBare(text, tool.name) || sentencesOf(text).some(saysWhat)) return;
       yield {
         at: ["description"],
@@ -53,20 +53,6 @@ function isBare(text: string, name: unknown): boolean {
   const named = new Set(typeof name === "string" ? wordsOf(name) : []);
   return words.size < 3 || [...words].every((word) => named.has(word));
 }
-
-/** What a description itself says, in English; nothing for what is missing or in another language. */
-function englishOf(tool: JsonObject): string | undefined {
-  const known = texts.get(tool);
-  if (known) return known.text;
-  const { description } = tool;
-  const judged = typeof description === "string" && isEnglish(description);
-  const text = judged ? withoutQuotes(plainText(description)) : undefined;
-  texts.set(tool, { text });
-  return text;
-}
-
-/** Both rules read the same text. */
-const texts = new WeakMap<JsonObject, { text: string | undefined }>();
 
 const hint =
   /^(?:(?:always |only |please )?(?:use|call|invoke|prefer)\b|do not|don't|never|useful|helpful|ideal|perfect|great\b)/i;

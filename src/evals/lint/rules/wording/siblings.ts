@@ -1,10 +1,10 @@
 import { isJsonObject, type Json } from "../../../types/json.ts";
 import { nearest } from "../../../types/nearest.ts";
-import { plainText } from "../../language/english.ts";
+import { unquotedDescription } from "../../language/description.ts";
 import { startsWithVerb } from "../../language/verbs.ts";
 import type { Rule, ToolSubject } from "../../rule.ts";
 import { quote, wordsOf } from "../../schema/text.ts";
-import { upTo } from "./upTo.ts";
+import { upTo } from "../../upTo.ts";
 
 const docs = "https://www.anthropic.com/engineering/writing-tools-for-agents";
 /** Names and values that are looked at in a schema, and siblings that are held against a name that is not listed. */
@@ -20,10 +20,10 @@ export const siblingRules: readonly Rule<ToolSubject>[] = [
     docs,
     clauses: ["a tool named in the description is listed"],
     *check({ tool, siblings }) {
-      const { name, description } = tool;
+      const text = unquotedDescription(tool);
       // A tool by itself: what is listed beside it is not known.
-      if (typeof description !== "string" || siblings.size === 0) return;
-      const missing = new Set(toolsNamed(plainText(description)).filter((one) => one !== name && !siblings.has(one)));
+      if (text === undefined || siblings.size === 0) return;
+      const missing = new Set(toolsNamed(text).filter((one) => one !== tool.name && !siblings.has(one)));
       if (missing.size === 0) return;
       const listed = upTo(mostSiblings, siblings);
       const styles = new Set(listed.map(styleOf));
@@ -53,8 +53,7 @@ const values = new Set("id ids by at on only to count token key url type name re
 
 /** The names in a text that it sends the model to: called a tool, or after a verb such as use and like a tool's. */
 function toolsNamed(text: string): readonly string[] {
-  const plain = text.replace(/"[^"\n]{0,200}"/g, '""');
-  const named = (form: RegExp) => [...plain.matchAll(form)].map(([, code, word]) => code ?? word ?? "");
+  const named = (form: RegExp) => [...text.matchAll(form)].map(([, code, word]) => code ?? word ?? "");
   const likely = named(handedTo).filter((name) => {
     const words = wordsOf(name);
     return startsWithVerb(words) && !values.has(words.at(-1) ?? "");

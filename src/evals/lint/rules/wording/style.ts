@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../types/json.ts";
-import { plainText } from "../../language/english.ts";
+import { unquotedDescription } from "../../language/description.ts";
 import type { Rule, ToolSubject } from "../../rule.ts";
 import { quote, wordsOf } from "../../schema/text.ts";
 
@@ -147,21 +147,21 @@ function patternsRule(
   return {
     clauses: patterns.map(({ clause }) => clause),
     *check({ server, tool }) {
-      const { name, description } = tool;
-      if (typeof description !== "string") return;
-      // Example queries may say anything; code in backticks is the author's own.
-      const text = plainText(description).replace(/"[^"\n]{0,200}"/g, '""');
-      const topics = [...wordsOf(server), ...(typeof name === "string" ? wordsOf(name) : []), ...parametersOf(tool)];
+      const text = unquotedDescription(tool);
+      if (text === undefined) return;
+      const isTopic = (about: RegExp) => [...wordsOf(server), ...topicsOf(tool)].some((word) => about.test(word));
       for (const { what, sees, unless } of patterns) {
         const [seen] = sees.exec(text) ?? [];
-        if (seen === undefined || (unless !== undefined && topics.some((word) => unless.test(word)))) continue;
+        if (seen === undefined || (unless !== undefined && isTopic(unless))) continue;
         yield { at: ["description"], message: `The description ${has} ${what}: ${quote(seen.trim())}.`, fix };
       }
     },
   };
 }
 
-function parametersOf({ inputSchema }: JsonObject): readonly string[] {
+/** The words of a tool's name and of its parameters. */
+function topicsOf({ name, inputSchema }: JsonObject): readonly string[] {
   const properties = isJsonObject(inputSchema) ? inputSchema.properties : undefined;
-  return isJsonObject(properties) ? Object.keys(properties).slice(0, 100).flatMap(wordsOf) : [];
+  const parameters = isJsonObject(properties) ? Object.keys(properties).slice(0, 100) : [];
+  return [...(typeof name === "string" ? [name] : []), ...parameters].flatMap(wordsOf);
 }

@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { versioningRules } from "../../src/evals/lint/rules/versioning.ts";
+import type { JsonObject } from "../../src/evals/types/json.ts";
+
+function found(before: readonly JsonObject[], after: readonly JsonObject[]) {
+  const subject = { before, after };
+  return versioningRules.flatMap(({ id, check }) => [...check(subject)].map((one) => ({ rule: id, ...one })));
+}
+
+const { tools }: { tools: JsonObject[] } = JSON.parse(
+  readFileSync(new URL("../fixtures/lint/filesystem.json", import.meta.url), "utf8"),
+);
+
+/** The real list with another text in the place of one. */
+function edited(old: string, text: string): JsonObject[] {
+  const before = JSON.stringify(tools);
+  expect(before).toContain(old);
+  return JSON.parse(before.replace(old, text));
+}
+
+describe("the versioning rules on a real list", () => {
+  it("find nothing where nothing changed, or only for the better", () => {
+    expect(found(tools, structuredClone(tools))).toEqual([]);
+    expect(found(tools, tools.toReversed())).toEqual([]);
+    expect(found(tools, [...tools, { name: "read_file_v2", inputSchema: { type: "object" } }])).toEqual([]);
+    expect(found(tools, edited('"enum":["name","size"]', '"enum":["name","size","date"]'))).toEqual([]);
+  });
+
+  it("say where, what and how to mend it", () => {
+    expect(found(tools, edited('"enum":["name","size"]', '"enum":["name"]'))).toEqual([
+      {
+        rule: "version-narrowed",
+        at: ["list_directory_with_sizes", "inputSchema", "properties", "sortBy"],
+        message: 'list_directory_with_sizes.sortBy: no longer takes "size".',
+        fix: "Take what was taken before, or leave list_directory_with_sizes as it was and offer the change as list_directory_with_sizes_v2.",
+      },
+    ]);
+  });
+
+  it("tell a tool that went from one that was renamed and from one that had its time", () => {
+    const rename = edited('"name":"write_file"', '"name":"save_file"');
+    expect(found(tools, rename)).toEqual([
+      {
+        rule: "version-tool-removed",
+        at: ["write_file"],
+        message: "write_file was renamed to save_file: calls of the old name fail.",
+        fix: 'List write_file as well for a time, its description starting "DEPRECATED: use save_file".',
+      },
+    ]);
+    const deprecated = tools.map((tool) =>
+      tool.name === "write_file" ? { ...tool, description: "DEPRECATED: use save_file. Writes." } : tool,
+    );
+    const both = [...deprecated, ...rename.filter(({ name }) => name === "save_file")];
+    expect([found(tools, both), found(both, rename)]).toEqual([[], []]);
+  });
+});
