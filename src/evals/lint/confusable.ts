@@ -1,6 +1,7 @@
 import { alikePairs, sharedWords, weigh } from "../retrieval/similarity.ts";
 import { type IndexedTool, toolText } from "../retrieval/toolIndex.ts";
 import { wordsOf } from "../retrieval/words.ts";
+import { once } from "./once.ts";
 
 /**
  * Two tools that a keyword search can hardly tell apart. `similarity` is 0 to 1 (see `retrieval/similarity.ts`), `shared`
@@ -31,13 +32,7 @@ export function confusablePairs(
   tools: readonly IndexedTool[],
   { least = leastSimilarity, most = 50 }: { least?: number; most?: number } = {},
 ): ConfusablePair[] {
-  const named = tools
-    .flatMap((tool, at) =>
-      typeof tool.name === "string" ? [{ at, name: tool.name, text: toolText(tool.name, tool) }] : [],
-    )
-    // Sums of fractions depend on their order, so the list has one.
-    .sort((one, other) => (textKey(one) < textKey(other) ? -1 : 1));
-  const weights = weigh(named.map(({ text }) => text));
+  const { named, weights } = weighed(tools);
   const pairs: ConfusablePair[] = [];
   for (const { a, b, similarity } of alikePairs(weights, least).slice(0, most)) {
     const [one, other, mine, theirs] = [named[a], named[b], weights[a], weights[b]];
@@ -48,6 +43,17 @@ export function confusablePairs(
   }
   return pairs;
 }
+
+/** To index a list takes longest, and both the rule and the ranking ask for it. */
+const weighed = once((tools: readonly IndexedTool[]) => {
+  const named = tools
+    .flatMap((tool, at) =>
+      typeof tool.name === "string" ? [{ at, name: tool.name, text: toolText(tool.name, tool) }] : [],
+    )
+    // Sums of fractions depend on their order, so the list has one.
+    .sort((one, other) => (textKey(one) < textKey(other) ? -1 : 1));
+  return { named, weights: weigh(named.map(({ text }) => text)) };
+});
 
 function textKey({ name, text }: { name: string; text: { description?: string; parameters?: string } }): string {
   return JSON.stringify([name, text.description, text.parameters]);

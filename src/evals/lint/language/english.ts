@@ -20,18 +20,27 @@ const foreign = new Set(
  */
 export function isEnglish(text: string): boolean {
   const start = text.slice(0, 500);
-  const letters = start.replace(/\P{L}+/gu, "").length;
-  const plain = start.replace(/[^A-Za-z]+/g, "").length;
-  if (plain < 0.9 * letters || plain === 0) return false;
+  if (!hasLatinLetters(start)) return false;
   const words = start.toLowerCase().match(/\p{L}+/gu) ?? [];
   const count = (of: ReadonlySet<string>) => words.filter((word) => of.has(word)).length;
   return count(foreign) <= count(english);
 }
 
+/** Whether nine of ten letters are those of English. */
+function hasLatinLetters(text: string): boolean {
+  if (/^[\0-\x7f]*$/.test(text)) return /[A-Za-z]/.test(text);
+  const letters = text.replace(/\P{L}+/gu, "").length;
+  const plain = text.replace(/[^A-Za-z]+/g, "").length;
+  return plain > 0 && plain >= 0.9 * letters;
+}
+
+const unplain = /[\u2018\u2019\u201c\u201d\r\t\u00a0]| {2}/;
+
 /** The text as the rules read it: cut, with plain quotation marks, single spaces and no space before a line break. */
 export function plainText(text: string): string {
-  return text
-    .slice(0, longestRead)
+  const read = text.slice(0, longestRead);
+  if (!unplain.test(read)) return read;
+  return read
     .replace(/[\u2018\u2019]/g, "'")
     .replace(/[\u201c\u201d]/g, '"')
     .replace(/\r\n?/g, "\n")

@@ -31,7 +31,7 @@ export const confusableRules: readonly Rule<ToolsetSubject>[] = [
     *check({ tools }) {
       // A deprecated tool and its successor are alike by design.
       const current = tools.flatMap((tool, at) => (deprecationOf(tool) ? [] : [{ tool, at }]));
-      const found = new Map([...nearlyAlike(current), ...equallyDescribed(current)]);
+      const found = new Map([...nearlyAlike(tools, current), ...equallyDescribed(current)]);
       for (const at of [...found.keys()].sort((a, b) => a - b)) {
         yield { at: [at, "description"], message: found.get(at) ?? "", fix };
       }
@@ -42,12 +42,12 @@ export const confusableRules: readonly Rule<ToolsetSubject>[] = [
 type Placed = { tool: JsonObject; at: number };
 
 /** By the place of each tool that one before it in the list is like, what is said of it and the most alike of these. */
-function* nearlyAlike(current: readonly Placed[]): Iterable<[number, string]> {
-  if (current.length > mostTools) return;
-  const tools = current.map(({ tool }) => tool);
+function* nearlyAlike(tools: readonly JsonObject[], current: readonly Placed[]): Iterable<[number, string]> {
+  if (tools.length > mostTools) return;
+  const placed = new Map(current.map((one) => [one.at, one]));
   const seen = new Set<number>();
   for (const { at, similarity, shared } of confusablePairs(tools, { least: nearDuplicate, most: mostPairs })) {
-    const [earlier, later] = [current[Math.min(...at)], current[Math.max(...at)]];
+    const [earlier, later] = [placed.get(Math.min(...at)), placed.get(Math.max(...at))];
     if (!earlier || !later || seen.has(later.at)) continue;
     seen.add(later.at);
     const told = `similarity ${similarity.toFixed(2)}, by ${shared.slice(0, 5).join(", ")}`;

@@ -25,6 +25,7 @@ export type Hidden = { code: number; index: number };
 
 /** The hidden characters of a text, in order; a carriage return that ends a line with its line feed is none. */
 export function* hiddenIn(text: string): Iterable<Hidden> {
+  if (/^[\n\t -~]*$/.test(text)) return;
   for (const { 0: character, index } of text.matchAll(hidden)) {
     if (character === "\r" && text[index + 1] === "\n") continue;
     if (character === "\u200d" && joined.test(text.slice(Math.max(0, index - 2), index + 1))) continue;

@@ -3,7 +3,6 @@ import { startsWithVerb, verbKind } from "../../language/verbs.ts";
 import { once } from "../../once.ts";
 import type { Rule, ToolSubject } from "../../rule.ts";
 import { quote, wordsOf } from "../../schema/text.ts";
-import { upTo } from "../../upTo.ts";
 
 /** So many siblings tell whether a first word is shared by all of the list. */
 const mostCompared = 50;
@@ -58,15 +57,24 @@ export const nameWordingRules: readonly Rule<ToolSubject>[] = [
   },
 ];
 
+/** Whether the names of a list, the first of them, have this word at this place. */
+function allShare(names: Iterable<string>, at: number, word: string | undefined): boolean {
+  let seen = 0;
+  for (const name of names) {
+    if (wordsOf(name)[at] !== word) return false;
+    if (++seen >= mostCompared) break;
+  }
+  return true;
+}
+
 /** The words of a name from where a verb may stand: its start, after its last dot, and after what all names share. */
 const startsOf = once(({ server, siblings, tool: { name } }: ToolSubject): readonly (readonly string[])[] => {
   if (typeof name !== "string") return [];
   const words = wordsOf(name);
   const starts = [words, wordsOf(name.slice(name.lastIndexOf(".") + 1))];
-  const others = upTo(mostCompared, siblings);
   const own = wordsOf(server);
   for (let at = 0; at < Math.min(3, words.length - 1); at++) {
-    const shared = others.length > 1 && others.every((other) => wordsOf(other)[at] === words[at]);
+    const shared = siblings.size > 1 && allShare(siblings, at, words[at]);
     if (!shared && own[at] !== words[at]) break;
     starts.push(words.slice(at + 1));
   }
