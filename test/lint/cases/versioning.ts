@@ -213,4 +213,8 @@ export const versioningCases: CasesOf<VersionSubject> = {
       ],
     },
   },
+  "version-reworded": {
+    clean: [same, wider],
+    violations: { "a description stays as it was tested": [reworded] },
+  },
 };

@@ -122,4 +122,17 @@ export const versioningRules: readonly Rule<VersionSubject>[] = [
     why: "Whether calls still work cannot be told from the two schemas; somebody has to look.",
     clauses: ["patterns and formats stay", "conditions and branches stay"],
   }),
+  {
+    id: "version-reworded",
+    severity: "info",
+    docs,
+    why: "Models are sensitive to wording down to the punctuation: what a change did shows when the queries are asked again.",
+    clauses: ["a description stays as it was tested"],
+    *check(subject) {
+      for (const { kind, path, what } of changesOf(subject)) {
+        if (kind === "wording")
+          yield { at: path, message: what, fix: "Ask the suite again: evals run --check thorough." };
+      }
+    },
+  },
 ];
