@@ -14,6 +14,7 @@ const rooms: Record<string, readonly string[]> = {
   scoring: pure,
   verdicts: [...pure, "stats", "lint"],
   lint: [...pure, "retrieval"],
+  diagnosis: [...pure, "lint"],
   probes: pure,
   reports: pure,
   suites: [...pure, "parsing"],
@@ -38,6 +39,7 @@ const pureRooms = new Set([
   "scoring",
   "verdicts",
   "lint",
+  "diagnosis",
   "probes",
   "reports",
 ]);

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -65,7 +66,7 @@ test("servers that do not start", async () => {
           | stderr: Error: WEATHER_API_KEY is not set
           | WEATHER_API_KEY is set in this shell, and is not passed on to a server
         → Name WEATHER_API_KEY under env of its entry: a server inherits only a few variables, such as HOME and PATH.
-        $ cd SERVERS && node broken.mjs needs-key
+        $ (unset WEATHER_API_KEY; cd SERVERS && node broken.mjs needs-key)
 
     ✗ node broken.mjs needs-usage
       error: It wants other arguments. [arguments]
@@ -108,6 +109,57 @@ test("servers that do not start", async () => {
   expect(code).toBe(1);
 });
 
+test("long lines of stderr are cut, and what is no URL is told from what cannot be reached", async () => {
+  const line = "node -e 'console.error(`x`.repeat(999)); process.exit(1)'";
+  const { code, out } = await doctor(["--server", line, "--url", "ftp://example.com/mcp", "--json"]);
+  const [long, other] = doctorReportSchema.parse(JSON.parse(out)).servers;
+  expect(long?.diagnoses[0]?.evidence).toEqual(["exited with code 1", `stderr: ${"x".repeat(200)}…`]);
+  expect(other?.diagnoses.map(({ id }) => id)).toEqual(["no-url"]);
+  expect(out).toMatch(/^[\n -~]+$/);
+  expect(code).toBe(1);
+});
+
+test("what it prints to be copied repeats what it found, quotes and all", async () => {
+  writeFileSync(join(empty, "it's.mjs"), `import ${JSON.stringify(join(servers, "broken.mjs"))};`);
+  const { out } = await doctor(["--server", `node "it's.mjs" calls`, "--json"], {}, empty);
+  const [{ diagnoses = [] } = {}] = doctorReportSchema.parse(JSON.parse(out)).servers;
+  const shown = diagnoses.map(({ show = "" }) => show);
+  expect([shown[0], shown[1]]).toMatchInlineSnapshot(`
+    [
+      "evals lint --server 'node "it'\\''s.mjs" calls'",
+      "evals probe --server 'node "it'\\''s.mjs" calls' --call '{"tool":"get_refused","arguments":{}}'",
+    ]
+  `);
+  const evalsCommand = join(import.meta.dirname, "../../dist/evals/cli.js");
+  const again = (command = "") =>
+    spawnSync("sh", ["-c", command.replace(/^evals/, `node ${evalsCommand}`)], { cwd: empty, encoding: "utf8" });
+  expect(again(shown[0]).stdout).toContain('"str" is not a type of JSON Schema');
+  expect(again(shown[1]).stdout).toContain("Invalid arguments: city is required");
+});
+
+test("a suite's own time limit holds for a server of a host's file too", async () => {
+  const entry = { command: "node", args: [join(servers, "faulty.mjs"), "silent"] };
+  writeFileSync(join(empty, "silent.json"), JSON.stringify({ mcpServers: { silent: entry } }));
+  writeFileSync(
+    join(empty, "silent.yaml"),
+    "server: { config: silent.json, name: silent, startTimeoutMs: 400 }\ncases: [{ input: hello, expect: { tool: none } }]\n",
+  );
+  const { out } = await doctor(["silent.yaml"], {}, empty);
+  expect(out).toContain("It runs, but did not answer within 0.4 s.");
+});
+
+test("a time limit that no timer can keep is refused", async () => {
+  const { code, err } = await doctor([...each("sdk1.mjs"), "--timeout", "9999999"]);
+  expect({ code, err }).toMatchInlineSnapshot(`
+    {
+      "code": 2,
+      "err": "error: --timeout is 9999999
+      Give the seconds that a start may take, at most 3600.
+    ",
+    }
+  `);
+});
+
 test("a module that is missing is told, however long the trace", async () => {
   const { out } = await doctor([...each("broken.mjs needs-module"), "--json"]);
   const [examined] = doctorReportSchema.parse(JSON.parse(out)).servers;
@@ -127,21 +179,21 @@ test("servers whose lists or calls are wrong", async () => {
       broken 0, protocol 2025-11-25 over stdio: answers after N s; 0 tools listed in N s
       error: It lists no tools. [no-tools]
         → Register tools before the server answers tools/list; some servers need settings to offer any.
-        $ cd SERVERS && node broken.mjs empty
+        $ evals lint --server 'node broken.mjs empty'
 
     ✗ node faulty.mjs twins
       faulty 0, protocol 2025-11-25 over stdio: answers after N s
       error: Two of its tools have one name. [duplicate-tools]
           | server "node faulty.mjs twins" lists two tools named "twin"
         → Give each a name of its own: neither a host nor a model can tell them apart.
-        $ cd SERVERS && node faulty.mjs twins
+        $ evals lint --server 'node faulty.mjs twins'
 
     ✗ node faulty.mjs malformed
       faulty 0, protocol 2025-11-25 over stdio: answers after N s
       error: One malformed tool makes clients refuse its list. [malformed-tool]
           | server "node faulty.mjs malformed": tool "broken" (number 2 of its list) is malformed: inputSchema: Invalid input: expected record, received string
         → Mend the tool in the server; a tool needs a name and an inputSchema that is an object.
-        $ cd SERVERS && node faulty.mjs malformed
+        $ evals lint --server 'node faulty.mjs malformed'
 
     ✗ node broken.mjs calls
       broken 0, protocol 2025-11-25 over stdio: answers after N s; 11 tools listed in N s
@@ -151,23 +203,23 @@ test("servers whose lists or calls are wrong", async () => {
           | get_untyped: $.inputSchema.properties.city.type: "str" is not a type of JSON Schema.
           | get_unlisted: $.inputSchema.required: Required, but not among the properties: "town".
         → Mend it: such a tool is listed, but hosts refuse it or its calls fail.
-        $ evals lint --server "node broken.mjs calls"
+        $ evals lint --server 'node broken.mjs calls'
       error: get_refused is listed, but a call of it without arguments fails. [call-fails]
           | it answers "Invalid arguments: city is required"
         → Mend its inputSchema: the usual cause is a wrong type, or a parameter that is needed and not in required.
-        $ cd SERVERS && node broken.mjs calls
+        $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_refused","arguments":{}}'
       warning: get_page is listed, but a call of it without arguments fails. [call-fails]
           | it answers "Open a page first."
         → If it needs something first, say so in its description, and in a retry_hint of its result.
-        $ cd SERVERS && node broken.mjs calls
+        $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_page","arguments":{}}'
       error: get_unknown is listed, but the server does not know it when it is called. [call-unknown]
           | it answers "Unknown tool: get_unknown"
         → Answer calls under the names that are listed.
-        $ cd SERVERS && node broken.mjs calls
+        $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_unknown","arguments":{}}'
       error: get_dead is listed, but a call of it breaks the server. [call-breaks]
           | server "node broken.mjs calls", called for "get_dead", exited with code 9; its stderr ends with:     TypeError: boom
         → Catch the failure in the tool, and return it as a result that says how to recover.
-        $ cd SERVERS && node broken.mjs calls
+        $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_dead","arguments":{}}'
     "
   `);
   expect(code).toBe(1);
@@ -202,11 +254,11 @@ test("every server of a host's file, and its entry", async () => {
       no tool called; not called: echo, read_env, get_sum, break_promise, get_media and 3 more (--execute never)
 
     ✗ relative (.mcp.json)
-      node server.mjs '\${NOT_SET_ANYWHERE}' '\${SECRET}'
+      node server.mjs "\${NOT_SET_ANYWHERE}" "\${SECRET}"
       error: There is no script EMPTY/server.mjs. [script-missing]
           | "server.mjs" was looked up from EMPTY
         → Give the script by its absolute path: every host starts a server in a folder of its own choice.
-        $ cd EMPTY && node server.mjs '\${NOT_SET_ANYWHERE}' '\${SECRET}'
+        $ cd EMPTY && node server.mjs "\${NOT_SET_ANYWHERE}" "\${SECRET}"
       error: The script "server.mjs" is given by a relative path. [registration-absolute-script]
         → Give it from the root of the file system.
       warning: The variable NOT_SET_ANYWHERE is not set. [registration-unset-variable]

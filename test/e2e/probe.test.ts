@@ -95,6 +95,45 @@ describe("evals probe", () => {
     `);
   });
 
+  it("finds the calls that have to be made before, where one alone does not fail", async () => {
+    const script = join(dir, "third.mjs");
+    const moody = JSON.stringify(join(process.cwd(), "test/fixtures/servers/moody.mjs"));
+    writeFileSync(
+      script,
+      `await import(${moody});
+       let calls = 0;
+       process.stdin.on("data", (data) => data.includes("tools/call") && ++calls === 3 && process.exit(4));`,
+    );
+    const ended = await evals(["probe", "--server", `node ${script}`, "--seed", "1", "--json"]);
+    const finding = reportOf(ended).servers[0]?.findings.find(({ check }) => check === "survives");
+    expect(finding).toMatchObject({ again: "yes", calls: [{ tool: "act" }, { tool: "act" }, { tool: "act" }] });
+    const calls = finding?.calls.flatMap((call) => ["--call", JSON.stringify(call)]) ?? [];
+    expect(foundIn(await evals(["probe", "--server", `node ${script}`, "--json", ...calls]))).toContain(
+      "act: survives",
+    );
+  });
+
+  it("lets nothing that a server says reach a terminal as it is", async () => {
+    const line = `node -e 'console.error("a\\u0007b\\u202ec"); process.exit(1)'`;
+    const { err } = await evals(["probe", "--server", line]);
+    expect(err).toContain("a\\x07b\\u{202e}c");
+  });
+
+  it("asks for each server by a name that is in the file", async () => {
+    const file = join(dir, "named.json");
+    writeFileSync(file, JSON.stringify({ mcpServers: { a: { command: "a" }, b: { command: "b" } } }));
+    const args = ["probe", "--config", "named.json", "--name", "a", "--name", "c"];
+    expect(await evals(args, { cwd: dir })).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "err": "error: no server c is registered in named.json
+        There are: a, b.
+      ",
+        "out": "",
+      }
+    `);
+  });
+
   it.each([
     ["defaults-work", '{"tool":"get_page","arguments":{"page":1}}', '{"tool":"get_page","arguments":{}}'],
     ["repeats", '{"tool":"get_once","arguments":{"key":"only"}}', '{"tool":"get_once","arguments":{"key":"only"}}'],

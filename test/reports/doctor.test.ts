@@ -43,6 +43,7 @@ const bad: Examined = {
       wrong: "It ends before it answers.",
       evidence: ["exited with code 1", ...Array.from({ length: 13 }, (_, at) => `stderr: line ${at}`)],
       remedy: "Run the command by hand in the same folder, and mend what it says.",
+      show: `cd /srv && node a.js '${"a long argument ".repeat(6)}'`,
     },
   ],
 };
@@ -91,6 +92,7 @@ test("servers with a warning and with an error", () => {
           | stderr: line 10
           … and 2 more lines
         → Run the command by hand in the same folder, and mend what it says.
+        $ cd /srv && node a.js 'a long argument a long argument a long argument a long argument a long argument a long argument '
     "
   `);
 });

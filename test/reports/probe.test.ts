@@ -116,11 +116,14 @@ describe("the report of probes", () => {
     `);
   });
 
-  it("says that it was stopped", () => {
-    expect(probeText({ ...report, servers: [], stopped: true, exitCode: 130 }, display)).toMatchInlineSnapshot(`
+  it("says that it was stopped, and of what was not reached nothing", () => {
+    const stopped = { ...report, stopped: true, exitCode: 130 };
+    expect(probeText({ ...stopped, servers: [] }, display)).toMatchInlineSnapshot(`
       "STOPPED 1 error, 0 warnings, 1 info · 1 problem · 0 servers probed · seed 7
       "
     `);
+    expect(probeText(report, display)).toContain("repeats not probed");
+    expect(probeText(stopped, display)).not.toContain("repeats not probed");
   });
 
   it("colours what was found by its severity", () => {

@@ -25,7 +25,7 @@ const flags = {
   execute: {
     choices: ["always", "safe", "never"] as const,
     describe:
-      "which tools are called; default: as the suite says, else safe: those annotated read-only or non-destructive",
+      "which tools are called; default: as the suite says, else safe: those annotated read-only or non-destructive, of which the latter may leave things behind",
   },
   runs: { type: "number", default: 5, describe: "most inputs for each tool and kind of probe" },
   seed: { type: "number", describe: "seed of the inputs; default: a new one, printed" },

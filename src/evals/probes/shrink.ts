@@ -63,7 +63,7 @@ function* simplerArrays(items: readonly Json[]): Generator<Json[]> {
 }
 
 /** Without a part of each size at the end, then at the beginning: all of it first, one item last. */
-function* shorter<T>(items: readonly T[]): Generator<T[]> {
+export function* shorter<T>(items: readonly T[]): Generator<T[]> {
   const sizes = [...halvings(items.length)];
   for (const size of sizes) yield items.slice(0, items.length - size);
   for (const size of sizes) yield items.slice(size);

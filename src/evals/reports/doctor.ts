@@ -61,7 +61,8 @@ function diagnosed({ severity, id, wrong, evidence, remedy, show }: Diagnosis, s
     ...others,
     ...bounded(evidence, most.evidence, "line", 6, screen, (line) => screen.lines(`| ${line}`, 6, 8)),
     ...screen.lines(`→ ${remedy}`, 4, 6),
-    ...(show === undefined ? [] : screen.lines(`$ ${show}`, 4, 6)),
+    // On one line, whatever its length: it is there to be copied.
+    ...(show === undefined ? [] : [`    ${screen.text(`$ ${show}`)}`]),
   ];
 }
 

@@ -89,7 +89,7 @@ export function asciiJson(value: unknown, indent?: number): string {
 export function probeText(report: ProbeReport, display: Display): string {
   const screen = screenFor({ ...display, width: Math.max(60, display.width) });
   const lines = [
-    ...report.servers.flatMap((server) => serverLines(server, report.checks, screen)),
+    ...report.servers.flatMap((server) => serverLines(server, report.stopped ? [] : report.checks, screen)),
     ...closing(report, screen),
   ];
   return `${lines.join("\n")}\n`;

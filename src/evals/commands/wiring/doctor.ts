@@ -1,5 +1,6 @@
 import { type ExitCode, exitCodes, usageError } from "../../errors.ts";
 import { doctorText } from "../../reports/doctor.ts";
+import { asciiJson } from "../../reports/probe.ts";
 import { schedule } from "../../trials/schedule.ts";
 import type { DoctorReport, Examined } from "../../types/doctor.ts";
 import type { DoctorFlags } from "../doctor.ts";
@@ -12,7 +13,8 @@ const atOnce = 4;
 
 /** `evals doctor`: examines every server that is named, and prints what is wrong with each. Throws EvalsError. */
 export async function doctor(flags: DoctorFlags, io: Io): Promise<ExitCode> {
-  if (!(flags.timeout > 0)) throw usageError("--timeout must be a number of seconds above 0");
+  if (!(flags.timeout > 0 && flags.timeout <= 3_600))
+    throw usageError(`--timeout is ${flags.timeout}`, "Give the seconds that a start may take, at most 3600.");
   const patients = await patientsOf(flags, io);
   const settings = { execute: flags.execute, startMs: flags.timeout * 1000, io };
   const examined: Examined[] = [];
@@ -25,6 +27,6 @@ export async function doctor(flags: DoctorFlags, io: Io): Promise<ExitCode> {
   const exitCode = ok ? exitCodes.passed : exitCodes.failed;
   const report: DoctorReport = { servers: examined, healthy, unhealthy: examined.length - healthy, ok, exitCode };
   const { colour, width, unicode } = io;
-  io.out(flags.json ? `${JSON.stringify(report)}\n` : doctorText(report, { colour, width, unicode }));
+  io.out(flags.json ? `${asciiJson(report)}\n` : doctorText(report, { colour, width, unicode }));
   return exitCode;
 }

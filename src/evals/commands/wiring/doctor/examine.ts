@@ -1,6 +1,6 @@
+import { diagnose } from "../../../diagnosis/diagnose.ts";
+import type { ServerFacts } from "../../../diagnosis/facts.ts";
 import { EvalsError } from "../../../errors.ts";
-import { diagnose } from "../../../lint/diagnosis/diagnose.ts";
-import type { ServerFacts } from "../../../lint/diagnosis/facts.ts";
 import { executable } from "../../../scoring/policy.ts";
 import { connect } from "../../../toolsets/connect.ts";
 import type { LiveSpec } from "../../../toolsets/spec.ts";
@@ -28,13 +28,22 @@ const nothing: Observed = { stages: { calls: [] }, seen: { called: [], notCalled
 
 /** Starts, lists and calls one server, and says what is wrong with it. Does not throw for anything that a server does. */
 export async function examine(patient: Patient, settings: Settings): Promise<Examined> {
-  const { name, via, spec, shown, dir, entry, flag } = patient;
+  const { name, via, spec, shown, dir, entry, commands } = patient;
   const { starts, direct } = shown ? shownCommand(shown, dir) : { starts: "", direct: "" };
   const { stages, seen } = spec ? await observe(spec, patient, settings) : nothing;
   const command = spec && "command" in spec ? spec.command : "";
-  const diagnoses = diagnose({ show: { direct, flag }, entry, ...stages }, command);
+  const call = commands.call && callPermitted(commands.call, settings.execute);
+  const diagnoses = diagnose(
+    { show: { direct, lint: direct, ...commands, ...(call && { call }) }, entry, ...stages },
+    command,
+  );
   const healthy = spec !== undefined && diagnoses.every(({ severity }) => severity !== "error");
   return { name, starts, ...(via !== undefined && { via }), healthy, ...seen, diagnoses };
+}
+
+/** `evals probe` makes no call that it is not permitted to make. */
+function callPermitted(call: (tool: string) => string, execute: ExecutionPolicy) {
+  return (tool: string) => `${call(tool)}${execute === "always" ? " --execute always" : ""}`;
 }
 
 async function observe(written: LiveSpec, { name, dir }: Patient, settings: Settings): Promise<Observed> {

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
-import type { LocalStart } from "../../../lint/diagnosis/facts.ts";
+import type { LocalStart } from "../../../diagnosis/facts.ts";
 import { scriptOf } from "../../../lint/registration/paths.ts";
 import { inheritedVariables, launch } from "../../../toolsets/process.ts";
 import type { CommandSpec, Env } from "../../../toolsets/spec.ts";
@@ -54,7 +54,11 @@ export async function runDirectly(
     ...(typeof end === "object" && { ended: end.how }),
     answered: end === "answered",
     ms: took,
-    stderr: server.stderrTail().split("\n").filter(Boolean),
+    stderr: server
+      .stderrTail()
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => (line.length > mostSigns ? `${line.slice(0, mostSigns)}…` : line)),
     noise,
     notPassedOn: new Set(
       Object.keys(env).filter((name) => !inheritedVariables.includes(name) && !(name in (spec.env ?? {}))),

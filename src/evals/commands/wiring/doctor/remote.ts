@@ -1,5 +1,5 @@
+import type { RemoteStart } from "../../../diagnosis/facts.ts";
 import { messageOf } from "../../../errors.ts";
-import type { RemoteStart } from "../../../lint/diagnosis/facts.ts";
 import type { UrlSpec } from "../../../toolsets/spec.ts";
 import { greeting } from "./greeting.ts";
 

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { LiveSpec } from "../../../toolsets/spec.ts";
+import { shellTemplate, shellWord } from "../shell.ts";
 
 /** A server as a person would start or ask it, without the values of variables and headers, which may be secrets. */
 export function shownCommand(spec: LiveSpec, dir: string): { starts: string; direct: string } {
@@ -8,12 +9,12 @@ export function shownCommand(spec: LiveSpec, dir: string): { starts: string; dir
     const headers = Object.keys(spec.headers ?? {}).map((name) => ` -H '${name}: ...'`);
     return {
       starts: url,
-      direct: `curl -i${spec.transport === "sse" ? "" : " -X POST"}${headers.join("")} ${word(url)}`,
+      direct: `curl -i${spec.transport === "sse" ? "" : " -X POST"}${headers.join("")} ${shellWord(url)}`,
     };
   }
-  const line = [spec.command, ...(spec.args ?? [])].map(word).join(" ");
+  const line = [spec.command, ...(spec.args ?? [])].map(shellTemplate).join(" ");
   const variables = Object.keys(spec.env ?? {}).map((name) => `${name}=... `);
-  return { starts: line, direct: `cd ${word(resolve(dir, spec.cwd ?? "."))} && ${variables.join("")}${line}` };
+  return { starts: line, direct: `cd ${shellWord(resolve(dir, spec.cwd ?? "."))} && ${variables.join("")}${line}` };
 }
 
 /** A URL without what may be a secret in it: user, password and query. */
@@ -21,9 +22,4 @@ export function shownUrl(text: string): string {
   if (!URL.canParse(text)) return text;
   const { origin, pathname } = new URL(text);
   return `${origin}${pathname}`;
-}
-
-/** As a POSIX shell reads it back. */
-function word(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,4 +1,5 @@
 import type { Answer, Observation, Probe, ProbedTool } from "../../../probes/probe.ts";
+import type { ProbeCall } from "../../../reports/probe.ts";
 import type { Source } from "../../../toolsets/source.ts";
 import type { JsonObject } from "../../../types/json.ts";
 import type { ToolServer } from "../../../types/server.ts";
@@ -8,6 +9,8 @@ export type Session = {
   readonly calls: number;
   /** How often the server was started. */
   readonly starts: number;
+  /** The calls that were made since it was last started, in order. */
+  readonly history: readonly ProbeCall[];
   /** Throws EvalsError when the server is gone and cannot be had again. */
   call(tool: string, args: JsonObject): Promise<Answer>;
   /** Ends the server: the next call finds it as it starts. */
@@ -18,10 +21,12 @@ export type Session = {
 export function sessionWith(source: Source, first: ToolServer, signal: AbortSignal): Session {
   let server = first;
   const counted = { calls: 0, starts: 1 };
+  let history: ProbeCall[] = [];
   const ready = async () => {
     if (server.alive()) return server;
     server = await source.reopen(signal);
     counted.starts += 1;
+    history = [];
     // What it lists is how it is told an unknown tool from a failing one.
     await server.list(signal);
     return server;
@@ -33,10 +38,14 @@ export function sessionWith(source: Source, first: ToolServer, signal: AbortSign
     get starts() {
       return counted.starts;
     },
+    get history() {
+      return history;
+    },
     renew: () => server.close(),
     call: async (tool, args) => {
       const called = await ready();
       counted.calls += 1;
+      history.push({ tool, arguments: args });
       const outcome = await called.call(tool, args, signal);
       const alive = called.alive();
       // It may still be at it, and the next call would be blamed.

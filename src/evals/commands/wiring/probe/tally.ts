@@ -1,14 +1,9 @@
 import { toolChecks, unknownToolChecks } from "../../../probes/checks/index.ts";
 import { resultOf } from "../../../probes/outcome.ts";
 import type { Answer, Check, Observation, Probe } from "../../../probes/probe.ts";
-import {
-  asciiJson,
-  type ProbeCall,
-  type ProbedServer,
-  type ProbedTool,
-  type ProbeFinding,
-} from "../../../reports/probe.ts";
-import { quoted, type Target } from "./targets.ts";
+import type { ProbeCall, ProbedServer, ProbedTool, ProbeFinding } from "../../../reports/probe.ts";
+import { callFlag } from "../shell.ts";
+import type { Target } from "./targets.ts";
 
 /** What is known of one tool so far. */
 export type Tally = {
@@ -40,14 +35,15 @@ export function parameterAt({ kind, parameter }: Probe): string[] {
   return parameter !== undefined && (kind === "missing" || kind === "wrong type") ? [parameter] : [];
 }
 
-/** What a check found, by the smallest observation of it. */
+/** What a check found, by the smallest observation of it, and the calls that have to be made `before` it. */
 export function findingOf(
   { id, severity, why, fix, docs }: Check,
   message: string,
   { tool, probe, calls, answers }: Observation,
-  { target, again }: { target: Target; again: ProbeFinding["again"] },
+  { target, again, before = [] }: { target: Target; again: ProbeFinding["again"]; before?: readonly ProbeCall[] },
 ): ProbeFinding {
-  const made: ProbeCall[] = calls.slice(0, answers.length).map((args) => ({ tool: tool.name, arguments: args }));
+  const own = calls.slice(0, answers.length).map((args) => ({ tool: tool.name, arguments: args }));
+  const made: ProbeCall[] = [...before, ...own];
   return {
     check: id,
     severity,
@@ -89,6 +85,5 @@ function shortened(text: string): string {
 }
 
 function commandFor({ flags }: Target, calls: readonly ProbeCall[]): string {
-  const words = calls.map((call) => `--call ${quoted(asciiJson(call))}`);
-  return ["evals probe", flags, ...words].join(" ");
+  return ["evals probe", flags, ...calls.map((call) => callFlag(call.tool, call.arguments))].join(" ");
 }

@@ -1,13 +1,12 @@
-import { dirname, resolve } from "node:path";
 import { type Problem, usageError } from "../../../errors.ts";
 import { discover } from "../../../suites/discover.ts";
 import { loadSuites } from "../../../suites/load.ts";
-import { readLocated } from "../../../toolsets/located.ts";
-import { isJsonObject } from "../../../types/json.ts";
 import type { ExecutionPolicy, ServerSpec, Suite } from "../../../types/suite.ts";
 import type { Io } from "../../io.ts";
 import { defaultTimeout, type ProbeFlags } from "../../probe.ts";
+import { type HostFile, readHostFile } from "../hostFile.ts";
 import { commandSpec } from "../lint/commandLine.ts";
+import { shellWord } from "../shell.ts";
 
 /** A server to be probed. `flags` name it on the command line, for a command that calls it again. */
 export type Target = {
@@ -29,21 +28,15 @@ export async function targetsOf(flags: ProbeFlags, io: Io): Promise<{ targets: T
     flags: words + limitsOf(flags),
     execute: execute ?? "safe",
   });
-  const configured = config.map(async (file) =>
-    (await namesIn(file, name, io)).map((one) =>
-      given(
-        { config: resolve(io.cwd, file), name: one },
-        `--config ${quoted(file)} --name ${quoted(one)}`,
-        dirname(resolve(io.cwd, file)),
-      ),
-    ),
-  );
+  const configured = namedIn(await Promise.all(config.map((file) => readHostFile(file, io))), name);
   const suites = paths.length > 0 || !named ? await ofSuites(paths, flags, io) : { targets: [], warnings: [] };
   const targets = [
     ...suites.targets,
-    ...server.map((line) => given(commandSpec(line), `--server ${quoted(line)}`)),
-    ...url.map((one) => given({ url: one }, `--url ${quoted(one)}`)),
-    ...(await Promise.all(configured)).flat(),
+    ...server.map((line) => given(commandSpec(line), `--server ${shellWord(line)}`)),
+    ...url.map((one) => given({ url: one }, `--url ${shellWord(one)}`)),
+    ...configured.map(({ file, path, dir, one }) =>
+      given({ config: path, name: one }, `--config ${shellWord(file)} --name ${shellWord(one)}`, dir),
+    ),
   ];
   return { targets, warnings: suites.warnings };
 }
@@ -51,11 +44,6 @@ export async function targetsOf(flags: ProbeFlags, io: Io): Promise<{ targets: T
 /** The flags that decide what a call may do and how long it may take, where they were given. */
 function limitsOf({ execute, timeout }: ProbeFlags): string {
   return `${execute ? ` --execute ${execute}` : ""}${timeout === defaultTimeout ? "" : ` --timeout ${timeout}`}`;
-}
-
-/** A word for a POSIX shell. */
-export function quoted(word: string): string {
-  return /^[\w./:@=+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /** The live servers of suites, each once for the same policy. */
@@ -89,20 +77,18 @@ function ofSuite({ server, dir, file, execute }: Suite, flags: ProbeFlags): Targ
   return {
     spec: { ...server, callTimeoutMs },
     dir,
-    flags: quoted(file) + limitsOf(flags),
+    flags: shellWord(file) + limitsOf(flags),
     execute: flags.execute ?? execute,
   };
 }
 
-async function namesIn(file: string, wanted: readonly string[] | undefined, io: Io): Promise<string[]> {
-  const { value, place } = await readLocated(resolve(io.cwd, file));
-  const root = isJsonObject(value) ? value : {};
-  const servers = [root.mcpServers, root.servers].find(isJsonObject) ?? {};
-  const names = Object.keys(servers).filter((one) => wanted?.includes(one) ?? true);
-  if (names.length > 0) return names;
+/** Every server of hosts' files, or those of the wanted names, each of which has to be in one of them. */
+function namedIn(files: readonly HostFile[], wanted: readonly string[] | undefined) {
+  const all = files.flatMap(({ entries, ...file }) => entries.map(([one]) => ({ ...file, one })));
+  const missing = wanted?.filter((name) => !all.some(({ one }) => one === name)) ?? [];
+  if (missing.length === 0) return all.filter(({ one }) => wanted?.includes(one) ?? true);
   throw usageError(
-    wanted ? `no server ${wanted.join(", ")} is registered here` : "no servers are registered here",
-    'Write { "mcpServers": { "<name>": { "command": "...", "args": [] } } }.',
-    { ...place([]), file },
+    `no server ${missing.join(", ")} is registered in ${files.map(({ file }) => file).join(", ")}`,
+    `There are: ${all.map(({ one }) => one).join(", ")}.`,
   );
 }
