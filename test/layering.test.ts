@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 const root = join(import.meta.dirname, "../src/evals");
 const pure = ["types", "errors"];
 const rooms: Record<string, readonly string[]> = {
-  errors: [],
+  errors: ["types"],
   types: ["errors"],
   stats: pure,
   retrieval: pure,

@@ -39,7 +39,7 @@ function onSignal(code: ExitCode): void {
   if (stopping.signal.aborted) process.exit(code);
   signalExitCode = code;
   stopping.abort();
-  stderr.write("\nStopping: recording the trials under way. Press Ctrl-C again to quit at once.\n");
+  stderr.write("\nStopping: what is under way ends in order. Press Ctrl-C again to quit at once.\n");
 }
 process.on("SIGINT", () => onSignal(exitCodes.sigint));
 process.on("SIGTERM", () => onSignal(exitCodes.sigterm));
@@ -89,7 +89,9 @@ const parser = yargs(process.argv.slice(2))
   .recommendCommands()
   .wrap(Math.min(100, stdout.columns ?? 100))
   .fail((message, error) => {
-    throw error ?? new EvalsError({ severity: "error", message, hint: "See `evals --help`." });
+    // The parser throws some of its own complaints, such as a flag without its value.
+    if (error && error.name !== "YError") throw error;
+    throw new EvalsError({ severity: "error", message: error?.message ?? message, hint: "See `evals --help`." });
   });
 for (const command of [
   runCommand,

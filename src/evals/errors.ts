@@ -1,3 +1,5 @@
+import { visible } from "./types/visible.ts";
+
 /** Where in a file an error or a warning belongs; line and column start at 1. */
 export type Place = { file: string; line?: number; column?: number };
 
@@ -40,12 +42,19 @@ export function usageError(message: string, hint?: string, place?: Place): Evals
   return new EvalsError({ severity: "error", message, ...(hint && { hint }), ...(place && { place }) });
 }
 
-/** `file:line:column: error: message` and an indented hint: the form that editors and terminals make clickable. */
+const linesOf = (text: string) => text.replace(/\r\n?/g, "\n").replaceAll("\t", "  ").split("\n");
+
+/**
+ * `file:line:column: error: message` and an indented hint: the form that editors and terminals make clickable. What a
+ * server or a file put into it is made visible.
+ */
 export function formatProblem({ severity, message, hint, place }: Problem): string {
   const where = place
     ? `${[place.file, place.line, place.column].filter((part) => part !== undefined).join(":")}: `
     : "";
-  return `${where}${severity}: ${message}${hint ? `\n  ${hint}` : ""}`;
+  return linesOf(`${where}${severity}: ${message}${hint ? `\n  ${hint}` : ""}`)
+    .map(visible)
+    .join("\n");
 }
 
 /** The message of anything that was thrown. */

@@ -218,6 +218,12 @@ describe("properties", () => {
     );
   });
 
+  test("a member called __proto__ is compared like any other", () => {
+    const value = JSON.parse('[{"__proto__": false}]') as Json;
+    expect(met({ equals: value }, value)).toBe("yes");
+    expect(met({ equals: value }, [{}])).toBe("no");
+  });
+
   test("literal and equals agree on any two values", () => {
     fc.assert(
       fc.property(json, json, (expected, value) => {

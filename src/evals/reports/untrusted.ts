@@ -1,15 +1,14 @@
+import { escaped, visible } from "../types/visible.ts";
+
 // Tool names, model text and server messages come from outside. Nothing of them may move a cursor, hide, or break a
 // file format, so what cannot be seen is written out as an escape that can.
-
-/** Controls (C0, C1, DEL), format characters (bidi, zero width, tags), line separators, lone surrogates, non-characters. */
-const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Noncharacter_Code_Point}]/gu;
 
 /**
  * Untrusted text as one visible line: line breaks and tabs become a space, every other invisible character an escape
  * such as `\x1b` or `\u{202e}`. The result is legal in XML and holds no terminal sequence. Idempotent.
  */
 export function plain(text: string): string {
-  return text.replace(/[\t\n\v\f\r]+/g, " ").replace(invisible, escaped);
+  return visible(text.replace(/[\t\n\v\f\r]+/g, " "));
 }
 
 const asciiFor: Readonly<Record<string, string>> = {
@@ -28,10 +27,4 @@ const asciiFor: Readonly<Record<string, string>> = {
 /** `plain`, and ASCII only: the reports' own signs get a spelling, all else an escape. */
 export function plainAscii(text: string): string {
   return plain(text).replace(/[^ -~]/gu, (sign) => asciiFor[sign] ?? escaped(sign));
-}
-
-function escaped(sign: string): string {
-  const code = sign.codePointAt(0) ?? 0;
-  const hex = code.toString(16);
-  return code <= 0xff ? `\\x${hex.padStart(2, "0")}` : `\\u{${hex}}`;
 }

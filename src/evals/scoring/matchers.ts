@@ -32,7 +32,9 @@ export function compileMatcher(expected: Json): Test {
 function compileKeywords(written: Json): Test {
   const parsed = matcherSchema.safeParse(written);
   if (!parsed.success) return (_value, at) => unknown(`${at}: ${show(written)} is not a valid matcher`);
-  const tests = (Object.keys(parsed.data) as Keyword[]).map((keyword) => compileKeyword(keyword, parsed.data));
+  // The operands as they were written: a parsed copy has lost a member that is called __proto__.
+  const matcher = written as Matcher;
+  const tests = (Object.keys(matcher) as Keyword[]).map((keyword) => compileKeyword(keyword, matcher));
   const [only] = tests;
   if (only && tests.length === 1) return only;
   return (value, at, judge) => every(tests, (test) => test(value, at, judge));

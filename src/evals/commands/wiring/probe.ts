@@ -1,6 +1,5 @@
 import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../../errors.ts";
 import { asciiJson, type ProbeReport, probeText } from "../../reports/probe.ts";
-import { plain } from "../../reports/untrusted.ts";
 import { type Severity, severitySchema } from "../../types/lint.ts";
 import type { Io } from "../io.ts";
 import type { ProbeFlags } from "../probe.ts";
@@ -24,7 +23,7 @@ export async function probe(flags: ProbeFlags, io: Io): Promise<ExitCode> {
   io.out(flags.json ? `${asciiJson(report, 2)}\n` : probeText(report, io));
   const asides = [...warnings, ...probed.flatMap((one) => one.warnings), ...report.problems];
   // They quote servers, which may write what a terminal obeys.
-  for (const problem of asides) io.err(`${formatProblem(problem).split("\n").map(plain).join("\n")}\n`);
+  for (const problem of asides) io.err(`${formatProblem(problem)}\n`);
   return report.exitCode as ExitCode;
 }
 

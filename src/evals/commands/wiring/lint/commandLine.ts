@@ -14,6 +14,6 @@ export function commandSpec(line: string): CommandSpec {
       .map(([, double, single, escaped, plain]) => double?.replace(/\\(["\\])/g, "$1") ?? single ?? escaped ?? plain)
       .join(""),
   );
-  if (command === undefined) throw usageError("--server names no command", 'Write --server "node dist/main.js".');
+  if (!command) throw usageError("--server names no command", 'Write --server "node dist/main.js".');
   return { command, args };
 }
