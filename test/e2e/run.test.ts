@@ -66,7 +66,7 @@ describe("evals run on real servers", () => {
     expect(code).toBe(0);
     expect(endpoint.requests).toEqual([]);
     expect(out).toMatchInlineSnapshot(`
-      "reference: 10 cases, 1 tools, execute safe (evals/evals.json)
+      "reference: 10 cases, 1 tool, execute safe (evals/evals.json)
 
       anthropic:claude-sonnet-5-5
         trials         50
