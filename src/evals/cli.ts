@@ -81,7 +81,7 @@ let exitCode: ExitCode = exitCodes.passed;
 const parser = yargs(process.argv.slice(2))
   .scriptName("evals")
   .usage(
-    "$0 <command>\n\nTells whether a model picks the right tool of an MCP server, what came back, and what a change of wording did.",
+    "$0 <command>\n\nTells whether a model picks the right tool of an MCP server or the right skill, what came back, and what a change of wording did.",
   )
   .version(version)
   .strict()
@@ -97,17 +97,17 @@ for (const command of [
   runCommand,
   baselineCommand,
   reportCommand,
-  lintCommand,
-  probeCommand,
-  schemaCommand,
-  skillsCommand,
+  compareCommand,
+  blameCommand,
   variantsCommand,
   crowdCommand,
   calibrateCommand,
-  compareCommand,
-  blameCommand,
-  doctorCommand,
+  skillsCommand,
   judgeCommand,
+  lintCommand,
+  probeCommand,
+  doctorCommand,
+  schemaCommand,
 ])
   parser.command(command.command, command.describe, command.builder, async (args) => {
     exitCode = await command.handler(args as never, io);
