@@ -39,7 +39,11 @@ export type Selected = {
  * eval files of skill packages make. Without paths the skills of the project and of the user are looked up too.
  * No suite and no case at all is an error.
  */
-export async function selectSuites(flags: SuiteFlags, io: Io): Promise<Selected> {
+export async function selectSuites(
+  given: SuiteFlags & { model?: string | readonly string[] },
+  io: Io,
+): Promise<Selected> {
+  const flags = { ...given, host: loadingHost(given) };
   const paths = flags.paths ?? [];
   const found = await discover(paths, io.cwd);
   const loaded = await loadSuites(flags.skill ? [] : found.files, { cwd: io.cwd });
@@ -62,6 +66,18 @@ export async function selectSuites(flags: SuiteFlags, io: Io): Promise<Selected>
     `no case matches ${flags.case?.join(", ")}`,
     "See the ids with `evals run --dry-run`, or leave --case out.",
   );
+}
+
+/** Claude Code loads skills in its own way, however the tools of other models are shown. */
+export function loadingHost({
+  host = "plain",
+  model = [],
+}: Pick<SuiteFlags, "host"> & {
+  model?: string | readonly string[];
+}): RunFlags["host"] {
+  const models = [model].flat();
+  const isOwn = models.length > 0 && models.every((id) => id === "claude-code" || id.startsWith("claude-code:"));
+  return isOwn ? "claude-code" : host;
 }
 
 function overridesOf(flags: SuiteFlags) {
