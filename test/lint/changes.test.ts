@@ -70,6 +70,15 @@ describe("tools", () => {
     expect(told([deprecated], [deprecated])).toEqual([]);
   });
 
+  it("are deprecated by the usual spellings, not by a first word that speaks of something else", () => {
+    const marking = (description: string) => [tool("a", {}, [], { description }), tool("b")];
+    const unmarked = [tool("a"), tool("b")];
+    const marked = "compatible | deprecated | a/description | a is now marked deprecated in favour of b.";
+    expect(told(unmarked, marking("Deprecated: use b instead."))).toContain(marked);
+    expect(told(unmarked, marking("DEPRECATED: Use b instead."))).toContain(marked);
+    expect(told(unmarked, marking("Deprecated packages are listed; use b."))).not.toContain(marked);
+  });
+
   it("that are reworded, or whose hints change", () => {
     const before = tool("a", {}, [], { title: "A", annotations: { readOnlyHint: true, idempotentHint: false } });
     const after = tool("a", {}, [], { description: "Does more.", annotations: { idempotentHint: true } });

@@ -144,6 +144,16 @@ test("points at the line of the file", () => {
   ]);
 });
 
+test("quotes the tool names in a step as they are", () => {
+  const { document } = aSkillSubject().package;
+  const steps = [{ number: 1, line: 9, text: "_Call_ `get_order` and summarise the state." }];
+  const subject = aSkillSubject({ document: { ...document, steps } });
+  const found = skillRules.filter(({ id }) => id === "skill-step-single-action").flatMap((r) => [...r.check(subject)]);
+  expect(found.map(({ message }) => message)).toEqual([
+    'Step 1 asks for 2 actions: "Call get_order and summarise the state.".',
+  ]);
+});
+
 const hostile = [
   ["brackets", "[](".repeat(60_000)],
   ["quotes", `"'\``.repeat(60_000)],

@@ -136,3 +136,11 @@ describe("size", () => {
     },
   );
 });
+
+test("name-verb says which verb goes first: not a noun that can be one", () => {
+  const rule = wordingRules.find(({ id }) => id === "name-verb");
+  const fixes = ["github_create_issue", "slack_post_message", "order_get"].map((name) =>
+    [...(rule?.check(aToolSubject({ name })) ?? [])].map(({ fix }) => fix),
+  );
+  expect(fixes).toEqual([['Put "create" first.'], ['Put "post" first.'], ['Put "get" first.']]);
+});

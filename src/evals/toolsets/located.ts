@@ -16,9 +16,13 @@ const maxDepth = 1_000;
  */
 export async function readLocated(file: string, name = file): Promise<Located> {
   const raw = await readFile(file, "utf8").catch((error: unknown) => {
-    throw usageError(`this file cannot be read: ${messageOf(error)}`, "Paths in a suite file start from its folder.", {
-      file: name,
-    });
+    throw usageError(
+      `this file cannot be read: ${messageOf(error)}`,
+      "Check the path; one in a suite file starts from its folder.",
+      {
+        file: name,
+      },
+    );
   });
   return /\.ya?ml$/i.test(file) ? locatedYaml(raw, name) : locatedJson(plainJson(raw), name);
 }

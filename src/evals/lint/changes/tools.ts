@@ -8,10 +8,12 @@ export type Listed = ReadonlyMap<string, JsonObject>;
 /** The tool that a description names as the one to use instead, for a tool that is marked deprecated. */
 type Deprecation = { successor: string | undefined };
 
-/** A deprecation is a description that starts `DEPRECATED: use X_v2`. */
+/** A deprecation is a description that starts `DEPRECATED: use X_v2`, or `Deprecated:` as most people write it. */
 export function deprecationOf({ description }: JsonObject): Deprecation | undefined {
   if (typeof description !== "string") return undefined;
-  const found = /^\s*DEPRECATED\b(?::?\s*use\s+[`"']?([\w.-]*\w))?/.exec(description.slice(0, 300));
+  const found = /^\s*(?:DEPRECATED\b|Deprecated(?=[:.!]))(?::?\s*[Uu]se\s+[`"']?([\w.-]*\w))?/.exec(
+    description.slice(0, 300),
+  );
   return found ? { successor: found[1] } : undefined;
 }
 

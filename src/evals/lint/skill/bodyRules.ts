@@ -91,7 +91,7 @@ const singleAction: SkillRule = {
   clauses: ["one action a step", "an explicit action"],
   *check({ package: { document } }) {
     for (const { text, line, number } of document.steps) {
-      const start = text.slice(0, 1_000).replace(/[`*_]/g, "");
+      const start = text.slice(0, 1_000).replace(/[`*]|(?<!\w)_|_(?!\w)/g, "");
       const actions = actionsIn(start);
       const at = ["line", line];
       if (actions > 1)

@@ -1,5 +1,5 @@
 import { isEnglish } from "../../language/english.ts";
-import { startsWithVerb, verbKind } from "../../language/verbs.ts";
+import { startsWithVerb, verbIn, verbKind } from "../../language/verbs.ts";
 import { once } from "../../once.ts";
 import type { Rule, ToolSubject } from "../../rule.ts";
 import { quote, wordsOf } from "../../schema/text.ts";
@@ -25,7 +25,7 @@ export const nameWordingRules: readonly Rule<ToolSubject>[] = [
       // Another language has other verbs, and no list of English ones has all.
       if (said.trim() !== "" && !isEnglish(said)) return;
       if (starts.some(([first = ""]) => isUsedAsVerb(first, said))) return;
-      const verb = (starts.at(-1) ?? []).findLast((word) => verbKind(word) !== undefined);
+      const verb = verbIn(starts.at(-1) ?? []);
       yield {
         at: ["name"],
         message: `The name ${quote(name)} does not start with a verb.`,
