@@ -14,7 +14,7 @@ import { readPlaced } from "./placed.ts";
  */
 export async function configTargets(file: string, { io, settings }: Gathering): Promise<Gathered> {
   const path = resolve(io.cwd, file);
-  const { value, place } = await readPlaced(path, relative(io.cwd, path));
+  const { value, place } = await readPlaced(path, relative(io.cwd, path) || ".");
   const root = isJsonObject(value) ? value : {};
   const key = ["mcpServers", "servers"].find((candidate) => isJsonObject(root[candidate]));
   const entries = key === undefined ? undefined : root[key];

@@ -17,7 +17,7 @@ export type Listed = { gathered: Gathered; names: readonly string[] };
  */
 export async function fileTools(file: string, settings: readonly Settings[], io: Io): Promise<Listed> {
   const path = resolve(io.cwd, file);
-  const located = await readPlaced(path, relative(io.cwd, path));
+  const located = await readPlaced(path, relative(io.cwd, path) || ".");
   const root = Array.isArray(located.value) ? [] : ["tools"];
   const items: unknown = isJsonObject(located.value) ? located.value.tools : located.value;
   if (!Array.isArray(items))

@@ -49,7 +49,7 @@ const nameOf = ({ name }: JsonObject) => String(name);
 
 async function readOlder(file: string, io: Io): Promise<Older> {
   const path = resolve(io.cwd, file);
-  const { value, place } = await readPlaced(path, relative(io.cwd, path));
+  const { value, place } = await readPlaced(path, relative(io.cwd, path) || ".");
   if (isJsonObject(value) && "toolsets" in value) {
     const baseline = await readBaseline(path);
     if (baseline) return { tools: toolsOfBaseline(baseline), place: () => place(["toolsets"]) };
