@@ -72,7 +72,7 @@ describe("evals probe", () => {
         call: get_crash {"name":"aaaaaaaaaaaaaaaaaaaaa"}
         got:  server "server", called for "get_crash", exited with code 3; its stderr ends with: out of
           cheese
-        why:  When the server ends, all its tools are gone for the rest of the session.
+        why:  When the server ends, all its tools are gone until the host starts it again.
         → Catch what the tool throws, and return it as a failure.
         evals probe --server 'node test/fixtures/servers/bad.mjs' --call '{"tool":"get_crash","arguments":{"name":"aaaaaaaaaaaaaaaaaaaaa"}}'
 

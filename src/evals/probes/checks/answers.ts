@@ -24,7 +24,7 @@ export const inTime: Check = {
   id: "answers-in-time",
   severity: "error",
   why: "A host waits for the answer, and so does the user.",
-  docs: "Endpoints: call tool runs that tool and returns its content items",
+  docs: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#calling-tools",
   fix: "Answer every call, with a failure where the work cannot be done in time.",
   needs: anyCall,
   check: (seen) => {
@@ -38,8 +38,8 @@ export const inTime: Check = {
 export const survives: Check = {
   id: "survives",
   severity: "error",
-  why: "When the server ends, all its tools are gone for the rest of the session.",
-  docs: "What the service does: the server reads and writes until the session ends",
+  why: "When the server ends, all its tools are gone until the host starts it again.",
+  docs: "https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle",
   fix: "Catch what the tool throws, and return it as a failure.",
   needs: anyCall,
   check: ({ answers }) => (answers.every(({ alive }) => alive) ? "ok" : { wrong: "the server ended at this call" }),
@@ -49,7 +49,7 @@ export const wellFormed: Check = {
   id: "well-formed",
   severity: "error",
   why: "A host cannot read an answer that is no list of content items, for example null, and drops it.",
-  docs: "Content item; Endpoints: call tool returns an array of content items",
+  docs: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result",
   fix: 'Return { content: [{ type: "text", text }] }.',
   needs: anyCall,
   check: (seen) => {
@@ -65,7 +65,7 @@ export const notEmpty: Check = {
   id: "not-empty",
   severity: "error",
   why: "From null, nothing or an empty object a model cannot tell success from failure.",
-  docs: "Structured tool outcome: never only null or an empty object",
+  docs: "README.md#probes-and-health",
   fix: "Return what was done or found as text, and a structured failure where that was not possible.",
   needs: anyResult,
   check: (seen) =>
@@ -84,7 +84,7 @@ export const notBlank: Check = {
   id: "not-blank",
   severity: "info",
   why: 'An empty text may be right, but a sentence such as "The file is empty." leaves no doubt.',
-  docs: "Structured tool outcome",
+  docs: "README.md#probes-and-health",
   fix: "Say in words that there is nothing.",
   needs: anyResult,
   check: (seen) =>
@@ -99,7 +99,7 @@ export const textItems: Check = {
   id: "text-items",
   severity: "info",
   why: "The specification knows items of type text only; not every model is shown others.",
-  docs: "Content item",
+  docs: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#text-content",
   fix: "Give a text beside it that says what it is.",
   needs: "a result with content",
   check: (seen) =>

@@ -4,7 +4,7 @@ import { bodyOf, failed, isBare, outcomeFaults, resultOf, textOf } from "../outc
 import type { Check, Observation } from "../probe.ts";
 import { quoted } from "./quoted.ts";
 
-const outcomeDocs = "Structured tool outcome; Errors: tool cannot complete";
+const outcomeDocs = "README.md#probes-and-health";
 
 function failureIn({ answers }: Observation) {
   return answers.flatMap((answer) => resultOf(answer) ?? []).find(failed);
@@ -14,7 +14,7 @@ export const notBare: Check = {
   id: "failure-not-bare",
   severity: "error",
   why: "A model that is told only that it failed can but try the same again.",
-  docs: "Errors: tool fails: it never returns only null or an empty object, and never only a bare generic status text",
+  docs: "README.md#probes-and-health",
   fix: "Say what is wrong with the input, and what to do instead.",
   needs: "a failure",
   check: (seen) => {
@@ -49,7 +49,7 @@ export const structuredFailure: Check = {
 
 const refused: Pick<Check, "severity" | "docs" | "fix"> = {
   severity: "error",
-  docs: "Endpoints: arguments are an object that matches the tool's inputSchema",
+  docs: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling",
   fix: "Check the arguments against the inputSchema before the work, and refuse them with a failure that names the parameter.",
 };
 
@@ -83,7 +83,7 @@ export const unknownTool: Check = {
   id: "unknown-tool-refused",
   severity: "error",
   why: "A model that makes up a tool has to learn that there is none.",
-  docs: "Errors: call tool names an unknown tool",
+  docs: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling",
   fix: "Answer with an error: Unknown tool: <name>.",
   needs: "an answer to a call of an unknown tool",
   check: ({ probe, answers }) => {

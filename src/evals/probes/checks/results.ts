@@ -10,7 +10,7 @@ export const outputSchema: Check = {
   id: "output-schema",
   severity: "error",
   why: "Hosts check structured content against the outputSchema, and withhold what breaks it.",
-  docs: "the protocol's tools/call: structured results must conform to the outputSchema",
+  docs: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#output-schema",
   fix: "Return what the outputSchema says, or change it.",
   needs: "a success of a tool with an outputSchema",
   check: (seen) => {
@@ -29,7 +29,7 @@ export const mirrored: Check = {
   id: "mirrored-as-text",
   severity: "warning",
   why: "Some hosts show a model the structured content, others only the text.",
-  docs: "the protocol's tools/call: structured content should be returned as text too",
+  docs: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#structured-content",
   fix: "Put the same JSON into a text item.",
   needs: "structured content",
   check: ({ answers }) => {
@@ -46,7 +46,7 @@ export const repeats: Check = {
   id: "repeats",
   severity: "error",
   why: "A model repeats a query that is annotated read-only without a second thought.",
-  docs: "the protocol's annotations: readOnlyHint",
+  docs: "https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations",
   fix: "Leave no trace of a query, or do not annotate the tool as read-only.",
   needs: "a read-only tool that succeeds",
   check: ({ probe, answers }) => {
@@ -67,7 +67,7 @@ export const defaultsWork: Check = {
   id: "defaults-work",
   severity: "error",
   why: "A model leaves out what has a default.",
-  docs: "Property schema: default is the value used when the parameter is omitted",
+  docs: "https://json-schema.org/understanding-json-schema/reference/annotations",
   fix: "Fill in the default before the work, or remove it from the schema and require the parameter.",
   needs: "parameters with defaults, and a success without them (of a read-only tool: or with them)",
   check: (seen) => {
@@ -84,7 +84,7 @@ export const defaultsMeant: Check = {
   id: "defaults-as-declared",
   severity: "warning",
   why: "The schema tells a model another default than the one that is used.",
-  docs: "Property schema: default is the value used when the parameter is omitted",
+  docs: "https://json-schema.org/understanding-json-schema/reference/annotations",
   fix: "Declare the default that is used.",
   needs: "parameters with defaults of a read-only, idempotent tool that answers the same twice",
   check: (seen) => {
@@ -100,7 +100,7 @@ export const unknownToolForm: Check = {
   id: "unknown-tool-message",
   severity: "warning",
   why: "Hosts and models know the error by its form, Unknown tool: <name>.",
-  docs: "Errors: call tool names an unknown tool",
+  docs: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling",
   fix: "Handle tools/call on the low-level server, and raise -32602 with the message Unknown tool: <name>.",
   needs: "an error for a call of an unknown tool",
   check: ({ probe, tool, answers }) => {
