@@ -12,6 +12,13 @@ const smallest = (start: JsonObject, fails: (input: JsonObject) => boolean, held
     async (input) => (left-- > 0 ? fails(input) : "stop"),
   );
 };
+/** Signs of texts, sizes of numbers, one for true, and one for each member. Not the length as JSON: false is longer than true. */
+const weight = (value: Json): number => {
+  if (typeof value === "string") return [...value].length;
+  if (typeof value === "number") return Math.abs(value);
+  if (typeof value !== "object" || value === null) return Number(value);
+  return Object.values(value).reduce<number>((sum, member) => sum + 1 + weight(member), 0);
+};
 const text = (value: Json | undefined) => (typeof value === "string" ? value : "");
 
 describe("shrinking", () => {
@@ -39,7 +46,7 @@ describe("shrinking", () => {
     expect(await smallest({ s: "abcdefgh" }, ({ s }) => text(s).length > 2, undefined, 0)).toEqual({ s: "abcdefgh" });
   });
 
-  it("gives what fails, no longer than what it began with", async () => {
+  it("gives what fails, no heavier than what it began with", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.dictionary(fc.string(), fc.jsonValue()),
@@ -50,7 +57,7 @@ describe("shrinking", () => {
           fc.pre(fails(start));
           const found = await smallest(start, fails, undefined, 200);
           expect(fails(found)).toBe(true);
-          expect(JSON.stringify(found).length).toBeLessThanOrEqual(JSON.stringify(start).length);
+          expect(weight(found)).toBeLessThanOrEqual(weight(start));
         },
       ),
       { numRuns: 50 },
