@@ -7,7 +7,6 @@ import { calibrateCommand } from "./commands/calibrate.ts";
 import { compareCommand } from "./commands/compare.ts";
 import { crowdCommand } from "./commands/crowd.ts";
 import { doctorCommand } from "./commands/doctor.ts";
-import type { Io } from "./commands/io.ts";
 import { judgeCommand } from "./commands/judge.ts";
 import { lintCommand } from "./commands/lint.ts";
 import { probeCommand } from "./commands/probe.ts";
@@ -17,6 +16,7 @@ import { schemaCommand } from "./commands/schema.ts";
 import { skillsCommand } from "./commands/skills.ts";
 import { variantsCommand } from "./commands/variants.ts";
 import { EvalsError, type ExitCode, exitCodes } from "./errors.ts";
+import type { Io } from "./io.ts";
 
 // The only file that touches the process: its arguments, streams, environment, signals and exit code.
 // It and the command files import nothing heavy, so that --help and --version answer at once.

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { loadingHost } from "../../src/evals/commands/wiring/select.ts";
+import { loadingHost } from "../../src/evals/workspace/suites.ts";
 
 test("Claude Code decides by itself which of two skills of one name it loads", () => {
   expect(loadingHost({ host: "plain", model: ["claude-code", "claude-code:claude-haiku-5-5"] })).toBe("claude-code");

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { callFlag, shellTemplate, shellWord } from "../../src/evals/commands/wiring/shell.ts";
+import { callFlag, shellTemplate, shellWord } from "../../src/evals/inspection/shell.ts";
 
 /** The words that a shell makes of a line. */
 const wordsOf = (line: string, env: Record<string, string> = {}) =>

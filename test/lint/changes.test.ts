@@ -1,11 +1,11 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { changesBetween, classesOf, toolsOfBaseline } from "../../src/evals/lint/changes.ts";
+import { changesBetween, classesOf, toolsOfBaseline } from "../../src/evals/changes/compatibility.ts";
+import { listChanges } from "../../src/evals/changes/lists.ts";
 import type { Baseline } from "../../src/evals/types/baseline.ts";
 import type { Json, JsonObject } from "../../src/evals/types/json.ts";
 import type { OfferedTool, Tool } from "../../src/evals/types/tool.ts";
-import { listChanges } from "../../src/evals/verdicts/changes.ts";
 
 const text = { type: "string", description: "A text." };
 

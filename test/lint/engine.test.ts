@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { commandSpec } from "../../src/evals/commands/wiring/lint/commandLine.ts";
-import { JsonOffsets } from "../../src/evals/commands/wiring/lint/jsonOffsets.ts";
+import { commandSpec } from "../../src/evals/inspection/lint/commandLine.ts";
+import { JsonOffsets } from "../../src/evals/inspection/lint/jsonOffsets.ts";
 import { lint } from "../../src/evals/lint/lint.ts";
 import type { Found, Rule, ToolSubject } from "../../src/evals/lint/rule.ts";
 import type { Families, Settings, Target } from "../../src/evals/lint/target.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { toolTargets } from "../../src/evals/commands/wiring/lint/toolTargets.ts";
+import { toolTargets } from "../../src/evals/inspection/lint/toolTargets.ts";
 import { lint } from "../../src/evals/lint/lint.ts";
 import { rules } from "../../src/evals/lint/rules/index.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";

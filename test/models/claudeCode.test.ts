@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { environment } from "../../src/evals/models/claudeCode/environment.ts";
-import { startRelay } from "../../src/evals/models/claudeCode/relay.ts";
-import { slots } from "../../src/evals/models/claudeCode/slots.ts";
+import { environment } from "../../src/evals/hosts/claudeCode/environment.ts";
+import { startRelay } from "../../src/evals/hosts/claudeCode/relay.ts";
+import { slots } from "../../src/evals/hosts/claudeCode/slots.ts";
 import { openModel } from "../../src/evals/models/index.ts";
 import { connect } from "../../src/evals/toolsets/connect.ts";
 import type { HostedTrial } from "../../src/evals/types/model.ts";

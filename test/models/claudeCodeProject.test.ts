@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { layProject } from "../../src/evals/models/claudeCode/project.ts";
+import { layProject } from "../../src/evals/hosts/claudeCode/project.ts";
 import { parseSkill } from "../../src/evals/skills/package.ts";
 import type { SkillPackage } from "../../src/evals/types/skill.ts";
 

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { outcomeOf } from "../../src/evals/models/claudeCode/outcome.ts";
-import { StreamReader } from "../../src/evals/models/claudeCode/stream.ts";
+import { outcomeOf } from "../../src/evals/hosts/claudeCode/outcome.ts";
+import { StreamReader } from "../../src/evals/hosts/claudeCode/stream.ts";
 
 /** What Claude Code 2.1.328 wrote, without the fields that nobody reads. */
 function recorded(name: string): string[] {

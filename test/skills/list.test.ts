@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Io } from "../../src/evals/commands/io.ts";
-import { listSkills } from "../../src/evals/commands/wiring/skills.ts";
 import { EvalsError } from "../../src/evals/errors.ts";
+import { listSkills } from "../../src/evals/inspection/skills.ts";
+import type { Io } from "../../src/evals/io.ts";
 import { type Files, skillText, workspace } from "./workspace.ts";
 
 const files: Files = {

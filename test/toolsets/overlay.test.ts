@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { layOver, type ReadVariants, readVariants } from "../../src/evals/commands/wiring/overlay.ts";
+import { layOver, type ReadVariants, readVariants } from "../../src/evals/experiments/overlay.ts";
 import { overlay } from "../../src/evals/toolsets/overlay.ts";
 import { freeze } from "../../src/evals/toolsets/toolset.ts";
 import type { OfferedTool } from "../../src/evals/types/tool.ts";

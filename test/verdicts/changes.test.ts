@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { applyChanges, changesByCase, listChanges } from "../../src/evals/changes/lists.ts";
 import { canonicalJson, type JsonObject, jsonSchema } from "../../src/evals/types/json.ts";
 import type { Tool } from "../../src/evals/types/tool.ts";
-import { applyChanges, changesByCase, listChanges } from "../../src/evals/verdicts/changes.ts";
 import { aTool } from "../fakes/suite.ts";
 
 const read = aTool("read_file", {

@@ -1,8 +1,8 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
+import type { Io } from "../io.ts";
 import type { Command, Flags } from "./command.ts";
 import { baselinesFlag } from "./flags.ts";
-import type { Io } from "./io.ts";
 
 const actions = ["accept", "show", "diff"] as const;
 
@@ -38,5 +38,5 @@ export const baselineCommand: Command = {
       .example("$0 baseline diff", "what the live tools say otherwise, word by word; asks no model")
       .example("$0 baseline show filesystem", "tools, commit and pass rates of one suite's baselines"),
   handler: async (args: BaselineFlags, io: Io): Promise<ExitCode> =>
-    (await import("./wiring/baseline.ts")).baseline(args, io),
+    (await import("../experiments/baseline.ts")).baseline(args, io),
 };

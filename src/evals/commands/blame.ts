@@ -1,8 +1,8 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
+import type { Io } from "../io.ts";
 import type { Command, Flags } from "./command.ts";
 import { askingFlags, modelFlag } from "./flags.ts";
-import type { Io } from "./io.ts";
 
 const { host: _, ...asking } = askingFlags;
 
@@ -40,5 +40,6 @@ export const blameCommand: Command = {
       .example("$0 run --check thorough && $0 blame", "after a regression: which change of the list did it")
       .example("$0 blame --case read-several --budget 2", "of one case, for at most two dollars")
       .example("$0 blame --baseline evals/baselines/files.lexical.json --case read-one", "without a run"),
-  handler: async (args: BlameFlags, io: Io): Promise<ExitCode> => (await import("./wiring/blame.ts")).blame(args, io),
+  handler: async (args: BlameFlags, io: Io): Promise<ExitCode> =>
+    (await import("../experiments/blame.ts")).blame(args, io),
 };

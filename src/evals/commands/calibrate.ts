@@ -1,8 +1,8 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
+import type { Io } from "../io.ts";
 import type { Command, Flags } from "./command.ts";
 import { askingFlags, modelFlag, resumeFlag, suiteFlags } from "./flags.ts";
-import type { Io } from "./io.ts";
 
 const flags = {
   model: modelFlag,
@@ -29,5 +29,5 @@ export const calibrateCommand: Command = {
         "less to ask",
       ),
   handler: async (args: CalibrateFlags, io: Io): Promise<ExitCode> =>
-    (await import("./wiring/calibrate.ts")).calibrate(args, io),
+    (await import("../experiments/calibrate.ts")).calibrate(args, io),
 };

@@ -1,6 +1,6 @@
 import type { ArgumentsCamelCase, Argv, InferredOptionTypes, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
-import type { Io } from "./io.ts";
+import type { Io } from "../io.ts";
 
 /** One command of the program: how it is called, and the function that it calls. */
 export type Command = {

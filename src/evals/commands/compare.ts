@@ -1,7 +1,7 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
+import type { Io } from "../io.ts";
 import type { Command, Flags } from "./command.ts";
-import type { Io } from "./io.ts";
 
 const flags = {
   suite: { type: "string", array: true, describe: "only these suites (default: all that both records have)" },
@@ -34,5 +34,5 @@ export const compareCommand: Command = {
       .example("$0 compare 2026-11-21T09-30-00-000 latest", "did it get better since that run?")
       .example("$0 compare evals/baselines/filesystem.lexical.json latest", "the newest run against what was accepted"),
   handler: async (args: CompareFlags, io: Io): Promise<ExitCode> =>
-    (await import("./wiring/compare.ts")).compare(args, io),
+    (await import("../experiments/compare.ts")).compare(args, io),
 };

@@ -1,8 +1,8 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
+import type { Io } from "../io.ts";
 import type { Command, Flags } from "./command.ts";
 import { askingFlags, modelFlag, resumeFlag, suiteFlags } from "./flags.ts";
-import type { Io } from "./io.ts";
 
 const flags = {
   model: modelFlag,
@@ -35,5 +35,6 @@ export const crowdCommand: Command = {
       )
       .example("$0 crowd evals/files.yaml -d github.json slack.json", "rates with 0, 10 and 50 foreign tools")
       .example("$0 crowd evals/files.yaml -d github.json --sizes 0,5,20 -n 20 -m openai:gpt-5", "ask a model"),
-  handler: async (args: CrowdFlags, io: Io): Promise<ExitCode> => (await import("./wiring/crowd.ts")).crowd(args, io),
+  handler: async (args: CrowdFlags, io: Io): Promise<ExitCode> =>
+    (await import("../experiments/crowd.ts")).crowd(args, io),
 };

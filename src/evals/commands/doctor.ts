@@ -1,7 +1,7 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
+import type { Io } from "../io.ts";
 import type { Command, Flags } from "./command.ts";
-import type { Io } from "./io.ts";
 
 const flags = {
   server: { type: "string", array: true, nargs: 1, describe: "command line of an MCP server" },
@@ -42,5 +42,5 @@ export const doctorCommand: Command = {
       .example("$0 doctor --config .mcp.json", "every server that a host starts, and its entry")
       .example("$0 doctor --url https://example.com/mcp --execute never", "call no tool"),
   handler: async (args: DoctorFlags, io: Io): Promise<ExitCode> =>
-    (await import("./wiring/doctor.ts")).doctor(args, io),
+    (await import("../inspection/doctor/doctor.ts")).doctor(args, io),
 };

@@ -1,8 +1,8 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
+import type { Io } from "../io.ts";
 import type { Command, Flags } from "./command.ts";
 import { askingFlags } from "./flags.ts";
-import type { Io } from "./io.ts";
 
 const { host: _host, seed: _seed, out: _out, ...asking } = askingFlags;
 
@@ -47,5 +47,6 @@ export const judgeCommand: Command = {
         "before its verdicts are believed",
       )
       .example("$0 judge check evals/labels.jsonl --judge openai:gpt-5 --min-kappa 0.6", "as a gate"),
-  handler: async (args: JudgeFlags, io: Io): Promise<ExitCode> => (await import("./wiring/judge.ts")).judge(args, io),
+  handler: async (args: JudgeFlags, io: Io): Promise<ExitCode> =>
+    (await import("../experiments/judge.ts")).judge(args, io),
 };

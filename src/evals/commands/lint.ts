@@ -1,8 +1,8 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
+import type { Io } from "../io.ts";
 import type { Command, Flags } from "./command.ts";
 import { askingFlags } from "./flags.ts";
-import type { Io } from "./io.ts";
 
 const { concurrency, budget, effort, prices, retries, timeout } = askingFlags;
 
@@ -79,5 +79,6 @@ export const lintCommand: Command = {
       .example("$0 lint --config .mcp.json --format sarif > lint.sarif", "all that a host starts, for code scanning")
       .example("$0 lint --judge anthropic:claude-opus-5-5", "also what a model makes of each description")
       .example("$0 lint --rules", "every rule, and why it is there"),
-  handler: async (args: LintFlags, io: Io): Promise<ExitCode> => (await import("./wiring/lint.ts")).lint(args, io),
+  handler: async (args: LintFlags, io: Io): Promise<ExitCode> =>
+    (await import("../inspection/lint/lint.ts")).lint(args, io),
 };

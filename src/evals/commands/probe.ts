@@ -1,7 +1,7 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
+import type { Io } from "../io.ts";
 import type { Command, Flags } from "./command.ts";
-import type { Io } from "./io.ts";
 
 /** Seconds. */
 export const defaultTimeout = 10;
@@ -66,5 +66,6 @@ export const probeCommand: Command = {
         `$0 probe --server "node dist/main.js" --call '{"tool": "echo", "arguments": {"text": ""}}'`,
         "one call again, and what is wrong with its answer",
       ),
-  handler: async (args: ProbeFlags, io: Io): Promise<ExitCode> => (await import("./wiring/probe.ts")).probe(args, io),
+  handler: async (args: ProbeFlags, io: Io): Promise<ExitCode> =>
+    (await import("../inspection/probe/probe.ts")).probe(args, io),
 };

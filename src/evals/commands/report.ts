@@ -1,7 +1,7 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
+import type { Io } from "../io.ts";
 import type { Command, Flags } from "./command.ts";
-import type { Io } from "./io.ts";
 
 const flags = {
   as: {
@@ -25,5 +25,5 @@ export const reportCommand: Command = {
       .example("$0 report", "the newest run")
       .example("$0 report reports/2026-11-21T09-30-00-000 --as markdown", "for a pull request"),
   handler: async (args: ReportFlags, io: Io): Promise<ExitCode> =>
-    (await import("./wiring/report.ts")).report(args, io),
+    (await import("../experiments/report.ts")).report(args, io),
 };

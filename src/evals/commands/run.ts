@@ -1,8 +1,8 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
+import type { Io } from "../io.ts";
 import type { Command, Flags } from "./command.ts";
 import { askingFlags, baselinesFlag, suiteFlags } from "./flags.ts";
-import type { Io } from "./io.ts";
 
 const flags = {
   model: {
@@ -61,5 +61,5 @@ export const runCommand: Command = {
         "a skill in the host that loads it: is it loaded, and what is it worth?",
       )
       .example("$0 run --resume latest", "finish a run that was cut short"),
-  handler: async (args: RunFlags, io: Io): Promise<ExitCode> => (await import("./wiring/run.ts")).run(args, io),
+  handler: async (args: RunFlags, io: Io): Promise<ExitCode> => (await import("../experiments/run.ts")).run(args, io),
 };

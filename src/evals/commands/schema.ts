@@ -1,7 +1,7 @@
 import type { Argv } from "yargs";
 import { type ExitCode, exitCodes } from "../errors.ts";
+import type { Io } from "../io.ts";
 import type { Command } from "./command.ts";
-import type { Io } from "./io.ts";
 
 type SchemaFlags = { of?: "suite" | "run" | "lint" };
 
@@ -18,7 +18,7 @@ export const schemaCommand: Command = {
       })
       .example("$0 schema > suite.schema.json", "for the $schema key of a suite file"),
   handler: async ({ of }: SchemaFlags, io: Io): Promise<ExitCode> => {
-    const { schemas } = await import("./wiring/schemas.ts");
+    const { schemas } = await import("../inspection/schemas.ts");
     io.out(`${JSON.stringify(schemas[of ?? "suite"](), null, 2)}\n`);
     return exitCodes.passed;
   },

@@ -1,8 +1,8 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
+import type { Io } from "../io.ts";
 import type { Command, Flags } from "./command.ts";
 import { askingFlags } from "./flags.ts";
-import type { Io } from "./io.ts";
 
 const flags = {
   host: {
@@ -34,5 +34,5 @@ export const skillsCommand: Command = {
       .example("$0 skills list --dir evals/skills", "those of a folder too")
       .example("$0 skills list --host-dir .gemini --json", "another host's directory, for a program to read"),
   handler: async (args: SkillsFlags, io: Io): Promise<ExitCode> =>
-    (await import("./wiring/skills.ts")).listSkills(args, io),
+    (await import("../inspection/skills.ts")).listSkills(args, io),
 };

@@ -1,8 +1,8 @@
 import type { Argv, Options } from "yargs";
 import type { ExitCode } from "../errors.ts";
+import type { Io } from "../io.ts";
 import type { Command, Flags } from "./command.ts";
 import { askingFlags, modelFlag, resumeFlag, suiteFlags } from "./flags.ts";
-import type { Io } from "./io.ts";
 
 const flags = {
   model: modelFlag,
@@ -50,5 +50,5 @@ export const variantsCommand: Command = {
       .example("$0 variants wordings.yaml evals/files.yaml -m anthropic:claude-sonnet-5-5 --budget 5", "ask a model")
       .example("$0 variants wordings.yaml --write adopted.json", "keep the winner as an overlay, to be merged by hand"),
   handler: async (args: VariantsFlags, io: Io): Promise<ExitCode> =>
-    (await import("./wiring/variants.ts")).variants(args, io),
+    (await import("../experiments/variants.ts")).variants(args, io),
 };

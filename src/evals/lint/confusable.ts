@@ -1,6 +1,6 @@
-import { alikePairs, sharedWords, weigh } from "../retrieval/similarity.ts";
-import { type IndexedTool, toolText } from "../retrieval/toolIndex.ts";
-import { wordsOf } from "../retrieval/words.ts";
+import { alikePairs, sharedWords, weigh } from "../search/similarity.ts";
+import { type IndexedTool, toolText } from "../search/toolIndex.ts";
+import { wordsOf } from "../search/words.ts";
 import { once } from "./once.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { usageError } from "../errors.ts";
+import type { ClaudeCodeOptions } from "../hosts/claudeCode/claudeCode.ts";
 import type { AskedModel, Model } from "../types/model.ts";
 import { nearest } from "../types/nearest.ts";
 import type { Trial } from "../types/trial.ts";
-import type { ClaudeCodeOptions } from "./claudeCode/claudeCode.ts";
 
 export type ModelOptions = ClaudeCodeOptions & {
   /** Reads the trials of a recorded run, for `replay`. Absent: there is nothing to replay from. */
@@ -36,7 +36,7 @@ const providers = {
   "claude-code": {
     example: "claude-code or claude-code:claude-sonnet-5-5",
     takes: "either",
-    open: async (...args) => (await import("./claudeCode/claudeCode.ts")).claudeCode(...args),
+    open: async (...args) => (await import("../hosts/claudeCode/claudeCode.ts")).claudeCode(...args),
   },
   replay: {
     example: "replay:<run> or replay:<run>#<model>",

@@ -1,5 +1,5 @@
-import { type IndexedTool, type ToolIndex, toolIndex, toolText } from "../retrieval/toolIndex.ts";
-import { words } from "../retrieval/words.ts";
+import { type IndexedTool, type ToolIndex, toolIndex, toolText } from "../search/toolIndex.ts";
+import { words } from "../search/words.ts";
 import { type AskedModel, type ModelRequest, noUsage, type Reply } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Turn } from "../types/trial.ts";

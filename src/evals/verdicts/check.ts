@@ -1,10 +1,10 @@
+import { changesBetween, classesOf } from "../changes/compatibility.ts";
+import { changesByCase } from "../changes/lists.ts";
 import { exitCodes } from "../errors.ts";
-import { changesBetween, classesOf } from "../lint/changes.ts";
 import { jsonObjectSchema } from "../types/json.ts";
 import type { CheckPlan, CheckSummary } from "../types/run.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
-import { changesByCase } from "./changes.ts";
 import { ConfusionGrowth } from "./confusion.ts";
 import type { Design } from "./design.ts";
 import { EvidenceBook } from "./evidence.ts";

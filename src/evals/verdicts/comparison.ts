@@ -1,10 +1,10 @@
+import { changesByCase } from "../changes/lists.ts";
 import { exitCodes } from "../errors.ts";
 import type { Counts } from "../stats/counts.ts";
 import { isSignificant } from "../stats/significance.ts";
 import type { CheckSummary } from "../types/run.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
-import { changesByCase } from "./changes.ts";
 import { comparedSummary, observationOf } from "./check.ts";
 import { type ComparedRun, comparability } from "./comparable.ts";
 import { ConfusionGrowth } from "./confusion.ts";

@@ -1,5 +1,5 @@
+import { deprecationOf } from "../../changes/tools.ts";
 import type { JsonObject } from "../../types/json.ts";
-import { deprecationOf } from "../changes/tools.ts";
 import { confusablePairs } from "../confusable.ts";
 import type { Rule, ToolsetSubject } from "../rule.ts";
 import { quote } from "../schema/text.ts";

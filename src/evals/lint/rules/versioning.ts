@@ -1,4 +1,4 @@
-import { type Change, changesBetween } from "../changes.ts";
+import { type Change, changesBetween } from "../../changes/compatibility.ts";
 import { once } from "../once.ts";
 import type { Rule, VersionSubject } from "../rule.ts";
 

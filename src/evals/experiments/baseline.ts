@@ -1,0 +1,219 @@
+import { relative, resolve } from "node:path";
+import { changesByCase, type Listing } from "../changes/lists.ts";
+import type { BaselineFlags } from "../commands/baseline.ts";
+import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../errors.ts";
+import type { Io } from "../io.ts";
+import { baselineFigures, baselineText, baselineTitle, rateChanges } from "../reports/baseline.ts";
+import { screenFor } from "../reports/screen.ts";
+import { wordingLines } from "../reports/wording.ts";
+import { baselineFile, baselineOf, expectSuite, readBaseline, readBaselines, writeBaseline } from "../runs/baseline.ts";
+import { findRecord, readTrials } from "../runs/record.ts";
+import type { Source } from "../toolsets/source.ts";
+import { type Baseline, comparedOf } from "../types/baseline.ts";
+import { nearest } from "../types/nearest.ts";
+import type { RunManifest, SuiteSummary } from "../types/run.ts";
+import type { SkillPackage } from "../types/skill.ts";
+import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
+import { summariser } from "../verdicts/summary.ts";
+import { plural, some } from "../verdicts/words.ts";
+import { caseToolsets } from "../workspace/prepare.ts";
+import { closeServers, type Opened, openServers, refuseMistakes } from "../workspace/servers.ts";
+import { selectSuites } from "../workspace/suites.ts";
+
+/** The trials of every case that a regression check by the screen design wants. */
+const bank = 20;
+
+const displayOf = ({ colour, width, unicode }: Io) => ({ colour, width, unicode });
+
+/** `evals baseline`: one of its actions. */
+export function baseline(flags: BaselineFlags, io: Io): Promise<ExitCode> {
+  return { accept, show, diff }[flags.action](flags, io);
+}
+
+/** Writes one baseline for each suite and model of a run, and says what it changes. Nothing is written on an error. */
+async function accept({ targets = [], baselines: dir, out, force }: BaselineFlags, io: Io): Promise<ExitCode> {
+  const [run = "latest", ...more] = targets;
+  if (more.length > 0) throw usageError("only one run can be accepted at a time", "Name one, or none for the latest.");
+  const { dir: folder, manifest } = await findRecord("run", run, resolve(io.cwd, out));
+  const results = summariser(manifest, folder);
+  for await (const trial of readTrials(folder)) results.add(trial);
+  // What a skill is worth is measured against the same queries without it, in every run: there is nothing to accept.
+  const suites = results.summary().suites.filter(({ lift }) => lift === undefined);
+  const graded = suites.filter(({ cases }) => cases.some(({ trials }) => trials > 0));
+  refuse(manifest, suites, graded, force);
+  for (const problem of warningsOn(manifest, suites, graded)) io.err(`${formatProblem(problem)}\n`);
+
+  const now = new Date();
+  const made = await Promise.all(
+    graded.map(async ({ name, model, cases }) => {
+      const file = baselineFile(resolve(io.cwd, dir), name, model);
+      const fresh = baselineOf(manifest, name, model, new Map(cases.map((one) => [one.id, one])), now);
+      return { file, fresh, old: await toReplace(file, fresh, io) };
+    }),
+  );
+  const { text } = screenFor(displayOf(io));
+  for (const { file, fresh, old } of made) {
+    await writeBaseline(file, fresh);
+    const title = text(`${baselineTitle(fresh)} · ${baselineFigures(fresh)}`);
+    const news = old === "none" ? ["  the first one of this suite and model"] : newsOf(old, fresh, io);
+    io.out(`${[title, `  written to ${relative(io.cwd, file)}`, ...news].join("\n")}\n`);
+  }
+  return exitCodes.passed;
+}
+
+type Summaries = readonly SuiteSummary[];
+const namesOf = (suites: Summaries) => suites.map(({ name, model }) => `${name} on ${model}`);
+
+/** Throws when this run can be no baseline, or none without `force`. */
+function refuse(manifest: RunManifest, suites: Summaries, graded: Summaries, force: boolean): void {
+  const { id, finishedAt } = manifest;
+  const missing = suites.reduce((sum, { totals }) => sum + totals.missing, 0);
+  if (!force && (finishedAt === undefined || missing > 0)) {
+    const what = missing > 0 ? `${plural(missing, "trial")} missing` : "it was cut short at its end";
+    const hint = `Finish it with \`evals run --resume ${id}\`, or accept what is there with --force.`;
+    throw usageError(`the run ${id} is incomplete: ${what}`, hint);
+  }
+  const ungraded = namesOf(suites.filter((suite) => !graded.includes(suite)));
+  if (graded.length > 0 && (force || ungraded.length === 0)) return;
+  const rest = graded.length > 0 ? " With --force, what was graded is accepted without it." : "";
+  const hint = `See why with \`evals report\`, then run again.${rest}`;
+  throw usageError(`the run ${id} has not one graded trial of ${some(ungraded) || "anything"}`, hint);
+}
+
+/** What the author should know of a run before relying on it as a baseline. */
+function warningsOn({ models, git, flags }: RunManifest, suites: Summaries, graded: Summaries): Problem[] {
+  const warning = (message: string, hint: string): Problem => ({ severity: "warning", message, hint });
+  const leftOut = namesOf(suites.filter((suite) => !graded.includes(suite)));
+  const thin = graded.flatMap(({ name, model, cases }) => {
+    const wanted = models.find(({ id }) => id === model)?.deterministic ? 1 : bank;
+    const few = cases
+      .filter(({ trials }) => trials < wanted)
+      .map(({ id, trials }) => (trials > 0 ? `${id} (${trials})` : id));
+    const hint =
+      wanted === 1 ? "They cannot be compared." : `The screen design wants a bank of ${bank}: run with -n ${bank}.`;
+    const least = wanted === 1 ? "not one graded trial" : `fewer than ${wanted} graded trials`;
+    const message = `${name} on ${model}: ${least} of ${some(few)}`;
+    return few.length > 0 ? [warning(message, hint)] : [];
+  });
+  return [
+    ...leftOut.map((name) => warning(`${name} is left out: nothing was graded`, "Run it again, then accept that run.")),
+    ...thin,
+    ...(flags.case === undefined ? [] : [warning("the run was made with --case", "It covers no other cases.")]),
+    ...(git?.dirty
+      ? [
+          warning(
+            `the run was made with changes that commit ${git.commit.slice(0, 12)} does not hold`,
+            "Commit, run and accept again if the commit is to tell which tools these are.",
+          ),
+        ]
+      : []),
+  ];
+}
+
+/** The baseline to be replaced. That it cannot be read is no reason to keep it; that it is of another suite is one. */
+async function toReplace(file: string, fresh: Baseline, io: Io): Promise<Baseline | "none" | "unreadable"> {
+  const old = await readBaseline(file).catch((error: unknown) => {
+    if (!(error instanceof EvalsError)) throw error;
+    const hint = "It is replaced without a comparison.";
+    for (const problem of error.problems) io.err(`${formatProblem({ ...problem, severity: "warning", hint })}\n`);
+    return "unreadable" as const;
+  });
+  if (typeof old === "object") expectSuite(old, fresh.suite, fresh.model.id, file);
+  return old ?? "none";
+}
+
+/** What the new baseline changes: wording, cases, rates. */
+function newsOf(old: Baseline | "unreadable", fresh: Baseline, io: Io): string[] {
+  if (old === "unreadable") return [];
+  const { text } = screenFor(displayOf(io));
+  const rates = rateChanges(old, fresh).map((rate) => text(`    ${rate}`));
+  const news = [...changeLines(old, fresh, comparedOf(fresh), 4, io), ...rates];
+  const since = text(`  against the one of ${old.acceptedAt.slice(0, 10)} (run ${old.run})`);
+  return [news.length > 0 ? `${since}:` : `${since}: nothing changed`, ...news];
+}
+
+/** What is otherwise now than in a baseline, as indented lines: the wording of its tools, then its cases. */
+function changeLines(then: Baseline, now: Listing, compared: ComparedRun, indent: number, io: Io): string[] {
+  const screen = screenFor(displayOf(io));
+  const wording = changesByCase(then, now).flatMap(({ cases, changes }) => [
+    ...(cases.length < then.cases.length ? screen.lines(`the tools of ${some(cases)}:`, indent) : []),
+    ...changes.flatMap((change) => wordingLines(change, displayOf(io), indent)),
+  ]);
+  const comparable = comparability(comparedOf(then), compared);
+  const notes = comparable.kind === "comparable" ? comparable.notes : comparable.reasons;
+  return [...wording, ...notes.flatMap((note) => screen.lines(note, indent))];
+}
+
+type Found = { file: string; baseline: Baseline };
+
+/** Prints what the baselines of these suites or files hold, or all of them. */
+async function show({ targets = [], baselines: dir }: BaselineFlags, io: Io): Promise<ExitCode> {
+  const found = await (targets.length > 0
+    ? Promise.all(targets.map((target) => named(target, dir, io)))
+    : allBaselines(dir, io));
+  const texts = found.flat().map((one) => baselineText(one.baseline, relative(io.cwd, one.file), displayOf(io)));
+  io.out(texts.join("\n"));
+  return exitCodes.passed;
+}
+
+async function named(target: string, dir: string, io: Io): Promise<Found[]> {
+  const file = resolve(io.cwd, target);
+  const given = target.endsWith(".json") ? await readBaseline(file) : undefined;
+  if (given) return [{ file, baseline: given }];
+  const all = await allBaselines(dir, io);
+  const found = all.filter((one) => one.baseline.suite === target);
+  if (found.length > 0) return found;
+  const suites = [...new Set(all.map((one) => one.baseline.suite))];
+  const close = nearest(target, suites);
+  const hint = close === undefined ? `There are baselines of ${some(suites)}.` : `Did you mean ${close}?`;
+  throw usageError(`there is no baseline of a suite or in a file "${target}"`, hint);
+}
+
+async function allBaselines(dir: string, io: Io): Promise<Found[]> {
+  const found = await readBaselines(resolve(io.cwd, dir));
+  if (found.length > 0) return found;
+  const hint = `Make one with \`evals run -n ${bank}\`, then \`evals baseline accept\`; --baselines names another folder.`;
+  throw usageError(`there is no baseline under ${dir}`, hint);
+}
+
+/** Prints what the live tools of the suites say otherwise than their baselines do. A difference is no error. */
+async function diff({ targets = [], baselines: dir }: BaselineFlags, io: Io): Promise<ExitCode> {
+  const baselines = await allBaselines(dir, io);
+  const { suites, skills } = await selectSuites({ paths: targets }, io);
+  const wanted = suites.filter(({ name }) => baselines.some((one) => one.baseline.suite === name));
+  const opened = await openServers(wanted, io);
+  const { text } = screenFor(displayOf(io));
+  try {
+    for (const { file, baseline: then } of baselines) {
+      const live = opened.find(({ suite }) => suite.name === then.suite);
+      if (!live && targets.length > 0) continue;
+      if (live && "failure" in live) continue;
+      const lines = live ? liveLines(then, live, skills.get(live.suite.name) ?? [], io) : [];
+      const end = !live ? `: there is no suite ${then.suite}` : lines.length > 0 ? "" : ": unchanged";
+      io.out(`${[text(`${baselineTitle(then)} (${relative(io.cwd, file)})${end}`), ...lines].join("\n")}\n`);
+    }
+    for (const { name } of suites.filter((suite) => !wanted.includes(suite)))
+      io.out(`${text(`${name}: there is no baseline`)}\n`);
+    refuseMistakes(opened);
+    const failures = opened.flatMap((one) => ("failure" in one ? [one.failure] : []));
+    if (failures.length > 0) throw EvalsError.all(failures.filter((failure) => failure instanceof EvalsError));
+  } finally {
+    await closeServers(opened);
+  }
+  return exitCodes.passed;
+}
+
+function liveLines(
+  then: Baseline,
+  { suite, source }: Extract<Opened, { source: Source }>,
+  skills: readonly SkillPackage[],
+  io: Io,
+): string[] {
+  const toolsetOf = caseToolsets(suite, source, skills);
+  const shown = suite.cases.map((one) => ({ id: one.id, toolset: toolsetOf(one) }));
+  const now = {
+    cases: shown.map(({ id, toolset }) => ({ id, toolset: toolset.hash })),
+    toolsets: Object.fromEntries(shown.map(({ toolset }) => [toolset.hash, toolset.tools])),
+  };
+  return changeLines(then, now, { ...comparedOf(then), cases: suite.cases }, 2, io);
+}

@@ -1,0 +1,137 @@
+import { resolve } from "node:path";
+import type { CompareFlags } from "../commands/compare.ts";
+import { type ExitCode, exitCodes, usageError } from "../errors.ts";
+import type { Io } from "../io.ts";
+import { comparisonText } from "../reports/comparison.ts";
+import { readBaseline } from "../runs/baseline.ts";
+import { findRecord, findRun, readManifest, readTrials } from "../runs/record.ts";
+import type { Baseline } from "../types/baseline.ts";
+import { canonicalJson } from "../types/json.ts";
+import type { RunManifest } from "../types/run.ts";
+import type { Trial } from "../types/trial.ts";
+import { compareSides, type Side } from "../verdicts/comparison.ts";
+
+/** A record with what it is called, and one side for each suite and model in it. `dir`: where a run lies. */
+type Recorded = { name: string; what: string; dir?: string; sides: readonly Side[]; notes: readonly string[] };
+
+/** `evals compare`: reads both records, compares what they have in common, and prints it. */
+export async function compare(flags: CompareFlags, io: Io): Promise<ExitCode> {
+  const out = resolve(io.cwd, flags.out);
+  const [base, head] = await Promise.all([
+    flags.base.endsWith(".json") ? baselineRecord(flags.base, out, io) : runRecord(flags.base, out),
+    runRecord(flags.head, out),
+  ]);
+  if (base.dir !== undefined && base.dir === head.dir)
+    throw usageError(`both are the run ${head.name}`, "Name two different runs, or a baseline's file and a run.");
+  const wanted = ({ suite, model }: Side) =>
+    (flags.suite?.includes(suite) ?? true) && (flags.model?.includes(model) ?? true);
+  const [then, now] = [base.sides.filter(wanted), head.sides.filter(wanted)];
+  if (then.length === 0 || now.length === 0) throw nothingLeft(then.length === 0 ? base : head, flags);
+  const pairs = pairsOf(then, now);
+  const comparisons = pairs.map(([a, b]) => compareSides(a, b, flags.margin));
+  const codes = comparisons.map((one) => one.exitCode);
+  const exitCode = [exitCodes.failed, exitCodes.incomplete].find((code) => codes.includes(code)) ?? exitCodes.passed;
+  const notes = [...base.notes, ...head.notes, ...unpaired("A", then, pairs), ...unpaired("B", now, pairs)];
+  const named = ({ name, what }: Recorded) => ({ name, what });
+  const report = { base: named(base), head: named(head), interleaved: false as const, comparisons, notes };
+  const display = { colour: io.colour, width: io.width, unicode: io.unicode };
+  io.out(flags.json ? `${JSON.stringify({ ...report, exitCode }, null, 2)}\n` : comparisonText(report, display));
+  return exitCode;
+}
+
+/** Every suite and model that both have. Where there is none, each with what comes nearest, to say what differs. */
+function pairsOf(base: readonly Side[], head: readonly Side[]): [Side, Side][] {
+  const same = head.flatMap((b) =>
+    base.filter((a) => a.suite === b.suite && a.model === b.model).map((a): [Side, Side] => [a, b]),
+  );
+  if (same.length > 0) return same;
+  return head.flatMap((b) => {
+    const nearest = base.find((a) => a.suite === b.suite) ?? base.find((a) => a.model === b.model) ?? base[0];
+    return nearest ? [[nearest, b] satisfies [Side, Side]] : [];
+  });
+}
+
+function unpaired(name: string, sides: readonly Side[], pairs: readonly [Side, Side][]): string[] {
+  const paired = new Set<Side>(pairs.flat());
+  return sides.filter((side) => !paired.has(side)).map(({ suite, model }) => `Only in ${name}: ${suite} on ${model}`);
+}
+
+function nothingLeft({ name, sides }: Recorded, { suite, model }: CompareFlags) {
+  const asked = [...(suite ?? []), ...(model ?? [])].join(", ");
+  const known = sides.map((side) => `${side.suite} on ${side.model}`).join(", ");
+  return usageError(`${name} has nothing of ${asked}`, `It has ${known}.`);
+}
+
+async function runRecord(run: string, out: string): Promise<Recorded> {
+  if (run.endsWith(".json"))
+    throw usageError(
+      `${run} is a file, and B must be a run`,
+      "Give the baseline first: evals compare <baseline> <run>.",
+    );
+  const { dir, manifest } = await findRecord("run", run, out);
+  const { id, finishedAt, startedAt } = manifest;
+  const trials = new Map<string, Trial[]>();
+  for await (const { turns: _, ...trial } of readTrials(dir)) {
+    const { suite, model, arm } = trial.cell;
+    const key = JSON.stringify([suite, model]);
+    if (arm !== "head") continue;
+    const seen = trials.get(key) ?? [];
+    trials.set(key, seen);
+    // What was said is not compared, only what it came to.
+    seen.push({ ...trial, turns: [] });
+  }
+  const sides = manifest.models.map(async (model) => {
+    const asked = await askedModel(model, out);
+    return manifest.suites.map((suite): Side => {
+      const seen = trials.get(JSON.stringify([suite.name, model.id])) ?? [];
+      const { host, harness, toolsets } = manifest;
+      const common = { suite: suite.name, host, harness, cases: suite.cases, toolsets, ...asked };
+      return { ...common, seen: { kind: "trials", trials: seen } };
+    });
+  });
+  const unfinished = `The run ${id} was cut short: what is on its record is compared`;
+  return {
+    name: id,
+    what: `the run of ${startedAt.slice(0, 16).replace("T", " ")} UTC`,
+    dir: resolve(dir),
+    sides: (await Promise.all(sides)).flat(),
+    notes: finishedAt === undefined ? [unfinished] : [],
+  };
+}
+
+async function baselineRecord(given: string, out: string, io: Io): Promise<Recorded> {
+  const file = resolve(io.cwd, given);
+  const baseline = await readBaseline(file);
+  if (!baseline) throw usageError(`there is no baseline ${given}`, "Baselines are written by `evals baseline accept`.");
+  return {
+    name: given,
+    what: `the baseline of ${baseline.acceptedAt.slice(0, 10)}, from the run ${baseline.run}`,
+    sides: [await baselineSide(baseline, out)],
+    notes: [],
+  };
+}
+
+async function baselineSide({ suite, model, host, harness, cases, toolsets }: Baseline, out: string): Promise<Side> {
+  const counts = new Map(cases.map(({ id, passed, trials }) => [id, { passed, trials }]));
+  return { suite, host, harness, cases, toolsets, ...(await askedModel(model, out)), seen: { kind: "counts", counts } };
+}
+
+type ModelEntry = Pick<RunManifest["models"][number], "id" | "kind" | "settings" | "deterministic">;
+
+/**
+ * Which model's answers these are: for recorded answers, the model that was recorded, with the settings of then where
+ * that run can still be read.
+ */
+async function askedModel(
+  { id, kind, settings, deterministic }: ModelEntry,
+  out: string,
+): Promise<Pick<Side, "model" | "settings" | "deterministic">> {
+  const { run, model } = settings;
+  if (kind !== "recorded answers" || typeof run !== "string" || typeof model !== "string")
+    return { model: id, settings: canonicalJson(settings), deterministic };
+  const recording = await findRun(run, out)
+    .then(readManifest)
+    .catch(() => undefined);
+  const recorded = recording?.models.find((one) => one.id === model);
+  return recorded ? askedModel(recorded, out) : { model, deterministic };
+}

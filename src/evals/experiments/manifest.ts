@@ -1,0 +1,98 @@
+import { newRunId } from "../runs/record.ts";
+import { promptHash } from "../scoring/judge/question.ts";
+import { aboutSkills, expectedLabel, expectedTools } from "../scoring/labels.ts";
+import type { PlannedCase } from "../trials/plan.ts";
+import type { JsonObject } from "../types/json.ts";
+import type { AskedModel, Model } from "../types/model.ts";
+import type { Experiment, RunManifest } from "../types/run.ts";
+import type { Suite } from "../types/suite.ts";
+import { version } from "../version.ts";
+import type { PlannedChecks } from "./check.ts";
+
+export type ManifestParts = {
+  flags: JsonObject;
+  seed: number;
+  host: string;
+  models: readonly Model[];
+  judge?: AskedModel | undefined;
+  /** How far people agree with the judge, where that was measured. */
+  judgeFigure?: string | undefined;
+  suites: readonly Suite[];
+  /** What the server of each suite said of itself, by suite name. */
+  servers: ReadonlyMap<string, JsonObject>;
+  cases: readonly PlannedCase[];
+  checks?: PlannedChecks;
+  experiment?: Experiment;
+  /** Lists of other arms than head, by hash. */
+  otherToolsets?: RunManifest["toolsets"];
+  git: RunManifest["git"];
+};
+
+/** Everything that decides a run's answers, as it is written before the first question is asked. */
+export function manifestOf(parts: ManifestParts): RunManifest {
+  const now = new Date();
+  return {
+    format: "tool-evals run 1",
+    id: newRunId(now),
+    startedAt: now.toISOString(),
+    harness: version,
+    node: process.version,
+    ...(parts.git && { git: parts.git }),
+    flags: parts.flags,
+    seed: parts.seed,
+    host: parts.host,
+    models: parts.models.map(({ id, kind, note, settings, deterministic }) => ({
+      id,
+      kind,
+      ...(note && { note }),
+      settings,
+      deterministic,
+    })),
+    ...(parts.judge && { judge: judgeEntry(parts.judge, parts.judgeFigure) }),
+    suites: parts.suites.map((suite) => suiteEntry(suite, parts)),
+    ...(parts.experiment && { experiment: parts.experiment }),
+    toolsets: { ...parts.checks?.toolsets, ...parts.otherToolsets, ...toolsetsOf(parts.cases) },
+  };
+}
+
+function judgeEntry({ id, settings }: AskedModel, figure: string | undefined): RunManifest["judge"] {
+  return { model: id, settings: { ...settings, prompt: promptHash() }, ...(figure !== undefined && { figure }) };
+}
+
+/** The lists of these cases by their hashes. */
+export function toolsetsOf(cases: readonly PlannedCase[]): RunManifest["toolsets"] {
+  return Object.fromEntries(cases.map(({ toolset }) => [toolset.hash, [...toolset.tools]]));
+}
+
+function suiteEntry(suite: Suite, { servers, cases, checks }: ManifestParts): RunManifest["suites"][number] {
+  const server = servers.get(suite.name);
+  const planned = checks?.plans.get(suite.name);
+  return {
+    name: suite.name,
+    file: suite.file,
+    hash: suite.hash,
+    execute: suite.execute,
+    isolate: suite.isolate,
+    ...(suite.lift !== undefined && { lift: suite.lift }),
+    ...(server && { server }),
+    ...(planned && { checks: [...planned] }),
+    cases: cases.filter((planned) => planned.suite === suite).map(caseEntry),
+  };
+}
+
+function caseEntry({ case: one, toolset }: PlannedCase): RunManifest["suites"][number]["cases"][number] {
+  return {
+    id: one.id,
+    hash: one.hash,
+    input: one.messages.findLast((message) => message.role === "user")?.content ?? "",
+    expected: expectedLabel(one.expect),
+    expectedTools: [...expectedTools(one.expect)],
+    ...(aboutSkills(one.expect) && { skills: aboutSkills(one.expect) }),
+    toolset: toolset.hash,
+    trials: one.trials,
+    passRate: one.passRate,
+    maxTurns: one.maxTurns,
+    file: one.place.file,
+    line: one.place.line ?? 1,
+  };
+}

@@ -1,0 +1,84 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import writeFileAtomic from "write-file-atomic";
+import * as z from "zod";
+import { messageOf, usageError } from "../errors.ts";
+import { type JudgeMeasures, judgeSentence } from "../reports/judge.ts";
+import { promptHash } from "../scoring/judge/question.ts";
+import { kappa } from "../stats/kappa.ts";
+import { wilson } from "../stats/wilson.ts";
+import { type JudgeFigure, judgeFigureSchema, type Opinion, type OpinionCounts, opinions } from "../types/judge.ts";
+
+/** The folder of figures, unless another is named. */
+export const judgesFolder = "evals/judges";
+
+/** Where the figure of a judge lies: `<dir>/<judge>.json`, the judge's id in letters that every file system takes. */
+export function judgeFigureFile(dir: string, judge: string): string {
+  const slug = judge.toLowerCase().replace(/[^a-z0-9._-]+/g, "-");
+  return join(dir, `${slug}.json`);
+}
+
+/**
+ * What is known of a judge: its figure, and a sentence for reports. Undefined when it was never measured, or not with the
+ * prompt of this version. Throws a usage error for a file that cannot be read as a figure.
+ */
+export async function readJudgeFigure(
+  dir: string,
+  judge: string,
+): Promise<{ figure: JudgeFigure; sentence: string } | undefined> {
+  const file = judgeFigureFile(dir, judge);
+  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw usageError(`the judge's figure cannot be read: ${error.message}`, undefined, { file });
+  });
+  if (text === undefined) return undefined;
+  const figure = parseFigure(text, file);
+  if (figure.judge !== judge || figure.prompt !== promptHash()) return undefined;
+  return { figure, sentence: judgeSentence(judge, measuresOf(figure.counts)) };
+}
+
+function parseFigure(text: string, file: string): JudgeFigure {
+  const again = "Measure the judge again with `evals judge check`, or remove the file.";
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch (error) {
+    throw usageError(`the judge's figure is not JSON: ${messageOf(error)}`, again, { file });
+  }
+  const parsed = judgeFigureSchema.safeParse(data);
+  if (parsed.success) return parsed.data;
+  throw usageError(`this is not the figure of a judge:\n${z.prettifyError(parsed.error)}`, again, { file });
+}
+
+/** Writes a figure as one step, its keys in one order, so that a commit shows only what changed. */
+export async function writeJudgeFigure(file: string, figure: JudgeFigure): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFileAtomic(file, `${JSON.stringify(judgeFigureSchema.parse(figure), null, 2)}\n`);
+  } catch (error) {
+    throw usageError(`the figure cannot be written: ${messageOf(error)}`, "Choose another file with --write.", {
+      file,
+    });
+  }
+}
+
+/** What the counts come to. A rate's interval is Wilson's, at 95 %, as is that of kappa. */
+export function measuresOf(counts: OpinionCounts): JudgeMeasures {
+  const table = opinions.map((human) => opinions.map((judge) => counts[human][judge]));
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+  const measured = sum(table.flat());
+  const share = (passed: number, trials: number) => ({
+    n: passed,
+    of: trials,
+    interval: wilson({ passed, trials }) ?? null,
+  });
+  const human = (opinion: Opinion) => sum(Object.values(counts[opinion]));
+  const agreement = kappa(table);
+  return {
+    agreed: share(sum(opinions.map((opinion) => counts[opinion][opinion])), measured),
+    kappa: agreement ? { value: agreement.kappa, interval: agreement.interval ?? null } : null,
+    falsePasses: share(counts["not met"].met, human("not met")),
+    falseFails: share(counts.met["not met"], human("met")),
+    cannotTell: share(sum(opinions.map((opinion) => counts[opinion]["cannot tell"])), measured),
+  };
+}

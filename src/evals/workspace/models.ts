@@ -1,0 +1,80 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import * as z from "zod";
+import type { RunFlags } from "../commands/run.ts";
+import { messageOf, usageError } from "../errors.ts";
+import type { Io } from "../io.ts";
+import { type ModelOptions, openAskedModel, openModel } from "../models/index.ts";
+import { type Prices, pricesSchema } from "../models/prices.ts";
+import { findRecord, findRun, readTrials } from "../runs/record.ts";
+import { refuseAsJudge } from "../trials/judge.ts";
+import type { AskedModel, Model } from "../types/model.ts";
+
+/** The flags that say how models are reached. */
+export type ModelFlags = Pick<
+  RunFlags,
+  "out" | "budget" | "baseUrl" | "maxTokens" | "timeout" | "retries" | "effort" | "prices" | "claudePath"
+>;
+
+/** Opens the models of these ids, each once. Throws a usage error before anything is asked. */
+export async function openModels(ids: readonly string[], flags: ModelFlags, io: Io): Promise<Model[]> {
+  const options = await optionsOf(flags, io);
+  const models = await Promise.all([...new Set(ids)].map((id) => openModel(id, options)));
+  if (flags.budget !== undefined) for (const model of models) refuseUnpriced(model);
+  return models;
+}
+
+async function optionsOf(flags: ModelFlags, io: Io): Promise<ModelOptions> {
+  const prices = flags.prices === undefined ? undefined : await readPrices(resolve(io.cwd, flags.prices));
+  return {
+    env: io.env,
+    ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
+    ...(flags.maxTokens !== undefined && { maxTokens: flags.maxTokens }),
+    ...(flags.timeout !== undefined && { timeoutMs: flags.timeout * 1000 }),
+    ...(flags.retries !== undefined && { retries: flags.retries }),
+    ...(flags.effort !== undefined && { effort: flags.effort }),
+    ...(flags.claudePath !== undefined && { claudePath: flags.claudePath }),
+    ...(prices && { prices }),
+    warn: (message: string) => io.err(`warning: ${message}\n`),
+    recorded: async (run: string) => readTrials(await recordedRun(run, resolve(io.cwd, flags.out))),
+  };
+}
+
+/** Opens the model that judges, if one was asked for. Throws a usage error when it cannot judge. */
+export async function openJudge(
+  { judge, ...flags }: ModelFlags & { judge?: string | undefined },
+  io: Io,
+): Promise<AskedModel | undefined> {
+  if (judge === undefined) return undefined;
+  const model = await openAskedModel(judge, await optionsOf(flags, io));
+  refuseAsJudge(model);
+  if (flags.budget !== undefined) refuseUnpriced(model);
+  return model;
+}
+
+/** Any command's record can be replayed; the latest is that of the latest run. */
+async function recordedRun(run: string, out: string): Promise<string> {
+  return run === "latest" ? (await findRecord("run", run, out)).dir : findRun(run, out);
+}
+
+async function readPrices(file: string): Promise<Prices> {
+  const text = await readFile(file, "utf8").catch((error) => {
+    throw usageError(`the price list cannot be read: ${messageOf(error)}`, "Give --prices the path of a JSON file.");
+  });
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch (error) {
+    throw usageError(`the price list is not JSON: ${messageOf(error)}`, undefined, { file });
+  }
+  const parsed = pricesSchema.safeParse(data);
+  if (!parsed.success) throw usageError(`not a price list:\n${z.prettifyError(parsed.error)}`, undefined, { file });
+  return parsed.data;
+}
+
+/** A budget can only be kept where spending is known. */
+function refuseUnpriced(model: Model): void {
+  const probe = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  if (model.cost(probe) !== "unknown") return;
+  throw usageError(`--budget cannot be kept: no list price is known for ${model.id}`, "Give its price with --prices.");
+}

@@ -1,0 +1,41 @@
+import { EvalsError, exitCodes } from "../errors.ts";
+import type { Io } from "../io.ts";
+import { openSource, type Source } from "../toolsets/source.ts";
+import type { Suite } from "../types/suite.ts";
+
+/** A suite with its server open and its lists read, or with what went wrong. */
+export type Opened = { suite: Suite; source: Source } | { suite: Suite; failure: unknown };
+
+/** Opens the servers of all suites at once. Never rejects. */
+export function openServers(suites: readonly Suite[], io: Io): Promise<Opened[]> {
+  return Promise.all(
+    suites.map((suite) =>
+      openSource(suite, io.env, io.signal).then(
+        (source) => ({ suite, source }),
+        (failure: unknown) => ({ suite, failure }),
+      ),
+    ),
+  );
+}
+
+/** Ends every server. Does not throw. */
+export async function closeServers(opened: readonly Opened[]): Promise<void> {
+  await Promise.all(opened.map((one) => ("source" in one ? one.source.close() : undefined)));
+}
+
+/**
+ * Throws what is wrong with the suites themselves, as one error; a defect goes first, as it is. A server that cannot be
+ * had is no such error: it must not stop the other suites.
+ */
+export function refuseMistakes(opened: readonly Opened[]): void {
+  const failures = opened.flatMap((one) => ("failure" in one && !isUnavailable(one.failure) ? [one.failure] : []));
+  const defect = failures.find((failure) => !(failure instanceof EvalsError));
+  if (defect !== undefined) throw defect;
+  const mistakes = failures.filter((failure) => failure instanceof EvalsError);
+  if (mistakes.length > 0) throw EvalsError.all(mistakes);
+}
+
+/** Whether the failure is the server's, not the author's. */
+export function isUnavailable(failure: unknown): failure is EvalsError {
+  return failure instanceof EvalsError && failure.exitCode === exitCodes.incomplete;
+}

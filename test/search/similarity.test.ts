@@ -1,0 +1,79 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { alikePairs, sharedWords, similarity, weigh } from "../../src/evals/search/similarity.ts";
+import { toolText } from "../../src/evals/search/toolIndex.ts";
+
+const texts = [
+  toolText("1", { name: "read_file", description: "Reads the contents of a file." }),
+  toolText("2", { name: "read_text_file", description: "Reads the contents of a text file." }),
+  toolText("3", { name: "send_mail", description: "Sends a letter to somebody." }),
+];
+const [file, textFile, mail] = weigh(texts);
+if (!file || !textFile || !mail) throw new Error("three texts are weighed");
+
+const vocabulary = fc.constantFrom(..."read file write mail send list city weather forecast delete".split(" "));
+const description = fc.array(vocabulary, { maxLength: 12 }).map((list) => ({ description: list.join(" ") }));
+const list = fc.array(description, { minLength: 2, maxLength: 8 });
+
+describe("similarity", () => {
+  it("is 1 for the same text, 0 where no word is shared, and between where some are", () => {
+    expect(similarity(file, file)).toBe(1);
+    expect(similarity(file, mail)).toBe(0);
+    expect(similarity(file, textFile)).toBeGreaterThan(0.6);
+    expect(similarity(file, textFile)).toBeLessThan(1);
+  });
+
+  it("does not take two equal descriptions for different in a list of two", () => {
+    const [a, b] = weigh([
+      { name: "get_weather", description: "Returns the forecast of one city for the next day." },
+      { name: "fetch_forecast", description: "Returns the forecast of one city for the next day." },
+    ]);
+    expect(a && b && similarity(a, b)).toBeGreaterThan(0.6);
+  });
+
+  it("is symmetrical, from 0 to 1, and the same pair by pair as for all pairs at once", () => {
+    fc.assert(
+      fc.property(list, (some) => {
+        const weights = weigh(some);
+        const pairs = alikePairs(weights, 1e-9);
+        for (const [a, one] of weights.entries()) {
+          for (const [b, other] of weights.entries()) {
+            const alike = similarity(one, other);
+            expect(alike).toBeCloseTo(similarity(other, one), 12);
+            expect(alike).toBeGreaterThanOrEqual(0);
+            expect(alike).toBeLessThanOrEqual(1);
+            const found = pairs.find((pair) => pair.a === a && pair.b === b);
+            if (a < b) expect(found?.similarity ?? 0).toBeCloseTo(alike, 12);
+            else expect(found).toBeUndefined();
+          }
+        }
+        const ranks = pairs.map((pair) => pair.similarity);
+        expect(ranks).toEqual(ranks.toSorted((a, b) => b - a));
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+it("names the shared words, those that weigh most first", () => {
+  expect(sharedWords(file, textFile)).toEqual(["fil", "read", "content"]);
+  expect(sharedWords(file, mail)).toEqual([]);
+});
+
+describe("what is indexed", () => {
+  it("is no more than the beginning of a text", () => {
+    const text = toolText("long", { name: "x", description: `${"word ".repeat(2_000_000)}end`, inputSchema: {} });
+    expect(text.description?.length).toBe(10_000);
+  });
+
+  it("is empty where a field is of another kind", () => {
+    const empty = { id: "odd", name: "", description: " ", parameters: "" };
+    expect(toolText("odd", {})).toEqual(empty);
+    expect(toolText("odd", { name: 5, description: [], title: null, inputSchema: { properties: [] } })).toEqual(empty);
+  });
+
+  it("names parameters with their descriptions", () => {
+    const properties = { city: { description: "The city." }, day: true, days: { description: 5 } };
+    expect(toolText("a", { inputSchema: { properties } }).parameters).toBe("city The city. day  days ");
+  });
+});
