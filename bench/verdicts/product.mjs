@@ -7,4 +7,4 @@ export const { variants } = await import(at("verdicts/variants/variants.js"));
 export const { blame, maskOfArm } = await import(at("verdicts/blame.js"));
 export const { simulate, independent, correlated } = await import(at("verdicts/simulate.js"));
 export const { seededRandom, deriveSeed } = await import(at("stats/random.js"));
-export const { globalTest } = await import(at("stats/globalTest.js"));
+export const { globalTest } = await import(at("stats/hypothesisTests.js"));

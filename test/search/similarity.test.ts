@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { alikePairs, sharedWords, similarity, weigh } from "../../src/evals/search/similarity.ts";
-import { toolText } from "../../src/evals/search/toolIndex.ts";
+import { toToolText } from "../../src/evals/search/keywords.ts";
+import { findSimilarPairs, listSharedWords, similarity, weigh } from "../../src/evals/search/similarity.ts";
 
 const texts = [
-  toolText("1", { name: "read_file", description: "Reads the contents of a file." }),
-  toolText("2", { name: "read_text_file", description: "Reads the contents of a text file." }),
-  toolText("3", { name: "send_mail", description: "Sends a letter to somebody." }),
+  toToolText("1", { name: "read_file", description: "Reads the contents of a file." }),
+  toToolText("2", { name: "read_text_file", description: "Reads the contents of a text file." }),
+  toToolText("3", { name: "send_mail", description: "Sends a letter to somebody." }),
 ];
 const [file, textFile, mail] = weigh(texts);
 if (!file || !textFile || !mail) throw new Error("three texts are weighed");
@@ -35,7 +35,7 @@ describe("similarity", () => {
     fc.assert(
       fc.property(list, (some) => {
         const weights = weigh(some);
-        const pairs = alikePairs(weights, 1e-9);
+        const pairs = findSimilarPairs(weights, 1e-9);
         for (const [a, one] of weights.entries()) {
           for (const [b, other] of weights.entries()) {
             const alike = similarity(one, other);
@@ -56,24 +56,26 @@ describe("similarity", () => {
 });
 
 it("names the shared words, those that weigh most first", () => {
-  expect(sharedWords(file, textFile)).toEqual(["fil", "read", "content"]);
-  expect(sharedWords(file, mail)).toEqual([]);
+  expect(listSharedWords(file, textFile)).toEqual(["fil", "read", "content"]);
+  expect(listSharedWords(file, mail)).toEqual([]);
 });
 
 describe("what is indexed", () => {
   it("is no more than the beginning of a text", () => {
-    const text = toolText("long", { name: "x", description: `${"word ".repeat(2_000_000)}end`, inputSchema: {} });
+    const text = toToolText("long", { name: "x", description: `${"word ".repeat(2_000_000)}end`, inputSchema: {} });
     expect(text.description?.length).toBe(10_000);
   });
 
   it("is empty where a field is of another kind", () => {
     const empty = { id: "odd", name: "", description: " ", parameters: "" };
-    expect(toolText("odd", {})).toEqual(empty);
-    expect(toolText("odd", { name: 5, description: [], title: null, inputSchema: { properties: [] } })).toEqual(empty);
+    expect(toToolText("odd", {})).toEqual(empty);
+    expect(toToolText("odd", { name: 5, description: [], title: null, inputSchema: { properties: [] } })).toEqual(
+      empty,
+    );
   });
 
   it("names parameters with their descriptions", () => {
     const properties = { city: { description: "The city." }, day: true, days: { description: 5 } };
-    expect(toolText("a", { inputSchema: { properties } }).parameters).toBe("city The city. day  days ");
+    expect(toToolText("a", { inputSchema: { properties } }).parameters).toBe("city The city. day  days ");
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { words } from "../../src/evals/search/words.ts";
+import { words } from "../../src/evals/search/keywords.ts";
 
 it("splits names and text, and drops what says nothing", () => {
   expect(words("readTextFile read_text-file files.read2 The file, please: Ærø’s")).toEqual(

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { kappa } from "../../src/evals/stats/kappa.ts";
+import { kappa } from "../../src/evals/stats/intervals.ts";
 
 type Table = readonly (readonly number[])[];
 

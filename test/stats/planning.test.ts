@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { globalTest } from "../../src/evals/stats/globalTest.ts";
-import { holm } from "../../src/evals/stats/holm.ts";
-import { trialsToSettle } from "../../src/evals/stats/moreTrials.ts";
-import { pairedT } from "../../src/evals/stats/pairedT.ts";
-import { isSignificant } from "../../src/evals/stats/significance.ts";
-import { smallestBreak } from "../../src/evals/stats/smallestBreak.ts";
+import { globalTest, holm, isSignificant, pairedT, smallestBreak } from "../../src/evals/stats/hypothesisTests.ts";
+import { trialsToSettle } from "../../src/evals/stats/meanDrop.ts";
 import { example, paired } from "./support.ts";
 
 describe("the smallest break that can be caught", () => {

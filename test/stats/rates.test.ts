@@ -2,10 +2,9 @@ import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { clopperPearson, clopperPearsonLower } from "../../src/evals/stats/clopperPearson.ts";
 import type { Counts } from "../../src/evals/stats/counts.ts";
-import { passAtK, passHatK } from "../../src/evals/stats/passK.ts";
-import { wilson } from "../../src/evals/stats/wilson.ts";
+import { passAtK, passHatK } from "../../src/evals/stats/counts.ts";
+import { clopperPearson, clopperPearsonLower, wilson } from "../../src/evals/stats/intervals.ts";
 import { anyCounts, choose, quotient } from "./support.ts";
 
 /** P(X >= passed) at this rate, summed up. */

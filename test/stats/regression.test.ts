@@ -1,10 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cochranMantelHaenszel } from "../../src/evals/stats/cmh.ts";
 import type { CaseCounts } from "../../src/evals/stats/counts.ts";
-import { globalTest } from "../../src/evals/stats/globalTest.ts";
+import { cochranMantelHaenszel, globalTest, stepDown } from "../../src/evals/stats/hypothesisTests.ts";
 import { seededRandom, shuffle } from "../../src/evals/stats/random.ts";
-import { stepDown } from "../../src/evals/stats/stepDown.ts";
 import { anyCases, chanceOf, example, paired, reshuffles, times } from "./support.ts";
 
 const rounding = 1 + 1e-9;

@@ -1,5 +1,5 @@
+import { words } from "../search/keywords.ts";
 import { similarity, weigh } from "../search/similarity.ts";
-import { words } from "../search/words.ts";
 
 /**
  * Descriptions less alike than this say something else. Measured on the Berkeley leaderboard's tools: of 611 pairs of

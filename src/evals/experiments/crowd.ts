@@ -4,7 +4,7 @@ import type { CrowdFlags } from "../commands/crowd.ts";
 import { type ExitCode, exitCodes, formatProblem, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { type CrowdSummary, crowdReport } from "../reports/crowd.ts";
-import { isSignificant } from "../stats/significance.ts";
+import { isSignificant } from "../stats/hypothesisTests.ts";
 import { openSource } from "../toolsets/source.ts";
 import { ownerOf } from "../toolsets/toolset.ts";
 import { trialsOf } from "../trials/plan.ts";

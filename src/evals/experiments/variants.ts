@@ -5,7 +5,7 @@ import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { variantsReport } from "../reports/variants.ts";
 import { comparable } from "../stats/counts.ts";
-import { wilson } from "../stats/wilson.ts";
+import { wilson } from "../stats/intervals.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import { nearest } from "../types/nearest.ts";
 import type { Toolset } from "../types/tool.ts";

@@ -1,6 +1,5 @@
-import { alikePairs, sharedWords, weigh } from "../search/similarity.ts";
-import { type IndexedTool, toolText } from "../search/toolIndex.ts";
-import { wordsOf } from "../search/words.ts";
+import { type IndexedTool, splitWords, toToolText } from "../search/keywords.ts";
+import { findSimilarPairs, listSharedWords, weigh } from "../search/similarity.ts";
 import { once } from "./once.ts";
 
 /**
@@ -34,11 +33,11 @@ export function confusablePairs(
 ): ConfusablePair[] {
   const { named, weights } = weighed(tools);
   const pairs: ConfusablePair[] = [];
-  for (const { a, b, similarity } of alikePairs(weights, least).slice(0, most)) {
+  for (const { a, b, similarity } of findSimilarPairs(weights, least).slice(0, most)) {
     const [one, other, mine, theirs] = [named[a], named[b], weights[a], weights[b]];
     if (!one || !other || !mine || !theirs) continue;
-    const spelled = new Map(wordsOf(Object.values(one.text).join(" ")).map(({ text, stem }) => [stem, text]));
-    const shared = sharedWords(mine, theirs).map((stem) => spelled.get(stem) ?? stem);
+    const spelled = new Map(splitWords(Object.values(one.text).join(" ")).map(({ text, stem }) => [stem, text]));
+    const shared = listSharedWords(mine, theirs).map((stem) => spelled.get(stem) ?? stem);
     pairs.push({ a: one.name, b: other.name, similarity, shared, at: [one.at, other.at] });
   }
   return pairs;
@@ -48,7 +47,7 @@ export function confusablePairs(
 const weighed = once((tools: readonly IndexedTool[]) => {
   const named = tools
     .flatMap((tool, at) =>
-      typeof tool.name === "string" ? [{ at, name: tool.name, text: toolText(tool.name, tool) }] : [],
+      typeof tool.name === "string" ? [{ at, name: tool.name, text: toToolText(tool.name, tool) }] : [],
     )
     // Sums of fractions depend on their order, so the list has one.
     .sort((one, other) => (textKey(one) < textKey(other) ? -1 : 1));

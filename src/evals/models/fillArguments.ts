@@ -1,4 +1,4 @@
-import { isStopWord, words } from "../search/words.ts";
+import { isStopWord, words } from "../search/keywords.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import type { Tool } from "../types/tool.ts";
 import { type Literal, type LiteralKind, literalsOf } from "./literals.ts";

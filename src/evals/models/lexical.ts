@@ -1,5 +1,4 @@
-import { type IndexedTool, type ToolIndex, toolIndex, toolText } from "../search/toolIndex.ts";
-import { words } from "../search/words.ts";
+import { buildToolIndex, type IndexedTool, type ToolIndex, toToolText, words } from "../search/keywords.ts";
 import { type AskedModel, type ModelRequest, noUsage, type Reply } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Turn } from "../types/trial.ts";
@@ -99,7 +98,7 @@ function indexOffer({ tools, catalogue = [] }: ModelRequest): Index {
   ];
   // Sorted, because the index adds up mean lengths in the order of texts, and a sum of fractions depends on it.
   const candidates = new Map<string, Candidate>(found.sort(([a], [b]) => (a < b ? -1 : 1)));
-  return { search: toolIndex([...candidates].map(([id, { text }]) => toolText(id, text))), candidates };
+  return { search: buildToolIndex([...candidates].map(([id, { text }]) => toToolText(id, text))), candidates };
 }
 
 function toolCandidate(tool: OfferedTool): Candidate {

@@ -1,35 +1,34 @@
-import { type ToolText, toolIndex } from "./toolIndex.ts";
-import { words } from "./words.ts";
+import { buildToolIndex, type ToolText, words } from "./keywords.ts";
 
-/** What each word (its stem) of a text weighs. */
+/** The weight of each word (its stem) of a text. */
 export type Weights = ReadonlyMap<string, number>;
 
-/** Two texts by their places in a list, and how alike they are: 0 (no word in common) to 1. */
-export type Alike = { a: number; b: number; similarity: number };
+/** Two texts by their index in a list, and their similarity: 0 (no word in common) to 1. */
+export type SimilarPair = { a: number; b: number; similarity: number };
 
 /**
- * BM25 takes a word that both of two tools have for common: it weighs a quarter of a word of one, so that in a list of
- * two even equal descriptions would seem different. Among this many it weighs four fifths; shorter lists are filled up.
+ * BM25 gives a word that both of two tools contain a quarter of the weight of a word of one, so in a list of two even
+ * equal descriptions would look different. In a list of this length it is four fifths; shorter lists are padded.
  */
-const leastCrowd = 20;
+const minListLength = 20;
 
-/** Only the heaviest words of a text count: it bounds the time that all pairs take, and no real tool was seen with more. */
-const mostWords = 128;
+/** Only the heaviest words of a text count: this bounds the time for all pairs. No real tool was seen with more. */
+const maxWords = 128;
 
-/** Weighs the words of each text by the index of them all: a word's weight is the BM25 score that it gives that text. */
+/** Weighs the words of each text by the index of all texts: a word's weight is the BM25 score it gives that text. */
 export function weigh(texts: readonly Omit<ToolText, "id">[]): Weights[] {
-  const fillers = Array.from({ length: Math.max(0, leastCrowd - texts.length) }, () => ({}));
-  const index = toolIndex([...texts, ...fillers].map((text, at) => ({ ...text, id: String(at) })));
+  const fillers = Array.from({ length: Math.max(0, minListLength - texts.length) }, () => ({}));
+  const index = buildToolIndex([...texts, ...fillers].map((text, at) => ({ ...text, id: String(at) })));
   const weights = texts.map(() => new Map<string, number>());
   for (const word of new Set(texts.flatMap((text) => words(Object.values(text).join(" "))))) {
     for (const { id, score } of index.search(word)) weights[Number(id)]?.set(word, score);
   }
-  return weights.map((all) => (all.size > mostWords ? new Map(heaviest(all).slice(0, mostWords)) : all));
+  return weights.map((all) => (all.size > maxWords ? new Map(heaviest(all).slice(0, maxWords)) : all));
 }
 
 /**
- * How alike two texts are: each is asked as a query, its score in the other is taken as a share of its score in itself,
- * at most 1, and the two shares are averaged geometrically: a short text that a long one contains is half like it.
+ * The similarity of two texts: each is used as a query, its score in the other is divided by its score in itself (at
+ * most 1), and the result is the geometric mean of the two shares, so a short text inside a long one is half similar.
  */
 export function similarity(a: Weights, b: Weights): number {
   let [inB, inA] = [0, 0];
@@ -42,11 +41,11 @@ export function similarity(a: Weights, b: Weights): number {
   return meanShare(inB, sum(a), inA, sum(b));
 }
 
-/** All pairs that are at least so alike (`least` above 0), the most alike first. It goes by words, not by pairs. */
-export function alikePairs(weights: readonly Weights[], least: number): Alike[] {
+/** All pairs with at least this similarity (`least` above 0), the most similar first. Iterates over words, not pairs. */
+export function findSimilarPairs(weights: readonly Weights[], least: number): SimilarPair[] {
   const own = weights.map(sum);
   const holders = new Map<string, { at: number; weight: number }[]>();
-  const pairs: Alike[] = [];
+  const pairs: SimilarPair[] = [];
   for (const [b, words] of weights.entries()) {
     const [inB, inA] = [new Float64Array(b), new Float64Array(b)];
     for (const [word, weight] of words) {
@@ -66,8 +65,8 @@ export function alikePairs(weights: readonly Weights[], least: number): Alike[] 
   return pairs.sort((one, other) => other.similarity - one.similarity || one.a - other.a || one.b - other.b);
 }
 
-/** The words that two texts share, those that make them most alike first. */
-export function sharedWords(a: Weights, b: Weights): string[] {
+/** The words that two texts share, those that contribute most to their similarity first. */
+export function listSharedWords(a: Weights, b: Weights): string[] {
   const shared = [...a].flatMap(([word, weight]): [string, number][] => {
     const other = b.get(word);
     return other === undefined ? [] : [[word, weight + other]];

@@ -3,7 +3,7 @@ import { hypergeometric } from "./distributions.ts";
 /** Graded trials of one case in one arm, and how many of them passed. Broken trials are not counted. */
 export type Counts = { passed: number; trials: number };
 
-/** One case in both arms: base is how things stood, head is how they stand. The arms may differ in trials. */
+/** One case in both arms: base is the accepted wording, head the one under test. The arms may differ in trials. */
 export type CaseCounts = { base: Counts; head: Counts };
 
 /** Cases with at least one trial in each arm: only these can be compared. */
@@ -24,7 +24,7 @@ export function rate({ passed, trials }: Counts): number {
  */
 export type HeadNull = { masses: Float64Array; observed: number };
 
-/** See `HeadNull`. Throws RangeError for what cannot be counts, which is a defect of the caller. */
+/** Computes the `HeadNull` of a case. Throws RangeError for impossible counts, which is a bug in the caller. */
 export function headNull({ base, head }: CaseCounts): HeadNull {
   for (const { passed, trials } of [base, head]) {
     const sound = Number.isSafeInteger(passed) && Number.isSafeInteger(trials) && passed >= 0 && passed <= trials;
@@ -42,4 +42,25 @@ export function lowerTails(masses: Float64Array): Float64Array {
     return Math.min(1, sum);
   });
   return tails.fill(1, -1);
+}
+
+/**
+ * pass@k: the chance that at least one of k trials passes, 1 - C(n-c, k) / C(n, k), the unbiased estimate from c passes
+ * of n trials. Undefined when k is not within 1..n. Source: Chen et al., arXiv 2107.03374.
+ */
+export function passAtK({ passed, trials }: Counts, k: number): number | undefined {
+  const allFail = passHatK({ passed: trials - passed, trials }, k);
+  return allFail === undefined ? undefined : 1 - allFail;
+}
+
+/**
+ * pass^k: the chance that all of k trials pass, C(c, k) / C(n, k), the unbiased estimate from c passes of n trials.
+ * Undefined when k is not within 1..n. Of a suite it is the mean over its cases. Source: Yao et al. (tau-bench),
+ * arXiv 2406.12045.
+ */
+export function passHatK({ passed, trials }: Counts, k: number): number | undefined {
+  if (k < 1 || k > trials) return undefined;
+  let chance = 1;
+  for (let i = 0; i < k; i++) chance *= Math.max(0, passed - i) / (trials - i);
+  return chance;
 }

@@ -15,7 +15,7 @@ export type Evidence = { value: number; regressed: boolean; caseValues: readonly
 
 /**
  * Rates of a case before and after a drop: all pairs of five rates, near 0, near 1 and the quarters. More rates match a
- * drop more closely, but share the evidence among more pairs: in simulation nothing is gained.
+ * drop more closely, but share the evidence among more pairs: in simulation there is no gain.
  */
 const ratePairs = [0.03, 0.25, 0.5, 0.75, 0.97].flatMap((base, _, rates) =>
   rates.filter((head) => head < base).map((head) => ({ base, head })),

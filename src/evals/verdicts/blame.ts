@@ -1,6 +1,5 @@
 import type { Counts } from "../stats/counts.ts";
-import { globalTest } from "../stats/globalTest.ts";
-import { isSignificant } from "../stats/significance.ts";
+import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
 import {
   type Hypothesis,
   type Known,

@@ -1,7 +1,6 @@
 import { type CaseCounts, type Counts, comparable } from "../stats/counts.ts";
-import { globalTest } from "../stats/globalTest.ts";
+import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
 import { deriveSeed, type Random, seededRandom } from "../stats/random.ts";
-import { isSignificant } from "../stats/significance.ts";
 import { type Correlation, correlationOf } from "./correlation.ts";
 import { type Design, type Evidence, regressionArms, type Step } from "./design.ts";
 import { countCases, type NamedCounts, requestAll, stillMissing } from "./evidence.ts";

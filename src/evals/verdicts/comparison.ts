@@ -1,7 +1,7 @@
 import { changesByCase } from "../changes/lists.ts";
 import { exitCodes } from "../errors.ts";
 import type { Counts } from "../stats/counts.ts";
-import { isSignificant } from "../stats/significance.ts";
+import { isSignificant } from "../stats/hypothesisTests.ts";
 import type { CheckSummary } from "../types/run.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";

@@ -1,7 +1,7 @@
 import type { CaseCounts } from "../stats/counts.ts";
 import { comparable, rate } from "../stats/counts.ts";
 import { normalQuantile } from "../stats/distributions.ts";
-import type { Interval } from "../stats/wilson.ts";
+import type { Interval } from "../stats/intervals.ts";
 
 /**
  * How much the trials of one case and arm hang together. `designEffect`: the variance of an arm's rate over what it were

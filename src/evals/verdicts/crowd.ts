@@ -1,9 +1,8 @@
-import { cochranMantelHaenszel } from "../stats/cmh.ts";
 import { type Counts, comparable, rate } from "../stats/counts.ts";
-import { holm } from "../stats/holm.ts";
-import { netChange } from "../stats/noRegressionBound.ts";
+import { cochranMantelHaenszel, holm } from "../stats/hypothesisTests.ts";
+import { type Interval, wilson } from "../stats/intervals.ts";
+import { netChange } from "../stats/meanDrop.ts";
 import { deriveSeed, seededRandom, shuffle } from "../stats/random.ts";
-import { type Interval, wilson } from "../stats/wilson.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
 import { observationOf } from "./check.ts";

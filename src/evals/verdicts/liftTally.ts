@@ -1,4 +1,4 @@
-import { netChange } from "../stats/noRegressionBound.ts";
+import { netChange } from "../stats/meanDrop.ts";
 import { type LiftSummary, withoutArm } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
 import { addCost, type Cost, type Trial } from "../types/trial.ts";

@@ -1,4 +1,4 @@
-import { wilson } from "../stats/wilson.ts";
+import { wilson } from "../stats/intervals.ts";
 import type { AboutSkills, SkillsSummary } from "../types/run.ts";
 import type { Trial } from "../types/trial.ts";
 

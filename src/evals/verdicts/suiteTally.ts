@@ -1,5 +1,5 @@
 import { exitCodes } from "../errors.ts";
-import { wilson } from "../stats/wilson.ts";
+import { wilson } from "../stats/intervals.ts";
 import type { CaseSummary, CheckSummary, RunManifest, SuiteSummary } from "../types/run.ts";
 import type { Trial } from "../types/trial.ts";
 import { Check, settledCheck } from "./check.ts";

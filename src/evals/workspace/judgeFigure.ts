@@ -5,8 +5,7 @@ import * as z from "zod";
 import { messageOf, usageError } from "../errors.ts";
 import { type JudgeMeasures, judgeSentence } from "../reports/judge.ts";
 import { promptHash } from "../scoring/judge/question.ts";
-import { kappa } from "../stats/kappa.ts";
-import { wilson } from "../stats/wilson.ts";
+import { kappa, wilson } from "../stats/intervals.ts";
 import { type JudgeFigure, judgeFigureSchema, type Opinion, type OpinionCounts, opinions } from "../types/judge.ts";
 
 /** The folder of figures, unless another is named. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { alikeRules, wordingRules } from "../../../src/evals/lint/rules/wording/index.ts";
-import { wilson } from "../../../src/evals/stats/wilson.ts";
+import { wilson } from "../../../src/evals/stats/intervals.ts";
 import type { JsonObject } from "../../../src/evals/types/json.ts";
 
 /** Where the tools of a list come from: real ones that were read before the rules were written or after, or made ones. */

@@ -55,7 +55,7 @@ async function copyPackage(dir: string, target: string): Promise<string | undefi
     const from = join(root, path);
     const to = join(target, path);
     const found = await lstat(from);
-    const real = relative(root, await realpath(from).catch(() => "../../models"));
+    const real = relative(root, await realpath(from).catch(() => ".."));
     if (!isInner(real)) return;
     if (path === "SKILL.md") head = join(root, real);
     else if (found.isDirectory()) {
@@ -77,5 +77,5 @@ function inside(folder: string, path: string): string {
 }
 
 function isInner(way: string): boolean {
-  return way !== "../../models" && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }

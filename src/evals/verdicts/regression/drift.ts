@@ -1,5 +1,4 @@
-import { globalTest } from "../../stats/globalTest.ts";
-import { isSignificant } from "../../stats/significance.ts";
+import { globalTest, isSignificant } from "../../stats/hypothesisTests.ts";
 import type { NamedCounts } from "../evidence.ts";
 
 /**

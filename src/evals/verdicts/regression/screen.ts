@@ -1,9 +1,6 @@
-import { cochranMantelHaenszel } from "../../stats/cmh.ts";
 import { type Counts, comparable } from "../../stats/counts.ts";
 import { normalQuantile } from "../../stats/distributions.ts";
-import { globalTest } from "../../stats/globalTest.ts";
-import { isSignificant } from "../../stats/significance.ts";
-import { stepDown } from "../../stats/stepDown.ts";
+import { cochranMantelHaenszel, globalTest, isSignificant, stepDown } from "../../stats/hypothesisTests.ts";
 import { type Design, type Evidence, type Look, regressionArms, type Step } from "../design.ts";
 import { countTrials, type NamedCounts, pool, requestAll, type Span, stillMissing } from "../evidence.ts";
 import { driftOf } from "./drift.ts";

@@ -1,8 +1,6 @@
 import { comparable } from "../../stats/counts.ts";
 import { normalQuantile } from "../../stats/distributions.ts";
-import { globalTest } from "../../stats/globalTest.ts";
-import { isSignificant } from "../../stats/significance.ts";
-import { stepDown } from "../../stats/stepDown.ts";
+import { globalTest, isSignificant, stepDown } from "../../stats/hypothesisTests.ts";
 import { type Design, type Evidence, type Look, regressionArms, type Step } from "../design.ts";
 import { countCases, type NamedCounts, requestAll, stillMissing } from "../evidence.ts";
 import {

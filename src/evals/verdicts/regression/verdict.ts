@@ -1,10 +1,14 @@
 import { type Counts, comparable } from "../../stats/counts.ts";
-import { trialsToSettle } from "../../stats/moreTrials.ts";
-import { type DropBound, type NetChange, netChange, noRegressionBound } from "../../stats/noRegressionBound.ts";
-import { type PairedT, pairedT } from "../../stats/pairedT.ts";
-import { isSignificant } from "../../stats/significance.ts";
-import { type SmallestBreak, smallestBreak } from "../../stats/smallestBreak.ts";
-import { type CaseP, stepDown } from "../../stats/stepDown.ts";
+import {
+  type CaseP,
+  isSignificant,
+  type PairedT,
+  pairedT,
+  type SmallestBreak,
+  smallestBreak,
+  stepDown,
+} from "../../stats/hypothesisTests.ts";
+import { type DropBound, type NetChange, netChange, noRegressionBound, trialsToSettle } from "../../stats/meanDrop.ts";
 import { type Evidence, regressionArms } from "../design.ts";
 import { madeTrials, type NamedCounts } from "../evidence.ts";
 import { passes, plural, points, probability, some } from "../words.ts";

@@ -1,11 +1,7 @@
-import { cochranMantelHaenszel } from "../../stats/cmh.ts";
 import { type Counts, comparable } from "../../stats/counts.ts";
 import { normalQuantile } from "../../stats/distributions.ts";
-import { globalTest } from "../../stats/globalTest.ts";
-import { trialsToSettle } from "../../stats/moreTrials.ts";
-import { type NetChange, netChange, noRegressionBound } from "../../stats/noRegressionBound.ts";
-import { isSignificant } from "../../stats/significance.ts";
-import { stepDown } from "../../stats/stepDown.ts";
+import { cochranMantelHaenszel, globalTest, isSignificant, stepDown } from "../../stats/hypothesisTests.ts";
+import { type NetChange, netChange, noRegressionBound, trialsToSettle } from "../../stats/meanDrop.ts";
 import { type Evidence, incumbent } from "../design.ts";
 import { countTrials, type NamedCounts, type Span } from "../evidence.ts";
 

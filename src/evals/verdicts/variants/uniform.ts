@@ -1,4 +1,4 @@
-import { holm } from "../../stats/holm.ts";
+import { holm } from "../../stats/hypothesisTests.ts";
 import { type Design, type Evidence, incumbent, type Look, type Step } from "../design.ts";
 import { requestAll, type Span, stillMissing } from "../evidence.ts";
 import { regressionDefaults } from "../regression/verdict.ts";

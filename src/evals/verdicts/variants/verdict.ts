@@ -1,5 +1,5 @@
 import { comparable } from "../../stats/counts.ts";
-import { isSignificant } from "../../stats/significance.ts";
+import { isSignificant } from "../../stats/hypothesisTests.ts";
 import { type Evidence, incumbent } from "../design.ts";
 import { countTrials, madeTrials } from "../evidence.ts";
 import { points, probability, some } from "../words.ts";
