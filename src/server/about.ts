@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 
-/** The version of the package; package.json lies two folders up from the source and from the built program alike. */
+/** The version of the package; package.json is two folders up from both source and build. */
 export const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };
 
-/** What the server is called when nobody says otherwise. */
+/** The default name of the server. */
 export const defaultName = "reference";

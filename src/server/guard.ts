@@ -3,23 +3,23 @@ import { isIP } from "node:net";
 
 const loopbackNames = ["localhost", "127.0.0.1", "[::1]"];
 
-/** True for the addresses that only this machine can reach. */
+/** Whether only this machine can reach the address. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
 
-/** A host as it stands in a URL: IPv6 addresses in brackets. */
+/** A host as written in a URL: IPv6 addresses in brackets. */
 export function urlHost(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;
 }
 
 /**
- * Guards against DNS rebinding, where a web page reaches a local server under a name of its own. Returns a function that
- * tells why a request is refused, or undefined when it may pass.
+ * Protects against DNS rebinding, where a web page reaches a local server under the name of its own site. Returns a
+ * function that gives the reason to refuse a request, or undefined if it is allowed.
  *
  * The Host header must name this server: a loopback name, the address listened on, or one of `extraHosts`. A server
- * that listens beyond loopback is also reached under addresses it cannot know; a bare address as Host is safe there,
- * since rebinding needs a name. An Origin, which browsers send, must be that same host and port.
+ * that listens beyond loopback is also reached under addresses it cannot know; there, any IP address as Host is safe,
+ * because rebinding needs a name. An Origin, which browsers send, must be the same host and port.
  */
 export function createGuard(host: string, extraHosts: readonly string[]) {
   const names = new Set([...loopbackNames, ...[host, ...extraHosts].map((name) => urlHost(name.toLowerCase()))]);
@@ -30,10 +30,10 @@ export function createGuard(host: string, extraHosts: readonly string[]) {
     const name = /^(\[[\da-f:.]+\]|[\w.-]+)(?::\d+)?$/i.exec(given)?.[1]?.toLowerCase();
     const isAddress = name !== undefined && isIP(name.replace(/^\[|\]$/g, "")) !== 0;
     if (name === undefined || !(names.has(name) || (anyAddress && isAddress))) {
-      return `The Host header ${JSON.stringify(given)} is not this server. Use its own address, or start it with --allow-hosts.`;
+      return `The Host header ${JSON.stringify(given)} does not name this server. Use its address, or allow the name with --allow-hosts.`;
     }
     if (headers.origin !== undefined && !isSameOrigin(headers.origin, given)) {
-      return `The Origin ${JSON.stringify(headers.origin)} is not allowed: only pages of this server itself may call it.`;
+      return `The Origin ${JSON.stringify(headers.origin)} is not allowed. Only pages of this server may call it.`;
     }
     return undefined;
   };

@@ -1,6 +1,6 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { type Routes, sseEndpoint, streamableEndpoint } from "./endpoints.ts";
 import { createGuard, urlHost } from "./guard.ts";
 import { HttpError, sendError } from "./requests.ts";
 import { createServer } from "./server.ts";
@@ -12,7 +12,7 @@ export type ListenOptions = {
   host: string;
   /** 0: any free port. */
   port: number;
-  /** Names under which clients reach the server, beside the loopback names and `host`. */
+  /** Names under which clients reach the server, in addition to the loopback names and `host`. */
   allowHosts: readonly string[];
   /** A session is closed after this time without a request. */
   idleMs: number;
@@ -20,25 +20,14 @@ export type ListenOptions = {
   maxBodyBytes?: number;
 };
 
-type Handler = (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void>;
-
-/** Path -> method -> handler. */
-export type Routes = Record<string, Record<string, Handler>>;
-
-/** What the routes of a transport are made from; every session gets a server of its own. */
-export type EndpointOptions = { newServer(): Server; maxSessions: number; idleMs: number; maxBodyBytes: number };
-
-/** `url` is the endpoint for clients. `close` ends all sessions and connections. */
+/** `url` is the endpoint for clients; `close` ends all sessions and connections. */
 export type Listener = { url: string; close(): Promise<void> };
 
-/** Starts to listen. Rejects with the system's error when the address cannot be had. */
+/** Starts to listen. Rejects with the error of the system when the address is not available. */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { transport, name, host, port, allowHosts, idleMs, maxSessions = 64, maxBodyBytes = 1024 * 1024 } = options;
   const endpointOptions = { newServer: () => createServer(name), maxSessions, idleMs, maxBodyBytes };
-  const endpoint =
-    transport === "sse"
-      ? (await import("./sse.ts")).sseEndpoint(endpointOptions)
-      : (await import("./streamable.ts")).streamableEndpoint(endpointOptions);
+  const endpoint = transport === "sse" ? sseEndpoint(endpointOptions) : streamableEndpoint(endpointOptions);
   const refusal = createGuard(host, allowHosts);
 
   const http = createHttpServer({ requestTimeout: 30_000 }, async (request, response) => {
@@ -66,17 +55,17 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 async function route(routes: Routes, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  // Only the path and the query count: the base is there to parse them, and a target like `//x` must stay a path.
+  // The base is there to parse path and query only; a target like `//x` must remain a path.
   const url = new URL(`http://localhost${request.url?.startsWith("/") ? request.url : "/"}`);
   const methods = Object.hasOwn(routes, url.pathname) ? routes[url.pathname] : undefined;
   if (!methods) {
-    throw new HttpError(404, `There is nothing at this path. The endpoints are ${Object.keys(routes).join(" and ")}.`);
+    throw new HttpError(404, `Path not found. The endpoints are ${Object.keys(routes).join(" and ")}.`);
   }
   const method = request.method ?? "";
   const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
   if (!handler) {
     const allow = Object.keys(methods).join(", ");
-    throw new HttpError(405, `The method ${method} is not allowed here, only ${allow}.`, { allow });
+    throw new HttpError(405, `The method ${method} is not allowed here. Use ${allow}.`, { allow });
   }
   await handler(request, response, url);
 }

@@ -4,12 +4,12 @@ import { parseArgs } from "node:util";
 import { defaultName } from "./about.ts";
 import type { Options } from "./options.ts";
 
-// Imports wait until they are needed: a host waits for the start over stdio, and yargs or HTTP would add half to it.
+// Imports are lazy: yargs and HTTP would add half to the start-up time over stdio, for which a host waits.
 
 type Running = { close(): Promise<void> };
 
-/** The server's name, when the command line is a plain start over stdio; otherwise undefined, and yargs decides. */
-function plainStdioName(argv: string[]): string | undefined {
+/** The name of the server if the command line only starts it over stdio; otherwise undefined, and yargs parses it. */
+function parsePlainStdio(argv: string[]): string | undefined {
   try {
     const options = { transport: { type: "string" }, name: { type: "string" } } as const;
     const { transport = "stdio", name = defaultName } = parseArgs({ args: argv, options }).values;
@@ -19,23 +19,23 @@ function plainStdioName(argv: string[]): string | undefined {
   }
 }
 
-/** Starts what the command line asks for; undefined when there is nothing that goes on running. */
+/** Does what the command line asks for. Returns undefined if nothing keeps running. */
 async function start(argv: string[]): Promise<Running | undefined> {
-  const name = plainStdioName(argv);
-  if (name !== undefined) return (await import("./stdio.ts")).serveStdio(name);
+  const name = parsePlainStdio(argv);
+  if (name !== undefined) return (await import("./server.ts")).serveStdio(name);
   const options = (await import("./options.ts")).parseOptions(argv);
   if (options.printConfig) return printConfig(options);
   const { transport } = options;
-  if (transport === "stdio") return (await import("./stdio.ts")).serveStdio(options.name);
+  if (transport === "stdio") return (await import("./server.ts")).serveStdio(options.name);
   return serveHttp({ ...options, transport });
 }
 
 async function printConfig({ name, transport, flags }: Options): Promise<undefined> {
-  const { registration } = await import("./registration.ts");
-  console.log(registration(name, process.execPath, [fileURLToPath(import.meta.url), ...flags]));
+  const { formatRegistration } = await import("./options.ts");
+  console.log(formatRegistration(name, process.execPath, [fileURLToPath(import.meta.url), ...flags]));
   if (transport !== "stdio") {
-    console.error(`note: a host talks over stdio to what it starts. Start this command yourself with ${transport},`);
-    console.error("and register the URL that it prints in place of command and args.");
+    console.error(`note: Hosts start servers over stdio only. For ${transport}, start this command yourself`);
+    console.error("and register the URL that it prints instead of command and args.");
   }
 }
 
@@ -44,17 +44,19 @@ async function serveHttp(options: Options & { transport: "sse" | "http" }): Prom
   const { host, port } = options;
   const listener = await listen(options).catch((error: NodeJS.ErrnoException) => {
     const reasons: Record<string, string> = {
-      EADDRINUSE: "the port is in use. Give another with --port, or --port 0 for any free one.",
-      EACCES: "this user may not listen on that port. Give one above 1023 with --port.",
-      EADDRNOTAVAIL: "this machine does not have that address. Give one that it has with --host.",
-      ENOTFOUND: "no such host is known. Give an address of this machine with --host.",
+      EADDRINUSE: "The port is in use. Set another one with --port, or --port 0 for any free port.",
+      EACCES: "This user may not listen on that port. Set one above 1023 with --port.",
+      EADDRNOTAVAIL: "This machine does not have that address. Set one that it has with --host.",
+      ENOTFOUND: "Unknown host. Set an address of this machine with --host.",
     };
-    throw new Error(`cannot listen on ${host}, port ${port}: ${reasons[error.code ?? ""] ?? error.message}`);
+    throw new Error(`Cannot listen on ${host}, port ${port}. ${reasons[error.code ?? ""] ?? error.message}`);
   });
   if (!isLoopback(host)) {
-    console.error(`warning: ${host} is not a loopback address: other machines may reach this server, unauthenticated.`);
+    console.error(
+      `warning: ${host} is not a loopback address. Other machines can reach this server without authentication.`,
+    );
   }
-  console.error(`listening on ${listener.url}`);
+  console.error(`Listening on ${listener.url}`);
   return listener;
 }
 

@@ -1,7 +1,7 @@
 import yargs from "yargs";
 import { defaultName, version } from "./about.ts";
 
-/** The command line, defaults filled in. `flags` are those that were given, but for --print-config. */
+/** The command line with defaults. `flags` are the ones given, except --print-config. */
 export type Options = {
   transport: "stdio" | "sse" | "http";
   name: string;
@@ -13,12 +13,12 @@ export type Options = {
   flags: readonly string[];
 };
 
-/** The command line is wrong; the message says how and what to do. */
+/** An invalid command line. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** Parses the command line. Throws UsageError. Prints and exits the process for --help and --version. */
+/** Parses the command line. Throws UsageError; for --help and --version prints and exits the process. */
 export function parseOptions(argv: readonly string[]): Options {
   const given = parser().parseSync([...argv]);
   const flags = Object.entries({
@@ -44,7 +44,7 @@ export function parseOptions(argv: readonly string[]): Options {
 const text = (describe: string) => ({ string: true, requiresArg: true, describe }) as const;
 const number = (describe: string) => ({ number: true, requiresArg: true, describe }) as const;
 
-// No `default`s: whether a flag was given has to be known, to print it again and to refuse it where it has no meaning.
+// No yargs defaults: given flags are printed by --print-config and refused where they do not apply.
 function parser() {
   const command = "tool-evals-reference-server";
   return yargs()
@@ -54,24 +54,24 @@ function parser() {
       transport: {
         choices: ["stdio", "sse", "http"],
         requiresArg: true,
-        describe: "how hosts talk to it; http is Streamable HTTP, sse its predecessor (default: stdio)",
+        describe: "Transport: stdio, Streamable HTTP (http) or its predecessor SSE (default: stdio)",
       },
-      name: text(`the server's name (default: ${defaultName})`),
-      host: text("sse, http: the address to listen on (default: 127.0.0.1)"),
-      port: number("sse, http: the port to listen on; 0 takes any free one (default: 3333)"),
-      "allow-hosts": text("sse, http: other names under which clients reach it, with commas between"),
-      "idle-minutes": number("sse, http: close a session after this time without a request (default: 60)"),
-      "print-config": { boolean: true, describe: "print how a host registers this server with these flags, and exit" },
+      name: text(`Name of the server (default: ${defaultName})`),
+      host: text("Address to listen on, for sse and http (default: 127.0.0.1)"),
+      port: number("Port to listen on, for sse and http; 0 for any free port (default: 3333)"),
+      "allow-hosts": text("Comma-separated host names that clients may use, for sse and http"),
+      "idle-minutes": number("Idle time after which a session is closed, for sse and http (default: 60)"),
+      "print-config": { boolean: true, describe: "Print how to register this server in a host, and exit" },
     } as const)
-    .example("$0", "serve a desktop host over stdio")
-    .example("$0 --transport http --port 0", "serve Streamable HTTP on any free port; the URL goes to stderr")
-    .example("$0 --name demo --print-config", "print the mcpServers entry and the command to add it")
+    .example("$0", "Serve a desktop host over stdio")
+    .example("$0 --transport http --port 0", "Serve Streamable HTTP on any free port; prints the URL to stderr")
+    .example("$0 --name demo --print-config", "Print the mcpServers entry and the command to add it")
     .parserConfiguration({ "duplicate-arguments-array": false })
     .strict()
     .check(checkOptions)
     .version(version)
     .fail((message, error) => {
-      throw new UsageError(`${message ?? error.message}\n${command} --help shows the flags.`);
+      throw new UsageError(`${message ?? error.message}\nRun ${command} --help to see the flags.`);
     })
     .wrap(100);
 }
@@ -80,15 +80,15 @@ function checkOptions(given: Record<string, unknown>): true {
   const { transport, name, host, port, "idle-minutes": idle } = given;
   if (transport === undefined || transport === "stdio") {
     const flag = ["host", "port", "allow-hosts", "idle-minutes"].find((key) => given[key] !== undefined);
-    if (flag) throw new Error(`--${flag} has no meaning over stdio. Add --transport http or --transport sse.`);
+    if (flag) throw new Error(`--${flag} does not apply to stdio. Add --transport http or --transport sse.`);
   }
   for (const [flag, value] of Object.entries({ name, host })) {
     if (typeof value === "string" && value.trim() === "") throw new Error(`--${flag} must not be empty.`);
   }
   if (port !== undefined && !(Number.isInteger(port) && isWithin(port, 0, 65_535))) {
-    throw new Error("--port must be a whole number from 0 to 65535.");
+    throw new Error("--port must be an integer from 0 to 65535.");
   }
-  // The longest time that a timer can hold is 24.8 days.
+  // A timer holds at most 24.8 days.
   if (idle !== undefined && !isWithin(idle, 0.001, 35_000)) {
     throw new Error("--idle-minutes must be a number from 0.001 to 35000.");
   }
@@ -97,4 +97,21 @@ function checkOptions(given: Record<string, unknown>): true {
 
 function isWithin(value: unknown, low: number, high: number): boolean {
   return typeof value === "number" && value >= low && value <= high;
+}
+
+/**
+ * How to register this server in a host: the JSON for its configuration file, and a command line, in which `<host>` stands
+ * for the program of the host.
+ * @param command absolute path of the executable
+ * @param args absolute path of the script, and its flags
+ */
+export function formatRegistration(name: string, command: string, args: readonly string[]): string {
+  const config = { mcpServers: { [name]: { command, args } } };
+  const line = ["<host> mcp add", quote(name), "--", quote(command), ...args.map(quote)].join(" ");
+  return `${JSON.stringify(config, null, 2)}\n${line}`;
+}
+
+/** Quotes one word for a POSIX shell. */
+function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

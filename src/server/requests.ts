@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** A request that is refused: the HTTP status, its headers, and the code of the JSON-RPC error in the body. */
+/** A refused request: HTTP status and headers, and the code of the JSON-RPC error in the body. */
 export class HttpError extends Error {
   readonly status: number;
   readonly headers: Record<string, string>;
@@ -14,9 +14,9 @@ export class HttpError extends Error {
   }
 }
 
-/** Answers with what was thrown. A defect is written to standard error and its message kept from the client. */
+/** Answers with what was thrown. An internal error is logged to stderr, and the client does not see its message. */
 export function sendError(response: ServerResponse, thrown: unknown): void {
-  // The client has gone, which is no defect.
+  // The client disconnected.
   if (response.destroyed) return;
   const known = thrown instanceof HttpError;
   if (!known) console.error("error:", thrown);
@@ -29,7 +29,7 @@ export function sendError(response: ServerResponse, thrown: unknown): void {
 
 /** The JSON body of a request, of at most `maxBytes`. Throws HttpError 415, 413 or 400. */
 export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
-  // A page of another site may send text/plain without asking first, but never application/json.
+  // A page of another site can send text/plain without a preflight request, but not application/json.
   if (!/^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? "")) {
     throw new HttpError(415, "The Content-Type must be application/json.");
   }
@@ -37,12 +37,12 @@ export async function readJson(request: IncomingMessage, maxBytes: number): Prom
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > maxBytes) throw new HttpError(413, `The request body is over the limit of ${maxBytes} bytes.`);
+    if (size > maxBytes) throw new HttpError(413, `The request body exceeds the limit of ${maxBytes} bytes.`);
     chunks.push(chunk);
   }
   try {
     return JSON.parse(Buffer.concat(chunks).toString("utf8"));
   } catch {
-    throw new HttpError(400, "The request body is not JSON.", {}, -32700);
+    throw new HttpError(400, "The request body is not valid JSON.", {}, -32700);
   }
 }

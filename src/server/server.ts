@@ -1,12 +1,56 @@
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  ErrorCode,
+  ListToolsRequestSchema,
+  type Tool,
+} from "@modelcontextprotocol/sdk/types.js";
 import { version } from "./about.ts";
-import { echo, echoTool } from "./echo.ts";
+
+/** The only tool of the reference server, as listed. */
+const echoTool: Tool = {
+  name: "echo",
+  description:
+    "Echoes the input text back to the user. Call it when the user asks to echo or repeat a text word for word, " +
+    'for example "echo hello" or "say this back to me: good morning".',
+  inputSchema: {
+    type: "object",
+    properties: { text: { type: "string", description: "The text to echo back" } },
+    required: ["text"],
+  },
+  annotations: { readOnlyHint: true },
+};
+
+/** Runs the tool: one text item `Echo: <text>`, or a structured failure with a hint for the model. */
+export function echo(args: Record<string, unknown>): CallToolResult {
+  const { text } = args;
+  if (typeof text === "string") return { content: [{ type: "text", text: `Echo: ${text}` }] };
+  return failure({
+    success: false,
+    error: text === undefined ? "The argument text is missing." : `The argument text is not a string: ${shown(text)}.`,
+    retry_hint: 'Call echo again with the text to echo back as a string, for example {"text": "hello"}.',
+    code: text === undefined ? "MISSING_ARGUMENT" : "INVALID_ARGUMENT",
+  });
+}
+
+type Failure = { success: false; error: string; retry_hint: string; code: string };
+
+/** The failure is in both forms: some hosts read the content, others the structured content. */
+function failure(outcome: Failure): CallToolResult {
+  return { isError: true, content: [{ type: "text", text: JSON.stringify(outcome) }], structuredContent: outcome };
+}
+
+/** A wrong value as JSON, shortened so that a huge one is not returned to the model. */
+function shown(value: unknown): string {
+  const json = JSON.stringify(value);
+  return json.length > 60 ? `${json.slice(0, 60)}...` : json;
+}
 
 /**
- * The reference tool server under the given name, not yet connected. It makes its initialization options itself.
- *
- * Built on the low-level class: the high-level one reports an unknown tool as a result, where this has to be an error.
+ * Creates the reference tool server, not yet connected. Uses the low-level class: McpServer reports an unknown tool as a
+ * result instead of an error.
  */
 export function createServer(name: string): Server {
   const server = new Server(
@@ -21,11 +65,26 @@ export function createServer(name: string): Server {
   return server;
 }
 
-/** Not an McpError: that one puts a prefix before the message, on the wire too. Any error with a code is sent as it is. */
+/** Not an McpError, which adds a prefix to the message on the wire; any other error with a code is sent unchanged. */
 class UnknownTool extends Error {
   readonly code = ErrorCode.InvalidParams;
 
   constructor(name: string) {
     super(`Unknown tool: ${name}`);
   }
+}
+
+/**
+ * Serves standard input and output. Once the input closes and every request is answered, nothing keeps the process
+ * alive. Only protocol messages go to standard output.
+ */
+export async function serveStdio(name: string): Promise<{ close(): Promise<void> }> {
+  const server = createServer(name);
+  server.onerror = (error) => console.error(`error: ${error.message}`);
+  // The host is gone without having closed our input.
+  process.stdout.on("error", () => void server.close());
+  await server.connect(new StdioServerTransport());
+  if (process.stdin.isTTY)
+    console.error("Waiting for a host on standard input. Run with --help to see other transports.");
+  return server;
 }

@@ -87,8 +87,8 @@ describe("over stdio", () => {
 
 describe.each(["sse", "http"] as const)("over %s", (transport) => {
   it.each(["SIGTERM", "SIGINT"] as const)("serves, and on %s closes its sessions and ends with 0", async (signal) => {
-    const { child, stderr } = await started(["--transport", transport, "--port", "0"], "listening on");
-    const url = /^listening on (http:\/\/127\.0\.0\.1:\d+\/\w+)\n$/.exec(stderr)?.[1] ?? "";
+    const { child, stderr } = await started(["--transport", transport, "--port", "0"], "Listening on");
+    const url = /^Listening on (http:\/\/127\.0\.0\.1:\d+\/\w+)\n$/.exec(stderr)?.[1] ?? "";
     const exit = once(child, "exit");
     const opened = await Promise.all(clients.map(({ connect }) => connect({ url, transport })));
     for (const client of opened) expect((await client.listTools()).tools).toHaveLength(1);
@@ -99,10 +99,10 @@ describe.each(["sse", "http"] as const)("over %s", (transport) => {
 
   it("warns when others can reach it", async () => {
     const args = ["--transport", transport, "--port", "0", "--host", "0.0.0.0"];
-    const { stderr } = await started(args, "listening on");
+    const { stderr } = await started(args, "Listening on");
     expect(stderr.replace(/:\d+/, ":<port>")).toBe(
-      "warning: 0.0.0.0 is not a loopback address: other machines may reach this server, unauthenticated.\n" +
-        `listening on http://0.0.0.0:<port>/${transport === "sse" ? "sse" : "mcp"}\n`,
+      "warning: 0.0.0.0 is not a loopback address. Other machines can reach this server without authentication.\n" +
+        `Listening on http://0.0.0.0:<port>/${transport === "sse" ? "sse" : "mcp"}\n`,
     );
   });
 
@@ -116,15 +116,15 @@ describe.each(["sse", "http"] as const)("over %s", (transport) => {
       code: 1,
       stdout: "",
       stderr:
-        `error: cannot listen on 127.0.0.1, port ${port}: ` +
-        "the port is in use. Give another with --port, or --port 0 for any free one.\n",
+        `error: Cannot listen on 127.0.0.1, port ${port}. ` +
+        "The port is in use. Set another one with --port, or --port 0 for any free port.\n",
     });
     expect(await run(["--transport", transport, "--port", "0", "--host", "192.0.2.1"])).toEqual({
       code: 1,
       stdout: "",
       stderr:
-        "error: cannot listen on 192.0.2.1, port 0: " +
-        "this machine does not have that address. Give one that it has with --host.\n",
+        "error: Cannot listen on 192.0.2.1, port 0. " +
+        "This machine does not have that address. Set one that it has with --host.\n",
     });
   });
 });
@@ -136,7 +136,7 @@ describe("the command line", () => {
       stdout: "",
       stderr:
         'error: Invalid values:\n  Argument: transport, Given: "carrier-pigeon", Choices: "stdio", "sse", "http"\n' +
-        "tool-evals-reference-server --help shows the flags.\n",
+        "Run tool-evals-reference-server --help to see the flags.\n",
     });
   });
 
@@ -150,21 +150,21 @@ describe("the command line", () => {
 
       Options:
         --help          Show help                                                                [boolean]
-        --transport     how hosts talk to it; http is Streamable HTTP, sse its predecessor (default:
-                        stdio)                                           [choices: "stdio", "sse", "http"]
-        --name          the server's name (default: reference)                                    [string]
-        --host          sse, http: the address to listen on (default: 127.0.0.1)                  [string]
-        --port          sse, http: the port to listen on; 0 takes any free one (default: 3333)    [number]
-        --allow-hosts   sse, http: other names under which clients reach it, with commas between  [string]
-        --idle-minutes  sse, http: close a session after this time without a request (default: 60)[number]
-        --print-config  print how a host registers this server with these flags, and exit        [boolean]
+        --transport     Transport: stdio, Streamable HTTP (http) or its predecessor SSE (default: stdio)
+                                                                         [choices: "stdio", "sse", "http"]
+        --name          Name of the server (default: reference)                                   [string]
+        --host          Address to listen on, for sse and http (default: 127.0.0.1)               [string]
+        --port          Port to listen on, for sse and http; 0 for any free port (default: 3333)  [number]
+        --allow-hosts   Comma-separated host names that clients may use, for sse and http         [string]
+        --idle-minutes  Idle time after which a session is closed, for sse and http (default: 60) [number]
+        --print-config  Print how to register this server in a host, and exit                    [boolean]
         --version       Show version number                                                      [boolean]
 
       Examples:
-        tool-evals-reference-server                         serve a desktop host over stdio
-        tool-evals-reference-server --transport http        serve Streamable HTTP on any free port; the
-        --port 0                                            URL goes to stderr
-        tool-evals-reference-server --name demo             print the mcpServers entry and the command to
+        tool-evals-reference-server                         Serve a desktop host over stdio
+        tool-evals-reference-server --transport http        Serve Streamable HTTP on any free port; prints
+        --port 0                                            the URL to stderr
+        tool-evals-reference-server --name demo             Print the mcpServers entry and the command to
         --print-config                                      add it
       "
     `);
@@ -205,8 +205,8 @@ describe("the command line", () => {
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr:
-        "note: a host talks over stdio to what it starts. Start this command yourself with http,\n" +
-        "and register the URL that it prints in place of command and args.\n",
+        "note: Hosts start servers over stdio only. For http, start this command yourself\n" +
+        "and register the URL that it prints instead of command and args.\n",
     });
   });
 });

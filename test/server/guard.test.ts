@@ -40,7 +40,7 @@ describe("hosts", () => {
 
   it("must be there", () => {
     expect(createGuard("0.0.0.0", [])({})).toBe(
-      'The Host header "" is not this server. Use its own address, or start it with --allow-hosts.',
+      'The Host header "" does not name this server. Use its address, or allow the name with --allow-hosts.',
     );
   });
 });

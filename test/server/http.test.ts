@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Listener, listen } from "../../src/server/http.ts";
+import { conforms } from "./conformance.ts";
 import {
   initialize,
   json,
@@ -53,12 +55,12 @@ describe("the guard", () => {
     expect(refusal(await withHeaders({ host: `evil.example:${port}` }))).toEqual({
       status: 403,
       code: -32000,
-      message: `The Host header "evil.example:${port}" is not this server. Use its own address, or start it with --allow-hosts.`,
+      message: `The Host header "evil.example:${port}" does not name this server. Use its address, or allow the name with --allow-hosts.`,
     });
     expect(refusal(await withHeaders({ origin: "http://evil.example" }))).toEqual({
       status: 403,
       code: -32000,
-      message: 'The Origin "http://evil.example" is not allowed: only pages of this server itself may call it.',
+      message: 'The Origin "http://evil.example" is not allowed. Only pages of this server may call it.',
     });
     expect((await withHeaders({ host: `localhost:${port}`, origin: `http://localhost:${port}` })).status).not.toBe(403);
   });
@@ -80,7 +82,7 @@ describe("routing", () => {
   ] as const)("over %s, %s does not take %s", async (transport, path, method, allow) => {
     const answer = await send(new URL(path, await started(transport)).href, { method });
     expect(answer.headers.allow).toBe(allow);
-    const message = `The method ${method} is not allowed here, only ${allow}.`;
+    const message = `The method ${method} is not allowed here. Use ${allow}.`;
     expect(refusal(answer)).toEqual({ status: 405, code: -32000, message });
   });
 
@@ -89,7 +91,7 @@ describe("routing", () => {
     expect(refusal(await send(origin + path))).toEqual({
       status: 404,
       code: -32000,
-      message: "There is nothing at this path. The endpoints are /sse and /messages.",
+      message: "Path not found. The endpoints are /sse and /messages.",
     });
   });
 
@@ -134,7 +136,7 @@ describe.each(["sse", "http"] as const)("bodies over %s", (transport) => {
     expect(refusal(await post(`${fits} `))).toEqual({
       status: 413,
       code: -32000,
-      message: "The request body is over the limit of 1000 bytes.",
+      message: "The request body exceeds the limit of 1000 bytes.",
     });
   });
 
@@ -151,7 +153,11 @@ describe.each(["sse", "http"] as const)("bodies over %s", (transport) => {
   });
 
   it("refuses what is not JSON, and what is not called JSON", async () => {
-    expect(refusal(await post("{"))).toEqual({ status: 400, code: -32700, message: "The request body is not JSON." });
+    expect(refusal(await post("{"))).toEqual({
+      status: 400,
+      code: -32700,
+      message: "The request body is not valid JSON.",
+    });
     expect(refusal(await post(initialize, { ...json, "content-type": "text/plain" }))).toEqual({
       status: 415,
       code: -32000,
@@ -169,4 +175,15 @@ describe.each(["sse", "http"] as const)("bodies over %s", (transport) => {
 it("does not start on a port that is taken", async () => {
   const port = Number(new URL(await started("http")).port);
   await expect(started("sse", { port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+});
+
+describe.each(["sse", "http"] as const)("the reference server over %s", (transport) => {
+  let listener: Listener;
+  beforeAll(async () => {
+    const options = { transport, name: "a name, given", host: "127.0.0.1", port: 0, allowHosts: [], idleMs: 60_000 };
+    listener = await listen(options);
+  });
+  afterAll(() => listener.close());
+
+  conforms("a name, given", () => ({ url: listener.url, transport }));
 });

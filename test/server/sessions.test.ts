@@ -17,7 +17,7 @@ describe.each(["sse", "http"] as const)("sessions over %s", (transport) => {
     expect(refusal(refused)).toEqual({
       status: 503,
       code: -32000,
-      message: "Too many sessions: 2 are open. Close one, or try again later.",
+      message: "Too many sessions: 2 are open. Close one or try again later.",
     });
     for (const { connect } of clients) await expect(connect({ url, transport })).rejects.toThrow(/503|Too many/);
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { echo } from "../../src/server/echo.ts";
+import { echo } from "../../src/server/server.ts";
 
 it("echoes any string", () => {
   fc.assert(
