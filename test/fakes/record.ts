@@ -1,5 +1,5 @@
 import type { RunManifest } from "../../src/evals/types/run.ts";
-import type { Trial, Verdict } from "../../src/evals/types/trial.ts";
+import type { Score, Trial } from "../../src/evals/types/trial.ts";
 import { aTool } from "./suite.ts";
 
 /** A manifest of one suite `s` on the model `scripted`, with five trials for each of the cases. */
@@ -40,7 +40,7 @@ export function aManifest(...cases: string[]): RunManifest {
   };
 }
 
-export const passed: Verdict = { grade: "pass", selection: "right-tool", expected: "read", picked: "read", checks: [] };
+export const passed: Score = { grade: "pass", selection: "right-tool", expected: "read", picked: "read", checks: [] };
 
 /** An answered and passed trial. */
 export function aTrial(caseId: string, trial: number, changes: Partial<Trial> = {}): Trial {

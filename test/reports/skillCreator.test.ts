@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { evalMetadata, placeOf, placesOf, runFiles, workspacesOf } from "../../src/evals/reports/skillCreator.ts";
 import { BenchmarkFigures, benchmarkMetadata, benchmarkRun } from "../../src/evals/reports/skillCreatorBenchmark.ts";
 import type { RunManifest } from "../../src/evals/types/run.ts";
-import type { Check, Execution, Trial, Turn } from "../../src/evals/types/trial.ts";
+import type { Assertion, Execution, Trial, Turn } from "../../src/evals/types/trial.ts";
 import { manifest, skills } from "./samples.ts";
 
 const name = "skill:release-notes behaviour";
@@ -27,7 +27,7 @@ const turn = (given: Partial<Turn>): Turn => ({
   ...given,
 });
 
-const trial = (given: Partial<Trial> & { checks?: Check[] }): Trial => {
+const trial = (given: Partial<Trial> & { checks?: Assertion[] }): Trial => {
   const { checks, ...rest } = given;
   return {
     cell: { suite: name, case: "notes-for-1-2-0", arm: "head", model: "anthropic:claude-sonnet-5-5", trial: 1 },
@@ -44,9 +44,9 @@ const trial = (given: Partial<Trial> & { checks?: Check[] }): Trial => {
     ...rest,
   };
 };
-const met: Check = { what: "behaviour: says hello", met: "yes", evidence: 'Hello, "you"' };
-const notMet: Check = { what: "behaviour: asks", met: "no", why: "the judge: It asks nothing.", evidence: "Hello" };
-const open: Check = { what: "behaviour: is brief", met: "unknown", why: "the judge cannot tell: cut" };
+const met: Assertion = { what: "behaviour: says hello", met: "yes", evidence: 'Hello, "you"' };
+const notMet: Assertion = { what: "behaviour: asks", met: "no", why: "the judge: It asks nothing.", evidence: "Hello" };
+const open: Assertion = { what: "behaviour: is brief", met: "unknown", why: "the judge cannot tell: cut" };
 
 describe("skill-creator's workspaces", () => {
   it("has one for each skill that was measured and each model, with the runs in the order in which they are shown", () => {
@@ -167,7 +167,7 @@ describe("the benchmark", () => {
     for (const run of runs) figures.add(run);
     return { figures, runs };
   };
-  const at = (arm: string, number: number, checks: Check[], ms = 1250) => {
+  const at = (arm: string, number: number, checks: Assertion[], ms = 1250) => {
     const { cell } = trial({});
     return trial({ cell: { ...cell, arm, trial: number }, checks, turns: [turn({ ms })] });
   };

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { CheckPlan, RunManifest } from "../../src/evals/types/run.ts";
 import { runSummarySchema } from "../../src/evals/types/run.ts";
-import type { Trial, Verdict } from "../../src/evals/types/trial.ts";
+import type { Score, Trial } from "../../src/evals/types/trial.ts";
 import { summariser } from "../../src/evals/verdicts/summary.ts";
 import { aManifest, aTrial, passed } from "../fakes/record.ts";
 import { aTool } from "../fakes/suite.ts";
 
-const missed: Verdict = {
+const missed: Score = {
   grade: "fail",
   selection: "wrong-tool",
   expected: "read",

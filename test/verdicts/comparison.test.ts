@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Trial, Verdict } from "../../src/evals/types/trial.ts";
+import type { Score, Trial } from "../../src/evals/types/trial.ts";
 import { type Comparison, compareSides, type Side } from "../../src/evals/verdicts/comparison.ts";
 import { aTrial, passed } from "../fakes/record.ts";
 import { aTool } from "../fakes/suite.ts";
 
-const failed: Verdict = { ...passed, grade: "fail", selection: "wrong-tool", picked: "write" };
+const failed: Score = { ...passed, grade: "fail", selection: "wrong-tool", picked: "write" };
 const broken = { outcome: { kind: "broken", stage: "model", message: "gone" } } as const;
 
 /** Trials from one letter each: p pass, f fail, b broken. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import type { Trial, Verdict } from "../../src/evals/types/trial.ts";
+import type { Score, Trial } from "../../src/evals/types/trial.ts";
 import { askAll, CrowdTally, crowdArm, crowdOf } from "../../src/evals/verdicts/crowd.ts";
 import { aTrial } from "../fakes/record.ts";
 import { aTool } from "../fakes/suite.ts";
@@ -54,7 +54,7 @@ describe("the design", () => {
   });
 });
 
-const wrong = (selection: Verdict["selection"], picked: string): Partial<Trial> => {
+const wrong = (selection: Score["selection"], picked: string): Partial<Trial> => {
   const [turn] = aTrial("a", 1).turns;
   const calls = picked === "(none)" ? [] : [{ id: "1", tool: picked, arguments: {} }];
   return {

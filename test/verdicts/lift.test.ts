@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { withoutArm } from "../../src/evals/types/run.ts";
-import type { Trial, Verdict } from "../../src/evals/types/trial.ts";
+import type { Score, Trial } from "../../src/evals/types/trial.ts";
 import { summariser } from "../../src/evals/verdicts/summary.ts";
 import { aManifest, aTrial, passed } from "../fakes/record.ts";
 
 type Met = "yes" | "no" | "unknown";
-const graded = (...met: Met[]): Verdict => {
+const graded = (...met: Met[]): Score => {
   const checks = met.map((one, index) => ({ what: `behaviour: sentence ${index + 1}`, met: one }));
   if (met.includes("no")) return { ...passed, grade: "fail", checks };
   if (met.includes("unknown")) return { ...passed, grade: "not-gradable", reason: "cannot tell", checks };

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AboutSkills } from "../../src/evals/types/run.ts";
-import type { Verdict } from "../../src/evals/types/trial.ts";
+import type { Score } from "../../src/evals/types/trial.ts";
 import { SkillTally } from "../../src/evals/verdicts/skillTally.ts";
 import { aTrial, passed } from "../fakes/record.ts";
 
@@ -13,7 +13,7 @@ const none: AboutSkills = { wanted: [], unwanted: "others" };
 function tallied(...rows: readonly (readonly [AboutSkills, string, readonly string[]])[]) {
   const tally = new SkillTally();
   for (const [about, expected, skills] of rows) {
-    const verdict: Verdict = { ...passed, expected, skills: [...skills] };
+    const verdict: Score = { ...passed, expected, skills: [...skills] };
     tally.add(aTrial("c", 1, { verdict }), about, offered);
   }
   return tally.summary("m");

@@ -1,18 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runSummarySchema } from "../../src/evals/types/run.ts";
-import type { Trial, Verdict } from "../../src/evals/types/trial.ts";
+import type { Score, Trial } from "../../src/evals/types/trial.ts";
 import { summariser } from "../../src/evals/verdicts/summary.ts";
 import { aManifest, aTrial, passed } from "../fakes/record.ts";
 
-const missed: Verdict = {
+const missed: Score = {
   grade: "fail",
   selection: "wrong-tool",
   expected: "read",
   picked: "write",
   checks: [{ what: "tool", met: "no", why: "expected read, got write" }],
 };
-const ungraded: Verdict = { ...passed, grade: "not-gradable", reason: "no judge model was given" };
+const ungraded: Score = { ...passed, grade: "not-gradable", reason: "no judge model was given" };
 const brokenTrial = (id: string, trial: number) =>
   aTrial(id, trial, {
     outcome: { kind: "broken", stage: "server", message: "died" },
@@ -25,7 +25,7 @@ function summarise(trials: readonly Trial[], ...cases: string[]) {
   for (const trial of trials) add(trial);
   return summary();
 }
-const all = (id: string, verdict: Verdict) => [1, 2, 3, 4, 5].map((trial) => aTrial(id, trial, { verdict }));
+const all = (id: string, verdict: Score) => [1, 2, 3, 4, 5].map((trial) => aTrial(id, trial, { verdict }));
 
 describe("the summary of a run", () => {
   it("is the whole object that --json prints", () => {

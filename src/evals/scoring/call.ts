@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from "../types/json.ts";
 import type { Expectation, ExpectedCall } from "../types/suite.ts";
-import type { Call, Check, Selection } from "../types/trial.ts";
+import type { Assertion, Call, Selection } from "../types/trial.ts";
 import { bfclProblem, parseKeepingFloats } from "./bfcl.ts";
 import type { Find, Listed, Listing } from "./listing.ts";
 import { cut, every, type Judge, type Match, member, no, own, show, yes } from "./match.ts";
@@ -21,10 +21,10 @@ export const callWords = [
 ] as const satisfies readonly Selection[];
 
 /** `word` is the first thing that is wrong; checks end after the tool or the schema when those are not met. */
-export type Judged = { word: (typeof callWords)[number]; checks: readonly Check[] };
+export type Judged = { word: (typeof callWords)[number]; checks: readonly Assertion[] };
 export type JudgeCall = (call: Call, judge: Judge) => Judged;
 
-type ArgsFound = { word: "malformed-arguments" | "wrong-arguments" | "right-tool"; checks: readonly Check[] };
+type ArgsFound = { word: "malformed-arguments" | "wrong-arguments" | "right-tool"; checks: readonly Assertion[] };
 
 /**
  * Decides one made call against one expected call, in this order: is the tool listed; is it an expected one; are the
@@ -67,7 +67,11 @@ export function better(a: Judged, b: Judged): Judged {
   return further > 0 || (further === 0 && open(b) < open(a)) ? b : a;
 }
 
-function wrong<W extends Judged["word"]>(word: W, what: string, why: string): { word: W; checks: readonly Check[] } {
+function wrong<W extends Judged["word"]>(
+  word: W,
+  what: string,
+  why: string,
+): { word: W; checks: readonly Assertion[] } {
   return { word, checks: [{ what, met: "no", why }] };
 }
 
@@ -85,7 +89,7 @@ function compileArgs(expected: ExpectedCall, mode: ArgsRules["argsMode"]) {
     if (!isJsonObject(given)) return notAnObject(given, call);
     const violation = validate?.(given, "args");
     if (violation !== undefined) return wrong("malformed-arguments", "args (schema)", violation);
-    const checks: Check[] = validate ? [{ what: "args (schema)", met: "yes" }] : [];
+    const checks: Assertion[] = validate ? [{ what: "args (schema)", met: "yes" }] : [];
     for (const { name, what, test } of tests) checks.push({ what, ...test(own(given, name), what, judge) });
     if (exact) {
       const extras = Object.keys(given).filter((name) => !Object.hasOwn(args, name));

@@ -1,4 +1,4 @@
-import type { Call, Check, Selection, Turn, Verdict } from "../types/trial.ts";
+import type { Assertion, Call, Score, Selection, Turn } from "../types/trial.ts";
 import { asPicks, skillsLoaded } from "./skill.ts";
 
 /**
@@ -19,13 +19,18 @@ export function madeIn(turns: readonly Turn[], offersSkills: boolean): Made {
 }
 
 /** What an expectation finds in a trial, before the grade. */
-export type Finding = { selection: Selection; picked: string; checks: readonly Check[]; skills?: readonly string[] };
+export type Finding = {
+  selection: Selection;
+  picked: string;
+  checks: readonly Assertion[];
+  skills?: readonly string[];
+};
 
 /**
  * The grade: one check that is not met fails the trial; else one that could not be decided makes it not gradable; and
  * where nothing was checked there is nothing to pass.
  */
-export function decide({ selection, picked, checks, skills }: Finding, expected: string): Verdict {
+export function decide({ selection, picked, checks, skills }: Finding, expected: string): Score {
   const score = { selection, expected, picked, checks: [...checks], ...(skills && { skills: [...skills] }) };
   if (checks.some(({ met }) => met === "no")) return { grade: "fail", ...score };
   const [open, ...others] = checks.filter(({ met }) => met === "unknown");

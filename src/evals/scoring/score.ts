@@ -1,6 +1,6 @@
 import type { Case, Expectation } from "../types/suite.ts";
 import type { Toolset } from "../types/tool.ts";
-import type { Check, Turn, Verdict } from "../types/trial.ts";
+import type { Assertion, Score, Turn } from "../types/trial.ts";
 import { better, compileCall, finderFor } from "./call.ts";
 import { decide, type Finding, type Made, madeIn } from "./finding.ts";
 import { expectedLabel, none, pickedLabel } from "./labels.ts";
@@ -10,7 +10,7 @@ import { compileSequence } from "./sequence.ts";
 import { judgeSkill } from "./skill.ts";
 
 /** Grades the turns of one answered trial. Does not throw. */
-export type Grade = (turns: readonly Turn[], judge?: Judge) => Verdict;
+export type Grade = (turns: readonly Turn[], judge?: Judge) => Score;
 type Find = (made: Made, judge: Judge) => Finding;
 
 /**
@@ -37,7 +37,7 @@ export function grader(
   return (turns, judge = noJudge) => {
     const made = madeIn(turns, offersSkills);
     const finding = withAvoided(expect, avoid, made, withRefusal(expect, made, find(made, judge)));
-    const behaviours = expectedBehavior.map((criterion): Check => {
+    const behaviours = expectedBehavior.map((criterion): Assertion => {
       return { what: `behaviour: ${criterion}`, ...judge({ about: "behaviour", criterion }) };
     });
     const skills = offersSkills && { skills: made.loaded };
@@ -114,7 +114,7 @@ function withRefusal(expect: Expectation | undefined, { all, refused }: Made, fi
   if (!refused || all.length > 0) return finding;
   if (!expect) return { ...finding, selection: "refused" };
   const checks = finding.checks.filter(({ met }) => met !== "yes");
-  const refusal: Check = { what: "refusal", met: "no", why: "expected an answer, got a refusal" };
+  const refusal: Assertion = { what: "refusal", met: "no", why: "expected an answer, got a refusal" };
   return { ...finding, selection: "refused", checks: [...checks, refusal] };
 }
 

@@ -1,5 +1,5 @@
 import type { Expectation } from "../types/suite.ts";
-import type { Call, Check, Selection } from "../types/trial.ts";
+import type { Assertion, Call, Selection } from "../types/trial.ts";
 import { callWords, compileCall, finderFor, type JudgeCall, type Judged } from "./call.ts";
 import type { Finding, Made } from "./finding.ts";
 import { pickedLabel } from "./labels.ts";
@@ -111,13 +111,13 @@ function checksOf(
   made: number | undefined,
   grid: (expected: number, made: number) => Judged,
   missing: string,
-): readonly Check[] {
+): readonly Assertion[] {
   if (made === undefined) return [{ what: label, met: "no", why: missing }];
   const open = grid(index, made).checks.filter(({ met }) => met !== "yes");
   return open.length === 0 ? [{ what: label, met: "yes" }] : open.map((c) => ({ ...c, what: `${label} ${c.what}` }));
 }
 
-function extrasCheck(extra: string, count: number): Check {
+function extrasCheck(extra: string, count: number): Assertion {
   if (count === 0) return { what: "extras", met: "yes" };
   return { what: "extras", met: "no", why: `expected no other calls, got ${extra}` };
 }

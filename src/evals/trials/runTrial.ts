@@ -1,6 +1,6 @@
 import type { HostModel, Model } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
-import { addCost, type Broken, type Cost, type Judging, type Trial, type Turn, type Verdict } from "../types/trial.ts";
+import { addCost, type Broken, type Cost, type Judging, type Score, type Trial, type Turn } from "../types/trial.ts";
 import { conversationOf, hostedTrial } from "./conversation.ts";
 import { converse } from "./converse.ts";
 import { executorFor } from "./execute.ts";
@@ -11,8 +11,8 @@ import type { ServerPool } from "./serverPool.ts";
 /** How a host shows a list: the tools under their shown names, and the way back. */
 export type Shown = { tools: readonly OfferedTool[]; listedName: (shown: string) => string };
 
-/** The score of a trial, with what a judge's part in it took. */
-export type Graded = { verdict: Verdict; judging?: Judging };
+/** The score of a trial, and the usage of the judge if one was asked. */
+export type Graded = { verdict: Score; judging?: Judging };
 
 /** What a trial needs of the world, handed in so that it can be run against anything. */
 export type TrialContext = {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { jsonSchema } from "./json.ts";
 import { toolResultSchema } from "./tool.ts";
 
-/** What became of one call: executed with a result, skipped by policy with the reason, or the server broke. */
+/** The result of one call: executed, or skipped by policy with the reason. */
 const executionSchema = z.discriminatedUnion("status", [
   z.object({ status: z.literal("executed"), result: toolResultSchema, ms: z.number() }),
   z.object({ status: z.literal("skipped"), reason: z.string() }),
@@ -10,10 +10,9 @@ const executionSchema = z.discriminatedUnion("status", [
 export type Execution = z.infer<typeof executionSchema>;
 
 /**
- * One call that a model made. `tool` is the listed name (a host's prefix is taken off again), or the name as the model
- * wrote it when no tool has it. `arguments` is the parsed JSON, absent when the model's text is not JSON.
- * `argumentsText` is that text, kept when it is not JSON or when parsing loses something that a rule needs (5.0 reads as
- * 5 in JavaScript).
+ * One call that a model made. `tool` is the listed name (without a host's prefix), or the name as the model wrote it
+ * when no tool has it. `arguments` is the parsed JSON, absent when the model's text is not JSON. `argumentsText` is that
+ * text, kept when it is not JSON or when parsing loses something that a rule needs (5.0 reads as 5 in JavaScript).
  */
 const callSchema = z.object({
   id: z.string(),
@@ -32,7 +31,7 @@ const usageSchema = z.object({
 });
 export type Usage = z.infer<typeof usageSchema>;
 
-/** Why the model stopped: `done` (its turn is over), `calls` (it waits for results) or `refused`. All else is broken. */
+/** Why the model stopped: `done` (its turn is over), `calls` (it waits for results) or `refused`. Others are broken. */
 const stopReasonSchema = z.enum(["done", "calls", "refused"]);
 export type StopReason = z.infer<typeof stopReasonSchema>;
 
@@ -47,7 +46,7 @@ export const turnSchema = z.object({
 });
 export type Turn = z.infer<typeof turnSchema>;
 
-/** Why there is no answer to score. Broken is not failed: such a trial leaves the denominator. */
+/** Why there is no answer to score. Broken is not failed: such a trial is excluded from rates. */
 const brokenSchema = z.object({
   kind: z.literal("broken"),
   stage: z.enum(["server", "model", "timeout", "budget", "cancelled"]),
@@ -58,12 +57,12 @@ export type Broken = z.infer<typeof brokenSchema>;
 const outcomeSchema = z.discriminatedUnion("kind", [z.object({ kind: z.literal("answered") }), brokenSchema]);
 export type Outcome = z.infer<typeof outcomeSchema>;
 
-/** All turns up to the end of a conversation, and whether it was answered or broke on the way. */
+/** All turns of a conversation, and whether it ended with an answer or broke. */
 export type Answer = { outcome: Outcome; turns: Turn[] };
 
 /**
- * What a graded trial came to, one word: the first thing that went wrong, or how it went right
- * (`right-tool`, and `abstained` for a case that wants no tool).
+ * The result of a graded trial in one word: the first thing that went wrong, `right-tool`, or `abstained` for a case
+ * that expects no tool.
  */
 const selectionSchema = z.enum([
   "right-tool",
@@ -81,34 +80,34 @@ const selectionSchema = z.enum([
 export type Selection = z.infer<typeof selectionSchema>;
 
 /**
- * One thing that was checked. `unknown`: it could not be decided, with the reason; it never counts as passed. `evidence`
- * is what a judge quoted from the transcript, word for word.
+ * One checked expectation. `unknown`: it could not be decided, with the reason; it never counts as passed. `evidence` is
+ * a judge's verbatim quote from the transcript.
  */
-const checkSchema = z.object({
+const assertionSchema = z.object({
   what: z.string(),
   met: z.enum(["yes", "no", "unknown"]),
   why: z.string().optional(),
   evidence: z.string().optional(),
 });
-export type Check = z.infer<typeof checkSchema>;
+export type Assertion = z.infer<typeof assertionSchema>;
 
 /**
- * The score of an answered trial. `expected` and `picked` are the labels of the confusion table. `not-gradable`: nothing
- * could be decided (no judge for a judged check, a result that was not executed); it is red, and never passed.
+ * The score of an answered trial. `expected` and `picked` are the labels of the confusion table. `not-gradable`: an
+ * assertion could not be decided (no judge for a judged one, a call that was not executed); it never counts as passed.
  */
-const score = {
+const scoreFields = {
   selection: selectionSchema,
   expected: z.string(),
   picked: z.string(),
-  checks: z.array(checkSchema),
+  checks: z.array(assertionSchema),
   skills: z.array(z.string()).optional().describe("skills that were loaded, in any turn; absent where none is offered"),
 };
 
-const verdictSchema = z.discriminatedUnion("grade", [
-  z.object({ grade: z.enum(["pass", "fail"]), ...score }),
-  z.object({ grade: z.literal("not-gradable"), ...score, reason: z.string() }),
+const scoreSchema = z.discriminatedUnion("grade", [
+  z.object({ grade: z.enum(["pass", "fail"]), ...scoreFields }),
+  z.object({ grade: z.literal("not-gradable"), ...scoreFields, reason: z.string() }),
 ]);
-export type Verdict = z.infer<typeof verdictSchema>;
+export type Score = z.infer<typeof scoreSchema>;
 
 /** The place of one trial in the plan. `trial` counts from 1; `arm` is "head", "base", or the name of a variant. */
 const cellSchema = z.object({
@@ -129,18 +128,18 @@ export function addCost(a: Cost, b: Cost): Cost {
   return a === "unknown" || b === "unknown" ? "unknown" : a + b;
 }
 
-/** What a judge model's answers to one trial took. Its cost is part of the trial's. */
+/** Usage, cost and time of the judge for one trial. Its cost is part of the trial's. */
 const judgingSchema = z.object({ model: z.string(), usage: usageSchema, costUsd: costSchema, ms: z.number() });
 export type Judging = z.infer<typeof judgingSchema>;
 
-/** One line of the journal. `toolset` is the hash of the list that was shown; `order` seeds the order it was shown in. */
+/** One line of the journal. `toolset` is the hash of the list that was shown; `orderSeed` seeds the order of it. */
 export const trialSchema = z.object({
   cell: cellSchema,
   toolset: z.string(),
   orderSeed: z.number().int(),
   outcome: outcomeSchema,
   turns: z.array(turnSchema),
-  verdict: verdictSchema.optional(),
+  verdict: scoreSchema.optional(),
   judging: judgingSchema.optional(),
   costUsd: costSchema,
   startedAt: z.string(),
@@ -148,7 +147,7 @@ export const trialSchema = z.object({
 });
 export type Trial = z.infer<typeof trialSchema>;
 
-/** The text that names a cell; unique in a run. */
+/** The key of a cell, unique in a run. */
 export function cellKey(cell: Cell): string {
   return JSON.stringify([cell.suite, cell.case, cell.arm, cell.model, cell.trial]);
 }

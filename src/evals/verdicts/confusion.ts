@@ -1,10 +1,10 @@
-import type { Trial, Verdict } from "../types/trial.ts";
+import type { Score, Trial } from "../types/trial.ts";
 
 type Pair = { expected: string; picked: string };
 type Growth = Pair & { base: { passed: number; trials: number }; head: { passed: number; trials: number } };
 
 /** Picks that were not the expected ones. A right pick with wrong arguments is a fault, but no confusion. */
-const confusions: ReadonlySet<Verdict["selection"]> = new Set([
+const confusions: ReadonlySet<Score["selection"]> = new Set([
   "wrong-tool",
   "no-call",
   "unknown-tool",

@@ -1,4 +1,4 @@
-import { addCost, type Check, type Cost, type Trial, type Turn, type Usage } from "../types/trial.ts";
+import { type Assertion, addCost, type Cost, type Trial, type Turn, type Usage } from "../types/trial.ts";
 
 /** Counts by name, ranked on demand. */
 class Counter {
@@ -19,7 +19,7 @@ class Counter {
 }
 
 /** What a check was about, and why it was not met; the reason itself often begins with the former. */
-function reasonOf({ what, why = "not met" }: Check): string {
+function reasonOf({ what, why = "not met" }: Assertion): string {
   return why.startsWith(what) ? why : `${what}: ${why}`;
 }
 
