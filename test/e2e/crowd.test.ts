@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { CalibrationSummary } from "../../src/evals/reports/calibrate.ts";
-import type { CrowdSummary } from "../../src/evals/reports/crowd.ts";
 import { deriveSeed } from "../../src/evals/stats/random.ts";
+import type { CalibrationSummary } from "../../src/evals/verdicts/calibrate.ts";
+import type { CrowdSummary } from "../../src/evals/verdicts/crowd.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { type Ended, evals, start, trialsOf, workspace } from "./evals.ts";
 

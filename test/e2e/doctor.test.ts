@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { doctorReportSchema } from "../../src/evals/types/doctor.ts";
+import { doctorReportSchema } from "../../src/evals/diagnosis/report.ts";
 import { evals } from "./evals.ts";
 
 const servers = join(import.meta.dirname, "../fixtures/servers");

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { deriveSeed } from "../../src/evals/stats/random.ts";
-import type { VariantsSummary } from "../../src/evals/types/variants.ts";
+import type { VariantsSummary } from "../../src/evals/verdicts/variants/summary.ts";
 import { type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { type Ended, evals, start, trialsOf, workspace } from "./evals.ts";
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type BlameReport, blameText } from "../../src/evals/reports/blame.ts";
+import { blameText } from "../../src/evals/reports/blame.ts";
 import { columns } from "../../src/evals/reports/layout.ts";
+import type { BlameReport } from "../../src/evals/verdicts/blameCases.ts";
 
 const display = { colour: false, width: 100, unicode: true };
 const wording = (tool: string, before: string, after: string) => ({
@@ -32,8 +33,13 @@ const report: BlameReport = {
         reason: "reverting read_file and read_several mends the case",
         culprits: ["read_file", "read_several"],
         relation: "both",
-        ranking: [{ changes: ["read_file", "read_several"], chance: 0.997 }],
-        necessity: { reverted: { passed: 10, trials: 10 }, allNew: { passed: 3, trials: 10 }, p: 0.0015 },
+        chance: 0.997,
+        ranking: [{ kind: "both", changes: ["read_file", "read_several"], chance: 0.997 }],
+        necessity: {
+          reverted: { passed: 10, trials: 10 },
+          allNew: { passed: 3, trials: 10 },
+          ...{ p: 0.0015, alpha: 0.015, look: 2, confirmed: true },
+        },
         calls,
       },
     },
@@ -48,11 +54,16 @@ const report: BlameReport = {
           "move_file is the likeliest, but reverting was not shown to mend the case: 4/5 with it reverted, 5/5 with all new (p = 1)",
         culprits: [],
         relation: "single",
+        chance: 0.61,
         ranking: [
-          { changes: ["move_file"], chance: 0.61 },
-          { changes: ["move_file", "read_file"], chance: 0.2 },
+          { kind: "single", changes: ["move_file"], chance: 0.61 },
+          { kind: "both", changes: ["move_file", "read_file"], chance: 0.2 },
         ],
-        necessity: { reverted: { passed: 4, trials: 5 }, allNew: { passed: 5, trials: 5 }, p: 1 },
+        necessity: {
+          reverted: { passed: 4, trials: 5 },
+          allNew: { passed: 5, trials: 5 },
+          ...{ p: 1, alpha: 0.01, look: 1, confirmed: false },
+        },
         calls: { ...calls, confirmation: 10 },
       },
     },

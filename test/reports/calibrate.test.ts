@@ -1,16 +1,21 @@
 import { describe, expect, it } from "vitest";
-import { type CalibrationSummary, calibrationReport } from "../../src/evals/reports/calibrate.ts";
+import { calibrationReport } from "../../src/evals/reports/calibrate.ts";
 import { columns } from "../../src/evals/reports/layout.ts";
+import type { CalibrationSummary } from "../../src/evals/verdicts/calibrate.ts";
 
 const display = { colour: false, width: 100, unicode: true };
 
 const found: NonNullable<CalibrationSummary["found"]> = {
+  trials: 20,
   cases: [
     { case: "always", base: { passed: 20, trials: 20 }, head: { passed: 20, trials: 20 } },
     { case: "often", base: { passed: 15, trials: 20 }, head: { passed: 18, trials: 19 } },
   ],
   noise: { difference: 0.0987, floor: 0.131 },
-  correlation: { kind: "estimated", icc: 0.031, iccInterval: [0, 0.41], cases: 1 },
+  correlation: {
+    kind: "estimated",
+    ...{ designEffect: 1.6, designEffectInterval: [0.3, 8.8], icc: 0.031, iccInterval: [0, 0.41], cases: 1 },
+  },
   level: { independent: 0.0225, correlated: 0.07 },
   duplicates: { share: 0.61, oneTrialSuffices: false },
   detect: [

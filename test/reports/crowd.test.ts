@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type CrowdSummary, crowdReport } from "../../src/evals/reports/crowd.ts";
+import { crowdReport } from "../../src/evals/reports/crowd.ts";
 import { columns } from "../../src/evals/reports/layout.ts";
+import type { CrowdSummary } from "../../src/evals/verdicts/crowd.ts";
 
 const display = { colour: false, width: 100, unicode: true };
 

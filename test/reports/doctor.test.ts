@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { type DoctorReport, doctorReportSchema, type Examined } from "../../src/evals/diagnosis/report.ts";
 import { doctorText } from "../../src/evals/reports/doctor.ts";
-import { type DoctorReport, doctorReportSchema, type Examined } from "../../src/evals/types/doctor.ts";
 
 const good: Examined = {
   name: "weather",

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type JudgeCheckSummary, judgeReport, judgeSentence } from "../../src/evals/reports/judge.ts";
+import { judgeReport, judgeSentence } from "../../src/evals/reports/judge.ts";
 import { columns } from "../../src/evals/reports/layout.ts";
+import type { JudgeCheckSummary } from "../../src/evals/verdicts/judge.ts";
 
 const display = { colour: false, width: 100, unicode: true };
 

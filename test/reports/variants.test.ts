@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { columns } from "../../src/evals/reports/layout.ts";
 import { variantsReport } from "../../src/evals/reports/variants.ts";
-import type { VariantsSummary } from "../../src/evals/types/variants.ts";
+import type { VariantsSummary } from "../../src/evals/verdicts/variants/summary.ts";
 
 const display = { colour: false, width: 100, unicode: true };
 

@@ -1,7 +1,7 @@
-import type { Diagnosis } from "../types/doctor.ts";
 import type { ServerFacts } from "./facts.ts";
 import { whyNotStarted } from "./local.ts";
 import { whyNotReached } from "./remote.ts";
+import type { Diagnosis } from "./report.ts";
 import { wrongTools } from "./tools.ts";
 
 /** A host that waits less is known, and none that is asked for a setting first. */

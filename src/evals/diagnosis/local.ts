@@ -1,6 +1,6 @@
 import { quote } from "../lint/schema/text.ts";
-import type { Diagnosis } from "../types/doctor.ts";
 import type { LocalStart } from "./facts.ts";
+import type { Diagnosis } from "./report.ts";
 import { symptomIn } from "./symptoms.ts";
 
 type Finding = Omit<Diagnosis, "severity">;

@@ -1,5 +1,5 @@
-import type { Diagnosis } from "../types/doctor.ts";
 import type { RemoteStart } from "./facts.ts";
+import type { Diagnosis } from "./report.ts";
 
 type Finding = Omit<Diagnosis, "severity" | "show">;
 

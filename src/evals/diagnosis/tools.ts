@@ -1,11 +1,11 @@
 import { schemaRules } from "../lint/rules/schemas.ts";
 import { quote } from "../lint/schema/text.ts";
 import { jsonPath } from "../lint/where.ts";
-import type { Diagnosis } from "../types/doctor.ts";
 import { isJsonObject } from "../types/json.ts";
 import type { CallOutcome } from "../types/server.ts";
 import type { Tool } from "../types/tool.ts";
 import type { ServerFacts } from "./facts.ts";
+import type { Diagnosis } from "./report.ts";
 
 /** Without `tool` it is about the list. */
 type Finding = Omit<Diagnosis, "show"> & { tool?: string };

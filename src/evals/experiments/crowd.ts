@@ -1,28 +1,25 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { CrowdFlags } from "../commands/crowd.ts";
-import { type ExitCode, exitCodes, formatProblem, usageError } from "../errors.ts";
+import { type ExitCode, formatProblem, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { type CrowdSummary, crowdReport } from "../reports/crowd.ts";
-import { isSignificant } from "../stats/hypothesisTests.ts";
+import { crowdReport } from "../reports/crowd.ts";
 import { openSource } from "../toolsets/source.ts";
 import { ownerOf } from "../toolsets/toolset.ts";
 import { trialsOf } from "../trials/plan.ts";
 import type { OfferedTool } from "../types/tool.ts";
-import { askAll, type CrowdCurve, CrowdTally, crowdArm, crowdOf } from "../verdicts/crowd.ts";
+import { askAll, CrowdTally, crowdArm, crowdOf, summariseCrowd } from "../verdicts/crowd.ts";
 import { some } from "../verdicts/words.ts";
 import {
   type Bench,
   decidingFlags,
   type ExperimentPlan,
+  factsOf,
   performExperiment,
   stoppedExitCode,
   withBench,
 } from "./experiment.ts";
 import { eachListOnce } from "./overlay.ts";
-
-/** One-sided, corrected for all sizes: from here on a fall counts as shown. */
-const level = 0.05;
 
 /** `evals crowd`: shows the suite's list with more and more foreign tools beside, and prints the rate of each size. */
 export async function crowd(flags: CrowdFlags, io: Io): Promise<ExitCode> {
@@ -50,33 +47,14 @@ export async function crowd(flags: CrowdFlags, io: Io): Promise<ExitCode> {
       onTrial: (trial) => tally.add(trial),
     };
     const performed = await performExperiment(bench, plan, flags, io);
-    const curve = tally.curve();
-    const stopped = performed.kind === "stopped" ? stoppedExitCode(performed.end, io) : undefined;
-    const kind = stopped === undefined ? kindOf(curve, model.deterministic) : "stopped";
-    const summary: CrowdSummary = {
-      run: performed.manifest.id,
-      dir: performed.dir,
-      suite: bench.suite.name,
-      model: model.id,
-      note: model.note ?? null,
-      kind,
-      ...curve,
+    const summary = summariseCrowd(factsOf(bench, performed), tally.curve(), {
       cases: ids.length,
-      costUsd: performed.manifest.totals?.costUsd ?? "unknown",
-      exitCode: stopped ?? (kind === "not scored" ? exitCodes.incomplete : exitCodes.passed),
-    };
+      certain: model.deterministic,
+      stopped: performed.kind === "stopped" ? stoppedExitCode(performed.end, io) : undefined,
+    });
     io.out(flags.json ? `${JSON.stringify(summary)}\n` : crowdReport(summary, io));
     return summary.exitCode as ExitCode;
   });
-}
-
-/** A model that always answers alike has no chance in it: with it, any fall is one. */
-function kindOf({ points }: CrowdCurve, certain: boolean): Exclude<CrowdSummary["kind"], "stopped"> {
-  if (points.some(({ trials }) => trials === 0)) return "not scored";
-  const fell = points.some(({ change, adjusted }) =>
-    certain ? change !== null && change.change < 0 : adjusted !== null && isSignificant(adjusted, level),
-  );
-  return fell ? "fell" : "no fall shown";
 }
 
 /** `0,10,50` as numbers, ascending, each once. */

@@ -10,7 +10,7 @@ import type { Experiment, RunManifest } from "../types/run.ts";
 import type { Toolset } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
 import { observationOf } from "../verdicts/check.ts";
-import type { Design, Evidence, Request } from "../verdicts/design.ts";
+import type { Design, Evidence, ExperimentFacts, Request } from "../verdicts/design.ts";
 import { EvidenceBook } from "../verdicts/evidence.ts";
 import { gitState } from "../workspace/git.ts";
 import { type ModelFlags, openJudge, openModels } from "../workspace/models.ts";
@@ -110,6 +110,18 @@ export type ExperimentPlan<V> = {
 
 /** How an experiment ended, what is known by then, and where its record lies; the manifest holds the totals. */
 export type Performed<V> = Pursued<V> & { dir: string; manifest: RunManifest; evidence: Evidence };
+
+/** Where an experiment lies, what it asked and what it took: the beginning of its summary. */
+export function factsOf({ suite, model }: Bench, { manifest, dir }: Performed<unknown>): ExperimentFacts {
+  return {
+    run: manifest.id,
+    dir,
+    suite: suite.name,
+    model: model.id,
+    note: model.note ?? null,
+    costUsd: manifest.totals?.costUsd ?? "unknown",
+  };
+}
 
 /** Flags that change nothing in what is asked, and so are not kept on the record. */
 const beside = new Set(["json", "out", "concurrency", "budget", "write", "of", "resume"]);

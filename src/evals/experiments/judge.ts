@@ -2,24 +2,22 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import type { JudgeFlags } from "../commands/judge.ts";
-import { type ExitCode, exitCodes, messageOf, usageError } from "../errors.ts";
+import { type ExitCode, messageOf, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { type JudgeCheckSummary, type JudgeMeasures, judgeReport } from "../reports/judge.ts";
+import { judgeReport } from "../reports/judge.ts";
 import { type Label, parseLabels } from "../scoring/judge/labels.ts";
 import { promptHash } from "../scoring/judge/question.ts";
 import type { Match } from "../scoring/match.ts";
 import { askJudge, refuseAsJudge } from "../trials/judge.ts";
 import { schedule } from "../trials/schedule.ts";
-import { judgeFormat, type Opinion, type OpinionCounts } from "../types/judge.ts";
+import { judgeFormat, type Opinion } from "../types/judge.ts";
 import type { AskedModel } from "../types/model.ts";
 import { addCost, type Cost } from "../types/trial.ts";
-import { judgeFigureFile, judgesFolder, measuresOf, writeJudgeFigure } from "../workspace/judgeFigure.ts";
+import { type JudgeCheckSummary, type JudgedLabel, summariseJudgeCheck } from "../verdicts/judge.ts";
+import { judgeFigureFile, judgesFolder, writeJudgeFigure } from "../workspace/judgeFigure.ts";
 import { openModels } from "../workspace/models.ts";
 
-/** What a judge came to on one label. `why` of a broken one says what kept it from an answer. */
-type Judged = { label: Label } & ({ kind: "answered"; match: Match } | { kind: "broken"; why: string });
-
-type Asked = { judged: Judged[]; costUsd: Cost };
+type Asked = { judged: JudgedLabel[]; costUsd: Cost };
 
 /** `evals judge check`: puts every label to the judge and prints how far it agrees with people. */
 export async function judge(flags: JudgeFlags, io: Io): Promise<ExitCode> {
@@ -34,27 +32,18 @@ export async function judge(flags: JudgeFlags, io: Io): Promise<ExitCode> {
   refuseAsJudge(model);
 
   const { judged, costUsd } = await askAll(labels, model, flags, io.signal);
-  const counts = countsOf(judged);
-  const broken = judged.flatMap((one) =>
-    one.kind === "broken" ? [{ id: one.label.id, line: one.label.line, why: one.why }] : [],
-  );
-  const found = {
+  const checked = summariseJudgeCheck(judged, {
     judge: model.id,
     prompt: promptHash(),
     labels: { file, sha256: createHash("sha256").update(text).digest("hex"), count: labels.length },
-    counts,
-    ...measuresOf(counts),
-    stopped: io.signal.aborted && broken.length > 0,
     minKappa: flags.minKappa ?? null,
-    disagreements: judged.flatMap(disagreement).sort((a, b) => harm(a) - harm(b) || a.line - b.line),
-    broken,
     costUsd,
-  };
-  const written = broken.length > 0 ? null : await write(found, model, flags, io);
-  const exitCode = found.stopped ? io.signalExitCode() : exitCodeOf(found);
-  const summary: JudgeCheckSummary = { ...found, written, exitCode };
+    stopped: io.signal.aborted ? io.signalExitCode() : undefined,
+  });
+  const written = checked.broken.length > 0 ? null : await write(checked, model, flags, io);
+  const summary: JudgeCheckSummary = { ...checked, written };
   io.out(flags.json ? `${JSON.stringify(summary)}\n` : judgeReport(summary, io));
-  return exitCode;
+  return summary.exitCode as ExitCode;
 }
 
 function refuseWrongNumbers({ minKappa, concurrency }: JudgeFlags): void {
@@ -71,7 +60,7 @@ async function askAll(
   { budget, concurrency }: JudgeFlags,
   signal: AbortSignal,
 ): Promise<Asked> {
-  const answers = new Map<Label, Judged>();
+  const answers = new Map<Label, JudgedLabel>();
   let costUsd: Cost = 0;
   const spent = () => budget !== undefined && costUsd !== "unknown" && costUsd >= budget;
   await schedule(labels, concurrency, signal, async (label) => {
@@ -82,11 +71,11 @@ async function askAll(
     const { judging, ...reading } = await askJudge(judge, asked, cell, signal);
     costUsd = addCost(costUsd, judging?.costUsd ?? 0);
     const [match] = reading.kind === "answered" ? reading.matches : [];
-    if (match) answers.set(label, { label, kind: "answered", match });
-    else if (reading.kind === "broken") answers.set(label, { label, ...reading });
+    if (match) answers.set(label, judgedBy(match, label));
+    else if (reading.kind === "broken") answers.set(label, unjudged(label, reading.why));
   });
   const why = signal.aborted ? "not asked: it was stopped" : "not asked: the budget is spent";
-  return { judged: labels.map((label) => answers.get(label) ?? { label, kind: "broken", why }), costUsd };
+  return { judged: labels.map((label) => answers.get(label) ?? unjudged(label, why)), costUsd };
 }
 
 const opinionOf = { yes: "met", no: "not met", unknown: "cannot tell" } as const satisfies Record<
@@ -94,28 +83,13 @@ const opinionOf = { yes: "met", no: "not met", unknown: "cannot tell" } as const
   Opinion
 >;
 
-function countsOf(judged: readonly Judged[]): OpinionCounts {
-  const none = () => ({ met: 0, "not met": 0, "cannot tell": 0 });
-  const counts: OpinionCounts = { met: none(), "not met": none(), "cannot tell": none() };
-  for (const one of judged) if (one.kind === "answered") counts[one.label.human][opinionOf[one.match.met]]++;
-  return counts;
-}
-
-type Disagreement = JudgeCheckSummary["disagreements"][number];
-
-function disagreement(one: Judged): Disagreement[] {
-  if (one.kind === "broken") return [];
-  const { label, match } = one;
-  const { id, line, criterion, human } = label;
-  const said = opinionOf[match.met];
+function judgedBy(match: Match, { id, line, criterion, human }: Label): JudgedLabel {
   const why = match.met === "yes" ? null : match.why;
-  return said === human ? [] : [{ id, line, criterion, human, judge: said, why, evidence: match.evidence ?? null }];
+  return { id, line, criterion, human, judge: opinionOf[match.met], why, evidence: match.evidence ?? null };
 }
 
-/** The order of the report: what a judge passes wrongly does the most harm, a doubt the least. */
-function harm({ human, judge }: Disagreement): number {
-  if (judge === "cannot tell") return 4;
-  return (judge === "met" ? 0 : 2) + (human === "cannot tell" ? 1 : 0);
+function unjudged({ id, line, criterion, human }: Label, why: string): JudgedLabel {
+  return { id, line, criterion, human, why: null, evidence: null, broken: why };
 }
 
 async function write(
@@ -135,14 +109,4 @@ async function write(
     counts,
   });
   return file;
-}
-
-/** What broke makes the measurement incomplete, whatever it shows; only a whole one passes or fails the gate. */
-function exitCodeOf({
-  broken,
-  kappa,
-  minKappa,
-}: Pick<JudgeCheckSummary, "broken" | "minKappa"> & Pick<JudgeMeasures, "kappa">) {
-  if (broken.length > 0) return exitCodes.incomplete;
-  return minKappa !== null && (kappa === null || kappa.value < minKappa) ? exitCodes.failed : exitCodes.passed;
 }

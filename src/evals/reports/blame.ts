@@ -1,44 +1,12 @@
+import type { BlameVerdict } from "../verdicts/blame.ts";
+import type { BlameReport } from "../verdicts/blameCases.ts";
 import { count, integer, money, percent, probability } from "./format.ts";
 import type { Display } from "./report.ts";
 import { bounded, type Screen, screenFor, title } from "./screen.ts";
-import { type Wording, wordingLines } from "./wording.ts";
+import { wordingLines } from "./wording.ts";
 
 type Counts = { passed: number; trials: number };
-
-/** The culprits of one case, by the ids of what changed, as `verdicts/blame.ts` tells them. */
-type Verdict = {
-  kind: "blamed" | "inconclusive";
-  reason: string;
-  culprits: readonly string[];
-  relation: "single" | "either" | "both";
-  ranking: readonly { changes: readonly string[]; chance: number }[];
-  necessity?: { reverted: Counts; allNew: Counts; p: number };
-  calls: { search: number; confirmation: number; oneAtATime: number };
-};
-
-/**
- * What `evals blame` found on one suite and model. `from`: what the base list and the known rates are of. `known.new` is
- * absent where it had to be measured first. `verdict` is null for a case that was cut short, and `stopped` then says why.
- */
-export type BlameReport = {
-  from: string;
-  suite: string;
-  model: string;
-  note?: string;
-  deterministic: boolean;
-  cases: readonly {
-    case: string;
-    input: string;
-    known: { old: Counts; new?: Counts };
-    changes: readonly (Wording & { id: string })[];
-    verdict: Verdict | null;
-  }[];
-  stopped: string | null;
-  costUsd: number | "unknown";
-  run: string;
-  dir: string;
-};
-
+type Verdict = BlameVerdict;
 type BlamedCase = BlameReport["cases"][number];
 const most = { ranking: 3, wordings: 6 } as const;
 

@@ -1,43 +1,11 @@
+import type { CalibrationSummary } from "../verdicts/calibrate.ts";
 import { count, integer, money, percent, points } from "./format.ts";
 import type { Display } from "./report.ts";
 import { bounded, type Screen, screenFor, title } from "./screen.ts";
 import { modelLabel } from "./view.ts";
 
 type Counts = { passed: number; trials: number };
-type Interval = readonly [number, number];
-
-/** What comparing a list with itself showed, as `verdicts/calibrate.ts` tells it. Rates and differences are 0 to 1. */
-type Found = {
-  cases: readonly { case: string; base: Counts; head: Counts }[];
-  noise: { difference: number; floor: number };
-  correlation:
-    | { kind: "estimated"; icc: number; iccInterval: Interval; cases: number }
-    | { kind: "undefined"; why: string };
-  level: { independent: number; correlated: number };
-  duplicates: { share: number; oneTrialSuffices: boolean };
-  /** `costUsd`: of that many trials of all cases in two arms. */
-  detect: readonly ({ drop: number; power: number; costUsd: number | "unknown" } & (
-    | { kind: "reachable"; trials: number }
-    | { kind: "beyond"; most: number }
-  ))[];
-};
-
-/** What `evals calibrate` came to: the object that `--json` prints and the report is made from. */
-export type CalibrationSummary = {
-  run: string;
-  dir: string;
-  suite: string;
-  model: string;
-  note: string | null;
-  stopped: boolean;
-  /** Per case and arm, as asked for. */
-  trials: number;
-  made: { trials: number; broken: number };
-  /** Null when it was stopped, or nothing was scored in both arms. */
-  found: Found | null;
-  costUsd: number | "unknown";
-  exitCode: number;
-};
+type Found = NonNullable<CalibrationSummary["found"]>;
 
 const most = { cases: 20 } as const;
 

@@ -1,3 +1,4 @@
+import type { CrowdPoint, CrowdSummary } from "../verdicts/crowd.ts";
 import { count, integer, money, percent, points, probability, range, ranked } from "./format.ts";
 import type { Display } from "./report.ts";
 import { bounded, type Screen, screenFor, title, tonePaint } from "./screen.ts";
@@ -5,36 +6,6 @@ import type { Cell, Column } from "./table.ts";
 import { modelLabel, type Tone } from "./view.ts";
 
 type Counts = { passed: number; trials: number };
-type Interval = readonly [number, number];
-
-/** A point of the curve, as `verdicts/crowd.ts` tells it. Rates are 0 to 1. */
-type Point = Counts & {
-  size: number;
-  broken: number;
-  interval: Interval | null;
-  change: { change: number; interval: Interval | null } | null;
-  p: number | null;
-  adjusted: number | null;
-  instead: Readonly<Record<string, number>>;
-};
-
-type Fall = { case: string; alone: Counts; crowded: Counts; picked: readonly { tool: string; n: number }[] };
-
-/** What `evals crowd` came to: the object that `--json` prints and the report is made from. */
-export type CrowdSummary = {
-  run: string;
-  dir: string;
-  suite: string;
-  model: string;
-  note: string | null;
-  /** `fell`: shown at some size. `stopped`: cut short; the points are of what was asked. */
-  kind: "fell" | "no fall shown" | "not scored" | "stopped";
-  points: readonly Point[];
-  falls: readonly Fall[];
-  cases: number;
-  costUsd: number | "unknown";
-  exitCode: number;
-};
 
 const most = { falls: 12, picked: 3 } as const;
 const kindTone: Readonly<Record<CrowdSummary["kind"], Tone>> = {
@@ -79,7 +50,7 @@ function share({ passed, trials }: Counts): string {
   return trials === 0 ? "none scored" : percent(passed / trials);
 }
 
-function curveTable(curve: readonly Point[], screen: Screen): string[] {
+function curveTable(curve: readonly CrowdPoint[], screen: Screen): string[] {
   const tested = curve.some(({ adjusted }) => adjusted !== null);
   const head: Column[] = [
     { head: "foreign tools", fixed: true },
@@ -99,12 +70,12 @@ function curveTable(curve: readonly Point[], screen: Screen): string[] {
 }
 
 /** `19/20 95% (76–99%)` */
-function rateText({ passed, trials, interval }: Point): string {
+function rateText({ passed, trials, interval }: CrowdPoint): string {
   if (interval === null) return "not scored";
   return `${integer(passed)}/${integer(trials)} ${percent(passed / trials)} (${range(interval)})`;
 }
 
-function changeText({ change }: Point): string {
+function changeText({ change }: CrowdPoint): string {
   if (change === null) return "–";
   const { interval } = change;
   return interval === null

@@ -1,4 +1,4 @@
-import type { Diagnosis, DoctorReport, Examined } from "../types/doctor.ts";
+import type { Diagnosis, DoctorReport, Examined } from "../diagnosis/report.ts";
 import { count, integer } from "./format.ts";
 import type { Display } from "./report.ts";
 import { bounded, type Screen, screenFor, title } from "./screen.ts";

@@ -1,50 +1,10 @@
-import { type Opinion, type OpinionCounts, opinions } from "../types/judge.ts";
+import { type OpinionCounts, opinions } from "../types/judge.ts";
+import type { JudgeCheckSummary, JudgeMeasures } from "../verdicts/judge.ts";
 import { count, integer, money, percent, range } from "./format.ts";
 import type { Display } from "./report.ts";
 import { bounded, type Screen, screenFor, title } from "./screen.ts";
 
-type Interval = readonly [number, number];
-/** So many of so many, with the interval of the rate; null where there are none. */
-type Share = { n: number; of: number; interval: Interval | null };
-
-/** How far a judge agrees with people. A false pass: it says met where people say not met; a false fail: the reverse. */
-export type JudgeMeasures = {
-  agreed: Share;
-  /** Null where kappa is not defined; its interval where nothing was disagreed on. */
-  kappa: { value: number; interval: Interval | null } | null;
-  falsePasses: Share;
-  falseFails: Share;
-  cannotTell: Share;
-};
-
-/** A label on which judge and people differ. */
-type Disagreement = {
-  id: string;
-  line: number;
-  criterion: string;
-  human: Opinion;
-  judge: Opinion;
-  why: string | null;
-  evidence: string | null;
-};
-
-/** What `evals judge check` came to: the object that `--json` prints and the report is made from. */
-export type JudgeCheckSummary = JudgeMeasures & {
-  judge: string;
-  prompt: string;
-  labels: { file: string; sha256: string; count: number };
-  counts: OpinionCounts;
-  stopped: boolean;
-  minKappa: number | null;
-  /** The worst first: false passes, false fails, then the others. */
-  disagreements: readonly Disagreement[];
-  /** Labels that the judge gave no usable answer to; they are in no rate. */
-  broken: readonly { id: string; line: number; why: string }[];
-  costUsd: number | "unknown";
-  /** Where the figure was written; null when it was not. */
-  written: string | null;
-  exitCode: number;
-};
+type Share = JudgeMeasures["agreed"];
 
 const most = { disagreements: 10, broken: 5 } as const;
 

@@ -1,4 +1,4 @@
-import type { VariantsSummary, WordingSummary } from "../types/variants.ts";
+import type { VariantsSummary, WordingSummary } from "../verdicts/variants/summary.ts";
 import { count, integer, money, percent, points, probability, range } from "./format.ts";
 import type { Display } from "./report.ts";
 import { bounded, type Paint, type Screen, screenFor, title } from "./screen.ts";

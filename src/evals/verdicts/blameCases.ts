@@ -1,11 +1,29 @@
 import type { Counts } from "../stats/counts.ts";
 import { type BlameVerdict, blame } from "./blame.ts";
 import { blameDeterministic } from "./blameDeterministic.ts";
-import type { Design, Evidence, Step } from "./design.ts";
+import type { Design, Evidence, ExperimentFacts, Step } from "./design.ts";
 import { countTrials, madeTrials, requestAll, stillMissing } from "./evidence.ts";
 
 /** A case to explain: the ids of what changed, and its trials with the old list and, if there are any, with the new one. */
 export type Blamed = { case: string; changed: readonly string[]; old: Counts; new?: Counts };
+
+/**
+ * What `evals blame` found on one suite and model. `from`: what the base list and the known rates are of. `known.new` is
+ * absent where it had to be measured first. `verdict` is null for a case that was cut short, and `stopped` then says why.
+ */
+export type BlameReport = Omit<ExperimentFacts, "note"> & {
+  from: string;
+  note?: string;
+  deterministic: boolean;
+  cases: readonly {
+    case: string;
+    input: string;
+    known: { old: Counts; new?: Counts };
+    changes: readonly { id: string; label: string; before?: string; after?: string }[];
+    verdict: BlameVerdict | null;
+  }[];
+  stopped: string | null;
+};
 
 /** Blames each case by itself, all at the same time; decides when all have. A verdict a case, in the order given. */
 export function blameCases(cases: readonly Blamed[], isDeterministic: boolean): Design<readonly BlameVerdict[]> {

@@ -1,8 +1,10 @@
+import { type ExitCode, exitCodes } from "../errors.ts";
 import { type CaseCounts, type Counts, comparable } from "../stats/counts.ts";
 import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
 import { deriveSeed, type Random, seededRandom } from "../stats/random.ts";
+import type { Cost } from "../types/trial.ts";
 import { type Correlation, correlationOf } from "./correlation.ts";
-import { type Design, type Evidence, regressionArms, type Step } from "./design.ts";
+import { type Design, type Evidence, type ExperimentFacts, regressionArms, type Step } from "./design.ts";
 import { countCases, type NamedCounts, requestAll, stillMissing } from "./evidence.ts";
 import { thorough } from "./regression/thorough.ts";
 import { regressionDefaults } from "./regression/verdict.ts";
@@ -31,6 +33,40 @@ type Detectable = { drop: number; power: number } & (
   | { kind: "reachable"; trials: number }
   | { kind: "beyond"; most: number }
 );
+
+/** What `evals calibrate` came to: the object that `--json` prints and the report is made from. */
+export type CalibrationSummary = ExperimentFacts & {
+  stopped: boolean;
+  /** Per case and arm, as asked for. */
+  trials: number;
+  made: { trials: number; broken: number };
+  /** Null when it was stopped, or nothing was scored in both arms. `costUsd`: of that many trials of all cases, twice. */
+  found: (Omit<Calibration, "detect"> & { detect: readonly (Detectable & { costUsd: Cost })[] }) | null;
+  exitCode: number;
+};
+
+/** The summary of a calibration, decided or stopped with an exit code. */
+export function summariseCalibration(
+  facts: ExperimentFacts,
+  result: Calibration | { stopped: ExitCode },
+  { trials, made }: Pick<CalibrationSummary, "trials" | "made">,
+): CalibrationSummary {
+  const stopped = "stopped" in result;
+  const found = stopped ? null : withPrices(result, facts.costUsd, made.trials);
+  const exitCode = stopped ? result.stopped : found ? exitCodes.passed : exitCodes.incomplete;
+  return { ...facts, stopped, trials, made, found, exitCode };
+}
+
+/** The figures with the price of what they ask for; null where nothing was scored in both arms. */
+function withPrices(result: Calibration, spent: Cost, made: number): CalibrationSummary["found"] {
+  if (comparable(result.cases).length === 0) return null;
+  const each = spent === "unknown" || made === 0 ? "unknown" : spent / made;
+  const price = (trials: number): Cost => (each === "unknown" ? each : each * trials * 2 * result.cases.length);
+  const detect = result.detect.map((one) => {
+    return { ...one, costUsd: price(one.kind === "reachable" ? one.trials : one.most) };
+  });
+  return { ...result, detect };
+}
 
 export type CalibrationSetup = { cases: readonly string[]; trials: number; seed: number; repetitions?: number };
 

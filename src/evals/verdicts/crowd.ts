@@ -1,12 +1,13 @@
+import { type ExitCode, exitCodes } from "../errors.ts";
 import { type Counts, comparable, rate } from "../stats/counts.ts";
-import { cochranMantelHaenszel, holm } from "../stats/hypothesisTests.ts";
+import { cochranMantelHaenszel, holm, isSignificant } from "../stats/hypothesisTests.ts";
 import { type Interval, wilson } from "../stats/intervals.ts";
 import { netChange } from "../stats/meanDrop.ts";
 import { deriveSeed, seededRandom, shuffle } from "../stats/random.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
 import { observationOf } from "./check.ts";
-import type { Design } from "./design.ts";
+import type { Design, ExperimentFacts } from "./design.ts";
 import { countCases, EvidenceBook, madeTrials, requestAll, stillMissing } from "./evidence.ts";
 
 /** What a trial that failed picked in the place of the right tool. A foreign tool is one that is not the server's. */
@@ -31,6 +32,38 @@ export type CrowdPoint = Counts & {
 export type Fall = { case: string; alone: Counts; crowded: Counts; picked: readonly { tool: string; n: number }[] };
 
 export type CrowdCurve = { points: readonly CrowdPoint[]; falls: readonly Fall[] };
+
+/** What `evals crowd` came to: the object that `--json` prints and the report is made from. */
+export type CrowdSummary = ExperimentFacts &
+  CrowdCurve & {
+    /** `fell`: shown at some size. `stopped`: the points are of the trials made until then. */
+    kind: "fell" | "no fall shown" | "not scored" | "stopped";
+    cases: number;
+    exitCode: number;
+  };
+
+/** One-sided, corrected for all sizes: from here on a fall counts as shown. */
+const level = 0.05;
+
+/** The summary of a curve; `stopped` is the exit code of an experiment that was stopped. */
+export function summariseCrowd(
+  facts: ExperimentFacts,
+  curve: CrowdCurve,
+  { cases, certain, stopped }: { cases: number; certain: boolean; stopped: ExitCode | undefined },
+): CrowdSummary {
+  const kind = stopped === undefined ? kindOf(curve, certain) : "stopped";
+  const exitCode = stopped ?? (kind === "not scored" ? exitCodes.incomplete : exitCodes.passed);
+  return { ...facts, kind, ...curve, cases, exitCode };
+}
+
+/** With a deterministic model there is no chance, so any fall is one. */
+function kindOf({ points }: CrowdCurve, certain: boolean): Exclude<CrowdSummary["kind"], "stopped"> {
+  if (points.some(({ trials }) => trials === 0)) return "not scored";
+  const fell = points.some(({ change, adjusted }) =>
+    certain ? change !== null && change.change < 0 : adjusted !== null && isSignificant(adjusted, level),
+  );
+  return fell ? "fell" : "no fall shown";
+}
 
 export const crowdArm = (size: number): string => `crowd-${size}`;
 

@@ -1,3 +1,5 @@
+import type { Cost } from "../types/trial.ts";
+
 /** What one trial came to. `broken`: there is no answer to score (or it could not be graded); it leaves the denominator. */
 export type Observation = "pass" | "fail" | "broken";
 
@@ -25,3 +27,13 @@ export const regressionArms = ["base", "head"] as const;
 
 /** The arm of the wording in use, against which variants are tested. */
 export const incumbent = "incumbent";
+
+/** Where an experiment lies and what it asked: the beginning of every summary. */
+export type ExperimentFacts = {
+  run: string;
+  dir: string;
+  suite: string;
+  model: string;
+  note: string | null;
+  costUsd: Cost;
+};

@@ -3,10 +3,10 @@ import { dirname, join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
 import { messageOf, usageError } from "../errors.ts";
-import { type JudgeMeasures, judgeSentence } from "../reports/judge.ts";
+import { judgeSentence } from "../reports/judge.ts";
 import { promptHash } from "../scoring/judge/question.ts";
-import { kappa, wilson } from "../stats/intervals.ts";
-import { type JudgeFigure, judgeFigureSchema, type Opinion, type OpinionCounts, opinions } from "../types/judge.ts";
+import { type JudgeFigure, judgeFigureSchema } from "../types/judge.ts";
+import { measureJudge } from "../verdicts/judge.ts";
 
 /** The folder of figures, unless another is named. */
 export const judgesFolder = "evals/judges";
@@ -33,7 +33,7 @@ export async function readJudgeFigure(
   if (text === undefined) return undefined;
   const figure = parseFigure(text, file);
   if (figure.judge !== judge || figure.prompt !== promptHash()) return undefined;
-  return { figure, sentence: judgeSentence(judge, measuresOf(figure.counts)) };
+  return { figure, sentence: judgeSentence(judge, measureJudge(figure.counts)) };
 }
 
 function parseFigure(text: string, file: string): JudgeFigure {
@@ -59,25 +59,4 @@ export async function writeJudgeFigure(file: string, figure: JudgeFigure): Promi
       file,
     });
   }
-}
-
-/** What the counts come to. A rate's interval is Wilson's, at 95 %, as is that of kappa. */
-export function measuresOf(counts: OpinionCounts): JudgeMeasures {
-  const table = opinions.map((human) => opinions.map((judge) => counts[human][judge]));
-  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
-  const measured = sum(table.flat());
-  const share = (passed: number, trials: number) => ({
-    n: passed,
-    of: trials,
-    interval: wilson({ passed, trials }) ?? null,
-  });
-  const human = (opinion: Opinion) => sum(Object.values(counts[opinion]));
-  const agreement = kappa(table);
-  return {
-    agreed: share(sum(opinions.map((opinion) => counts[opinion][opinion])), measured),
-    kappa: agreement ? { value: agreement.kappa, interval: agreement.interval ?? null } : null,
-    falsePasses: share(counts["not met"].met, human("not met")),
-    falseFails: share(counts.met["not met"], human("met")),
-    cannotTell: share(sum(opinions.map((opinion) => counts[opinion]["cannot tell"])), measured),
-  };
 }

@@ -1,10 +1,10 @@
 import type { DoctorFlags } from "../../commands/doctor.ts";
+import type { DoctorReport, Examined } from "../../diagnosis/report.ts";
 import { type ExitCode, exitCodes, usageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
 import { doctorText } from "../../reports/doctor.ts";
 import { asciiJson } from "../../reports/probe.ts";
 import { schedule } from "../../trials/schedule.ts";
-import type { DoctorReport, Examined } from "../../types/doctor.ts";
 import { examine } from "./examine.ts";
 import { patientsOf } from "./patients.ts";
 

@@ -1,11 +1,11 @@
 import { diagnose } from "../../diagnosis/diagnose.ts";
 import type { ServerFacts } from "../../diagnosis/facts.ts";
+import type { Examined } from "../../diagnosis/report.ts";
 import { EvalsError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
 import { executable } from "../../scoring/policy.ts";
 import { connect } from "../../toolsets/connect.ts";
 import type { LiveSpec } from "../../toolsets/spec.ts";
-import type { Examined } from "../../types/doctor.ts";
 import type { ToolServer } from "../../types/server.ts";
 import type { ExecutionPolicy } from "../../types/suite.ts";
 import type { Tool } from "../../types/tool.ts";
