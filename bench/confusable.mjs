@@ -1,7 +1,7 @@
 // How well similar descriptions tell which tools a model confuses: the recorded picks of two language models on the lists
 // of the Berkeley leaderboard (test/fixtures/bfcl) against `evals lint --confusable`. Usage: node bench/confusable.mjs
 import { readFileSync } from "node:fs";
-import { confusablePairs } from "../dist/evals/lint/confusable.js";
+import { confusablePairs } from "../dist/evals/lint/rules/confusable.js";
 
 const rows = (file) =>
   readFileSync(new URL(`../test/fixtures/bfcl/${file}`, import.meta.url), "utf8")

@@ -16,7 +16,7 @@ const rooms: Record<string, readonly string[]> = {
   parsing: pure,
   jsonSchema: pure,
   scoring: [...pure, "jsonSchema"],
-  changes: [...pure, "jsonSchema", "lint", "search"],
+  changes: [...pure, "jsonSchema", "search"],
   verdicts: [...pure, "stats", "changes", "jsonSchema"],
   lint: [...pure, "search", "jsonSchema", "changes"],
   diagnosis: [...pure, "lint", "jsonSchema"],

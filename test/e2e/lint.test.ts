@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { rubricRules } from "../../src/evals/lint/rubric.ts";
+import { rubricRules } from "../../src/evals/lint/rules/rubric.ts";
 import { type LintReport, lintReportSchema } from "../../src/evals/types/lint.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { confusablePairs } from "../../src/evals/lint/confusable.ts";
-import { confusableRules } from "../../src/evals/lint/rules/confusable.ts";
+import { confusablePairs, confusableRules } from "../../src/evals/lint/rules/confusable.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
 import { type BfclCase, type BfclOutput, readOutput, rows } from "../scoring/bfcl-fixtures.ts";
 import { aLintedTool } from "./cases/cases.ts";
@@ -40,9 +39,9 @@ describe("on real servers", () => {
       {
         at: [21, "description"],
         message: expect.stringMatching(
-          /^"list_directory_with_sizes" is described nearly as "list_directory" is \(similarity 0\.\d\d, by /,
+          /^"list_directory_with_sizes" has nearly the same description as "list_directory" \(similarity 0\.\d\d, shared/,
         ),
-        fix: "Say in each when to call it and when the other, or make them one tool.",
+        fix: "Say in each description when to call it and when to call the other, or merge the two tools.",
       },
     ]);
   });

@@ -2,10 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { commandSpec } from "../../src/evals/inspection/lint/commandLine.ts";
 import { JsonOffsets } from "../../src/evals/inspection/lint/jsonOffsets.ts";
+import { jsonPath } from "../../src/evals/jsonSchema/paths.ts";
 import { lint } from "../../src/evals/lint/lint.ts";
-import type { Found, Rule, ToolSubject } from "../../src/evals/lint/rule.ts";
-import type { Families, Settings, Target } from "../../src/evals/lint/target.ts";
-import { jsonPath } from "../../src/evals/lint/where.ts";
+import type { Families, Rule, Settings, Target, ToolSubject, Violation } from "../../src/evals/lint/rule.ts";
 import { aToolSubject } from "./cases/cases.ts";
 
 const none: Families = {
@@ -21,7 +20,7 @@ const none: Families = {
 
 /** A rule that finds this in a tool whose name holds an `x`. */
 function aRule(id: string, changes: Partial<Rule<ToolSubject>> = {}): Rule<ToolSubject> {
-  const found: Found[] = [{ at: ["name"], message: `${id} is broken.`, fix: "Mend it." }];
+  const found: Violation[] = [{ at: ["name"], message: `${id} is broken.`, fix: "Mend it." }];
   const check = ({ tool }: ToolSubject) => (String(tool.name).includes("x") ? found : []);
   return { id, severity: "warning", why: "", docs: "", clauses: [], check, ...changes };
 }

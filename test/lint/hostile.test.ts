@@ -1,19 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Found } from "../../src/evals/lint/rule.ts";
+import { maxPlaces, walkToolSchema } from "../../src/evals/jsonSchema/walk.ts";
+import type { Violation } from "../../src/evals/lint/rule.ts";
 import { annotationRules } from "../../src/evals/lint/rules/annotations.ts";
 import { descriptionRules } from "../../src/evals/lint/rules/descriptions.ts";
 import { nameRules } from "../../src/evals/lint/rules/names.ts";
 import { propertyRules } from "../../src/evals/lint/rules/properties.ts";
 import { schemaRules } from "../../src/evals/lint/rules/schemas.ts";
-import { maxSearched, textsOf } from "../../src/evals/lint/schema/text.ts";
-import { maxPlaces, walkOf } from "../../src/evals/lint/schema/walk.ts";
+import { maxSearched, textsOf } from "../../src/evals/lint/text.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
 import { aLintedTool, aToolSubject } from "./cases/cases.ts";
 
 const rules = [...nameRules, ...descriptionRules, ...schemaRules, ...propertyRules, ...annotationRules];
 
-type Seen = Found & { rule: string };
+type Seen = Violation & { rule: string };
 
 function findings(tool: JsonObject): Seen[] {
   const subject = aToolSubject(tool);
@@ -81,7 +81,7 @@ describe("hostile tools", () => {
   test.each(inputs)("%s: a finding, and not all of it is looked at", (_, changes, expected) => {
     const tool = { ...aLintedTool(), ...changes } as JsonObject;
     const found = findings(tool);
-    expect(walkOf(tool, "inputSchema").places.length).toBeLessThanOrEqual(maxPlaces);
+    expect(walkToolSchema(tool, "inputSchema").places.length).toBeLessThanOrEqual(maxPlaces);
     expect(textsOf(tool).texts.reduce((sum, { text }) => sum + text.length, 0)).toBeLessThanOrEqual(maxSearched);
     expect(found.map(({ rule }) => rule)).toContain(expected);
     expect(Math.max(...found.map(({ message }) => message.length))).toBeLessThan(1000);

@@ -1,13 +1,8 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { catalogue, unknownRule } from "../../src/evals/lint/catalogue.ts";
-import { rules } from "../../src/evals/lint/rules/index.ts";
-import { rulesMarkdown } from "../../src/evals/reports/lintRules.ts";
+import { catalogue, rules, unknownRule } from "../../src/evals/lint/rules.ts";
 import { severitySchema } from "../../src/evals/types/lint.ts";
 
 const list = catalogue(rules);
-const readme = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8");
 
 describe("the registry", () => {
   it("names each rule once, over all families", () => {
@@ -26,11 +21,6 @@ describe("the registry", () => {
 
   it("has no two rules with one reason", () => {
     expect(new Set(list.map(({ why }) => why)).size).toBe(list.length);
-  });
-
-  it("stands in the README as the program prints it", () => {
-    const [, between] = /<!-- rules -->\n(.*)<!-- \/rules -->/s.exec(readme) ?? [];
-    expect(between).toBe(rulesMarkdown(list));
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { readRubric, rubricRequest, rubricRules } from "../../src/evals/lint/rubric.ts";
+import { readRubric, rubricRequest, rubricRules } from "../../src/evals/lint/rules/rubric.ts";
 import { aLintedTool } from "./cases/cases.ts";
 
 const grade = (score: number, reason = "It says so.") => ({ reason, score });

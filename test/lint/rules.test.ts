@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Rule } from "../../src/evals/lint/rule.ts";
-import { rules } from "../../src/evals/lint/rules/index.ts";
-import type { Kind, Subjects } from "../../src/evals/lint/target.ts";
+import type { Kind, Rule, Subjects } from "../../src/evals/lint/rule.ts";
+import { rules } from "../../src/evals/lint/rules.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
 import { annotationCases } from "./cases/annotations.ts";
 import { aChangedTool, aToolSubject, type CasesOf, type RuleCases } from "./cases/cases.ts";

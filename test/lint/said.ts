@@ -1,5 +1,5 @@
+import { jsonPath } from "../../src/evals/jsonSchema/paths.ts";
 import type { Rule } from "../../src/evals/lint/rule.ts";
-import { jsonPath } from "../../src/evals/lint/where.ts";
 import type { CasesOf } from "./cases/cases.ts";
 
 /** What each rule says of the first violation of each of its clauses, by rule: `path: message -> remedy`. */

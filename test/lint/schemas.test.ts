@@ -8,7 +8,7 @@ test("says what is wrong with schemas, where, and what to do", () => {
     {
       "default-violates-schema": [
         "$.inputSchema.properties.city.default: The default "5" is a string, not an integer. -> Give a default that the schema allows, or mend the schema.",
-        "$.inputSchema.properties.city.default: The default "all" is none of the allowed values ("a", "b"). -> Give a default that the schema allows, or mend the schema.",
+        "$.inputSchema.properties.city.default: The default "all" is not one of the allowed values ("a", "b"). -> Give a default that the schema allows, or mend the schema.",
         "$.inputSchema.properties.city.default: The default 0 is below the minimum of 1. -> Give a default that the schema allows, or mend the schema.",
       ],
       "empty-schema": [

@@ -1,13 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { lint } from "../../src/evals/lint/lint.ts";
-import type { Found, Rule, ToolSubject, ToolsetSubject } from "../../src/evals/lint/rule.ts";
-import { isMeant } from "../../src/evals/lint/settings.ts";
-import type { Families, Settings, Target } from "../../src/evals/lint/target.ts";
+import { isMeant, lint } from "../../src/evals/lint/lint.ts";
+import type {
+  Families,
+  Rule,
+  Settings,
+  Target,
+  ToolSubject,
+  ToolsetSubject,
+  Violation,
+} from "../../src/evals/lint/rule.ts";
 import { loadLintSettings } from "../../src/evals/suites/lintSettings.ts";
 import { complaint, load, workspace } from "../suites/workspace.ts";
 import { aToolSubject } from "./cases/cases.ts";
 
-const found: readonly Found[] = [{ at: [], message: "Broken.", fix: "Mend it." }];
+const found: readonly Violation[] = [{ at: [], message: "Broken.", fix: "Mend it." }];
 const base = { severity: "error", why: "", docs: "", clauses: [] } as const;
 const always: Rule<ToolSubject> = { ...base, id: "always", check: () => found };
 const never: Rule<ToolSubject> = { ...base, id: "never", check: () => [] };

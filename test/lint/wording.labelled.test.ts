@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
-import { alikeRules, wordingRules } from "../../src/evals/lint/rules/wording/index.ts";
-import { nameWordingRules } from "../../src/evals/lint/rules/wording/names.ts";
+import { nameWordingRules } from "../../src/evals/lint/rules/names.ts";
+import { alikeRules, wordingRules } from "../../src/evals/lint/rules/siblings.ts";
 import { type Group, labels, measured, table, toolsOf } from "./labelled/measure.ts";
 
 const rules = [...wordingRules, ...alikeRules];

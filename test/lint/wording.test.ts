@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import { plainDescription } from "../../src/evals/lint/language/description.ts";
-import { alikeRules, wordingRules } from "../../src/evals/lint/rules/wording/index.ts";
+import { plainDescription } from "../../src/evals/lint/language.ts";
+import { alikeRules, wordingRules } from "../../src/evals/lint/rules/siblings.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
 import { aToolSubject, aToolsetSubject } from "./cases/cases.ts";
 import { alikeCases, wordingCases } from "./cases/wording.ts";

@@ -1,4 +1,5 @@
-import { type Type, typesOf } from "../lint/schema/values.ts";
+import type { Type } from "../jsonSchema/values.ts";
+import { listTypes } from "../jsonSchema/values.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { sameJson } from "./same.ts";
 import type { Compare, ObjectSide, SchemaDifference, Side, Spot } from "./schemas.ts";
@@ -57,7 +58,7 @@ const mostPairs = 10_000;
 
 /** A schema of several types as one schema for each: together they take what it takes. */
 function typeByType(schema: Json): Json[] {
-  const types = isJsonObject(schema) ? typesOf(schema) : [];
+  const types = isJsonObject(schema) ? listTypes(schema) : [];
   return isJsonObject(schema) && types.length > 1 ? types.map((type) => ({ ...schema, type })) : [schema];
 }
 
@@ -110,7 +111,7 @@ function matched(old: readonly Side[], current: readonly Side[]) {
       if (partner) pairs.push([side, partner]);
       return !partner || !free.delete(partner);
     });
-  const key = (schema: Json) => (isJsonObject(schema) ? typesOf(schema).map(kindOf).join() : "");
+  const key = (schema: Json) => (isJsonObject(schema) ? listTypes(schema).map(kindOf).join() : "");
   const lost = unmatched(unmatched(old, sameJson), (a, b) => key(a) !== "" && key(a) === key(b));
   return { pairs, lost, gained: [...free] };
 }
@@ -121,7 +122,7 @@ const kindOf = (type: Type) => (type === "integer" ? "number" : type);
 function areApart(branches: readonly Side[]): boolean {
   const seen = new Set<string>();
   for (const { schema } of branches) {
-    const types = isJsonObject(schema) ? typesOf(schema) : [];
+    const types = isJsonObject(schema) ? listTypes(schema) : [];
     const kinds = new Set(types.map(kindOf));
     if (kinds.size === 0 || [...kinds].some((kind) => seen.has(kind))) return false;
     for (const kind of kinds) seen.add(kind);
@@ -130,7 +131,7 @@ function areApart(branches: readonly Side[]): boolean {
 }
 
 const told = (schema: Json) =>
-  (isJsonObject(schema) && typesOf(schema).join(" or ")) || "what one of its branches took";
+  (isJsonObject(schema) && listTypes(schema).join(" or ")) || "what one of its branches took";
 
 /** All branches hold together, so that one more may take values away, and one less may give some back. */
 function* allOf(then: ObjectSide, now: ObjectSide, spot: Spot, compare: Compare): Iterable<SchemaDifference> {

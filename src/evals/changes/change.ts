@@ -1,4 +1,4 @@
-import type { Path } from "../lint/rule.ts";
+import type { Path } from "../jsonSchema/paths.ts";
 
 /**
  * `breaking`: a call or a reader that was right before can now be wrong. `compatible`: none can. `description only`: a

@@ -1,6 +1,6 @@
-import { show } from "../lint/schema/text.ts";
-import { walkOf } from "../lint/schema/walk.ts";
+import { walkToolSchema } from "../jsonSchema/walk.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { showValue } from "../types/quote.ts";
 import { type Change, type ChangeClass, segment, versionsOf } from "./change.ts";
 import { otherMeaning } from "./meaning.ts";
 import { type SchemaDifference, schemaDifferences, wholeSchema } from "./schemas.ts";
@@ -42,7 +42,7 @@ export function toolDifferences(
   // The arguments of a call are an object, whether the schema says so or not.
   const whole = field === "inputSchema" ? { type: "object" } : {};
   const schemaOf = ({ [field]: schema = {} }: JsonObject) => (isJsonObject(schema) ? { ...whole, ...schema } : schema);
-  const side = (tool: JsonObject) => ({ schema: schemaOf(tool), at: [field], walk: walkOf(tool, field) });
+  const side = (tool: JsonObject) => ({ schema: schemaOf(tool), at: [field], walk: walkToolSchema(tool, field) });
   return schemaDifferences(side(before), side(after), wholeSchema());
 }
 
@@ -103,7 +103,8 @@ function required(subject: string, now: boolean): Said {
 type Default = Extract<SchemaDifference, { kind: "default" }>;
 
 function defaulted(subject: string, { before, after, wasRequired }: Default, states: ToolStates): Said {
-  const told = (value: Json) => (typeof value === "object" && value !== null ? JSON.stringify(value) : show(value));
+  const told = (value: Json) =>
+    typeof value === "object" && value !== null ? JSON.stringify(value) : showValue(value);
   const fix = mend(states, before === undefined ? "Make the default what was done without it" : "Keep the default");
   if (before !== undefined && after !== undefined) {
     const what = `The default of ${subject} was ${told(before)} and is ${told(after)}.`;

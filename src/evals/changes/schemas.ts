@@ -1,8 +1,8 @@
-import type { Path } from "../lint/rule.ts";
-import { follow } from "../lint/schema/refs.ts";
-import { quote } from "../lint/schema/text.ts";
-import type { Walk } from "../lint/schema/walk.ts";
+import type { Path } from "../jsonSchema/paths.ts";
+import type { Walk } from "../jsonSchema/walk.ts";
+import { followRef } from "../jsonSchema/walk.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { quote } from "../types/quote.ts";
 import { aligned, branchDifferences, parted } from "./branches.ts";
 import { propertyDifferences } from "./properties.ts";
 import { sameJson } from "./same.ts";
@@ -148,7 +148,7 @@ function* booleanDifferences(
 function resolved(side: Side): Side {
   let { schema, at, walk } = side;
   for (let i = 0; i < most.refs && isJsonObject(schema) && typeof schema.$ref === "string"; i++) {
-    const target = follow(schema.$ref, walk);
+    const target = followRef(schema.$ref, walk);
     if (target.kind !== "local") break;
     const { $ref: _, ...others } = schema;
     schema = together(target.schema, others);

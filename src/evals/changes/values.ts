@@ -1,6 +1,6 @@
-import { list, show } from "../lint/schema/text.ts";
-import { isType, numberIn, type Type, typeMisfit, typesOf } from "../lint/schema/values.ts";
+import { explainTypeMisfit, getNumber, isType, listTypes, type Type } from "../jsonSchema/values.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { showValue, showValues } from "../types/quote.ts";
 import { sameJson } from "./same.ts";
 
 /**
@@ -51,16 +51,16 @@ function* typesAndChoices(before: JsonObject, after: JsonObject): Iterable<Diffe
     const [lost, gained] = [without(then, now), without(now, then)];
     const effect = effectOf(lost.length > 0, gained.length > 0);
     const said = [
-      ...(lost.length ? [`no longer takes ${list(lost)}`] : []),
-      ...(gained.length ? [`now takes ${list(gained)}`] : []),
+      ...(lost.length ? [`no longer takes ${showValues(lost)}`] : []),
+      ...(gained.length ? [`now takes ${showValues(gained)}`] : []),
     ];
     if (effect) yield { keyword, effect, what: said.join(" and ") };
   } else if (now) {
     const effect = now.every((value) => isTyped(value, before)) ? "narrower" : "other";
-    yield { keyword, effect, what: `now takes only ${list(now)}` };
+    yield { keyword, effect, what: `now takes only ${showValues(now)}` };
   } else if (then) {
     const effect = then.every((value) => isTyped(value, after)) ? "wider" : "other";
-    yield { keyword, effect, what: `no longer takes only ${list(then)}` };
+    yield { keyword, effect, what: `no longer takes only ${showValues(then)}` };
   } else {
     const [had, has] = [typeSet(before), typeSet(after)];
     const effect = effectOf(without(had, has).length > 0, without(has, had).length > 0);
@@ -70,7 +70,7 @@ function* typesAndChoices(before: JsonObject, after: JsonObject): Iterable<Diffe
 
 /** The values of a schema that takes only so many, or undefined where they are not listed. */
 function choices(schema: JsonObject): Json[] | undefined {
-  const types = typesOf(schema);
+  const types = listTypes(schema);
   const listed = Array.isArray(schema.enum) ? schema.enum : undefined;
   if (schema.const !== undefined) {
     const only = schema.const;
@@ -86,20 +86,20 @@ export function onlyChoices(schema: JsonObject): Json[] | undefined {
   return Object.keys(schema).every((key) => ["type", "enum", "const"].includes(key)) ? choices(schema) : undefined;
 }
 
-const isTyped = (value: Json, schema: JsonObject) => typeMisfit(value, schema) === undefined;
+const isTyped = (value: Json, schema: JsonObject) => explainTypeMisfit(value, schema) === undefined;
 
 type Part = Exclude<Type, "number"> | "fraction";
 const allParts: readonly Part[] = ["string", "integer", "fraction", "boolean", "array", "object", "null"];
 
 /** The kinds of values that a schema's type takes; `number` is integers and fractions. */
 function typeSet(schema: JsonObject): readonly Part[] {
-  const types = typesOf(schema);
+  const types = listTypes(schema);
   return types.length === 0
     ? allParts
     : types.flatMap((type): Part[] => (type === "number" ? ["integer", "fraction"] : [type]));
 }
 
-const said = (schema: JsonObject) => typesOf(schema).join(" or ") || "not said";
+const said = (schema: JsonObject) => listTypes(schema).join(" or ") || "not said";
 
 function without<T>(all: readonly T[], others: readonly T[]): T[] {
   const known = new Set(others);
@@ -112,12 +112,15 @@ type Bound = { value: number; outside: boolean };
 const sizes = ["Length", "Items", "Properties"] as const;
 
 function* bounds(before: JsonObject, after: JsonObject): Iterable<Difference> {
-  const integers = [before, after].every((schema) => typesOf(schema).join() === "integer");
+  const integers = [before, after].every((schema) => listTypes(schema).join() === "integer");
   yield* bound("minimum", lowest(before, 1, integers), lowest(after, 1, integers), 1);
   yield* bound("maximum", lowest(before, -1, integers), lowest(after, -1, integers), -1);
   for (const size of sizes) {
-    const least = (schema: JsonObject) => ({ value: Math.max(0, numberIn(schema, `min${size}`) ?? 0), outside: false });
-    const most = (schema: JsonObject) => ({ value: -(numberIn(schema, `max${size}`) ?? Infinity), outside: false });
+    const least = (schema: JsonObject) => ({
+      value: Math.max(0, getNumber(schema, `min${size}`) ?? 0),
+      outside: false,
+    });
+    const most = (schema: JsonObject) => ({ value: -(getNumber(schema, `max${size}`) ?? Infinity), outside: false });
     yield* bound(`min${size}`, least(before), least(after), 1);
     yield* bound(`max${size}`, most(before), most(after), -1);
   }
@@ -126,7 +129,7 @@ function* bounds(before: JsonObject, after: JsonObject): Iterable<Difference> {
 function lowest(schema: JsonObject, sign: 1 | -1, integers: boolean): Bound {
   const side = sign === 1 ? "inimum" : "aximum";
   const read = (keyword: string) => {
-    const value = numberIn(schema, keyword);
+    const value = getNumber(schema, keyword);
     return value === undefined ? -Infinity : sign * value;
   };
   const [closed, open] = [read(`m${side}`), read(`exclusiveM${side}`)];
@@ -168,7 +171,7 @@ function* texts(before: JsonObject, after: JsonObject): Iterable<Difference> {
 }
 
 function wasAndIs(keyword: string, then: Json | undefined, now: Json | undefined): string {
-  const told = (value: Json | undefined) => (value === undefined ? "not set" : show(value));
+  const told = (value: Json | undefined) => (value === undefined ? "not set" : showValue(value));
   return `${keyword} was ${told(then)} and is ${told(now)}`;
 }
 

@@ -1,4 +1,4 @@
-import { quote } from "../lint/schema/text.ts";
+import { quote } from "../types/quote.ts";
 import type { LocalStart } from "./facts.ts";
 import type { Diagnosis } from "./report.ts";
 import { symptomIn } from "./symptoms.ts";

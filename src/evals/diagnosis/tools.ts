@@ -1,7 +1,7 @@
+import { jsonPath } from "../jsonSchema/paths.ts";
 import { schemaRules } from "../lint/rules/schemas.ts";
-import { quote } from "../lint/schema/text.ts";
-import { jsonPath } from "../lint/where.ts";
 import { isJsonObject } from "../types/json.ts";
+import { quote } from "../types/quote.ts";
 import type { CallOutcome } from "../types/server.ts";
 import type { Tool } from "../types/tool.ts";
 import type { ServerFacts } from "./facts.ts";

@@ -1,13 +1,12 @@
+import type { Path } from "../jsonSchema/paths.ts";
+import { type SchemaPlace, type Walk, walkToolSchema } from "../jsonSchema/walk.ts";
 import type { JsonObject } from "../types/json.ts";
-import type { Severity } from "../types/lint.ts";
+import type { LintSettings, Severity, Suppression, Where } from "../types/lint.ts";
 import type { SkillEval, SkillPackage } from "../types/skill.ts";
 import type { Suite } from "../types/suite.ts";
 
-/** A place inside of a subject: the keys and indices that lead to it. */
-export type Path = readonly (string | number)[];
-
 /** What a rule found: where inside of its subject, what is wrong there, and the remedy in one sentence. */
-export type Found = { at: Path; message: string; fix: string };
+export type Violation = { at: Path; message: string; fix: string };
 
 /**
  * One convention, and how to see that it is broken. Pure; `check` must not throw whatever the subject holds, and takes
@@ -23,7 +22,7 @@ export type Rule<Subject> = {
   readonly docs: string;
   /** Each thing that the convention asks for, in a few words. The tests seed a violation of every one. */
   readonly clauses: readonly string[];
-  check(subject: Subject): Iterable<Found>;
+  check(subject: Subject): Iterable<Violation>;
 };
 
 /**
@@ -76,3 +75,53 @@ export type RegistrationSubject = {
   /** Whether an environment variable is set where the program runs, which is about where the host does. */
   isSet?(variable: string): boolean;
 };
+
+/** What can be linted, by the name that reports call it by. */
+export type Subjects = {
+  tools: ToolSubject;
+  toolsets: ToolsetSubject;
+  "judged tools": JudgedSubject;
+  suites: SuiteSubject;
+  skills: SkillSubject;
+  "eval files": EvalsFileSubject;
+  "host entries": RegistrationSubject;
+  versions: VersionSubject;
+};
+export type Kind = keyof Subjects;
+
+/** The rules for each kind of subject. */
+export type Families = { readonly [K in Kind]: readonly Rule<Subjects[K]>[] };
+
+/** Settings of one file, or of the command line: its suppressions know their place. */
+export type Settings = Pick<LintSettings, "severities"> & { readonly ignore?: readonly Suppression[] };
+
+/** One thing to be linted, where its text lives, and what its author settled, the strongest settings first. */
+export type TargetOf<K extends Kind> = {
+  readonly kind: K;
+  readonly subject: Subjects[K];
+  /** The names of the tools, skills or entries in it, as a suppression may name them. */
+  readonly names: readonly string[];
+  readonly settings: readonly Settings[];
+  where(path: Path): Where;
+};
+export type Target = { [K in Kind]: TargetOf<K> }[Kind];
+
+/** A check of every place in the inputSchema. */
+export function inInput(check: (place: SchemaPlace) => Iterable<Violation>) {
+  return ({ tool }: ToolSubject) => visit(walkToolSchema(tool, "inputSchema"), check);
+}
+
+/** A check of every place in both schemas of a tool. */
+export function inSchemas(check: (place: SchemaPlace) => Iterable<Violation>) {
+  return ({ tool }: ToolSubject) => [
+    ...visit(walkToolSchema(tool, "inputSchema"), check),
+    ...visit(walkToolSchema(tool, "outputSchema"), check),
+  ];
+}
+
+/** A list: most places have no finding, and a generator for each costs more than the checks. */
+function visit({ places }: Walk, check: (place: SchemaPlace) => Iterable<Violation>): Violation[] {
+  const violations: Violation[] = [];
+  for (const place of places) for (const one of check(place)) violations.push(one);
+  return violations;
+}

@@ -29,7 +29,7 @@ export const confusableCases: CasesOf<ToolsetSubject> = {
         aToolsetSubject(named("a", { inputSchema: {} }), named("b", { description: ` ${weather.description}\n` })),
         aToolsetSubject(...Array.from({ length: 40 }, (_, at) => named(`tool_${at}`, { description: "To do." }))),
       ],
-      "no two tools are described nearly alike": [
+      "no two tools have nearly the same description": [
         aToolsetSubject(
           weather,
           mail,

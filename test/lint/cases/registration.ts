@@ -1,4 +1,4 @@
-import type { RegistrationFacts } from "../../../src/evals/lint/registration/entry.ts";
+import type { RegistrationFacts } from "../../../src/evals/lint/rules/registration.ts";
 import { aRegistrationSubject, type CasesOf } from "./cases.ts";
 
 const server = "/srv/weather/server.js";

@@ -1,5 +1,5 @@
-import { rubricRules } from "../../../src/evals/lint/rubric.ts";
 import type { JudgedSubject } from "../../../src/evals/lint/rule.ts";
+import { rubricRules } from "../../../src/evals/lint/rules/rubric.ts";
 import type { CasesOf } from "./cases.ts";
 
 /** Every rule graded with `rest`, and `rule` with `score`. */

@@ -1,5 +1,5 @@
 import type { SkillSubject } from "../../../src/evals/lint/rule.ts";
-import { injectionPatterns } from "../../../src/evals/lint/schema/injection.ts";
+import { injectionPatterns } from "../../../src/evals/lint/text.ts";
 import type { JsonObject } from "../../../src/evals/types/json.ts";
 import type { SkillDocument } from "../../../src/evals/types/skill.ts";
 import { aSkillSubject, type CasesOf } from "./cases.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { alikeRules, wordingRules } from "../../../src/evals/lint/rules/wording/index.ts";
+import { alikeRules, wordingRules } from "../../../src/evals/lint/rules/siblings.ts";
 import { wilson } from "../../../src/evals/stats/intervals.ts";
 import type { JsonObject } from "../../../src/evals/types/json.ts";
 

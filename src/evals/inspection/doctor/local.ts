@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import type { LocalStart } from "../../diagnosis/facts.ts";
-import { scriptOf } from "../../lint/registration/paths.ts";
+import { scriptOf } from "../../lint/rules/registration.ts";
 import { inheritedVariables, launch } from "../../toolsets/process.ts";
 import type { CommandSpec, Env } from "../../toolsets/spec.ts";
 import { greeting } from "./greeting.ts";

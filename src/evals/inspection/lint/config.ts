@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { EvalsError, usageError } from "../../errors.ts";
-import type { Target } from "../../lint/target.ts";
-import { jsonPath } from "../../lint/where.ts";
+import { jsonPath } from "../../jsonSchema/paths.ts";
+import type { Target } from "../../lint/rule.ts";
 import { isJsonObject } from "../../types/json.ts";
 import { type Gathered, type Gathering, missing, nothing, together } from "./gathered.ts";
 import { liveTools } from "./live.ts";

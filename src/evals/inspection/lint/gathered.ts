@@ -1,6 +1,6 @@
 import type { EvalsError, Problem } from "../../errors.ts";
 import type { Io } from "../../io.ts";
-import type { Settings, Target } from "../../lint/target.ts";
+import type { Settings, Target } from "../../lint/rule.ts";
 
 /** What there is to lint, what of it could not be had, and what its author should know beside. */
 export type Gathered = { targets: readonly Target[]; problems: readonly Problem[]; warnings: readonly Problem[] };

@@ -1,4 +1,4 @@
-import type { Path } from "../../lint/rule.ts";
+import type { Path } from "../../jsonSchema/paths.ts";
 
 /** Deeper than anything that is meant to be read: what stands deeper is told by what is around it. */
 const mostSteps = 30;

@@ -1,9 +1,8 @@
 import type { LintFlags } from "../../commands/lint.ts";
 import { type Problem, usageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
-import { readRubric, rubricRequest } from "../../lint/rubric.ts";
-import type { JudgedSubject } from "../../lint/rule.ts";
-import type { Target, TargetOf } from "../../lint/target.ts";
+import type { JudgedSubject, Target, TargetOf } from "../../lint/rule.ts";
+import { readRubric, rubricRequest } from "../../lint/rules/rubric.ts";
 import { count, money } from "../../reports/format.ts";
 import { schedule } from "../../trials/schedule.ts";
 import type { JsonObject } from "../../types/json.ts";

@@ -1,11 +1,10 @@
 import type { LintFlags } from "../../commands/lint.ts";
 import { type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
-import { catalogue } from "../../lint/catalogue.ts";
-import { confusablePairs } from "../../lint/confusable.ts";
 import { lint as lintTargets } from "../../lint/lint.ts";
 import type { ToolsetSubject } from "../../lint/rule.ts";
-import { rules } from "../../lint/rules/index.ts";
+import { confusablePairs } from "../../lint/rules/confusable.ts";
+import { catalogue, rules } from "../../lint/rules.ts";
 import { lintJson, lintText } from "../../reports/lint.ts";
 import { lintGithub } from "../../reports/lintGithub.ts";
 import { rulesMarkdown, rulesText } from "../../reports/lintRules.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Place } from "../../errors.ts";
 import type { Io } from "../../io.ts";
-import type { Settings } from "../../lint/target.ts";
+import type { Settings } from "../../lint/rule.ts";
 import { connect } from "../../toolsets/connect.ts";
 import { readHostServer } from "../../toolsets/hostConfig.ts";
 import { fillIn, type LiveSpec } from "../../toolsets/spec.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { EvalsError, type Place } from "../../errors.ts";
-import type { Path } from "../../lint/rule.ts";
+import type { Path } from "../../jsonSchema/paths.ts";
 import type { Located } from "../../toolsets/located.ts";
 import { JsonOffsets } from "./jsonOffsets.ts";
 

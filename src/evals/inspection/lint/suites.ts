@@ -1,9 +1,9 @@
 import { relative, resolve } from "node:path";
 import type { Place } from "../../errors.ts";
 import type { Io } from "../../io.ts";
-import type { Path } from "../../lint/rule.ts";
-import type { Settings, Target } from "../../lint/target.ts";
-import { jsonPath } from "../../lint/where.ts";
+import type { Path } from "../../jsonSchema/paths.ts";
+import { jsonPath } from "../../jsonSchema/paths.ts";
+import type { Settings, Target } from "../../lint/rule.ts";
 import { loadSuites } from "../../suites/load.ts";
 import type { ServerSpec, Suite } from "../../types/suite.ts";
 import { isUnavailable } from "../../workspace/servers.ts";

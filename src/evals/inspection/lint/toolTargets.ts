@@ -1,7 +1,7 @@
 import type { Place } from "../../errors.ts";
-import type { Path } from "../../lint/rule.ts";
-import type { Settings, Target } from "../../lint/target.ts";
-import { jsonPath } from "../../lint/where.ts";
+import type { Path } from "../../jsonSchema/paths.ts";
+import { jsonPath } from "../../jsonSchema/paths.ts";
+import type { Settings, Target } from "../../lint/rule.ts";
 import { type HostName, hosts } from "../../toolsets/host.ts";
 import type { JsonObject } from "../../types/json.ts";
 import type { Where } from "../../types/lint.ts";

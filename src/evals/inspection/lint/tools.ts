@@ -1,8 +1,8 @@
 import { basename, extname, relative, resolve } from "node:path";
 import { type Place, type Problem, usageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
-import type { Path } from "../../lint/rule.ts";
-import type { Settings } from "../../lint/target.ts";
+import type { Path } from "../../jsonSchema/paths.ts";
+import type { Settings } from "../../lint/rule.ts";
 import { isJsonObject } from "../../types/json.ts";
 import { type Gathered, nothing } from "./gathered.ts";
 import { readPlaced } from "./placed.ts";

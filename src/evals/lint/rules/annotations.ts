@@ -1,6 +1,7 @@
 import { isJsonObject } from "../../types/json.ts";
+import { quote, showValue } from "../../types/quote.ts";
 import type { Rule, ToolSubject } from "../rule.ts";
-import { quote, show, wordsOf } from "../schema/text.ts";
+import { wordsOf } from "../text.ts";
 
 const docs = "https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations";
 const hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] as const;
@@ -18,14 +19,14 @@ export const annotationRules: readonly Rule<ToolSubject>[] = [
       if (title !== undefined) yield* blankTitle(title, ["title"]);
       if (annotations === undefined) return;
       if (!isJsonObject(annotations)) {
-        const message = `annotations is ${show(annotations)}, not an object.`;
+        const message = `annotations is ${showValue(annotations)}, not an object.`;
         yield { at: ["annotations"], message, fix: "Make annotations an object of hints, or leave it out." };
         return;
       }
       for (const hint of hints) {
         const value = annotations[hint];
         if (value === undefined || typeof value === "boolean") continue;
-        const message = `${hint} is ${show(value)}, not true or false.`;
+        const message = `${hint} is ${showValue(value)}, not true or false.`;
         yield { at: ["annotations", hint], message, fix: `Make ${hint} true or false, or leave it out.` };
       }
       if (annotations.title !== undefined) yield* blankTitle(annotations.title, ["annotations", "title"]);

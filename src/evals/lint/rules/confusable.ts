@@ -1,73 +1,127 @@
 import { deprecationOf } from "../../changes/tools.ts";
+import { type IndexedTool, splitWords, toToolText } from "../../search/keywords.ts";
+import { findSimilarPairs, listSharedWords, weigh } from "../../search/similarity.ts";
 import type { JsonObject } from "../../types/json.ts";
-import { confusablePairs } from "../confusable.ts";
+import { once } from "../../types/once.ts";
+import { quote } from "../../types/quote.ts";
 import type { Rule, ToolsetSubject } from "../rule.ts";
-import { quote } from "../schema/text.ts";
+
+/**
+ * Two tools that a keyword search hardly distinguishes. `similarity` is 0 to 1 (see `search/similarity.ts`), `shared` the
+ * words that cause it, by decreasing weight, `at` the indices of `a` and `b` in the list.
+ */
+export type ConfusablePair = {
+  a: string;
+  b: string;
+  similarity: number;
+  shared: readonly string[];
+  at: readonly [number, number];
+};
+
+/**
+ * Below this, a pair is not worth reporting. Measured (bench/confusable.mjs) on recorded answers of two language models
+ * (Berkeley leaderboard, 250 lists, 634 pairs of the right tool and another): 8 pairs were confused, 6 of them among the
+ * 171 at or above this, and in lists of more than two tools it was always the most similar one. A confused pair is more
+ * similar than another in 81% of comparisons; yet of the 50 most similar pairs only one was confused. So similarity says
+ * where to look, not what a model will do.
+ */
+const minSimilarity = 0.3;
+
+/**
+ * The pairs of tools that a model can confuse, most similar first, by the index that the lexical model searches (names,
+ * descriptions and parameters). At most `most` pairs of at least `least`. The order of tools does not count; tools
+ * without a name are skipped.
+ */
+export function confusablePairs(
+  tools: readonly IndexedTool[],
+  { least = minSimilarity, most = 50 }: { least?: number; most?: number } = {},
+): ConfusablePair[] {
+  const { named, weights } = indexTools(tools);
+  const pairs: ConfusablePair[] = [];
+  for (const { a, b, similarity } of findSimilarPairs(weights, least).slice(0, most)) {
+    const [one, other, mine, theirs] = [named[a], named[b], weights[a], weights[b]];
+    if (!one || !other || !mine || !theirs) continue;
+    const spelled = new Map(splitWords(Object.values(one.text).join(" ")).map(({ text, stem }) => [stem, text]));
+    const shared = listSharedWords(mine, theirs).map((stem) => spelled.get(stem) ?? stem);
+    pairs.push({ a: one.name, b: other.name, similarity, shared, at: [one.at, other.at] });
+  }
+  return pairs;
+}
+
+/** Memoized: indexing takes the most time, and both the rule and the ranking need it. */
+const indexTools = once((tools: readonly IndexedTool[]) => {
+  const named = tools
+    .flatMap((tool, at) =>
+      typeof tool.name === "string" ? [{ at, name: tool.name, text: toToolText(tool.name, tool) }] : [],
+    )
+    // Sums of fractions depend on their order, so the list is sorted.
+    .sort((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1));
+  return { named, weights: weigh(named.map(({ text }) => text)) };
+});
+
+function sortKey({ name, text }: { name: string; text: { description?: string; parameters?: string } }): string {
+  return JSON.stringify([name, text.description, text.parameters]);
+}
 
 /**
  * Chosen on real lists: at or above it are 2 of the 1,181 pairs of six servers (`list_directory` and
  * `list_directory_with_sizes`, reviews and comments of a pull request) and 7 of 1,176 of the Berkeley leaderboard, all of
- * them told apart by one or two words. It is about wording: two recorded models mixed up none of the five they were asked.
+ * which differ in one or two words. It is about wording: two recorded models confused none of the five they were asked.
  */
 const nearDuplicate = 0.75;
 
-/** In longer lists only equal descriptions are found, so that the time stays linear. */
-const mostTools = 2000;
-/** Of one list; each tool is named in one finding, so that no list makes more than a person reads. */
-const mostPairs = 10_000;
-/** Of a description that are compared; what is after them, no host shows. */
-const mostSigns = 20_000;
+/** Limits that keep the time linear; in longer lists only equal descriptions are found. */
+const limits = { tools: 2000, pairs: 10_000, characters: 20_000 } as const;
 
-const fix = "Say in each when to call it and when the other, or make them one tool.";
-
-/** What only shows when the tools of a list are held against each other. */
+/** What only a comparison of the tools of a list shows. */
 export const confusableRules: readonly Rule<ToolsetSubject>[] = [
   {
     id: "near-duplicate-tools",
     severity: "warning",
-    why: "A model chooses by name and description; where two say nearly the same, one word must decide.",
+    why: "A model chooses by name and description; where two are nearly the same, a single word decides.",
     docs: "https://www.anthropic.com/engineering/writing-tools-for-agents",
-    clauses: ["no two descriptions are the same", "no two tools are described nearly alike"],
+    clauses: ["no two descriptions are the same", "no two tools have nearly the same description"],
     *check({ tools }) {
-      // A deprecated tool and its successor are alike by design.
+      // A deprecated tool and its successor are similar by design.
       const current = tools.flatMap((tool, at) => (deprecationOf(tool) ? [] : [{ tool, at }]));
-      const found = new Map([...nearlyAlike(tools, current), ...equallyDescribed(current)]);
-      for (const at of [...found.keys()].sort((a, b) => a - b)) {
-        yield { at: [at, "description"], message: found.get(at) ?? "", fix };
+      const messages = new Map([...findNearDuplicates(tools, current), ...findEqualDescriptions(current)]);
+      const fix = "Say in each description when to call it and when to call the other, or merge the two tools.";
+      for (const at of [...messages.keys()].sort((a, b) => a - b)) {
+        yield { at: [at, "description"], message: messages.get(at) ?? "", fix };
       }
     },
   },
 ];
 
-type Placed = { tool: JsonObject; at: number };
+type ListedTool = { tool: JsonObject; at: number };
 
-/** By the place of each tool that one before it in the list is like, what is said of it and the most alike of these. */
-function* nearlyAlike(tools: readonly JsonObject[], current: readonly Placed[]): Iterable<[number, string]> {
-  if (tools.length > mostTools) return;
-  const placed = new Map(current.map((one) => [one.at, one]));
+/** For each tool that is similar to an earlier one: its index, and the message that names the most similar one. */
+function* findNearDuplicates(tools: readonly JsonObject[], current: readonly ListedTool[]): Iterable<[number, string]> {
+  if (tools.length > limits.tools) return;
+  const byIndex = new Map(current.map((one) => [one.at, one]));
   const seen = new Set<number>();
-  for (const { at, similarity, shared } of confusablePairs(tools, { least: nearDuplicate, most: mostPairs })) {
-    const [earlier, later] = [placed.get(Math.min(...at)), placed.get(Math.max(...at))];
+  for (const { at, similarity, shared } of confusablePairs(tools, { least: nearDuplicate, most: limits.pairs })) {
+    const [earlier, later] = [byIndex.get(Math.min(...at)), byIndex.get(Math.max(...at))];
     if (!earlier || !later || seen.has(later.at)) continue;
     seen.add(later.at);
-    const told = `similarity ${similarity.toFixed(2)}, by ${shared.slice(0, 5).join(", ")}`;
-    yield [later.at, `${nameOf(later)} is described nearly as ${nameOf(earlier)} is (${told}).`];
+    const evidence = `similarity ${similarity.toFixed(2)}, shared words: ${shared.slice(0, 5).join(", ")}`;
+    yield [later.at, `${nameTool(later)} has nearly the same description as ${nameTool(earlier)} (${evidence}).`];
   }
 }
 
-function* equallyDescribed(current: readonly Placed[]): Iterable<[number, string]> {
-  const first = new Map<string, Placed>();
+function* findEqualDescriptions(current: readonly ListedTool[]): Iterable<[number, string]> {
+  const first = new Map<string, ListedTool>();
   for (const one of current) {
     const { description } = one.tool;
-    const text =
-      typeof description === "string" ? description.slice(0, mostSigns).trim().replace(/\s+/g, " ").toLowerCase() : "";
+    const start = typeof description === "string" ? description.slice(0, limits.characters) : "";
+    const text = start.trim().replace(/\s+/g, " ").toLowerCase();
     if (text === "") continue;
     const same = first.get(text);
-    if (same) yield [one.at, `${nameOf(one)} has the same description as ${nameOf(same)}.`];
+    if (same) yield [one.at, `${nameTool(one)} has the same description as ${nameTool(same)}.`];
     else first.set(text, one);
   }
 }
 
-function nameOf({ tool: { name }, at }: Placed): string {
+function nameTool({ tool: { name }, at }: ListedTool): string {
   return typeof name === "string" ? quote(name) : `Tool ${at + 1}`;
 }

@@ -1,7 +1,8 @@
+import type { Path } from "../../jsonSchema/paths.ts";
 import { isJsonObject, type Json } from "../../types/json.ts";
+import { quote, showValue } from "../../types/quote.ts";
 import type { SkillEval } from "../../types/skill.ts";
-import type { EvalsFileSubject, Path, Rule } from "../rule.ts";
-import { quote, show } from "../schema/text.ts";
+import type { EvalsFileSubject, Rule } from "../rule.ts";
 
 type EvalsRule = Rule<EvalsFileSubject>;
 
@@ -25,7 +26,7 @@ const shape: EvalsRule = {
     if (isTriggerSet(raw)) return;
     const list = isJsonObject(raw) ? raw.evals : undefined;
     if (!Array.isArray(list)) {
-      const what = list === undefined ? "The file has no key `evals`" : `evals is ${show(list)}, not a list`;
+      const what = list === undefined ? "The file has no key `evals`" : `evals is ${showValue(list)}, not a list`;
       yield { at: list === undefined ? [] : ["evals"], message: `${what}.`, fix: specified };
       return;
     }
@@ -40,7 +41,7 @@ const shape: EvalsRule = {
 };
 
 function wrongEntry(entry: Json): string | undefined {
-  if (!isJsonObject(entry)) return `An entry is ${show(entry)}, not an object`;
+  if (!isJsonObject(entry)) return `An entry is ${showValue(entry)}, not an object`;
   const { input, expected_behavior: checks, should_trigger: triggers } = entry;
   if (typeof input !== "string") return "The query of an entry is not under `input`";
   if (triggers === false && checks === undefined) return undefined;

@@ -1,5 +1,5 @@
 import type { Case } from "../../types/suite.ts";
-import type { Found, Rule, SuiteSubject } from "../rule.ts";
+import type { Rule, SuiteSubject, Violation } from "../rule.ts";
 
 type SuiteRule = Rule<SuiteSubject>;
 
@@ -109,7 +109,7 @@ const answerInInput: SuiteRule = {
   },
 };
 
-function leak(index: number, { id }: Case, name: string): Found {
+function leak(index: number, { id }: Case, name: string): Violation {
   return {
     at: ["cases", index],
     message: `The case ${id} names the answer in its query: ${name}.`,

@@ -1,5 +1,5 @@
 import { type Change, changesBetween } from "../../changes/compatibility.ts";
-import { once } from "../once.ts";
+import { once } from "../../types/once.ts";
 import type { Rule, VersionSubject } from "../rule.ts";
 
 const docs = "README.md#lint";

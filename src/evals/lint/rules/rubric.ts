@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { JsonObject } from "../types/json.ts";
-import type { JudgedSubject, Rule } from "./rule.ts";
+import type { JsonObject } from "../../types/json.ts";
+import type { JudgedSubject, Rule } from "../rule.ts";
 
 /** What a model is asked to grade about a tool; each is a rule of its own. */
 const rubric = {

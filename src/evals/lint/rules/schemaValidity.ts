@@ -1,6 +1,93 @@
+import {
+  explainTypeMisfit,
+  getNumber,
+  getSingleType,
+  isType,
+  listTypes,
+  nameTypes,
+  type Type,
+  types,
+} from "../../jsonSchema/values.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
-import { list, quote, show } from "./text.ts";
-import { aType, numberIn, type Type, typeMisfit, typeOf, typesOf } from "./values.ts";
+import { quote, showValue, showValues } from "../../types/quote.ts";
+
+type Shape = { holds(value: Json): boolean; must: string };
+
+const isSchema = (value: Json) => isJsonObject(value) || typeof value === "boolean";
+const schema: Shape = { holds: isSchema, must: "a schema" };
+const schemas: Shape = {
+  holds: (value) => Array.isArray(value) && value.length > 0 && value.every(isSchema),
+  must: "a list of one or more schemas",
+};
+const named: Shape = {
+  holds: (value) => isJsonObject(value) && Object.values(value).every(isSchema),
+  must: "an object that gives each name a schema",
+};
+const number: Shape = { holds: (value) => typeof value === "number" && Number.isFinite(value), must: "a number" };
+const length: Shape = {
+  holds: (value) => Number.isInteger(value) && (value as number) >= 0,
+  must: "a whole number of 0 or more",
+};
+const text: Shape = { holds: (value) => typeof value === "string", must: "a text" };
+const all = (shape: Shape, ...keywords: string[]): [string, Shape][] => keywords.map((keyword) => [keyword, shape]);
+
+const shapes: readonly [string, Shape][] = [
+  ...all(named, "properties", "patternProperties", "$defs", "definitions", "dependentSchemas"),
+  ...all(schema, "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"),
+  ...all(schemas, "anyOf", "oneOf", "allOf"),
+  // A list is how drafts before 2020-12 describe tuples.
+  ["items", { holds: (value) => isSchema(value) || schemas.holds(value), must: "a schema" }],
+  ["enum", { holds: Array.isArray, must: "a list of values" }],
+  ...all(number, "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+  ["multipleOf", { holds: (value) => number.holds(value) && (value as number) > 0, must: "a number above 0" }],
+  ...all(length, "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+  ["uniqueItems", { holds: (value) => typeof value === "boolean", must: "true or false" }],
+  ...all(text, "title", "description", "format", "pattern", "$ref"),
+];
+
+/** Type names of other languages, and what JSON Schema calls them. */
+const foreign = new Map<Json, string>([
+  ...["int", "long", "int32", "int64", "Integer"].map((name) => [name, "integer"] as const),
+  ...["float", "double", "decimal", "Number"].map((name) => [name, "number"] as const),
+  ...["str", "text", "String", "date", "datetime", "uuid", "file", "enum"].map((name) => [name, "string"] as const),
+  ...["bool", "Boolean"].map((name) => [name, "boolean"] as const),
+  ...["list", "tuple", "set", "Array"].map((name) => [name, "array"] as const),
+  ...["dict", "map", "json", "Object"].map((name) => [name, "object"] as const),
+]);
+
+/** What is malformed in the keywords of one schema (not in those inside of it), by the rules of JSON Schema 2020-12. */
+export function* malformed(place: { readonly [key: string]: Json }): Iterable<Problem> {
+  for (const [keyword, { holds, must }] of shapes) {
+    const value = place[keyword];
+    if (value === undefined || !Object.hasOwn(place, keyword) || holds(value)) continue;
+    const message = `${keyword} is ${showValue(value)}; it must be ${must}.`;
+    yield { keyword, message, fix: `Make ${keyword} ${must}, or leave it out.` };
+  }
+  const named = place.type === undefined ? [] : Array.isArray(place.type) ? place.type : [place.type];
+  const wrong = named.find((type) => !isType(type));
+  if (wrong !== undefined || (place.type !== undefined && named.length === 0)) {
+    const known = wrong === undefined ? undefined : foreign.get(wrong);
+    const message = `${showValue(wrong ?? place.type ?? null)} is not a type of JSON Schema.`;
+    yield { keyword: "type", message, fix: known ? `Write "${known}".` : `Use one of ${types.join(", ")}.` };
+  }
+  if (typeof place.pattern === "string" && !compiles(place.pattern)) {
+    const message = `The pattern ${quote(place.pattern)} is not a regular expression of JSON Schema (ECMA-262, Unicode).`;
+    yield { keyword: "pattern", message, fix: "Write it so that new RegExp(pattern, 'u') accepts it." };
+  }
+}
+
+const longestPattern = 10_000;
+
+/** Whether it is a regular expression. It is only parsed, never run: what takes long to match does no harm here. */
+function compiles(pattern: string): boolean {
+  if (pattern.length > longestPattern) return false;
+  try {
+    new RegExp(pattern, "u");
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 type Problem = { keyword: string; message: string; fix: string };
 
@@ -34,7 +121,7 @@ function* boundsApart(together: readonly JsonObject[]): Iterable<Problem> {
     maximum: lowest(together, "maximum"),
     exclusiveMaximum: lowest(together, "exclusiveMaximum"),
   };
-  const integer = together.some((schema) => typeOf(schema) === "integer");
+  const integer = together.some((schema) => getSingleType(schema) === "integer");
   if (holdsNumber(bounds, integer)) return;
   const given = Object.entries(bounds).filter(([, value]) => value !== undefined);
   const message = `No ${integer ? "integer" : "number"} has ${given.map((bound) => bound.join(" ")).join(" and ")}.`;
@@ -52,13 +139,13 @@ function holdsNumber({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: B
 }
 
 function typesApart(together: readonly JsonObject[]): readonly Problem[] {
-  const typed = together.map(typesOf).filter((types) => types.length > 0);
+  const typed = together.map(listTypes).filter((types) => types.length > 0);
   const [first, ...others] = typed;
   const overlap = (a: Type, b: Type) =>
     a === b || (a === "integer" && b === "number") || (a === "number" && b === "integer");
   const met = first?.some((type) => others.every((types) => types.some((other) => overlap(type, other))));
   if (!first || met) return [];
-  const named = typed.map((types) => types.map(aType).join(" or ")).slice(0, 5);
+  const named = typed.map((types) => nameTypes(types)).slice(0, 5);
   const message = `A value would have to be ${named.join(" and ")} at once.`;
   return [{ keyword: "allOf", message, fix: "Use anyOf, or give the branches one type." }];
 }
@@ -69,15 +156,15 @@ function* choices(schema: JsonObject): Iterable<Problem> {
     if (values.length === 0) {
       yield { keyword: "enum", message: "The enum allows no value.", fix: "List the allowed values, or leave it out." };
     }
-    const wrong = values.filter((value) => typeMisfit(value, schema));
+    const wrong = values.filter((value) => explainTypeMisfit(value, schema));
     if (wrong.length > 0) {
-      const types = typesOf(schema).map(aType).join(" or ");
-      const message = `The enum lists ${list(wrong)}, but the type asks for ${types}.`;
+      const types = nameTypes(listTypes(schema));
+      const message = `The enum lists ${showValues(wrong)}, but the type asks for ${types}.`;
       yield { keyword: "enum", message, fix: "Give every value of the enum the type that the schema names." };
     }
   }
   if (only !== undefined) yield* constant(only, schema);
-  const least = numberIn(schema, "minItems");
+  const least = getNumber(schema, "minItems");
   const distinct = isJsonObject(items) && Array.isArray(items.enum) ? new Set(items.enum).size : undefined;
   if (schema.uniqueItems === true && least !== undefined && distinct !== undefined && least > distinct) {
     const message = `minItems asks for ${least} different items, but there are only ${distinct} to choose from.`;
@@ -86,7 +173,7 @@ function* choices(schema: JsonObject): Iterable<Problem> {
 }
 
 function* constant(only: Json, schema: JsonObject): Iterable<Problem> {
-  const misfit = typeMisfit(only, schema);
+  const misfit = explainTypeMisfit(only, schema);
   if (misfit) {
     yield { keyword: "const", message: `The const ${misfit}.`, fix: "Give the const the type that the schema names." };
   }
@@ -94,7 +181,7 @@ function* constant(only: Json, schema: JsonObject): Iterable<Problem> {
   if (Array.isArray(schema.enum) && schema.enum.length > 0 && !schema.enum.includes(only)) {
     yield {
       keyword: "const",
-      message: `The const ${show(only)} is not in the enum.`,
+      message: `The const ${showValue(only)} is not in the enum.`,
       fix: "Leave one of the two out.",
     };
   }
@@ -120,7 +207,7 @@ function lowest(schemas: readonly JsonObject[], keyword: string): number | undef
 
 function extreme(schemas: readonly JsonObject[], keyword: string, pick: (a: number, b: number) => number) {
   return schemas
-    .map((schema) => numberIn(schema, keyword))
+    .map((schema) => getNumber(schema, keyword))
     .reduce(
       (best, value) => (best === undefined || value === undefined ? (best ?? value) : pick(best, value)),
       undefined,

@@ -1,7 +1,7 @@
-import type { Found, Rule, ToolSubject } from "../rule.ts";
-import { follow, recursiveRef } from "./refs.ts";
-import { maxSearched, quote, show, textsOf } from "./text.ts";
-import { maxPlaces, walkOf } from "./walk.ts";
+import { findRecursiveRef, followRef, maxPlaces, walkToolSchema } from "../../jsonSchema/walk.ts";
+import { quote, showValue } from "../../types/quote.ts";
+import type { Rule, ToolSubject, Violation } from "../rule.ts";
+import { maxSearched, textsOf } from "../text.ts";
 
 const docsOfRefs = "https://json-schema.org/understanding-json-schema/structuring#dollarref";
 const strict = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas";
@@ -41,9 +41,9 @@ export const hostRules: readonly Rule<ToolSubject>[] = [
     docs: "https://json-schema.org/understanding-json-schema/structuring#recursion",
     clauses: ["no $ref leads back to what it is part of"],
     *check({ tool }) {
-      const place = recursiveRef(walkOf(tool, "inputSchema"));
+      const place = findRecursiveRef(walkToolSchema(tool, "inputSchema"));
       if (!place) return;
-      const message = `The reference ${show(place.schema.$ref ?? null)} leads back to a schema it is part of.`;
+      const message = `The reference ${showValue(place.schema.$ref ?? null)} leads back to a schema it is part of.`;
       yield {
         at: [...place.at, "$ref"],
         message,
@@ -58,7 +58,7 @@ export const hostRules: readonly Rule<ToolSubject>[] = [
     docs: strict,
     clauses: ["at most 10 levels"],
     *check({ tool }) {
-      const { places, cut } = walkOf(tool, "inputSchema");
+      const { places, cut } = walkToolSchema(tool, "inputSchema");
       const at = places.find(({ level }) => level > deepest)?.at ?? (cut?.by === "depth" ? cut.at : undefined);
       if (!at) return;
       const message = `The schema is nested more than ${deepest} levels deep.`;
@@ -72,7 +72,7 @@ export const hostRules: readonly Rule<ToolSubject>[] = [
     docs: strict,
     clauses: ["at most 5,000 properties", "at most 100,000 characters"],
     *check({ tool }) {
-      const { places, cut } = walkOf(tool, "inputSchema");
+      const { places, cut } = walkToolSchema(tool, "inputSchema");
       const properties = places.filter(({ role }) => role === "property").length;
       const fix = "Leave out what a model need not choose. What is beyond the limit was not checked.";
       const most =
@@ -87,13 +87,13 @@ export const hostRules: readonly Rule<ToolSubject>[] = [
 ];
 
 /** A check of every `$ref` that leads to a place of one kind. */
-function inRefs(kind: "nowhere" | "remote", say: (ref: string) => Omit<Found, "at">): Rule<ToolSubject>["check"] {
+function inRefs(kind: "nowhere" | "remote", say: (ref: string) => Omit<Violation, "at">): Rule<ToolSubject>["check"] {
   return function* ({ tool }) {
     for (const field of ["inputSchema", "outputSchema"] as const) {
-      const walk = walkOf(tool, field);
+      const walk = walkToolSchema(tool, field);
       for (const { schema, at } of walk.places) {
         const { $ref } = schema;
-        if (typeof $ref === "string" && follow($ref, walk).kind === kind)
+        if (typeof $ref === "string" && followRef($ref, walk).kind === kind)
           yield { at: [...at, "$ref"], ...say(quote($ref)) };
       }
     }

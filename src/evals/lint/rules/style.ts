@@ -1,7 +1,8 @@
-import { isJsonObject, type JsonObject } from "../../../types/json.ts";
-import { unquotedDescription } from "../../language/description.ts";
-import type { Rule, ToolSubject } from "../../rule.ts";
-import { quote, wordsOf } from "../../schema/text.ts";
+import { isJsonObject, type JsonObject } from "../../types/json.ts";
+import { quote } from "../../types/quote.ts";
+import { unquotedDescription } from "../language.ts";
+import type { Rule, ToolSubject } from "../rule.ts";
+import { wordsOf } from "../text.ts";
 
 /** A wording that does not belong, unless one of the words `unless` says that the tool itself is about such things. */
 type Pattern = { clause: string; what: string; sees: RegExp; unless?: RegExp };

@@ -1,0 +1,154 @@
+import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { once } from "../types/once.ts";
+import { isLocalPointer, type Path, resolvePointer } from "./paths.ts";
+
+/** A schema inside a schema, and its role there. */
+export type SchemaPlace = {
+  schema: JsonObject;
+  /** Where it is in its tool. */
+  at: Path;
+  /** `branch`: applies only together with others (anyOf, if, not, ...), so it need not be complete. */
+  role: "root" | "property" | "items" | "branch" | "definition";
+  /** The name of the property, for a place of that role. */
+  name: string;
+  /** How many properties and items lead to it. */
+  level: number;
+};
+
+/** All schemas inside a schema, itself first, in document order; `cut` when a limit left some out. */
+export type Walk = { places: readonly SchemaPlace[]; cut?: { by: "depth" | "number"; at: Path } };
+
+/** Limits of a walk, far above what any host accepts: the number of schemas, and the length of a path. */
+export const maxPlaces = 6_000;
+const maxPath = 100;
+
+type Keyword = { role: SchemaPlace["role"]; map?: true };
+const keywords = new Map<string, Keyword>([
+  ["properties", { role: "property", map: true }],
+  ["patternProperties", { role: "items", map: true }],
+  ["$defs", { role: "definition", map: true }],
+  ["definitions", { role: "definition", map: true }],
+  ["dependentSchemas", { role: "branch", map: true }],
+  ["items", { role: "items" }],
+  ["prefixItems", { role: "items" }],
+  ["additionalItems", { role: "items" }],
+  ["additionalProperties", { role: "items" }],
+  ...["anyOf", "oneOf", "allOf", "not", "if", "then", "else", "contains", "propertyNames"].map(
+    (keyword): [string, Keyword] => [keyword, { role: "branch" }],
+  ),
+]);
+
+export type SchemaField = "inputSchema" | "outputSchema";
+const memoized = (field: SchemaField) =>
+  once((schema: JsonObject) => walk({ schema, at: [field], role: "root", name: "", level: 0 }));
+const walks = { inputSchema: memoized("inputSchema"), outputSchema: memoized("outputSchema") };
+const nothing: Walk = { places: [] };
+
+/** The walk through a schema of a tool, made once; empty when the tool has no such schema or it is not an object. */
+export function walkToolSchema(tool: JsonObject, field: SchemaField): Walk {
+  const schema = tool[field];
+  return isJsonObject(schema) ? walks[field](schema) : nothing;
+}
+
+/** The recursion ends at `maxPath`, long before the stack does. */
+function walk(root: SchemaPlace): Walk {
+  const places: SchemaPlace[] = [];
+  let cut: Walk["cut"];
+  const enter = (place: SchemaPlace) => {
+    if (places.length === maxPlaces) {
+      cut = { by: "number", at: place.at };
+      return;
+    }
+    places.push(place);
+    if (place.at.length > maxPath) {
+      cut ??= { by: "depth", at: place.at };
+      return;
+    }
+    for (const child of listChildren(place)) {
+      if (cut?.by === "number") return;
+      enter(child);
+    }
+  };
+  enter(root);
+  return cut ? { places, cut } : { places };
+}
+
+function* listChildren({ schema, at, level }: SchemaPlace): Iterable<SchemaPlace> {
+  for (const [key, value] of Object.entries(schema)) {
+    const keyword = keywords.get(key);
+    if (!keyword) continue;
+    for (const [name, child] of listMembers(value, keyword.map)) {
+      if (!isJsonObject(child)) continue;
+      const { role } = keyword;
+      const deeper = role === "property" || role === "items" ? 1 : 0;
+      const path = name === undefined ? [...at, key] : [...at, key, name];
+      yield { schema: child, at: path, role, name: role === "property" ? `${name}` : "", level: level + deeper };
+    }
+  }
+}
+
+function listMembers(value: Json, map?: true): Iterable<readonly [string | number | undefined, Json]> {
+  if (map) return isJsonObject(value) ? Object.entries(value) : [];
+  return Array.isArray(value) ? value.entries() : [[undefined, value]];
+}
+
+/** What a `$ref` leads to: a schema of the same document, nothing, or another document (which no host fetches). */
+type RefTarget = { kind: "local"; schema: Json; at: Path } | { kind: "nowhere" } | { kind: "remote" };
+
+/** Follows a `$ref` inside the schema of a walk: a JSON pointer, an anchor or an `$id`. */
+export function followRef(ref: string, walk: Walk): RefTarget {
+  const [root] = walk.places;
+  if (!root) return { kind: "nowhere" };
+  const own = typeof root.schema.$id === "string" && ref.startsWith(`${root.schema.$id}#`);
+  const local = own ? ref.slice(ref.indexOf("#")) : ref;
+  if (isLocalPointer(local)) {
+    const target = resolvePointer(local, root.schema);
+    return target ? { kind: "local", schema: target.value, at: [...root.at, ...target.path] } : { kind: "nowhere" };
+  }
+  const named = listAnchors(walk).get(local);
+  if (named) return { kind: "local", schema: named.schema, at: named.at };
+  return { kind: local.startsWith("#") ? "nowhere" : "remote" };
+}
+
+/** The schemas of a walk that have an `$id` or an anchor, by the `$ref` that leads to them. */
+const listAnchors = once((walk: Walk): ReadonlyMap<string, SchemaPlace> => {
+  const anchors = new Map<string, SchemaPlace>();
+  for (const place of walk.places) {
+    const { $id, $anchor, $dynamicAnchor } = place.schema;
+    if (typeof $id === "string") anchors.set($id, place);
+    for (const name of [$anchor, $dynamicAnchor]) if (typeof name === "string") anchors.set(`#${name}`, place);
+  }
+  return anchors;
+});
+
+/** The first `$ref` that leads back to a schema it is part of. A depth-first search that enters each schema once. */
+export function findRecursiveRef(walk: Walk): SchemaPlace | undefined {
+  const [root] = walk.places;
+  if (!root || !walk.places.some(({ schema }) => typeof schema.$ref === "string")) return undefined;
+  const open = new Set<JsonObject>();
+  const seen = new Set<JsonObject>();
+  const stack: { place: SchemaPlace; next: Iterator<SchemaPlace> }[] = [];
+  const enter = (place: SchemaPlace) => {
+    open.add(place.schema);
+    seen.add(place.schema);
+    stack.push({ place, next: listReachable(place, walk) });
+  };
+  enter(root);
+  for (let top = stack.at(-1); top; top = stack.at(-1)) {
+    const { value: place } = top.next.next();
+    if (!place) {
+      open.delete(top.place.schema);
+      stack.pop();
+    } else if (open.has(place.schema)) return top.place;
+    else if (!seen.has(place.schema) && place.at.length <= maxPath) enter(place);
+  }
+  return undefined;
+}
+
+function* listReachable(place: SchemaPlace, walk: Walk): Iterator<SchemaPlace> {
+  const target = typeof place.schema.$ref === "string" ? followRef(place.schema.$ref, walk) : undefined;
+  if (target?.kind === "local" && isJsonObject(target.schema)) {
+    yield { ...place, schema: target.schema, at: target.at };
+  }
+  yield* listChildren(place);
+}
