@@ -22,7 +22,7 @@ function stable(text: string): string {
     .replace(/127\.0\.0\.1:\d+/g, "127.0.0.1:PORT")
     .replace(/\| .*SSL routines.*/g, "| SSL routines ...")
     .replace(/\b\d+(?:\.\d+)? m?s\b/g, "N s")
-    .replace(/not in the folders of PATH: .*/g, "not in the folders of PATH: ...");
+    .replace(/not found in PATH: .*/g, "not found in PATH: ...");
 }
 
 const doctor = (args: readonly string[], env: Record<string, string> = {}, cwd = servers) =>
@@ -45,7 +45,7 @@ test("servers that work: of the old SDK, of the new one alone, and one that prin
     ✓ node faulty.mjs noise
       faulty 0, protocol 2025-11-25 over stdio: answers after N s; 1 tool listed in N s
       no tool called; not called: tool_0 (not annotated read-only or non-destructive)
-      warning: It writes to stdout what is not the protocol; some hosts close the connection for that. [stdout-noise]
+      warning: The server writes output other than protocol messages to stdout; some hosts then close the connection. [stdout-noise]
           | stdout: Listening on port 3000
         → Write logs to stderr.
     "
@@ -61,47 +61,47 @@ test("servers that do not start", async () => {
     "UNHEALTHY: 7 of 7 servers
 
     ✗ node broken.mjs needs-key
-      error: It asks for the environment variable WEATHER_API_KEY. [variable-missing]
+      error: The server needs the environment variable WEATHER_API_KEY. [variable-missing]
           | exited with code 1
           | stderr: Error: WEATHER_API_KEY is not set
-          | WEATHER_API_KEY is set in this shell, and is not passed on to a server
-        → Name WEATHER_API_KEY under env of its entry: a server inherits only a few variables, such as HOME and PATH.
+          | WEATHER_API_KEY is set in this shell, but is not passed on to servers
+        → Add WEATHER_API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.
         $ (unset WEATHER_API_KEY; cd SERVERS && node broken.mjs needs-key)
 
     ✗ node broken.mjs needs-usage
-      error: It wants other arguments. [arguments]
+      error: The server was started with the wrong arguments. [arguments]
           | exited with code 2
           | stderr: usage: broken.mjs <folder>
-        → Give the arguments that its usage names, under args.
+        → Set "args" according to its usage message.
         $ cd SERVERS && node broken.mjs needs-usage
 
     ✗ node faulty.mjs dies
-      error: It ends before it answers. [exits]
+      error: The server exits before it answers. [exits]
           | exited with code 7
           | stderr: cannot open the database
           | stderr:   at line 3
-        → Run the command by hand in the same folder, and mend what it says.
+        → Run the command in the same directory, and fix the error that it prints.
         $ cd SERVERS && node faulty.mjs dies
 
     ✗ node not-there.mjs
-      error: There is no script SERVERS/not-there.mjs. [script-missing]
-          | "not-there.mjs" was looked up from SERVERS
-        → Give the script by its absolute path: every host starts a server in a folder of its own choice.
+      error: The script SERVERS/not-there.mjs does not exist. [script-missing]
+          | "not-there.mjs" is relative to SERVERS
+        → Use the absolute path of the script: hosts start servers in different working directories.
         $ cd SERVERS && node not-there.mjs
 
     ✗ no-such-program
-      error: There is no program "no-such-program". [program-missing]
-          | not in the folders of PATH: ...
-        → Install it, or give the absolute path of the program: a host may have a shorter PATH than a shell.
+      error: The program "no-such-program" was not found. [program-missing]
+          | not found in PATH: ...
+        → Install it, or use the absolute path of the program: a host may have a shorter PATH than a shell.
         $ cd SERVERS && no-such-program
 
     ✗ ./faulty.mjs
-      error: SERVERS/faulty.mjs is no program that may be run. [program-not-executable]
-        → Make it executable with chmod +x, or name its interpreter as the command.
+      error: SERVERS/faulty.mjs is not executable. [program-not-executable]
+        → Run chmod +x on it, or use its interpreter as the command.
         $ cd SERVERS && ./faulty.mjs
 
     ✗ node faulty.mjs silent
-      error: It runs, but did not answer within N s. [silent]
+      error: The server is running, but did not answer within N s. [silent]
         → Check that the command starts an MCP server over stdio.
         $ cd SERVERS && node faulty.mjs silent
     "
@@ -145,7 +145,7 @@ test("a suite's own time limit holds for a server of a host's file too", async (
     "server: { config: silent.json, name: silent, startTimeoutMs: 400 }\ncases: [{ input: hello, expect: { tool: none } }]\n",
   );
   const { out } = await doctor(["silent.yaml"], {}, empty);
-  expect(out).toContain("It runs, but did not answer within 0.4 s.");
+  expect(out).toContain("The server is running, but did not answer within 0.4 s.");
 });
 
 test("a time limit that no timer can keep is refused", async () => {
@@ -177,20 +177,20 @@ test("servers whose lists or calls are wrong", async () => {
 
     ✗ node broken.mjs empty
       broken 0, protocol 2025-11-25 over stdio: answers after N s; 0 tools listed in N s
-      error: It lists no tools. [no-tools]
-        → Register tools before the server answers tools/list; some servers need settings to offer any.
+      error: The server lists no tools. [no-tools]
+        → Register tools before the server answers tools/list. Some servers need settings to offer any.
         $ evals lint --server 'node broken.mjs empty'
 
     ✗ node faulty.mjs twins
       faulty 0, protocol 2025-11-25 over stdio: answers after N s
-      error: Two of its tools have one name. [duplicate-tools]
+      error: Two of its tools have the same name. [duplicate-tools]
           | server "node faulty.mjs twins" lists two tools named "twin"
-        → Give each a name of its own: neither a host nor a model can tell them apart.
+        → Give each tool a unique name: neither a host nor a model can tell them apart.
         $ evals lint --server 'node faulty.mjs twins'
 
     ✗ node faulty.mjs malformed
       faulty 0, protocol 2025-11-25 over stdio: answers after N s
-      error: One malformed tool makes clients refuse its list. [malformed-tool]
+      error: A malformed tool makes clients reject the list. [malformed-tool]
           | server "node faulty.mjs malformed": tool "broken" (number 2 of its list) is malformed: inputSchema: Invalid input: expected record, received string
         → Mend the tool in the server; a tool needs a name and an inputSchema that is an object.
         $ evals lint --server 'node faulty.mjs malformed'
@@ -198,27 +198,27 @@ test("servers whose lists or calls are wrong", async () => {
     ✗ node broken.mjs calls
       broken 0, protocol 2025-11-25 over stdio: answers after N s; 11 tools listed in N s
       7 tools called, 2 answered; not called: get_city, get_unlisted (needs arguments); delete_all (not annotated read-only or non-destructive); get_after (the server is gone)
-      error: 2 tools have a malformed inputSchema. [malformed-schema]
+      error: 2 tools have an invalid inputSchema. [malformed-schema]
           | get_untyped: $.inputSchema.type: The inputSchema has no type.
           | get_untyped: $.inputSchema.properties.city.type: "str" is not a type of JSON Schema.
           | get_unlisted: $.inputSchema.required: Required, but not among the properties: "town".
-        → Mend it: such a tool is listed, but hosts refuse it or its calls fail.
+        → Fix the schema: hosts refuse such a tool, or its calls fail.
         $ evals lint --server 'node broken.mjs calls'
-      error: get_refused is listed, but a call of it without arguments fails. [call-fails]
-          | it answers "Invalid arguments: city is required"
-        → Mend its inputSchema: the usual cause is a wrong type, or a parameter that is needed and not in required.
+      error: A call of "get_refused" without arguments fails, although its schema requires none. [call-fails]
+          | the server answered "Invalid arguments: city is required"
+        → Fix its inputSchema: usually a type is wrong, or a required parameter is missing from "required".
         $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_refused","arguments":{}}'
-      warning: get_page is listed, but a call of it without arguments fails. [call-fails]
-          | it answers "Open a page first."
-        → If it needs something first, say so in its description, and in a retry_hint of its result.
+      warning: A call of "get_page" without arguments fails, although its schema requires none. [call-fails]
+          | the server answered "Open a page first."
+        → If it needs another step first, say so in its description and in the retry_hint of its result.
         $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_page","arguments":{}}'
-      error: get_unknown is listed, but the server does not know it when it is called. [call-unknown]
-          | it answers "Unknown tool: get_unknown"
-        → Answer calls under the names that are listed.
+      error: "get_unknown" is listed, but the server does not know it when it is called. [call-unknown]
+          | the server answered "Unknown tool: get_unknown"
+        → Handle calls under the names that are listed.
         $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_unknown","arguments":{}}'
-      error: get_dead is listed, but a call of it breaks the server. [call-breaks]
+      error: A call of "get_dead" breaks the server. [call-breaks]
           | server "node broken.mjs calls", called for "get_dead", exited with code 9; its stderr ends with:     TypeError: boom
-        → Catch the failure in the tool, and return it as a result that says how to recover.
+        → Catch the exception in the tool, and return an error result that says how to recover.
         $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_dead","arguments":{}}'
     "
   `);
@@ -255,9 +255,9 @@ test("every server of a host's file, and its entry", async () => {
 
     ✗ relative (.mcp.json)
       node server.mjs "\${NOT_SET_ANYWHERE}" "\${SECRET}"
-      error: There is no script EMPTY/server.mjs. [script-missing]
-          | "server.mjs" was looked up from EMPTY
-        → Give the script by its absolute path: every host starts a server in a folder of its own choice.
+      error: The script EMPTY/server.mjs does not exist. [script-missing]
+          | "server.mjs" is relative to EMPTY
+        → Use the absolute path of the script: hosts start servers in different working directories.
         $ cd EMPTY && node server.mjs "\${NOT_SET_ANYWHERE}" "\${SECRET}"
       error: The script "server.mjs" is given by a relative path. [registration-absolute-script]
         → Give it from the root of the file system.
@@ -306,44 +306,44 @@ test("URLs that lead to no server", async () => {
       "UNHEALTHY: 6 of 6 servers
 
       ✗ http://127.0.0.1:PORT/401
-        error: It asks for credentials. [credentials]
+        error: The server requires credentials. [credentials]
             | HTTP 401
             | WWW-Authenticate: Bearer
-            | the client: server "http://127.0.0.1:PORT/401" answers HTTP 401 at http://127.0.0.1:PORT/401
-          → Give them under headers as Authorization: Bearer, or log in with the host.
+            | client: server "http://127.0.0.1:PORT/401" answers HTTP 401 at http://127.0.0.1:PORT/401
+          → Add them to "headers" as Authorization: Bearer <token>, or log in with the host.
           $ curl -i -X POST http://127.0.0.1:PORT/401
 
       ✗ http://127.0.0.1:PORT/404
-        error: There is no MCP endpoint at this path. [no-endpoint]
+        error: There is no MCP endpoint at this URL. [no-endpoint]
             | HTTP 404
-            | the client: server "http://127.0.0.1:PORT/404" answers HTTP 404 at http://127.0.0.1:PORT/404
-          → Check the path (often /mcp or /sse), and whether the server's transport is sse.
+            | client: server "http://127.0.0.1:PORT/404" answers HTTP 404 at http://127.0.0.1:PORT/404
+          → Check the path (often /mcp or /sse), and whether the server uses the transport sse.
           $ curl -i -X POST http://127.0.0.1:PORT/404
 
       ✗ http://127.0.0.1:PORT/moved
-        error: The URL is redirected to /login. [redirect]
+        error: The URL redirects to /login. [redirect]
             | HTTP 302
-            | the client: server "http://127.0.0.1:PORT/moved" does not answer as an MCP server at http://127.0.0.1:PORT/moved: Error POSTing to endpoint: Redirect to http://127.0.0.1:PORT/login not followed; use that URL as the endpoint if it is the intended server (redirectPolicy: 'same-origin')
-          → Write the address that it leads to: hosts drop headers on a redirect, or do not follow it.
+            | client: server "http://127.0.0.1:PORT/moved" does not answer as an MCP server at http://127.0.0.1:PORT/moved: Error POSTing to endpoint: Redirect to http://127.0.0.1:PORT/login not followed; use that URL as the endpoint if it is the intended server (redirectPolicy: 'same-origin')
+          → Use the target URL: hosts drop headers on redirects, or do not follow them.
           $ curl -i -X POST http://127.0.0.1:PORT/moved
 
       ✗ http://127.0.0.1:PORT/page
-        error: It answers, but not as an MCP server. [not-mcp]
+        error: The URL answers, but not with MCP. [not-mcp]
             | HTTP 200, text/html
-            | the client: server "http://127.0.0.1:PORT/page" does not answer as an MCP server at http://127.0.0.1:PORT/page: Unexpected content type: text/html
+            | client: server "http://127.0.0.1:PORT/page" does not answer as an MCP server at http://127.0.0.1:PORT/page: Unexpected content type: text/html
           → Check the url, and whether the server's transport is http (Streamable HTTP) or sse.
           $ curl -i -X POST http://127.0.0.1:PORT/page
 
       ✗ https://127.0.0.1:PORT/mcp
-        error: It does not speak TLS in the way that the url says. [tls]
+        error: The TLS handshake failed. [tls]
             | SSL routines ...
-          → Write http:// if the server has no TLS, or put it behind a proxy that has.
+          → Use http:// if the server has no TLS, or put a TLS proxy in front of it.
           $ curl -i -X POST https://127.0.0.1:PORT/mcp
 
       ✗ http://127.0.0.1:PORT/mcp
-        error: Nothing listens on the port. [port-refused]
+        error: The connection was refused: nothing listens on the port. [port-refused]
             | connect ECONNREFUSED 127.0.0.1:PORT
-          → Start the server, and check host and port of the url.
+          → Start the server, and check host and port of the URL.
           $ curl -i -X POST http://127.0.0.1:PORT/mcp
       "
     `);

@@ -1,86 +1,107 @@
-import type { ServerFacts } from "./facts.ts";
-import { whyNotStarted } from "./local.ts";
-import { whyNotReached } from "./remote.ts";
+import type { Severity } from "../types/lint.ts";
+import type { Tool } from "../types/tool.ts";
+import { diagnoseLocalStart, type LocalStart } from "./local.ts";
+import { diagnoseRemoteStart, type RemoteStart } from "./remote.ts";
 import type { Diagnosis } from "./report.ts";
-import { wrongTools } from "./tools.ts";
+import { diagnoseTools, type TestCall } from "./tools.ts";
 
-/** A host that waits less is known, and none that is asked for a setting first. */
+type Failure = { kind: "no"; message: string; hint: string };
+
+/** What was observed of one server. A stage is absent if an earlier one failed. */
+export type ServerFacts = {
+  /** Commands that reproduce a fault of the start, of the tool list and, where one can be made, of a call. */
+  show: { direct: string; lint: string; call?(tool: string): string };
+  /** Findings of the lint rules for its entry in the configuration file of a host. */
+  entry: readonly { id: string; severity: Severity; message: string; fix: string }[];
+  start?: LocalStart | RemoteStart;
+  connected?: { kind: "yes" } | Failure;
+  listed?: { kind: "yes"; tools: readonly Tool[] } | Failure;
+  calls: readonly TestCall[];
+};
+
+/** The shortest start-up timeout of known hosts. */
 const slowMs = 10_000;
 
-/** The rule that says of an entry what these diagnoses say of the start. */
+/** This lint rule reports of an entry what these diagnoses report of the start. */
 const scriptRule = "registration-script-missing";
-const missing = new Set(["script-missing", "program-missing"]);
+const startDiagnoses = new Set(["script-missing", "program-missing"]);
 
 /**
- * What is wrong with a server, by what was observed: the first stage that failed, with the faults of its entry, which may
- * be the cause; for a server that works, what may go wrong elsewhere. Pure.
+ * What is wrong with a server: the first stage that failed, and the faults of its entry, which may be the cause. For a
+ * server that works: faults of its tools, and what may fail in another host.
  */
-export function diagnose(facts: ServerFacts, command: string): Diagnosis[] {
-  const failure = notUsable(facts, command);
-  const { show } = facts;
-  // A server that starts here shows that its entry can work.
-  const works = facts.listed?.kind === "yes";
-  const entry = facts.entry
-    .filter(({ id, severity }) => severity !== "info" && !(missing.has(failure?.id ?? "") && id === scriptRule))
-    .map(({ id, severity, message, fix }): Diagnosis => {
-      return {
-        id,
-        severity: works || severity !== "error" ? "warning" : "error",
-        wrong: message,
-        evidence: [],
-        remedy: fix,
-      };
-    });
+export function diagnose(facts: ServerFacts): Diagnosis[] {
+  const failure = diagnoseFailure(facts);
+  const entry = diagnoseEntry(facts, failure);
   if (failure) return [failure, ...entry];
-  const tools = facts.listed?.kind === "yes" ? wrongTools(facts.listed.tools, facts.calls) : [];
+  const { show, listed, calls } = facts;
+  const tools = listed?.kind === "yes" ? diagnoseTools(listed.tools, calls) : [];
   return [
     ...tools.map(({ tool, ...one }): Diagnosis => {
       return { ...one, show: tool === undefined ? show.lint : (show.call?.(tool) ?? show.direct) };
     }),
-    ...worksButMay(facts),
+    ...diagnoseRisks(facts),
     ...entry,
   ];
 }
 
-function notUsable({ start, connected, listed, show }: ServerFacts, command: string): Diagnosis | undefined {
-  const local = start?.kind === "local" ? whyNotStarted(start, command, show.direct) : undefined;
+function diagnoseEntry({ entry, listed }: ServerFacts, failure: Diagnosis | undefined): Diagnosis[] {
+  // A server that starts here proves that its entry can work.
+  const works = listed?.kind === "yes";
+  const isRepeated = (id: string) => startDiagnoses.has(failure?.id ?? "") && id === scriptRule;
+  return entry
+    .filter(({ id, severity }) => severity !== "info" && !isRepeated(id))
+    .map(({ id, severity, message, fix }) => ({
+      id,
+      severity: works || severity !== "error" ? "warning" : "error",
+      wrong: message,
+      evidence: [],
+      remedy: fix,
+    }));
+}
+
+function diagnoseFailure({ start, connected, listed, show }: ServerFacts): Diagnosis | undefined {
+  const local = start?.kind === "local" ? diagnoseLocalStart(start, show.direct) : undefined;
   if (local) return { ...local, severity: "error" };
   if (connected?.kind === "no") {
     const { message, hint } = connected;
-    if (start?.kind === "remote") return { ...whyNotReached(start, connected), severity: "error", show: show.direct };
-    const wrong = "It starts, but no client can connect to it.";
+    if (start?.kind === "remote")
+      return { ...diagnoseRemoteStart(start, connected), severity: "error", show: show.direct };
+    const wrong = "The server starts, but no client can connect to it.";
     return { id: "no-session", severity: "error", wrong, evidence: [message], remedy: hint, show: show.direct };
   }
-  return listed?.kind === "no" ? { ...whyNotListed(listed), severity: "error", show: show.lint } : undefined;
+  return listed?.kind === "no" ? { ...diagnoseList(listed), severity: "error", show: show.lint } : undefined;
 }
 
-function whyNotListed({ message, hint }: { message: string; hint: string }) {
+function diagnoseList({ message, hint }: Failure): Pick<Diagnosis, "id" | "wrong" | "evidence" | "remedy"> {
   const evidence = [message];
-  if (message.includes("lists two tools named"))
+  // By the messages of toolsets/listing.ts.
+  if (/\btwo tools\b|\bduplicate\b/i.test(message))
     return {
       id: "duplicate-tools",
-      wrong: "Two of its tools have one name.",
+      wrong: "Two of its tools have the same name.",
       evidence,
-      remedy: "Give each a name of its own: neither a host nor a model can tell them apart.",
+      remedy: "Give each tool a unique name: neither a host nor a model can tell them apart.",
     };
-  if (message.includes("is malformed"))
-    return { id: "malformed-tool", wrong: "One malformed tool makes clients refuse its list.", evidence, remedy: hint };
-  return { id: "list-fails", wrong: "It connects, but its tools cannot be listed.", evidence, remedy: hint };
+  if (/\bmalformed\b/i.test(message))
+    return { id: "malformed-tool", wrong: "A malformed tool makes clients reject the list.", evidence, remedy: hint };
+  return { id: "list-fails", wrong: "The server connects, but its tools cannot be listed.", evidence, remedy: hint };
 }
 
-function worksButMay({ start }: ServerFacts): Diagnosis[] {
+/** What may fail in another host. */
+function diagnoseRisks({ start }: ServerFacts): Diagnosis[] {
   if (start?.kind !== "local") return [];
   const slow: Diagnosis = {
     id: "slow-start",
     severity: "warning",
-    wrong: `It takes ${Math.round(start.ms / 1000)} s to answer; some hosts give up after ${slowMs / 1000}.`,
+    wrong: `The server takes ${Math.round(start.ms / 1000)} s to answer; some hosts give up after ${slowMs / 1000} s.`,
     evidence: [],
-    remedy: "Install it instead of fetching it at each start, and load what is heavy when it is first needed.",
+    remedy: "Install it instead of downloading it at each start, and load heavy dependencies on first use.",
   };
   const noise: Diagnosis = {
     id: "stdout-noise",
     severity: "warning",
-    wrong: "It writes to stdout what is not the protocol; some hosts close the connection for that.",
+    wrong: "The server writes output other than protocol messages to stdout; some hosts then close the connection.",
     evidence: start.noise.map((line) => `stdout: ${line}`),
     remedy: "Write logs to stderr.",
   };

@@ -1,137 +1,247 @@
 import { quote } from "../types/quote.ts";
-import type { LocalStart } from "./facts.ts";
 import type { Diagnosis } from "./report.ts";
-import { symptomIn } from "./symptoms.ts";
 
-type Finding = Omit<Diagnosis, "severity">;
-
-/** Programs that come with something else, and what to install for them. */
-const comesWith: Readonly<Record<string, string>> = {
-  ...{ node: "Node.js", npx: "Node.js", npm: "Node.js", bun: "Bun", bunx: "Bun", deno: "Deno" },
-  ...{
-    uv: "uv",
-    uvx: "uv",
-    python: "Python",
-    python3: "Python",
-    pipx: "pipx",
-    docker: "Docker",
-    java: "a Java runtime",
-  },
+/** The result of running the command of a server directly, with the first request of the protocol on its stdin. */
+export type LocalStart = {
+  kind: "local";
+  command: string;
+  program:
+    | { kind: "found" }
+    | { kind: "missing"; searched: readonly string[]; instead?: string }
+    | { kind: "not executable"; path: string };
+  /** The working directory. */
+  folder: { path: string; exists: boolean };
+  /** The script that an interpreter was to run: as written, and as a path from the working directory. */
+  script?: { given: string; path: string; relative: boolean; exists: boolean };
+  /** How it ended before it answered, for example "exited with code 1"; absent if it did not end. */
+  ended?: string;
+  answered: boolean;
+  /** Time until it answered, ended or timed out. */
+  ms: number;
+  /** The last lines of stderr. */
+  stderr: readonly string[];
+  /** The first lines of stdout that are not messages of the protocol. */
+  noise: readonly string[];
+  /** Environment variables that are set here but not passed on to a server. */
+  notPassedOn: ReadonlySet<string>;
 };
 
+type Cause = Omit<Diagnosis, "severity">;
+
 /**
- * Why a local server does not answer; nothing when it does. What is certain goes before what its output suggests.
- * `direct` is a command that starts it.
+ * Why a local server does not answer; undefined if it does. Certain causes take precedence over what its output suggests.
+ * @param direct a shell command that starts it
  */
-export function whyNotStarted(start: LocalStart, command: string, direct: string): Finding | undefined {
+export function diagnoseLocalStart(start: LocalStart, direct: string): Cause | undefined {
   if (start.answered) return undefined;
-  return { show: direct, ...(cannotRun(start, command) ?? ended(start, direct) ?? silent(start)) };
+  return { show: direct, ...(diagnoseCommand(start) ?? diagnoseExit(start, direct) ?? diagnoseSilence(start)) };
 }
 
-function cannotRun({ folder, program, script }: LocalStart, command: string): Finding | undefined {
+function diagnoseCommand({ folder, program, script, command }: LocalStart): Cause | undefined {
   if (!folder.exists)
     return {
       id: "folder-missing",
-      wrong: `The folder that it starts in does not exist: ${folder.path}.`,
+      wrong: `The working directory does not exist: ${folder.path}.`,
       evidence: [],
-      remedy: "Mend cwd, or leave it out.",
+      remedy: 'Correct or remove "cwd".',
     };
-  if (program.kind === "missing") return missingProgram(program, command);
+  if (program.kind === "missing") return diagnoseMissingProgram(program, command);
   if (program.kind === "not executable")
     return {
       id: "program-not-executable",
-      wrong: `${program.path} is no program that may be run.`,
+      wrong: `${program.path} is not executable.`,
       evidence: [],
-      remedy: `Make it executable with chmod +x, or name its interpreter as the command.`,
+      remedy: "Run chmod +x on it, or use its interpreter as the command.",
     };
   if (!script || script.exists) return undefined;
   return {
     id: "script-missing",
-    wrong: `There is no script ${script.path}.`,
-    evidence: script.relative ? [`${quote(script.given)} was looked up from ${folder.path}`] : [],
+    wrong: `The script ${script.path} does not exist.`,
+    evidence: script.relative ? [`${quote(script.given)} is relative to ${folder.path}`] : [],
     remedy:
-      settingOf(script.given) ??
+      unsetVariableRemedy(script.given) ??
       (script.relative
-        ? "Give the script by its absolute path: every host starts a server in a folder of its own choice."
-        : "Build the server, or mend the path."),
+        ? "Use the absolute path of the script: hosts start servers in different working directories."
+        : "Build the server, or correct the path."),
   };
 }
 
-/** What to do about a path with a variable in it: it was left as written because the variable is not set. */
-function settingOf(path: string): string | undefined {
-  const name = /\$\{(?:env:)?(\w+)/.exec(path)?.[1];
-  return name === undefined ? undefined : `Set ${name} where the host is started, or write the path without it.`;
-}
+/** Products that provide a program. */
+const providers: Readonly<Record<string, string>> = {
+  ...{ node: "Node.js", npx: "Node.js", npm: "Node.js", bun: "Bun", bunx: "Bun", deno: "Deno", uv: "uv", uvx: "uv" },
+  ...{ python: "Python", python3: "Python", pipx: "pipx", docker: "Docker", java: "a Java runtime" },
+};
 
-function missingProgram(
+function diagnoseMissingProgram(
   { searched, instead }: { searched: readonly string[]; instead?: string },
   command: string,
-): Finding {
-  const path = /[/\\]/.test(command);
-  const name = Object.hasOwn(comesWith, command) ? comesWith[command] : undefined;
-  const install = name === undefined ? "Install it" : `Install ${name}`;
-  const other = instead === undefined ? "" : ` Here it is called ${instead}.`;
+): Cause {
+  const isPath = /[/\\]/.test(command);
+  const provider = Object.hasOwn(providers, command) ? providers[command] : "it";
+  const other = instead === undefined ? "" : ` On this machine it is called ${quote(instead)}.`;
   return {
     id: "program-missing",
-    wrong: `There is no program ${quote(command)}.${other}`,
-    evidence: path ? searched.map((one) => `not at ${one}`) : [`not in the folders of PATH: ${searched.join(", ")}`],
+    wrong: `The program ${quote(command)} was not found.${other}`,
+    evidence: isPath ? searched.map((path) => `not found at ${path}`) : [`not found in PATH: ${searched.join(", ")}`],
     remedy:
-      settingOf(command) ??
+      unsetVariableRemedy(command) ??
       (instead !== undefined
-        ? `Write ${instead} as the command.`
-        : path
-          ? "Build it, or give its absolute path."
-          : `${install}, or give the absolute path of the program: a host may have a shorter PATH than a shell.`),
+        ? `Use ${quote(instead)} as the command.`
+        : isPath
+          ? "Build it, or use its absolute path."
+          : `Install ${provider}, or use the absolute path of the program: a host may have a shorter PATH than a shell.`),
   };
 }
 
-function ended(start: LocalStart, direct: string): Finding | undefined {
+/** For a path that still contains a variable, because that variable is not set. */
+function unsetVariableRemedy(path: string): string | undefined {
+  const name = /\$\{(?:env:)?(\w+)/.exec(path)?.[1];
+  return name === undefined
+    ? undefined
+    : `Set ${name} in the environment of the host, or write the path without the variable.`;
+}
+
+function diagnoseExit(start: LocalStart, direct: string): Cause | undefined {
   if (start.ended === undefined) return undefined;
-  const symptom = symptomIn(start.stderr);
-  const evidence = [start.ended, ...start.stderr.map((line) => `stderr: ${line}`), ...printed(start)];
-  if (!symptom) {
-    const quiet = start.stderr.length === 0;
-    const remedy = quiet
-      ? "See that it connects its transport, stays until stdin is closed, and says on stderr why it ends."
-      : "Run the command by hand in the same folder, and mend what it says.";
-    const wrong = `It ends before it answers${quiet ? ", and says nothing on stderr" : ""}.`;
-    return { id: "exits", wrong, evidence, remedy };
+  const evidence = [start.ended, ...stderrLines(start), ...stdoutLines(start)];
+  const known = findKnownError(start.stderr);
+  if (known) {
+    const { variable, ...cause } = known;
+    if (variable === undefined || !start.notPassedOn.has(variable)) return { ...cause, evidence };
+    // In the shell of the user it would inherit the variable, and start.
+    const show = `(unset ${variable}; ${direct})`;
+    const more = `${variable} is set in this shell, but is not passed on to servers`;
+    return { ...cause, evidence: [...evidence, more], show };
   }
-  const { variable, ...told } = symptom;
-  if (variable === undefined || !start.notPassedOn.has(variable)) return { ...told, evidence };
-  // By hand it would inherit the variable, and start.
-  const show = `(unset ${variable}; ${direct})`;
+  if (start.stderr.length > 0)
+    return {
+      id: "exits",
+      wrong: "The server exits before it answers.",
+      evidence,
+      remedy: "Run the command in the same directory, and fix the error that it prints.",
+    };
   return {
-    ...told,
-    evidence: [...evidence, `${variable} is set in this shell, and is not passed on to a server`],
-    show,
+    id: "exits",
+    wrong: "The server exits before it answers, and prints nothing to stderr.",
+    evidence,
+    remedy: "Connect the transport and keep running until stdin closes. Print the reason for an early exit to stderr.",
   };
 }
 
-const webServer =
+const httpOutput =
   /\b(?:listening|running|started|serving)\b.{0,60}\b(?:port|https?:\/\/|localhost|:\d{2,5})|https?:\/\/(?:localhost|127\.0\.0\.1|0\.0\.0\.0)/i;
 
-function silent(start: LocalStart): Finding {
-  const seconds = `${Math.round(start.ms / 100) / 10} s`;
-  const evidence = [...printed(start), ...start.stderr.map((line) => `stderr: ${line}`)];
-  const wrong = `It runs, but did not answer within ${seconds}.`;
-  if ([...start.noise, ...start.stderr].some((line) => webServer.test(line)))
+function diagnoseSilence(start: LocalStart): Cause {
+  const evidence = [...stdoutLines(start), ...stderrLines(start)];
+  const wrong = `The server is running, but did not answer within ${Math.round(start.ms / 100) / 10} s.`;
+  if ([...start.noise, ...start.stderr].some((line) => httpOutput.test(line)))
     return {
       id: "web-server",
-      wrong: `${wrong} It seems to serve over HTTP.`,
+      wrong: `${wrong} It appears to serve HTTP.`,
       evidence,
-      remedy: "Register it by its url, or start it with its option for stdio.",
+      remedy: "Register it by its URL, or start it with its option for stdio.",
     };
   if (start.noise.length > 0)
     return {
       id: "stdout-noise",
-      wrong: `${wrong} It writes to stdout what is not the protocol.`,
+      wrong: `${wrong} It writes output other than protocol messages to stdout.`,
       evidence,
-      remedy: "Write logs to stderr: stdout belongs to the protocol.",
+      remedy: "Write logs to stderr: stdout is reserved for the protocol.",
     };
   return { id: "silent", wrong, evidence, remedy: "Check that the command starts an MCP server over stdio." };
 }
 
-function printed({ noise }: LocalStart): string[] {
-  return noise.map((line) => `stdout: ${line}`);
+const stderrLines = ({ stderr }: LocalStart) => stderr.map((line) => `stderr: ${line}`);
+const stdoutLines = ({ noise }: LocalStart) => noise.map((line) => `stdout: ${line}`);
+
+/** `variable` is the environment variable that the server needs. */
+type KnownError = Pick<Cause, "id" | "wrong" | "remedy"> & { variable?: string };
+
+const variableName = "([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)";
+const missingWord =
+  "(?:[Mm]issing|[Rr]equired?|[Nn]ot (?:set|defined|found|provided)|[Uu]ndefined|[Uu]nset|[Ss]et|[Pp]rovide|[Nn]eeds?|[Ee]mpty)";
+
+/** Errors by their text on stderr. The first match wins, so specific patterns come first. */
+const knownErrors: readonly {
+  id: string;
+  pattern: RegExp;
+  explain(groups: readonly (string | undefined)[]): Omit<KnownError, "id">;
+}[] = [
+  {
+    id: "module-missing",
+    pattern:
+      /Cannot find (?:module|package) '([^']+)'|No module named '?([\w.]+)|can't open file '([^']+)'|MODULE_NOT_FOUND(?:'|"|\])[\s\S]{0,200}?url: '([^']+)'|MODULE_NOT_FOUND/,
+    explain: (groups) => ({
+      wrong: `The server cannot load ${groups.find((one) => one !== undefined) ?? "a module"}.`,
+      remedy: "Install its dependencies, build it, or correct the path.",
+    }),
+  },
+  {
+    id: "package-missing",
+    pattern: /(?:npm (?:error|ERR!) (?:code E)?404|No solution found|not found in the (?:package )?registry)/,
+    explain: () => ({
+      wrong: "The package of the server was not found in the registry.",
+      remedy: "Check the name and version of the package, and that the registry can be reached.",
+    }),
+  },
+  {
+    id: "port-in-use",
+    pattern: /EADDRINUSE|[Aa]ddress already in use/,
+    explain: () => ({
+      wrong: "The port of the server is already in use.",
+      remedy: "Stop the program that uses it, possibly an earlier instance of this server, or configure another port.",
+    }),
+  },
+  {
+    id: "syntax",
+    pattern: /SyntaxError|ERR_UNKNOWN_FILE_EXTENSION|TSError/,
+    explain: () => ({
+      wrong: "The interpreter cannot parse the code of the server.",
+      remedy: "Build the server, or run it with the interpreter and version that it was written for.",
+    }),
+  },
+  {
+    id: "variable-missing",
+    pattern: new RegExp(
+      `${missingWord}[^\\n]{0,60}?\\b(?!ERR_)${variableName}\\b|\\b(?!ERR_)${variableName}\\b[^\\n]{0,60}?${missingWord}`,
+    ),
+    explain: ([before = "", after = before]) => ({
+      wrong: `The server needs the environment variable ${after}.`,
+      remedy: `Add ${after} to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.`,
+      variable: after,
+    }),
+  },
+  {
+    id: "permission",
+    pattern: /EACCES|EPERM|[Pp]ermission denied/,
+    explain: () => ({
+      wrong: "The server does not have permission to open a file or port that it needs.",
+      remedy: "Grant the permission to the user who runs it, or configure another location.",
+    }),
+  },
+  {
+    id: "service-unreachable",
+    pattern: /ECONNREFUSED|ENOTFOUND|ETIMEDOUT|EHOSTUNREACH|[Cc]onnection refused/,
+    explain: () => ({
+      wrong: "The server cannot reach a service that it needs to start.",
+      remedy: "Start that service, or correct its address in the settings of the server.",
+    }),
+  },
+  {
+    id: "arguments",
+    pattern: /\b[Uu]sage:|[Mm]issing (?:required )?argument|the following arguments are required/,
+    explain: () => ({
+      wrong: "The server was started with the wrong arguments.",
+      remedy: 'Set "args" according to its usage message.',
+    }),
+  },
+];
+
+function findKnownError(stderr: readonly string[]): KnownError | undefined {
+  const text = stderr.join("\n").slice(0, 20_000);
+  for (const { id, pattern, explain } of knownErrors) {
+    const match = pattern.exec(text);
+    if (match) return { id, ...explain(match.slice(1)) };
+  }
+  return undefined;
 }

@@ -1,77 +1,83 @@
-import type { RemoteStart } from "./facts.ts";
 import type { Diagnosis } from "./report.ts";
 
-type Finding = Omit<Diagnosis, "severity" | "show">;
+/** The response to a plain HTTP request, made after a client could not connect. */
+export type RemoteStart = {
+  kind: "remote";
+  url: string;
+  transport: "http" | "sse";
+  answer:
+    | { kind: "status"; status: number; type?: string; location?: string; authenticate?: string }
+    | { kind: "none"; code: string; message: string };
+};
 
-/** Why nothing could be connected to at a URL, by what a plain request to it came to. */
-export function whyNotReached(start: RemoteStart, client: { message: string; hint: string }): Finding {
+type Cause = Omit<Diagnosis, "severity" | "show">;
+
+/** Why no client could connect to a URL. `client` is the error of the client. */
+export function diagnoseRemoteStart(start: RemoteStart, client: { message: string; hint: string }): Cause {
   const { answer } = start;
-  if (answer.kind === "none") return { ...unreachable(answer.code, start.url), evidence: [answer.message] };
-  const evidence = [...seen(answer), `the client: ${client.message}`];
-  const { status, location, authenticate } = answer;
+  if (answer.kind === "none") return { ...diagnoseNoResponse(answer.code, start.url), evidence: [answer.message] };
+  const { status, type, location, authenticate } = answer;
+  const evidence = [
+    `HTTP ${status}${type === undefined ? "" : `, ${type}`}`,
+    ...(authenticate === undefined ? [] : [`WWW-Authenticate: ${authenticate}`]),
+    `client: ${client.message}`,
+  ];
   if (status >= 300 && status < 400)
     return {
       id: "redirect",
-      wrong: `The URL is redirected${location === undefined ? "" : ` to ${location}`}.`,
+      wrong: `The URL redirects${location === undefined ? "" : ` to ${location}`}.`,
       evidence,
-      remedy: "Write the address that it leads to: hosts drop headers on a redirect, or do not follow it.",
+      remedy: "Use the target URL: hosts drop headers on redirects, or do not follow them.",
     };
   if (status === 401 || status === 403)
     return {
       id: "credentials",
-      wrong: status === 401 ? "It asks for credentials." : "It refuses the credentials.",
+      wrong: status === 401 ? "The server requires credentials." : "The server rejects the credentials.",
       evidence,
-      remedy: `Give them under headers${authenticate?.toLowerCase().startsWith("bearer") ? " as Authorization: Bearer" : ""}, or log in with the host.`,
+      remedy: `Add them to "headers"${authenticate?.toLowerCase().startsWith("bearer") ? " as Authorization: Bearer <token>" : ""}, or log in with the host.`,
     };
   if (status === 404 || status === 405) {
     const other = start.transport === "http" ? "sse" : "http";
-    const remedy = `Check the path (often /mcp or /sse), and whether the server's transport is ${other}.`;
-    return { id: "no-endpoint", wrong: "There is no MCP endpoint at this path.", evidence, remedy };
+    const remedy = `Check the path (often /mcp or /sse), and whether the server uses the transport ${other}.`;
+    return { id: "no-endpoint", wrong: "There is no MCP endpoint at this URL.", evidence, remedy };
   }
   if (status >= 500)
-    return { id: "server-fault", wrong: "The server fails.", evidence, remedy: "See the server's own log." };
-  return { id: "not-mcp", wrong: "It answers, but not as an MCP server.", evidence, remedy: client.hint };
+    return { id: "server-fault", wrong: "The server has an internal error.", evidence, remedy: "Check its log." };
+  return { id: "not-mcp", wrong: "The URL answers, but not with MCP.", evidence, remedy: client.hint };
 }
 
-function seen({ status, type, authenticate }: Extract<RemoteStart["answer"], { kind: "status" }>): string[] {
-  return [
-    `HTTP ${status}${type === undefined ? "" : `, ${type}`}`,
-    ...(authenticate === undefined ? [] : [`WWW-Authenticate: ${authenticate}`]),
-  ];
-}
-
-function unreachable(code: string, url: string): Omit<Finding, "evidence"> {
+function diagnoseNoResponse(code: string, url: string): Omit<Cause, "evidence"> {
   if (!/^https?:\/\/./i.test(url))
-    return { id: "no-url", wrong: "This is no http or https URL.", remedy: "Write it as https://host/path." };
+    return { id: "no-url", wrong: "This is not an HTTP or HTTPS URL.", remedy: "Write it as https://host/path." };
   if (code === "ECONNREFUSED")
     return {
       id: "port-refused",
-      wrong: "Nothing listens on the port.",
-      remedy: "Start the server, and check host and port of the url.",
+      wrong: "The connection was refused: nothing listens on the port.",
+      remedy: "Start the server, and check host and port of the URL.",
     };
   if (code === "ENOTFOUND" || code === "EAI_AGAIN")
     return {
       id: "host-unknown",
-      wrong: "The name of the host is not known.",
-      remedy: "Mend the url, and check the network and its proxy.",
+      wrong: "The host name could not be resolved.",
+      remedy: "Correct the URL, and check the network and its proxy.",
     };
   if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|DEPTH_ZERO/.test(code))
     return {
       id: "certificate",
-      wrong: "Its certificate is not trusted.",
-      remedy: "Install a certificate that is, or name its authority with NODE_EXTRA_CA_CERTS.",
+      wrong: "The certificate of the server is not trusted.",
+      remedy: "Install a trusted certificate, or set NODE_EXTRA_CA_CERTS to the file of its certificate authority.",
     };
   if (/SSL|TLS|EPROTO/.test(code)) {
     const remedy = url.startsWith("https:")
-      ? "Write http:// if the server has no TLS, or put it behind a proxy that has."
-      : "Write https://.";
-    return { id: "tls", wrong: "It does not speak TLS in the way that the url says.", remedy };
+      ? "Use http:// if the server has no TLS, or put a TLS proxy in front of it."
+      : "Use https://.";
+    return { id: "tls", wrong: "The TLS handshake failed.", remedy };
   }
   if (/TIMEOUT|TIMEDOUT/.test(code))
     return {
       id: "no-answer",
-      wrong: "It accepts no request in time.",
-      remedy: "Check that the server runs, and that no firewall stands between.",
+      wrong: "The server did not answer in time.",
+      remedy: "Check that it is running, and that no firewall blocks the connection.",
     };
-  return { id: "unreachable", wrong: "It cannot be reached.", remedy: "Check host, port and path of the url." };
+  return { id: "unreachable", wrong: "The server cannot be reached.", remedy: "Check host, port and path of the URL." };
 }

@@ -1,29 +1,29 @@
 import * as z from "zod";
 
-/** One thing that is wrong with a server, or may become so. `error`: a host cannot use the server, or a tool of it. */
+/** A fault of a server. `error`: a host cannot use the server or one of its tools; `warning`: it may fail elsewhere. */
 const diagnosisSchema = z.object({
-  id: z.string().describe("stable, kebab-case: what kind of thing is wrong"),
+  id: z.string().describe("stable, kebab-case: the kind of fault"),
   severity: z.enum(["error", "warning"]),
   wrong: z.string(),
-  evidence: z.array(z.string()).describe("what was seen, line by line"),
+  evidence: z.array(z.string()).describe("observations, one per line"),
   remedy: z.string(),
-  show: z.string().optional().describe("a command that shows it"),
+  show: z.string().optional().describe("a command that reproduces it"),
 });
 export type Diagnosis = z.infer<typeof diagnosisSchema>;
 
 const ms = z.number().describe("milliseconds");
 
-/** What was found out about one server. */
+/** The result for one server. */
 const examinedSchema = z.object({
   name: z.string(),
-  starts: z.string().describe("the command line, or the URL"),
-  via: z.string().optional().describe("the suite or the host's file that names it"),
+  starts: z.string().describe("its command line or URL"),
+  via: z.string().optional().describe("the suite or host configuration that names it"),
   healthy: z.boolean(),
   about: z
     .object({ name: z.string(), version: z.string(), protocol: z.string(), transport: z.string() })
     .partial()
     .optional()
-    .describe("absent when it could not be connected to"),
+    .describe("absent if no client could connect"),
   startMs: ms.optional(),
   listMs: ms.optional(),
   tools: z.number().int().optional(),
@@ -33,7 +33,7 @@ const examinedSchema = z.object({
 });
 export type Examined = z.infer<typeof examinedSchema>;
 
-/** What `evals doctor --json` prints. */
+/** The output of `evals doctor --json`. */
 export const doctorReportSchema = z.object({
   servers: z.array(examinedSchema),
   healthy: z.number().int(),

@@ -4,56 +4,61 @@ import { isJsonObject } from "../types/json.ts";
 import { quote } from "../types/quote.ts";
 import type { CallOutcome } from "../types/server.ts";
 import type { Tool } from "../types/tool.ts";
-import type { ServerFacts } from "./facts.ts";
 import type { Diagnosis } from "./report.ts";
 
-/** Without `tool` it is about the list. */
-type Finding = Omit<Diagnosis, "show"> & { tool?: string };
+/** A call of a tool without arguments, and its outcome. */
+export type TestCall = { tool: string; outcome: CallOutcome };
 
-/** Rules of inputSchemas that, when broken, make a host refuse the tool or its calls. */
+/** Without `tool` it is about the list. */
+type ToolDiagnosis = Omit<Diagnosis, "show"> & { tool?: string };
+
+/** Schema rules whose violation makes a host refuse the tool or its calls. */
 const decisive = new Set(
   "input-schema-missing input-schema-type root-combinator required-shape required-unknown schema-not-valid ref-unresolved".split(
     " ",
   ),
 );
-const mostShown = 10;
+const maxFaults = 10;
 
-/** What is wrong with the tools of a server that lists some, and with the calls of them that were tried. */
-export function wrongTools(tools: readonly Tool[], calls: ServerFacts["calls"]): Finding[] {
+/** What is wrong with the listed tools, and with the calls that were made. */
+export function diagnoseTools(tools: readonly Tool[], calls: readonly TestCall[]): ToolDiagnosis[] {
   if (tools.length === 0)
     return [
       {
         id: "no-tools",
         severity: "error",
-        wrong: "It lists no tools.",
+        wrong: "The server lists no tools.",
         evidence: [],
-        remedy: "Register tools before the server answers tools/list; some servers need settings to offer any.",
+        remedy: "Register tools before the server answers tools/list. Some servers need settings to offer any.",
       },
     ];
-  const malformed = new Map(tools.map((tool) => [tool.name, schemaFaults(tool)]));
-  const faults = [...malformed].flatMap(([name, list]) => list.map((fault) => `${name}: ${fault}`));
-  const some = [...malformed.values()].filter((list) => list.length > 0).length;
-  const schemas: Finding[] =
-    faults.length === 0
-      ? []
-      : [
-          {
-            id: "malformed-schema",
-            severity: "error",
-            wrong: `${some === 1 ? "1 tool has" : `${some} tools have`} a malformed inputSchema.`,
-            evidence: firstOf(faults),
-            remedy: "Mend it: such a tool is listed, but hosts refuse it or its calls fail.",
-          },
-        ];
+  const faultsByTool = new Map(tools.map((tool) => [tool.name, findSchemaFaults(tool)]));
   return [
-    ...schemas,
-    ...calls.flatMap(({ tool, outcome }) =>
-      failed(tool, outcome, malformed.get(tool) ?? []).map((one) => ({ ...one, tool })),
-    ),
+    ...diagnoseSchemas(faultsByTool),
+    ...calls.flatMap(({ tool, outcome }) => {
+      const diagnosis = diagnoseCall(tool, outcome, (faultsByTool.get(tool) ?? []).length > 0);
+      return diagnosis ? [{ ...diagnosis, tool }] : [];
+    }),
   ];
 }
 
-function schemaFaults(tool: Tool): string[] {
+function diagnoseSchemas(faultsByTool: ReadonlyMap<string, readonly string[]>): ToolDiagnosis[] {
+  const invalid = [...faultsByTool].filter(([, faults]) => faults.length > 0);
+  if (invalid.length === 0) return [];
+  const lines = invalid.flatMap(([name, faults]) => faults.map((fault) => `${name}: ${fault}`));
+  const rest = lines.length - maxFaults;
+  return [
+    {
+      id: "malformed-schema",
+      severity: "error",
+      wrong: `${invalid.length === 1 ? "1 tool has" : `${invalid.length} tools have`} an invalid inputSchema.`,
+      evidence: [...lines.slice(0, maxFaults), ...(rest > 0 ? [`and ${rest} more`] : [])],
+      remedy: "Fix the schema: hosts refuse such a tool, or its calls fail.",
+    },
+  ];
+}
+
+function findSchemaFaults(tool: Tool): string[] {
   const subject = {
     server: "",
     tool: JSON.parse(JSON.stringify(tool)),
@@ -65,74 +70,60 @@ function schemaFaults(tool: Tool): string[] {
     .flatMap((rule) => [...rule.check(subject)].map(({ at, message }) => `${jsonPath(at)}: ${message}`));
 }
 
-const unknown = /\bunknown tool\b|\btool\b.{0,80}\b(?:not found|does not exist|is not known)\b/i;
-/** An empty call is right by the schema of a tool that requires nothing: a server that refuses it breaks its word. */
-const refused =
+const unknownTool = /\bunknown tool\b|\btool\b.{0,80}\b(?:not found|does not exist|is not known)\b/i;
+/** The schema of a tool without required parameters allows a call without arguments: refusing it contradicts the schema. */
+const refusal =
   /\b(?:invalid|missing|required|expected|unrecognized|validation|schema|-32602|undefined|is not a function|cannot read)\b/i;
 
-function failed(tool: string, outcome: CallOutcome, faults: readonly string[]): Finding[] {
-  const named = `${tool} is listed`;
+function diagnoseCall(tool: string, outcome: CallOutcome, hasFaults: boolean): Omit<Diagnosis, "show"> | undefined {
   if (outcome.kind === "broken" && outcome.stage === "timeout")
-    return [
-      {
-        // Some work takes longer by its nature, so this alone makes no server unhealthy.
-        id: "call-silent",
-        severity: "warning",
-        wrong: `${named}, but does not answer a call in time.`,
-        evidence: [outcome.message],
-        remedy:
-          "If it hangs, end it with a result that says so; if it takes long by its nature, say so in its description.",
-      },
-    ];
+    return {
+      // Only a warning: some work takes long.
+      id: "call-silent",
+      severity: "warning",
+      wrong: `A call of "${tool}" was not answered in time.`,
+      evidence: [outcome.message],
+      remedy: "If the tool hangs, return an error result instead. If it is slow by nature, say so in its description.",
+    };
   if (outcome.kind === "broken")
-    return [
-      {
-        id: "call-breaks",
-        severity: "error",
-        wrong: `${named}, but a call of it breaks the server.`,
-        evidence: [outcome.message],
-        remedy: "Catch the failure in the tool, and return it as a result that says how to recover.",
-      },
-    ];
+    return {
+      id: "call-breaks",
+      severity: "error",
+      wrong: `A call of "${tool}" breaks the server.`,
+      evidence: [outcome.message],
+      remedy: "Catch the exception in the tool, and return an error result that says how to recover.",
+    };
   const result = outcome.kind === "result" ? outcome.result : undefined;
   const text =
     outcome.kind === "result" ? outcome.result.content.map((item) => item.text ?? "").join("\n") : outcome.message;
-  if (result && (!result.isError || isStructured(result.structuredContent ?? text))) return [];
-  if (outcome.kind === "unknown-tool" || unknown.test(text))
-    return [
-      {
-        id: "call-unknown",
-        severity: "error",
-        wrong: `${named}, but the server does not know it when it is called.`,
-        evidence: [`it answers ${quote(text)}`],
-        remedy: "Answer calls under the names that are listed.",
-      },
-    ];
-  const contradicts = faults.length > 0 || refused.test(text);
-  return [
-    {
-      id: "call-fails",
-      severity: contradicts ? "error" : "warning",
-      wrong: `${named}, but a call of it without arguments fails.`,
-      evidence: [`it answers ${quote(text)}`],
-      remedy: contradicts
-        ? "Mend its inputSchema: the usual cause is a wrong type, or a parameter that is needed and not in required."
-        : "If it needs something first, say so in its description, and in a retry_hint of its result.",
-    },
-  ];
+  if (result && (!result.isError || isStructuredFailure(result.structuredContent ?? text))) return undefined;
+  const evidence = [`the server answered ${quote(text)}`];
+  if (outcome.kind === "unknown-tool" || unknownTool.test(text))
+    return {
+      id: "call-unknown",
+      severity: "error",
+      wrong: `"${tool}" is listed, but the server does not know it when it is called.`,
+      evidence,
+      remedy: "Handle calls under the names that are listed.",
+    };
+  const contradicts = hasFaults || refusal.test(text);
+  return {
+    id: "call-fails",
+    severity: contradicts ? "error" : "warning",
+    wrong: `A call of "${tool}" without arguments fails, although its schema requires none.`,
+    evidence,
+    remedy: contradicts
+      ? 'Fix its inputSchema: usually a type is wrong, or a required parameter is missing from "required".'
+      : "If it needs another step first, say so in its description and in the retry_hint of its result.",
+  };
 }
 
-/** Whether a failure is told as it should be: with what a model can do about it. */
-function isStructured(result: unknown): boolean {
+/** Whether a failure tells a model what to do about it. */
+function isStructuredFailure(result: unknown): boolean {
   if (typeof result !== "string") return isJsonObject(result) && result.success === false && "retry_hint" in result;
   try {
-    return result.startsWith("{") && isStructured(JSON.parse(result));
+    return result.startsWith("{") && isStructuredFailure(JSON.parse(result));
   } catch {
     return false;
   }
-}
-
-function firstOf(lines: readonly string[]): string[] {
-  const left = lines.length - mostShown;
-  return left <= 0 ? [...lines] : [...lines.slice(0, mostShown), `and ${left} more`];
 }

@@ -1,5 +1,5 @@
+import type { ServerFacts } from "../../diagnosis/diagnose.ts";
 import { diagnose } from "../../diagnosis/diagnose.ts";
-import type { ServerFacts } from "../../diagnosis/facts.ts";
 import type { Examined } from "../../diagnosis/report.ts";
 import { EvalsError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
@@ -31,12 +31,8 @@ export async function examine(patient: Patient, settings: Settings): Promise<Exa
   const { name, via, spec, shown, dir, entry, commands } = patient;
   const { starts, direct } = shown ? shownCommand(shown, dir) : { starts: "", direct: "" };
   const { stages, seen } = spec ? await observe(spec, patient, settings) : nothing;
-  const command = spec && "command" in spec ? spec.command : "";
   const call = commands.call && callPermitted(commands.call, settings.execute);
-  const diagnoses = diagnose(
-    { show: { direct, lint: direct, ...commands, ...(call && { call }) }, entry, ...stages },
-    command,
-  );
+  const diagnoses = diagnose({ show: { direct, lint: direct, ...commands, ...(call && { call }) }, entry, ...stages });
   const healthy = spec !== undefined && diagnoses.every(({ severity }) => severity !== "error");
   return { name, starts, ...(via !== undefined && { via }), healthy, ...seen, diagnoses };
 }

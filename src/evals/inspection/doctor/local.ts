@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
-import type { LocalStart } from "../../diagnosis/facts.ts";
+import type { LocalStart } from "../../diagnosis/local.ts";
 import { scriptOf } from "../../lint/rules/registration.ts";
 import { inheritedVariables, launch } from "../../toolsets/process.ts";
 import type { CommandSpec, Env } from "../../toolsets/spec.ts";
@@ -41,6 +41,7 @@ export async function runDirectly(
   const script = scriptOf({ command: spec.command, args: [...(spec.args ?? [])] })?.path;
   return {
     kind: "local",
+    command: spec.command,
     program: findProgram(spec.command, cwd, { ...env, ...spec.env }),
     folder: { path: cwd, exists: existsSync(cwd) },
     ...(script !== undefined && {

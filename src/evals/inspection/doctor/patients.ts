@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import type { DoctorFlags } from "../../commands/doctor.ts";
-import type { ServerFacts } from "../../diagnosis/facts.ts";
+import type { ServerFacts } from "../../diagnosis/diagnose.ts";
 import { EvalsError, usageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
 import { registrationRules } from "../../lint/rules/registration.ts";

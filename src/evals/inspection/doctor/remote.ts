@@ -1,4 +1,4 @@
-import type { RemoteStart } from "../../diagnosis/facts.ts";
+import type { RemoteStart } from "../../diagnosis/remote.ts";
 import { messageOf } from "../../errors.ts";
 import type { UrlSpec } from "../../toolsets/spec.ts";
 import { greeting } from "./greeting.ts";
