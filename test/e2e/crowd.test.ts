@@ -104,8 +104,7 @@ describe("evals crowd", () => {
     [["-d", mail], "--sizes asks for 50 foreign tools, and there are 11, without the 1 left out"],
     [["-d", mail, "--sizes", "0,ten"], '--sizes: "ten" is no number of tools'],
     [["-d", "gone.json"], "--distractors: there is no file gone.json"],
-    [["-d", mail, "-n", "0"], "--trials must be a whole number, 1 or more"],
-    [[], "Missing required argument: distractors"],
+    [[], "There are no foreign tools to add."],
   ])("refuses %j", async (flags, message) => {
     const ended = await run("crowd", suite, ...flags);
     expect([ended.code, ended.out]).toEqual([2, ""]);

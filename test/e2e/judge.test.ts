@@ -231,8 +231,6 @@ describe("evals judge check", () => {
     [["gone.jsonl", "--judge", id], "the labels cannot be read: "],
     [["bad.jsonl", "--judge", id], "bad.jsonl:1: error: label: expected "],
     [["labels.jsonl", "--judge", "lexical"], "lexical cannot be a judge (retrieval baseline)"],
-    [["labels.jsonl", "--judge", id, "--min-kappa", "2"], "--min-kappa is 2"],
-    [["labels.jsonl", "--judge", id, "-c", "0"], "--concurrency is 0"],
     [["labels.jsonl"], "Missing required argument: judge"],
   ])("refuses %j", async (args, message) => {
     writeFileSync(join(dir, "bad.jsonl"), '{"transcript": "a", "criterion": "b", "label": "perhaps"}\n');

@@ -437,8 +437,8 @@ describe("bad input", () => {
     ]);
     expect(messages.map(({ code }) => code)).toEqual([2, 2, 2, 2, 2, 2]);
     expect(messages.map(({ err }) => err.replaceAll(dir, "<dir>")).join("---\n")).toMatchInlineSnapshot(`
-      "error: Unknown argument: modle
-        See \`evals --help\`.
+      "error: Unknown argument: modle.
+        See \`evals run --help\`.
       ---
       error: there is no model "antropic:x"
         Did you mean anthropic? Known are lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, claude-code or claude-code:claude-sonnet-5-5, replay:<run> or replay:<run>#<model>.

@@ -207,7 +207,6 @@ describe("evals variants on the real filesystem server", () => {
     [["--write", "x.json", "--of", "b"], "--of: there is no variant b"],
     [["--write", "-", "--json"], "--json and --write - both want standard output"],
     [["--write", "./flags.yaml"], "--write would replace the variants file flags.yaml"],
-    [["--margin", "0"], "--margin must be above 0 and at most 1"],
   ])("refuses %j", async (flags, message) => {
     const wordings = file("flags.yaml", "variants: { a: { read: Reads. } }\n");
     const ended = await variants(wordings, suite, ...flags);

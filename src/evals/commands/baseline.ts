@@ -1,42 +1,31 @@
-import type { Argv, Options } from "yargs";
-import type { ExitCode } from "../errors.ts";
-import type { Io } from "../io.ts";
-import type { Command, Flags } from "./command.ts";
-import { baselinesFlag } from "./flags.ts";
+import { defineCommand } from "./command.ts";
+import { baselinesFlag, outFlag } from "./flags.ts";
 
-const actions = ["accept", "show", "diff"] as const;
-
-const flags = {
-  baselines: baselinesFlag,
-  out: { type: "string", default: "reports", describe: "folder that holds the runs" },
-  force: { type: "boolean", default: false, describe: "accept an incomplete run, and leave out what was not graded" },
-} satisfies Record<string, Options>;
-
-export type BaselineFlags = Flags<typeof flags> & { action: (typeof actions)[number]; targets?: string[] };
-
-/** `evals baseline`: keeps tools and pass rates as a run found them, for later runs to be checked against. */
-export const baselineCommand: Command = {
+/** `evals baseline`: keeps tools and pass rates of a run, so that later runs can be checked against them. */
+export const baselineCommand = defineCommand({
   command: "baseline <action> [targets..]",
-  describe:
-    "Accept a run as the baseline that later runs are checked against, show it, or compare it with the live tools",
-  builder: (yargs: Argv) =>
-    yargs
-      .positional("action", {
-        choices: actions,
-        describe:
-          "accept [run]: write one baseline for each suite and model of the run (default: latest). " +
-          "show [suites or files]: print what they hold. " +
-          "diff [suite files or folders]: each wording that the live tools changed since (default: evals/)",
-      })
-      .positional("targets", { type: "string", array: true, describe: "what the action is about" })
-      .options(flags)
-      .example(
-        "$0 run -n 20 && $0 baseline accept",
-        "bless the tools as they are, with 20 trials a case to compare with",
-      )
-      .example("$0 baseline accept 2026-11-21T09-30-00-000", "bless this run; says what it changes")
-      .example("$0 baseline diff", "what the live tools say otherwise, word by word; asks no model")
-      .example("$0 baseline show filesystem", "tools, commit and pass rates of one suite's baselines"),
-  handler: async (args: BaselineFlags, io: Io): Promise<ExitCode> =>
-    (await import("../experiments/baseline.ts")).baseline(args, io),
-};
+  describe: "Accept a run as the baseline of later runs, show baselines, or diff them against the live tools",
+  positionals: {
+    action: {
+      choices: ["accept", "show", "diff"] as const,
+      demandOption: true,
+      describe:
+        "accept [run]: write one baseline per suite and model of the run (default: latest). " +
+        "show [suites or files]: print what baselines contain. " +
+        "diff [suite files or folders]: print what changed in the live tools since (default: evals/)",
+    },
+    targets: { type: "string", array: true, describe: "What the action applies to" },
+  },
+  flags: {
+    baselines: baselinesFlag,
+    out: outFlag,
+    force: { type: "boolean", default: false, describe: "Accept an incomplete run, without what was not graded" },
+  },
+  examples: [
+    ["run -n 20 && evals baseline accept", "Accept the current tools, with 20 trials per case to compare with"],
+    ["baseline accept 2026-11-21T09-30-00-000", "Accept this run and print what it changes"],
+    ["baseline diff", "Show how the wording of the live tools changed; no model is called"],
+    ["baseline show filesystem", "Show tools, commit and pass rates of the baselines of one suite"],
+  ],
+  run: async (args, io) => (await import("../experiments/baseline.ts")).baseline(args, io),
+});

@@ -1,45 +1,38 @@
-import type { Argv, Options } from "yargs";
-import type { ExitCode } from "../errors.ts";
-import type { Io } from "../io.ts";
-import type { Command, Flags } from "./command.ts";
-import { askingFlags, modelFlag } from "./flags.ts";
+import { defineCommand } from "./command.ts";
+import { trialFlags } from "./flags.ts";
 
-const { host: _, ...asking } = askingFlags;
-
-const flags = {
-  case: {
-    type: "string",
-    array: true,
-    describe:
-      "blame these cases: a part of the id, or a pattern (* is any text); default: those that dropped, at most 3",
-  },
-  suite: { type: "string", describe: "of the run's suites, the one of this name" },
-  baseline: {
-    type: "string",
-    describe: "instead of a run: explain the live list against this baseline's; needs --case",
-  },
-  paths: { type: "string", array: true, describe: "with --baseline: where its suite's file is (default: evals/)" },
-  model: { ...modelFlag, default: undefined, describe: "of the run's models, this one" },
-  ...asking,
-} satisfies Record<string, Options>;
-
-export type BlameFlags = Flags<typeof flags> & { run?: string };
+const { host: _, ...flags } = trialFlags;
 
 /** `evals blame`: which of several changed descriptions broke a case. */
-export const blameCommand: Command = {
+export const blameCommand = defineCommand({
   command: "blame [run]",
-  describe: "Find which changed description or parameter broke a case, and confirm it by reverting it",
-  builder: (yargs: Argv) =>
-    yargs
-      .positional("run", {
-        type: "string",
-        default: "latest",
-        describe: "a run whose regression check said REGRESSED: its folder or id, or latest",
-      })
-      .options(flags)
-      .example("$0 run --check thorough && $0 blame", "after a regression: which change of the list did it")
-      .example("$0 blame --case read-several --budget 2", "of one case, for at most two dollars")
-      .example("$0 blame --baseline evals/baselines/files.lexical.json --case read-one", "without a run"),
-  handler: async (args: BlameFlags, io: Io): Promise<ExitCode> =>
-    (await import("../experiments/blame.ts")).blame(args, io),
-};
+  describe: "Find the changed description or parameter that broke a case, and confirm it by reverting it",
+  positionals: {
+    run: {
+      type: "string",
+      default: "latest",
+      describe: "Run with a regression: its folder, its id or latest",
+    },
+  },
+  flags: {
+    case: {
+      type: "string",
+      array: true,
+      describe: "Explain these cases: part of an id or a pattern (default: the 3 cases that dropped most)",
+    },
+    suite: { type: "string", describe: "Only this suite of the run" },
+    baseline: {
+      type: "string",
+      describe: "Compare the live tools with this baseline instead of a run; requires --case",
+    },
+    paths: { type: "string", array: true, describe: "With --baseline: where the suite file is (default: evals/)" },
+    model: { alias: "m", type: "string", describe: "Only this model of the run" },
+    ...flags,
+  },
+  examples: [
+    ["run --check thorough && evals blame", "After a regression: find the change that caused it"],
+    ["blame --case read-several --budget 2", "Explain one case, for at most $2"],
+    ["blame --baseline evals/baselines/files.lexical.json --case read-one", "Explain a case without a run"],
+  ],
+  run: async (args, io) => (await import("../experiments/blame.ts")).blame(args, io),
+});

@@ -1,14 +1,79 @@
-import type { ArgumentsCamelCase, Argv, InferredOptionTypes, Options } from "yargs";
+import type { ArgumentsCamelCase, InferredOptionTypes, Options, PositionalOptions } from "yargs";
 import type { ExitCode } from "../errors.ts";
 import type { Io } from "../io.ts";
 
-/** One command of the program: how it is called, and the function that it calls. */
-export type Command = {
+type Positionals = Record<string, PositionalOptions>;
+type Flags = Record<string, Options>;
+
+/** One command of the program: its arguments, its help, and the function that it calls. */
+export type Command<P extends Positionals = Positionals, F extends Flags = Flags> = {
+  /** Name and positional arguments, for example `report [run]`. */
   command: string;
   describe: string;
-  builder: (yargs: Argv) => Argv;
-  handler: (args: never, io: Io) => Promise<ExitCode>;
+  positionals: P;
+  flags: F;
+  epilogue?: string;
+  /** Command lines without `evals`, each with what it is for. */
+  examples: readonly (readonly [line: string, purpose: string])[];
+  run(args: Args<P, F>, io: Io): Promise<ExitCode>;
 };
 
-/** The parsed flags of a command that declared them as `options`. */
-export type Flags<O extends Record<string, Options>> = ArgumentsCamelCase<InferredOptionTypes<O>>;
+/** The parsed arguments of a command, as its `run` gets them. */
+export type Args<P extends Positionals, F extends Flags> = ArgumentsCamelCase<InferredOptionTypes<F>> &
+  InferredOptionTypes<P>;
+
+/** Infers the arguments of `run` from the flags and positionals. */
+export function defineCommand<const P extends Positionals, const F extends Flags>(command: Command<P, F>): Command {
+  return command as unknown as Command;
+}
+
+/** The values that a number flag takes. `above` excludes the bound itself. */
+export type NumberRange = { min?: number; above?: number; max?: number; integer?: boolean };
+
+/** A number flag: yargs options with a range, which is required so that no wrong number reaches a command. */
+export type NumberFlag<Default extends number | undefined> = {
+  range: NumberRange;
+  number: true;
+  string: true;
+  nargs: 1;
+  describe: string;
+  alias?: string;
+  coerce: (value: unknown) => number;
+} & (Default extends number ? { default: number } : unknown);
+
+/**
+ * Declares a number flag. A value outside of the range is a usage error that names the value and the range; the parser
+ * adds the flag's name.
+ */
+export function number<Default extends number | undefined = undefined>({
+  describe,
+  alias,
+  default: otherwise,
+  ...range
+}: NumberRange & { describe: string; alias?: string; default?: Default }): NumberFlag<Default> {
+  return {
+    range,
+    // As a string the value keeps its text for the message; `number` is what the help shows.
+    number: true,
+    string: true,
+    nargs: 1,
+    describe,
+    ...(alias !== undefined && { alias }),
+    ...(otherwise !== undefined && { default: otherwise }),
+    coerce: (value: unknown) => parseNumber(String(value), range),
+  } as NumberFlag<Default>;
+}
+
+function parseNumber(text: string, range: NumberRange): number {
+  const { min = Number.NEGATIVE_INFINITY, above = Number.NEGATIVE_INFINITY, max = Number.MAX_VALUE, integer } = range;
+  const value = text.trim() === "" ? Number.NaN : Number(text);
+  if (value >= min && value > above && value <= max && (!integer || Number.isSafeInteger(value))) return value;
+  throw new Error(`"${text}" is not ${describeRange(range)}.`);
+}
+
+function describeRange({ min, above, max, integer }: NumberRange): string {
+  const kind = integer ? "an integer" : "a number";
+  if (min !== undefined) return max === undefined ? `${kind} of at least ${min}` : `${kind} from ${min} to ${max}`;
+  const bounds = [...(above === undefined ? [] : [`above ${above}`]), ...(max === undefined ? [] : [`at most ${max}`])];
+  return [kind, bounds.join(" and ")].join(" ");
+}

@@ -1,38 +1,29 @@
-import type { Argv, Options } from "yargs";
-import type { ExitCode } from "../errors.ts";
-import type { Io } from "../io.ts";
-import type { Command, Flags } from "./command.ts";
+import { defineCommand } from "./command.ts";
+import { jsonFlag, marginFlag, outFlag } from "./flags.ts";
 
-const flags = {
-  suite: { type: "string", array: true, describe: "only these suites (default: all that both records have)" },
-  model: {
-    alias: "m",
-    type: "string",
-    array: true,
-    describe: "only these models (default: all that both records have)",
-  },
-  margin: { type: "number", default: 0.1, describe: "a mean drop below this counts as no regression" },
-  out: { type: "string", default: "reports", describe: "folder that holds the runs" },
-  json: { type: "boolean", default: false, describe: "print one JSON object instead of the report" },
-} satisfies Record<string, Options>;
-
-export type CompareFlags = Flags<typeof flags> & { base: string; head: string };
-
-/** `evals compare`: two records against each other, without asking anything. */
-export const compareCommand: Command = {
+/** `evals compare`: compares two records without calling a model. */
+export const compareCommand = defineCommand({
   command: "compare <base> <head>",
-  describe: "Tell which of two recorded runs is better, without new calls",
-  builder: (yargs: Argv) =>
-    yargs
-      .positional("base", {
-        type: "string",
-        demandOption: true,
-        describe: "A: a run's folder or id, or a baseline's file",
-      })
-      .positional("head", { type: "string", demandOption: true, describe: "B: a run's folder or id, or latest" })
-      .options(flags)
-      .example("$0 compare 2026-11-21T09-30-00-000 latest", "did it get better since that run?")
-      .example("$0 compare evals/baselines/filesystem.lexical.json latest", "the newest run against what was accepted"),
-  handler: async (args: CompareFlags, io: Io): Promise<ExitCode> =>
-    (await import("../experiments/compare.ts")).compare(args, io),
-};
+  describe: "Compare two recorded runs; no model is called",
+  positionals: {
+    base: { type: "string", demandOption: true, describe: "A: folder or id of a run, or a baseline file" },
+    head: { type: "string", demandOption: true, describe: "B: folder or id of a run, or latest" },
+  },
+  flags: {
+    suite: { type: "string", array: true, describe: "Compare only these suites (default: all that both have)" },
+    model: {
+      alias: "m",
+      type: "string",
+      array: true,
+      describe: "Compare only these models (default: all that both have)",
+    },
+    margin: marginFlag("A mean drop smaller than this is not a regression"),
+    out: outFlag,
+    json: jsonFlag,
+  },
+  examples: [
+    ["compare 2026-11-21T09-30-00-000 latest", "Did it improve since that run?"],
+    ["compare evals/baselines/filesystem.lexical.json latest", "Compare the latest run with the accepted baseline"],
+  ],
+  run: async (args, io) => (await import("../experiments/compare.ts")).compare(args, io),
+});

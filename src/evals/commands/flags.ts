@@ -1,74 +1,130 @@
 import type { Options } from "yargs";
+import { number } from "./command.ts";
 
-// Flags that several commands share, so that one word means one thing everywhere.
+const inGroup = <F extends Record<string, Options>>(group: string, flags: F): F =>
+  Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { ...flag, group }])) as F;
 
-/** How a model is asked. */
-export const askingFlags = {
-  host: {
-    choices: ["plain", "agent-skills", "claude-code", "gemini-cli", "codex"] as const,
-    default: "plain" as const,
-    describe: "show tool names and skills as this host does",
-  },
-  seed: { type: "number", describe: "seed of the tool orders; default: a new one, kept on the record" },
-  concurrency: { alias: "c", type: "number", default: 10, describe: "trials under way at once" },
-  budget: { type: "number", describe: "start no further trial once this many US dollars are spent" },
-  json: { type: "boolean", default: false, describe: "print one JSON object instead of the report" },
-  out: { type: "string", default: "reports", describe: "folder that holds the runs" },
-  "base-url": { type: "string", describe: "where the model is served, for example http://localhost:8000/v1" },
-  "max-tokens": { type: "number", describe: "most output tokens of one reply" },
-  timeout: { type: "number", describe: "seconds that one request may take (claude-code: one trial)" },
-  retries: { type: "number", describe: "how often a transient fault of a model is retried" },
-  effort: { type: "string", describe: "reasoning effort, where the model takes one: low, medium, high, ..." },
+// Flags that several commands share, so that one name means one thing everywhere.
+
+/** The longest that a request, a call or a start may take, in seconds. */
+const longestTimeout = 86_400;
+
+/** How a model is reached and asked. */
+export const requestFlags = inGroup("Model requests:", {
+  "base-url": { type: "string", describe: "Base URL of the model's API, for example http://localhost:8000/v1" },
+  "max-tokens": number({ min: 1, integer: true, describe: "Maximum output tokens per reply" }),
+  timeout: number({
+    above: 0,
+    max: longestTimeout,
+    describe: "Timeout of one request, in seconds (claude-code: of one trial)",
+  }),
+  retries: number({ min: 0, max: 20, integer: true, describe: "Maximum retries for transient errors of the model" }),
+  effort: { type: "string", describe: "Reasoning effort, for models that have one: low, medium, high, ..." },
+  prices: { type: "string", describe: "JSON file with list prices that replace the built-in ones" },
+  concurrency: number({
+    alias: "c",
+    min: 1,
+    max: 10_000,
+    integer: true,
+    default: 10,
+    describe: "Maximum concurrent trials",
+  }),
+  budget: number({ above: 0, describe: "Start no further trials once this many US dollars are spent" }),
+});
+
+/** The folder of run records. */
+export const outFlag = {
+  type: "string",
+  default: "reports",
+  describe: "Folder of the run records",
+} as const satisfies Options;
+
+export const jsonFlag = {
+  type: "boolean",
+  default: false,
+  describe: "Print one JSON object instead of the report",
+} as const satisfies Options;
+
+/** How a host shows tools and skills. */
+export const hostFlag = {
+  choices: ["plain", "agent-skills", "claude-code", "gemini-cli", "codex"] as const,
+  default: "plain" as const,
+  describe: "Show tool names and skills as this host does",
+} satisfies Options;
+
+/** The flags of every command that runs trials. */
+export const trialFlags = {
+  host: hostFlag,
+  seed: number({
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+    integer: true,
+    describe: "Seed of the tool order (default: random, recorded)",
+  }),
+  json: jsonFlag,
+  out: outFlag,
+  ...requestFlags,
   "claude-path": {
     type: "string",
-    describe: "the Claude Code program, for the model claude-code (default: CLAUDE_CODE_PATH, else claude on the PATH)",
+    group: "Model requests:",
+    describe: "Claude Code executable, for the model claude-code (default: $CLAUDE_CODE_PATH, then claude on the PATH)",
   },
-  prices: { type: "string", describe: "JSON file with list prices that replace the built-in ones" },
 } satisfies Record<string, Options>;
 
-/** What the suites say, overridden, and which skills are looked up. */
-export const suiteFlags = {
-  skill: { type: "string", array: true, describe: "only the eval files of these skills" },
+/** Which cases are run, with which skills, and what overrides their suites. */
+export const suiteFlags = inGroup("Suites:", {
+  skill: { type: "string", array: true, describe: "Run only the eval files of these skills" },
   "host-dir": {
     type: "string",
     array: true,
-    describe: "folders under home and project that hold skills (default: .claude, .agents)",
+    describe: "Folders in the home and project folders that hold skills (default: .claude, .agents)",
   },
   "user-skills": {
     type: "boolean",
     default: true,
-    describe: "also skills of <home>; --no-user-skills leaves them out",
+    describe: "Include the skills in the home folder; --no-user-skills excludes them",
   },
   judge: {
     type: "string",
-    describe:
-      "model that grades expected behaviour, for example anthropic:claude-opus-5-5; without one it is not graded",
+    describe: "Model that grades expected behaviour, for example anthropic:claude-opus-5-5 (default: not graded)",
   },
-  case: { type: "string", array: true, describe: "only cases whose id matches this pattern (* is any text)" },
-  "max-turns": { type: "number", describe: "most replies in one trial; overrides the suites" },
+  case: { type: "string", array: true, describe: "Run only cases whose id matches this pattern (* matches any text)" },
+  "max-turns": number({
+    min: 1,
+    max: 100,
+    integer: true,
+    describe: "Maximum replies per trial; overrides the suites",
+  }),
   execute: {
     choices: ["always", "safe", "never"] as const,
-    describe: "which calls are executed; overrides the suites (their default: safe)",
+    describe: "Which tool calls are executed; overrides the suites (their default: safe)",
   },
-} satisfies Record<string, Options>;
+});
 
-/** One model, for the commands that put a question to one. */
+/** The one model of an experiment. */
 export const modelFlag = {
   alias: "m",
   type: "string",
   default: "lexical",
-  describe: "model under test: lexical, anthropic:<model>, openai:<model>, claude-code, replay:<run>",
+  describe: "Model under test: lexical, anthropic:<model>, openai:<model>, claude-code or replay:<run>",
 } as const satisfies Options;
 
-/** Goes on with a record that was cut short. */
+/** The one suite of an experiment. */
+export const suitePath = {
+  type: "string",
+  describe: "Suite file (default: the only one under evals/)",
+} as const satisfies Options;
+
 export const resumeFlag = {
   type: "string",
-  describe: "finish this record (a folder, an id, or latest) of the same command line: only what is missing is asked",
+  describe: "Continue this record (folder, id or latest) with its recorded flags; only missing trials are run",
 } as const satisfies Options;
 
-/** Where the accepted baselines lie. */
+/** The smallest difference that matters. */
+export const marginFlag = (describe: string) => number({ above: 0, max: 1, default: 0.1, describe });
+
 export const baselinesFlag = {
   type: "string",
   default: "evals/baselines",
-  describe: "folder of the accepted baselines; commit it",
+  describe: "Folder of the accepted baselines; commit it",
 } as const satisfies Options;

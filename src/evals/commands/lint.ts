@@ -1,84 +1,82 @@
-import type { Argv, Options } from "yargs";
-import type { ExitCode } from "../errors.ts";
-import type { Io } from "../io.ts";
-import type { Command, Flags } from "./command.ts";
-import { askingFlags } from "./flags.ts";
+import { type Args, defineCommand } from "./command.ts";
+import { requestFlags } from "./flags.ts";
 
-const { concurrency, budget, effort, prices, retries, timeout } = askingFlags;
+const positionals = {
+  paths: {
+    type: "string",
+    array: true,
+    describe: "Suites or skill packages, files or folders (default: evals/, unless a flag names what to lint)",
+  },
+} as const;
 
 const flags = {
-  server: { type: "string", array: true, nargs: 1, describe: "command line of an MCP server; its tools are linted" },
+  server: { type: "string", array: true, nargs: 1, describe: "Command line of an MCP server; its tools are linted" },
   url: { type: "string", array: true, nargs: 1, describe: "URL of an MCP server (Streamable HTTP)" },
-  tools: { type: "string", array: true, nargs: 1, describe: "JSON or YAML file with a list of tools" },
-  skills: { type: "string", array: true, nargs: 1, describe: "a skill package, or a folder of them" },
+  tools: { type: "string", array: true, nargs: 1, describe: "JSON or YAML file with a tool list" },
+  skills: { type: "string", array: true, nargs: 1, describe: "Skill package, or folder of skill packages" },
   config: {
     type: "string",
     array: true,
     nargs: 1,
-    describe: "a host's file, for example .mcp.json: its entries, and the tools of every server in it",
+    describe: "Host configuration file, for example .mcp.json: its entries, and the tools of every server in it",
   },
-  confusable: { type: "boolean", default: false, describe: "also rank the pairs of tools that a model can confuse" },
+  confusable: { type: "boolean", default: false, describe: "Also rank the pairs of tools that are easy to confuse" },
   against: {
     type: "string",
-    describe: "a baseline or a file of tools as they were: class what changed since, and check the rules for versions",
+    describe: "Baseline or tool list of the previous release: classify what changed, and check the versioning rules",
   },
   judge: {
     type: "string",
-    describe:
-      "also ask this model to grade each tool, for example anthropic:claude-opus-5-5; what it says is marked so",
+    describe: "Also let this model grade each tool, for example anthropic:claude-opus-5-5; its findings are marked",
   },
-  concurrency: { ...concurrency, describe: "tools put to the judge at once" },
-  budget: { ...budget, describe: "put no further tool to the judge once this many US dollars are spent" },
+  ...requestFlags,
+  concurrency: { ...requestFlags.concurrency, describe: "Maximum concurrent requests to the judge" },
+  budget: {
+    ...requestFlags.budget,
+    describe: "Send no further tools to the judge once this many US dollars are spent",
+  },
   "base-url": {
-    ...askingFlags["base-url"],
-    describe: "where the judge is served, for example http://localhost:8000/v1",
+    ...requestFlags["base-url"],
+    describe: "Base URL of the judge's API, for example http://localhost:8000/v1",
   },
-  "max-tokens": askingFlags["max-tokens"],
-  timeout: { ...timeout, describe: "seconds that one request to the judge may take" },
-  retries,
-  effort,
-  prices,
+  timeout: { ...requestFlags.timeout, describe: "Timeout of one request to the judge, in seconds" },
   severity: {
     type: "string",
     array: true,
     nargs: 1,
-    describe: "<rule>=error|warning|info|off: how a rule counts; before what files say",
+    describe: "Severity of a rule, as <rule>=error|warning|info|off; overrides the configuration in files",
   },
   "fail-on": {
     choices: ["error", "warning", "info"] as const,
     default: "error" as const,
-    describe: "least severity that exits with 1",
+    describe: "Lowest severity that exits with code 1",
   },
   format: {
     choices: ["table", "json", "sarif", "github", "markdown"] as const,
     default: "table" as const,
-    describe: "form of the findings; markdown: of --rules only",
+    describe: "Output format; markdown: only with --rules",
   },
-  json: { type: "boolean", default: false, describe: "the same as --format json" },
-  rules: { type: "boolean", default: false, describe: "print every rule instead of linting" },
-} satisfies Record<string, Options>;
+  json: { type: "boolean", default: false, describe: "Same as --format json" },
+  rules: { type: "boolean", default: false, describe: "Print all rules instead of linting" },
+} as const;
 
-export type LintFlags = Flags<typeof flags> & { paths?: string[] };
+export type LintFlags = Args<typeof positionals, typeof flags>;
 
-/** `evals lint`: checks the conventions of tools, skills, suites and host entries; asks a model only with --judge. */
-export const lintCommand: Command = {
+/** `evals lint`: checks the conventions of tools, skills, suites and host entries. */
+export const lintCommand = defineCommand({
   command: "lint [paths..]",
-  describe: "Check tools, skills, suites and host files against the conventions; asks a model only with --judge",
-  builder: (yargs: Argv) =>
-    yargs
-      .positional("paths", {
-        type: "string",
-        array: true,
-        describe: "suites or skill packages, files or folders (default: evals/, unless a flag says what to lint)",
-      })
-      .options(flags)
-      .example("$0 lint", "the suites under evals/, and the tools of their servers")
-      .example('$0 lint --server "node dist/main.js"', "the tools of one server")
-      .example("$0 lint --tools tools.json --fail-on warning", "a list in a file, by line and column")
-      .example('$0 lint --server "node dist/main.js" --against tools.json', "what a release would break")
-      .example("$0 lint --config .mcp.json --format sarif > lint.sarif", "all that a host starts, for code scanning")
-      .example("$0 lint --judge anthropic:claude-opus-5-5", "also what a model makes of each description")
-      .example("$0 lint --rules", "every rule, and why it is there"),
-  handler: async (args: LintFlags, io: Io): Promise<ExitCode> =>
-    (await import("../inspection/lint/lint.ts")).lint(args, io),
-};
+  describe:
+    "Check tools, skills, suites and host configuration against conventions; no model is called without --judge",
+  positionals,
+  flags,
+  examples: [
+    ["lint", "Lint the suites under evals/ and the tools of their servers"],
+    ['lint --server "node dist/main.js"', "Lint the tools of one server"],
+    ["lint --tools tools.json --fail-on warning", "Lint a tool list in a file, with lines and columns"],
+    ['lint --server "node dist/main.js" --against tools.json', "Show what a release would break"],
+    ["lint --config .mcp.json --format sarif > lint.sarif", "Lint what a host starts, for code scanning"],
+    ["lint --judge anthropic:claude-opus-5-5", "Let a model grade each description as well"],
+    ["lint --rules", "List all rules with their reasons"],
+  ],
+  run: async (args, io) => (await import("../inspection/lint/lint.ts")).lint(args, io),
+});

@@ -1,25 +1,18 @@
-import type { Argv } from "yargs";
-import { type ExitCode, exitCodes } from "../errors.ts";
-import type { Io } from "../io.ts";
-import type { Command } from "./command.ts";
+import { exitCodes } from "../errors.ts";
+import { defineCommand } from "./command.ts";
 
-type SchemaFlags = { of?: "suite" | "run" | "lint" };
-
-/** `evals schema`: prints the JSON Schema of what the harness reads or writes. */
-export const schemaCommand: Command = {
+/** `evals schema`: prints the JSON Schema of what the program reads or writes. */
+export const schemaCommand = defineCommand({
   command: "schema [of]",
-  describe: "Print the JSON Schema of suite files, or of what `run --json` or `lint --json` prints",
-  builder: (yargs: Argv) =>
-    yargs
-      .positional("of", {
-        choices: ["suite", "run", "lint"] as const,
-        default: "suite" as const,
-        describe: "which schema",
-      })
-      .example("$0 schema > suite.schema.json", "for the $schema key of a suite file"),
-  handler: async ({ of }: SchemaFlags, io: Io): Promise<ExitCode> => {
+  describe: "Print the JSON Schema of suite files, or of the output of `run --json` or `lint --json`",
+  positionals: {
+    of: { choices: ["suite", "run", "lint"] as const, default: "suite" as const, describe: "Which schema to print" },
+  },
+  flags: {},
+  examples: [["schema > suite.schema.json", "For the $schema key of a suite file"]],
+  run: async ({ of }, io) => {
     const { schemas } = await import("../inspection/schemas.ts");
     io.out(`${JSON.stringify(schemas[of ?? "suite"](), null, 2)}\n`);
     return exitCodes.passed;
   },
-};
+});

@@ -1,38 +1,41 @@
-import type { Argv, Options } from "yargs";
-import type { ExitCode } from "../errors.ts";
-import type { Io } from "../io.ts";
-import type { Command, Flags } from "./command.ts";
-import { askingFlags } from "./flags.ts";
+import { type Args, defineCommand } from "./command.ts";
+import { hostFlag, jsonFlag } from "./flags.ts";
+
+const positionals = {
+  action: {
+    choices: ["list"] as const,
+    describe: "list: skills, the number of their queries, and their folders",
+  },
+} as const;
 
 const flags = {
   host: {
-    ...askingFlags.host,
+    ...hostFlag,
     describe:
-      "as this host loads skills: of two skills of one name, claude-code takes the user's, others the project's",
+      "Precedence of this host: of two skills with one name, claude-code loads the user's, others the project's",
   },
   "host-dir": {
     type: "string",
     array: true,
-    describe: "host directory that holds skills/, in the home folder and here; default: .claude and .agents",
+    describe: "Host folder that holds skills/, in the home folder and here (default: .claude, .agents)",
   },
-  dir: { type: "string", array: true, describe: "look in this folder of packages too, or at this package" },
-  json: { type: "boolean", default: false, describe: "print one JSON object instead of the table" },
-} satisfies Record<string, Options>;
+  dir: { type: "string", array: true, describe: "Also search this folder of packages, or this package" },
+  json: { ...jsonFlag, describe: "Print one JSON object instead of the table" },
+} as const;
 
-export type SkillsFlags = Flags<typeof flags>;
+export type SkillsFlags = Args<Record<never, never>, typeof flags>;
 
-/** `evals skills`: what there is to be evaluated. */
-export const skillsCommand: Command = {
+/** `evals skills`: which skills there are to evaluate. */
+export const skillsCommand = defineCommand({
   command: "skills <action>",
-  describe: "List the skill packages that a host would load here, and those it passes over, with reasons",
-  builder: (yargs: Argv) =>
-    yargs
-      .positional("action", { choices: ["list"] as const, describe: "list: skills, their queries, and where they lie" })
-      .options(flags)
-      .example("$0 skills list", "the skills of this project and of the user")
-      .example("$0 skills list --host claude-code", "the same, where the user's skill goes before the project's")
-      .example("$0 skills list --dir evals/skills", "those of a folder too")
-      .example("$0 skills list --host-dir .gemini --json", "another host's directory, for a program to read"),
-  handler: async (args: SkillsFlags, io: Io): Promise<ExitCode> =>
-    (await import("../inspection/skills.ts")).listSkills(args, io),
-};
+  describe: "List the skill packages that a host loads here, and those that it skips, with reasons",
+  positionals,
+  flags,
+  examples: [
+    ["skills list", "The skills of this project and of the user"],
+    ["skills list --host claude-code", "The same for a host that prefers the user's skills"],
+    ["skills list --dir evals/skills", "Include the skills of a folder"],
+    ["skills list --host-dir .gemini --json", "Skills in another host's folder, as JSON"],
+  ],
+  run: async (args, io) => (await import("../inspection/skills.ts")).listSkills(args, io),
+});

@@ -1,27 +1,7 @@
-import type { Argv, Options } from "yargs";
-import type { ExitCode } from "../errors.ts";
-import type { Io } from "../io.ts";
-import type { Command, Flags } from "./command.ts";
-import { askingFlags, modelFlag, resumeFlag, suiteFlags } from "./flags.ts";
+import { defineCommand } from "./command.ts";
+import { marginFlag, modelFlag, resumeFlag, suiteFlags, suitePath, trialFlags } from "./flags.ts";
 
-const flags = {
-  model: modelFlag,
-  write: {
-    type: "string",
-    // Else a lone - is taken for an argument of its own.
-    nargs: 1,
-    describe: "write the winner as a JSON overlay to this file, - for standard output; exits with 1 when none won",
-  },
-  of: { type: "string", describe: "with --write: write this variant, winner or not" },
-  margin: { type: "number", default: 0.1, describe: "a gain below this is not worth a change" },
-  ...suiteFlags,
-  resume: resumeFlag,
-  ...askingFlags,
-} satisfies Record<string, Options>;
-
-export type VariantsFlags = Flags<typeof flags> & { file: string; path?: string };
-
-const fileHelp = `The file, YAML or JSON, says of each variant only what it words otherwise:
+const fileFormat = `The variants file, YAML or JSON, contains only what each variant words differently:
 
   variants:
     terse:
@@ -32,23 +12,40 @@ const fileHelp = `The file, YAML or JSON, says of each variant only what it word
         parameters: { path: Where the file is, options.encoding: Its encoding }
       search_files: { tool: { description: ..., inputSchema: { ... } } }
 
-Calls go to the real server, and nothing is edited. Up to three variants get as many trials each;
-of more, the most promising one is found first and then tested on fresh trials. Exit code 0 for
-every verdict, 3 when it was stopped or not scored.`;
+Calls go to the real server, and no file is changed. Up to three variants get the same number of
+trials; of more, the most promising one is selected first and then tested on fresh trials.
+Exit code 0 for any verdict, 3 when the experiment was stopped or nothing was graded.`;
 
-/** `evals variants`: which of several wordings of a tool list is the best, or whether the one in use is. */
-export const variantsCommand: Command = {
+/** `evals variants`: which of several wordings of a tool list is best, or whether the current one is. */
+export const variantsCommand = defineCommand({
   command: "variants <file> [path]",
-  describe: "Try other wordings of the tools, and say whether one should be adopted",
-  builder: (yargs: Argv) =>
-    yargs
-      .positional("file", { type: "string", demandOption: true, describe: "the wordings to try: a variants file" })
-      .positional("path", { type: "string", describe: "the suite's file (default: the only one under evals/)" })
-      .options(flags)
-      .epilogue(fileHelp)
-      .example("$0 variants wordings.yaml evals/files.yaml", "on the built-in retrieval baseline: no key, no network")
-      .example("$0 variants wordings.yaml evals/files.yaml -m anthropic:claude-sonnet-5-5 --budget 5", "ask a model")
-      .example("$0 variants wordings.yaml --write adopted.json", "keep the winner as an overlay, to be merged by hand"),
-  handler: async (args: VariantsFlags, io: Io): Promise<ExitCode> =>
-    (await import("../experiments/variants.ts")).variants(args, io),
-};
+  describe: "Test other wordings of the tools, and report whether one should be adopted",
+  positionals: {
+    file: { type: "string", demandOption: true, describe: "Variants file: the wordings to test" },
+    path: suitePath,
+  },
+  flags: {
+    model: modelFlag,
+    write: {
+      type: "string",
+      nargs: 1,
+      describe:
+        "Write the winner as a JSON overlay to this file, or to standard output with -; exit code 1 without one",
+    },
+    of: { type: "string", describe: "With --write: write this variant, whether it won or not" },
+    margin: marginFlag("A gain smaller than this is not worth a change"),
+    ...suiteFlags,
+    resume: resumeFlag,
+    ...trialFlags,
+  },
+  epilogue: fileFormat,
+  examples: [
+    ["variants wordings.yaml evals/files.yaml", "On the built-in retrieval baseline: no API key, no network"],
+    [
+      "variants wordings.yaml evals/files.yaml -m anthropic:claude-sonnet-5-5 --budget 5",
+      "On a language model, for at most $5",
+    ],
+    ["variants wordings.yaml --write adopted.json", "Save the winner as an overlay, to be merged by hand"],
+  ],
+  run: async (args, io) => (await import("../experiments/variants.ts")).variants(args, io),
+});

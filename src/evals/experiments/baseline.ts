@@ -1,6 +1,5 @@
 import { relative, resolve } from "node:path";
 import { changesByCase, type Listing } from "../changes/lists.ts";
-import type { BaselineFlags } from "../commands/baseline.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { baselineFigures, baselineText, baselineTitle, rateChanges } from "../reports/baseline.ts";
@@ -25,13 +24,21 @@ const bank = 20;
 
 const displayOf = ({ colour, width, unicode }: Io) => ({ colour, width, unicode });
 
+export type BaselineOptions = {
+  action: "accept" | "show" | "diff";
+  targets?: string[] | undefined;
+  baselines: string;
+  out: string;
+  force: boolean;
+};
+
 /** `evals baseline`: one of its actions. */
-export function baseline(flags: BaselineFlags, io: Io): Promise<ExitCode> {
+export function baseline(flags: BaselineOptions, io: Io): Promise<ExitCode> {
   return { accept, show, diff }[flags.action](flags, io);
 }
 
 /** Writes one baseline for each suite and model of a run, and says what it changes. Nothing is written on an error. */
-async function accept({ targets = [], baselines: dir, out, force }: BaselineFlags, io: Io): Promise<ExitCode> {
+async function accept({ targets = [], baselines: dir, out, force }: BaselineOptions, io: Io): Promise<ExitCode> {
   const [run = "latest", ...more] = targets;
   if (more.length > 0) throw usageError("only one run can be accepted at a time", "Name one, or none for the latest.");
   const { dir: folder, manifest } = await findRecord("run", run, resolve(io.cwd, out));
@@ -147,7 +154,7 @@ function changeLines(then: Baseline, now: Listing, compared: ComparedRun, indent
 type Found = { file: string; baseline: Baseline };
 
 /** Prints what the baselines of these suites or files hold, or all of them. */
-async function show({ targets = [], baselines: dir }: BaselineFlags, io: Io): Promise<ExitCode> {
+async function show({ targets = [], baselines: dir }: BaselineOptions, io: Io): Promise<ExitCode> {
   const found = await (targets.length > 0
     ? Promise.all(targets.map((target) => named(target, dir, io)))
     : allBaselines(dir, io));
@@ -177,7 +184,7 @@ async function allBaselines(dir: string, io: Io): Promise<Found[]> {
 }
 
 /** Prints what the live tools of the suites say otherwise than their baselines do. A difference is no error. */
-async function diff({ targets = [], baselines: dir }: BaselineFlags, io: Io): Promise<ExitCode> {
+async function diff({ targets = [], baselines: dir }: BaselineOptions, io: Io): Promise<ExitCode> {
   const baselines = await allBaselines(dir, io);
   const { suites, skills } = await selectSuites({ paths: targets }, io);
   const wanted = suites.filter(({ name }) => baselines.some((one) => one.baseline.suite === name));

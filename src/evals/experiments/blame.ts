@@ -1,5 +1,4 @@
 import { applyChanges, type Change, listChanges } from "../changes/lists.ts";
-import type { BlameFlags } from "../commands/blame.ts";
 import { EvalsError, type ExitCode, exitCodes } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { blameText } from "../reports/blame.ts";
@@ -12,6 +11,8 @@ import { type BlameReport, blameCases } from "../verdicts/blameCases.ts";
 import { comparability } from "../verdicts/comparable.ts";
 import { some } from "../verdicts/words.ts";
 import { version } from "../version.ts";
+import type { RequestOptions } from "../workspace/models.ts";
+import type { AskOptions } from "./asking.ts";
 import { type Question, questionOfBaseline, questionsOfRun } from "./blameQuestion.ts";
 import {
   type Bench,
@@ -22,14 +23,26 @@ import {
   withBench,
 } from "./experiment.ts";
 
+export type BlameOptions = RequestOptions &
+  AskOptions & {
+    run?: string | undefined;
+    case?: readonly string[] | undefined;
+    suite?: string | undefined;
+    baseline?: string | undefined;
+    paths?: string[] | undefined;
+    model?: string | undefined;
+    seed?: number | undefined;
+    json: boolean;
+  };
+
 /** The flags of `evals blame` that say how the model is asked; those of `evals run` hold them, too. */
-export type BlameAsking = Pick<BlameFlags, "out" | "concurrency"> & Partial<BlameFlags>;
+export type BlameAsking = Pick<BlameOptions, "out" | "concurrency"> & Partial<BlameOptions>;
 
 /** All that was blamed, as `--json` prints it. */
 export type BlameResult = { blames: readonly BlameReport[]; exitCode: ExitCode };
 
 /** `evals blame`: finds what is to blame, and prints it. */
-export async function blame(flags: BlameFlags, io: Io): Promise<ExitCode> {
+export async function blame(flags: BlameOptions, io: Io): Promise<ExitCode> {
   const questions =
     flags.baseline === undefined
       ? await questionsOfRun(flags.run ?? "latest", flags, io)
@@ -78,8 +91,7 @@ async function answerAll(questions: readonly Question[], flags: BlameAsking, io:
 function benchFlags({ recorded, paths, suite, model, host }: Question, flags: BlameAsking): ExperimentFlags {
   const given = Object.entries(flags).filter(([, value]) => value !== undefined);
   const asked = { ...recorded, ...Object.fromEntries(given), paths, suite, model, host };
-  const { case: filters } = flags;
-  return { ...asked, case: filters && [...filters] } as ExperimentFlags;
+  return { ...asked, case: flags.case } as unknown as ExperimentFlags;
 }
 
 /** A case with the list of then, the list of now, and what changed between them. */

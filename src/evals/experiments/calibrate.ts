@@ -1,5 +1,4 @@
-import type { CalibrateFlags } from "../commands/calibrate.ts";
-import { type ExitCode, usageError } from "../errors.ts";
+import type { ExitCode } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { calibrationReport } from "../reports/calibrate.ts";
 import { canonicalJson } from "../types/json.ts";
@@ -8,6 +7,7 @@ import { type Calibration, calibrate as calibrateDesign, summariseCalibration } 
 import { regressionArms } from "../verdicts/design.ts";
 import {
   decidingFlags,
+  type ExperimentFlags,
   type ExperimentPlan,
   factsOf,
   performExperiment,
@@ -15,10 +15,10 @@ import {
   withBench,
 } from "./experiment.ts";
 
+export type CalibrateOptions = ExperimentFlags & { path?: string | undefined; trials: number; json: boolean };
+
 /** `evals calibrate`: asks the same list in two interleaved arms, and prints what differs by chance alone. */
-export async function calibrate(flags: CalibrateFlags, io: Io): Promise<ExitCode> {
-  if (!Number.isSafeInteger(flags.trials) || flags.trials < 2)
-    throw usageError("--trials must be a whole number, 2 or more", "One trial cannot differ from itself.");
+export async function calibrate(flags: CalibrateOptions, io: Io): Promise<ExitCode> {
   const paths = flags.path === undefined ? [] : [flags.path];
   return await withBench("calibrate", { ...flags, paths }, io, async (bench) => {
     const { model, prepared, seed } = bench;

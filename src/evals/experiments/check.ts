@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import type { RunFlags } from "../commands/run.ts";
 import { usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { baselineFile, readBaseline } from "../runs/baseline.ts";
@@ -16,13 +15,14 @@ import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
 import type { Request } from "../verdicts/design.ts";
 import { version } from "../version.ts";
 import type { Asking } from "./asking.ts";
+import type { RunOptions } from "./run.ts";
 
 /** What is to be compared with baselines: the plans by suite, and the lists of the base arms by hash. */
 export type PlannedChecks = { plans: ReadonlyMap<string, readonly CheckPlan[]>; toolsets: RunManifest["toolsets"] };
 
 /** Reads the baselines and plans one check for each suite and model that has one. */
 export async function planChecks(
-  flags: RunFlags,
+  flags: RunOptions,
   suites: readonly Suite[],
   models: readonly Model[],
   cases: readonly PlannedCase[],
@@ -58,7 +58,7 @@ function planOf(
   file: string,
   cases: readonly PlannedCase[],
   model: Model,
-  flags: RunFlags,
+  flags: RunOptions,
 ): CheckPlan {
   const compared = comparability(comparedOf(baseline), runIdentity(cases, model, flags.host));
   if (compared.kind === "not comparable") return { kind: "not comparable", model: model.id, reasons: compared.reasons };

@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import type { CompareFlags } from "../commands/compare.ts";
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { comparisonText } from "../reports/comparison.ts";
@@ -14,8 +13,18 @@ import { compareSides, type Side } from "../verdicts/comparison.ts";
 /** A record with what it is called, and one side for each suite and model in it. `dir`: where a run lies. */
 type Recorded = { name: string; what: string; dir?: string; sides: readonly Side[]; notes: readonly string[] };
 
+export type CompareOptions = {
+  base: string;
+  head: string;
+  suite?: readonly string[] | undefined;
+  model?: readonly string[] | undefined;
+  margin: number;
+  out: string;
+  json: boolean;
+};
+
 /** `evals compare`: reads both records, compares what they have in common, and prints it. */
-export async function compare(flags: CompareFlags, io: Io): Promise<ExitCode> {
+export async function compare(flags: CompareOptions, io: Io): Promise<ExitCode> {
   const out = resolve(io.cwd, flags.out);
   const [base, head] = await Promise.all([
     flags.base.endsWith(".json") ? baselineRecord(flags.base, out, io) : runRecord(flags.base, out),
@@ -56,7 +65,7 @@ function unpaired(name: string, sides: readonly Side[], pairs: readonly [Side, S
   return sides.filter((side) => !paired.has(side)).map(({ suite, model }) => `Only in ${name}: ${suite} on ${model}`);
 }
 
-function nothingLeft({ name, sides }: Recorded, { suite, model }: CompareFlags) {
+function nothingLeft({ name, sides }: Recorded, { suite, model }: CompareOptions) {
   const asked = [...(suite ?? []), ...(model ?? [])].join(", ");
   const known = sides.map((side) => `${side.suite} on ${side.model}`).join(", ");
   return usageError(`${name} has nothing of ${asked}`, `It has ${known}.`);

@@ -1,6 +1,5 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { CrowdFlags } from "../commands/crowd.ts";
 import { type ExitCode, formatProblem, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { crowdReport } from "../reports/crowd.ts";
@@ -13,6 +12,7 @@ import { some } from "../verdicts/words.ts";
 import {
   type Bench,
   decidingFlags,
+  type ExperimentFlags,
   type ExperimentPlan,
   factsOf,
   performExperiment,
@@ -21,11 +21,18 @@ import {
 } from "./experiment.ts";
 import { eachListOnce } from "./overlay.ts";
 
+export type CrowdOptions = ExperimentFlags & {
+  path?: string | undefined;
+  distractors?: readonly string[] | undefined;
+  sizes: string;
+  json: boolean;
+};
+
 /** `evals crowd`: shows the suite's list with more and more foreign tools beside, and prints the rate of each size. */
-export async function crowd(flags: CrowdFlags, io: Io): Promise<ExitCode> {
+export async function crowd(flags: CrowdOptions, io: Io): Promise<ExitCode> {
   const sizes = sizesOf(flags.sizes);
-  if (flags.trials !== undefined && !(Number.isSafeInteger(flags.trials) && flags.trials > 0))
-    throw usageError("--trials must be a whole number, 1 or more", "Leave it out to take the suite's own.");
+  if (!flags.distractors)
+    throw usageError("There are no foreign tools to add.", "Name files with tool lists with --distractors.");
   const foreign = await readForeign(flags.distractors, io);
   const paths = flags.path === undefined ? [] : [flags.path];
   return await withBench("crowd", { ...flags, paths }, io, async (bench) => {

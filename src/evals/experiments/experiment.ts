@@ -13,10 +13,10 @@ import { observationOf } from "../verdicts/check.ts";
 import type { Design, Evidence, ExperimentFacts, Request } from "../verdicts/design.ts";
 import { EvidenceBook } from "../verdicts/evidence.ts";
 import { gitState } from "../workspace/git.ts";
-import { type ModelFlags, openJudge, openModels } from "../workspace/models.ts";
+import { openJudge, openModels, type RequestOptions } from "../workspace/models.ts";
 import { type Prepared, prepare, type Surroundings } from "../workspace/prepare.ts";
 import { closeServers, isUnavailable, openServers } from "../workspace/servers.ts";
-import { type SuiteFlags, selectSuites } from "../workspace/suites.ts";
+import { type SuiteOptions, selectSuites } from "../workspace/suites.ts";
 import { type AskOptions, startAsking } from "./asking.ts";
 import { manifestOf } from "./manifest.ts";
 import { resumeRun, startRun } from "./openRun.ts";
@@ -24,8 +24,8 @@ import { resumeRun, startRun } from "./openRun.ts";
 type HostName = Surroundings["host"];
 
 /** The flags of a command that puts one question to one suite and one model. */
-export type ExperimentFlags = SuiteFlags &
-  ModelFlags &
+export type ExperimentFlags = SuiteOptions &
+  RequestOptions &
   AskOptions & {
     model: string;
     host: HostName;

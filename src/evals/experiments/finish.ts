@@ -1,4 +1,3 @@
-import type { RunFlags } from "../commands/run.ts";
 import type { ExitCode } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { finishRun } from "../runs/record.ts";
@@ -6,12 +5,13 @@ import type { PlanEnd } from "../trials/runPlan.ts";
 import { blameRun, printBlame } from "./blame.ts";
 import type { OpenRun } from "./openRun.ts";
 import { printReport, writeReports } from "./reports.ts";
+import type { RunOptions } from "./run.ts";
 
 /**
  * Writes the reports of what is on the record, prints the one asked for, blames if that was asked for, and says how to go
  * on when the run was cut short.
  */
-export async function finish(open: OpenRun, end: PlanEnd, flags: RunFlags, io: Io): Promise<ExitCode> {
+export async function finish(open: OpenRun, end: PlanEnd, flags: RunOptions, io: Io): Promise<ExitCode> {
   const summary = open.results.summary();
   const manifest = await finishRun(open.dir, open.manifest, summary, end === "complete" ? new Date() : undefined);
   await writeReports(open.dir, { summary, manifest });

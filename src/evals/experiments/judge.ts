@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
-import type { JudgeFlags } from "../commands/judge.ts";
 import { type ExitCode, messageOf, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { judgeReport } from "../reports/judge.ts";
@@ -15,13 +14,21 @@ import type { AskedModel } from "../types/model.ts";
 import { addCost, type Cost } from "../types/trial.ts";
 import { type JudgeCheckSummary, type JudgedLabel, summariseJudgeCheck } from "../verdicts/judge.ts";
 import { judgeFigureFile, judgesFolder, writeJudgeFigure } from "../workspace/judgeFigure.ts";
-import { openModels } from "../workspace/models.ts";
+import { openModels, type RequestOptions } from "../workspace/models.ts";
+
+export type JudgeOptions = Omit<RequestOptions, "out"> & {
+  judge: string;
+  labels: string;
+  minKappa?: number | undefined;
+  write?: string | undefined;
+  concurrency: number;
+  json: boolean;
+};
 
 type Asked = { judged: JudgedLabel[]; costUsd: Cost };
 
 /** `evals judge check`: puts every label to the judge and prints how far it agrees with people. */
-export async function judge(flags: JudgeFlags, io: Io): Promise<ExitCode> {
-  refuseWrongNumbers(flags);
+export async function judge(flags: JudgeOptions, io: Io): Promise<ExitCode> {
   const file = relative(io.cwd, resolve(io.cwd, flags.labels));
   const text = await readFile(resolve(io.cwd, flags.labels), "utf8").catch((error) => {
     throw usageError(`the labels cannot be read: ${messageOf(error)}`, "Give the path of a file of JSON lines.");
@@ -46,18 +53,11 @@ export async function judge(flags: JudgeFlags, io: Io): Promise<ExitCode> {
   return summary.exitCode as ExitCode;
 }
 
-function refuseWrongNumbers({ minKappa, concurrency }: JudgeFlags): void {
-  if (minKappa !== undefined && !(minKappa >= -1 && minKappa <= 1))
-    throw usageError(`--min-kappa is ${minKappa}`, "Give a number from -1 to 1, for example 0.6.");
-  if (!Number.isSafeInteger(concurrency) || concurrency < 1)
-    throw usageError(`--concurrency is ${concurrency}`, "Give a whole number, 1 or more.");
-}
-
 /** Asks for all labels. Those that were not asked, for want of budget or because it was stopped, are broken. */
 async function askAll(
   labels: readonly Label[],
   judge: AskedModel,
-  { budget, concurrency }: JudgeFlags,
+  { budget, concurrency }: JudgeOptions,
   signal: AbortSignal,
 ): Promise<Asked> {
   const answers = new Map<Label, JudgedLabel>();
@@ -95,7 +95,7 @@ function unjudged({ id, line, criterion, human }: Label, why: string): JudgedLab
 async function write(
   { judge, prompt, labels, counts }: Pick<JudgeCheckSummary, "judge" | "prompt" | "labels" | "counts">,
   { settings }: AskedModel,
-  flags: JudgeFlags,
+  flags: JudgeOptions,
   io: Io,
 ): Promise<string> {
   const file = flags.write ?? judgeFigureFile(judgesFolder, judge);

@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import type { RunFlags } from "../commands/run.ts";
 import { type ExitCode, exitCodes, formatProblem } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { planCells } from "../trials/plan.ts";
@@ -17,10 +16,11 @@ import { describePlan } from "./dryRun.ts";
 import { manifestOf, toolsetsOf } from "./manifest.ts";
 import { type OpenRun, resumeRun, startRun } from "./openRun.ts";
 import { type Resumed, recordedFlags } from "./resume.ts";
+import type { RunOptions } from "./run.ts";
 
 /** What a run is made of once its suites are loaded and its servers and models are open. */
 export type RunParts = {
-  flags: RunFlags;
+  flags: RunOptions;
   retryBroken: boolean;
   resumed: Resumed | undefined;
   models: readonly Model[];
@@ -71,7 +71,7 @@ async function ask(
   open: OpenRun,
   prepared: Prepared,
   models: readonly Model[],
-  flags: RunFlags,
+  flags: RunOptions,
   io: Io,
 ): Promise<PlanEnd> {
   const { manifest, results } = open;

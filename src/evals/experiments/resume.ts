@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
-import type { RunFlags } from "../commands/run.ts";
 import type { Io } from "../io.ts";
 import { findRecord } from "../runs/record.ts";
 import { type JsonObject, jsonObjectSchema } from "../types/json.ts";
 import type { RunManifest } from "../types/run.ts";
+import type { RunOptions } from "./run.ts";
 
 /** A recorded run to be finished, with the flags it was started with. */
-export type Resumed = { dir: string; manifest: RunManifest; flags: RunFlags };
+export type Resumed = { dir: string; manifest: RunManifest; flags: RunOptions };
 
 /** The flags that decide what is asked. The others (how fast, how much, in what form) are each command's own. */
 const deciding = [
@@ -32,17 +32,17 @@ const deciding = [
   "effort",
   "prices",
   "claudePath",
-] as const satisfies readonly (keyof RunFlags)[];
+] as const satisfies readonly (keyof RunOptions)[];
 
 /** The flags to record: those that were given, of those that decide. */
-export function recordedFlags(flags: RunFlags): JsonObject {
+export function recordedFlags(flags: RunOptions): JsonObject {
   const given = deciding.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]]));
   return jsonObjectSchema.parse(Object.fromEntries(given));
 }
 
 /** Finds the run to resume and puts its recorded flags in the place of those on the command line. */
-export async function resumedFlags(run: string, flags: RunFlags, io: Io): Promise<Resumed> {
+export async function resumedFlags(run: string, flags: RunOptions, io: Io): Promise<Resumed> {
   const { dir, manifest } = await findRecord("run", run, resolve(io.cwd, flags.out));
   const cleared = Object.fromEntries(deciding.map((name) => [name, undefined]));
-  return { dir, manifest, flags: { ...flags, ...cleared, ...manifest.flags } as RunFlags };
+  return { dir, manifest, flags: { ...flags, ...cleared, ...manifest.flags } as RunOptions };
 }

@@ -1,14 +1,31 @@
-import type { RunFlags } from "../commands/run.ts";
 import { type ExitCode, formatProblem } from "../errors.ts";
 import type { Io } from "../io.ts";
+import type { HostName } from "../toolsets/host.ts";
 import { gitState } from "../workspace/git.ts";
-import { openJudge, openModels } from "../workspace/models.ts";
+import { openJudge, openModels, type RequestOptions } from "../workspace/models.ts";
 import { closeServers, openServers } from "../workspace/servers.ts";
-import { selectSuites } from "../workspace/suites.ts";
+import { type SuiteOptions, selectSuites } from "../workspace/suites.ts";
+import type { AskOptions } from "./asking.ts";
 import { type Resumed, resumedFlags } from "./resume.ts";
 
+export type RunOptions = SuiteOptions &
+  RequestOptions &
+  AskOptions & {
+    model: readonly string[];
+    host: HostName;
+    seed?: number | undefined;
+    check?: "screen" | "thorough" | "anytime" | "off" | undefined;
+    blame: boolean;
+    margin: number;
+    baselines: string;
+    dryRun: boolean;
+    resume?: string | undefined;
+    retryBroken: boolean;
+    json: boolean;
+  };
+
 /** `evals run`: loads the suites, opens their servers and the models, then plans, asks, scores, records and reports. */
-export async function run(given: RunFlags, io: Io): Promise<ExitCode> {
+export async function run(given: RunOptions, io: Io): Promise<ExitCode> {
   const resumed: Resumed | undefined =
     given.resume === undefined ? undefined : await resumedFlags(given.resume, given, io);
   const flags = resumed?.flags ?? given;

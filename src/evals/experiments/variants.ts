@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import type { VariantsFlags } from "../commands/variants.ts";
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { variantsReport } from "../reports/variants.ts";
@@ -12,6 +11,7 @@ import { variants as sampledVariants } from "../verdicts/variants/variants.ts";
 import type { VariantVerdict } from "../verdicts/variants/verdict.ts";
 import {
   decidingFlags,
+  type ExperimentFlags,
   type ExperimentPlan,
   factsOf,
   type ListOf,
@@ -23,8 +23,17 @@ import { layOver, type Overlaid, type ReadVariants, readVariants, writePatch } f
 
 type Verdict = VariantVerdict | CertainVerdict;
 
+export type VariantsOptions = ExperimentFlags & {
+  file: string;
+  path?: string | undefined;
+  write?: string | undefined;
+  of?: string | undefined;
+  margin: number;
+  json: boolean;
+};
+
 /** `evals variants`: lays the wordings over the live list, asks, decides, prints, and writes the winner if asked to. */
-export async function variants(flags: VariantsFlags, io: Io): Promise<ExitCode> {
+export async function variants(flags: VariantsOptions, io: Io): Promise<ExitCode> {
   refuseFlags(flags, io);
   const file = await readVariants(flags.file, io.cwd);
   refuseUnknown(flags.of, file);
@@ -73,8 +82,7 @@ export async function variants(flags: VariantsFlags, io: Io): Promise<ExitCode> 
 }
 
 /** Refuses flags that mean nothing, or contradict each other, before anything is asked. */
-function refuseFlags({ write, of, file, json, margin }: VariantsFlags, io: Io): void {
-  if (!(margin > 0 && margin <= 1)) throw usageError("--margin must be above 0 and at most 1", "0.1 is 10 points.");
+function refuseFlags({ write, of, file, json }: VariantsOptions, io: Io): void {
   if (write === undefined && of !== undefined) throw usageError("--of says which variant to write", "Add --write.");
   if (write === "-" && json) throw usageError("--json and --write - both want standard output", "Name a file.");
   if (write !== undefined && write !== "-" && resolve(io.cwd, write) === resolve(io.cwd, file))

@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import * as z from "zod";
-import type { RunFlags } from "../commands/run.ts";
 import { messageOf, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { type ModelOptions, openAskedModel, openModel } from "../models/index.ts";
@@ -10,21 +9,28 @@ import { findRecord, findRun, readTrials } from "../runs/record.ts";
 import { refuseAsJudge } from "../trials/judge.ts";
 import type { AskedModel, Model } from "../types/model.ts";
 
-/** The flags that say how models are reached. */
-export type ModelFlags = Pick<
-  RunFlags,
-  "out" | "budget" | "baseUrl" | "maxTokens" | "timeout" | "retries" | "effort" | "prices" | "claudePath"
->;
+/** How models are reached and asked. `out` is the folder of run records, `timeout` is in seconds. */
+export type RequestOptions = {
+  out: string;
+  budget?: number | undefined;
+  baseUrl?: string | undefined;
+  maxTokens?: number | undefined;
+  timeout?: number | undefined;
+  retries?: number | undefined;
+  effort?: string | undefined;
+  prices?: string | undefined;
+  claudePath?: string | undefined;
+};
 
 /** Opens the models of these ids, each once. Throws a usage error before anything is asked. */
-export async function openModels(ids: readonly string[], flags: ModelFlags, io: Io): Promise<Model[]> {
+export async function openModels(ids: readonly string[], flags: RequestOptions, io: Io): Promise<Model[]> {
   const options = await optionsOf(flags, io);
   const models = await Promise.all([...new Set(ids)].map((id) => openModel(id, options)));
   if (flags.budget !== undefined) for (const model of models) refuseUnpriced(model);
   return models;
 }
 
-async function optionsOf(flags: ModelFlags, io: Io): Promise<ModelOptions> {
+async function optionsOf(flags: RequestOptions, io: Io): Promise<ModelOptions> {
   const prices = flags.prices === undefined ? undefined : await readPrices(resolve(io.cwd, flags.prices));
   return {
     env: io.env,
@@ -42,7 +48,7 @@ async function optionsOf(flags: ModelFlags, io: Io): Promise<ModelOptions> {
 
 /** Opens the model that judges, if one was asked for. Throws a usage error when it cannot judge. */
 export async function openJudge(
-  { judge, ...flags }: ModelFlags & { judge?: string | undefined },
+  { judge, ...flags }: RequestOptions & { judge?: string | undefined },
   io: Io,
 ): Promise<AskedModel | undefined> {
   if (judge === undefined) return undefined;

@@ -5,7 +5,7 @@ import { skillSuite } from "../suites/skillSuite.ts";
 import type { SkillEval, SkillPackage } from "../types/skill.ts";
 import type { Suite } from "../types/suite.ts";
 import type { Offered } from "./skillsOffered.ts";
-import type { SuiteFlags } from "./suites.ts";
+import type { SuiteOptions } from "./suites.ts";
 
 /** The suites that eval files of packages make, with the skills that each offers by its name. */
 export type SkillSuites = {
@@ -20,7 +20,7 @@ export type SkillSuites = {
  */
 export async function skillSuites(
   offered: readonly Offered[],
-  flags: Pick<SuiteFlags, "skill" | "judge">,
+  flags: Pick<SuiteOptions, "skill" | "judge">,
   io: Io,
 ): Promise<SkillSuites> {
   const made: SkillSuites = { suites: [], skills: new Map(), warnings: [] };

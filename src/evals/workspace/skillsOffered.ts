@@ -5,7 +5,7 @@ import type { Io } from "../io.ts";
 import { type Discovery, discoverSkills, precedenceOf, type SkillRoot, skillRoots } from "../skills/discover.ts";
 import type { SkillPackage } from "../types/skill.ts";
 import type { Case, Suite } from "../types/suite.ts";
-import type { SuiteFlags } from "./suites.ts";
+import type { SuiteOptions } from "./suites.ts";
 
 /** Skills that are offered beside each other, the folders they were found in, and those whose eval files are asked for. */
 export type Offered = {
@@ -15,13 +15,13 @@ export type Offered = {
   warnings: readonly Problem[];
 };
 
-type HostFlags = Pick<SuiteFlags, "host" | "hostDir" | "userSkills">;
+type HostFlags = Pick<SuiteOptions, "host" | "hostDir" | "userSkills">;
 type Found = Pick<Offered, "skills" | "warnings">;
 
 /** What a model is offered of the packages under some folders. What it is not is told, for its eval files are not run. */
 async function offeredUnder(
   roots: readonly SkillRoot[],
-  host: SuiteFlags["host"],
+  host: SuiteOptions["host"],
   io: Io,
   isTold: (file: string) => boolean = () => true,
 ): Promise<Found> {

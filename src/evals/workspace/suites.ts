@@ -1,31 +1,28 @@
-import type { RunFlags } from "../commands/run.ts";
 import { EvalsError, type Problem, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { type Discovered, discover } from "../suites/discover.ts";
 import { loadSuites } from "../suites/load.ts";
 import { override } from "../suites/override.ts";
+import type { HostName } from "../toolsets/host.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
-import type { Suite } from "../types/suite.ts";
+import type { ExecutionPolicy, Suite } from "../types/suite.ts";
 import { skillSuites } from "./skillSuites.ts";
 import { type Offered, skillsOfHosts, skillsOfPackages, skillsOfSuites, withPackageHash } from "./skillsOffered.ts";
 
-/** The flags that say which cases, and how. */
-export type SuiteFlags = Partial<
-  Pick<
-    RunFlags,
-    | "paths"
-    | "trials"
-    | "passRate"
-    | "maxTurns"
-    | "execute"
-    | "case"
-    | "skill"
-    | "hostDir"
-    | "userSkills"
-    | "host"
-    | "judge"
-  >
->;
+/** Which cases are run, with which skills, and what overrides their suites. */
+export type SuiteOptions = {
+  paths?: readonly string[] | undefined;
+  trials?: number | undefined;
+  passRate?: number | undefined;
+  maxTurns?: number | undefined;
+  execute?: ExecutionPolicy | undefined;
+  case?: readonly string[] | undefined;
+  skill?: readonly string[] | undefined;
+  hostDir?: readonly string[] | undefined;
+  userSkills?: boolean | undefined;
+  host?: HostName | undefined;
+  judge?: string | undefined;
+};
 
 /** The suites that a command is about, and the skills that each offers, by its name. */
 export type Selected = {
@@ -40,7 +37,7 @@ export type Selected = {
  * No suite and no case at all is an error.
  */
 export async function selectSuites(
-  given: SuiteFlags & { model?: string | readonly string[] },
+  given: SuiteOptions & { model?: string | readonly string[] },
   io: Io,
 ): Promise<Selected> {
   const flags = { ...given, host: loadingHost(given) };
@@ -72,15 +69,15 @@ export async function selectSuites(
 export function loadingHost({
   host = "plain",
   model = [],
-}: Pick<SuiteFlags, "host"> & {
+}: Pick<SuiteOptions, "host"> & {
   model?: string | readonly string[];
-}): RunFlags["host"] {
+}): HostName {
   const models = [model].flat();
   const isOwn = models.length > 0 && models.every((id) => id === "claude-code" || id.startsWith("claude-code:"));
   return isOwn ? "claude-code" : host;
 }
 
-function overridesOf(flags: SuiteFlags) {
+function overridesOf(flags: SuiteOptions) {
   return {
     ...(flags.trials !== undefined && { trials: flags.trials }),
     ...(flags.passRate !== undefined && { passRate: flags.passRate }),
@@ -101,10 +98,7 @@ function nothingFound(
   if (missing.length > 0) {
     const names = [...new Set(offered.flatMap(({ skills }) => skills.map(({ name }) => name)))];
     const known = names.length > 0 ? `There are: ${names.join(", ")}.` : "None was found.";
-    return error(
-      `no skill ${missing.join(", ")} with eval files was found`,
-      `${known} See \`evals skills list\`../commands/wiring`,
-    );
+    return error(`no skill ${missing.join(", ")} with eval files was found`, `${known} See \`evals skills list\`.`);
   }
   if (packages.length > 0)
     return error(

@@ -1,5 +1,5 @@
 import type { LintFlags } from "../../commands/lint.ts";
-import { type Problem, usageError } from "../../errors.ts";
+import type { Problem } from "../../errors.ts";
 import type { Io } from "../../io.ts";
 import type { JudgedSubject, Target, TargetOf } from "../../lint/rule.ts";
 import { readRubric, rubricRequest } from "../../lint/rules/rubric.ts";
@@ -16,9 +16,6 @@ export async function openJudging(
   flags: LintFlags,
   io: Io,
 ): Promise<((targets: readonly Target[]) => Promise<Gathered>) | undefined> {
-  const { concurrency } = flags;
-  if (!Number.isSafeInteger(concurrency) || concurrency < 1)
-    throw usageError(`--concurrency is ${concurrency}`, "Give a whole number, 1 or more.");
   const judge = await openJudge({ ...flags, out: "reports", claudePath: undefined }, io);
   return judge && ((targets) => judgedTargets(targets, judge, flags, io));
 }

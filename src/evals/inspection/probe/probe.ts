@@ -10,7 +10,6 @@ import { type Target, targetsOf } from "./targets.ts";
 
 /** `evals probe`: probes every server that the flags name, each on its own, and prints what was found. Throws EvalsError. */
 export async function probe(flags: ProbeFlags, io: Io): Promise<ExitCode> {
-  refuseWrongNumbers(flags);
   const { targets, warnings } = await targetsOf(flags, io);
   if (flags.call && targets.length !== 1)
     throw usageError(
@@ -25,18 +24,6 @@ export async function probe(flags: ProbeFlags, io: Io): Promise<ExitCode> {
   // They quote servers, which may write what a terminal obeys.
   for (const problem of asides) io.err(`${formatProblem(problem)}\n`);
   return report.exitCode as ExitCode;
-}
-
-function refuseWrongNumbers(flags: ProbeFlags): void {
-  const whole = (flag: string, n: number | undefined, least: number) => {
-    if (n !== undefined && !(Number.isSafeInteger(n) && n >= least))
-      throw usageError(`--${flag} is ${n}`, `Give a whole number, ${least} or more.`);
-  };
-  whole("runs", flags.runs, 1);
-  whole("max-calls", flags.maxCalls, 0);
-  whole("seed", flags.seed, 0);
-  if (!(flags.timeout > 0 && flags.timeout <= 3_600))
-    throw usageError(`--timeout is ${flags.timeout}`, "Give the seconds that a call may take, at most 3600.");
 }
 
 /** A server that cannot be had, or one of several that is written down wrongly, does not stop the others. */
