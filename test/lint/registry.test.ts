@@ -14,7 +14,7 @@ describe("the registry", () => {
     expect(id).toMatch(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/);
     expect(severitySchema.options).toContain(severity);
     expect(why).toMatch(/^[^a-z\n][^\n]+\.$/);
-    expect(docs).toMatch(/^(https:\/\/[^\s/]+\.[^\s]+|README\.md#lint)$/);
+    expect(docs).toMatch(/^(https:\/\/[^\s/]+\.[^\s]+|docs\/lint-rules\.md)$/);
     expect(clauses.length).toBeGreaterThan(0);
     expect(new Set(clauses).size).toBe(clauses.length);
   });

@@ -32,8 +32,8 @@ describe("the versioning rules on a real list", () => {
       {
         rule: "version-narrowed",
         at: ["list_directory_with_sizes", "inputSchema", "properties", "sortBy"],
-        message: 'list_directory_with_sizes.sortBy: no longer takes "size".',
-        fix: "Take what was taken before, or leave list_directory_with_sizes as it was and offer the change as list_directory_with_sizes_v2.",
+        message: 'list_directory_with_sizes.sortBy: no longer accepts "size".',
+        fix: "Accept what was accepted before, or keep list_directory_with_sizes unchanged and offer the change as list_directory_with_sizes_v2.",
       },
     ]);
   });
@@ -45,7 +45,7 @@ describe("the versioning rules on a real list", () => {
         rule: "version-tool-removed",
         at: ["write_file"],
         message: "write_file was renamed to save_file: calls of the old name fail.",
-        fix: 'List write_file as well for a time, its description starting "DEPRECATED: use save_file".',
+        fix: 'List write_file too for a while, with a description that starts "DEPRECATED: use save_file".',
       },
     ]);
     const deprecated = tools.map((tool) =>

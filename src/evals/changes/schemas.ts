@@ -1,87 +1,58 @@
-import type { Path } from "../jsonSchema/paths.ts";
+import { listProperties, listRequired } from "../jsonSchema/values.ts";
 import type { Walk } from "../jsonSchema/walk.ts";
-import { followRef } from "../jsonSchema/walk.ts";
-import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { isJsonObject, type Json, sameJson } from "../types/json.ts";
 import { quote } from "../types/quote.ts";
-import { aligned, branchDifferences, parted } from "./branches.ts";
-import { propertyDifferences } from "./properties.ts";
-import { sameJson } from "./same.ts";
-import { type Difference, isSchema, valueDifferences, valueKeywords } from "./values.ts";
+import { diffBranches } from "./branches.ts";
+import { findRenamed, formatName } from "./names.ts";
+import {
+  align,
+  annotationKeywords,
+  limits,
+  makeValueDifference,
+  type ObjectSide,
+  resolveSide,
+  type SchemaDifference,
+  type Side,
+  type Spot,
+  wordingKeywords,
+} from "./sides.ts";
+import { diffValues, valueKeywords } from "./values.ts";
 
-/** A schema in one of the two lists: what it says, where it is, and the walk that its references are followed in. */
-export type Side = { schema: Json; at: Path; walk: Walk };
-/** `lifted`: what is written there is the only branch of an alternative (see `aligned`). */
-export type ObjectSide = Side & { schema: JsonObject; lifted?: true };
-
-/**
- * A place that both lists have. `name` is how a report calls it: `.filter.tags[].name`, empty for the whole; what is in a
- * branch (anyOf, additionalProperties) goes by the name of what the branch is in, and is `inside` of it. `known` are the
- * pairs of schemas that are compared already, for references may lead in circles, and `left` how many more may be.
- */
-export type Spot = { name: string; inside: boolean; depth: number; progress: Progress };
-type Progress = { known: Map<Json, Set<Json>>; left: number };
-
-/** The whole of a schema, where a comparison starts. */
-export function wholeSchema(): Spot {
-  return { name: "", inside: false, depth: 0, progress: { known: new Map(), left: most.places } };
-}
-
-/** How the schemas inside of two others are compared: `schemaDifferences`, which all of this comes back to. */
-export type Compare = (before: Side, after: Side, spot: Spot) => Iterable<SchemaDifference>;
-
-/** One difference between two schemas, and where it is. `values`: of the values that the schema there takes. */
-export type SchemaDifference = Pick<Spot, "name" | "inside"> & { at: Path } & (
-    | ({ kind: "values" } & Difference)
-    | { kind: "removed"; property: string; renamed: string | undefined }
-    | { kind: "added"; property: string; required: boolean; hasDefault: boolean; renames: string | undefined }
-    | { kind: "required"; property: string; now: boolean }
-    | { kind: "default"; before: Json | undefined; after: Json | undefined; wasRequired: boolean }
-    | { kind: "wording"; keyword: string; before: Json | undefined; after: Json | undefined }
-  );
-
-/** Far above what hosts take; what is beyond is not told apart. */
-const most = { depth: 40, places: 20_000, refs: 10 } as const;
-const wording = ["description", "title", "examples", "$comment", "deprecated", "readOnly", "writeOnly"] as const;
-/** What stands beside a schema and says nothing of its values. Definitions count where they are referred to. */
-const beside = new Set<string>([...wording, "default", "$schema", "$id", "$anchor", "$defs", "definitions"]);
-const branching = ["anyOf", "oneOf", "allOf"] as const;
+const branching = ["anyOf", "oneOf", "allOf"];
+/** Keywords that are compared one by one. */
 const compared = new Set([
-  ...beside,
+  ...annotationKeywords,
   ...valueKeywords,
   ...branching,
-  "properties",
-  "required",
-  "additionalProperties",
-  "items",
+  ...["properties", "required", "additionalProperties", "items"],
 ]);
 
-/** What changed between two schemas, in the terms of JSON Schema; what it means for calls is another question. */
-export function* schemaDifferences(before: Side, after: Side, spot: Spot): Iterable<SchemaDifference> {
-  if (!isNews(before.schema, after.schema, spot.progress)) return;
-  const [then, now] = [resolved(before), resolved(after)];
-  if (!isObjectSide(then) || !isObjectSide(now)) {
-    yield* booleanDifferences(then.schema, now, spot);
+/** What changed between two schemas, in the terms of JSON Schema. */
+export function* diffSchemas(before: Side, after: Side, spot: Spot): Iterable<SchemaDifference> {
+  if (!isNewPair(before.schema, after.schema, spot.progress)) return;
+  const [old, current] = [resolveSide(before), resolveSide(after)];
+  if (!isObjectSide(old) || !isObjectSide(current)) {
+    yield* diffBooleans(old.schema, current, spot);
     return;
   }
-  if (spot.depth > most.depth || spot.progress.left === 0) {
-    if (!sameJson(then.schema, now.schema)) yield unclear(spot, now, "what is nested deep in it changed");
+  if (spot.depth > limits.depth || spot.progress.left === 0) {
+    if (!sameJson(old.schema, current.schema)) yield unclear(spot, current, "a deeply nested schema changed");
     return;
   }
-  const [old, current] = aligned(then, now, beside);
-  const here = { name: spot.name, inside: spot.inside, at: now.at };
-  for (const difference of valueDifferences(old.schema, current.schema))
-    yield { ...here, kind: "values", ...difference };
-  yield* propertyDifferences(old, current, spot, schemaDifferences);
-  yield* branchDifferences(old, current, spot, schemaDifferences);
-  for (const what of otherDifferences(old, current)) yield unclear(spot, now, what);
-  for (const keyword of wording) {
-    const [was, is] = [old.schema[keyword], current.schema[keyword]];
-    if (!sameJson(was, is)) yield { ...here, kind: "wording", keyword, before: was, after: is };
+  const [then, now] = align(old, current);
+  for (const difference of diffValues(then.schema, now.schema)) yield makeValueDifference(spot, current, difference);
+  yield* diffProperties(then, now, spot);
+  yield* diffBranches(then, now, spot, diffSchemas);
+  for (const what of diffOtherKeywords(then, now)) yield unclear(spot, current, what);
+  for (const keyword of wordingKeywords) {
+    const [was, is] = [then.schema[keyword], now.schema[keyword]];
+    const place = { name: spot.name, inside: spot.inside, at: current.at };
+    if (!sameJson(was, is)) yield { ...place, kind: "wording", keyword, before: was, after: is };
   }
 }
 
-/** Whether a pair of schemas was not compared before; it is then. Only references lead to one a second time. */
-function isNews(before: Json, after: Json, progress: Progress): boolean {
+/** Whether a pair of schemas was not compared before, which it now is. Only references lead to a pair twice. */
+function isNewPair(before: Json, after: Json, progress: Spot["progress"]): boolean {
   progress.left = Math.max(0, progress.left - 1);
   if (!isJsonObject(before) || !isJsonObject(after)) return true;
   if (before.$ref === undefined && after.$ref === undefined) return true;
@@ -91,10 +62,55 @@ function isNews(before: Json, after: Json, progress: Progress): boolean {
   return true;
 }
 
-/** What differs in keywords that are not compared one by one, or are malformed. */
-function* otherDifferences(
-  { schema: old, walk: then }: ObjectSide,
-  { schema: current, walk: now }: ObjectSide,
+/** What differs in the properties that two schemas name, and in which of these are required. */
+function* diffProperties(before: ObjectSide, after: ObjectSide, spot: Spot): Iterable<SchemaDifference> {
+  const [old, current] = [new Map(listProperties(before.schema)), new Map(listProperties(after.schema))];
+  const [had, has] = [new Set(listRequired(before.schema)), new Set(listRequired(after.schema))];
+  const renamed = findRenamed(old, current);
+  const renames = new Map([...renamed].map(([from, to]) => [to, from]));
+  const { inside } = spot;
+  const nameOf = (property: string) => (inside ? spot.name : `${spot.name}.${formatName(property)}`);
+  for (const [property, schema] of old) {
+    const next = current.get(property);
+    const at = [...(current.has(property) ? after : before).at, "properties", property];
+    if (next === undefined) {
+      yield { name: spot.name, inside, at, kind: "removed", property, renamed: renamed.get(property) };
+      continue;
+    }
+    const here = { name: nameOf(property), inside, at };
+    const [wasRequired, isRequired] = [had.has(property), has.has(property)];
+    if (wasRequired !== isRequired) yield { ...here, kind: "required", property, now: isRequired };
+    const [was, is] = [readDefault(schema), readDefault(next)];
+    if (!sameJson(was, is) && !(isRequired && !wasRequired && is === undefined))
+      yield { ...here, kind: "default", before: was, after: is, wasRequired };
+    const oldSide = { schema, at: [...before.at, "properties", property], walk: before.walk };
+    const below = { ...spot, name: here.name, depth: spot.depth + 1 };
+    yield* diffSchemas(oldSide, { schema: next, at, walk: after.walk }, below);
+  }
+  for (const [property, schema] of current) {
+    if (old.has(property)) continue;
+    const at = [...after.at, "properties", property];
+    const required = has.has(property) && !had.has(property);
+    const hasDefault = readDefault(schema) !== undefined;
+    const added = { kind: "added", property, required, hasDefault, renames: renames.get(property) } as const;
+    yield { name: spot.name, inside, at, ...added };
+  }
+  for (const property of new Set([...had, ...has])) {
+    // Reported above: properties that both describe, and those that were added or removed.
+    if (old.has(property) || had.has(property) === has.has(property)) continue;
+    if (current.has(property) && has.has(property)) continue;
+    yield { name: nameOf(property), inside, at: after.at, kind: "required", property, now: has.has(property) };
+  }
+}
+
+function readDefault(schema: Json): Json | undefined {
+  return isJsonObject(schema) ? schema.default : undefined;
+}
+
+/** Differences in keywords that are not compared one by one, or are malformed. */
+function* diffOtherKeywords(
+  { schema: old, walk: before }: ObjectSide,
+  { schema: current, walk: after }: ObjectSide,
 ): Iterable<string> {
   const isMalformed = (key: string, value: Json | undefined) =>
     (key === "properties" && value !== undefined && !isJsonObject(value)) ||
@@ -103,17 +119,18 @@ function* otherDifferences(
     const [was, is] = [old[key], current[key]];
     if (compared.has(key) && !isMalformed(key, was) && !isMalformed(key, is)) continue;
     if (!sameJson(was, is)) yield `${quote(key)} changed`;
-    else if (!beside.has(key) && refersToOther(was, then, now)) yield `what ${quote(key)} refers to may have changed`;
+    else if (!annotationKeywords.has(key) && refersElsewhere(was, before, after))
+      yield `what ${quote(key)} refers to may have changed`;
   }
 }
 
-/** Whether a value holds a reference, and the documents that it is followed in are not the same. */
-function refersToOther(value: Json | undefined, then: Walk, now: Walk): boolean {
+/** Whether a value contains a reference, and the two documents in which it is followed have different definitions. */
+function refersElsewhere(value: Json | undefined, before: Walk, after: Walk): boolean {
   const waiting = [value];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (isJsonObject(next) && typeof next.$ref === "string") {
       return !["$defs", "definitions"].every((key) =>
-        sameJson(then.places[0]?.schema[key], now.places[0]?.schema[key]),
+        sameJson(before.places[0]?.schema[key], after.places[0]?.schema[key]),
       );
     }
     if (typeof next === "object" && next !== null) waiting.push(...Object.values(next));
@@ -121,47 +138,23 @@ function refersToOther(value: Json | undefined, then: Walk, now: Walk): boolean 
   return false;
 }
 
-function unclear({ name, inside }: Spot, { at }: Side, what: string): SchemaDifference {
-  return { name, inside, at, kind: "values", keyword: "schema", effect: "unclear", what };
+function unclear(spot: Spot, side: Side, what: string): SchemaDifference {
+  return makeValueDifference(spot, side, { keyword: "schema", shift: "unclear", what });
 }
 
 function isObjectSide(side: Side): side is ObjectSide {
   return isJsonObject(side.schema);
 }
 
-function* booleanDifferences(
-  then: Json,
-  { schema: now, at }: Side,
-  { name, inside }: Spot,
-): Iterable<SchemaDifference> {
-  if (sameJson(then, now)) return;
-  const valid = isSchema(then) && isSchema(now);
-  const effect = !valid ? "unclear" : now === false ? "narrower" : "wider";
-  const what = !valid
-    ? "the schema was or is no valid one"
-    : now === false
-      ? "no longer takes any value"
-      : "now takes values";
-  yield { name, inside, at, kind: "values", keyword: "schema", effect, what };
-}
-/** A reference as what it leads to, together with what stands beside it; `true` as the schema that takes anything. */
-function resolved(side: Side): Side {
-  let { schema, at, walk } = side;
-  for (let i = 0; i < most.refs && isJsonObject(schema) && typeof schema.$ref === "string"; i++) {
-    const target = followRef(schema.$ref, walk);
-    if (target.kind !== "local") break;
-    const { $ref: _, ...others } = schema;
-    schema = together(target.schema, others);
-    at = target.at;
-  }
-  return { schema: schema === true ? {} : schema, at, walk };
-}
-
-/** What takes only what both take: a schema that is referred to, and what stands beside the reference. */
-function together(target: Json, others: JsonObject): Json {
-  if (target === true) return others;
-  if (!isJsonObject(target)) return target;
-  const [said, own] = parted(others, beside);
-  if (Object.keys(own).length === 0) return { ...target, ...said };
-  return { ...target, ...said, allOf: [...(Array.isArray(target.allOf) ? target.allOf : []), own] };
+function* diffBooleans(before: Json, after: Side, spot: Spot): Iterable<SchemaDifference> {
+  if (sameJson(before, after.schema)) return;
+  const isSchema = (value: Json) => isJsonObject(value) || typeof value === "boolean";
+  if (!isSchema(before) || !isSchema(after.schema)) yield unclear(spot, after, "the schema was or is invalid");
+  else if (after.schema === false)
+    yield makeValueDifference(spot, after, {
+      keyword: "schema",
+      shift: "narrower",
+      what: "no longer accepts any value",
+    });
+  else yield makeValueDifference(spot, after, { keyword: "schema", shift: "wider", what: "now accepts values" });
 }

@@ -1,126 +1,173 @@
-import type { JsonObject } from "../types/json.ts";
-import { type Change, segment, versionsOf } from "./change.ts";
-import { renamings } from "./same.ts";
+import { isJsonObject, type JsonObject, sameJson } from "../types/json.ts";
+import { type ChangeEffect, type Impact, sortEffects } from "./effect.ts";
+import {
+  findDeprecation,
+  findRenamedTools,
+  findSuccessor,
+  formatName,
+  indexByName,
+  listVersions,
+  type ToolsByName,
+} from "./names.ts";
+import { listSchemaEffects } from "./parameters.ts";
 
-/** A list by name. Of two tools of one name the first counts, and one without a name not at all. */
-export type Listed = ReadonlyMap<string, JsonObject>;
+/**
+ * The effects of all changes between two tool lists, sorted by tool, then by class. Empty for equal lists, whatever the
+ * order of tools and keys. Accepts unchecked lists and does not throw; what cannot be decided is `unknown`.
+ */
+export function listEffects(before: readonly JsonObject[], after: readonly JsonObject[]): ChangeEffect[] {
+  const [older, newer] = [indexByName(before), indexByName(after)];
+  const effects = [...listToolEffects(older, newer)];
+  for (const [name, old] of older) {
+    const current = newer.get(name);
+    if (current && !sameJson(old, current)) effects.push(...listEffectsInTool(name, old, current, newer));
+  }
+  return sortEffects(effects);
+}
 
-/** The tool that a description names as the one to use instead, for a tool that is marked deprecated. */
-type Deprecation = { successor: string | undefined };
-
-/** A deprecation is a description that starts `DEPRECATED: use X_v2`, or `Deprecated:` as most people write it. */
-export function deprecationOf({ description }: JsonObject): Deprecation | undefined {
-  if (typeof description !== "string") return undefined;
-  const found = /^\s*(?:DEPRECATED\b|Deprecated(?=[:.!]))(?::?\s*[Uu]se\s+[`"']?([\w.-]*\w))?/.exec(
-    description.slice(0, 300),
+function listEffectsInTool(name: string, before: JsonObject, after: JsonObject, newer: ToolsByName): ChangeEffect[] {
+  const effects = [
+    ...listSchemaEffects({ name, before, after, successor: findSuccessor(name, newer) }),
+    ...listAnnotationEffects(name, before, after),
+    ...listWordingEffects(name, before, after),
+  ];
+  const rewritten = ["inputSchema", "outputSchema", "annotations"].find(
+    (field) => !sameJson(before[field], after[field]),
   );
-  return found ? { successor: found[1] } : undefined;
+  if (effects.length > 0 || rewritten === undefined) return effects;
+  const what = `The ${rewritten} of ${formatName(name)} is written differently and means the same.`;
+  return [{ id: `${formatName(name)}:${rewritten}`, tool: name, path: [name, rewritten], ...reworded, what }];
 }
 
-/** The newest listed version of a tool above it, by the suffix of its name: `search_v3` for `search` and `search_v2`. */
-export function successorOf(name: string, listed: Listed): string | undefined {
-  let found: string | undefined;
-  for (let { next } = versionsOf(name); listed.has(next); { next } = versionsOf(next)) found = next;
-  return found;
+const reworded = { kind: "wording", class: "description only" } as const;
+
+function* listWordingEffects(name: string, before: JsonObject, after: JsonObject): Iterable<ChangeEffect> {
+  for (const field of ["description", "title"] as const) {
+    // A deprecation mark is an effect of its own kind.
+    const isMarked = field === "description" && findDeprecation(after) && !findDeprecation(before);
+    if (isMarked || sameJson(before[field], after[field])) continue;
+    const id = `${formatName(name)}${field === "title" ? ":title" : ""}`;
+    const path = Object.hasOwn(after, field) ? [name, field] : [name];
+    yield { id, tool: name, path, ...reworded, what: `The ${field} of ${formatName(name)} was reworded.` };
+  }
 }
 
-type Of<T> = Omit<Change, "id" | "tool" | "path"> & T;
+/** What a host assumes of a tool without the hint, and the value that makes it ask the user more often. */
+const hints = [
+  { hint: "readOnlyHint", assumed: false, riskier: false },
+  { hint: "destructiveHint", assumed: true, riskier: true },
+  { hint: "idempotentHint", assumed: false, riskier: false },
+  { hint: "openWorldHint", assumed: true, riskier: true },
+] as const;
 
-/** Tools that one of the lists lacks, and tools that are or were marked deprecated. */
-export function* toolChanges(before: Listed, after: Listed): Iterable<Change> {
-  const renamed = renamings(bodies(before), bodies(after));
+function* listAnnotationEffects(name: string, before: JsonObject, after: JsonObject): Iterable<ChangeEffect> {
+  const read = ({ annotations }: JsonObject, hint: string, assumed: boolean) => {
+    const value = isJsonObject(annotations) ? annotations[hint] : undefined;
+    return typeof value === "boolean" ? value : assumed;
+  };
+  for (const { hint, assumed, riskier } of hints) {
+    const [was, is] = [read(before, hint, assumed), read(after, hint, assumed)];
+    if (was === is) continue;
+    const place = { id: `${formatName(name)}:annotations`, tool: name, path: [name, "annotations", hint] };
+    const what = `${hint} of ${formatName(name)} changed from ${was} to ${is}.`;
+    if (is !== riskier) yield { ...place, kind: "annotation-safer", class: "compatible", what };
+    else {
+      const fix = "Restore the hint if the tool still does the same; offer new behaviour as a new tool.";
+      yield { ...place, kind: "annotation", class: "unknown", what, fix };
+    }
+  }
+}
+
+/** Tools that only one of the lists has, and tools that are deprecated. */
+function* listToolEffects(before: ToolsByName, after: ToolsByName): Iterable<ChangeEffect> {
+  const renamed = findRenamedTools(before, after);
   for (const [name, tool] of before) {
     const now = after.get(name);
-    const path = now && deprecationOf(now) ? [name, "description"] : [name];
-    const said = now ? deprecated(name, tool, now, before, after) : gone(name, tool, before, after, renamed.get(name));
-    if (said) yield { id: `${segment(name)}${said.aspect}`, tool: name, path, ...withoutAspect(said) };
+    const id = formatName(name);
+    if (now) {
+      const { cause = id, ...impact } = judgeDeprecation(name, tool, now, before, after) ?? {};
+      const path = [name, "description"];
+      if ("kind" in impact) yield { id: cause, tool: name, path, ...impact };
+      continue;
+    }
+    const to = renamed.get(name);
+    const aspect = to === undefined ? "removed" : "renamed";
+    const impact = to === undefined ? judgeRemoval(name, tool, before, after) : judgeRename(name, to);
+    yield { id: `${id}:${aspect}`, tool: name, path: [name], ...impact };
   }
   const successors = new Set(renamed.values());
   for (const name of after.keys()) {
     if (before.has(name) || successors.has(name)) continue;
-    const old = versionsOf(name).before;
-    const beside = old !== undefined && before.has(old) && after.has(old) ? `, beside ${segment(old)}` : "";
-    const what = `${segment(name)} is new${beside}.`;
-    yield { id: `${segment(name)}:added`, tool: name, path: [name], kind: "tool-added", class: "compatible", what };
+    const { previous } = listVersions(name);
+    const next = previous !== undefined && before.has(previous) && after.has(previous);
+    const what = `${formatName(name)} is new${next ? `, next to ${formatName(previous)}` : ""}.`;
+    yield { id: `${formatName(name)}:added`, tool: name, path: [name], kind: "tool-added", class: "compatible", what };
   }
 }
 
-function withoutAspect({ aspect: _, ...said }: Of<{ aspect: string }>): Of<object> {
-  return said;
+function judgeRename(name: string, to: string): Impact {
+  const shown = formatName(name);
+  const what = `${shown} was renamed to ${formatName(to)}: calls of the old name fail.`;
+  const fix = `List ${shown} too for a while, with a description that starts "DEPRECATED: use ${to}".`;
+  return { kind: "tool-renamed", class: "breaking", what, fix };
 }
 
-function gone(
-  name: string,
-  tool: JsonObject,
-  before: Listed,
-  after: Listed,
-  to: string | undefined,
-): Of<{ aspect: string }> {
-  const shown = segment(name);
-  if (to !== undefined) {
-    const what = `${shown} was renamed to ${segment(to)}: calls of the old name fail.`;
-    const fix = `List ${shown} as well for a time, its description starting "DEPRECATED: use ${to}".`;
-    return { aspect: ":renamed", kind: "tool-renamed", class: "breaking", what, fix };
-  }
-  const removed = { aspect: ":removed", class: "breaking" } as const;
-  const early = { ...removed, kind: "deprecated-early" } as const;
-  const deprecation = deprecationOf(tool);
+function judgeRemoval(name: string, tool: JsonObject, before: ToolsByName, after: ToolsByName): Impact {
+  const shown = formatName(name);
+  const early = { kind: "deprecated-early", class: "breaking" } as const;
+  const deprecation = findDeprecation(tool);
   if (!deprecation) {
-    const newer = successorOf(name, after);
+    const newer = findSuccessor(name, after);
     if (newer === undefined) {
-      const fix = "List it again, or mark it deprecated for a time before it goes.";
-      return { ...removed, kind: "tool-removed", what: `${shown} was removed.`, fix };
+      const fix = "List it again, or mark it deprecated for a while before you remove it.";
+      return { kind: "tool-removed", class: "breaking", what: `${shown} was removed.`, fix };
     }
-    const fix = `List it again for a time, its description starting "DEPRECATED: use ${newer}".`;
+    const what = `${shown} was removed without having been marked deprecated in favour of ${formatName(newer)}.`;
     return {
       ...early,
-      what: `${shown} went without having been marked deprecated in favour of ${segment(newer)}.`,
-      fix,
+      what,
+      fix: `List it again for a while, with a description that starts "DEPRECATED: use ${newer}".`,
     };
   }
   const { successor } = deprecation;
   if (successor === undefined) {
-    const what = `${shown} was removed after having been marked deprecated, in favour of no other tool.`;
-    return { ...removed, kind: "tool-retired", class: "unknown", what };
+    const what = `${shown} was removed after it was marked deprecated without a successor.`;
+    return { kind: "tool-retired", class: "unknown", what };
   }
-  const newer = segment(successor);
+  const newer = formatName(successor);
   if (!after.has(successor)) {
-    const fix = `List ${newer}, or keep ${shown} until it is listed.`;
-    return { ...early, what: `${shown} went, and ${newer}, which it sent its callers to, is not listed.`, fix };
+    const what = `${shown} was removed, and ${newer}, the successor it names, is not listed.`;
+    return { ...early, what, fix: `List ${newer}, or keep ${shown} until it is listed.` };
   }
   if (!before.has(successor)) {
-    const fix = `List both until callers had time to move to ${newer}.`;
-    return { ...early, what: `${shown} went as ${newer} came: the two never stood side by side.`, fix };
+    const what = `${shown} was removed when ${newer} was added: the two were never listed together.`;
+    return { ...early, what, fix: `List both until callers have had time to move to ${newer}.` };
   }
-  const what = `${shown} was removed after having stood deprecated beside ${newer}.`;
-  return { ...removed, kind: "tool-retired", class: "compatible", what };
+  const what = `${shown} was removed after it was listed as deprecated together with ${newer}.`;
+  return { kind: "tool-retired", class: "compatible", what };
 }
 
-/** A tool that is newly marked deprecated, or whose successor is newly missing. */
-function deprecated(
+/** A tool that is newly marked deprecated, or whose successor is newly missing (`cause` is then the id of its removal). */
+function judgeDeprecation(
   name: string,
   tool: JsonObject,
   now: JsonObject,
-  before: Listed,
-  after: Listed,
-): Of<{ aspect: string }> | undefined {
-  const deprecation = deprecationOf(now);
+  before: ToolsByName,
+  after: ToolsByName,
+): (Impact & { cause?: string }) | undefined {
+  const [old, deprecation] = [findDeprecation(tool), findDeprecation(now)];
   if (!deprecation) return undefined;
-  const [{ successor }, then] = [deprecation, deprecationOf(tool)];
-  const shown = segment(name);
+  const { successor } = deprecation;
+  const shown = formatName(name);
+  const isOld = old !== undefined && old.successor === successor;
   if (successor !== undefined && !after.has(successor)) {
-    if (then?.successor === successor && !before.has(successor)) return undefined;
-    const what = `${shown} sends its callers to ${segment(successor)}, which is not listed.`;
-    const fix = `List ${segment(successor)}, or name the tool that takes its place.`;
-    return { aspect: "", kind: "successor-missing", class: "unknown", what, fix };
+    if (isOld && !before.has(successor)) return undefined;
+    const newer = formatName(successor);
+    const what = `${shown} refers its callers to ${newer}, which is not listed.`;
+    const fix = `List ${newer}, or name the tool that replaces it.`;
+    return { kind: "successor-missing", class: "unknown", what, fix, ...(isOld && { cause: `${newer}:removed` }) };
   }
-  if (then && then.successor === successor) return undefined;
-  const what = `${shown} is now marked deprecated${successor === undefined ? "" : ` in favour of ${segment(successor)}`}.`;
-  return { aspect: "", kind: "deprecated", class: "compatible", what };
-}
-
-/** A tool without what may differ when it is renamed; one that is deprecated is not looked for under another name. */
-function bodies(listed: Listed): Map<string, JsonObject> {
-  const body = ({ name: _, title: __, ...rest }: JsonObject) => rest;
-  return new Map([...listed].map(([name, tool]) => [name, deprecationOf(tool) ? {} : body(tool)]));
+  if (isOld) return undefined;
+  const favour = successor === undefined ? "" : ` in favour of ${formatName(successor)}`;
+  return { kind: "deprecated", class: "compatible", what: `${shown} is now marked deprecated${favour}.` };
 }

@@ -1,14 +1,13 @@
 import { explainTypeMisfit, getNumber, isType, listTypes, type Type } from "../jsonSchema/values.ts";
-import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { type Json, type JsonObject, sameJson } from "../types/json.ts";
 import { showValue, showValues } from "../types/quote.ts";
-import { sameJson } from "./same.ts";
 
 /**
- * What became of the values that a schema takes: fewer, more, others (some went and some came), or one of these
- * unless the rest of the schema makes it no change at all (`perhaps`), or nothing that can be told (`unclear`).
+ * How the set of accepted values changed: fewer values, more, `other` (some lost and some gained), one of these unless
+ * the rest of the schema cancels it (`perhaps`), or undecidable (`unclear`).
  */
-export type Effect = "narrower" | "wider" | "other" | "perhaps narrower" | "perhaps wider" | "unclear";
-export type Difference = { keyword: string; effect: Effect; what: string };
+export type ValueShift = "narrower" | "wider" | "other" | "perhaps narrower" | "perhaps wider" | "unclear";
+export type ValueDifference = { keyword: string; shift: ValueShift; what: string };
 
 /** The keywords that are compared here. */
 export const valueKeywords: readonly string[] = [
@@ -17,17 +16,17 @@ export const valueKeywords: readonly string[] = [
   ...["pattern", "format", "uniqueItems"],
 ];
 
-/** How two schemas differ in the values that they take by themselves: types, choices, bounds, patterns. */
-export function* valueDifferences(before: JsonObject, after: JsonObject): Iterable<Difference> {
+/** How two schemas differ in the values that they accept by themselves: types, choices, bounds, patterns. */
+export function* diffValues(before: JsonObject, after: JsonObject): Iterable<ValueDifference> {
   const malformed = valueKeywords.filter(
-    (key) => !sameJson(before[key], after[key]) && [before, after].some((schema) => !isWell(key, schema[key])),
+    (key) => !sameJson(before[key], after[key]) && [before, after].some((schema) => !isWellFormed(key, schema[key])),
   );
-  for (const keyword of malformed) yield { keyword, effect: "unclear", what: `${keyword} was or is no valid one` };
-  const compared = [typesAndChoices, bounds, multiples, texts].flatMap((compare) => [...compare(before, after)]);
+  for (const keyword of malformed) yield { keyword, shift: "unclear", what: `${keyword} was or is invalid` };
+  const compared = [diffChoices, diffBounds, diffMultiples, diffTexts].flatMap((diff) => [...diff(before, after)]);
   yield* compared.filter(({ keyword }) => !malformed.includes(keyword));
 }
 
-function isWell(keyword: string, value: Json | undefined): boolean {
+function isWellFormed(keyword: string, value: Json | undefined): boolean {
   if (value === undefined || keyword === "const") return true;
   if (keyword === "type") return [value].flat().every(isType);
   if (keyword === "enum") return Array.isArray(value);
@@ -35,41 +34,42 @@ function isWell(keyword: string, value: Json | undefined): boolean {
   return typeof value === (keyword === "pattern" || keyword === "format" ? "string" : "number");
 }
 
-/** What went and what came, as one effect; nothing where neither did. */
-function effectOf(lost: boolean, gained: boolean): Effect | undefined {
+/** Losses and gains as one shift; undefined where there are neither. */
+function toShift(lost: boolean, gained: boolean): ValueShift | undefined {
   return lost ? (gained ? "other" : "narrower") : gained ? "wider" : undefined;
 }
 
-function* typesAndChoices(before: JsonObject, after: JsonObject): Iterable<Difference> {
-  const [then, now] = [choices(before), choices(after)];
-  const keyword = after.enum === undefined && before.enum === undefined && (then || now) ? "const" : "enum";
-  if (then && now) {
-    if ([...then, ...now].some((value) => typeof value === "object" && value !== null)) {
-      if (!sameJson(then, now)) yield { keyword, effect: "unclear", what: "the values to choose from changed" };
+function* diffChoices(before: JsonObject, after: JsonObject): Iterable<ValueDifference> {
+  const [old, current] = [listChoices(before), listChoices(after)];
+  const keyword = after.enum === undefined && before.enum === undefined && (old || current) ? "const" : "enum";
+  if (old && current) {
+    if ([...old, ...current].some((value) => typeof value === "object" && value !== null)) {
+      if (!sameJson(old, current)) yield { keyword, shift: "unclear", what: "the allowed values changed" };
       return;
     }
-    const [lost, gained] = [without(then, now), without(now, then)];
-    const effect = effectOf(lost.length > 0, gained.length > 0);
-    const said = [
-      ...(lost.length ? [`no longer takes ${showValues(lost)}`] : []),
-      ...(gained.length ? [`now takes ${showValues(gained)}`] : []),
+    const [lost, gained] = [without(old, current), without(current, old)];
+    const shift = toShift(lost.length > 0, gained.length > 0);
+    const what = [
+      ...(lost.length ? [`no longer accepts ${showValues(lost)}`] : []),
+      ...(gained.length ? [`now accepts ${showValues(gained)}`] : []),
     ];
-    if (effect) yield { keyword, effect, what: said.join(" and ") };
-  } else if (now) {
-    const effect = now.every((value) => isTyped(value, before)) ? "narrower" : "other";
-    yield { keyword, effect, what: `now takes only ${showValues(now)}` };
-  } else if (then) {
-    const effect = then.every((value) => isTyped(value, after)) ? "wider" : "other";
-    yield { keyword, effect, what: `no longer takes only ${showValues(then)}` };
+    if (shift) yield { keyword, shift, what: what.join(" and ") };
+  } else if (current) {
+    const shift = current.every((value) => isTyped(value, before)) ? "narrower" : "other";
+    yield { keyword, shift, what: `now accepts only ${showValues(current)}` };
+  } else if (old) {
+    const shift = old.every((value) => isTyped(value, after)) ? "wider" : "other";
+    yield { keyword, shift, what: `is no longer limited to ${showValues(old)}` };
   } else {
-    const [had, has] = [typeSet(before), typeSet(after)];
-    const effect = effectOf(without(had, has).length > 0, without(has, had).length > 0);
-    if (effect) yield { keyword: "type", effect, what: `type was ${said(before)} and is ${said(after)}` };
+    const [had, has] = [listTypeParts(before), listTypeParts(after)];
+    const shift = toShift(without(had, has).length > 0, without(has, had).length > 0);
+    const name = (schema: JsonObject) => listTypes(schema).join(" or ") || "not set";
+    if (shift) yield { keyword: "type", shift, what: `type changed from ${name(before)} to ${name(after)}` };
   }
 }
 
-/** The values of a schema that takes only so many, or undefined where they are not listed. */
-function choices(schema: JsonObject): Json[] | undefined {
+/** The values of a schema that accepts a finite list of them; undefined for any other. */
+function listChoices(schema: JsonObject): Json[] | undefined {
   const types = listTypes(schema);
   const listed = Array.isArray(schema.enum) ? schema.enum : undefined;
   if (schema.const !== undefined) {
@@ -81,100 +81,92 @@ function choices(schema: JsonObject): Json[] | undefined {
   return types.flatMap((type): Json[] => (type === "null" ? [null] : [true, false]));
 }
 
-/** `choices` of a schema that says nothing else. */
-export function onlyChoices(schema: JsonObject): Json[] | undefined {
-  return Object.keys(schema).every((key) => ["type", "enum", "const"].includes(key)) ? choices(schema) : undefined;
+/** `listChoices` of a schema without other keywords. */
+export function listOnlyChoices(schema: JsonObject): Json[] | undefined {
+  return Object.keys(schema).every((key) => ["type", "enum", "const"].includes(key)) ? listChoices(schema) : undefined;
 }
 
 const isTyped = (value: Json, schema: JsonObject) => explainTypeMisfit(value, schema) === undefined;
 
-type Part = Exclude<Type, "number"> | "fraction";
-const allParts: readonly Part[] = ["string", "integer", "fraction", "boolean", "array", "object", "null"];
+type TypePart = Exclude<Type, "number"> | "fraction";
+const allParts: readonly TypePart[] = ["string", "integer", "fraction", "boolean", "array", "object", "null"];
 
-/** The kinds of values that a schema's type takes; `number` is integers and fractions. */
-function typeSet(schema: JsonObject): readonly Part[] {
+/** The kinds of values that a schema's type accepts; `number` is integers and fractions. */
+function listTypeParts(schema: JsonObject): readonly TypePart[] {
   const types = listTypes(schema);
   return types.length === 0
     ? allParts
-    : types.flatMap((type): Part[] => (type === "number" ? ["integer", "fraction"] : [type]));
+    : types.flatMap((type): TypePart[] => (type === "number" ? ["integer", "fraction"] : [type]));
 }
-
-const said = (schema: JsonObject) => listTypes(schema).join(" or ") || "not said";
 
 function without<T>(all: readonly T[], others: readonly T[]): T[] {
   const known = new Set(others);
   return all.filter((one) => !known.has(one));
 }
 
-/** A lower bound: `value`, and whether it is itself outside. Uppers are negated, so that a higher bound is narrower. */
-type Bound = { value: number; outside: boolean };
+/** A lower bound. Upper bounds are negated, so that a higher bound is always narrower. */
+type Bound = { value: number; exclusive: boolean };
 
-const sizes = ["Length", "Items", "Properties"] as const;
-
-function* bounds(before: JsonObject, after: JsonObject): Iterable<Difference> {
-  const integers = [before, after].every((schema) => listTypes(schema).join() === "integer");
-  yield* bound("minimum", lowest(before, 1, integers), lowest(after, 1, integers), 1);
-  yield* bound("maximum", lowest(before, -1, integers), lowest(after, -1, integers), -1);
-  for (const size of sizes) {
+function* diffBounds(before: JsonObject, after: JsonObject): Iterable<ValueDifference> {
+  const areIntegers = [before, after].every((schema) => listTypes(schema).join() === "integer");
+  yield* diffBound("minimum", readBound(before, 1, areIntegers), readBound(after, 1, areIntegers), 1);
+  yield* diffBound("maximum", readBound(before, -1, areIntegers), readBound(after, -1, areIntegers), -1);
+  for (const size of ["Length", "Items", "Properties"]) {
     const least = (schema: JsonObject) => ({
       value: Math.max(0, getNumber(schema, `min${size}`) ?? 0),
-      outside: false,
+      exclusive: false,
     });
-    const most = (schema: JsonObject) => ({ value: -(getNumber(schema, `max${size}`) ?? Infinity), outside: false });
-    yield* bound(`min${size}`, least(before), least(after), 1);
-    yield* bound(`max${size}`, most(before), most(after), -1);
+    const most = (schema: JsonObject) => ({ value: -(getNumber(schema, `max${size}`) ?? Infinity), exclusive: false });
+    yield* diffBound(`min${size}`, least(before), least(after), 1);
+    yield* diffBound(`max${size}`, most(before), most(after), -1);
   }
 }
 
-function lowest(schema: JsonObject, sign: 1 | -1, integers: boolean): Bound {
+function readBound(schema: JsonObject, sign: 1 | -1, areIntegers: boolean): Bound {
   const side = sign === 1 ? "inimum" : "aximum";
   const read = (keyword: string) => {
     const value = getNumber(schema, keyword);
     return value === undefined ? -Infinity : sign * value;
   };
   const [closed, open] = [read(`m${side}`), read(`exclusiveM${side}`)];
-  const outside = open >= closed && open !== -Infinity;
+  const exclusive = open >= closed && open !== -Infinity;
   const value = Math.max(closed, open);
-  if (!integers || value === -Infinity) return { value, outside };
-  return { value: outside ? Math.floor(value) + 1 : Math.ceil(value), outside: false };
+  if (!areIntegers || value === -Infinity) return { value, exclusive };
+  return { value: exclusive ? Math.floor(value) + 1 : Math.ceil(value), exclusive: false };
 }
 
-function* bound(keyword: string, then: Bound, now: Bound, sign: 1 | -1): Iterable<Difference> {
-  if (then.value === now.value && then.outside === now.outside) return;
-  const narrower = now.value > then.value || (now.value === then.value && now.outside);
-  const told = ({ value, outside }: Bound) =>
-    Number.isFinite(value) ? `${sign * value}${outside ? " (itself outside)" : ""}` : "not set";
-  yield { keyword, effect: narrower ? "narrower" : "wider", what: `${keyword} was ${told(then)} and is ${told(now)}` };
+function* diffBound(keyword: string, was: Bound, is: Bound, sign: 1 | -1): Iterable<ValueDifference> {
+  if (was.value === is.value && was.exclusive === is.exclusive) return;
+  const isNarrower = is.value > was.value || (is.value === was.value && is.exclusive);
+  const show = ({ value, exclusive }: Bound) =>
+    Number.isFinite(value) ? `${sign * value}${exclusive ? " (exclusive)" : ""}` : "not set";
+  const what = `${keyword} changed from ${show(was)} to ${show(is)}`;
+  yield { keyword, shift: isNarrower ? "narrower" : "wider", what };
 }
 
-function* multiples({ multipleOf: then }: JsonObject, { multipleOf: now }: JsonObject): Iterable<Difference> {
-  if (then === now) return;
+function* diffMultiples({ multipleOf: was }: JsonObject, { multipleOf: is }: JsonObject): Iterable<ValueDifference> {
+  if (was === is) return;
   const divides = (one: Json | undefined, other: Json | undefined) =>
     one === undefined || (typeof one === "number" && typeof other === "number" && Number.isInteger(other / one));
-  const effect = effectOf(!divides(now, then), !divides(then, now)) ?? "unclear";
-  yield { keyword: "multipleOf", effect, what: wasAndIs("multipleOf", then, now) };
+  const shift = toShift(!divides(is, was), !divides(was, is)) ?? "unclear";
+  yield { keyword: "multipleOf", shift, what: describeChange("multipleOf", was, is) };
 }
 
-/** Whether one pattern takes all that another takes cannot be told; whether a format is enforced, neither. */
-function* texts(before: JsonObject, after: JsonObject): Iterable<Difference> {
+/** Whether one pattern accepts all that another accepts is undecidable; whether a format is enforced is unknown. */
+function* diffTexts(before: JsonObject, after: JsonObject): Iterable<ValueDifference> {
   for (const keyword of ["pattern", "format"] as const) {
-    const [then, now] = [before[keyword], after[keyword]];
-    if (then === now) continue;
-    const sure = keyword === "pattern" ? "" : "perhaps ";
-    const effect =
-      then === undefined ? (`${sure}narrower` as Effect) : now === undefined ? (`${sure}wider` as Effect) : "unclear";
-    yield { keyword, effect, what: wasAndIs(keyword, then, now) };
+    const [was, is] = [before[keyword], after[keyword]];
+    if (was === is) continue;
+    const shift = was === undefined ? "narrower" : is === undefined ? "wider" : "unclear";
+    const isEnforced = keyword === "pattern" || shift === "unclear";
+    yield { keyword, shift: isEnforced ? shift : `perhaps ${shift}`, what: describeChange(keyword, was, is) };
   }
-  const [then, now] = [before.uniqueItems === true, after.uniqueItems === true];
-  if (then === now) return;
-  yield { keyword: "uniqueItems", effect: now ? "narrower" : "wider", what: wasAndIs("uniqueItems", then, now) };
+  const [was, is] = [before.uniqueItems === true, after.uniqueItems === true];
+  if (was === is) return;
+  yield { keyword: "uniqueItems", shift: is ? "narrower" : "wider", what: describeChange("uniqueItems", was, is) };
 }
 
-function wasAndIs(keyword: string, then: Json | undefined, now: Json | undefined): string {
-  const told = (value: Json | undefined) => (value === undefined ? "not set" : showValue(value));
-  return `${keyword} was ${told(then)} and is ${told(now)}`;
-}
-
-export function isSchema(value: Json | undefined): value is JsonObject | boolean {
-  return isJsonObject(value) || typeof value === "boolean";
+function describeChange(keyword: string, was: Json | undefined, is: Json | undefined): string {
+  const show = (value: Json | undefined) => (value === undefined ? "not set" : showValue(value));
+  return `${keyword} changed from ${show(was)} to ${show(is)}`;
 }

@@ -1,5 +1,5 @@
 import { relative, resolve } from "node:path";
-import { changesByCase, type Listing } from "../changes/lists.ts";
+import { type CaseToolsets, changesByCase } from "../changes/changes.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { baselineFigures, baselineText, baselineTitle, rateChanges } from "../reports/baseline.ts";
@@ -140,7 +140,7 @@ function newsOf(old: Baseline | "unreadable", fresh: Baseline, io: Io): string[]
 }
 
 /** What is otherwise now than in a baseline, as indented lines: the wording of its tools, then its cases. */
-function changeLines(then: Baseline, now: Listing, compared: ComparedRun, indent: number, io: Io): string[] {
+function changeLines(then: Baseline, now: CaseToolsets, compared: ComparedRun, indent: number, io: Io): string[] {
   const screen = screenFor(displayOf(io));
   const wording = changesByCase(then, now).flatMap(({ cases, changes }) => [
     ...(cases.length < then.cases.length ? screen.lines(`the tools of ${some(cases)}:`, indent) : []),

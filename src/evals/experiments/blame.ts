@@ -1,4 +1,5 @@
-import { applyChanges, type Change, listChanges } from "../changes/lists.ts";
+import { listChanges, type ToolChange } from "../changes/changes.ts";
+import { applyChanges } from "../changes/edits.ts";
 import { EvalsError, type ExitCode, exitCodes } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { blameText } from "../reports/blame.ts";
@@ -95,7 +96,7 @@ function benchFlags({ recorded, paths, suite, model, host }: Question, flags: Bl
 }
 
 /** A case with the list of then, the list of now, and what changed between them. */
-type Suspect = { planned: PlannedCase; base: readonly OfferedTool[]; changes: readonly Change[] };
+type Suspect = { planned: PlannedCase; base: readonly OfferedTool[]; changes: readonly ToolChange[] };
 
 async function answer(question: Question, bench: Bench, flags: BlameAsking, io: Io) {
   const { model } = bench;

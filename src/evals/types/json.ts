@@ -26,3 +26,21 @@ export function canonicalJson(value: Json): string {
     });
   return `{${members.join(",")}}`;
 }
+
+/** Whether two values are the same JSON, whatever the order of keys. No recursion: hostile values may be deep. */
+export function sameJson(one: Json | undefined, other: Json | undefined): boolean {
+  const waiting: [Json | undefined, Json | undefined][] = [[one, other]];
+  for (let pair = waiting.pop(); pair; pair = waiting.pop()) {
+    const [a, b] = pair;
+    if (a === b) continue;
+    if (Array.isArray(a) && Array.isArray(b)) {
+      if (a.length !== b.length) return false;
+      for (const [at, item] of a.entries()) waiting.push([item, b[at]]);
+    } else if (isJsonObject(a) && isJsonObject(b)) {
+      const [mine, theirs] = [Object.keys(a), Object.keys(b)];
+      if (mine.length !== theirs.length || !mine.every((key) => Object.hasOwn(b, key))) return false;
+      for (const key of mine) waiting.push([a[key], b[key]]);
+    } else return false;
+  }
+  return true;
+}

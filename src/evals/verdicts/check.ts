@@ -1,7 +1,5 @@
-import { changesBetween, classesOf } from "../changes/compatibility.ts";
-import { changesByCase } from "../changes/lists.ts";
+import { changesByCase } from "../changes/changes.ts";
 import { exitCodes } from "../errors.ts";
-import { jsonObjectSchema } from "../types/json.ts";
 import type { CheckPlan, CheckSummary } from "../types/run.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
@@ -17,7 +15,7 @@ import { passes, plural, points, probability } from "./words.ts";
 
 type Compared = Extract<CheckSummary, { kind: "regressed" | "no-regression" | "inconclusive" }>;
 type ComparePlan = Extract<CheckPlan, { kind: "compare" }>;
-type ToolChange = Compared["changes"][number];
+type RecordedChange = Compared["changes"][number];
 type Toolsets = Readonly<Record<string, readonly OfferedTool[]>>;
 
 /** The design that a plan names. A model that always answers alike needs no statistics. */
@@ -34,7 +32,7 @@ export class Check {
   readonly book = new EvidenceBook();
   readonly design: Design<RegressionVerdict>;
   readonly #plan: ComparePlan;
-  readonly #changes: readonly ToolChange[];
+  readonly #changes: readonly RecordedChange[];
   readonly #growth = new ConfusionGrowth("base", "head");
 
   /** `headToolsets`: the hash of each case's list now. */
@@ -69,7 +67,7 @@ export class Check {
 /** A verdict as the reports take it, with what was found beside it. */
 export function comparedSummary(
   verdict: RegressionVerdict,
-  { grew, changes, notes }: { grew: Compared["grew"]; changes: readonly ToolChange[]; notes: readonly string[] },
+  { grew, changes, notes }: { grew: Compared["grew"]; changes: readonly RecordedChange[]; notes: readonly string[] },
 ): Compared {
   const { base, head, broken, saved } = verdict.calls;
   return {
@@ -131,7 +129,11 @@ function exitCodeOf({ kind, bound, unscored }: RegressionVerdict): number {
   return kind === "inconclusive" && blind ? exitCodes.incomplete : exitCodes.passed;
 }
 
-function stopped({ design, margin, notes }: ComparePlan, look: number, changes: readonly ToolChange[]): CheckSummary {
+function stopped(
+  { design, margin, notes }: ComparePlan,
+  look: number,
+  changes: readonly RecordedChange[],
+): CheckSummary {
   return {
     kind: "inconclusive",
     headline: `INCONCLUSIVE: the run was stopped at look ${look}`,
@@ -172,24 +174,21 @@ function driftOf({ drift }: RegressionVerdict): string | null {
   return `the model passes ${way} often with the baseline's own list than it did then (p = ${probability(drift.p)}): it has changed, not the wording`;
 }
 
-const rawTools = (tools: Toolsets[string] = []) => tools.map((tool) => jsonObjectSchema.parse(tool));
-
 /** The changes between the lists of the compared cases, each once, with what each does to those who call the tool. */
 function changesOf(
   { cases }: ComparePlan,
   toolsets: Toolsets,
   headToolsets: ReadonlyMap<string, string>,
-): ToolChange[] {
+): RecordedChange[] {
   const now = cases.map(({ id }) => ({ id, toolset: headToolsets.get(id) ?? "" }));
   const lists = changesByCase({ cases, toolsets }, { cases: now, toolsets });
-  const told = lists.flatMap(({ base, head, changes }) => {
-    const classOf = classesOf(changesBetween(rawTools(toolsets[base]), rawTools(toolsets[head])));
-    return changes.map(({ label, before, after, ...change }) => ({
-      label,
-      class: classOf(change),
-      ...(before !== undefined && { before }),
-      ...(after !== undefined && { after }),
-    }));
-  });
-  return [...new Map(told.map((change) => [change.label, change])).values()];
+  const recorded = lists.flatMap(({ changes }) =>
+    changes.map((change) => ({
+      label: change.label,
+      class: change.class,
+      ...(change.before !== undefined && { before: change.before }),
+      ...(change.after !== undefined && { after: change.after }),
+    })),
+  );
+  return [...new Map(recorded.map((change) => [change.label, change])).values()];
 }

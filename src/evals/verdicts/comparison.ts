@@ -1,4 +1,4 @@
-import { changesByCase } from "../changes/lists.ts";
+import { changesByCase } from "../changes/changes.ts";
 import { exitCodes } from "../errors.ts";
 import type { Counts } from "../stats/counts.ts";
 import { isSignificant } from "../stats/hypothesisTests.ts";

@@ -43,12 +43,12 @@ export const versioningCases: CasesOf<VersionSubject> = {
   "version-deprecated-early": {
     clean: [same, aVersionSubject([weather], [deprecated, newer]), aVersionSubject([deprecated, newer], [newer])],
     violations: {
-      "a tool is marked deprecated before it goes": [
+      "a tool is marked deprecated before it is removed": [
         aVersionSubject([weather], [newer]),
         aVersionSubject([weather, newer], [newer]),
       ],
-      "it stands beside its successor before it goes": [aVersionSubject([deprecated], [newer])],
-      "its successor is listed when it goes": [
+      "it is listed together with its successor before it is removed": [aVersionSubject([deprecated], [newer])],
+      "its successor is listed when it is removed": [
         aVersionSubject([deprecated, newer], []),
         aVersionSubject([deprecated], []),
       ],
@@ -77,11 +77,11 @@ export const versioningCases: CasesOf<VersionSubject> = {
   "version-newly-required": {
     clean: [same, aVersionSubject(taking(number, {}, ["days"]), taking(number))],
     violations: {
-      "a parameter that could be left out still can be": [
+      "an optional parameter stays optional": [
         aVersionSubject(taking(number), taking(number, {}, ["days"])),
         change(open, { ...open, required: ["city"] }),
       ],
-      "a new parameter can be left out": [aVersionSubject(taking(number), taking(number, { unit: text }, ["unit"]))],
+      "a new parameter is optional": [aVersionSubject(taking(number), taking(number, { unit: text }, ["unit"]))],
     },
   },
   "version-no-default": {
@@ -131,7 +131,7 @@ export const versioningCases: CasesOf<VersionSubject> = {
         change({ type: "array" }, { type: "array", uniqueItems: true }),
       ],
       "no pattern is added": [change(text, { ...text, pattern: "^[a-z]+$" })],
-      "keys that no property names are still taken": [
+      "properties that the schema does not name are still accepted": [
         change(open, closed),
         change({ ...open, additionalProperties: true }, { ...open, additionalProperties: text }),
       ],
@@ -140,8 +140,8 @@ export const versioningCases: CasesOf<VersionSubject> = {
   "version-default-changed": {
     clean: [same, change(text, { ...text, default: "a" }), change(number, { ...number, maximum: 5 })],
     violations: {
-      "a default stays what it was": [change(number, { ...number, default: 2 })],
-      "a default stays": [change(number, { ...number, default: undefined })],
+      "a default keeps its value": [change(number, { ...number, default: 2 })],
+      "a default is not removed": [change(number, { ...number, default: undefined })],
     },
   },
   "version-meaning-changed": {
@@ -153,7 +153,7 @@ export const versioningCases: CasesOf<VersionSubject> = {
       change({ type: "object", description: "The place." }, { type: "object" }),
     ],
     violations: {
-      "a parameter's description still says the same": [
+      "a parameter's description keeps its meaning": [
         change(number, { ...number, description: "Which weather station is asked." }),
       ],
       "a parameter's unit stays": [
@@ -173,7 +173,7 @@ export const versioningCases: CasesOf<VersionSubject> = {
     violations: {
       "an outputSchema stays": [aVersionSubject(giving({}), [weather])],
       "a field of the result stays": [aVersionSubject(giving({ a: text, b: text }), giving({ a: text }))],
-      "a field that was always there still is": [aVersionSubject(giving({ a: text }, ["a"]), giving({ a: text }))],
+      "a field that was always present still is": [aVersionSubject(giving({ a: text }, ["a"]), giving({ a: text }))],
       "a field holds no values of other kinds": [
         aVersionSubject(giving({ a: text }), giving({ a: { type: ["string", "null"] } })),
         aVersionSubject(giving({ a: { enum: ["x"] } }), giving({ a: { enum: ["x", "y"] } })),
@@ -188,12 +188,12 @@ export const versioningCases: CasesOf<VersionSubject> = {
       aVersionSubject(hinted({}), hinted({ readOnlyHint: true, destructiveHint: false, openWorldHint: false })),
     ],
     violations: {
-      "a tool that only reads stays so": [
+      "a read-only tool stays read-only": [
         aVersionSubject(hinted({ readOnlyHint: true }), hinted({ readOnlyHint: false })),
       ],
-      "a tool that destroys nothing stays so": [aVersionSubject(hinted({ destructiveHint: false }), [weather])],
-      "a tool that can be repeated stays so": [aVersionSubject(hinted({ idempotentHint: true }), hinted({}))],
-      "a tool of a closed world stays so": [
+      "a non-destructive tool stays non-destructive": [aVersionSubject(hinted({ destructiveHint: false }), [weather])],
+      "an idempotent tool stays idempotent": [aVersionSubject(hinted({ idempotentHint: true }), hinted({}))],
+      "a closed-world tool stays closed-world": [
         aVersionSubject(hinted({ openWorldHint: false }), hinted({ openWorldHint: true })),
       ],
     },

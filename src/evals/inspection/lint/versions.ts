@@ -1,5 +1,6 @@
 import { relative, resolve } from "node:path";
-import { changesBetween, toolsOfBaseline } from "../../changes/compatibility.ts";
+import { toolsOfBaseline } from "../../changes/changes.ts";
+import { listEffects } from "../../changes/tools.ts";
 import { type Place, usageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
 import type { Path } from "../../jsonSchema/paths.ts";
@@ -41,7 +42,7 @@ export async function versionTarget(
       return { server, tool: String(tool), path: jsonPath(inside), ...older.place(tool, inside) };
     },
   };
-  const changes = changesBetween(older.tools, tools).map((change) => ({ ...change, path: [...change.path] }));
+  const changes = listEffects(older.tools, tools).map((effect) => ({ ...effect, path: [...effect.path] }));
   return { target, changes };
 }
 

@@ -1,4 +1,4 @@
-import { deprecationOf } from "../../changes/tools.ts";
+import { findDeprecation } from "../../changes/names.ts";
 import { type IndexedTool, splitWords, toToolText } from "../../search/keywords.ts";
 import { findSimilarPairs, listSharedWords, weigh } from "../../search/similarity.ts";
 import type { JsonObject } from "../../types/json.ts";
@@ -83,7 +83,7 @@ export const confusableRules: readonly Rule<ToolsetSubject>[] = [
     clauses: ["no two descriptions are the same", "no two tools have nearly the same description"],
     *check({ tools }) {
       // A deprecated tool and its successor are similar by design.
-      const current = tools.flatMap((tool, at) => (deprecationOf(tool) ? [] : [{ tool, at }]));
+      const current = tools.flatMap((tool, at) => (findDeprecation(tool) ? [] : [{ tool, at }]));
       const messages = new Map([...findNearDuplicates(tools, current), ...findEqualDescriptions(current)]);
       const fix = "Say in each description when to call it and when to call the other, or merge the two tools.";
       for (const at of [...messages.keys()].sort((a, b) => a - b)) {

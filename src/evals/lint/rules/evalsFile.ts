@@ -6,7 +6,7 @@ import type { EvalsFileSubject, Rule } from "../rule.ts";
 
 type EvalsRule = Rule<EvalsFileSubject>;
 
-const docs = "README.md#lint";
+const docs = "docs/lint-rules.md";
 const fewest = 5;
 const specified = 'Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.';
 

@@ -129,7 +129,7 @@ export const rubricRules: readonly Rule<JudgedSubject>[] = ids.map((id) => ({
   id,
   severity: "info",
   why: rubric[id].why,
-  docs: "README.md#lint",
+  docs: "docs/lint-rules.md",
   clauses: [`a judge gives more than ${lowest} of 5`],
   *check({ judge, grades }) {
     for (const { rule, score, reason } of grades) {

@@ -107,7 +107,7 @@ const siblingExists: SkillRule = {
   id: "skill-sibling-exists",
   severity: "warning",
   why: "A model that is sent to a skill which is not there does without one, or makes its steps up.",
-  docs: "README.md#lint",
+  docs: "docs/lint-rules.md",
   clauses: ["a skill named in the description is there", "a skill named in the body is there"],
   *check({ package: { name, description, document }, siblings }) {
     // A package by itself: what lies beside it elsewhere is not known.
@@ -138,7 +138,7 @@ const words = new Set(["this", "that", "the", "a", "an", "any", "another", "each
 /** What a model reads of a skill before it is loaded. */
 export const skillDescriptionRules: readonly SkillRule[] = [when, what, phrases, notFor, tags, siblingExists];
 
-const docs = "README.md#lint";
+const docs = "docs/lint-rules.md";
 const format = "https://agentskills.io/specification";
 const most = { lines: 500, tokens: 5_000 } as const;
 /** The usual estimate for English text. */

@@ -3,7 +3,7 @@ import type { Rule, SuiteSubject, Violation } from "../rule.ts";
 
 type SuiteRule = Rule<SuiteSubject>;
 
-const docs = "README.md#lint";
+const docs = "docs/lint-rules.md";
 const fewest = 5;
 const shownNames = 5;
 

@@ -1,138 +1,152 @@
-import { type Change, changesBetween } from "../../changes/compatibility.ts";
+import type { ChangeEffect } from "../../changes/effect.ts";
+import { listEffects } from "../../changes/tools.ts";
 import { once } from "../../types/once.ts";
 import type { Rule, VersionSubject } from "../rule.ts";
 
-const docs = "README.md#lint";
-const hints = "https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations";
-const results = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#output-schema";
+/** Shared by all rules: the comparison takes the time. */
+const listEffectsOf = once(({ before, after }: VersionSubject) => listEffects(before, after));
 
-/** All rules are about the same changes, which take the time. */
-const changesOf = once(({ before, after }: VersionSubject) => changesBetween(before, after));
+/** A rule that reports the effects of some kinds. Those without a `fix` need none, unless the rule gives one. */
+type Row = Omit<Rule<VersionSubject>, "check"> & { kinds: readonly ChangeEffect["kind"][]; fix?: string };
 
-type Told = Omit<Rule<VersionSubject>, "check" | "docs"> & { docs?: string };
+const docs = "docs/lint-rules.md";
+const schemaReference = "https://json-schema.org/understanding-json-schema/reference";
+const specification = "https://modelcontextprotocol.io/specification/2025-11-25";
 
-/** A rule that there be no changes of these kinds. Those that need no mending are none of its business. */
-function rule(kinds: readonly Change["kind"][], told: Told): Rule<VersionSubject> {
-  return {
-    docs,
-    ...told,
-    *check(subject) {
-      for (const { kind, path, what, fix } of changesOf(subject)) {
-        if (kinds.includes(kind) && fix !== undefined) yield { at: path, message: what, fix };
-      }
-    },
-  };
-}
-
-/** What a newer list must not do to those who call the tools of the older one, or only with care. */
-export const versioningRules: readonly Rule<VersionSubject>[] = [
-  rule(["tool-removed", "tool-renamed"], {
+const rows: readonly Row[] = [
+  {
     id: "version-tool-removed",
+    kinds: ["tool-removed", "tool-renamed"],
     severity: "error",
-    why: "Calls of a tool that is no longer listed fail, and so does whoever names it: suites, skills, prompts.",
+    docs,
+    why: "Calls of a tool that is no longer listed fail, and so does everything that names it: suites, skills, prompts.",
     clauses: ["a tool stays listed", "a tool keeps its name"],
-  }),
-  rule(["deprecated-early"], {
+  },
+  {
     id: "version-deprecated-early",
+    kinds: ["deprecated-early"],
     severity: "error",
-    why: "Callers move to a new version only while the old one still works and says where to go.",
+    docs,
+    why: "Callers can move to a new version only while the old one still works and names its successor.",
     clauses: [
-      "a tool is marked deprecated before it goes",
-      "it stands beside its successor before it goes",
-      "its successor is listed when it goes",
+      "a tool is marked deprecated before it is removed",
+      "it is listed together with its successor before it is removed",
+      "its successor is listed when it is removed",
     ],
-  }),
-  rule(["successor-missing"], {
+  },
+  {
     id: "version-successor-missing",
+    kinds: ["successor-missing"],
     severity: "error",
-    why: "A model that is told to use another tool calls it, and fails where it is not listed.",
+    docs,
+    why: "A model that is referred to another tool calls it, and the call fails where it is not listed.",
     clauses: ["the tool that a deprecation names is listed"],
-  }),
-  rule(["parameter-removed"], {
+  },
+  {
     id: "version-parameter-removed",
+    kinds: ["parameter-removed"],
     severity: "error",
-    why: "A call that gives the parameter is refused, or what it asked for is silently left out.",
+    docs,
+    why: "A call that gives the parameter is rejected, or what it asked for is silently ignored.",
     clauses: ["a parameter stays", "a parameter keeps its name"],
-  }),
-  rule(["newly-required"], {
+  },
+  {
     id: "version-newly-required",
+    kinds: ["newly-required"],
     severity: "error",
-    why: "Calls that left the parameter out were right, and now fail.",
-    clauses: ["a parameter that could be left out still can be", "a new parameter can be left out"],
-  }),
-  rule(["no-default"], {
+    docs,
+    why: "Calls without the parameter were valid and now fail.",
+    clauses: ["an optional parameter stays optional", "a new parameter is optional"],
+  },
+  {
     id: "version-no-default",
+    kinds: ["no-default"],
     severity: "warning",
-    why: "Without a default nothing says that a call as it was made before still does what it did.",
+    docs,
+    why: "Without a default, nothing says that a call made as before still does what it did.",
     clauses: ["a new parameter has a default"],
-  }),
-  rule(["narrowed"], {
+  },
+  {
     id: "version-narrowed",
+    kinds: ["narrowed"],
     severity: "error",
-    docs: "https://json-schema.org/understanding-json-schema/reference",
-    why: "Values that were taken are now refused.",
+    docs: schemaReference,
+    why: "Values that were accepted are now rejected.",
     clauses: [
       "types stay",
       "allowed values stay",
       "bounds stay as wide",
       "no pattern is added",
-      "keys that no property names are still taken",
+      "properties that the schema does not name are still accepted",
     ],
-  }),
-  rule(["default"], {
+  },
+  {
     id: "version-default-changed",
+    kinds: ["default"],
     severity: "error",
-    docs: "https://json-schema.org/understanding-json-schema/reference/annotations",
-    why: "A call that leaves the parameter out now does something else, though nobody changed the call.",
-    clauses: ["a default stays what it was", "a default stays"],
-  }),
-  rule(["meaning"], {
+    docs: `${schemaReference}/annotations`,
+    why: "A call without the parameter now does something else, although nobody changed the call.",
+    clauses: ["a default keeps its value", "a default is not removed"],
+  },
+  {
     id: "version-meaning-changed",
+    kinds: ["meaning"],
     severity: "warning",
-    why: "The same value now means something else; a new meaning belongs to a new tool, such as search_v2.",
-    clauses: ["a parameter's description still says the same", "a parameter's unit stays"],
-  }),
-  rule(["output"], {
+    docs,
+    why: "The same value now means something else; a new meaning belongs in a new tool, such as search_v2.",
+    clauses: ["a parameter's description keeps its meaning", "a parameter's unit stays"],
+  },
+  {
     id: "version-output-changed",
+    kinds: ["output"],
     severity: "error",
-    docs: results,
-    why: "Clients read the structured result by its schema, and fail where it holds less or other than they know.",
+    docs: `${specification}/server/tools#output-schema`,
+    why: "Clients read the structured result by its schema, and fail where a field is missing or has other values.",
     clauses: [
       "an outputSchema stays",
       "a field of the result stays",
-      "a field that was always there still is",
+      "a field that was always present still is",
       "a field holds no values of other kinds",
     ],
-  }),
-  rule(["annotation"], {
+  },
+  {
     id: "version-annotation-changed",
+    kinds: ["annotation"],
     severity: "warning",
-    docs: hints,
-    why: "Hosts that were allowed to call the tool without asking now must ask, or a tool does more than users agreed to.",
+    docs: `${specification}/schema#toolannotations`,
+    why: "Hosts that could call the tool without asking must now ask, or a tool does more than users agreed to.",
     clauses: [
-      "a tool that only reads stays so",
-      "a tool that destroys nothing stays so",
-      "a tool that can be repeated stays so",
-      "a tool of a closed world stays so",
+      "a read-only tool stays read-only",
+      "a non-destructive tool stays non-destructive",
+      "an idempotent tool stays idempotent",
+      "a closed-world tool stays closed-world",
     ],
-  }),
-  rule(["unclear"], {
+  },
+  {
     id: "version-unclear",
+    kinds: ["unclear"],
     severity: "warning",
-    why: "Whether calls still work cannot be told from the two schemas; somebody has to look.",
+    docs,
+    why: "The two schemas do not show whether calls still work, so someone has to look.",
     clauses: ["patterns and formats stay", "conditions and branches stay"],
-  }),
+  },
   {
     id: "version-reworded",
+    kinds: ["wording"],
     severity: "info",
     docs,
-    why: "Models are sensitive to wording down to the punctuation: what a change did shows when the queries are asked again.",
+    why: "Models react to wording down to the punctuation: only asking the queries again shows what a change did.",
     clauses: ["a description stays as it was tested"],
-    *check(subject) {
-      for (const { kind, path, what } of changesOf(subject)) {
-        if (kind === "wording")
-          yield { at: path, message: what, fix: "Ask the suite again: evals run --check thorough." };
-      }
-    },
+    fix: "Run the suite again: evals run --check thorough.",
   },
 ];
+
+/** What a newer tool list must not do to the callers of the older one, or only with care. */
+export const versioningRules: readonly Rule<VersionSubject>[] = rows.map(({ kinds, fix: given, ...rule }) => ({
+  ...rule,
+  *check(subject) {
+    for (const { kind, path, what, fix = given } of listEffectsOf(subject)) {
+      if (kinds.includes(kind) && fix !== undefined) yield { at: path, message: what, fix };
+    }
+  },
+}));

@@ -1,4 +1,4 @@
-import { listChanges } from "../../changes/lists.ts";
+import { listChanges } from "../../changes/changes.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { comparable } from "../../stats/counts.ts";
 import { wilson } from "../../stats/intervals.ts";

@@ -1,8 +1,8 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { changesBetween, classesOf, toolsOfBaseline } from "../../src/evals/changes/compatibility.ts";
-import { listChanges } from "../../src/evals/changes/lists.ts";
+import { listChanges, toolsOfBaseline } from "../../src/evals/changes/changes.ts";
+import { listEffects } from "../../src/evals/changes/tools.ts";
 import type { Baseline } from "../../src/evals/types/baseline.ts";
 import type { Json, JsonObject } from "../../src/evals/types/json.ts";
 import type { OfferedTool, Tool } from "../../src/evals/types/tool.ts";
@@ -14,15 +14,15 @@ function tool(name: string, properties: JsonObject = {}, required: string[] = []
 }
 
 /** What changed, in a line each: class, kind, path and sentence. */
-function told(before: readonly JsonObject[], after: readonly JsonObject[]): string[] {
-  return changesBetween(before, after).map((change) => {
+function describeAll(before: readonly JsonObject[], after: readonly JsonObject[]): string[] {
+  return listEffects(before, after).map((change) => {
     return [change.class, change.kind, change.path.join("/"), change.what].join(" | ");
   });
 }
 
 /** The same for one parameter `p` of a tool, without what is the same in every line. */
-function toldOf(before: Json, after: Json): string[] {
-  const changes = changesBetween([tool("t", { p: before })], [tool("t", { p: after })]);
+function describeParameter(before: Json, after: Json): string[] {
+  const changes = listEffects([tool("t", { p: before })], [tool("t", { p: after })]);
   return changes.map((change) => `${change.class}: ${change.what}`);
 }
 
@@ -48,43 +48,43 @@ describe("tools", () => {
       tool("search", {}, [], { description: "DEPRECATED: use `search_v2`. Does search." }),
       tool("search_v2"),
     ];
-    expect(told(before, after)).toEqual([
-      "unknown | tool-retired | ended | ended was removed after having been marked deprecated, in favour of no other tool.",
+    expect(describeAll(before, after)).toEqual([
+      "unknown | tool-retired | ended | ended was removed after it was marked deprecated without a successor.",
       "breaking | tool-removed | gone | gone was removed.",
-      "breaking | deprecated-early | late | late went as late_v2 came: the two never stood side by side.",
+      "breaking | deprecated-early | late | late was removed when late_v2 was added: the two were never listed together.",
       "compatible | tool-added | late_v2 | late_v2 is new.",
-      "compatible | tool-retired | left | left was removed after having stood deprecated beside left_v2.",
+      "compatible | tool-retired | left | left was removed after it was listed as deprecated together with left_v2.",
       "breaking | tool-renamed | old | old was renamed to new: calls of the old name fail.",
-      "breaking | deprecated-early | rash | rash went without having been marked deprecated in favour of rash_v2.",
+      "breaking | deprecated-early | rash | rash was removed without having been marked deprecated in favour of rash_v2.",
       "compatible | tool-added | rash_v2 | rash_v2 is new.",
       "compatible | deprecated | search/description | search is now marked deprecated in favour of search_v2.",
-      "compatible | tool-added | search_v2 | search_v2 is new, beside search.",
+      "compatible | tool-added | search_v2 | search_v2 is new, next to search.",
     ]);
   });
 
   it("whose successor is missing are told once, when it goes missing", () => {
     const deprecated = tool("a", {}, [], { description: "DEPRECATED: use b." });
-    const missing = ["unknown | successor-missing | a/description | a sends its callers to b, which is not listed."];
-    expect(told([tool("a")], [deprecated])).toEqual(missing);
-    expect(told([deprecated, tool("b")], [deprecated]).slice(0, 1)).toEqual(missing);
-    expect(told([deprecated], [deprecated])).toEqual([]);
+    const missing = ["unknown | successor-missing | a/description | a refers its callers to b, which is not listed."];
+    expect(describeAll([tool("a")], [deprecated])).toEqual(missing);
+    expect(describeAll([deprecated, tool("b")], [deprecated]).slice(0, 1)).toEqual(missing);
+    expect(describeAll([deprecated], [deprecated])).toEqual([]);
   });
 
   it("are deprecated by the usual spellings, not by a first word that speaks of something else", () => {
     const marking = (description: string) => [tool("a", {}, [], { description }), tool("b")];
     const unmarked = [tool("a"), tool("b")];
     const marked = "compatible | deprecated | a/description | a is now marked deprecated in favour of b.";
-    expect(told(unmarked, marking("Deprecated: use b instead."))).toContain(marked);
-    expect(told(unmarked, marking("DEPRECATED: Use b instead."))).toContain(marked);
-    expect(told(unmarked, marking("Deprecated packages are listed; use b."))).not.toContain(marked);
+    expect(describeAll(unmarked, marking("Deprecated: use b instead."))).toContain(marked);
+    expect(describeAll(unmarked, marking("DEPRECATED: Use b instead."))).toContain(marked);
+    expect(describeAll(unmarked, marking("Deprecated packages are listed; use b."))).not.toContain(marked);
   });
 
   it("that are reworded, or whose hints change", () => {
     const before = tool("a", {}, [], { title: "A", annotations: { readOnlyHint: true, idempotentHint: false } });
     const after = tool("a", {}, [], { description: "Does more.", annotations: { idempotentHint: true } });
-    expect(told([before], [after])).toEqual([
-      "unknown | annotation | a/annotations/readOnlyHint | readOnlyHint of a was true and is false.",
-      "compatible | annotation-safer | a/annotations/idempotentHint | idempotentHint of a was false and is true.",
+    expect(describeAll([before], [after])).toEqual([
+      "unknown | annotation | a/annotations/readOnlyHint | readOnlyHint of a changed from true to false.",
+      "compatible | annotation-safer | a/annotations/idempotentHint | idempotentHint of a changed from false to true.",
       "description only | wording | a/description | The description of a was reworded.",
       "description only | wording | a | The title of a was reworded.",
     ]);
@@ -96,15 +96,15 @@ describe("parameters", () => {
     const before = tool("t", { gone: { type: "string" }, old: text, optional: text, must: text }, ["must"]);
     const added = { bare: { type: "string" }, safe: { ...text, default: "x" }, forced: { type: "string" } };
     const after = tool("t", { new: text, optional: text, must: text, ...added }, ["optional", "forced"]);
-    expect(told([before], [after])).toEqual([
-      "breaking | newly-required | t/inputSchema/properties/forced | t.forced is new and required: calls as they were made before now fail.",
+    expect(describeAll([before], [after])).toEqual([
+      "breaking | newly-required | t/inputSchema/properties/forced | t.forced is new and required: calls that were valid before now fail.",
       "breaking | parameter-removed | t/inputSchema/properties/gone | t.gone was removed.",
       "breaking | parameter-removed | t/inputSchema/properties/old | t.old was renamed to new.",
       "breaking | newly-required | t/inputSchema/properties/optional | t.optional is now required.",
-      "unknown | no-default | t/inputSchema/properties/bare | t.bare is new, and has no default.",
-      "unknown | no-default | t/inputSchema/properties/new | t.new is new: it was old, and has no default.",
+      "unknown | no-default | t/inputSchema/properties/bare | t.bare is new and has no default.",
+      "unknown | no-default | t/inputSchema/properties/new | t.new is new (formerly old) and has no default.",
       "compatible | widened | t/inputSchema/properties/must | t.must is no longer required.",
-      "compatible | parameter-added | t/inputSchema/properties/safe | t.safe is new, with a default.",
+      "compatible | parameter-added | t/inputSchema/properties/safe | t.safe is new and has a default.",
     ]);
   });
 
@@ -113,71 +113,71 @@ describe("parameters", () => {
       "integer within number",
       { type: "integer" },
       { type: "number" },
-      ["compatible: t.p: type was integer and is number."],
+      ["compatible: t.p: type changed from integer to number."],
     ],
-    ["another type", { type: "string" }, { type: "integer" }, ["breaking: t.p: type was string and is integer."]],
-    ["a type where there was none", {}, { type: "string" }, ["breaking: t.p: type was not said and is string."]],
+    ["another type", { type: "string" }, { type: "integer" }, ["breaking: t.p: type changed from string to integer."]],
+    ["a type where there was none", {}, { type: "string" }, ["breaking: t.p: type changed from not set to string."]],
     [
       "null too, by type",
       { type: "string" },
       { type: ["string", "null"] },
-      ["compatible: t.p: type was string and is string or null."],
+      ["compatible: t.p: type changed from string to string or null."],
     ],
     [
       "null too, by anyOf",
       text,
       { anyOf: [{ type: "string" }, { type: "null" }], description: "A text." },
-      ["compatible: t.p: now takes null."],
+      ["compatible: t.p: now accepts null."],
     ],
     [
       "an enum that lost and gained",
       { enum: ["a", "b"] },
       { enum: ["b", "c"] },
-      ['breaking: t.p: no longer takes "a" and now takes "c".'],
+      ['breaking: t.p: no longer accepts "a" and now accepts "c".'],
     ],
     [
       "an enum written as alternatives",
       { enum: ["a", "b"] },
       { anyOf: [{ const: "a" }, { const: "b" }] },
-      ["description only: The inputSchema of t is written differently and says the same."],
+      ["description only: The inputSchema of t is written differently and means the same."],
     ],
     [
       "bounds",
       { minimum: 1, maximum: 9 },
       { minimum: 0, maximum: 8 },
-      ["breaking: t.p: maximum was 9 and is 8.", "compatible: t.p: minimum was 1 and is 0."],
+      ["breaking: t.p: maximum changed from 9 to 8.", "compatible: t.p: minimum changed from 1 to 0."],
     ],
     [
       "the same bound of an integer",
       { type: "integer", minimum: 1 },
       { type: "integer", exclusiveMinimum: 0 },
-      ["description only: The inputSchema of t is written differently and says the same."],
+      ["description only: The inputSchema of t is written differently and means the same."],
     ],
     [
       "an open bound",
       { minimum: 1 },
       { exclusiveMinimum: 1 },
-      ["breaking: t.p: minimum was 1 and is 1 (itself outside)."],
+      ["breaking: t.p: minimum changed from 1 to 1 (exclusive)."],
     ],
-    ["a multiple", { multipleOf: 10 }, { multipleOf: 5 }, ["compatible: t.p: multipleOf was 10 and is 5."]],
-    ["another pattern", { pattern: "a" }, { pattern: "b" }, ['unknown: t.p: pattern was "a" and is "b".']],
+    ["a multiple", { multipleOf: 10 }, { multipleOf: 5 }, ["compatible: t.p: multipleOf changed from 10 to 5."]],
+    ["another pattern", { pattern: "a" }, { pattern: "b" }, ['unknown: t.p: pattern changed from "a" to "b".']],
     [
       "a format",
       { type: "string" },
       { type: "string", format: "date" },
-      ['unknown: t.p: format was not set and is "date".'],
+      ['unknown: t.p: format changed from not set to "date".'],
     ],
     [
       "no other keys",
       { type: "object" },
       { type: "object", additionalProperties: false },
-      ["breaking: t.p: no longer takes keys that it does not name."],
+      ["breaking: t.p: no longer accepts properties that it does not name."],
     ],
     [
       "items",
       { type: "array", items: { type: "string" } },
       { type: "array", items: { type: "string", maxLength: 3 } },
-      ["breaking: t.p[]: maxLength was not set and is 3."],
+      ["breaking: t.p[]: maxLength changed from not set to 3."],
     ],
     [
       "what is inside of items",
@@ -185,17 +185,17 @@ describe("parameters", () => {
       { items: { properties: {} } },
       ["breaking: t.p[].a was removed."],
     ],
-    ["a default", { default: 1 }, { default: 2 }, ["breaking: The default of t.p was 1 and is 2."]],
-    ["a default that is gone", { default: 1 }, {}, ["unknown: t.p no longer says its default, which was 1."]],
+    ["a default", { default: 1 }, { default: 2 }, ["breaking: The default of t.p changed from 1 to 2."]],
+    ["a default that is gone", { default: 1 }, {}, ["unknown: t.p no longer has a default (it was 1)."]],
     ["a first default", {}, { default: [1] }, ["unknown: t.p now has the default [1]."]],
     [
       "branches that overlap",
       { anyOf: [{ minimum: 1 }, { type: "null" }] },
       { anyOf: [{ type: "null" }] },
-      ["unknown: t.p: no longer takes what one of its branches took."],
+      ["unknown: t.p: no longer accepts the values of one branch."],
     ],
     ["a condition", text, { ...text, not: { const: "a" } }, ['unknown: t.p: "not" changed.']],
-    ["a malformed keyword", { type: "string" }, { type: "dict" }, ["unknown: t.p: type was or is no valid one."]],
+    ["a malformed keyword", { type: "string" }, { type: "dict" }, ["unknown: t.p: type was or is invalid."]],
     [
       "a description",
       text,
@@ -206,16 +206,16 @@ describe("parameters", () => {
       "another meaning",
       { description: "The city." },
       { description: "Whether to sort." },
-      ["unknown: t.p seems to mean something else: its description has hardly a word of the old one."],
+      ["unknown: t.p seems to mean something else: its description shares hardly a word with the old one."],
     ],
     [
       "another unit",
       { description: "Time to wait (seconds)." },
       { description: "Time to wait (ms)." },
-      ["unknown: t.p seems to mean something else: its unit or range is another."],
+      ["unknown: t.p seems to mean something else: its unit or range changed."],
     ],
   ])("%s", (_, before, after, changes) => {
-    expect(toldOf(before, after)).toEqual(changes);
+    expect(describeParameter(before, after)).toEqual(changes);
   });
 
   it("follows references, in circles too", () => {
@@ -223,9 +223,9 @@ describe("parameters", () => {
     const list = (limit: number) => [
       { name: "t", inputSchema: { properties: { root: { $ref: "#/$defs/node" } }, $defs: { node: node(limit) } } },
     ];
-    expect(told(list(5), list(4))).toEqual([
-      "breaking | narrowed | t/inputSchema/$defs/node/properties/size | t.root.child.size: maximum was 5 and is 4.",
-      "breaking | narrowed | t/inputSchema/$defs/node/properties/size | t.root.size: maximum was 5 and is 4.",
+    expect(describeAll(list(5), list(4))).toEqual([
+      "breaking | narrowed | t/inputSchema/$defs/node/properties/size | t.root.child.size: maximum changed from 5 to 4.",
+      "breaking | narrowed | t/inputSchema/$defs/node/properties/size | t.root.size: maximum changed from 5 to 4.",
     ]);
   });
 });
@@ -235,16 +235,16 @@ it("takes results the other way round: they may hold less, but no more", () => {
     tool("t", {}, [], { outputSchema: { type: "object", properties, required } });
   const before = giving({ id: text, count: { type: "integer" }, state: { enum: ["a", "b"] }, gone: text }, ["id"]);
   const after = giving({ id: text, count: { type: "number" }, state: { enum: ["a"] }, new: text }, ["count"]);
-  expect(told([before], [after])).toEqual([
-    "breaking | output | t/outputSchema/properties/count | t result.count: type was integer and is number.",
+  expect(describeAll([before], [after])).toEqual([
+    "breaking | output | t/outputSchema/properties/count | t result.count: type changed from integer to number.",
     "breaking | output | t/outputSchema/properties/gone | t result.gone was removed.",
-    "breaking | output | t/outputSchema/properties/id | t result.id is no longer always there.",
-    "compatible | output-wider | t/outputSchema/properties/count | t result.count is now always there.",
+    "breaking | output | t/outputSchema/properties/id | t result.id is no longer always present.",
+    "compatible | output-wider | t/outputSchema/properties/count | t result.count is now always present.",
     "compatible | output-wider | t/outputSchema/properties/new | t result.new is new.",
-    'compatible | output-wider | t/outputSchema/properties/state | t result.state: no longer takes "b".',
+    'compatible | output-wider | t/outputSchema/properties/state | t result.state: no longer accepts "b".',
   ]);
-  expect(told([before], [tool("t")])).toEqual(["breaking | output | t | t no longer has an outputSchema."]);
-  expect(told([tool("t")], [before])).toEqual([
+  expect(describeAll([before], [tool("t")])).toEqual(["breaking | output | t | t no longer has an outputSchema."]);
+  expect(describeAll([tool("t")], [before])).toEqual([
     "compatible | output-wider | t/outputSchema | t now has an outputSchema.",
   ]);
 });
@@ -319,7 +319,7 @@ describe("what holds of any two lists", () => {
   it("never takes a change for harmless that refuses a value, or gives one that was not expected", () => {
     const ajv = new Ajv2020({ strict: false, logger: false });
     const classes = (field: string, before: JsonObject, after: JsonObject) =>
-      changesBetween([{ name: "t", [field]: before }], [{ name: "t", [field]: after }]).map((one) => one.class);
+      listEffects([{ name: "t", [field]: before }], [{ name: "t", [field]: after }]).map((one) => one.class);
     const harmful = expect.stringMatching(/breaking|unknown/);
     fc.assert(
       fc.property(inputs, fc.array(value, { minLength: 12, maxLength: 12 }), ([before, after], values) => {
@@ -353,8 +353,8 @@ describe("what holds of any two lists", () => {
     fc.assert(
       fc.property(list, list, (one, other) => {
         const turned = one.toReversed().map((each) => reversed(each) as JsonObject);
-        expect(changesBetween(one, turned)).toEqual([]);
-        expect(changesBetween(turned, other)).toEqual(changesBetween(one, other.toReversed()));
+        expect(listEffects(one, turned)).toEqual([]);
+        expect(listEffects(turned, other)).toEqual(listEffects(one, other.toReversed()));
       }),
       { numRuns: 40 },
     );
@@ -364,9 +364,9 @@ describe("what holds of any two lists", () => {
     fc.assert(
       fc.property(inputs, ([before, after]) => {
         const [one, other] = [[{ name: "t", inputSchema: before }], [{ name: "t", inputSchema: after }]];
-        const there = changesBetween(one, other);
+        const there = listEffects(one, other);
         const isWider = there.length > 0 && there.every(({ kind }) => kind === "widened");
-        const back = changesBetween(other, one).map((change) => change.class);
+        const back = listEffects(other, one).map((change) => change.class);
         if (isWider) expect(back).toContainEqual(expect.stringMatching(/breaking|unknown/));
       }),
       { numRuns: 120 },
@@ -412,7 +412,7 @@ describe("what holds of any two lists", () => {
       JSON.parse(JSON.stringify(tools)).map((one: JsonObject, at: number) => ({ name: `t${at}`, ...one }));
     fc.assert(
       fc.property(list, list, (one, other) => {
-        expect(() => changesBetween(named(one), named(other))).not.toThrow();
+        expect(() => listEffects(named(one), named(other))).not.toThrow();
       }),
       { numRuns: 40 },
     );
@@ -427,16 +427,16 @@ describe("hostile lists", () => {
   };
 
   it("nested deep are told to have changed, not where", () => {
-    expect(toldOf(nested(50_000, text), nested(50_000, text))).toEqual([]);
-    const [only, ...others] = toldOf(nested(5_000, text), nested(5_000, { type: "integer" }));
+    expect(describeParameter(nested(50_000, text), nested(50_000, text))).toEqual([]);
+    const [only, ...others] = describeParameter(nested(5_000, text), nested(5_000, { type: "integer" }));
     expect(others).toEqual([]);
-    expect(only).toMatch(/^unknown: t\.p(\.p)+: what is nested deep in it changed\.$/);
+    expect(only).toMatch(/^unknown: t\.p(\.p)+: a deeply nested schema changed\.$/);
   });
 
   it("with thousands of other parameters are told one by one", () => {
     const wide = (prefix: string) =>
       tool("w", Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`${prefix}${at}`, text])));
-    expect(changesBetween([wide("a")], [wide("b")])).toHaveLength(10_000);
+    expect(listEffects([wide("a")], [wide("b")])).toHaveLength(10_000);
   });
 
   it("end, though references double at each of 60 levels", () => {
@@ -447,7 +447,7 @@ describe("hostile lists", () => {
       });
       return { name: "t", inputSchema: { $ref: "#/$defs/l0", $defs: { ...Object.fromEntries(levels), l60: leaf } } };
     };
-    expect(told([doubled({ type: "string" })], [doubled({ type: "integer" })])).toHaveLength(1);
+    expect(describeAll([doubled({ type: "string" })], [doubled({ type: "integer" })])).toHaveLength(1);
   });
 });
 
@@ -460,10 +460,9 @@ describe("the classes of changes of wording", () => {
     tool("e"),
   ];
 
-  it("are given to every id that is listed for the same two lists", () => {
-    const classOf = classesOf(changesBetween(before, after));
-    const listed = listChanges(before as Tool[], after as Tool[]);
-    expect(Object.fromEntries(listed.map((change) => [change.id, classOf(change)]))).toEqual({
+  it("are given with every change", () => {
+    const changes = listChanges(before as Tool[], after as Tool[]);
+    expect(Object.fromEntries(changes.map((change) => [change.id, change.class]))).toEqual({
       'a."odd name":removed': "breaking",
       "a.p:schema": "breaking",
       "a.q": "description only",
@@ -475,14 +474,28 @@ describe("the classes of changes of wording", () => {
     });
   });
 
-  it("are the worst of the tool where the schema only refers elsewhere", () => {
+  it("are those of the parameters that refer to a changed definition", () => {
     const list = (maximum: number) => [
       { name: "t", inputSchema: { properties: { p: { $ref: "#/$defs/n" } }, $defs: { n: { maximum } } } },
     ];
-    const classOf = classesOf(changesBetween(list(5), list(4)));
-    expect(listChanges(list(5), list(4)).map((change) => [change.id, classOf(change)])).toEqual([
+    expect(listChanges(list(5), list(4)).map((change) => [change.id, change.class])).toEqual([
       ["t:schema", "breaking"],
     ]);
+  });
+
+  it("are breaking for a removed skill, as for a removed tool, and compatible for an added one", () => {
+    const lists = [[tool("skill:pdf"), tool("pdf")], [tool("skill:docx")]] as unknown as [Tool[], Tool[]];
+    expect(listChanges(...lists).map((change) => [change.id, change.class])).toEqual([
+      ["pdf:removed", "breaking"],
+      ["skill:pdf:removed", "breaking"],
+      ["skill:docx:added", "compatible"],
+    ]);
+  });
+
+  it("are those of its removal for tools that name a removed tool as their successor", () => {
+    const old = tool("old", {}, [], { description: "DEPRECATED: use new." });
+    const [change] = listChanges([old, tool("new")] as unknown as Tool[], [old] as unknown as Tool[]);
+    expect(change?.effects.map(({ kind }) => kind)).toEqual(["tool-removed", "successor-missing"]);
   });
 });
 

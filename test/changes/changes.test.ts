@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { applyChanges, changesByCase, listChanges } from "../../src/evals/changes/lists.ts";
+import { changesByCase, listChanges } from "../../src/evals/changes/changes.ts";
+import { applyChanges, findEdits } from "../../src/evals/changes/edits.ts";
+import { sortEffects } from "../../src/evals/changes/effect.ts";
+import { listEffects } from "../../src/evals/changes/tools.ts";
 import { canonicalJson, type JsonObject, jsonSchema } from "../../src/evals/types/json.ts";
 import type { Tool } from "../../src/evals/types/tool.ts";
 import { aTool } from "../fakes/suite.ts";
@@ -23,10 +26,10 @@ const read = aTool("read_file", {
 const object = (properties: JsonObject, required: string[]): JsonObject => ({ type: "object", properties, required });
 const ids = (base: readonly Tool[], head: readonly Tool[]) => listChanges(base, head).map(({ id }) => id);
 
-describe("listChanges", () => {
+describe("findEdits", () => {
   it("finds nothing between equal lists, whatever the order of tools and keys", () => {
     const { name, description, ...rest } = read;
-    expect(listChanges([read, aTool("b")], [aTool("b"), { ...rest, description, name }])).toEqual([]);
+    expect(findEdits([read, aTool("b")], [aTool("b"), { ...rest, description, name }])).toEqual([]);
   });
 
   it("tells each wording apart: of the tool, of a parameter, of one inside an array", () => {
@@ -41,7 +44,7 @@ describe("listChanges", () => {
         ["path"],
       ),
     };
-    expect(listChanges([read], [head])).toEqual([
+    expect(findEdits([read], [head])).toEqual([
       {
         kind: "description",
         id: "read_file",
@@ -77,7 +80,7 @@ describe("listChanges", () => {
     const head = aTool("t", {
       inputSchema: object({ a: { type: "number" }, b: { type: "string" }, d: { enum: [1] } }, ["b", "d"]),
     });
-    expect(listChanges([base], [head]).map(({ label, before, after }) => [label, before, after])).toEqual([
+    expect(findEdits([base], [head]).map(({ label, before, after }) => [label, before, after])).toEqual([
       ["t.a: schema", '{"type":"string"} required', '{"type":"number"}'],
       ["t.b: schema", '{"type":"string"}', '{"type":"string"} required'],
       ["t.c: removed parameter", "{}", undefined],
@@ -88,7 +91,7 @@ describe("listChanges", () => {
   it("tells new, removed and renamed tools; a rename keeps all but name and title", () => {
     const base = [aTool("gone", { description: "Was." }), aTool("old", { description: "Same." })];
     const head = [aTool("fresh", { description: "Is." }), aTool("new", { description: "Same.", title: "New" })];
-    expect(listChanges(base, head)).toEqual([
+    expect(findEdits(base, head)).toEqual([
       { kind: "removed", id: "gone:removed", label: "gone: removed tool", tool: "gone", before: "Was." },
       { kind: "renamed", id: "old:renamed", label: "old: renamed to new", tool: "old", to: "new" },
       { kind: "added", id: "fresh:added", label: "fresh: new tool", tool: "fresh", after: "Is." },
@@ -102,7 +105,7 @@ describe("listChanges", () => {
       outputSchema: { type: "object" },
       inputSchema: { type: "object", properties: {}, additionalProperties: false },
     });
-    expect(listChanges([aTool("t")], [head]).map(({ kind, id, before, after }) => [kind, id, before, after])).toEqual([
+    expect(findEdits([aTool("t")], [head]).map(({ kind, id, before, after }) => [kind, id, before, after])).toEqual([
       ["title", "t:title", undefined, "T"],
       ["annotations", "t:annotations", '{"readOnlyHint":true}', '{"readOnlyHint":false}'],
       ["outputSchema", "t:outputSchema", undefined, '{"type":"object"}'],
@@ -112,7 +115,7 @@ describe("listChanges", () => {
 
   it("misses nothing: what has no name of its own is told as such", () => {
     const required = (...names: string[]) => aTool("t", { inputSchema: object({ a: {}, b: {} }, names) });
-    expect(listChanges([required("a", "b")], [required("b", "a")])).toEqual([
+    expect(findEdits([required("a", "b")], [required("b", "a")])).toEqual([
       {
         kind: "other",
         id: "t:other",
@@ -220,6 +223,18 @@ const tools: fc.Arbitrary<Tool[]> = fc.uniqueArray(
 const canonical = (list: readonly Tool[]) => list.map((tool) => canonicalJson(jsonSchema.parse(tool))).sort();
 
 describe("lists of any shape", () => {
+  it("have changes with classes, which together hold every effect once", () => {
+    fc.assert(
+      fc.property(tools, tools, (base, head) => {
+        const changes = listChanges(base, head);
+        const effects = changes.flatMap((change) => change.effects);
+        expect(effects).toHaveLength(new Set(effects).size);
+        expect(sortEffects(effects)).toEqual(listEffects(base as JsonObject[], head as JsonObject[]));
+        for (const { kind, class: known } of changes) if (kind === "removed") expect(known).toBe("breaking");
+      }),
+    );
+  });
+
   it("are the base with no change, and the head with all", () => {
     fc.assert(
       fc.property(tools, tools, (base, head) => {

@@ -1,12 +1,13 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import type { Tool } from "../types/tool.ts";
+import { findRenamedTools, formatName, indexByName } from "./names.ts";
 
 /**
- * One difference between two lists of tools. `id` is unique in the list of changes and the same for the same change
- * (`read_file`: its description, `read_file.path`: that of a parameter, `read_file.path:schema`, `read_file:added`);
- * `label` says it to a person. `before` and `after` are the wording, or JSON where it is none; absent where there is none.
+ * One edit of a tool list. `id` is unique in the list of edits and the same for the same edit (`read_file`: its
+ * description, `read_file.path`: that of a parameter, `read_file.path:schema`, `read_file:added`); `label` is for reports.
+ * `before` and `after` are the wording, or JSON where it is not text; absent where there is none.
  */
-export type Change = { id: string; label: string; tool: string; before?: string; after?: string } & (
+export type ToolEdit = { id: string; label: string; tool: string; before?: string; after?: string } & (
   | { kind: "added" | "removed" | "description" | "title" | "schema" | "outputSchema" | "annotations" | "other" }
   /** The same description and schema under another name: a heuristic. `tool` is the old name. */
   | { kind: "renamed"; to: string }
@@ -14,47 +15,14 @@ export type Change = { id: string; label: string; tool: string; before?: string;
   | { kind: "parameter"; parameter: string; what: "added" | "removed" | "description" | "schema" }
 );
 
-/**
- * What changed from `base` to `head`, sorted by tool, new tools last. Empty exactly when both hold the same tools: the
- * order of tools and of the keys in JSON does not count.
- */
-export function listChanges(base: readonly Tool[], head: readonly Tool[]): Change[] {
-  const changes: Change[] = [];
-  mixLists(base.toSorted(byName), head, (change) => {
-    changes.push(change);
+/** The edits that turn `base` into `head`, sorted by tool, new tools last. */
+export function findEdits(base: readonly Tool[], head: readonly Tool[]): ToolEdit[] {
+  const edits: ToolEdit[] = [];
+  mixLists(base.toSorted(byName), head, (edit) => {
+    edits.push(edit);
     return false;
   });
-  return changes;
-}
-
-/** The lists that the cases of a suite are shown, by hash. A baseline is one. */
-export type Listing = {
-  cases: readonly { id: string; toolset: string }[];
-  toolsets: Readonly<Record<string, readonly Tool[]>>;
-};
-
-/** What changed between two lists, with their hashes and the cases that were shown them. */
-export type ListChange = { base: string; head: string; cases: string[]; changes: Change[] };
-
-/** What changed in the lists of the cases that are in both: each pair of lists once. */
-export function changesByCase(then: Listing, now: Listing): ListChange[] {
-  const current = new Map(now.cases.map(({ id, toolset }) => [id, toolset]));
-  const pairs = new Map<string, { base: string; head: string; cases: string[] }>();
-  for (const { id, toolset: base } of then.cases) {
-    const head = current.get(id);
-    if (head === undefined || head === base) continue;
-    const pair = pairs.get(`${base} ${head}`) ?? { base, head, cases: [] };
-    pairs.set(`${base} ${head}`, pair);
-    pair.cases.push(id);
-  }
-  return [...pairs.values()]
-    .map(({ base, head, cases }) => ({
-      base,
-      head,
-      cases,
-      changes: listChanges(then.toolsets[base] ?? [], now.toolsets[head] ?? []),
-    }))
-    .filter(({ changes }) => changes.length > 0);
+  return edits;
 }
 
 /**
@@ -65,48 +33,42 @@ export function applyChanges<T extends Tool>(base: readonly T[], head: readonly 
   return mixLists(base, head, ({ id }) => ids.has(id));
 }
 
-/** Asked once for every change that is found; true takes it over. So what is listed is just what can be applied. */
-type Choose = (change: Change) => boolean;
+/** Called once for every edit; true applies it. So what is listed is exactly what can be applied. */
+type Choose = (edit: ToolEdit) => boolean;
 
 function mixLists<T extends Tool>(base: readonly T[], head: readonly T[], choose: Choose): T[] {
   const now = new Map(head.map((tool) => [tool.name, tool]));
   const then = new Set(base.map(({ name }) => name));
   const added = head.filter(({ name }) => !then.has(name)).sort(byName);
   const removed = base.filter(({ name }) => !now.has(name)).sort(byName);
-  const successors = renamings(removed, added);
+  const renamed = findRenamedTools(
+    indexByName(removed as readonly JsonObject[]),
+    indexByName(added as readonly JsonObject[]),
+  );
   const kept = base.flatMap((tool) => {
     const current = now.get(tool.name);
     if (current) return [mixTool(tool, current, choose)];
-    const successor = successors.get(tool.name);
-    if (successor) return [choose(renaming(tool, successor)) ? successor : tool];
-    return choose(wholeTool("removed", tool)) ? [] : [tool];
+    const successor = now.get(renamed.get(tool.name) ?? "");
+    if (successor) return [choose(makeRenaming(tool, successor)) ? successor : tool];
+    return choose(editTool("removed", tool)) ? [] : [tool];
   });
-  const renamed = new Set(successors.values());
-  return [...kept, ...added.filter((tool) => !renamed.has(tool) && choose(wholeTool("added", tool)))];
+  const successors = new Set(renamed.values());
+  return [...kept, ...added.filter((tool) => !successors.has(tool.name) && choose(editTool("added", tool)))];
 }
 
-/** By old name: the new tool that is the same but for its name and title. Tools without a description tell too little. */
-function renamings<T extends Tool>(removed: readonly T[], added: readonly T[]): Map<string, T> {
-  const body = (tool: T) => textOf({ ...tool, name: "", title: "" });
-  const free = [...added];
-  const found = new Map<string, T>();
-  for (const tool of removed.filter(({ description }) => description)) {
-    const at = free.findIndex((other) => body(other) === body(tool));
-    for (const successor of at < 0 ? [] : free.splice(at, 1)) found.set(tool.name, successor);
-  }
-  return found;
-}
-
-const renaming = ({ name }: Tool, successor: Tool): Change => ({
+const makeRenaming = ({ name }: Tool, successor: Tool): ToolEdit => ({
   kind: "renamed",
-  id: `${segment(name)}:renamed`,
-  label: `${segment(name)}: renamed to ${segment(successor.name)}`,
+  id: `${formatName(name)}:renamed`,
+  label: `${formatName(name)}: renamed to ${formatName(successor.name)}`,
   tool: name,
   to: successor.name,
 });
 
-function wholeTool(kind: "added" | "removed", { name, description }: Tool): Change {
-  const [id, label] = [`${segment(name)}:${kind}`, `${segment(name)}: ${kind === "added" ? "new" : "removed"} tool`];
+function editTool(kind: "added" | "removed", { name, description }: Tool): ToolEdit {
+  const [id, label] = [
+    `${formatName(name)}:${kind}`,
+    `${formatName(name)}: ${kind === "added" ? "new" : "removed"} tool`,
+  ];
   return { kind, id, label, tool: name, ...(kind === "added" ? texts(undefined, description) : texts(description)) };
 }
 
@@ -121,17 +83,17 @@ function mixTool<T extends Tool>(base: T, head: T, choose: Choose): T {
     if (yes) taken++;
     return yes;
   };
-  const told = (kind: (typeof fields)[number] | "other", before: unknown, after: unknown): Change => {
-    const id = segment(base.name) + (kind === "description" ? "" : `:${kind}`);
-    return { kind, id, label: `${segment(base.name)}: ${kind}`, tool: base.name, ...texts(before, after) };
+  const describe = (kind: (typeof fields)[number] | "other", before: unknown, after: unknown): ToolEdit => {
+    const id = formatName(base.name) + (kind === "description" ? "" : `:${kind}`);
+    return { kind, id, label: `${formatName(base.name)}: ${kind}`, tool: base.name, ...texts(before, after) };
   };
   const changed = fields.filter(
-    (field) => !same(base[field], head[field]) && counted(told(field, base[field], head[field])),
+    (field) => !same(base[field], head[field]) && counted(describe(field, base[field], head[field])),
   );
   const [before, after] = [optional(base.inputSchema), optional(head.inputSchema)];
   const { schema } = mixParameter({ tool: base.name, path: "" }, before, after, counted);
   // What no change names, such as the order of `required`, goes with the last of the tool's changes, or is one itself.
-  if (asked === 0 && !same(base, head)) counted(told("other", differing(base, head), differing(head, base)));
+  if (asked === 0 && !same(base, head)) counted(describe("other", differing(base, head), differing(head, base)));
   if (taken === 0) return base;
   return taken === asked ? head : withKeys(base, { ...head, inputSchema: schema }, [...changed, "inputSchema"]);
 }
@@ -156,16 +118,16 @@ const optional = (schema: Json): Parameter => ({ schema, required: false });
 function mixParameter(spot: Spot, base: Parameter, head: Parameter, choose: Choose): Parameter {
   const [then, now] = [base.schema, head.schema];
   if (!isJsonObject(then) || !isJsonObject(now)) {
-    return !same(base, head) && choose(parameterChange(spot, "schema", shown(base), shown(head))) ? head : base;
+    return !same(base, head) && choose(editParameter(spot, "schema", shown(base), shown(head))) ? head : base;
   }
   // At the root the description says no more than the tool's own, and is part of the schema.
   const described = spot.path !== "" && !same(then.description, now.description);
   const { description } =
-    described && choose(parameterChange(spot, "description", then.description, now.description)) ? now : then;
+    described && choose(editParameter(spot, "description", then.description, now.description)) ? now : then;
   const parameters = mixProperties(spot, then, now, choose);
   const before = { schema: ownPart(spot, then, now), required: base.required };
   const after = { schema: ownPart(spot, now, then), required: head.required };
-  const changed = !same(before, after) && choose(parameterChange(spot, "schema", shown(before), shown(after)));
+  const changed = !same(before, after) && choose(editParameter(spot, "schema", shown(before), shown(after)));
   const own = changed ? after : before;
   const items = mixItems(spot, then, now, choose);
   const required = [
@@ -187,10 +149,10 @@ function mixProperties({ tool, path }: Spot, then: JsonObject, now: JsonObject, 
   const [base, head] = [parametersOf(then), parametersOf(now)];
   const mixed = new Map<string, Parameter>();
   for (const name of new Set([...base.keys(), ...head.keys()])) {
-    const spot = { tool, path: `${path}.${segment(name)}` };
+    const spot = { tool, path: `${path}.${formatName(name)}` };
     const [before, after] = [base.get(name), head.get(name)];
     const whole = () =>
-      choose(parameterChange(spot, before ? "removed" : "added", before && shown(before), after && shown(after)));
+      choose(editParameter(spot, before ? "removed" : "added", before && shown(before), after && shown(after)));
     const one = before && after ? mixParameter(spot, before, after, choose) : whole() ? after : before;
     if (one) mixed.set(name, one);
   }
@@ -223,19 +185,26 @@ function ownPart(spot: Spot, schema: JsonObject, other: JsonObject): JsonObject 
   return Object.fromEntries(entries);
 }
 
-const words = { added: "new parameter", removed: "removed parameter", description: "description", schema: "schema" };
+const parameterLabels = {
+  added: "new parameter",
+  removed: "removed parameter",
+  description: "description",
+  schema: "schema",
+};
 
-function parameterChange({ tool, path }: Spot, what: keyof typeof words, before?: Json, after?: Json): Change {
-  const name = segment(tool) + path;
+function editParameter(
+  { tool, path }: Spot,
+  what: keyof typeof parameterLabels,
+  before?: Json,
+  after?: Json,
+): ToolEdit {
+  const name = formatName(tool) + path;
   const id = what === "description" ? name : `${name}:${what}`;
-  const common = { id, label: `${name}: ${words[what]}`, tool, ...texts(before, after) };
+  const common = { id, label: `${name}: ${parameterLabels[what]}`, tool, ...texts(before, after) };
   return path === ""
     ? { kind: "schema", ...common }
     : { kind: "parameter", parameter: path.replace(/^\./, ""), what, ...common };
 }
-
-/** Names that could be taken for a path are quoted, so that no two ids are the same. */
-const segment = (name: string) => (/^(?:skill:)?[\w-]+$/.test(name) ? name : JSON.stringify(name));
 
 const shown = ({ schema, required }: Parameter) => `${textOf(schema)}${required ? " required" : ""}`;
 

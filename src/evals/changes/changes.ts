@@ -1,0 +1,80 @@
+import type { Baseline } from "../types/baseline.ts";
+import type { JsonObject } from "../types/json.ts";
+import type { Tool } from "../types/tool.ts";
+import { findEdits, type ToolEdit } from "./edits.ts";
+import { type ChangeClass, type ChangeEffect, classifyEffects } from "./effect.ts";
+import { formatName } from "./names.ts";
+import { listEffects } from "./tools.ts";
+
+/** One difference between two tool lists (see `ToolEdit`), and what it does to callers. */
+export type ToolChange = ToolEdit & { class: ChangeClass; effects: readonly ChangeEffect[] };
+
+/**
+ * What changed from `base` to `head`, sorted by tool, new tools last; every change with its class. Empty exactly when
+ * both hold the same tools: the order of tools and of the keys in JSON does not count.
+ */
+export function listChanges(base: readonly Tool[], head: readonly Tool[]): ToolChange[] {
+  const edits = findEdits(base, head);
+  if (edits.length === 0) return [];
+  const effects = new Map<ToolEdit, ChangeEffect[]>();
+  const byId = new Map(edits.map((edit) => [edit.id, edit]));
+  for (const effect of listEffects(base as readonly JsonObject[], head as readonly JsonObject[])) {
+    const edit = byId.get(effect.id) ?? findCause(effect, edits);
+    if (edit) effects.set(edit, [...(effects.get(edit) ?? []), effect]);
+  }
+  return edits.map((edit) => {
+    const own = effects.get(edit) ?? [];
+    return { ...edit, class: classifyEffects(own), effects: own };
+  });
+}
+
+/**
+ * The edit that has an effect elsewhere: that of a definition affects the parameters that refer to it, and the renaming
+ * of a tool those that name it as their successor.
+ */
+function findCause({ id, tool }: ChangeEffect, edits: readonly ToolEdit[]): ToolEdit | undefined {
+  const own = edits.filter((edit) => edit.tool === tool);
+  const field = id.endsWith(":outputSchema") ? ":outputSchema" : ":schema";
+  const schema = own.find((edit) => edit.id === `${formatName(tool)}${field}`);
+  return schema ?? own[0] ?? edits.find((edit) => id.startsWith(`${formatName(edit.tool)}:`));
+}
+
+/** The lists that the cases of a suite are shown, by hash. A baseline is one. */
+export type CaseToolsets = {
+  cases: readonly { id: string; toolset: string }[];
+  toolsets: Readonly<Record<string, readonly Tool[]>>;
+};
+
+/** What changed between two lists, with their hashes and the cases that were shown them. */
+export type ToolsetChange = { base: string; head: string; cases: string[]; changes: ToolChange[] };
+
+/** What changed in the lists of the cases that are in both: each pair of lists once. */
+export function changesByCase(before: CaseToolsets, after: CaseToolsets): ToolsetChange[] {
+  const current = new Map(after.cases.map(({ id, toolset }) => [id, toolset]));
+  const pairs = new Map<string, { base: string; head: string; cases: string[] }>();
+  for (const { id, toolset: base } of before.cases) {
+    const head = current.get(id);
+    if (head === undefined || head === base) continue;
+    const pair = pairs.get(`${base} ${head}`) ?? { base, head, cases: [] };
+    pairs.set(`${base} ${head}`, pair);
+    pair.cases.push(id);
+  }
+  return [...pairs.values()]
+    .map((pair) => ({
+      ...pair,
+      changes: listChanges(before.toolsets[pair.base] ?? [], after.toolsets[pair.head] ?? []),
+    }))
+    .filter(({ changes }) => changes.length > 0);
+}
+
+/** The tools that a baseline was accepted with, each name of a server once; without its skills and distractors. */
+export function toolsOfBaseline({ toolsets }: Baseline): JsonObject[] {
+  const tools = new Map<string, JsonObject>();
+  for (const tool of Object.values(toolsets).flat()) {
+    if (tool.origin === "skill" || tool.origin === "distractor") continue;
+    const { server, origin: _, ...rest } = tool;
+    const key = JSON.stringify([server, tool.name]);
+    if (!tools.has(key)) tools.set(key, JSON.parse(JSON.stringify(rest)) as JsonObject);
+  }
+  return [...tools.values()];
+}

@@ -1,0 +1,60 @@
+import type { Path } from "../jsonSchema/paths.ts";
+
+/**
+ * What a change does to callers. `breaking`: a call or a reader that was right can now be wrong. `compatible`: none can.
+ * `description only`: a model may choose differently, no call is affected. `unknown`: the two lists do not tell.
+ */
+export type ChangeClass = "breaking" | "compatible" | "description only" | "unknown";
+
+/** What happened. Each versioning rule of lint covers one or two of these; some are never a problem. */
+type EffectKind =
+  | "tool-added"
+  | "tool-removed"
+  | "tool-renamed"
+  | "tool-retired"
+  | "deprecated"
+  | "deprecated-early"
+  | "successor-missing"
+  | "parameter-added"
+  | "parameter-removed"
+  | "newly-required"
+  | "no-default"
+  | "default"
+  | "default-added"
+  | "narrowed"
+  | "widened"
+  | "unclear"
+  | "meaning"
+  | "wording"
+  | "output"
+  | "output-wider"
+  | "annotation"
+  | "annotation-safer";
+
+/** Kind, class and message of an effect; `fix` is absent where nothing has to be fixed. */
+export type Impact = { kind: EffectKind; class: ChangeClass; what: string; fix?: string };
+
+/**
+ * One effect of a change on callers. `id` is that of the tool change (`read_file`, `read_file.path:schema`,
+ * `read_file:removed`); one change may have several effects. `path` starts with the name of the tool, and leads into the
+ * newer list where the place still exists, otherwise into the older.
+ */
+export type ChangeEffect = { id: string; tool: string; path: Path } & Impact;
+
+const classes: readonly ChangeClass[] = ["breaking", "unknown", "compatible", "description only"];
+/** Sorts by tool, then by class. */
+export function sortEffects(effects: ChangeEffect[]): ChangeEffect[] {
+  const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+  const rank = (effect: ChangeEffect) => classes.indexOf(effect.class);
+  return effects.sort(
+    (a, b) => order(a.tool, b.tool) || rank(a) - rank(b) || order(a.id, b.id) || order(a.what, b.what),
+  );
+}
+
+/** By how much there is to look at: a reworded description may cost accuracy, a compatible change does not. */
+const bySeverity: readonly ChangeClass[] = ["breaking", "unknown", "description only", "compatible"];
+
+/** The class of a change with these effects: the most severe of them. */
+export function classifyEffects(effects: readonly ChangeEffect[]): ChangeClass {
+  return bySeverity.find((one) => effects.some((effect) => effect.class === one)) ?? "description only";
+}

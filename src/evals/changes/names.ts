@@ -1,0 +1,86 @@
+import { isJsonObject, type Json, type JsonObject, sameJson } from "../types/json.ts";
+
+/** The name of a tool, skill (`skill:pdf`) or parameter in an id or message; quoted when it could be read as a path. */
+export function formatName(name: string): string {
+  return /^(?:skill:)?[\w-]+$/.test(name) ? name : JSON.stringify(name);
+}
+
+/** A tool list by name. Of two tools with one name the first counts; tools without a name are skipped. */
+export type ToolsByName = ReadonlyMap<string, JsonObject>;
+
+export function indexByName(tools: readonly JsonObject[]): ToolsByName {
+  const named = tools.flatMap((tool): [string, JsonObject][] =>
+    typeof tool.name === "string" ? [[tool.name, tool]] : [],
+  );
+  return new Map(named.reverse());
+}
+
+/** The names of the previous and the next version of a tool, by suffix: `search`, `search_v2`, `search_v3`. */
+export function listVersions(name: string): { previous: string | undefined; next: string } {
+  const [, base = name, suffix = "1"] = /^(.*)_v(\d{1,6})$/s.exec(name) ?? [];
+  const version = Number(suffix);
+  return {
+    previous: version < 2 ? undefined : version === 2 ? base : `${base}_v${version - 1}`,
+    next: `${base}_v${version + 1}`,
+  };
+}
+
+/** The newest listed version after a tool: `search_v3` for `search` and `search_v2`. */
+export function findSuccessor(name: string, tools: ToolsByName): string | undefined {
+  let found: string | undefined;
+  for (let { next } = listVersions(name); tools.has(next); { next } = listVersions(next)) found = next;
+  return found;
+}
+
+/** A description that starts `DEPRECATED: use X_v2` (or `Deprecated:`) marks a tool deprecated, and may name a successor. */
+export function findDeprecation({ description }: JsonObject): { successor: string | undefined } | undefined {
+  if (typeof description !== "string") return undefined;
+  const found = /^\s*(?:DEPRECATED\b|Deprecated(?=[:.!]))(?::?\s*[Uu]se\s+[`"']?([\w.-]*\w))?/.exec(
+    description.slice(0, 300),
+  );
+  return found ? { successor: found[1] } : undefined;
+}
+
+/** Renamed tools, old name to new: the same but for name and title, and not deprecated. */
+export function findRenamedTools(before: ToolsByName, after: ToolsByName): Map<string, string> {
+  const body = ({ name: _, title: __, ...rest }: JsonObject) => rest;
+  const bodies = (tools: ToolsByName) =>
+    new Map(
+      [...tools]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, tool]): [string, Json] => [name, findDeprecation(tool) ? {} : body(tool)]),
+    );
+  return findRenamed(bodies(before), bodies(after));
+}
+
+/** Of many values with the same description only so many are compared, so that the time stays linear. */
+const maxCompared = 20;
+
+/**
+ * Old name to new: the values that left one map and entered the other unchanged. Values without a description are too
+ * small to be recognized.
+ */
+export function findRenamed(before: ReadonlyMap<string, Json>, after: ReadonlyMap<string, Json>): Map<string, string> {
+  const added = new Map<string, Set<string>>();
+  for (const [name, value] of after) {
+    const key = before.has(name) ? "" : readDescription(value);
+    if (key !== "") added.set(key, (added.get(key) ?? new Set()).add(name));
+  }
+  const renamed = new Map<string, string>();
+  for (const [name, value] of before) {
+    const free = after.has(name) ? undefined : added.get(readDescription(value));
+    let compared = 0;
+    for (const to of free ?? []) {
+      if (compared++ === maxCompared) break;
+      if (!sameJson(value, after.get(to))) continue;
+      free?.delete(to);
+      renamed.set(name, to);
+      break;
+    }
+  }
+  return renamed;
+}
+
+function readDescription(value: Json): string {
+  return isJsonObject(value) && typeof value.description === "string" ? value.description : "";
+}
