@@ -10,9 +10,9 @@ import { createServer } from "node:http";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { openModel } from "../dist/evals/models/index.js";
 import { parseSkill } from "../dist/evals/skills/package.js";
 import { connect } from "../dist/evals/toolsets/connect.js";
+import { openModel } from "../dist/evals/workspace/models.js";
 
 const trials = process.argv[2] ?? "20";
 const installer = join(import.meta.dirname, "../test/e2e/claudeCode/install.mjs");

@@ -26,8 +26,9 @@ const rooms: Record<string, readonly string[]> = {
   skills: [...pure, "parsing"],
   processes: [],
   toolsets: [...pure, "parsing", "processes", "jsonSchema"],
-  models: [...pure, "search", "jsonSchema", "hosts"],
-  hosts: [...pure, "processes", "models"],
+  network: ["errors"],
+  models: [...pure, "search", "jsonSchema", "network"],
+  hosts: [...pure, "processes"],
   runs: pure,
   trials: [...pure, "stats", "scoring", "verdicts"],
   workspace: [

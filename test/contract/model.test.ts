@@ -1,7 +1,7 @@
 import { describe } from "vitest";
-import { openAskedModel } from "../../src/evals/models/index.ts";
 import { noUsage } from "../../src/evals/types/model.ts";
 import type { Call, Trial, Turn } from "../../src/evals/types/trial.ts";
+import { openAskedModel } from "../../src/evals/workspace/models.ts";
 import { startCompletionsEndpoint } from "../fixtures/endpoints/completions.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { cell } from "../models/request.ts";

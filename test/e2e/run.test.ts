@@ -440,8 +440,8 @@ describe("bad input", () => {
       "error: Unknown argument: modle.
         See \`evals run --help\`.
       ---
-      error: there is no model "antropic:x"
-        Did you mean anthropic? Known are lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, claude-code or claude-code:claude-sonnet-5-5, replay:<run> or replay:<run>#<model>.
+      error: Unknown model "antropic:x".
+        Did you mean "anthropic"? Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, claude-code or claude-code:claude-sonnet-5-5, replay:<run> or replay:<run>#<model>.
       ---
       error: there is no run nowhere
         Runs are looked for under <dir>/reports; change it with --out.

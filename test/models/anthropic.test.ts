@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { afterEach, describe, expect, it } from "vitest";
 import { anthropic, endOfLife } from "../../src/evals/models/anthropic.ts";
-import type { RemoteOptions } from "../../src/evals/models/settings.ts";
+import type { EndpointOptions } from "../../src/evals/types/endpoint.ts";
 import type { AskedModel, Reply } from "../../src/evals/types/model.ts";
 import type { Endpoint, Fault, Script } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 /** A model against an endpoint that answers by the script; `waits` are the delays it asked for, none of which is slept. */
-async function modelOn(script: Script<MessagesBody, MessageAnswer>, options: Partial<RemoteOptions> = {}) {
+async function modelOn(script: Script<MessagesBody, MessageAnswer>, options: Partial<EndpointOptions> = {}) {
   const endpoint = await startMessagesEndpoint(script);
   open.push(endpoint);
   const waits: number[] = [];
@@ -142,14 +142,14 @@ describe("why it stopped", () => {
   });
 
   it.each<[string | null, string]>([
-    ["max_tokens", "the reply was cut at max_tokens (4096); raise --max-tokens"],
+    ["max_tokens", "the reply was cut off at max_tokens (4096); raise --max-tokens"],
     [
       "model_context_window_exceeded",
-      "the conversation outgrew the model's context window (model_context_window_exceeded)",
+      "the conversation exceeds the model's context window (model_context_window_exceeded)",
     ],
-    ["pause_turn", "the reply stopped for a reason that is not known here: pause_turn"],
-    ["sunspots", "the reply stopped for a reason that is not known here: sunspots"],
-    [null, "the reply stopped for a reason that is not known here: none given"],
+    ["pause_turn", "unknown stop reason: pause_turn"],
+    ["sunspots", "unknown stop reason: sunspots"],
+    [null, "unknown stop reason: none"],
   ])("%s is broken, and is not asked again", async (stopReason, message) => {
     const { model, endpoint } = await modelOn(inTurn({ calls: [{ name: "echo" }], stopReason }));
     expect(await ask(model)).toEqual({ kind: "broken", stage: "model", message });
@@ -181,7 +181,7 @@ describe("faults", () => {
       "429 rate_limit_error: Too many requests (request req_5) (after 5 attempts)",
     ],
     [{ fault: "empty" }, "the reply is empty (status 200, no body) (after 5 attempts)"],
-    [{ fault: "truncated" }, "the connection failed: the reply broke off (after 5 attempts)"],
+    [{ fault: "truncated" }, "the connection failed: the reply was cut off (after 5 attempts)"],
   ])("%j that lasts is broken with its cause, within bounds", async (fault, message) => {
     const { model, endpoint, waits } = await modelOn(() => fault);
     expect(await ask(model)).toEqual({ kind: "broken", stage: "model", message });
@@ -239,7 +239,9 @@ describe("deprecated models", () => {
     const model = anthropic("anthropic:claude-sonnet-4-5", "claude-sonnet-4-5", options);
     await ask(model);
     await ask(model);
-    expect(warnings).toEqual(["anthropic:claude-sonnet-4-5 is deprecated and ends on November 30th, 2026"]);
+    expect(warnings).toEqual([
+      "anthropic:claude-sonnet-4-5 is deprecated and will be shut down on November 30th, 2026.",
+    ]);
   });
 
   it("are those of the SDK", () => {

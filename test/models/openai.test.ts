@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { openai } from "../../src/evals/models/openai.ts";
-import type { RemoteOptions } from "../../src/evals/models/settings.ts";
+import type { EndpointOptions } from "../../src/evals/types/endpoint.ts";
 import type { AskedModel, Reply } from "../../src/evals/types/model.ts";
 import {
   type CompletionAnswer,
@@ -17,7 +17,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((endpoint) => endpoint.close()));
 });
 
-async function modelOn(script: Script<CompletionsBody, CompletionAnswer>, options: Partial<RemoteOptions> = {}) {
+async function modelOn(script: Script<CompletionsBody, CompletionAnswer>, options: Partial<EndpointOptions> = {}) {
   const endpoint = await startCompletionsEndpoint(script);
   open.push(endpoint);
   const baseUrl = `${endpoint.url}/v1`;
@@ -150,9 +150,12 @@ describe("why it stopped", () => {
   });
 
   it.each<[CompletionAnswer | Fault, string]>([
-    [{ calls, finishReason: "length" }, "the reply was cut at max_tokens (4096); raise --max-tokens"],
-    [{ text: "", finishReason: "sunspots" }, "the reply stopped for a reason that is not known here: sunspots"],
-    [{ text: "", finishReason: "tool_calls" }, "the reply stopped for tool_calls but holds no call (after 2 attempts)"],
+    [{ calls, finishReason: "length" }, "the reply was cut off at max_tokens (4096); raise --max-tokens"],
+    [{ text: "", finishReason: "sunspots" }, "unknown finish reason: sunspots"],
+    [
+      { text: "", finishReason: "tool_calls" },
+      "the reply has finish reason tool_calls but no tool call (after 2 attempts)",
+    ],
     [
       { fault: "body", body: { error: { message: "Provider returned error", code: 502 } } },
       "the reply is not a completion: Provider returned error (after 2 attempts)",

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { type Attempt, askRemote, jitteredDelay } from "../../src/evals/models/remote.ts";
 
 const never = new AbortController().signal;
-const fault: Attempt = { kind: "fault", stage: "model", message: "busy", transient: true };
+const fault: Attempt = { kind: "fault", stage: "model", message: "busy", isTransient: true };
 
 it("waits longer each time, and no longer than a minute", async () => {
   const waits: number[] = [];

@@ -33,7 +33,7 @@ const signal = new AbortController().signal;
 const of = (trials: Trial[], name = "run1") => replay(`replay:${name}`, name, { recorded: async () => trials });
 
 describe("answers", () => {
-  it("are the recorded turns, without what became of their calls then", async () => {
+  it("are the recorded turns, without the executions of their calls", async () => {
     const model = await of([trial]);
     const request = requestOf("hi", []);
     const first = await model.ask(request, signal);
@@ -62,16 +62,16 @@ describe("answers", () => {
     ["another trial", { trial: 2 }, "turn 1 of demo, case one, head, trial 2"],
     ["another arm", { arm: "base" }, "turn 1 of demo, case one, base, trial 1"],
     ["another case", { case: "two" }, "turn 1 of demo, case two, head, trial 1"],
-  ])("are not made up for %s", async (_, other, where) => {
+  ])("are not invented for %s", async (_, other, where) => {
     const request = requestOf("hi", [], { cell: { ...cell, ...other } });
-    const message = `not on the record: ${where}`;
+    const message = `not recorded: ${where}`;
     expect(await (await of([trial])).ask(request, signal)).toEqual({ kind: "broken", stage: "model", message });
   });
 
-  it("are not made up for a turn that was never reached", async () => {
+  it("are not invented for a turn that was never reached", async () => {
     const model = await of([{ ...trial, turns: [called] }]);
     const request = followUp(requestOf("hi", []), { turn: called });
-    const message = "not on the record: turn 2 of demo, case one, head, trial 1";
+    const message = "not recorded: turn 2 of demo, case one, head, trial 1";
     expect(await model.ask(request, signal)).toEqual({ kind: "broken", stage: "model", message });
   });
 });
@@ -82,19 +82,15 @@ describe("the model that is replayed", () => {
   it("is the named one, and the report says so", async () => {
     const { note, settings } = await of(two, "run1#lexical");
     expect({ note, settings }).toEqual({
-      note: "what lexical answered in the run run1: nothing was asked, and nothing spent",
+      note: "recorded answers of lexical in run run1: no model calls, no cost",
       settings: { run: "run1", model: "lexical" },
     });
   });
 
   it.each([
-    [
-      two,
-      "run1",
-      "error: the run run1 has several models\n  Write one of replay:run1#anthropic:x, replay:run1#lexical.",
-    ],
-    [[trial], "run1#y", 'error: the run run1 has no answers of "y"\n  Write one of replay:run1#anthropic:x.'],
-    [[], "run1", "error: the run run1 holds no trials to replay"],
+    [two, "run1", 'error: Run "run1" has several models.\n  Use one of: replay:run1#anthropic:x, replay:run1#lexical.'],
+    [[trial], "run1#y", 'error: Run "run1" has no answers of "y".\n  Use one of: replay:run1#anthropic:x.'],
+    [[], "run1", 'error: Run "run1" has no trials to replay.\n  Choose another run.'],
   ])("must be on the record (%#)", async (trials, name, message) => {
     await expect(of(trials, name)).rejects.toHaveProperty("message", message);
   });

@@ -7,17 +7,15 @@ import type {
   Tool as ToolParam,
 } from "@anthropic-ai/sdk/resources/messages";
 import * as z from "zod";
+import { type EndpointOptions, resolveEndpoint } from "../types/endpoint.ts";
 import type { Json } from "../types/json.ts";
 import type { AskedModel, Message, ModelRequest } from "../types/model.ts";
+import { priceUsage } from "../types/prices.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Call, StopReason } from "../types/trial.ts";
-import { remembered } from "./cache.ts";
-import { faultOf, garbled, lasting } from "./faults.ts";
-import { pooledFetch } from "./fetch.ts";
-import { type WireNames, wireNames } from "./names.ts";
-import { costOf } from "./prices.ts";
-import { type Attempt, askRemote, jitteredDelay } from "./remote.ts";
-import { type RemoteOptions, remoteSettings } from "./settings.ts";
+import { createFetch } from "./fetch.ts";
+import { type Attempt, askRemote, jitteredDelay, permanentFault, toFault, transientFault } from "./remote.ts";
+import { cacheByToolset, mapToWireNames, type WireNames } from "./toolset.ts";
 
 const provider = {
   name: "anthropic",
@@ -25,38 +23,38 @@ const provider = {
   baseUrlVariable: "ANTHROPIC_BASE_URL",
   baseUrl: "https://api.anthropic.com",
   efforts: ["low", "medium", "high", "xhigh", "max"],
-  // The service wants a streamed reply where a whole one could take ten minutes: 128,000 tokens take an hour.
+  // The service requires streaming where a whole reply could take ten minutes: 128,000 tokens take an hour.
   maxTokensLimit: 21_333,
 };
 
-/** Models that the SDK knows to be on their way out, and their last day. */
+/** Deprecated models as the SDK lists them, and their last day. */
 export const endOfLife: Readonly<Record<string, string>> = {
   "claude-sonnet-4-5": "November 30th, 2026",
   "claude-sonnet-4-5-20250929": "November 30th, 2026",
 };
 
 /**
- * A model behind Anthropic's Messages interface, or a server that speaks it. One whole reply per ask, tool choice left
- * to the model, no sampling parameters (the service refuses them). Throws a usage error for options that cannot work.
+ * A model behind Anthropic's Messages API, or a compatible server. One whole reply per ask, automatic tool choice, no
+ * sampling parameters (the service rejects them). Throws a usage error for options that cannot work.
  */
-export function anthropic(id: string, name: string, options: RemoteOptions): AskedModel {
-  const { apiKey, baseUrl, maxTokens, timeoutMs, retries, effort, record } = remoteSettings(options, provider);
+export function anthropic(id: string, name: string, options: EndpointOptions): AskedModel {
+  const { apiKey, baseUrl, maxTokens, timeoutMs, retries, effort, record } = resolveEndpoint(options, provider);
   const client = new Anthropic({
     apiKey,
     authToken: null,
     baseURL: baseUrl,
-    fetch: pooledFetch(),
+    fetch: createFetch(options.env),
     timeout: timeoutMs,
     maxRetries: 0,
     logLevel: "off",
     openTelemetry: false,
   });
   const lastDay = endOfLife[name];
-  if (lastDay) options.warn?.(`${id} is deprecated and ends on ${lastDay}`);
-  const toolsetOf = remembered<PreparedToolset>(256);
+  if (lastDay) options.warn?.(`${id} is deprecated and will be shut down on ${lastDay}.`);
+  const prepare = cacheByToolset<PreparedToolset>(256);
 
   const attempt = async (request: ModelRequest, signal: AbortSignal): Promise<Attempt> => {
-    const { names, params } = toolsetOf(request.toolset, () => prepareTools(request.tools));
+    const { names, params } = prepare(request.toolset, () => prepareTools(request.tools));
     const body: MessageCreateParamsNonStreaming = {
       model: name,
       max_tokens: maxTokens,
@@ -65,11 +63,11 @@ export function anthropic(id: string, name: string, options: RemoteOptions): Ask
       ...conversation(request.messages),
     };
     try {
-      // What `client.messages.create` posts; that method also writes a warning for each call of a deprecated model.
+      // The request of `client.messages.create`, which also prints a warning per call of a deprecated model.
       return readReply(await client.post<unknown>("/v1/messages", { body, signal }), names, maxTokens);
     } catch (thrown) {
-      const timeout = thrown instanceof APIConnectionTimeoutError;
-      return faultOf(thrown, { timeout, connection: thrown instanceof APIConnectionError }, timeoutMs);
+      const isTimeout = thrown instanceof APIConnectionTimeoutError;
+      return toFault(thrown, { isTimeout, isConnection: thrown instanceof APIConnectionError }, timeoutMs);
     }
   };
   const limits = { retries, delay: options.delay ?? jitteredDelay };
@@ -81,7 +79,7 @@ export function anthropic(id: string, name: string, options: RemoteOptions): Ask
     maxOutputTokens: maxTokens,
     deterministic: false,
     ask: (request, signal) => askRemote((own) => attempt(request, own), limits, signal),
-    cost: (usage) => costOf(usage, name, options.prices),
+    cost: (usage) => priceUsage(usage, name, options.prices),
   };
 }
 
@@ -96,15 +94,15 @@ function outputConfig(effort: string | undefined, schema: ModelRequest["answerSc
 type ToolParams = ReadonlyMap<string, { plain: ToolParam; last: ToolParam }>;
 type PreparedToolset = { names: WireNames; params: ToolParams };
 
-/** The tools as they are sent, made once for a toolset. `last` ends the part of the prompt that the service may cache. */
+/** The tools in the service's format. `last` marks the end of the part of the prompt that the service may cache. */
 function prepareTools(tools: readonly OfferedTool[]): PreparedToolset {
-  const names = wireNames(
+  const names = mapToWireNames(
     tools.map((tool) => tool.name),
     128,
   );
   const params = tools.map(({ name, description, inputSchema }) => {
     const plain: ToolParam = {
-      name: names.wire(name),
+      name: names.toWire(name),
       ...(description && { description }),
       input_schema: { ...inputSchema, type: "object" },
     };
@@ -122,7 +120,7 @@ function toolParams({ tools }: ModelRequest, params: ToolParams) {
   return { tools: ordered, tool_choice: { type: "auto" as const } };
 }
 
-/** System messages joined to one prompt; the rest in their order. The service joins neighbours of one role by itself. */
+/** System messages joined to one prompt; the rest in their order. The service merges adjacent messages of one role. */
 function conversation(messages: readonly Message[]): { system?: string; messages: MessageParam[] } {
   const system = messages.flatMap((message) => (message.role === "system" ? [message.content] : [])).join("\n\n");
   return { ...(system && { system }), messages: messages.flatMap(messageParam) };
@@ -140,17 +138,17 @@ function messageParam(message: Message): MessageParam[] {
   }
   if (message.role === "assistant") {
     const { native, content } = message;
-    // Unchanged, whatever blocks it holds: the service checks that thinking comes back as it was.
+    // Unchanged: the service verifies that thinking blocks come back as they were.
     return [{ role: "assistant", content: Array.isArray(native) ? (native as ContentBlockParam[]) : content }];
   }
   return message.role === "user" ? [{ role: "user", content: message.content }] : [];
 }
 
 const count = z.number().nullish();
-/** Any value but none: it comes from a JSON parser, so it need not be walked again. */
+/** Any value: it comes from a JSON parser, so it need not be validated again. */
 const parsedJson = z.custom<Json>((value) => value !== undefined);
 
-/** What is read of a reply. Blocks of other kinds (thinking) are only handed back. */
+/** The fields read of a reply. Blocks of other types (thinking) are only sent back. */
 const replySchema = z.object({
   content: z.array(
     z.union([
@@ -169,15 +167,16 @@ const replySchema = z.object({
 });
 
 function readReply(body: unknown, names: WireNames, maxTokens: number): Attempt {
-  if (body === undefined || body === null || body === "") return garbled("the reply is empty (status 200, no body)");
+  if (body === undefined || body === null || body === "")
+    return transientFault("the reply is empty (status 200, no body)");
   const parsed = replySchema.safeParse(body);
   if (!parsed.success)
-    return garbled(`the reply is not a message: ${z.prettifyError(parsed.error).replace(/\s+/g, " ")}`);
+    return transientFault(`the reply is not a message: ${z.prettifyError(parsed.error).replace(/\s+/g, " ")}`);
   const { content, stop_reason, usage } = parsed.data;
   const calls = content.flatMap((block): Call[] =>
-    "input" in block ? [{ id: block.id, tool: names.shown(block.name), arguments: block.input }] : [],
+    "input" in block ? [{ id: block.id, tool: names.toShown(block.name), arguments: block.input }] : [],
   );
-  const stop = stopOf(stop_reason, calls.length, maxTokens);
+  const stop = readStop(stop_reason, calls.length, maxTokens);
   if (typeof stop !== "string") return stop;
   const requestId = (body as { _request_id?: unknown })._request_id;
   return {
@@ -199,23 +198,23 @@ function readReply(body: unknown, names: WireNames, maxTokens: number): Attempt 
 }
 
 /**
- * A reply that was cut may hold half a call, so it is broken, as is every ending that is not the model's own. So is
+ * A reply that was cut off may hold half a call, so it is broken, like every stop that is not the model's choice. So is
  * `pause_turn`: it belongs to tools that the service runs itself, and none are offered.
  */
-function stopOf(reason: string | null | undefined, calls: number, maxTokens: number): StopReason | Attempt {
+function readStop(reason: string | null | undefined, calls: number, maxTokens: number): StopReason | Attempt {
   switch (reason) {
     case "end_turn":
     case "stop_sequence":
       return calls > 0 ? "calls" : "done";
     case "tool_use":
-      return calls > 0 ? "calls" : garbled("the reply stopped for tool_use but holds no call");
+      return calls > 0 ? "calls" : transientFault("the reply has stop reason tool_use but no tool call");
     case "refusal":
       return "refused";
     case "max_tokens":
-      return lasting(`the reply was cut at max_tokens (${maxTokens}); raise --max-tokens`);
+      return permanentFault(`the reply was cut off at max_tokens (${maxTokens}); raise --max-tokens`);
     case "model_context_window_exceeded":
-      return lasting("the conversation outgrew the model's context window (model_context_window_exceeded)");
+      return permanentFault("the conversation exceeds the model's context window (model_context_window_exceeded)");
     default:
-      return lasting(`the reply stopped for a reason that is not known here: ${reason ?? "none given"}`);
+      return permanentFault(`unknown stop reason: ${reason ?? "none"}`);
   }
 }

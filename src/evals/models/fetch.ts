@@ -5,22 +5,44 @@ import {
   request as plainRequest,
 } from "node:http";
 import { Agent as SecureAgent, request as secureRequest } from "node:https";
+import { createProxyFetch } from "../network/proxy.ts";
 
-/** What the SDKs hand to the `fetch` they are given; everything else of the web's `RequestInit` they never use here. */
+/** The part of `RequestInit` that the SDKs use here. */
 type Init = { method?: string; headers?: unknown; body?: unknown; signal?: AbortSignal | null };
 
-/** `maxSockets`: as many to one host as are ever useful at once; further requests wait for one. */
+type Fetch = (url: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/**
+ * A `fetch` for the SDKs: through the proxies of the environment if there are any, else on pooled connections. It suits
+ * one JSON request and one JSON reply:
+ * - It resolves when the whole body is read. So the SDK's timeout, which ends when `fetch` resolves, covers the body too,
+ *   and a body that is cut off rejects like any other broken connection. It cannot stream.
+ * - It follows no redirects and keeps no cookies.
+ * Timeouts are left to the caller's signal. Throws a usage error for an invalid proxy.
+ */
+export function createFetch(env: Readonly<Record<string, string | undefined>>): Fetch {
+  const proxied = createProxyFetch(env);
+  if (!proxied) return createPooledFetch();
+  return async (url, init) => {
+    const response = await proxied(url, { ...init, redirect: "manual" });
+    const text = await response.text().catch((error: unknown) => {
+      // The SDKs recognize a timeout by the abort error.
+      throw init?.signal?.aborted ? error : new Error(cutOff);
+    });
+    return bufferedResponse(String(url), response.status, Object.fromEntries(response.headers), text);
+  };
+}
+
+const cutOff = "the reply was cut off";
+
+/** `maxSockets`: more connections to one host bring no speed; further requests wait for one. */
 const pool = { keepAlive: true, maxSockets: 256 };
 
 /**
- * A `fetch` for the SDKs, on Node's own HTTP client: the built-in `fetch` spends more processor time on a request than the
- * rest of the harness does. It differs from the web's in ways that suit one JSON request and one JSON reply:
- * - it resolves when the whole body is read. So the SDK's time-out, which ends when `fetch` resolves, covers the body
- *   too, and a body that breaks off rejects here like any other connection that broke. It cannot stream.
- * - it follows no redirects, keeps no cookies, knows no proxies, and asks for no compression.
- * Time-outs are left to the caller's signal. Sockets are kept alive and reused; idle ones do not keep the process alive.
+ * On Node's own HTTP client: the built-in `fetch` needs more processor time per request than the rest of the program.
+ * Asks for no compression. Idle sockets are reused and do not keep the process alive.
  */
-export function pooledFetch(): (url: string | URL | Request, init?: RequestInit) => Promise<Response> {
+function createPooledFetch(): Fetch {
   const [plain, secure] = [new PlainAgent(pool), new SecureAgent(pool)];
   return (url, init: Init = {}) =>
     new Promise((resolve, reject) => {
@@ -29,18 +51,18 @@ export function pooledFetch(): (url: string | URL | Request, init?: RequestInit)
         headers: { ...Object.fromEntries(headerEntries(init.headers)), "accept-encoding": "identity" },
         ...(init.signal && { signal: init.signal }),
       };
-      const answered = (answer: IncomingMessage) => {
+      const onResponse = (response: IncomingMessage) => {
         const parts: Buffer[] = [];
-        answer.on("data", (part: Buffer) => parts.push(part));
-        answer.on("error", () => reject(new Error("the reply broke off")));
-        answer.on("end", () => {
+        response.on("data", (part: Buffer) => parts.push(part));
+        response.on("error", () => reject(new Error(cutOff)));
+        response.on("end", () => {
           const text = Buffer.concat(parts).toString();
-          resolve(bufferedResponse(String(url), answer.statusCode ?? 0, answer.headers, text));
+          resolve(bufferedResponse(String(url), response.statusCode ?? 0, response.headers, text));
         });
       };
       const request = String(url).startsWith("https:")
-        ? secureRequest(String(url), { ...options, agent: secure }, answered)
-        : plainRequest(String(url), { ...options, agent: plain }, answered);
+        ? secureRequest(String(url), { ...options, agent: secure }, onResponse)
+        : plainRequest(String(url), { ...options, agent: plain }, onResponse);
       request.on("error", reject);
       request.end(typeof init.body === "string" ? init.body : undefined);
     });
@@ -51,7 +73,7 @@ function headerEntries(headers: unknown): Iterable<[string, string]> {
   return Object.entries((headers ?? {}) as Record<string, string>);
 }
 
-/** The part of a `Response` that the SDKs read. A real one costs a stream and a header list that nobody looks at. */
+/** The part of a `Response` that the SDKs read. A real one costs a stream and a header list that are not used. */
 function bufferedResponse(url: string, status: number, raw: IncomingHttpHeaders, text: string): Response {
   const value = (name: string) => {
     const found = raw[name.toLowerCase()];

@@ -1,25 +1,25 @@
 import { buildToolIndex, type IndexedTool, type ToolIndex, toToolText, words } from "../search/keywords.ts";
-import { type AskedModel, type ModelRequest, noUsage, type Reply } from "../types/model.ts";
+import { type AskedModel, type ModelRequest, noUsage } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Turn } from "../types/trial.ts";
-import { remembered } from "./cache.ts";
 import { fillArguments } from "./fillArguments.ts";
 import { type LiteralKind, literalsOf } from "./literals.ts";
+import { cancelled } from "./remote.ts";
+import { cacheByToolset } from "./toolset.ts";
 
 /**
- * The least share of the query's words that a tool must have for it to be called.
+ * The minimum share of the query's words that a tool must contain to be called.
  *
- * A bound on BM25's score cannot tell "no tool fits": its idf grows with the number of tools (one tool: ln(1 + 0.5/1.5)
- * = 0.29 for every word; a word of one tool in fifty: 3.5), so the same match would be called in one list and not in
- * another. The share of words does not depend on the list. A third is where the query is still mostly about something
- * else: "What is the weather in Oslo?" keeps two words, and a tool that knows one of them may be meant; of a sentence
- * with four words, one is chance.
+ * A bound on BM25's score cannot detect that no tool fits: its idf grows with the number of tools (one tool:
+ * ln(1 + 0.5/1.5) = 0.29 for every word; a word of one tool in fifty: 3.5), so the same match would be called in one list
+ * and not in another. The share of words does not depend on the list. With a third, "What is the weather in Oslo?" (two
+ * words after stop words) matches a tool with one of them; of a sentence with four words, one match is chance.
  */
 const leastShare = 1 / 3;
 
 /**
- * What a spelled-out value tells about the tool: who names a path speaks of a file. It helps to rank, but says what to
- * act on and not what to do, so it is no word asked: a bare path calls nothing.
+ * Words implied by a literal value: a query with a path is about a file. They improve the ranking, but name the object
+ * and not the action, so they do not count as words of the query: a bare path calls nothing.
  */
 const wordsOfLiteral: Partial<Record<LiteralKind, string>> = {
   path: "file path",
@@ -28,16 +28,17 @@ const wordsOfLiteral: Partial<Record<LiteralKind, string>> = {
   date: "date",
 };
 
-/** What can be picked, by its id in the index: a tool, or a skill by the call that loads it. */
+/** A tool, or a skill with the call that loads it. */
 type Candidate = { text: IndexedTool; call(query: string): Pick<Turn["calls"][number], "tool" | "arguments"> };
 type Index = { search: ToolIndex; candidates: ReadonlyMap<string, Candidate> };
 
 /**
- * The offline model: keyword search (BM25) over names, descriptions and parameters of the tools, and over skills. It
- * calls the best tool or loads the best skill, or none, in the first turn, and is done in the second. Same request, same reply, whatever the order of tools.
+ * The offline model: keyword search (BM25) over names, descriptions and parameters of the tools, and over skills. The
+ * first turn calls the best tool, loads the best skill or does nothing; the second ends. The reply depends on the request
+ * only, not on the order of tools.
  */
 export function lexical(): AskedModel {
-  const indexOf = remembered<Index>(64);
+  const getIndex = cacheByToolset<Index>(64);
   return {
     id: "lexical",
     kind: "retrieval baseline",
@@ -47,28 +48,25 @@ export function lexical(): AskedModel {
     deterministic: true,
     cost: () => 0,
     ask: async (request, signal) => {
-      if (signal.aborted) return { kind: "broken", stage: "cancelled", message: "the request was cancelled" };
+      if (signal.aborted) return cancelled;
       const startedAt = performance.now();
-      const calls = pick(request, () => indexOf(request.toolset, () => indexOffer(request)));
-      return reply(calls, performance.now() - startedAt);
+      const calls = pickCalls(request, () => getIndex(request.toolset, () => indexTools(request)));
+      const ms = performance.now() - startedAt;
+      return { kind: "turn", turn: { text: "", calls, stop: calls.length > 0 ? "calls" : "done", usage: noUsage, ms } };
     },
   };
 }
 
-function reply(calls: Turn["calls"], ms: number): Reply {
-  return { kind: "turn", turn: { text: "", calls, stop: calls.length > 0 ? "calls" : "done", usage: noUsage, ms } };
-}
-
-function pick({ messages, turn }: ModelRequest, index: () => Index): Turn["calls"] {
+function pickCalls({ messages, turn }: ModelRequest, index: () => Index): Turn["calls"] {
   if (messages.some(({ role }) => role === "results")) return [];
   const query = messages.reduce((last, message) => (message.role === "user" ? message.content : last), "");
   const { search, candidates } = index();
-  const best = candidates.get(bestOf(query, search) ?? "");
+  const best = candidates.get(findBest(query, search) ?? "");
   return best ? [{ id: `lexical_${turn}`, ...best.call(query) }] : [];
 }
 
-/** The best of the candidates that share enough words with the query; of equals the first by name. */
-function bestOf(query: string, search: ToolIndex): string | undefined {
+/** The id of the best candidate that shares enough words with the query; ties are broken by name. */
+function findBest(query: string, search: ToolIndex): string | undefined {
   const { literals, rest } = literalsOf(query);
   const asked = new Set(words(rest));
   const hints = words([...new Set(literals.map(({ kind }) => wordsOfLiteral[kind] ?? ""))].join(" "));
@@ -82,22 +80,22 @@ function bestOf(query: string, search: ToolIndex): string | undefined {
 }
 
 /**
- * Whether a tool shares enough with the query: a third of the words asked, and either a word of its name or two words of
- * its text, for a single word somewhere in a long description is chance.
+ * Whether a tool shares enough with the query: a third of the query's words, and either a word of its name or two words
+ * of its text, because a single word somewhere in a long description is chance.
  */
 function isEnough(matched: readonly string[], fields: readonly string[][], asked: ReadonlySet<string>): boolean {
   const share = asked.size > 0 ? matched.filter((word) => asked.has(word)).length / asked.size : 0;
   return share >= leastShare && (fields.flat().includes("name") || matched.length > 1);
 }
 
-function indexOffer({ tools, catalogue = [] }: ModelRequest): Index {
+function indexTools({ tools, catalogue = [] }: ModelRequest): Index {
   const loaders = new Set(catalogue.map(({ load }) => load.tool));
-  const found = [
+  const entries = [
     ...tools.filter(({ name }) => !loaders.has(name)).map((tool) => [tool.name, toolCandidate(tool)] as const),
     ...catalogue.map(({ load, ...skill }) => [`skill ${skill.name}`, { text: skill, call: () => load }] as const),
   ];
-  // Sorted, because the index adds up mean lengths in the order of texts, and a sum of fractions depends on it.
-  const candidates = new Map<string, Candidate>(found.sort(([a], [b]) => (a < b ? -1 : 1)));
+  // Sorted, because the index sums mean lengths in the order of texts, and a floating-point sum depends on the order.
+  const candidates = new Map<string, Candidate>(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
   return { search: buildToolIndex([...candidates].map(([id, { text }]) => toToolText(id, text))), candidates };
 }
 

@@ -7,17 +7,15 @@ import type {
 } from "openai/resources/chat/completions";
 import type { ReasoningEffort } from "openai/resources/shared";
 import * as z from "zod";
+import { type EndpointOptions, resolveEndpoint } from "../types/endpoint.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import type { AskedModel, Message, ModelRequest } from "../types/model.ts";
+import { priceUsage } from "../types/prices.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Call, StopReason, Usage } from "../types/trial.ts";
-import { remembered } from "./cache.ts";
-import { faultOf, garbled, lasting } from "./faults.ts";
-import { pooledFetch } from "./fetch.ts";
-import { type WireNames, wireNames } from "./names.ts";
-import { costOf } from "./prices.ts";
-import { type Attempt, askRemote, jitteredDelay } from "./remote.ts";
-import { type RemoteOptions, remoteSettings } from "./settings.ts";
+import { createFetch } from "./fetch.ts";
+import { type Attempt, askRemote, jitteredDelay, permanentFault, toFault, transientFault } from "./remote.ts";
+import { cacheByToolset, mapToWireNames, type WireNames } from "./toolset.ts";
 
 const provider = {
   name: "openai",
@@ -29,29 +27,29 @@ const provider = {
 };
 
 /**
- * A model behind a chat-completions interface: OpenAI's, or any that speaks it (vLLM, llama.cpp, LM Studio, OpenRouter).
- * The output cap goes as `max_completion_tokens` to api.openai.com, whose newer models refuse `max_tokens`, and as
- * `max_tokens` to all others, of which some know no other. Throws a usage error for options that cannot work.
+ * A model behind a chat-completions API: OpenAI's or a compatible one (vLLM, llama.cpp, LM Studio, OpenRouter). The
+ * output limit is sent as `max_completion_tokens` to api.openai.com, whose newer models reject `max_tokens`, and as
+ * `max_tokens` to all others, some of which accept nothing else. Throws a usage error for options that cannot work.
  */
-export function openai(id: string, name: string, options: RemoteOptions): AskedModel {
-  const { apiKey, baseUrl, maxTokens, timeoutMs, retries, effort, record } = remoteSettings(options, provider);
+export function openai(id: string, name: string, options: EndpointOptions): AskedModel {
+  const { apiKey, baseUrl, maxTokens, timeoutMs, retries, effort, record } = resolveEndpoint(options, provider);
   const client = new OpenAI({
     apiKey,
     baseURL: baseUrl,
-    fetch: pooledFetch(),
+    fetch: createFetch(options.env),
     timeout: timeoutMs,
     maxRetries: 0,
     logLevel: "off",
   });
-  const official = new URL(baseUrl).hostname === "api.openai.com";
-  const cap = official ? { max_completion_tokens: maxTokens } : { max_tokens: maxTokens };
-  const toolsetOf = remembered<PreparedToolset>(256);
+  const isOfficial = new URL(baseUrl).hostname === "api.openai.com";
+  const limit = isOfficial ? { max_completion_tokens: maxTokens } : { max_tokens: maxTokens };
+  const prepare = cacheByToolset<PreparedToolset>(256);
 
   const attempt = async (request: ModelRequest, signal: AbortSignal): Promise<Attempt> => {
-    const { names, params } = toolsetOf(request.toolset, () => prepareTools(request.tools));
+    const { names, params } = prepare(request.toolset, () => prepareTools(request.tools));
     const body: ChatCompletionCreateParamsNonStreaming = {
       model: name,
-      ...cap,
+      ...limit,
       ...(effort !== undefined && { reasoning_effort: effort as NonNullable<ReasoningEffort> }),
       ...toolParams(request, params),
       ...responseFormat(request),
@@ -60,8 +58,8 @@ export function openai(id: string, name: string, options: RemoteOptions): AskedM
     try {
       return readReply(await client.chat.completions.create(body, { signal }), names, request.turn, maxTokens);
     } catch (thrown) {
-      const timeout = thrown instanceof APIConnectionTimeoutError;
-      return faultOf(thrown, { timeout, connection: thrown instanceof APIConnectionError }, timeoutMs);
+      const isTimeout = thrown instanceof APIConnectionTimeoutError;
+      return toFault(thrown, { isTimeout, isConnection: thrown instanceof APIConnectionError }, timeoutMs);
     }
   };
   const limits = { retries, delay: options.delay ?? jitteredDelay };
@@ -73,22 +71,22 @@ export function openai(id: string, name: string, options: RemoteOptions): AskedM
     maxOutputTokens: maxTokens,
     deterministic: false,
     ask: (request, signal) => askRemote((own) => attempt(request, own), limits, signal),
-    cost: (usage) => costOf(usage, name, options.prices),
+    cost: (usage) => priceUsage(usage, name, options.prices),
   };
 }
 
 type ToolParams = ReadonlyMap<string, ChatCompletionFunctionTool>;
 type PreparedToolset = { names: WireNames; params: ToolParams };
 
-/** The tools as they are sent, made once for a toolset. */
+/** The tools in the service's format. */
 function prepareTools(tools: readonly OfferedTool[]): PreparedToolset {
-  const names = wireNames(
+  const names = mapToWireNames(
     tools.map((tool) => tool.name),
     64,
   );
   const params = tools.map(({ name, description, inputSchema }) => {
     const fn = {
-      name: names.wire(name),
+      name: names.toWire(name),
       ...(description && { description }),
       parameters: { type: "object", ...inputSchema },
     };
@@ -118,10 +116,10 @@ function messageParams(message: Message): ChatCompletionMessageParam[] {
 }
 
 const count = z.number().nullish();
-/** An object that comes from a JSON parser, so it need not be walked again. */
+/** An object that comes from a JSON parser, so it need not be validated again. */
 const parsedObject = z.custom<JsonObject>(isJsonObject);
 
-/** What is read of a reply. Local servers leave out ids, usage and finish reasons, and send arguments as objects. */
+/** The fields read of a reply. Local servers omit ids, usage and finish reasons, and send arguments as objects. */
 const replySchema = z.object({
   choices: z
     .array(
@@ -154,13 +152,14 @@ type Body = z.infer<typeof replySchema>;
 type ToolCall = NonNullable<Body["choices"][number]["message"]["tool_calls"]>[number];
 
 function readReply(body: unknown, names: WireNames, turn: number, maxTokens: number): Attempt {
-  if (body === undefined || body === null || body === "") return garbled("the reply is empty (status 200, no body)");
+  if (body === undefined || body === null || body === "")
+    return transientFault("the reply is empty (status 200, no body)");
   const parsed = replySchema.safeParse(body);
   const choice = parsed.data?.choices[0];
-  if (!choice) return garbled(`the reply is not a completion: ${unreadable(body, parsed.error)}`);
+  if (!choice) return transientFault(`the reply is not a completion: ${describeUnreadable(body, parsed.error)}`);
   const { finish_reason, message } = choice;
   const toolCalls = withIds(message.tool_calls ?? [], turn);
-  const stop = message.refusal ? "refused" : stopOf(finish_reason, toolCalls.length, maxTokens);
+  const stop = message.refusal ? "refused" : readStop(finish_reason, toolCalls.length, maxTokens);
   if (typeof stop !== "string") return stop;
   const requestId = (body as { _request_id?: unknown })._request_id;
   return {
@@ -174,23 +173,23 @@ function readReply(body: unknown, names: WireNames, turn: number, maxTokens: num
       text: message.content ?? message.refusal ?? "",
       calls: toolCalls.map(({ id, function: { name, arguments: args } }) => ({
         id,
-        tool: names.shown(name),
+        tool: names.toShown(name),
         ...(typeof args === "object" && args !== null ? { arguments: args } : readArguments(args ?? "")),
       })),
       stop,
-      usage: usageOf(parsed.data?.usage),
+      usage: readUsage(parsed.data?.usage),
       ...(typeof requestId === "string" && { requestId }),
     },
   };
 }
 
-function unreadable(body: unknown, error: z.ZodError | undefined): string {
+function describeUnreadable(body: unknown, error: z.ZodError | undefined): string {
   const { error: reported } = body as { error?: { message?: unknown } };
   if (typeof reported?.message === "string") return reported.message;
   return error ? z.prettifyError(error).replace(/\s+/g, " ") : "no choices";
 }
 
-/** Every call with an id of its own: some local servers give none, or one for all. */
+/** Gives every call a unique id: some local servers send none, or the same one for all. */
 function withIds(calls: readonly ToolCall[], turn: number): (ToolCall & { id: string })[] {
   const taken = new Set<string>();
   return calls.map((call, i) => {
@@ -205,7 +204,7 @@ function toolCallParam({ id, function: { name, arguments: args } }: ToolCall & {
   return { id, type: "function" as const, function: { name, arguments: text } };
 }
 
-/** Reads a call's arguments. The text is kept when it is not JSON, or when a number reads otherwise than it was written. */
+/** Reads a call's arguments. The text is kept when it is not JSON, or when parsing changes how a number is written. */
 function readArguments(text: string): Pick<Call, "arguments" | "argumentsText"> {
   if (text.trim() === "") return { arguments: {}, argumentsText: text };
   try {
@@ -218,18 +217,20 @@ function readArguments(text: string): Pick<Call, "arguments" | "argumentsText"> 
   }
 }
 
-/** Calls win over the finish reason, which local servers often give as `stop`; but not when the reply was cut. */
-function stopOf(reason: string | null | undefined, calls: number, maxTokens: number): StopReason | Attempt {
-  if (reason === "length") return lasting(`the reply was cut at max_tokens (${maxTokens}); raise --max-tokens`);
+/** Calls override the finish reason, which local servers often send as `stop`; but not when the reply was cut off. */
+function readStop(reason: string | null | undefined, calls: number, maxTokens: number): StopReason | Attempt {
+  if (reason === "length") {
+    return permanentFault(`the reply was cut off at max_tokens (${maxTokens}); raise --max-tokens`);
+  }
   if (reason === "content_filter") return "refused";
   if (calls > 0) return "calls";
   if (reason === "stop") return "done";
-  if (reason === "tool_calls") return garbled("the reply stopped for tool_calls but holds no call");
-  return lasting(`the reply stopped for a reason that is not known here: ${reason ?? "none given"}`);
+  if (reason === "tool_calls") return transientFault("the reply has finish reason tool_calls but no tool call");
+  return permanentFault(`unknown finish reason: ${reason ?? "none"}`);
 }
 
-/** The interface counts cached tokens among the prompt's; here they are apart. Writing the cache is not billed. */
-function usageOf(usage: Body["usage"]): Usage {
+/** The API includes cached tokens in the prompt's; here they are separate. Writing the cache is not billed. */
+function readUsage(usage: Body["usage"]): Usage {
   const cached = usage?.prompt_tokens_details?.cached_tokens ?? 0;
   return {
     inputTokens: Math.max(0, (usage?.prompt_tokens ?? 0) - cached),

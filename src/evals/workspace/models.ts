@@ -2,12 +2,14 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import * as z from "zod";
 import { messageOf, usageError } from "../errors.ts";
+import type { ClaudeCodeOptions } from "../hosts/claudeCode/claudeCode.ts";
 import type { Io } from "../io.ts";
-import { type ModelOptions, openAskedModel, openModel } from "../models/index.ts";
-import { type Prices, pricesSchema } from "../models/prices.ts";
+import type { ReplayOptions } from "../models/replay.ts";
 import { findRecord, findRun, readTrials } from "../runs/record.ts";
 import { refuseAsJudge } from "../trials/judge.ts";
 import type { AskedModel, Model } from "../types/model.ts";
+import { nearest } from "../types/nearest.ts";
+import { type Prices, pricesSchema } from "../types/prices.ts";
 
 /** How models are reached and asked. `out` is the folder of run records, `timeout` is in seconds. */
 export type RequestOptions = {
@@ -83,4 +85,86 @@ function refuseUnpriced(model: Model): void {
   const probe = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
   if (model.cost(probe) !== "unknown") return;
   throw usageError(`--budget cannot be kept: no list price is known for ${model.id}`, "Give its price with --prices.");
+}
+
+/** The options of every provider; each reads the ones it needs. */
+export type ModelOptions = ClaudeCodeOptions & ReplayOptions;
+
+/** How to open a model. `takes` is what follows the colon of its id. */
+type Provider = {
+  example: string;
+  takes: "name" | "nothing" | "either";
+  open(id: string, name: string, options: ModelOptions): Promise<Model>;
+};
+
+/** All providers. Each is loaded when it is first used: an SDK takes longer to load than most runs. */
+const providers = {
+  lexical: {
+    example: "lexical",
+    takes: "nothing",
+    open: async () => (await import("../models/lexical.ts")).lexical(),
+  },
+  anthropic: {
+    example: "anthropic:claude-sonnet-5-5",
+    takes: "name",
+    open: async (...args) => (await import("../models/anthropic.ts")).anthropic(...args),
+  },
+  openai: {
+    example: "openai:gpt-5",
+    takes: "name",
+    open: async (...args) => (await import("../models/openai.ts")).openai(...args),
+  },
+  "claude-code": {
+    example: "claude-code or claude-code:claude-sonnet-5-5",
+    takes: "either",
+    open: async (...args) => (await import("../hosts/claudeCode/claudeCode.ts")).claudeCode(...args),
+  },
+  replay: {
+    example: "replay:<run> or replay:<run>#<model>",
+    takes: "name",
+    open: async (...args) => (await import("../models/replay.ts")).replay(...args),
+  },
+} as const satisfies Record<string, Provider>;
+
+type ProviderName = keyof typeof providers;
+
+/**
+ * Opens the model of an id, `<provider>` or `<provider>:<name>`. Throws a usage error for an unknown provider, or for
+ * options that cannot work (no key, a bad base URL).
+ */
+export async function openModel(id: string, options: ModelOptions): Promise<Model> {
+  const colon = id.indexOf(":");
+  const provider = colon < 0 ? id : id.slice(0, colon);
+  const name = colon < 0 ? "" : id.slice(colon + 1);
+  if (!isProvider(provider)) throw unknownProvider(id, provider);
+  const { takes, example, open }: Provider = providers[provider];
+  const isNameless = name === "" && (takes === "name" || (takes === "either" && colon >= 0));
+  if (isNameless) throw usageError(`The model id "${id}" has no model name.`, `Write ${example}.`);
+  if (takes === "nothing" && colon >= 0) {
+    throw usageError(`The model id "${id}" has a name, but "${provider}" takes none.`, `Write ${example}.`);
+  }
+  return open(id, name, options);
+}
+
+/** Opens a model that answers single requests, as a judge must. Throws a usage error when it is a host. */
+export async function openAskedModel(id: string, options: ModelOptions): Promise<AskedModel> {
+  const model = await openModel(id, options);
+  if ("ask" in model) return model;
+  throw usageError(
+    `"${id}" is a host that runs its own conversation: it cannot answer a single request.`,
+    "Name a language model, for example anthropic:claude-sonnet-5-5.",
+  );
+}
+
+function isProvider(name: string): name is ProviderName {
+  return Object.hasOwn(providers, name);
+}
+
+function unknownProvider(id: string, provider: string) {
+  const near = nearest(provider, Object.keys(providers));
+  const known = Object.values(providers).map(({ example }) => example);
+  return usageError(
+    `Unknown model "${id}".`,
+    `${near ? `Did you mean "${near}"? ` : ""}Use one of: ${known.join(", ")}.`,
+  );
 }

@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
-import type { ModelOptions } from "../../../src/evals/models/index.ts";
-import { openModel } from "../../../src/evals/models/index.ts";
 import { parseSkill } from "../../../src/evals/skills/package.ts";
 import type { HostedTrial, HostModel } from "../../../src/evals/types/model.ts";
 import type { SkillPackage } from "../../../src/evals/types/skill.ts";
 import type { OfferedTool } from "../../../src/evals/types/tool.ts";
+import type { ModelOptions } from "../../../src/evals/workspace/models.ts";
+import { openModel } from "../../../src/evals/workspace/models.ts";
 import type { Endpoint } from "../../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
 

@@ -1,7 +1,7 @@
 import { availableParallelism, totalmem } from "node:os";
-import { costOf } from "../../models/prices.ts";
-import { type RemoteOptions, remoteSettings } from "../../models/settings.ts";
+import { type EndpointOptions, resolveEndpoint } from "../../types/endpoint.ts";
 import type { HostModel } from "../../types/model.ts";
+import { priceUsage } from "../../types/prices.ts";
 import { converse } from "./converse.ts";
 import { environment, tokenOf } from "./environment.ts";
 import { installed } from "./install.ts";
@@ -9,7 +9,7 @@ import { broken } from "./outcome.ts";
 import { startRelay } from "./relay.ts";
 import { slots } from "./slots.ts";
 
-export type ClaudeCodeOptions = RemoteOptions & {
+export type ClaudeCodeOptions = EndpointOptions & {
   /** The program. Default: CLAUDE_CODE_PATH of the environment, else `claude` on its PATH. */
   claudePath?: string;
   /** How many of it may run at once. Default: what memory and processors allow. */
@@ -37,7 +37,7 @@ const defaultMaxTokens = 32_000;
 export async function claudeCode(id: string, name: string, options: ClaudeCodeOptions): Promise<HostModel> {
   const { timeoutMs = defaultTimeoutMs, maxTokens = defaultMaxTokens, env: given } = options;
   const env = { ...given, ANTHROPIC_API_KEY: given.ANTHROPIC_API_KEY || tokenOf(given) };
-  const settings = remoteSettings({ ...options, timeoutMs, maxTokens, env }, provider);
+  const settings = resolveEndpoint({ ...options, timeoutMs, maxTokens, env }, provider);
   const path = options.claudePath ?? (given.CLAUDE_CODE_PATH || "claude");
   const clean = environment(options, settings);
   const { command, version } = await installed(path, clean);
@@ -65,7 +65,7 @@ export async function claudeCode(id: string, name: string, options: ClaudeCodeOp
         release();
       }
     },
-    cost: (usage) => costOf(usage, name, options.prices),
+    cost: (usage) => priceUsage(usage, name, options.prices),
   };
 }
 

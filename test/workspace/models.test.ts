@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ModelOptions, openModel } from "../../src/evals/models/index.ts";
+import { type ModelOptions, openModel } from "../../src/evals/workspace/models.ts";
 
 const key = { ANTHROPIC_API_KEY: "secret", OPENAI_API_KEY: "secret" };
 
@@ -31,41 +31,45 @@ describe("a model that can be asked", () => {
 
 describe("a model that cannot", () => {
   const known =
-    "Known are lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, claude-code or claude-code:claude-sonnet-5-5, replay:<run> or replay:<run>#<model>.";
+    "Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, claude-code or claude-code:claude-sonnet-5-5, replay:<run> or replay:<run>#<model>.";
 
   it.each<[string, Partial<ModelOptions>, string]>([
-    ["antropic:x", {}, `error: there is no model "antropic:x"\n  Did you mean anthropic? ${known}`],
-    ["mistral", {}, `error: there is no model "mistral"\n  ${known}`],
-    ["toString", {}, `error: there is no model "toString"\n  ${known}`],
-    ["anthropic", {}, 'error: the model "anthropic" names no model\n  Write anthropic:claude-sonnet-5-5.'],
-    ["lexical:x", {}, 'error: the model "lexical:x" takes no name\n  Write lexical.'],
+    ["antropic:x", {}, `error: Unknown model "antropic:x".\n  Did you mean "anthropic"? ${known}`],
+    ["mistral", {}, `error: Unknown model "mistral".\n  ${known}`],
+    ["toString", {}, `error: Unknown model "toString".\n  ${known}`],
+    ["anthropic", {}, 'error: The model id "anthropic" has no model name.\n  Write anthropic:claude-sonnet-5-5.'],
+    ["lexical:x", {}, 'error: The model id "lexical:x" has a name, but "lexical" takes none.\n  Write lexical.'],
     [
       "anthropic:x",
       {},
-      "error: the environment has no ANTHROPIC_API_KEY, which api.anthropic.com needs\n  Set ANTHROPIC_API_KEY, give the base URL of a local server (--base-url, or ANTHROPIC_BASE_URL), or use the offline model: lexical.",
+      'error: api.anthropic.com needs an API key, but ANTHROPIC_API_KEY is not set.\n  Set ANTHROPIC_API_KEY, use a local server (--base-url or ANTHROPIC_BASE_URL), or use the offline model "lexical".',
     ],
     [
       "openai:x",
       { baseUrl: "https://openrouter.ai/api/v1" },
-      "error: the environment has no OPENAI_API_KEY, which openrouter.ai needs\n  Set OPENAI_API_KEY, give the base URL of a local server (--base-url, or OPENAI_BASE_URL), or use the offline model: lexical.",
+      'error: openrouter.ai needs an API key, but OPENAI_API_KEY is not set.\n  Set OPENAI_API_KEY, use a local server (--base-url or OPENAI_BASE_URL), or use the offline model "lexical".',
     ],
     [
       "openai:x",
       { baseUrl: "localhost:8000" },
-      'error: "localhost:8000" is not a base URL for openai\n  Give a whole one, such as http://127.0.0.1:8080/v1.',
+      'error: "localhost:8000" is not a valid base URL for openai.\n  Give a complete URL, for example http://127.0.0.1:8080/v1.',
     ],
     [
       "anthropic:x",
       { env: key, maxTokens: 64_000 },
-      "error: --max-tokens is 64000\n  Give a whole number from 1 to 21333.",
+      "error: --max-tokens is 64000, not an integer from 1 to 21333.\n  Give a value from 1 to 21333.",
     ],
-    ["anthropic:x", { env: key, retries: 1.5 }, "error: --retries is 1.5\n  Give a whole number from 0 to 20."],
+    [
+      "anthropic:x",
+      { env: key, retries: 1.5 },
+      "error: --retries is 1.5, not an integer from 0 to 20.\n  Give a value from 0 to 20.",
+    ],
     [
       "anthropic:x",
       { env: key, effort: "minimal" },
-      'error: anthropic has no effort "minimal"\n  Use one of low, medium, high, xhigh, max.',
+      'error: Unknown effort "minimal" for anthropic.\n  Use one of: low, medium, high, xhigh, max.',
     ],
-    ["replay:x", {}, 'error: the model "replay:x" has no recorded runs to read'],
+    ["replay:x", {}, 'error: "replay:x" has no recorded runs to read.'],
   ])("%s (%#)", async (id, options, message) => {
     await expect(openModel(id, { env: {}, ...options })).rejects.toHaveProperty("message", message);
   });

@@ -5,10 +5,10 @@ import { afterAll, describe, expect, it } from "vitest";
 import { environment } from "../../src/evals/hosts/claudeCode/environment.ts";
 import { startRelay } from "../../src/evals/hosts/claudeCode/relay.ts";
 import { slots } from "../../src/evals/hosts/claudeCode/slots.ts";
-import { openModel } from "../../src/evals/models/index.ts";
 import { connect } from "../../src/evals/toolsets/connect.ts";
 import type { HostedTrial } from "../../src/evals/types/model.ts";
-import { cell } from "./request.ts";
+import { openModel } from "../../src/evals/workspace/models.ts";
+import { cell } from "../models/request.ts";
 
 const never = new AbortController().signal;
 const root = mkdtempSync(join(tmpdir(), "evals-claude-code-"));

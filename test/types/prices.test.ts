@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { costOf, type Prices, pricesSchema } from "../../src/evals/models/prices.ts";
+import { type Prices, pricesSchema, priceUsage } from "../../src/evals/types/prices.ts";
 
 const million = { inputTokens: 1e6, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 const mixed = { inputTokens: 1000, outputTokens: 100, cacheReadTokens: 10_000, cacheWriteTokens: 2000 };
@@ -12,23 +12,23 @@ describe("list prices", () => {
     ["claude-opus-5-5@20261001", 4],
     ["claude-sonnet-5-5-latest", 2],
   ])("%s: a million input tokens for $%d", (model, dollars) => {
-    expect(costOf(million, model)).toBe(dollars);
+    expect(priceUsage(million, model)).toBe(dollars);
   });
 
   it.each(["gpt-5", "claude-opus-5-5-mini", "claude-opus-5", "my-claude-opus-5-5", ""])("%s: unknown", (model) => {
-    expect(costOf(million, model)).toBe("unknown");
+    expect(priceUsage(million, model)).toBe("unknown");
   });
 
   it("reads of the cache are a tenth of input, writes a quarter more", () => {
     const expected = (1000 * 4 + 100 * 20 + 10_000 * 0.4 + 2000 * 5) / 1e6;
-    expect(costOf(mixed, "claude-opus-5-5")).toBeCloseTo(expected, 12);
+    expect(priceUsage(mixed, "claude-opus-5-5")).toBeCloseTo(expected, 12);
   });
 
   it("a long prompt has its own price, cached tokens counted", () => {
     const short = { inputTokens: 100_000, outputTokens: 1000, cacheReadTokens: 0, cacheWriteTokens: 0 };
-    expect(costOf(short, "claude-haiku-5-5")).toBeCloseTo(0.0105, 12);
+    expect(priceUsage(short, "claude-haiku-5-5")).toBeCloseTo(0.0105, 12);
     const long = { ...short, cacheReadTokens: 1000 };
-    expect(costOf(long, "claude-haiku-5-5")).toBeCloseTo(0.05 + 0.00005 + 0.0025, 12);
+    expect(priceUsage(long, "claude-haiku-5-5")).toBeCloseTo(0.05 + 0.00005 + 0.0025, 12);
   });
 });
 
@@ -39,9 +39,9 @@ describe("prices of one's own", () => {
   };
 
   it("come before the list", () => {
-    expect(costOf(mixed, "claude-opus-5-5", own)).toBeCloseTo((1000 + 200 + 30_000 + 8000) / 1e6, 12);
-    expect(costOf(mixed, "free", own)).toBe(0);
-    expect(costOf(million, "claude-sonnet-5-5", own)).toBe(2);
+    expect(priceUsage(mixed, "claude-opus-5-5", own)).toBeCloseTo((1000 + 200 + 30_000 + 8000) / 1e6, 12);
+    expect(priceUsage(mixed, "free", own)).toBe(0);
+    expect(priceUsage(million, "claude-sonnet-5-5", own)).toBe(2);
   });
 
   it("are checked", () => {

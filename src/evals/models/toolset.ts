@@ -1,0 +1,47 @@
+import { createHash } from "node:crypto";
+
+/** Converts shown tool names to names that a provider accepts, and back. */
+export type WireNames = {
+  toWire(shown: string): string;
+  /** An unknown name is returned unchanged: it is what the model wrote. */
+  toShown(wire: string): string;
+};
+
+/**
+ * Maps tool names to names that model APIs accept: letters, digits, `_` and `-`, at most `max` characters. An accepted
+ * name stays. In any other, each other character becomes `_`; if the result is too long or taken, it is cut and gets
+ * eight hexadecimal digits of the name's SHA-256. The result does not depend on the order of names.
+ */
+export function mapToWireNames(names: readonly string[], max: number): WireNames {
+  const acceptable = new RegExp(`^[a-zA-Z0-9_-]{1,${max}}$`);
+  const wireByShown = new Map(names.filter((name) => acceptable.test(name)).map((name) => [name, name]));
+  const shownByWire = new Map(wireByShown);
+  for (const name of [...new Set(names)].sort()) {
+    if (wireByShown.has(name)) continue;
+    const plain = name.replace(/[^a-zA-Z0-9_-]/g, "_");
+    const wire = acceptable.test(plain) && !shownByWire.has(plain) ? plain : withHash(plain, name, max);
+    wireByShown.set(name, wire);
+    shownByWire.set(wire, name);
+  }
+  return { toWire: (shown) => wireByShown.get(shown) ?? shown, toShown: (wire) => shownByWire.get(wire) ?? wire };
+}
+
+function withHash(plain: string, name: string, max: number): string {
+  return `${plain.slice(0, max - 9)}_${createHash("sha256").update(name).digest("hex").slice(0, 8)}`;
+}
+
+/**
+ * A cache of what is derived from a toolset, by the toolset's hash: `make` runs once per key, and the oldest of more than
+ * `max` values is dropped. A run has few toolsets, but a suite whose cases have their own lists has thousands.
+ */
+export function cacheByToolset<V>(max: number): (key: string, make: () => V) => V {
+  const kept = new Map<string, V>();
+  return (key, make) => {
+    const known = kept.get(key);
+    if (known !== undefined) return known;
+    const made = make();
+    if (kept.size >= max) for (const oldest of kept.keys()) if (kept.delete(oldest)) break;
+    kept.set(key, made);
+    return made;
+  };
+}

@@ -1,0 +1,31 @@
+import { usageError } from "../errors.ts";
+
+/**
+ * A `fetch` that uses the proxies in HTTPS_PROXY and HTTP_PROXY, except for the hosts in NO_PROXY; undefined when no proxy
+ * is set. Lower-case names take precedence, as in curl. undici is loaded with the first request. Certificates are
+ * checked against Node's list and NODE_EXTRA_CA_CERTS. Timeouts are left to the caller's signal. Throws a usage error
+ * for a proxy that is not an http or https URL.
+ */
+export function createProxyFetch(env: Readonly<Record<string, string | undefined>>): typeof fetch | undefined {
+  const read = (name: string) => env[name.toLowerCase()] || env[name] || "";
+  const readProxy = (name: string) => {
+    const value = read(name);
+    if (value === "" || /^https?:\/\/./.test(value)) return value;
+    // The value may hold a password.
+    throw usageError(`${name} is not an http or https URL.`, "Write it as http://host:port.");
+  };
+  const proxies = { httpProxy: readProxy("HTTP_PROXY"), httpsProxy: readProxy("HTTPS_PROXY") };
+  if (proxies.httpProxy === "" && proxies.httpsProxy === "") return undefined;
+  const options = { ...proxies, noProxy: read("NO_PROXY"), proxyTunnel: false, headersTimeout: 0, bodyTimeout: 0 };
+  let loading: Promise<typeof fetch> | undefined;
+  const load = async (): Promise<typeof fetch> => {
+    const undici = await import("undici");
+    const dispatcher = new undici.EnvHttpProxyAgent(options);
+    const send = undici.fetch as unknown as (url: Parameters<typeof fetch>[0], init: object) => Promise<Response>;
+    return (url, init) => send(url, { ...init, dispatcher });
+  };
+  return async (url, init) => {
+    loading ??= load();
+    return (await loading)(url, init);
+  };
+}

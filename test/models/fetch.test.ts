@@ -1,0 +1,107 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { anthropic } from "../../src/evals/models/anthropic.ts";
+import { openai } from "../../src/evals/models/openai.ts";
+import { startCompletionsEndpoint } from "../fixtures/endpoints/completions.ts";
+import type { Fault } from "../fixtures/endpoints/endpoint.ts";
+import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { startProxy } from "../fixtures/endpoints/proxy.ts";
+import { requestOf } from "./request.ts";
+
+const closing: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((one) => one.close()));
+});
+
+const untrusted =
+  /^the connection failed: .*certificate.* \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\); set NODE_EXTRA_CA_CERTS to a PEM file with your organization's CA$/;
+
+/** An endpoint behind a proxy, and a model that is asked once. */
+async function setUp(fault?: Fault) {
+  const endpoint = await startMessagesEndpoint(() => fault ?? { text: "hello" });
+  const proxy = await startProxy(endpoint.url);
+  closing.push(endpoint, proxy);
+  const ask = (
+    baseUrl: string,
+    env: Record<string, string>,
+    signal = new AbortController().signal,
+    timeoutMs = 5_000,
+  ) =>
+    anthropic("anthropic:x", "x", { env: { ANTHROPIC_API_KEY: "k", ...env }, baseUrl, timeoutMs, retries: 0 }).ask(
+      requestOf("hi", []),
+      signal,
+    );
+  return { endpoint, proxy, ask };
+}
+
+const answered = { kind: "turn", turn: { text: "hello" } };
+
+describe("proxies", () => {
+  it.each(["HTTP_PROXY", "http_proxy"])("%s forwards plain requests", async (name) => {
+    const { proxy, ask } = await setUp();
+    expect(await ask("http://api.test:81", { [name]: proxy.url })).toMatchObject(answered);
+    expect(proxy.requests).toEqual(["POST http://api.test:81/v1/messages"]);
+  });
+
+  it.each(["HTTPS_PROXY", "https_proxy"])("%s tunnels TLS, with its credentials", async (name) => {
+    const { proxy, ask } = await setUp();
+    const url = proxy.url.replace("//", "//me:secret@");
+    const message = expect.stringMatching(untrusted);
+    expect(await ask("https://api.test", { [name]: url })).toEqual({ kind: "broken", stage: "model", message });
+    expect(proxy.requests).toEqual(["CONNECT api.test:443 Basic bWU6c2VjcmV0"]);
+  });
+
+  it.each([
+    [{ HTTPS_PROXY: "PROXY" }],
+    [{ HTTP_PROXY: "PROXY", NO_PROXY: "example.com, 127.0.0.1" }],
+    [{ http_proxy: "PROXY", no_proxy: "*" }],
+    [{ NO_PROXY: "example.com", HTTP_PROXY: "" }],
+  ])("are not used for a host they do not apply to: %j", async (env) => {
+    const { endpoint, proxy, ask } = await setUp();
+    const entries = Object.entries(env).map(([name, value]) => [name, value.replace("PROXY", proxy.url)]);
+    expect(await ask(endpoint.url, Object.fromEntries(entries))).toMatchObject(answered);
+    expect(proxy.requests).toEqual([]);
+  });
+
+  it("serve every provider", async () => {
+    const endpoint = await startCompletionsEndpoint(() => ({ text: "hello" }));
+    const proxy = await startProxy(endpoint.url);
+    closing.push(endpoint, proxy);
+    const options = { env: { OPENAI_API_KEY: "k", HTTP_PROXY: proxy.url }, baseUrl: "http://api.test/v1" };
+    const reply = await openai("openai:x", "x", options).ask(requestOf("hi", []), new AbortController().signal);
+    expect(reply).toMatchObject(answered);
+    expect(proxy.requests).toEqual(["POST http://api.test/v1/chat/completions"]);
+  });
+
+  it.each<[Fault, string, string]>([
+    [{ fault: "truncated" }, "model", "the connection failed: the reply was cut off"],
+    [{ fault: "stalled" }, "timeout", "no reply within 0.3 s (or no connection within 10 s)"],
+    [{ fault: "status", status: 400, message: "bad" }, "model", "400 invalid_request_error: bad (request req_1)"],
+  ])("keep the meaning of %j", async (fault, stage, message) => {
+    const { proxy, ask } = await setUp(fault);
+    const reply = await ask("http://api.test", { HTTP_PROXY: proxy.url }, undefined, 300);
+    expect(reply).toEqual({ kind: "broken", stage, message });
+  });
+
+  it("are cancelled by the signal", async () => {
+    const { proxy, ask } = await setUp({ fault: "hang" });
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), 100);
+    expect(await ask("http://api.test", { HTTP_PROXY: proxy.url }, controller.signal)).toMatchObject({
+      stage: "cancelled",
+    });
+  });
+
+  it("are refused when they are not URLs, without showing the value", () => {
+    const env = { ANTHROPIC_API_KEY: "k", HTTPS_PROXY: "me:secret@proxy:8080" };
+    expect(() => anthropic("anthropic:x", "x", { env })).toThrow(
+      "error: HTTPS_PROXY is not an http or https URL.\n  Write it as http://host:port.",
+    );
+  });
+});
+
+it("names the remedy for a certificate of an unknown CA, and does not retry", async () => {
+  const { proxy, endpoint, ask } = await setUp();
+  const message = expect.stringMatching(untrusted);
+  expect(await ask(`https://localhost:${proxy.tlsPort}`, {})).toEqual({ kind: "broken", stage: "model", message });
+  expect(endpoint.requests).toEqual([]);
+});
