@@ -12,11 +12,11 @@ export default defineConfig({
           // No module of the product keeps state that one test could leave to another; loading each once saves a third.
           isolate: false,
           include: ["test/**/*.test.ts"],
-          exclude: ["test/e2e/**"],
+          exclude: ["test/e2e/**", "test/docs/commands.test.ts"],
           testTimeout: 20_000,
         },
       },
-      { test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], testTimeout: 60_000 } },
+      { test: { name: "e2e", include: ["test/e2e/**/*.test.ts", "test/docs/commands.test.ts"], testTimeout: 60_000 } },
     ],
   },
 });

@@ -1,0 +1,95 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import * as z from "zod";
+import { suiteFileSchema } from "../../src/evals/types/suite.ts";
+import { toolSchema } from "../../src/evals/types/tool.ts";
+import { variantsFileSchema } from "../../src/evals/types/variants.ts";
+import { type Block, pagePaths, readPage, root } from "./page.ts";
+
+const pages = pagePaths.map(readPage);
+
+describe("links", () => {
+  it.each(pages.map((page) => [page.path, page] as const))("of %s lead somewhere", (path, { links }) => {
+    const broken = links.filter(({ target }) => {
+      if (/^(https:|mailto:)/.test(target)) return false;
+      const [file = "", anchor] = target.split("#");
+      const to = file === "" ? path : normalize(join(dirname(path), file));
+      if (!existsSync(join(root, to))) return true;
+      return anchor !== undefined && !readPage(to).anchors.has(anchor);
+    });
+    expect(broken.map(({ line, target }) => `${path}:${line}: ${target}`)).toEqual([]);
+  });
+});
+
+const stepSchema = z.looseObject({
+  uses: z
+    .string()
+    .regex(/^[\w./-]+@v\d+$/)
+    .optional(),
+  run: z.string().optional(),
+});
+const workflowSchema = z.looseObject({
+  name: z.string(),
+  on: z.unknown(),
+  permissions: z.looseObject({ contents: z.literal("read") }),
+  jobs: z.record(
+    z.string(),
+    z.looseObject({
+      "runs-on": z.string(),
+      steps: z.array(stepSchema.refine(({ uses, run }) => (uses === undefined) !== (run === undefined))).min(1),
+    }),
+  ),
+});
+
+/** The shapes of the files that pages show, by a key that only they have. */
+const shapes: Record<string, z.ZodType> = {
+  jobs: workflowSchema,
+  variants: variantsFileSchema,
+  mcpServers: z.strictObject({
+    mcpServers: z.record(
+      z.string(),
+      z.looseObject({ command: z.string().optional(), args: z.array(z.string()).optional() }),
+    ),
+  }),
+};
+
+/** Parts of a suite, by what a comment above the block says that they are, and the suite that they are in. */
+const parts: Record<string, (value: unknown) => unknown> = {
+  cases: (value) => ({ cases: value }),
+  servers: (value) => ({ distractors: value }),
+};
+
+function problemOf({ lang, text, notes }: Block): string | undefined {
+  const value: unknown = lang === "json" ? JSON.parse(text) : parse(text);
+  const part = notes.flatMap((note) => /^part: (\w+)$/.exec(note)?.[1] ?? [])[0];
+  if (part === "none") return undefined;
+  const isTools =
+    Array.isArray(value) && value.every((item) => item && typeof item === "object" && "inputSchema" in item);
+  const keys = value && typeof value === "object" ? Object.keys(value) : [];
+  const key = keys.find((one) => one in shapes);
+  const schema = isTools ? z.array(toolSchema) : key ? shapes[key] : suiteFileSchema;
+  const wrap = parts[part ?? ""] ?? ((whole: unknown) => whole);
+  const result = schema?.safeParse(wrap(value));
+  return result?.success ? undefined : z.prettifyError(result?.error ?? new z.ZodError([]));
+}
+
+describe("snippets", () => {
+  const snippets = pages.flatMap(({ path, blocks }) =>
+    blocks
+      .filter(({ lang }) => lang === "yaml" || lang === "json")
+      .map((block) => [`${path}:${block.line}`, block] as const),
+  );
+  it.each(snippets)("%s is valid", (_, block) => {
+    expect(problemOf(block)).toBeUndefined();
+  });
+});
+
+describe("workflows", () => {
+  const folder = join(root, ".github/workflows");
+  it.each(readdirSync(folder))("%s is valid, pins its actions and asks for few permissions", (file) => {
+    const { error } = workflowSchema.safeParse(parse(readFileSync(join(folder, file), "utf8")));
+    expect(error && z.prettifyError(error)).toBeUndefined();
+  });
+});

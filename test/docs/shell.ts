@@ -1,0 +1,99 @@
+import { spawn } from "node:child_process";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { root } from "./page.ts";
+
+type Ran = { code: number | null; output: string };
+
+/** A folder with a shell in it. */
+export type Shell = {
+  /** Copies a file or folder of the repository. */
+  copy(from: string, to: string): void;
+  write(file: string, text: string): void;
+  /** Applies a diff, whose hunks start with a line `@@`; throws when the file does not have the lines of one. */
+  patch(file: string, diff: string): void;
+  run(command: string): Promise<Ran>;
+  remove(): void;
+};
+
+/** Stand-ins on the PATH: the program as built here, and `npx` of packages that are installed here. */
+const programs: Record<string, string> = {
+  evals: `exec "${process.execPath}" "${root}/dist/evals/cli.js" "$@"`,
+  "tool-evals-reference-server": `exec "${process.execPath}" "${root}/dist/server/main.js" "$@"`,
+  npx: `[ "$1" = -y ] && shift
+name=$1; shift
+case $name in
+  @modelcontextprotocol/*) exec "${process.execPath}" "${root}/node_modules/$name/dist/index.js" "$@" ;;
+  *) exec "$name" "$@" ;;
+esac`,
+};
+
+/** Opens a shell in a new folder. `env` is added to an environment that has nothing of the user's. */
+export function openShell(env: Record<string, string>): Shell {
+  const top = realpathSync(mkdtempSync(join(tmpdir(), "docs-")));
+  const [cwd, home, bin] = [join(top, "project"), join(top, "home"), join(top, "bin")];
+  for (const folder of [cwd, home, bin]) mkdirSync(folder);
+  for (const [name, script] of Object.entries(programs)) {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  symlinkSync(join(root, "node_modules"), join(cwd, "node_modules"));
+  const whole = {
+    PATH: `${bin}:${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
+    HOME: home,
+    GITHUB_STEP_SUMMARY: join(top, "summary.md"),
+    GIT_CONFIG_COUNT: "2",
+    GIT_CONFIG_KEY_0: "user.name",
+    GIT_CONFIG_VALUE_0: "Ada",
+    GIT_CONFIG_KEY_1: "user.email",
+    GIT_CONFIG_VALUE_1: "ada@example.com",
+    ...env,
+  };
+  return {
+    copy: (from, to) => cpSync(join(root, from), join(cwd, to), { recursive: true }),
+    write(file, text) {
+      mkdirSync(dirname(join(cwd, file)), { recursive: true });
+      writeFileSync(join(cwd, file), `${text}\n`);
+    },
+    patch(file, diff) {
+      let text = readFileSync(join(cwd, file), "utf8");
+      for (const hunk of diff.split(/^@@.*\n/m)) {
+        const linesWithout = (sign: string) =>
+          hunk
+            .split("\n")
+            .filter((line) => !line.startsWith(sign))
+            .map((line) => line.slice(1))
+            .join("\n");
+        const [before, after] = [linesWithout("+"), linesWithout("-")];
+        if (!text.includes(before)) throw new Error(`${file} does not have these lines:\n${before}`);
+        text = text.replace(before, () => after);
+      }
+      writeFileSync(join(cwd, file), text);
+    },
+    run: async (command) => {
+      const { code, output } = await run(command, cwd, whole);
+      return { code, output: output.replaceAll(cwd, "/home/ada/project").replaceAll(top, "/home/ada") };
+    },
+    remove: () => rmSync(top, { recursive: true, force: true }),
+  };
+}
+
+function run(command: string, cwd: string, env: Record<string, string>): Promise<Ran> {
+  const child = spawn("bash", ["-c", `exec 2>&1\n${command}`], { cwd, env, stdio: ["ignore", "pipe", "ignore"] });
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (data) => {
+    output += data;
+  });
+  return new Promise((resolve) => child.on("close", (code) => resolve({ code, output })));
+}
