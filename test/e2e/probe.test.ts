@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { ProbeReport } from "../../src/evals/reports/probe.ts";
+import type { ProbeReport } from "../../src/evals/probes/report.ts";
 import { type Ended, evals, start } from "./evals.ts";
 
 const reference = "node dist/server/main.js";
@@ -68,12 +68,12 @@ describe("evals probe", () => {
           cheese
 
       error survives · bad · get_crash
-        the server ended at this call
+        The call ended the server.
         call: get_crash {"name":"aaaaaaaaaaaaaaaaaaaaa"}
         got:  server "server", called for "get_crash", exited with code 3; its stderr ends with: out of
           cheese
-        why:  When the server ends, all its tools are gone until the host starts it again.
-        → Catch what the tool throws, and return it as a failure.
+        why:  When the server exits, all its tools are gone until the host restarts it.
+        → Catch exceptions of the tool, and return them as failures.
         evals probe --server 'node test/fixtures/servers/bad.mjs' --call '{"tool":"get_crash","arguments":{"name":"aaaaaaaaaaaaaaaaaaaaa"}}'
 
       FAILED 1 error, 0 warnings, 0 info · 1 server probed · seed 1
@@ -181,8 +181,8 @@ describe("evals probe", () => {
     expect(ended).toMatchInlineSnapshot(`
       {
         "code": 1,
-        "err": "error: no tool of "bad" was called, so nothing is known of them
-        Annotate harmless tools as read-only, or give --execute always where nothing can be lost.
+        "err": "error: No tool of "bad" was called.
+        Annotate harmless tools as read-only, or use --execute always where the calls can do no harm.
       ",
         "out": "bad · 1 tool not · 2 calls · started 2 times
         tool            calls  ok  not probed  finding
@@ -192,10 +192,10 @@ describe("evals probe", () => {
         delete_all not probed: delete_all is not annotated read-only or non-destructive (execute: safe)
 
       error unknown-tool-refused · bad · no_such_tool_grec6u
-        a call of a tool that is not listed succeeds
+        A call of a tool that is not listed succeeds.
         call: no_such_tool_grec6u {}
         got:  "You are welcome."
-        why:  A model that makes up a tool has to learn that there is none.
+        why:  A model that invents a tool has to learn that it does not exist.
         → Answer with an error: Unknown tool: <name>.
         evals probe --server 'node test/fixtures/servers/bad.mjs' --call '{"tool":"no_such_tool_grec6u","arguments":{}}'
 

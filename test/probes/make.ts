@@ -1,4 +1,4 @@
-import type { Answer, Kind, Observation, ProbedTool } from "../../src/evals/probes/probe.ts";
+import type { Answer, Observation, ProbedTool, ProbeKind } from "../../src/evals/probes/probe.ts";
 import { compileSchema } from "../../src/evals/scoring/listing.ts";
 import type { Json, JsonObject } from "../../src/evals/types/json.ts";
 import type { ToolResult } from "../../src/evals/types/tool.ts";
@@ -43,7 +43,7 @@ export const broken = (stage: "server" | "timeout", alive: boolean): Answer => (
 
 /** A probe of a kind that was answered so. */
 export function seen(
-  kind: Kind,
+  kind: ProbeKind,
   answers: readonly Answer[],
   {
     tool = probed({ type: "object" }),

@@ -1,13 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { shrink, simplerObjects } from "../../src/evals/probes/shrink.ts";
+import { shrink, simplifyObject } from "../../src/evals/probes/shrink.ts";
 import { canonicalJson, type Json, type JsonObject } from "../../src/evals/types/json.ts";
 
 const smallest = (start: JsonObject, fails: (input: JsonObject) => boolean, held?: string, most = 10_000) => {
   let left = most;
   return shrink(
     start,
-    (from) => simplerObjects(from, held),
+    (from) => simplifyObject(from, held),
     canonicalJson,
     async (input) => (left-- > 0 ? fails(input) : "stop"),
   );

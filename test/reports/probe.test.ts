@@ -1,21 +1,28 @@
 import { describe, expect, it } from "vitest";
-import { asciiJson, type ProbeFinding, type ProbeReport, probeText } from "../../src/evals/reports/probe.ts";
+import type { ProbeFinding, ProbeReport } from "../../src/evals/probes/report.ts";
+import { asciiJson, probeText } from "../../src/evals/reports/probe.ts";
 
 const display = { colour: false, width: 100, unicode: true };
 
 const finding: ProbeFinding = {
   ...{ check: "refuses-wrong-type", severity: "error", tool: "get_total", parameters: ["count", "tags"] },
-  message: 'a call with a value of a wrong type succeeds: "7"',
+  message: 'A call with a value of the wrong type succeeds: "7".',
   calls: [{ tool: "get_total", arguments: { count: "7" } }],
   ...{ got: '"ok\u001b[2J\u202e"', times: 4, again: "yes" },
-  why: "A value that is not what the schema says was misunderstood by someone, and nobody is told.",
-  fix: "Check the arguments against the inputSchema before the work.",
+  why: "A value that violates the schema is a misunderstanding, which nobody notices.",
+  fix: "Validate the arguments against the inputSchema first.",
   docs: "Endpoints",
   command: `evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'`,
 };
 const again: ProbeFinding = {
   ...finding,
-  ...{ check: "not-blank", severity: "info", tool: "get_page", parameters: [], message: "the result is an empty text" },
+  ...{
+    check: "not-blank",
+    severity: "info",
+    tool: "get_page",
+    parameters: [],
+    message: "The result is an empty text.",
+  },
   ...{ calls: [{ tool: "get_page", arguments: { text: "x".repeat(400) } }], got: '""', times: 1, again: "no" },
 };
 const row = {
@@ -73,23 +80,23 @@ describe("the report of probes", () => {
         delete_all not probed: delete_all is not annotated read-only or non-destructive (execute: safe)
 
       error refuses-wrong-type · files · get_total: count, tags
-        a call with a value of a wrong type succeeds: "7"; 4 probes found it
+        A call with a value of the wrong type succeeds: "7". 4 probes found it.
         call: get_total {"count":"7"}
         got:  "ok\\x1b[2J\\u{202e}"
-        why:  A value that is not what the schema says was misunderstood by someone, and nobody is told.
-        → Check the arguments against the inputSchema before the work.
+        why:  A value that violates the schema is a misunderstanding, which nobody notices.
+        → Validate the arguments against the inputSchema first.
         evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'
 
       info not-blank · files · get_page
-        the result is an empty text; it did not happen again on a fresh start
+        The result is an empty text. It did not happen again after a restart.
         call: get_page
           {"text":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
           xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
           xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
           xxx…
         got:  ""
-        why:  A value that is not what the schema says was misunderstood by someone, and nobody is told.
-        → Check the arguments against the inputSchema before the work.
+        why:  A value that violates the schema is a misunderstanding, which nobody notices.
+        → Validate the arguments against the inputSchema first.
         evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'
 
       FAILED 1 error, 0 warnings, 1 info · 1 problem · 1 server probed · seed 7

@@ -1,8 +1,5 @@
-import { type Args, defineCommand, number } from "./command.ts";
+import { defineCommand, number } from "./command.ts";
 import { jsonFlag } from "./flags.ts";
-
-/** Seconds. */
-export const defaultTimeout = 10;
 
 const positionals = {
   paths: {
@@ -50,7 +47,7 @@ const flags = {
   timeout: number({
     above: 0,
     max: 3600,
-    default: defaultTimeout,
+    default: 10,
     describe: "Timeout of one call, in seconds",
   }),
   "max-calls": number({
@@ -73,8 +70,6 @@ const flags = {
   },
   json: jsonFlag,
 } as const;
-
-export type ProbeFlags = Args<typeof positionals, typeof flags>;
 
 /** `evals probe`: calls the tools of servers with inputs generated from their schemas, and checks the results. */
 export const probeCommand = defineCommand({

@@ -2,8 +2,8 @@ import type { JsonObject } from "../types/json.ts";
 import type { Severity } from "../types/lint.ts";
 import type { CallOutcome } from "../types/server.ts";
 
-/** What a probe is after. All but `missing` and `wrong type` give arguments that the inputSchema allows. */
-export type Kind =
+/** What a probe tests. The arguments of all kinds but `missing` and `wrong type` are valid by the inputSchema. */
+export type ProbeKind =
   | "valid"
   | "boundary"
   | "reference"
@@ -13,32 +13,32 @@ export type Kind =
   | "wrong type"
   | "unknown tool";
 
-/** A tool as probes see it: its schemas compiled. */
+/** A tool with its schemas compiled. */
 export type ProbedTool = {
   readonly name: string;
   readonly inputSchema: JsonObject;
   readonly readOnly: boolean;
   readonly idempotent: boolean;
-  /** Whether the inputSchema allows these arguments. */
+  /** Whether arguments are valid by the inputSchema. */
   allows(args: JsonObject): boolean;
-  /** Says how structured content breaks the outputSchema; absent where none is declared, or none that compiles. */
+  /** How structured content violates the outputSchema; absent without an outputSchema that compiles. */
   outputFault?(structured: JsonObject): string | undefined;
 };
 
-/** One question put to a tool. `base` are arguments that its inputSchema allows; shrinking makes them smaller. */
+/** One test of a tool. `base` is valid by its inputSchema; shrinking makes it smaller. */
 export type Probe = {
-  readonly kind: Kind;
-  /** The parameter that it is about; its value in the base is left as it is, but for boundaries. */
+  readonly kind: ProbeKind;
+  /** The parameter under test. Shrinking keeps its value in the base, except for boundaries. */
   readonly parameter?: string;
   readonly base: JsonObject;
-  /** The arguments of the calls that it makes, in order. */
+  /** The arguments of the calls to make, in order. */
   calls(base: JsonObject): readonly JsonObject[];
 };
 
-/** What one call came to, and whether the server was there afterwards. */
+/** The outcome of one call, and whether the server was still running afterwards. */
 export type Answer = { readonly outcome: CallOutcome; readonly alive: boolean };
 
-/** A probe that was made. After a broken call no further one is made, so there may be fewer answers than calls. */
+/** A probe that was made. No call follows a broken one, so there may be fewer answers than calls. */
 export type Observation = {
   readonly tool: ProbedTool;
   readonly probe: Probe;
@@ -46,26 +46,27 @@ export type Observation = {
   readonly answers: readonly Answer[];
 };
 
-export type Verdict = "ok" | "does not apply" | { readonly wrong: string };
+/** `wrong` is a sentence for a report. */
+export type RuleResult = "ok" | "does not apply" | { readonly wrong: string };
 
-/** One thing that is asked of every tool. Pure; `check` does not throw. */
-export type Check = {
+/** One requirement that every tool has to meet. Pure; `check` does not throw. */
+export type ProbeRule = {
   /** Stable, kebab-case, unique. */
   readonly id: string;
   readonly severity: Severity;
   /** What goes wrong otherwise, in one sentence. */
   readonly why: string;
-  /** Where it comes from. */
+  /** Its source. */
   readonly docs: string;
-  /** The remedy, in one sentence. */
+  /** How to fix a violation, in one sentence. */
   readonly fix: string;
-  /** What has to be seen before it can be judged. */
+  /** What has to be observed before it can be checked. */
   readonly needs: string;
-  check(observation: Observation): Verdict;
+  check(observation: Observation): RuleResult;
 };
 
-/** Whether these base arguments still make the same probe: valid themselves, and its calls as valid or invalid as meant. */
+/** Whether a probe with these base arguments is still the same test: base valid, calls as valid or invalid as intended. */
 export function isSameProbe({ allows }: ProbedTool, { kind, calls }: Probe, base: JsonObject): boolean {
-  const invalid = kind === "missing" || kind === "wrong type";
-  return allows(base) && calls(base).every((args) => allows(args) !== invalid);
+  const isInvalid = kind === "missing" || kind === "wrong type";
+  return allows(base) && calls(base).every((args) => allows(args) !== isInvalid);
 }

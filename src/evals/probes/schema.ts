@@ -1,83 +1,60 @@
+import { resolvePointer } from "../jsonSchema/paths.ts";
+import { listProperties } from "../jsonSchema/values.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 
-const mostVisits = 500;
-const mostWays = 16;
+const maxVisits = 500;
+const maxAlternatives = 16;
 
 /**
- * The ways to meet a schema, each one an object without $ref, allOf, anyOf and oneOf at its top. At most 16, found in a
- * bounded number of steps; references lead inside of `root` only. It is a guide to make values by, and no more: what was
- * made has to be validated.
+ * The alternatives of a schema, each an object without $ref, allOf, anyOf and oneOf at its top. At most 16, found in a
+ * bounded number of steps; references resolve inside of `root` only. They approximate the schema: a value that is made
+ * from one still has to be validated.
  */
-export function waysOf(schema: Json | undefined, root: JsonObject): JsonObject[] {
+export function listAlternatives(schema: Json | undefined, root: JsonObject): JsonObject[] {
   let visits = 0;
   const expand = (part: Json | undefined): JsonObject[] => {
     visits += 1;
     if (part === true) return [{}];
-    if (!isJsonObject(part) || visits > mostVisits) return [];
+    if (!isJsonObject(part) || visits > maxVisits) return [];
     const { $ref, allOf, anyOf, oneOf, ...own } = part;
     const choices: (Json | undefined)[][] = [
-      ...(typeof $ref === "string" ? [[target($ref, root)]] : []),
+      ...(typeof $ref === "string" ? [[resolvePointer($ref, root)?.value]] : []),
       ...(Array.isArray(allOf) ? allOf.map((one) => [one]) : []),
       ...[anyOf, oneOf].filter(Array.isArray),
     ];
-    let ways: JsonObject[] = [own];
+    let alternatives: JsonObject[] = [own];
     for (const choice of choices) {
-      const found = choice.flatMap(expand).slice(0, mostWays);
-      ways = ways.flatMap((way) => found.map((one) => merged(way, one))).slice(0, mostWays);
+      const found = choice.flatMap(expand).slice(0, maxAlternatives);
+      alternatives = alternatives.flatMap((one) => found.map((other) => merge(one, other))).slice(0, maxAlternatives);
     }
-    return ways;
+    return alternatives;
   };
   return expand(schema);
 }
 
-/** The parameters of a tool with their schemas, as any way to meet the inputSchema names them first. */
-export function parametersOf(inputSchema: JsonObject): ReadonlyMap<string, Json> {
-  const found = new Map<string, Json>();
-  for (const { properties } of waysOf(inputSchema, inputSchema))
-    for (const [name, schema] of Object.entries(isJsonObject(properties) ? properties : {}))
-      if (!found.has(name)) found.set(name, schema);
-  return found;
-}
-
-/** The types that a schema allows: as it says, else as its keywords let guess, else the simple ones. */
-export function typesOf(way: JsonObject): readonly string[] {
-  const { type } = way;
-  if (typeof type === "string") return [type];
-  if (Array.isArray(type)) return type.filter((one) => typeof one === "string");
-  if ("properties" in way || "additionalProperties" in way) return ["object"];
-  if ("items" in way || "prefixItems" in way) return ["array"];
-  if ("pattern" in way || "minLength" in way || "maxLength" in way || "format" in way) return ["string"];
-  if ("minimum" in way || "maximum" in way || "multipleOf" in way) return ["number"];
-  return ["string", "integer", "boolean"];
-}
-
-/** A keyword's number, where it is one. */
-export function numberAt(way: JsonObject, keyword: string): number | undefined {
-  const value = way[keyword];
-  return typeof value === "number" ? value : undefined;
-}
-
-function target(reference: string, root: JsonObject): Json | undefined {
-  if (reference !== "#" && !reference.startsWith("#/")) return undefined;
-  let at: Json | undefined = root;
-  for (const part of reference.split("/").slice(1)) {
-    const key = unescaped(part);
-    at = (isJsonObject(at) || Array.isArray(at)) && Object.hasOwn(at, key) ? (at as JsonObject)[key] : undefined;
-  }
-  return at;
-}
-
-function unescaped(part: string): string {
-  try {
-    return decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
-  } catch {
-    return part;
-  }
-}
-
-function merged(a: JsonObject, b: JsonObject): JsonObject {
+function merge(a: JsonObject, b: JsonObject): JsonObject {
   const both = { ...a, ...b };
   if (isJsonObject(a.properties) && isJsonObject(b.properties)) both.properties = { ...a.properties, ...b.properties };
   if (Array.isArray(a.required) && Array.isArray(b.required)) both.required = [...a.required, ...b.required];
   return both;
+}
+
+/** The parameters of a tool with their schemas, each by the first alternative of the inputSchema that names it. */
+export function listParameters(inputSchema: JsonObject): ReadonlyMap<string, Json> {
+  const parameters = new Map<string, Json>();
+  for (const alternative of listAlternatives(inputSchema, inputSchema))
+    for (const [name, schema] of listProperties(alternative)) if (!parameters.has(name)) parameters.set(name, schema);
+  return parameters;
+}
+
+/** The types of a schema: the declared ones, else those that its keywords suggest, else the simple ones. */
+export function guessTypes(schema: JsonObject): readonly string[] {
+  const { type } = schema;
+  if (typeof type === "string") return [type];
+  if (Array.isArray(type)) return type.filter((one) => typeof one === "string");
+  if ("properties" in schema || "additionalProperties" in schema) return ["object"];
+  if ("items" in schema || "prefixItems" in schema) return ["array"];
+  if ("pattern" in schema || "minLength" in schema || "maxLength" in schema || "format" in schema) return ["string"];
+  if ("minimum" in schema || "maximum" in schema || "multipleOf" in schema) return ["number"];
+  return ["string", "integer", "boolean"];
 }

@@ -1,74 +1,16 @@
-import type { Problem } from "../errors.ts";
-import type { JsonObject } from "../types/json.ts";
+import {
+  type ProbeCall,
+  type ProbeFinding,
+  type ProbeReport,
+  type ServerReport,
+  type ToolReport,
+  unknownToolRow,
+} from "../probes/report.ts";
 import type { Severity } from "../types/lint.ts";
 import { atMost, count } from "./format.ts";
 import { wrap } from "./layout.ts";
 import type { Display } from "./report.ts";
 import { type Paint, type Screen, screenFor } from "./screen.ts";
-
-/** A call of a tool, as it is written on the command line. */
-export type ProbeCall = { tool: string; arguments: JsonObject };
-
-/** What a check found wrong with a tool, shown by the smallest calls that show it, in order; the last one is judged. */
-export type ProbeFinding = {
-  check: string;
-  severity: Severity;
-  tool: string;
-  /** The parameters that it was found at, where it is about one. */
-  parameters: string[];
-  message: string;
-  calls: ProbeCall[];
-  /** What the last of these calls came to. */
-  got: string;
-  /** How many probes found it. */
-  times: number;
-  /** Whether the same calls, made again, came to the same. */
-  again: "yes" | "no" | "not tried";
-  why: string;
-  fix: string;
-  docs: string;
-  /** The command that makes these calls again. */
-  command: string;
-};
-
-/** What the checks came to for one tool, each check in one of three lists. `notes` say what could not be done. */
-export type ProbedTool = {
-  tool: string;
-  calls: number;
-  ok: string[];
-  found: string[];
-  notProbed: string[];
-  notes: string[];
-};
-
-export type ProbedServer = {
-  server: string;
-  calls: number;
-  starts: number;
-  tools: ProbedTool[];
-  /** Tools that were not called, and why. */
-  skipped: { tool: string; reason: string }[];
-  findings: ProbeFinding[];
-  /** What each call came to that was asked for by hand. */
-  answers: (ProbeCall & { got: string })[];
-};
-
-/** What `evals probe` came to: the object that `--json` prints and the report is made from. */
-export type ProbeReport = {
-  seed: number;
-  servers: ProbedServer[];
-  /** What could not be probed, or not to the end. */
-  problems: Problem[];
-  counts: Record<Severity, number>;
-  checks: { id: string; severity: Severity; why: string; docs: string; needs: string }[];
-  failOn: Severity;
-  stopped: boolean;
-  ok: boolean;
-  exitCode: number;
-};
-
-/** The row for what a server says to a call of a tool that it does not list. */
-export const unknownToolRow = "(unknown tool)";
 
 const paints: Readonly<Record<Severity, Paint>> = { error: "red", warning: "yellow", info: "dim" };
 const severities: readonly Severity[] = ["error", "warning", "info"];
@@ -95,7 +37,7 @@ export function probeText(report: ProbeReport, display: Display): string {
   return `${lines.join("\n")}\n`;
 }
 
-function serverLines(one: ProbedServer, checks: ProbeReport["checks"], screen: Screen): string[] {
+function serverLines(one: ServerReport, checks: ProbeReport["checks"], screen: Screen): string[] {
   const { server, tools, skipped, findings, answers } = one;
   const { shown, left } = atMost(worstFirst(findings), mostFindings);
   return [
@@ -111,7 +53,7 @@ function serverLines(one: ProbedServer, checks: ProbeReport["checks"], screen: S
   ];
 }
 
-function headline({ server, tools, skipped, calls, starts }: ProbedServer): string {
+function headline({ server, tools, skipped, calls, starts }: ServerReport): string {
   const called = tools.filter(({ tool }) => tool !== unknownToolRow).length;
   return [
     server,
@@ -122,7 +64,7 @@ function headline({ server, tools, skipped, calls, starts }: ProbedServer): stri
   ].join(" · ");
 }
 
-function toolTable(tools: readonly ProbedTool[], screen: Screen): string[] {
+function toolTable(tools: readonly ToolReport[], screen: Screen): string[] {
   const nameWidth = Math.min(30, Math.max(...tools.map(({ tool }) => tool.length)));
   const numbers = ["calls", "ok", "not probed"];
   const taken = 2 + nameWidth + numbers.reduce((sum, name) => sum + name.length + 2, 0) + 2;
@@ -137,7 +79,7 @@ function toolTable(tools: readonly ProbedTool[], screen: Screen): string[] {
 }
 
 /** The checks that no tool gave an occasion for, with what they wait for. */
-function unseenLines({ tools }: ProbedServer, checks: ProbeReport["checks"], screen: Screen): string[] {
+function unseenLines({ tools }: ServerReport, checks: ProbeReport["checks"], screen: Screen): string[] {
   const seen = new Set(tools.flatMap(({ ok, found }) => [...ok, ...found]));
   const asked = new Set(tools.flatMap(({ notProbed }) => notProbed));
   return checks
@@ -146,7 +88,7 @@ function unseenLines({ tools }: ProbedServer, checks: ProbeReport["checks"], scr
 }
 
 /** Tools together that were left out for the same reason. */
-function skippedLines(skipped: ProbedServer["skipped"], screen: Screen): string[] {
+function skippedLines(skipped: ServerReport["skipped"], screen: Screen): string[] {
   const { shown, left } = atMost(skipped, mostSkipped);
   return [
     ...shown.flatMap(({ tool, reason }) => screen.lines(`${tool} not probed: ${reason}`, 2, 4)),
@@ -154,7 +96,7 @@ function skippedLines(skipped: ProbedServer["skipped"], screen: Screen): string[
   ];
 }
 
-function answerLines({ got, ...call }: ProbedServer["answers"][number], screen: Screen): string[] {
+function answerLines({ got, ...call }: ServerReport["answers"][number], screen: Screen): string[] {
   return [...screen.lines(written([call]), 2, 4), ...screen.lines(`→ ${got}`, 2, 4)];
 }
 
@@ -162,13 +104,13 @@ function findingLines(server: string, finding: ProbeFinding, screen: Screen): st
   const { severity, check, tool, parameters, message, calls, got, times, again, why, fix, command } = finding;
   const where = `${server} · ${tool}${parameters.length > 0 ? `: ${parameters.join(", ")}` : ""}`;
   const often = [
-    ...(times > 1 ? [`${count(times, "probe")} found it`] : []),
-    ...(again === "no" ? ["it did not happen again on a fresh start"] : []),
+    ...(times > 1 ? [`${count(times, "probe")} found it.`] : []),
+    ...(again === "no" ? ["It did not happen again after a restart."] : []),
   ];
   const [head = "", ...more] = screen.lines(`${severity} ${check} · ${where}`, 0, 2);
   return [
     ...[head, ...more].map((line) => screen.paint(paints[severity], line)),
-    ...screen.lines([message, ...often].join("; "), 2, 4),
+    ...screen.lines([message, ...often].join(" "), 2, 4),
     ...screen.lines(`call: ${written(calls)}`, 2, 4),
     ...screen.lines(`got:  ${got}`, 2, 4),
     ...screen.lines(`why:  ${why}`, 2, 4),

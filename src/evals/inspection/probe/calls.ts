@@ -1,91 +1,96 @@
 import { usageError } from "../../errors.ts";
-import { judge } from "../../probes/checks/index.ts";
-import { defaultsOf, omittingDefaults, repeating, unknownToolProbe } from "../../probes/plan.ts";
+import { listDefaults, omitDefaults, probeUnknownTool, repeatCall } from "../../probes/plan.ts";
 import type { Probe, ProbedTool } from "../../probes/probe.ts";
-import { waysOf } from "../../probes/schema.ts";
-import type { ProbeCall, ProbedServer } from "../../reports/probe.ts";
+import type { ProbeCall, ServerReport } from "../../probes/report.ts";
+import { checkRules } from "../../probes/rules.ts";
+import { listAlternatives } from "../../probes/schema.ts";
 import { executable } from "../../scoring/policy.ts";
 import { canonicalJson, isJsonObject, type JsonObject } from "../../types/json.ts";
+import type { ExecutionPolicy } from "../../types/suite.ts";
 import type { OfferedTool } from "../../types/tool.ts";
-import { probedTool, unknownTool } from "./probedTool.ts";
-import { observe } from "./session.ts";
-import { findingOf, said } from "./tally.ts";
-import type { Probing } from "./tool.ts";
+import { compileTool, makeProbe, makeUnknownTool } from "./session.ts";
+import { describeAnswer, makeFinding, type Probing } from "./tool.ts";
 
 /**
- * Makes calls that were asked for by hand, in order, and judges what came back. Calls that together make one probe (the
- * same twice, defaults given and left out) are judged as that.
+ * Makes the calls of `--call` in order, and adds answers and findings to the report. Calls that form one probe (the same
+ * call twice, defaults given and omitted) are checked as such. Throws EvalsError for a call that is malformed or not
+ * permitted.
  */
 export async function makeCalls(
   texts: readonly string[],
   tools: readonly OfferedTool[],
-  server: ProbedServer,
+  report: ServerReport,
   { session, target, signal }: Probing,
 ): Promise<void> {
-  const calls = texts.map(readCall);
+  const calls = texts.map(parseCall);
   const found = new Set<string>();
   while (calls.length > 0 && !signal.aborted) {
     const [first] = calls;
     if (!first) return;
-    const called = calledTool(first.tool, tools, target.execute);
+    const called = findTool(first.tool, tools, target.execute);
     const { tool } = called;
-    const probe = probeOf(called, calls);
+    const probe = recognizeProbe(called, calls);
     calls.splice(0, probe.calls(probe.base).length);
-    const seen = await observe(session, probe, tool);
+    const seen = await makeProbe(session, probe, tool);
     if (signal.aborted) return;
     for (const [at, answer] of seen.answers.entries())
-      server.answers.push({ tool: tool.name, arguments: seen.calls[at] ?? {}, got: said(answer) });
-    for (const { check, verdict } of judge(seen)) {
-      const key = JSON.stringify([check.id, tool.name]);
-      if (typeof verdict === "string" || found.has(key)) continue;
+      report.answers.push({ tool: tool.name, arguments: seen.calls[at] ?? {}, got: describeAnswer(answer) });
+    for (const { rule, result } of checkRules(seen)) {
+      const key = JSON.stringify([rule.id, tool.name]);
+      if (typeof result === "string" || found.has(key)) continue;
       found.add(key);
-      server.findings.push(findingOf(check, verdict.wrong, seen, { target, again: "not tried" }));
+      report.findings.push(makeFinding(rule, result.wrong, seen, { target, again: "not tried" }));
     }
   }
 }
 
-function readCall(text: string): ProbeCall {
-  const wrong = usageError(`--call ${text}: this is no call`, 'Write --call \'{"tool": "echo", "arguments": {}}\'.');
+function parseCall(text: string): ProbeCall {
+  const malformed = usageError(
+    `--call ${text} is not a call.`,
+    'Write it as --call \'{"tool": "echo", "arguments": {}}\'.',
+  );
   try {
     const value: unknown = JSON.parse(text);
-    if (!isJsonObject(value)) throw wrong;
+    if (!isJsonObject(value)) throw malformed;
     const { tool, arguments: args = {} } = value;
-    if (typeof tool !== "string" || !isJsonObject(args)) throw wrong;
+    if (typeof tool !== "string" || !isJsonObject(args)) throw malformed;
     return { tool, arguments: args };
   } catch {
-    throw wrong;
+    throw malformed;
   }
 }
 
-/** The tool that a call means; one that is not listed is called all the same, to see what the server says. */
-function calledTool(name: string, tools: readonly OfferedTool[], execute: Probing["target"]["execute"]) {
+type CalledTool = { tool: ProbedTool; isListed: boolean };
+
+/** The tool to call. One that is not listed is called too, to check how the server refuses it. */
+function findTool(name: string, tools: readonly OfferedTool[], execute: ExecutionPolicy): CalledTool {
   const listed = tools.find((one) => one.name === name);
-  if (!listed) return { tool: unknownTool(name), listed: false };
+  if (!listed) return { tool: makeUnknownTool(name), isListed: false };
   const permitted = executable(listed, execute);
   if (!permitted.yes)
-    throw usageError(`this call is not made: ${permitted.reason}`, "Add --execute always to make it.");
-  const probed = probedTool(listed);
-  // Without a schema to go by, nothing is known of what is valid.
-  return { tool: typeof probed === "string" ? unknownTool(name) : probed, listed: true };
+    throw usageError(`The call is not permitted: ${permitted.reason}.`, "Add --execute always to permit it.");
+  const compiled = compileTool(listed);
+  // Without a schema that compiles, all arguments count as valid.
+  return { tool: typeof compiled === "string" ? makeUnknownTool(name) : compiled, isListed: true };
 }
 
-/** The probe that the first of these calls begin. */
-function probeOf({ tool, listed }: ReturnType<typeof calledTool>, calls: readonly ProbeCall[]): Probe {
+/** The probe that the first calls of the list form. */
+function recognizeProbe({ tool, isListed }: CalledTool, calls: readonly ProbeCall[]): Probe {
   const other = calls.findIndex((call) => call.tool !== tool.name);
   const given = calls.slice(0, other === -1 ? calls.length : other).map((call) => call.arguments);
   const [args = {}] = given;
-  if (!listed) return { ...unknownToolProbe(), base: args };
-  const begin = ({ calls: wanted }: Probe) => {
-    const made = wanted(args);
-    return made.length > 1 && canonicalJson([...made]) === canonicalJson(given.slice(0, made.length));
+  if (!isListed) return { ...probeUnknownTool(), base: args };
+  const isBegun = ({ calls: list }: Probe) => {
+    const wanted = list(args);
+    return wanted.length > 1 && canonicalJson([...wanted]) === canonicalJson(given.slice(0, wanted.length));
   };
-  const several = [repeating(args), omittingDefaults(tool, defaultsOf(tool.inputSchema), args)].find(begin);
-  return several ?? { ...kindOf(tool, args), base: args, calls: (base) => [base] };
+  const several = [repeatCall(args), omitDefaults(tool, listDefaults(tool.inputSchema), args)].find(isBegun);
+  return several ?? { ...classifyArguments(tool, args), base: args, calls: (base) => [base] };
 }
 
-function kindOf({ allows, inputSchema }: ProbedTool, args: JsonObject): Pick<Probe, "kind" | "parameter"> {
+function classifyArguments({ allows, inputSchema }: ProbedTool, args: JsonObject): Pick<Probe, "kind" | "parameter"> {
   if (allows(args)) return { kind: "valid" };
-  const required = waysOf(inputSchema, inputSchema)[0]?.required;
+  const required = listAlternatives(inputSchema, inputSchema)[0]?.required;
   const missing = Array.isArray(required) ? required.find((name) => !Object.hasOwn(args, String(name))) : undefined;
   return missing === undefined ? { kind: "wrong type" } : { kind: "missing", parameter: String(missing) };
 }

@@ -1,53 +1,159 @@
-import type { ProbeFlags } from "../../commands/probe.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
-import { asciiJson, type ProbeReport, probeText } from "../../reports/probe.ts";
+import { planProbes, probeUnknownTool } from "../../probes/plan.ts";
+import { type ProbeReport, type ServerReport, unknownToolRow } from "../../probes/report.ts";
+import { toolRules, unknownToolRules } from "../../probes/rules.ts";
+import { asciiJson, probeText } from "../../reports/probe.ts";
+import { executable } from "../../scoring/policy.ts";
+import { deriveSeed } from "../../stats/random.ts";
+import { openSource } from "../../toolsets/source.ts";
 import { type Severity, severitySchema } from "../../types/lint.ts";
+import type { OfferedTool } from "../../types/tool.ts";
 import { isUnavailable } from "../../workspace/servers.ts";
-import { type Probed, probeServer } from "./server.ts";
-import { catalogue } from "./tally.ts";
-import { type Target, targetsOf } from "./targets.ts";
+import { makeCalls } from "./calls.ts";
+import { compileTool, makeUnknownTool, openSession } from "./session.ts";
+import { listProbeTargets, type ProbeOptions, type ProbeTarget } from "./targets.ts";
+import { newTally, type Probing, probeTool, reportTool } from "./tool.ts";
 
-/** `evals probe`: probes every server that the flags name, each on its own, and prints what was found. Throws EvalsError. */
-export async function probe(flags: ProbeFlags, io: Io): Promise<ExitCode> {
-  const { targets, warnings } = await targetsOf(flags, io);
-  if (flags.call && targets.length !== 1)
+type Probed = { server?: ServerReport; problems: readonly Problem[]; warnings: readonly Problem[] };
+type Context = { options: ProbeOptions; seed: number; io: Io };
+
+/** `evals probe`: probes every server that the options name, and prints the findings. Throws EvalsError. */
+export async function probe(options: ProbeOptions, io: Io): Promise<ExitCode> {
+  const { targets, warnings } = await listProbeTargets(options, io);
+  if (options.call && targets.length !== 1)
     throw usageError(
-      `--call makes calls of one server, and ${targets.length} are named`,
+      `--call needs exactly one server, but ${targets.length} are named.`,
       "Name one with --server, --url, --config and --name, or one suite.",
     );
-  const seed = flags.seed ?? Math.floor(Math.random() * 2 ** 31);
-  const probed = await Promise.all(targets.map((target) => probeOne(target, targets.length, { flags, seed, io })));
-  const report = reportOf(probed, seed, flags, io);
-  io.out(flags.json ? `${asciiJson(report, 2)}\n` : probeText(report, io));
-  const asides = [...warnings, ...probed.flatMap((one) => one.warnings), ...report.problems];
-  // They quote servers, which may write what a terminal obeys.
-  for (const problem of asides) io.err(`${formatProblem(problem)}\n`);
+  const seed = options.seed ?? Math.floor(Math.random() * 2 ** 31);
+  const probed = await Promise.all(targets.map((target) => tryServer(target, targets.length, { options, seed, io })));
+  const report = makeReport(probed, seed, options, io);
+  io.out(options.json ? `${asciiJson(report, 2)}\n` : probeText(report, io));
+  // `formatProblem` escapes what servers put into messages.
+  for (const problem of [...warnings, ...probed.flatMap((one) => one.warnings), ...report.problems])
+    io.err(`${formatProblem(problem)}\n`);
   return report.exitCode as ExitCode;
 }
 
-/** A server that cannot be had, or one of several that is written down wrongly, does not stop the others. */
-async function probeOne(target: Target, of: number, asked: Parameters<typeof probeServer>[1]): Promise<Probed> {
+/** Several servers do not depend on each other: one that fails is a problem, and the others are probed. */
+async function tryServer(target: ProbeTarget, total: number, context: Context): Promise<Probed> {
   try {
-    return await probeServer(target, asked);
+    return await probeServer(target, context);
   } catch (error) {
-    if (asked.io.signal.aborted && error instanceof EvalsError) return { problems: [], warnings: [] };
-    if (isUnavailable(error) || (of > 1 && error instanceof EvalsError))
+    if (context.io.signal.aborted && error instanceof EvalsError) return { problems: [], warnings: [] };
+    if (isUnavailable(error) || (total > 1 && error instanceof EvalsError))
       return { problems: error.problems, warnings: [] };
     throw error;
   }
 }
 
-function reportOf(probed: readonly Probed[], seed: number, { failOn }: ProbeFlags, io: Io): ProbeReport {
+/** Starts a server, probes it, ends it. What was found is kept when the server cannot be restarted. */
+async function probeServer(target: ProbeTarget, context: Context): Promise<Probed> {
+  const { io, options } = context;
+  const source = await openSource({ server: target.spec, distractors: [], dir: target.dir }, io.env, io.signal);
+  const { tools, warnings, server: first } = source;
+  if (!first) throw new Error("A probe target must be a live server.");
+  const server: ServerReport = {
+    ...{ server: tools[0]?.server ?? first.name, calls: 0, starts: 1 },
+    ...{ tools: [], skipped: [], findings: [], answers: [] },
+  };
+  const session = openSession(source, first, io.signal);
+  const probing: Probing = { session, target, maxCalls: options.maxCalls, signal: io.signal };
+  try {
+    if (options.call) await makeCalls(options.call, tools, server, probing);
+    else await probeTools(tools, server, probing, context);
+    const isCalled = options.call !== undefined || server.tools.some(({ tool }) => tool !== unknownToolRow);
+    return { server, problems: isCalled || io.signal.aborted ? [] : [nothingCalled(server)], warnings };
+  } catch (error) {
+    if (!(error instanceof EvalsError) || error.exitCode === exitCodes.usage) throw error;
+    return { server, problems: io.signal.aborted ? [] : error.problems, warnings };
+  } finally {
+    Object.assign(server, { calls: session.calls, starts: session.starts });
+    await source.close();
+  }
+}
+
+/** A server of which no tool was called must not pass. */
+function nothingCalled({ server, skipped }: ServerReport): Problem {
+  if (skipped.length === 0)
+    return {
+      severity: "error",
+      message: `"${server}" lists no tool to probe.`,
+      hint: "Check that it is the right server, and that --tool matches one of its tools.",
+    };
+  return {
+    severity: "error",
+    message: `No tool of "${server}" was called.`,
+    hint: "Annotate harmless tools as read-only, or use --execute always where the calls can do no harm.",
+  };
+}
+
+async function probeTools(
+  tools: readonly OfferedTool[],
+  server: ServerReport,
+  probing: Probing,
+  { options, seed }: Context,
+): Promise<void> {
+  const { session, target, signal } = probing;
+  const wanted = tools.filter(({ name }) => options.tool?.some((pattern) => matchesPattern(pattern, name)) ?? true);
+  for (const tool of wanted) {
+    if (signal.aborted) return;
+    const permitted = executable(tool, target.execute);
+    const compiled = permitted.yes ? compileTool(tool) : permitted.reason;
+    if (typeof compiled === "string") {
+      server.skipped.push({ tool: tool.name, reason: compiled });
+      continue;
+    }
+    const probes = planProbes(compiled, { seed: deriveSeed(seed, tool.name), runs: options.runs });
+    if (probes.length === 0) {
+      server.skipped.push({ tool: tool.name, reason: "no valid input could be generated from its inputSchema" });
+      continue;
+    }
+    const before = session.calls;
+    const tally = newTally();
+    try {
+      await probeTool(compiled, probes, tally, probing);
+    } finally {
+      server.tools.push(reportTool(tool.name, session.calls - before, tally));
+      server.findings.push(...tally.findings.values());
+    }
+  }
+  if (target.execute === "never" || signal.aborted) return;
+  const names = new Set(tools.map(({ name }) => name));
+  let unknown = `no_such_tool_${deriveSeed(seed, "unknown tool").toString(36)}`;
+  while (names.has(unknown)) unknown += "_";
+  const before = session.calls;
+  const tally = newTally();
+  try {
+    await probeTool(makeUnknownTool(unknown), [probeUnknownTool()], tally, probing);
+  } finally {
+    server.tools.push(reportTool(unknownToolRow, session.calls - before, tally, unknownToolRules));
+    server.findings.push(...tally.findings.values());
+  }
+}
+
+/** `*` matches any text. */
+function matchesPattern(pattern: string, name: string): boolean {
+  const parts = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*?")}$`, "su").test(name);
+}
+
+/** Every rule that a report may name. */
+const catalogue = [...new Set([...toolRules, ...unknownToolRules])].map(({ id, severity, why, docs, needs }) => {
+  return { id, severity, why, docs, needs };
+});
+
+function makeReport(probed: readonly Probed[], seed: number, { failOn }: ProbeOptions, io: Io): ProbeReport {
   const servers = probed.flatMap(({ server }) => server ?? []);
-  const problems: Problem[] = probed.flatMap((one) => one.problems);
-  const found = servers.flatMap(({ findings }) => findings);
-  const count = (severity: Severity) => found.filter((one) => one.severity === severity).length;
+  const problems = probed.flatMap((one) => one.problems);
+  const findings = servers.flatMap((server) => server.findings);
+  const count = (severity: Severity) => findings.filter((one) => one.severity === severity).length;
   const counts = { error: count("error"), warning: count("warning"), info: count("info") };
   const levels = severitySchema.options;
-  const failed = levels.slice(0, levels.indexOf(failOn) + 1).some((level) => counts[level] > 0);
+  const isFailed = levels.slice(0, levels.indexOf(failOn) + 1).some((level) => counts[level] > 0);
   const stopped = io.signal.aborted;
-  const done = failed ? exitCodes.failed : problems.length > 0 ? exitCodes.incomplete : exitCodes.passed;
+  const done = isFailed ? exitCodes.failed : problems.length > 0 ? exitCodes.incomplete : exitCodes.passed;
   const exitCode = stopped ? io.signalExitCode() : done;
   return {
     ...{ seed, servers, problems, counts, checks: catalogue, failOn, stopped },

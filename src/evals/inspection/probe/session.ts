@@ -1,62 +1,62 @@
 import type { Answer, Observation, Probe, ProbedTool } from "../../probes/probe.ts";
-import type { ProbeCall } from "../../reports/probe.ts";
+import type { ProbeCall } from "../../probes/report.ts";
+import { compileSchema, type Validate } from "../../scoring/listing.ts";
 import type { Source } from "../../toolsets/source.ts";
 import type { JsonObject } from "../../types/json.ts";
 import type { ToolServer } from "../../types/server.ts";
+import type { Tool } from "../../types/tool.ts";
 
-/** One server, called one call at a time, and started again when it is gone. */
+/** Calls one server, one call at a time. Restarts it when it has ended. */
 export type Session = {
   readonly calls: number;
-  /** How often the server was started. */
   readonly starts: number;
-  /** The calls that were made since it was last started, in order. */
+  /** The calls since the last start, in order. */
   readonly history: readonly ProbeCall[];
-  /** Throws EvalsError when the server is gone and cannot be had again. */
+  /** Throws EvalsError when the server has ended and cannot be restarted. */
   call(tool: string, args: JsonObject): Promise<Answer>;
-  /** Ends the server: the next call finds it as it starts. */
-  renew(): Promise<void>;
+  /** Ends the server, so that the next call starts it again. */
+  stop(): Promise<void>;
 };
 
-/** A session with a source's own server. The source closes what is opened here. */
-export function sessionWith(source: Source, first: ToolServer, signal: AbortSignal): Session {
+/** Opens a session on the server of a source, which also closes servers that are started here. */
+export function openSession(source: Source, first: ToolServer, signal: AbortSignal): Session {
   let server = first;
-  const counted = { calls: 0, starts: 1 };
+  let calls = 0;
+  let starts = 1;
   let history: ProbeCall[] = [];
-  const ready = async () => {
-    if (server.alive()) return server;
+  const start = async () => {
     server = await source.reopen(signal);
-    counted.starts += 1;
+    starts += 1;
     history = [];
-    // What it lists is how it is told an unknown tool from a failing one.
+    // The list distinguishes an unknown tool from a failing one.
     await server.list(signal);
-    return server;
   };
   return {
     get calls() {
-      return counted.calls;
+      return calls;
     },
     get starts() {
-      return counted.starts;
+      return starts;
     },
     get history() {
       return history;
     },
-    renew: () => server.close(),
+    stop: () => server.close(),
     call: async (tool, args) => {
-      const called = await ready();
-      counted.calls += 1;
+      if (!server.alive()) await start();
+      calls += 1;
       history.push({ tool, arguments: args });
-      const outcome = await called.call(tool, args, signal);
-      const alive = called.alive();
-      // It may still be at it, and the next call would be blamed.
-      if (outcome.kind === "broken" && outcome.stage === "timeout") await called.close();
+      const outcome = await server.call(tool, args, signal);
+      const alive = server.alive();
+      // After a timeout it may still be busy, which would slow down the next call.
+      if (outcome.kind === "broken" && outcome.stage === "timeout") await server.close();
       return { outcome, alive };
     },
   };
 }
 
 /** Makes the calls of a probe, until one breaks. */
-export async function observe(session: Session, probe: Probe, tool: ProbedTool): Promise<Observation> {
+export async function makeProbe(session: Session, probe: Probe, tool: ProbedTool): Promise<Observation> {
   const calls = probe.calls(probe.base);
   const answers: Answer[] = [];
   for (const args of calls) {
@@ -65,4 +65,33 @@ export async function observe(session: Session, probe: Probe, tool: ProbedTool):
     if (answer.outcome.kind === "broken") break;
   }
   return { tool, probe, calls, answers };
+}
+
+/** Compiles the schemas of a listed tool. Returns the reason if its inputSchema cannot be compiled. */
+export function compileTool({ name, inputSchema, outputSchema, annotations }: Tool): ProbedTool | string {
+  const input = compileSchema(inputSchema);
+  if (typeof input === "string") return `its inputSchema cannot be compiled: ${input}`;
+  const output = outputSchema && compileSchema(outputSchema);
+  return {
+    name,
+    inputSchema,
+    readOnly: annotations?.readOnlyHint === true,
+    idempotent: annotations?.idempotentHint === true,
+    allows: (args) => isValid(input, args),
+    ...(typeof output === "function" && { outputFault: (structured) => output(structured, "structuredContent") }),
+  };
+}
+
+/** False also for arguments on which the validator fails: a schema may refer to itself without end. */
+function isValid(validate: Validate, args: JsonObject): boolean {
+  try {
+    return validate(args, "arguments") === undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** A tool that the server does not list, as one without parameters. */
+export function makeUnknownTool(name: string): ProbedTool {
+  return { name, inputSchema: {}, readOnly: false, idempotent: false, allows: () => true };
 }

@@ -1,15 +1,36 @@
-import { defaultTimeout, type ProbeFlags } from "../../commands/probe.ts";
 import { type Problem, usageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
 import { discover } from "../../suites/discover.ts";
 import { loadSuites } from "../../suites/load.ts";
+import type { Severity } from "../../types/lint.ts";
 import type { ExecutionPolicy, ServerSpec, Suite } from "../../types/suite.ts";
 import { type HostFile, readHostFile } from "../hostFile.ts";
 import { commandSpec } from "../lint/commandLine.ts";
 import { shellWord } from "../shell.ts";
 
+/** The options of `evals probe`. `timeout` is in seconds. */
+export type ProbeOptions = {
+  paths?: string[] | undefined;
+  server?: string[] | undefined;
+  url?: string[] | undefined;
+  config?: string[] | undefined;
+  name?: string[] | undefined;
+  tool?: string[] | undefined;
+  execute?: ExecutionPolicy | undefined;
+  runs: number;
+  seed?: number | undefined;
+  timeout: number;
+  maxCalls: number;
+  call?: string[] | undefined;
+  failOn: Severity;
+  json: boolean;
+};
+
+/** The default of `timeout`. */
+const defaultTimeout = 10;
+
 /** A server to be probed. `flags` name it on the command line, for a command that calls it again. */
-export type Target = {
+export type ProbeTarget = {
   spec: Exclude<ServerSpec, { tools: string }>;
   dir: string;
   flags: string;
@@ -17,12 +38,15 @@ export type Target = {
 };
 
 /** Every server that the flags name; without a flag that names one, those of the suites under `evals/`. */
-export async function targetsOf(flags: ProbeFlags, io: Io): Promise<{ targets: Target[]; warnings: Problem[] }> {
+export async function listProbeTargets(
+  flags: ProbeOptions,
+  io: Io,
+): Promise<{ targets: ProbeTarget[]; warnings: Problem[] }> {
   const { paths = [], server = [], url = [], config = [], name, execute } = flags;
   if (name && config.length === 0)
     throw usageError("--name picks servers of a host's file", "Give the file with --config.");
   const named = server.length + url.length + config.length > 0;
-  const given = (spec: Target["spec"], words: string, dir = io.cwd): Target => ({
+  const given = (spec: ProbeTarget["spec"], words: string, dir = io.cwd): ProbeTarget => ({
     spec: { ...spec, callTimeoutMs: flags.timeout * 1000 },
     dir,
     flags: words + limitsOf(flags),
@@ -42,15 +66,15 @@ export async function targetsOf(flags: ProbeFlags, io: Io): Promise<{ targets: T
 }
 
 /** The flags that decide what a call may do and how long it may take, where they were given. */
-function limitsOf({ execute, timeout }: ProbeFlags): string {
+function limitsOf({ execute, timeout }: ProbeOptions): string {
   return `${execute ? ` --execute ${execute}` : ""}${timeout === defaultTimeout ? "" : ` --timeout ${timeout}`}`;
 }
 
 /** The live servers of suites, each once for the same policy. */
-async function ofSuites(paths: readonly string[], flags: ProbeFlags, io: Io) {
+async function ofSuites(paths: readonly string[], flags: ProbeOptions, io: Io) {
   const { files } = await discover(paths, io.cwd);
   const { suites } = await loadSuites(files, { cwd: io.cwd, lints: true });
-  const targets = new Map<string, Target>();
+  const targets = new Map<string, ProbeTarget>();
   const warnings: Problem[] = [];
   for (const suite of suites) {
     const target = ofSuite(suite, flags);
@@ -71,7 +95,7 @@ async function ofSuites(paths: readonly string[], flags: ProbeFlags, io: Io) {
   return { targets: [...targets.values()], warnings };
 }
 
-function ofSuite({ server, dir, file, execute }: Suite, flags: ProbeFlags): Target | undefined {
+function ofSuite({ server, dir, file, execute }: Suite, flags: ProbeOptions): ProbeTarget | undefined {
   if (!server || "tools" in server) return undefined;
   const callTimeoutMs = flags.timeout * 1000;
   return {

@@ -1,20 +1,35 @@
-import { judge } from "../../probes/checks/index.ts";
-import { failed, resultOf } from "../../probes/outcome.ts";
-import type { Observation, Probe, ProbedTool } from "../../probes/probe.ts";
-import type { ProbeFinding } from "../../reports/probe.ts";
-import { observe, type Session } from "./session.ts";
-import { smallest } from "./smallest.ts";
-import { findingOf, parameterAt, type Tally } from "./tally.ts";
-import type { Target } from "./targets.ts";
+import {
+  type Answer,
+  isSameProbe,
+  type Observation,
+  type Probe,
+  type ProbedTool,
+  type ProbeRule,
+} from "../../probes/probe.ts";
+import type { ProbeCall, ProbeFinding, ToolReport } from "../../probes/report.ts";
+import { getResult, isFailure } from "../../probes/results.ts";
+import { checkRules, toolRules } from "../../probes/rules.ts";
+import { shorten, shrink, simplifyObject } from "../../probes/shrink.ts";
+import { canonicalJson } from "../../types/json.ts";
+import { callFlag } from "../shell.ts";
+import { makeProbe, type Session } from "./session.ts";
+import type { ProbeTarget } from "./targets.ts";
 
-/** What probing needs beside the tool. */
-export type Probing = { session: Session; target: Target; maxCalls: number; signal: AbortSignal };
+/** What probing a tool needs besides the tool. `maxCalls` limits the calls to shrink one finding. */
+export type Probing = { session: Session; target: ProbeTarget; maxCalls: number; signal: AbortSignal };
 
-/** After so many calls that broke, a tool is left: each may cost a whole time limit, and a start of the server. */
-const mostBroken = 3;
+/** The results of one tool so far; findings by the id of their rule. */
+export type Tally = { ok: Set<string>; findings: Map<string, ProbeFinding>; notes: string[]; succeeded: boolean };
 
-/** Makes the probes one after the other and keeps what they came to in the tally, until the signal aborts. */
-export async function makeProbes(
+export const newTally = (): Tally => ({ ok: new Set(), findings: new Map(), notes: [], succeeded: false });
+
+/** After so many broken calls a tool is given up: each may cost a whole timeout and a restart of the server. */
+const maxBroken = 3;
+/** A call that times out counts as so many calls when a finding is shrunk. */
+const timeoutCost = 10;
+
+/** Makes the probes of one tool one after the other, and adds the results to the tally. Stops when the signal aborts. */
+export async function probeTool(
   tool: ProbedTool,
   probes: readonly Probe[],
   tally: Tally,
@@ -22,41 +37,165 @@ export async function makeProbes(
 ): Promise<void> {
   let broken = 0;
   for (const [at, probe] of probes.entries()) {
-    if (broken >= mostBroken) {
-      tally.notes.push(`given up after ${mostBroken} calls that broke; ${probes.length - at} probes were not made`);
+    if (broken >= maxBroken) {
+      tally.notes.push(`stopped after ${maxBroken} broken calls; ${probes.length - at} probes were not made`);
       return;
     }
-    const seen = await observe(probing.session, probe, tool);
+    const seen = await makeProbe(probing.session, probe, tool);
     if (probing.signal.aborted) return;
     if (seen.answers.at(-1)?.outcome.kind === "broken") broken += 1;
-    await keep(seen, tally, probing);
+    await addObservation(seen, tally, probing);
     if (probing.signal.aborted) return;
   }
   if (!tally.succeeded && probes[0]?.kind !== "unknown tool")
-    tally.notes.push("no call with valid input succeeded: what a success is was not seen");
+    tally.notes.push("no call with valid input succeeded, so no success was checked");
 }
 
-async function keep(seen: Observation, tally: Tally, probing: Probing): Promise<void> {
+/** The report on a tool: each of the rules that apply to it in one of three lists. */
+export function reportTool(
+  tool: string,
+  calls: number,
+  tally: Tally,
+  rules: readonly ProbeRule[] = toolRules,
+): ToolReport {
+  const ids = rules.map(({ id }) => id);
+  const found = ids.filter((id) => tally.findings.has(id));
+  const ok = ids.filter((id) => tally.ok.has(id) && !tally.findings.has(id));
+  const notProbed = ids.filter((id) => !found.includes(id) && !ok.includes(id));
+  return { tool, calls, ok, found, notProbed, notes: tally.notes };
+}
+
+async function addObservation(seen: Observation, tally: Tally, probing: Probing): Promise<void> {
   const { ok, findings } = tally;
-  const answered = seen.answers.flatMap((answer) => resultOf(answer) ?? []);
-  // What the server was told before: it may be the cause.
+  const results = seen.answers.flatMap((answer) => getResult(answer) ?? []);
+  tally.succeeded ||= results.some((result) => !isFailure(result));
+  // Earlier calls may be the cause.
   const before = probing.session.history.slice(0, -seen.answers.length);
-  tally.succeeded ||= answered.some((result) => !failed(result));
-  for (const { check, verdict } of judge(seen)) {
-    if (verdict === "ok") ok.add(check.id);
-    if (typeof verdict === "string") continue;
-    const known = findings.get(check.id);
+  for (const { rule, result } of checkRules(seen)) {
+    if (result === "ok") ok.add(rule.id);
+    if (typeof result === "string") continue;
+    const known = findings.get(rule.id);
     if (known) {
-      add(known, seen);
+      known.times += 1;
+      known.parameters = [...new Set([...known.parameters, ...listParameters(seen.probe)])];
       continue;
     }
-    // Kept as it is first: the server may be gone for good.
-    findings.set(check.id, findingOf(check, verdict.wrong, seen, { target: probing.target, again: "not tried" }));
-    findings.set(check.id, await smallest(check, verdict.wrong, { seen, before }, probing));
+    // Recorded before it is shrunk, because the server may not start again.
+    findings.set(rule.id, makeFinding(rule, result.wrong, seen, { target: probing.target, again: "not tried" }));
+    findings.set(rule.id, await shrinkFinding(rule, result.wrong, seen, before, probing));
   }
 }
 
-function add(finding: ProbeFinding, { probe }: Observation): void {
-  finding.times += 1;
-  finding.parameters = [...new Set([...finding.parameters, ...parameterAt(probe)])];
+/**
+ * Makes a probe again on a newly started server, alone and, if that does not reproduce the finding, after the calls that
+ * preceded it. What reproduces it is made smaller as long as it does.
+ */
+async function shrinkFinding(
+  rule: ProbeRule,
+  message: string,
+  seen: Observation,
+  preceding: readonly ProbeCall[],
+  { session, target, maxCalls, signal }: Probing,
+): Promise<ProbeFinding> {
+  const { tool, probe } = seen;
+  let smallest = { message, seen, before: [] as readonly ProbeCall[] };
+  let left = maxCalls;
+  const fails = async (candidate: Probe, before: readonly ProbeCall[]): Promise<boolean | "stop"> => {
+    if (left <= 0 || signal.aborted) return "stop";
+    if (before.length > 0) await session.stop();
+    left -= before.length;
+    for (const call of before)
+      if ((await session.call(call.tool, call.arguments)).outcome.kind === "broken") return false;
+    const repeated = await makeProbe(session, candidate, tool);
+    if (signal.aborted) return "stop";
+    left -= repeated.answers.reduce((sum, answer) => sum + (isTimeout(answer) ? timeoutCost : 1), 0);
+    const result = rule.check(repeated);
+    if (typeof result === "string") return false;
+    smallest = { message: result.wrong, seen: repeated, before };
+    return true;
+  };
+  // A newly started server, as the printed command has.
+  if (left > 0) await session.stop();
+  let isRepeated = await fails(probe, []);
+  let needed: readonly ProbeCall[] = [];
+  const before = preceding.slice(-Math.ceil(maxCalls / 2));
+  if (isRepeated === false && before.length > 0 && (await fails(probe, before)) === true) {
+    isRepeated = true;
+    needed = await shrink(
+      before,
+      shorten,
+      (calls) => canonicalJson([...calls]),
+      (calls) => fails(probe, calls),
+    );
+  }
+  if (isRepeated === true)
+    await shrink(
+      probe,
+      (from) => simplifyProbe(tool, from),
+      ({ base, calls }) => canonicalJson([...calls(base)]),
+      (candidate) => fails(candidate, needed),
+    );
+  const again = isRepeated === "stop" ? "not tried" : isRepeated ? "yes" : "no";
+  return makeFinding(rule, smallest.message, smallest.seen, { target, again, before: smallest.before });
+}
+
+/** One of several calls alone, then the same probe with a simpler base. */
+function* simplifyProbe(tool: ProbedTool, probe: Probe): Generator<Probe> {
+  const calls = probe.calls(probe.base);
+  if (calls.length > 1) for (const base of calls) yield { kind: "valid", base, calls: (now) => [now] };
+  const held = probe.kind === "boundary" ? undefined : probe.parameter;
+  for (const base of simplifyObject(probe.base, held)) if (isSameProbe(tool, probe, base)) yield { ...probe, base };
+}
+
+function isTimeout({ outcome }: Answer): boolean {
+  return outcome.kind === "broken" && outcome.stage === "timeout";
+}
+
+/** The parameter that invalid input concerns. In other probes, the parameter is not related to a finding. */
+function listParameters({ kind, parameter }: Probe): string[] {
+  return parameter !== undefined && (kind === "missing" || kind === "wrong type") ? [parameter] : [];
+}
+
+/** The finding of a rule in an observation, and the calls that have to be made `before` it. */
+export function makeFinding(
+  { id, severity, why, fix, docs }: ProbeRule,
+  message: string,
+  { tool, probe, calls, answers }: Observation,
+  { target, again, before = [] }: { target: ProbeTarget; again: ProbeFinding["again"]; before?: readonly ProbeCall[] },
+): ProbeFinding {
+  const own = calls.slice(0, answers.length).map((args) => ({ tool: tool.name, arguments: args }));
+  const made: ProbeCall[] = [...before, ...own];
+  return {
+    check: id,
+    severity,
+    tool: tool.name,
+    parameters: listParameters(probe),
+    message,
+    calls: made,
+    got: answers.map(describeAnswer).join(", then "),
+    times: 1,
+    again,
+    why,
+    fix,
+    docs,
+    command: ["evals probe", target.flags, ...made.map((call) => callFlag(call.tool, call.arguments))].join(" "),
+  };
+}
+
+const maxAnswer = 500;
+
+/** The outcome of a call on one line, shortened. */
+export function describeAnswer(answer: Answer): string {
+  const { outcome } = answer;
+  const result = getResult(answer);
+  if (!result) return shortenText(outcome.kind === "result" ? "" : outcome.message);
+  const items = result.content.map(({ type, text }) => (type === "text" ? JSON.stringify(text ?? "") : `[${type}]`));
+  const structured = result.structuredContent && `structured ${JSON.stringify(result.structuredContent)}`;
+  const parts = [...(items.length > 0 ? items : ["no content items"]), ...(structured ? [structured] : [])];
+  return shortenText(`${result.isError ? "error: " : ""}${parts.join(", ")}`);
+}
+
+function shortenText(text: string): string {
+  const line = text.replace(/\s+/g, " ");
+  return line.length > maxAnswer ? `${line.slice(0, maxAnswer)}…` : line;
 }

@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { judge, toolChecks, unknownToolChecks } from "../../src/evals/probes/checks/index.ts";
 import type { Observation } from "../../src/evals/probes/probe.ts";
+import { checkRules, toolRules, unknownToolRules } from "../../src/evals/probes/rules.ts";
 import { broken, failure, probed, result, seen } from "./make.ts";
 
-/** What is found wrong, by check. */
+/** The violations, by rule. */
 const found = (observation: Observation) =>
   Object.fromEntries(
-    judge(observation).flatMap(({ check, verdict }) =>
-      typeof verdict === "object" ? [[check.id, verdict.wrong]] : [],
+    checkRules(observation).flatMap(({ rule, result }) =>
+      typeof result === "object" ? [[rule.id, result.wrong]] : [],
     ),
   );
 const ok = (observation: Observation) =>
-  judge(observation).flatMap(({ check, verdict }) => (verdict === "ok" ? [check.id] : []));
+  checkRules(observation).flatMap(({ rule, result }) => (result === "ok" ? [rule.id] : []));
 
 const structured = { success: false, error: "There is no file x.", retry_hint: "List the files first." };
 const total = { type: "object", properties: { total: { type: "number" } }, required: ["total"] };
@@ -22,32 +22,32 @@ const image = { type: "image", mimeType: "image/png", bytes: 3 };
 
 const cases: [string, Observation, Record<string, string>][] = [
   ["a text", seen("valid", [result("done")]), {}],
-  ["no answer", seen("valid", [broken("timeout", true)]), { "answers-in-time": "the call was not answered in time" }],
-  ["a crash", seen("valid", [broken("server", false)]), { survives: "the server ended at this call" }],
+  ["no answer", seen("valid", [broken("timeout", true)]), { "answers-in-time": "The call was not answered in time." }],
+  ["a crash", seen("valid", [broken("server", false)]), { survives: "The call ended the server." }],
   [
     "an answer, and a crash after it",
     seen("valid", [{ ...result("done"), alive: false }]),
-    { survives: "the server ended at this call" },
+    { survives: "The call ended the server." },
   ],
   [
     "an answer that cannot be read",
     seen("valid", [broken("server", true)]),
-    { "well-formed": "the answer is no list of content items" },
+    { "well-formed": "The answer is not a list of content items." },
   ],
-  ["no content", seen("valid", [result(undefined)]), { "not-empty": "the result has no content item" }],
-  ["null", seen("valid", [result("null")]), { "not-empty": "the result is only null" }],
-  ["an empty object", seen("valid", [result(" {} ")]), { "not-empty": "the result is only {}" }],
+  ["no content", seen("valid", [result(undefined)]), { "not-empty": "The result has no content items." }],
+  ["null", seen("valid", [result("null")]), { "not-empty": "The result is only null." }],
+  ["an empty object", seen("valid", [result(" {} ")]), { "not-empty": "The result is only {}." }],
   ["an empty list, which is an answer", seen("valid", [result("[]")]), {}],
-  ["an empty text", seen("valid", [result("")]), { "not-blank": "the result is an empty text" }],
+  ["an empty text", seen("valid", [result("")]), { "not-blank": "The result is an empty text." }],
   [
     "an image",
     seen("valid", [result("a picture", { content: [{ type: "text", text: "a picture" }, image] })]),
-    { "text-items": "an item is of type image" },
+    { "text-items": 'An item is of type "image".' },
   ],
   [
     "an image without a text",
     seen("valid", [result("", { content: [image] })]),
-    { "text-items": "an item is of type image" },
+    { "text-items": 'An item is of type "image".' },
   ],
   ["the structured failure", seen("valid", [failure(structured)]), {}],
   ["the structured failure with a code", seen("valid", [failure({ ...structured, code: "NOT_FOUND" })]), {}],
@@ -55,14 +55,14 @@ const cases: [string, Observation, Record<string, string>][] = [
   [
     "the structured failure in structured content only",
     seen("valid", [failure("failed: see structured", { structuredContent: structured })]),
-    { "mirrored-as-text": "the text does not hold what the structured content does" },
+    { "mirrored-as-text": "The text does not contain the structured content." },
   ],
   [
     "a code in lower case, an empty hint",
     seen("valid", [failure({ ...structured, retry_hint: " ", code: "not found" })]),
     {
       "failure-structured":
-        'the failure is not the structured outcome: retry_hint is " ", not a text; code is "not found", not in UPPER_CASE',
+        'The failure is not a structured outcome: retry_hint is " ", not a text; code is "not found", not in UPPER_CASE.',
     },
   ],
   [
@@ -70,7 +70,7 @@ const cases: [string, Observation, Record<string, string>][] = [
     seen("reference", [failure("ENOENT: /x")]),
     {
       "failure-structured":
-        "the failure is not the structured outcome: it is plain text, no object with success, error and retry_hint",
+        "The failure is not a structured outcome: it is plain text, not an object with success, error and retry_hint.",
     },
   ],
   [
@@ -78,7 +78,7 @@ const cases: [string, Observation, Record<string, string>][] = [
     seen("valid", [failure({ error: "no file x" })]),
     {
       "failure-structured":
-        "the failure is not the structured outcome: success is missing, not false; retry_hint is missing",
+        "The failure is not a structured outcome: success is missing, not false; retry_hint is missing.",
     },
   ],
   ["a method that is not supported", seen("valid", [failure("MCP error -32601: act needs a task")]), {}],
@@ -90,30 +90,30 @@ const cases: [string, Observation, Record<string, string>][] = [
   [
     "a refusal that means to be structured",
     seen("missing", [failure({ success: false, error: "text is required" })], { parameter: "text" }),
-    { "failure-structured": "the failure is not the structured outcome: retry_hint is missing" },
+    { "failure-structured": "The failure is not a structured outcome: retry_hint is missing." },
   ],
   [
     "a missing parameter that is not missed",
     seen("missing", [result("done")]),
-    { "refuses-missing": "a call without a required parameter succeeds" },
+    { "refuses-missing": "A call without a required parameter succeeds." },
   ],
   [
     "a wrong type that is taken",
     seen("wrong type", [result("done")], { parameter: "n", args: { n: "7" } }),
-    { "refuses-wrong-type": 'a call with a value of a wrong type succeeds: "7"' },
+    { "refuses-wrong-type": 'A call with a value of the wrong type succeeds: "7".' },
   ],
   [
     "structured content that breaks its schema",
     seen("valid", [result({ total: "1" }, { structuredContent: { total: "1" } })], { tool: adding }),
     {
       "output-schema":
-        'the structured content breaks the outputSchema: structuredContent.total must be number, got "1"',
+        'The structured content violates the outputSchema: structuredContent.total must be number, got "1".',
     },
   ],
   [
     "a schema, and no structured content",
     seen("valid", [result("1")], { tool: adding }),
-    { "output-schema": "the structured content breaks the outputSchema: there is none" },
+    { "output-schema": "The structured content violates the outputSchema: there is none." },
   ],
   ["a failure, which needs no outputSchema", seen("valid", [failure(structured)], { tool: adding }), {}],
   [
@@ -126,7 +126,7 @@ const cases: [string, Observation, Record<string, string>][] = [
   [
     "empty structured content",
     seen("valid", [result("", { structuredContent: { content: "" } })]),
-    { "not-blank": "the result is an empty text" },
+    { "not-blank": "The result is an empty text." },
   ],
   [
     "a text with line breaks, mirrored",
@@ -137,14 +137,15 @@ const cases: [string, Observation, Record<string, string>][] = [
   [
     "twice, and a failure the second time",
     seen("repeat", [result("done"), failure(structured)]),
-    { repeats: "the same call fails the second time" },
+    { repeats: "The same call fails the second time." },
   ],
   ["twice a failure", seen("repeat", [failure(structured), failure(structured)]), {}],
   [
     "defaults that are needed",
     seen("defaults", [result("page 1"), failure(structured)]),
     {
-      "defaults-work": "the call fails without the parameters that have defaults, and succeeds with the defaults given",
+      "defaults-work":
+        "The call fails without the parameters that have defaults, but succeeds with the defaults given.",
     },
   ],
   ["defaults beside what fails anyway", seen("defaults", [failure(structured), failure(structured)]), {}],
@@ -152,12 +153,12 @@ const cases: [string, Observation, Record<string, string>][] = [
   [
     "another default than the declared",
     seen("defaults", [result("up"), result("down"), result("up")], { tool: steady }),
-    { "defaults-as-declared": "the result differs from the one with the declared defaults given" },
+    { "defaults-as-declared": "The result differs from the result with the declared defaults given." },
   ],
   ["a result that changes by itself", seen("defaults", [result("1"), result("2"), result("3")], { tool: steady }), {}],
 ];
 
-const bare = [
+const uninformative = [
   ...[
     "",
     "error",
@@ -175,7 +176,7 @@ const bare = [
   ...["MCP error -32603: Internal error", "Something went wrong", "An unknown error occurred.", '{"success":false}'],
   ...['{"error":"failed"}', "Sorry, the request failed with status code 502"],
 ];
-const telling = [
+const informative = [
   ...["File not found: notes.txt", "There is no city of this name.", "rate limit reached", "Fehler beim Lesen"],
   ...["Error: ENOENT", '{"error":"no row 7"}', "date must be YYYY-MM-DD"],
 ];
@@ -185,23 +186,23 @@ describe("what is found", () => {
     expect(found(observation)).toEqual(expected);
   });
 
-  it.each(bare)("a failure that tells nothing: %j", (text) => {
+  it.each(uninformative)("an uninformative failure: %j", (text) => {
     expect(found(seen("valid", [failure(text)]))).toEqual({
-      "failure-not-bare": `the failure says no more than ${JSON.stringify(text)}`,
+      "failure-not-bare": `The failure says only ${JSON.stringify(text)}.`,
     });
   });
 
-  it.each(telling)("no bare failure: %j", (text) => {
+  it.each(informative)("an informative failure: %j", (text) => {
     expect(Object.keys(found(seen("valid", [failure(text)])))).toEqual(["failure-structured"]);
   });
 
   it("a failure without any content", () => {
     expect(found(seen("valid", [failure(undefined)]))).toEqual({
-      "failure-not-bare": 'the failure says no more than ""',
+      "failure-not-bare": 'The failure says only "".',
     });
   });
 
-  it("is judged only where there was an occasion", () => {
+  it("applies only rules whose needs are met", () => {
     expect(ok(seen("valid", [result("done")]))).toEqual([
       ...["answers-in-time", "survives", "well-formed", "not-empty", "not-blank", "text-items"],
     ]);
@@ -212,34 +213,36 @@ describe("what is found", () => {
 
 describe("a call of an unknown tool", () => {
   const tool = { ...probed({}), name: "nope" };
-  const said = (message: string) =>
+  const refuse = (message: string) =>
     found(seen("unknown tool", [{ alive: true, outcome: { kind: "unknown-tool", message } }], { tool }));
-  const form = (message: string, own: string) => ({
-    "unknown-tool-message": `the error has ${own}: ${JSON.stringify(message)}`,
+  const finding = (message: string, form: string) => ({
+    "unknown-tool-message": `The error has ${form}: ${JSON.stringify(message)}.`,
   });
 
-  it("is answered in the specified form, with the SDK's mark or without", () => {
-    expect(said("Unknown tool: nope")).toEqual({});
-    expect(said("MCP error -32602: Unknown tool: nope")).toEqual({});
+  it("is answered in the specified form, with the prefix of the SDK or without", () => {
+    expect(refuse("Unknown tool: nope")).toEqual({});
+    expect(refuse("MCP error -32602: Unknown tool: nope")).toEqual({});
   });
 
-  it("is answered in McpServer's form, or in another", () => {
-    expect(said("MCP error -32602: Tool nope not found")).toEqual(form("Tool nope not found", "McpServer's own form"));
-    expect(said("Unknown tool: other")).toEqual(form("Unknown tool: other", "another form"));
-    expect(found(seen("unknown tool", [failure("what?")], { tool }))).toEqual(form("what?", "another form"));
+  it("is answered in the form of McpServer, or in another", () => {
+    expect(refuse("MCP error -32602: Tool nope not found")).toEqual(
+      finding("Tool nope not found", "the form of McpServer"),
+    );
+    expect(refuse("Unknown tool: other")).toEqual(finding("Unknown tool: other", "another form"));
+    expect(found(seen("unknown tool", [failure("what?")], { tool }))).toEqual(finding("what?", "another form"));
   });
 
   it("must not succeed", () => {
     expect(found(seen("unknown tool", [result("done")], { tool }))).toEqual({
-      "unknown-tool-refused": "a call of a tool that is not listed succeeds",
+      "unknown-tool-refused": "A call of a tool that is not listed succeeds.",
     });
   });
 });
 
-describe("the checks", () => {
-  const all = [...new Set([...toolChecks, ...unknownToolChecks])];
+describe("the rules", () => {
+  const all = [...new Set([...toolRules, ...unknownToolRules])];
 
-  it("have ids of their own, and sentences", () => {
+  it("have unique ids, and sentences", () => {
     expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
     for (const { id, why, fix, docs, needs } of all) {
       expect(id).toMatch(/^[a-z]+(-[a-z]+)*$/);
@@ -250,8 +253,8 @@ describe("the checks", () => {
   });
 
   it("each find something in these tests", () => {
-    const seenToFind = new Set(cases.flatMap(([, , expected]) => Object.keys(expected)));
+    const ids = new Set(cases.flatMap(([, , expected]) => Object.keys(expected)));
     const elsewhere = ["failure-not-bare", "unknown-tool-refused", "unknown-tool-message"];
-    expect(all.map(({ id }) => id).filter((id) => !seenToFind.has(id) && !elsewhere.includes(id))).toEqual([]);
+    expect(all.map(({ id }) => id).filter((id) => !ids.has(id) && !elsewhere.includes(id))).toEqual([]);
   });
 });

@@ -1,0 +1,114 @@
+import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import type { ToolResult } from "../types/tool.ts";
+import type { Answer, Observation } from "./probe.ts";
+
+/** The result of a call; undefined if the call broke or the tool is unknown. */
+export function getResult(answer: Answer | undefined): ToolResult | undefined {
+  return answer?.outcome.kind === "result" ? answer.outcome.result : undefined;
+}
+
+/** Whether a result reports a failure: by isError, or as a structured outcome. */
+export function isFailure(result: ToolResult): boolean {
+  const body = getBody(result);
+  return result.isError || (isJsonObject(body) && body.success === false);
+}
+
+/** The call that broke, which is the last one. */
+export function getBroken({ answers }: Observation): { stage: string; alive: boolean } | undefined {
+  const last = answers.at(-1);
+  return last?.outcome.kind === "broken" ? { stage: last.outcome.stage, alive: last.alive } : undefined;
+}
+
+export function findFailure({ answers }: Observation): ToolResult | undefined {
+  return answers.flatMap((answer) => getResult(answer) ?? []).find(isFailure);
+}
+
+/** The texts of a result, joined. */
+export function getText(result: ToolResult): string {
+  return result.content.flatMap(({ text }) => text ?? []).join("\n");
+}
+
+/** The structured content, else the text parsed as JSON, else undefined. */
+export function getBody(result: ToolResult): Json | undefined {
+  if (result.structuredContent && Object.keys(result.structuredContent).length > 0) return result.structuredContent;
+  try {
+    return JSON.parse(getText(result)) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A message without the prefix that the SDK adds to the message of an error. */
+export function stripErrorPrefix(message: string): string {
+  return message.replace(/^(?:MCP error -?\d+: )+/, "");
+}
+
+const fillerWords = new Set(
+  (
+    "a access an and argument arguments at bad call caused code could denied did error errors err exception execution exit fail failed " +
+    "failure false forbidden gateway generic happened has http input internal invalid is issue method mcp no none not " +
+    "nothing null occurred ok oops operation params permission problem request result return server service something sorry status " +
+    "success the there timeout tool unable unauthorized unavailable undefined unexpected unhandled unknown unsuccessful was went with wrong found"
+  ).split(" "),
+);
+
+/**
+ * Whether a failure has no information but that it failed: no content, null, an empty object, or a few words and numbers
+ * that fit any failure ("Error", "500 Internal Server Error", "Something went wrong").
+ */
+export function isUninformative(result: ToolResult): boolean {
+  const structured = result.structuredContent ?? {};
+  const text =
+    stripErrorPrefix(getText(result)) + (Object.keys(structured).length > 0 ? JSON.stringify(structured) : "");
+  const words = text.toLowerCase().match(/[\p{L}\p{M}']+/gu) ?? [];
+  return words.length <= 8 && words.every((word) => fillerWords.has(word));
+}
+
+/** What a failure lacks of the structure {success, error, retry_hint, code?}; empty if nothing. */
+export function findOutcomeFaults(result: ToolResult): string[] {
+  const body = getBody(result);
+  if (!isJsonObject(body)) return ["it is plain text, not an object with success, error and retry_hint"];
+  const { success, code } = body;
+  const isCodeValid = code === undefined || (typeof code === "string" && /^[A-Z][A-Z0-9_]*$/.test(code));
+  return [
+    ...(success === false
+      ? []
+      : [`success is ${success === undefined ? "missing" : JSON.stringify(success)}, not false`]),
+    ...["error", "retry_hint"].flatMap((key) => findTextFault(body, key)),
+    ...(isCodeValid ? [] : [`code is ${JSON.stringify(code)}, not in UPPER_CASE`]),
+  ];
+}
+
+function findTextFault(body: JsonObject, key: string): string[] {
+  const value = body[key];
+  if (value === undefined) return [`${key} is missing`];
+  return typeof value === "string" && value.trim() !== "" ? [] : [`${key} is ${JSON.stringify(value)}, not a text`];
+}
+
+const maxText = 64 * 1024;
+
+/**
+ * Whether the texts of a result repeat its structured content: as the same JSON, or every value of it somewhere. A text
+ * that may have been cut because of its length counts as such.
+ */
+export function isMirrored(structured: JsonObject, result: ToolResult): boolean {
+  const text = getText(result);
+  if (text.length >= maxText) return true;
+  const compact = text.replace(/\s+/g, "");
+  const leaves = listLeaves(structured);
+  if (leaves.length === 0) return text.trim() !== "";
+  return leaves.every((leaf) => text.includes(leaf) || compact.includes(escapeLeaf(leaf)));
+}
+
+const escapeLeaf = (leaf: string) => JSON.stringify(leaf).slice(1, -1).replace(/\s+/g, "");
+
+function listLeaves(value: Json): string[] {
+  if (typeof value === "object" && value !== null) return Object.values(value).flatMap(listLeaves);
+  return typeof value === "string" || typeof value === "number" ? [String(value)] : [];
+}
+
+/** A value as JSON, short enough for a message. */
+export function quoteJson(value: Json): string {
+  const text = JSON.stringify(value);
+  return text.length > 120 ? `${text.slice(0, 119)}…` : text;
+}

@@ -1,0 +1,196 @@
+import * as fc from "fast-check";
+import { getNumber } from "../jsonSchema/values.ts";
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { guessTypes, listAlternatives } from "./schema.ts";
+
+type Values = fc.Arbitrary<Json>;
+/** Generates the values of a part, of which each value of the whole needs so many (`times`, default 1). */
+type Generate = (part: Json | undefined, times?: number) => Values;
+
+/** For schemas for which no value can be generated. It is not valid by them, so what contains it is not used. */
+const nothing: Values = fc.constant(null);
+
+const maxParts = 2_000;
+const maxDepth = 30;
+/** Optional properties and items are omitted below this depth: schemas may contain themselves. */
+const maxOptionalDepth = 3;
+/** The maximum number of values in nested arrays, multiplied. */
+const maxItems = 1_000;
+
+/**
+ * Values that are probably valid by a schema; references resolve in `root`. They have to be validated: negations and
+ * dependent keywords are ignored. The work is bounded for every schema.
+ */
+export function generateValues(schema: Json | undefined, root: JsonObject): Values {
+  let parts = 0;
+  const generate = (part: Json | undefined, depth: number, items: number): Values => {
+    parts += 1;
+    if (parts > maxParts || depth > maxDepth || items > maxItems) return nothing;
+    const inner: Generate = (one, times = 1) => generate(one, depth + 1, items * times);
+    const values = listAlternatives(part, root).flatMap((one) => generateAlternative(one, inner, depth));
+    return values.length === 0 ? nothing : fc.oneof(...values);
+  };
+  return generate(schema, 0, 1);
+}
+
+/** `count` values, the same for the same seed. Empty if none can be generated. */
+export function sample(values: Values, seed: number, count: number): Json[] {
+  try {
+    return fc.sample(values, { seed: seed | 0, numRuns: count });
+  } catch {
+    return [];
+  }
+}
+
+/** The values without duplicates, in order. */
+export function deduplicate(values: readonly Json[]): Json[] {
+  return [...new Map(values.map((value) => [canonicalJson(value), value])).values()];
+}
+
+function generateAlternative(schema: JsonObject, generate: Generate, depth: number): Values[] {
+  if (schema.const !== undefined) return [fc.constant(schema.const)];
+  if (Array.isArray(schema.enum)) return schema.enum.length === 0 ? [] : [fc.constantFrom(...schema.enum)];
+  // Examples of the author are more realistic than generated values.
+  const examples = [
+    ...(schema.default === undefined ? [] : [schema.default]),
+    ...(Array.isArray(schema.examples) ? schema.examples : []),
+  ];
+  return [
+    ...examples.map((value) => fc.constant(value)),
+    ...guessTypes(schema).map((type) => generateType(type, schema, generate, depth)),
+  ];
+}
+
+function generateType(type: string, schema: JsonObject, generate: Generate, depth: number): Values {
+  switch (type) {
+    case "string":
+      return generateStrings(schema) ?? nothing;
+    case "integer":
+      return generateIntegers(schema);
+    case "number":
+      return fc.oneof(generateIntegers(schema), ...generateFractions(schema));
+    case "boolean":
+      return fc.boolean();
+    case "array":
+      return generateArrays(schema, generate, depth);
+    case "object":
+      return generateObjects(schema, generate, depth);
+    default:
+      return nothing;
+  }
+}
+
+/** Small numbers if there are no bounds: most are counts, and large ones may take a tool long. */
+function getBounds(schema: JsonObject): { min: number; max: number } {
+  const lower = getNumber(schema, "minimum") ?? getNumber(schema, "exclusiveMinimum");
+  const upper = getNumber(schema, "maximum") ?? getNumber(schema, "exclusiveMaximum");
+  const min = lower ?? Math.min(-100, (upper ?? 0) - 100);
+  return { min, max: upper ?? Math.max(100, min + 100) };
+}
+
+function generateIntegers(schema: JsonObject): Values {
+  const step = getNumber(schema, "multipleOf") ?? 1;
+  const { min, max } = getBounds(schema);
+  const [low, high] = [Math.ceil(min / step), Math.floor(max / step)];
+  if (!(Number.isSafeInteger(low) && Number.isSafeInteger(high) && low <= high)) return nothing;
+  return fc.integer({ min: low, max: high }).map((n) => n * step);
+}
+
+function generateFractions(schema: JsonObject): Values[] {
+  const { min, max } = getBounds(schema);
+  if (schema.multipleOf !== undefined || !(min < max)) return [];
+  return [fc.integer({ min: 0, max: 1_000 }).map((part) => min + ((max - min) * part) / 1_000)];
+}
+
+function generateArrays(schema: JsonObject, generate: Generate, depth: number): Values {
+  const { items, prefixItems, uniqueItems } = schema;
+  const minLength = getNumber(schema, "minItems") ?? 0;
+  const maxLength = Math.min(getNumber(schema, "maxItems") ?? minLength + 3, minLength + 3);
+  if (minLength > maxLength) return nothing;
+  const tuple = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : undefined;
+  if (tuple) return fc.tuple(...tuple.map((one) => generate(one)));
+  if (maxLength === 0 || (depth > maxOptionalDepth && minLength === 0)) return fc.constant([]);
+  const isSet = uniqueItems === true;
+  // A set needs spare items, because duplicates are removed.
+  const times = isSet ? 2 : 1;
+  const values = generate(items ?? { type: "string" }, maxLength * times);
+  const list = fc.array(values, { minLength: minLength * times, maxLength: maxLength * times });
+  return isSet ? list.map((all) => deduplicate(all).slice(0, maxLength)) : list;
+}
+
+function generateObjects(schema: JsonObject, generate: Generate, depth: number): Values {
+  const properties = isJsonObject(schema.properties) ? schema.properties : {};
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+  const isShallow = depth <= maxOptionalDepth;
+  const names = [...new Set([...Object.keys(properties), ...required])].filter(
+    (name) => typeof name === "string" && (required.has(name) || isShallow),
+  ) as string[];
+  const members = names.map((name) => {
+    const value = generate(Object.hasOwn(properties, name) ? properties[name] : {});
+    return required.has(name) ? value : fc.option(value, { nil: undefined });
+  });
+  const own = fc.tuple(...members).map((values) => Object.fromEntries(dropUndefined(names, values)));
+  if (!isJsonObject(schema.additionalProperties) || names.length > 0 || !isShallow) return own;
+  return fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), generate(schema.additionalProperties), { maxKeys: 2 });
+}
+
+function dropUndefined(names: readonly string[], values: readonly (Json | undefined)[]): [string, Json][] {
+  return names.flatMap((name, at): [string, Json][] => {
+    const value = values[at];
+    return value === undefined ? [] : [[name, value]];
+  });
+}
+
+const maxString = 10_000;
+const maxPattern = 500;
+
+const twoDigits = (min: number, max: number) => fc.integer({ min, max }).map((n) => String(n).padStart(2, "0"));
+const date = fc
+  .tuple(fc.integer({ min: 1970, max: 2099 }), twoDigits(1, 12), twoDigits(1, 28))
+  .map((all) => all.join("-"));
+const time = fc.tuple(twoDigits(0, 23), twoDigits(0, 59), twoDigits(0, 59)).map((all) => `${all.join(":")}Z`);
+
+/** Names under `.example` are reserved (RFC 2606), so no real host is contacted. */
+const host = fc.stringMatching(/^[a-z]{1,8}\.example$/);
+
+const formats: Readonly<Record<string, fc.Arbitrary<string>>> = {
+  date,
+  time,
+  "date-time": fc.tuple(date, time).map((both) => both.join("T")),
+  duration: fc.integer({ min: 1, max: 48 }).map((hours) => `PT${hours}H`),
+  email: host.map((at) => `somebody@${at}`),
+  hostname: host,
+  ipv4: fc.ipV4(),
+  ipv6: fc.ipV6(),
+  uuid: fc.uuid(),
+  uri: host.map((at) => `https://${at}/page`),
+  url: host.map((at) => `https://${at}/page`),
+};
+
+/** Undefined if no string can be generated within the limits. */
+function generateStrings(schema: JsonObject): Values | undefined {
+  const { pattern, format } = schema;
+  if (typeof pattern === "string") return generateMatching(pattern);
+  if (typeof format === "string" && Object.hasOwn(formats, format)) return formats[format];
+  const minLength = getNumber(schema, "minLength") ?? 0;
+  const maxLength = Math.min(getNumber(schema, "maxLength") ?? minLength + 12, minLength + 12);
+  if (minLength > maxString || minLength > maxLength) return undefined;
+  if (minLength > 100) return fc.constant("x".repeat(minLength));
+  const letters = fc.constantFrom(..."abcdefghijklmnopqrstuvwxyz 0123456789-");
+  return fc.oneof(
+    fc.string({ unit: letters, minLength, maxLength }),
+    fc.string({ minLength, maxLength }),
+    fc.string({ unit: "grapheme", minLength, maxLength }),
+  );
+}
+
+/** Undefined for a pattern whose strings would be huge, or that fast-check does not support. */
+function generateMatching(pattern: string): fc.Arbitrary<string> | undefined {
+  const repeats = [...pattern.matchAll(/\{(\d+)/g)].reduce((product, [, n]) => product * Math.max(1, Number(n)), 1);
+  if (pattern.length > maxPattern || repeats > maxString) return undefined;
+  try {
+    return fc.stringMatching(new RegExp(pattern, "u"), { size: "-1" });
+  } catch {
+    return undefined;
+  }
+}
