@@ -1,5 +1,5 @@
 // The bare loop: the SDK with its default fetch, no scoring, no record. Arguments: base URL, requests, concurrency, and a
-// JSON file when another load is to be carried than that of load.mjs.
+// JSON file with another load than that of load.mjs.
 import { readFileSync } from "node:fs";
 import Anthropic from "@anthropic-ai/sdk";
 import { queries, tools } from "./load.mjs";

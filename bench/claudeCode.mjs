@@ -1,8 +1,8 @@
-// node bench/claudeCode.mjs [trials]: what a trial through the harness takes beyond the host's own time.
-// Both sides put the same prompt, skill and tool to the same Messages endpoint, in turns: the harness through
-// `converse`, the other as a bare `claude -p` in a home and a project that are laid out before the clock starts. The
-// bare one is connected to the reference server over Streamable HTTP (already running) or over stdio (started by the
-// host, as a user's would be).
+// node bench/claudeCode.mjs [trials]: the time that the harness adds to a trial in Claude Code.
+// Both sides send the same prompt, skill and tool to the same Messages endpoint, in turns: the harness through
+// `converse`, the other as a bare `claude -p` in a home and a project that exist before the clock starts. The bare one
+// is connected to the reference server over Streamable HTTP (already running) or over stdio (started by the host, as
+// for a user).
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ const scratch = mkdtempSync(join(tmpdir(), "evals-bench-"));
 const prompt = "A guest is here: greet, then echo hello.";
 const never = new AbortController().signal;
 
-/** One reply after the other: the echo, the skill, the end. */
+/** The replies in their order: call echo, load the skill, end. */
 const replies = [
   { type: "tool_use", id: "toolu_1", name: "mcp__reference__echo", input: { text: "hello" } },
   { type: "tool_use", id: "toolu_2", name: "Skill", input: { skill: "greeting" } },

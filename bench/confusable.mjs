@@ -1,5 +1,6 @@
-// How well similar descriptions tell which tools a model confuses: the recorded picks of two language models on the lists
-// of the Berkeley leaderboard (test/fixtures/bfcl) against `evals lint --confusable`. Usage: node bench/confusable.mjs
+// How well the similarity of descriptions predicts which tools a model confuses: `evals lint --confusable` against the
+// recorded answers of two language models on the Berkeley leaderboard (test/fixtures/bfcl).
+// Usage: node bench/confusable.mjs
 import { readFileSync } from "node:fs";
 import { confusablePairs } from "../dist/evals/lint/rules/confusable.js";
 
@@ -9,7 +10,7 @@ const rows = (file) =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
-/** The names that a text calls, in the shapes that the fixture's README lists; none where it cannot be read. */
+/** The names of the called tools, in the forms that the fixture's README lists; none if the text cannot be read. */
 function picked(text) {
   try {
     return [JSON.parse(text)].flat().map((call) => call.function_name ?? call.name ?? Object.keys(call)[0]);
@@ -54,6 +55,6 @@ const hits = (n) => ranked.slice(0, n).filter(({ times }) => times > 0).length;
 
 console.log(`${pairs.length} pairs of the right tool and another; ${confused.length} were confused in ${read} answers`);
 console.log(
-  `a confused pair is more alike than another in ${((100 * above) / (confused.length * others.length)).toFixed(0)} %`,
+  `a confused pair is more similar than another pair in ${((100 * above) / (confused.length * others.length)).toFixed(0)}%`,
 );
-console.log(`of the 10, 25 and 50 most alike pairs ${[10, 25, 50].map(hits).join(", ")} were confused`);
+console.log(`of the 10, 25 and 50 most similar pairs ${[10, 25, 50].map(hits).join(", ")} were confused`);

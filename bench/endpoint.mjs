@@ -1,5 +1,5 @@
-// A Messages endpoint of one answer, in a process of its own so that its work is not counted. Arguments: latency in ms,
-// and the skill to load instead of calling a tool.
+// A Messages endpoint that always gives one answer, in a separate process so that its CPU time is not counted.
+// Arguments: latency in ms, and the skill to load instead of calling a tool.
 import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 

@@ -9,7 +9,7 @@ import { queries, tools } from "./load.mjs";
 export const cli = join(import.meta.dirname, "../dist/evals/cli.js");
 const usage = pathToFileURL(join(import.meta.dirname, "usage.mjs")).href;
 
-/** A folder for one bench, removed at the end. */
+/** A folder for this process, removed at the end. */
 export const scratch = mkdtempSync(join(tmpdir(), "evals-bench-"));
 process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
 
@@ -41,7 +41,7 @@ export async function wall(args, times, { codes = [0], cwd = scratch } = {}) {
   return walls.sort((a, b) => a - b)[Math.floor(times / 2)];
 }
 
-/** Starts the endpoint; `url` is where it listens. With `skill` it always loads that one. */
+/** Starts the endpoint, which listens at `url`. With `skill` it always loads that skill. */
 export async function endpoint(latencyMs, skill = "") {
   const child = spawn(process.execPath, [join(import.meta.dirname, "endpoint.mjs"), String(latencyMs), skill], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -50,7 +50,7 @@ export async function endpoint(latencyMs, skill = "") {
   return { url, stop: () => child.kill() };
 }
 
-/** Writes the suite of the load, with so many trials a case, and returns its path. */
+/** Writes the suite of the load with this number of trials per case, and returns its path. */
 export function writeSuite(trials) {
   writeFileSync(join(scratch, "tools.json"), JSON.stringify(tools));
   const cases = queries.map((input, index) => ({

@@ -1,4 +1,4 @@
-// How long `evals lint --tools` takes on long and on hostile lists, as a whole process: median of five, in seconds.
+// Wall time of `evals lint --tools` on long and on hostile lists, start of Node included: median of five, in seconds.
 // Usage: node bench/lint.mjs
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const things = [
   "note",
 ];
 
-/** A list of so many tools, as an author may have written them: every one with three parameters and words of its own. */
+/** A list of realistic tools, each with three parameters and its own words. */
 function list(size) {
   return Array.from({ length: size }, (_, index) => {
     const [verb, thing] = [verbs[index % 10], things[Math.floor(index / 10) % 10]];

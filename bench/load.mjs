@@ -1,4 +1,4 @@
-// The load that both sides carry: ten tools, one hundred queries.
+// The load of both sides: ten tools, one hundred queries.
 export const tools = Array.from({ length: 10 }, (_, index) => ({
   name: `tool_${index}`,
   description: `Reads part ${index} of a file and returns its text. Use it when the user names a file and wants to see what is in it; use tool_${(index + 1) % 10} for folders.`,

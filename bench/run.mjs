@@ -1,5 +1,5 @@
-// npm run bench: what the harness costs, as ratios to a bare loop over the same SDK in the same run.
-// With --full also 100,000 trials.
+// npm run bench: CPU time, memory and wall time of the harness, as ratios to a bare loop over the same SDK in the same run.
+// --full adds 100,000 trials.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Table from "cli-table3";

@@ -1,5 +1,5 @@
-// What discovering and parsing many skill packages takes: `npm run build && node bench/skills.mjs [--packages 2000]`.
-// Prints one line for the room by itself and one for the whole command, the start of Node included.
+// Time and memory to discover and parse many skill packages: `npm run build && node bench/skills.mjs [--packages 2000]`.
+// Prints one line for the module alone and one for the whole command, start of Node included.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -33,11 +33,11 @@ for (let n = 0; n < packages; n++) {
   }
 }
 
-const room = pathToFileURL(join(import.meta.dirname, "../dist/evals/skills/discover.js")).href;
+const moduleUrl = pathToFileURL(join(import.meta.dirname, "../dist/evals/skills/discover.js")).href;
 const script = join(scratch, "discover.mjs");
 writeFileSync(
   script,
-  `import { discoverSkills, skillRoots } from ${JSON.stringify(room)};
+  `import { discoverSkills, skillRoots } from ${JSON.stringify(moduleUrl)};
 const roots = skillRoots({ project: process.cwd() });
 const { skills, warnings } = await discoverSkills(roots, { precedence: "project", cwd: process.cwd() });
 if (skills.length !== ${packages} || warnings.length > 0) throw new Error(\`\${skills.length} skills\`);

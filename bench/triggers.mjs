@@ -1,5 +1,5 @@
-// What a trigger run of 1,000 trials costs against a bare loop that sends the same 1,000 requests (the same catalogue and
-// Skill tool): `npm run build && node bench/triggers.mjs [--times 5]`. Medians of runs that take turns.
+// Wall and CPU time of a trigger run of 1,000 trials, compared with a bare loop that sends the same 1,000 requests (the
+// same catalogue and Skill tool): `npm run build && node bench/triggers.mjs [--times 5]`. Medians of alternating runs.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
@@ -56,4 +56,4 @@ for (const [latencyMs, figures] of [
     );
   }
 }
-console.log(`load of the machine: ${loadavg()[0]?.toFixed(1)}`);
+console.log(`load average: ${loadavg()[0]?.toFixed(1)}`);

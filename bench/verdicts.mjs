@@ -1,4 +1,4 @@
-// What the product's verdicts are worth: its own decision code against simulated models of known pass rates.
+// Error rates of the verdicts: the decision code as shipped, on simulated models of known pass rates.
 // `npm run build && node bench/verdicts.mjs [--repetitions 2000]` prints the table and writes reports/bench-verdicts.json.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -13,7 +13,7 @@ const repetitions = Number(values.repetitions);
 if (!Number.isInteger(repetitions) || repetitions < 1)
   throw new Error("--repetitions needs a whole number, at least 1");
 
-/** Two standard errors of a rate that is just at the target: what chance alone may add over so many repetitions. */
+/** Two standard errors of a rate at the target: the Monte Carlo error over n repetitions. */
 const monteCarlo = (rate, n) => 2 * Math.sqrt((rate * (1 - rate)) / n);
 
 function judge({ target, callsTarget, fixed }, { rate, calls, repetitions: n }) {
@@ -64,12 +64,12 @@ function globalTestTime() {
   return times.sort((a, b) => a - b)[2];
 }
 
-const percent = (rate) => `${(100 * rate).toFixed(1)} %`;
+const percent = (rate) => `${(100 * rate).toFixed(1)}%`;
 const verdictOf = (met) => (met === undefined ? "" : met ? "yes" : "NO");
 function targetOf({ target, callsTarget, fixed }) {
   const parts = [];
-  if (target?.atMost !== undefined) parts.push(`<= ${100 * target.atMost} %`);
-  if (target?.atLeast !== undefined) parts.push(`>= ${100 * target.atLeast} %`);
+  if (target?.atMost !== undefined) parts.push(`<= ${100 * target.atMost}%`);
+  if (target?.atLeast !== undefined) parts.push(`>= ${100 * target.atLeast}%`);
   if (callsTarget !== undefined) parts.push(`<= ${+(callsTarget * fixed).toFixed(0)} calls`);
   return parts.join(", ");
 }
@@ -96,7 +96,7 @@ const table = new Table({
 });
 let group = "";
 for (const [i, row] of rows.entries()) {
-  // The group's name stands above its first row.
+  // A heading before the first row of each group.
   if (row.group !== group) table.push([{ content: row.group.toUpperCase(), colSpan: 6 }]);
   group = row.group;
   if (row.seconds !== undefined)
@@ -106,7 +106,7 @@ for (const [i, row] of rows.entries()) {
       row.name,
       percent(row.rate),
       row.calls.toFixed(1),
-      `${((100 * row.calls) / row.fixedCalls).toFixed(0)} %`,
+      `${((100 * row.calls) / row.fixedCalls).toFixed(0)}%`,
       targetOf(scenarios[i]),
       verdictOf(row.met),
     ]);

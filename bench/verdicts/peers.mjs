@@ -1,4 +1,4 @@
-// Rules that other harnesses decide by, on `trials` trials per case and arm. Each gets the passes of both arms.
+// Rules that other harnesses use, on `trials` trials per case and arm. Each gets the passes of both arms.
 const mean = (passes) => passes.reduce((sum, one) => sum + one, 0);
 export const peers = {
   "the mean dropped at all": (base, head) => mean(head) < mean(base),

@@ -1,4 +1,4 @@
-// The product's own decision code, as it is shipped.
+// The decision code as it is shipped.
 const at = (path) => new URL(`../../dist/evals/${path}`, import.meta.url).href;
 export const { thorough } = await import(at("verdicts/regression/thorough.js"));
 export const { screen } = await import(at("verdicts/regression/screen.js"));

@@ -1,4 +1,4 @@
-// Suites of known pass rates, and what may happen to them between base and head.
+// Suites of known pass rates, and changes between base and head.
 export const suites = {
   MIX5: [1, 0.95, 0.9, 0.5, 0],
   MIX10: [1, 1, 0.95, 0.99, 0.9, 0.9, 0.5, 0.5, 0, 0.99],
@@ -17,7 +17,7 @@ export const changes = {
   "all cases +20 points": shifted(0.2),
 };
 
-// Between the bank and now the model itself moved: both arms have these rates, the bank had the suite's.
+// The model drifted since the bank was made: both arms have these rates, the bank has the suite's.
 export const drifts = {
   "model -10 points": shifted(-0.1),
   "model +10 points": shifted(0.1),

@@ -1,4 +1,4 @@
-// Plays scenarios on request. What a repetition draws depends on its scenario and its number, not on who plays it.
+// Runs scenarios on request. The draws of a repetition depend on its scenario and number, not on the worker.
 import { parentPort } from "node:worker_threads";
 import { deriveSeed, seededRandom } from "./product.mjs";
 import { scenarios } from "./scenarios.mjs";
