@@ -2,9 +2,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { environment } from "../../src/evals/hosts/claudeCode/environment.ts";
+import { buildEnvironment, createSlots } from "../../src/evals/hosts/claudeCode/index.ts";
 import { startRelay } from "../../src/evals/hosts/claudeCode/relay.ts";
-import { slots } from "../../src/evals/hosts/claudeCode/slots.ts";
 import { connect } from "../../src/evals/toolsets/connect.ts";
 import type { HostedTrial } from "../../src/evals/types/model.ts";
 import { openModel } from "../../src/evals/workspace/models.ts";
@@ -21,7 +20,7 @@ const freshFolder = () => {
 };
 
 describe("the relay of tool servers", () => {
-  it("offers exactly the tools of a service, and answers calls with what became of them", async () => {
+  it("offers exactly the tools of a service, and answers calls with their executions", async () => {
     const relay = await startRelay();
     const tool = {
       name: "files.read",
@@ -67,8 +66,8 @@ describe("the relay of tool servers", () => {
 });
 
 describe("slots", () => {
-  it("lets in no more than there are, first come, first served, and forgets who gave up", async () => {
-    const take = slots(2);
+  it("limit concurrency, first come, first served, and skip who gave up", async () => {
+    const take = createSlots(2);
     const first = await take(never);
     const second = await take(never);
     const controller = new AbortController();
@@ -96,7 +95,7 @@ describe("slots", () => {
 });
 
 describe("the environment of Claude Code", () => {
-  it("holds credentials and ways, and nothing else of the user's", () => {
+  it("passes on credentials and proxies, and nothing else of the user's", () => {
     const env = {
       PATH: "/bin",
       HOME: "/home/me",
@@ -105,7 +104,9 @@ describe("the environment of Claude Code", () => {
       https_proxy: "p",
       ANTHROPIC_MODEL: "m",
     };
-    expect(environment({ env, baseUrl: "http://127.0.0.1:1" }, { apiKey: "key", retries: 2, maxTokens: 9 })).toEqual({
+    expect(
+      buildEnvironment({ env, baseUrl: "http://127.0.0.1:1" }, { apiKey: "key", retries: 2, maxTokens: 9 }),
+    ).toEqual({
       PATH: "/bin",
       https_proxy: "p",
       ANTHROPIC_MODEL: "m",
@@ -120,13 +121,16 @@ describe("the environment of Claude Code", () => {
       CLAUDE_CODE_DISABLE_AUTO_MEMORY: "1",
       ENABLE_TOOL_SEARCH: "false",
     });
-    const withToken = environment({ env: { CLAUDE_CODE_OAUTH_TOKEN: "t" } }, { apiKey: "t", retries: 2, maxTokens: 9 });
+    const withToken = buildEnvironment(
+      { env: { CLAUDE_CODE_OAUTH_TOKEN: "t" } },
+      { apiKey: "t", retries: 2, maxTokens: 9 },
+    );
     expect(withToken).toMatchObject({ CLAUDE_CODE_OAUTH_TOKEN: "t" });
     expect(withToken).not.toHaveProperty("ANTHROPIC_API_KEY");
   });
 });
 
-describe("a program in the place of Claude Code", () => {
+describe("a program in place of Claude Code", () => {
   const programOf = (script: string) => {
     const path = join(freshFolder(), "claude");
     writeFileSync(path, `#!/bin/sh\n[ "$1" = --version ] && echo "9.9.9 (Claude Code)" && exit\n${script}\n`);
@@ -150,21 +154,21 @@ describe("a program in the place of Claude Code", () => {
     ...change,
   });
 
-  it("is refused when it is not there, or is another", async () => {
+  it("is refused when it is missing or another program", async () => {
     const hint =
       "Install it (npm install -g @anthropic-ai/claude-code), or set CLAUDE_CODE_PATH to the path of the program.";
     await expect(open("/no/claude")).rejects.toThrow(
-      `error: Claude Code cannot be started as "/no/claude": spawn /no/claude ENOENT\n  ${hint}`,
+      `error: Claude Code cannot be started as "/no/claude": spawn /no/claude ENOENT.\n  ${hint}`,
     );
     const other = join(freshFolder(), "claude");
     writeFileSync(other, "#!/bin/sh\necho 1.0 of something\n");
     chmodSync(other, 0o755);
     await expect(open(other)).rejects.toThrow(
-      `error: "${other}" is not Claude Code: it says its version is "1.0 of something"\n  ${hint}`,
+      `error: "${other}" is not Claude Code: its version is "1.0 of something".\n  ${hint}`,
     );
   });
 
-  it("is said to be a host, with what decides its answers and no secret", async () => {
+  it("is described as a host, with what decides its answers and no secret", async () => {
     const { id, kind, settings, note, deterministic } = await open(programOf(""));
     expect({ id, kind, settings, note, deterministic }).toEqual({
       id: "claude-code",
@@ -177,12 +181,12 @@ describe("a program in the place of Claude Code", () => {
         claudeCode: "9.9.9",
         model: "the host's default",
       },
-      note: "a host with a system prompt, skills and limits of its own: its figures are not those of the bare model",
+      note: "a host with its own system prompt, skills and limits: not comparable with the model alone",
       deterministic: false,
     });
   });
 
-  it("says plainly what cannot be put to it, and what it died of", async () => {
+  it("reports a case that it cannot run, and why it failed", async () => {
     const model = await open(programOf("echo no such option >&2; exit 3"));
     const earlier = trial({
       messages: [
@@ -196,9 +200,9 @@ describe("a program in the place of Claude Code", () => {
     const trials = [earlier, trial({ tools: twice }), trial()];
     const answers = await Promise.all(trials.map((one) => model.converse(one, never)));
     expect(answers.map(({ outcome }) => outcome.kind === "broken" && `${outcome.stage}: ${outcome.message}`)).toEqual([
-      "model: Claude Code keeps its own conversation: a case with earlier replies cannot be put to it",
-      "model: Claude Code could not be asked: Claude Code would show a.b and a_b both as mcp__s__a_b",
-      "model: Claude Code ended with code 3 before it began: no such option",
+      "model: Claude Code cannot start from earlier replies: use a case without them, or another model",
+      'model: Claude Code could not run the trial: "a.b" and "a_b" would both be shown as "mcp__s__a_b"',
+      "model: Claude Code exited with code 3 before it started: no such option",
     ]);
   });
 
@@ -216,7 +220,7 @@ describe("a program in the place of Claude Code", () => {
     expect((await running).outcome).toEqual({
       kind: "broken",
       stage: "timeout",
-      message: "Claude Code did not end within 0.3 s; raise --timeout",
+      message: "Claude Code did not finish within 0.3 s; raise --timeout",
     });
     expect(readFileSync(started, "utf8")).toBe("x\n");
   });

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { layProject } from "../../src/evals/hosts/claudeCode/project.ts";
+import { writeProject } from "../../src/evals/hosts/claudeCode/project.ts";
 import { parseSkill } from "../../src/evals/skills/package.ts";
 import type { SkillPackage } from "../../src/evals/types/skill.ts";
 
@@ -37,7 +37,7 @@ describe("the project of a trial", () => {
   };
   const lay = async (skill: SkillPackage) => {
     const project = freshFolder();
-    await layProject(project, [skill], []);
+    await writeProject(project, [skill], []);
     const target = join(project, ".claude/skills/pdf");
     return { files: filesIn(target), text: readFileSync(join(target, "SKILL.md"), "utf8") };
   };
@@ -50,6 +50,7 @@ describe("the project of a trial", () => {
       writeFileSync(join(dir, file), file);
     symlinkSync(root, join(dir, "out"));
     symlinkSync("nowhere", join(dir, "lost"));
+    symlinkSync("..", join(dir, "up"));
     symlinkSync(join(dir, "references/a.md"), join(dir, "scripts/a.md"));
     expect(await lay(skill)).toEqual({
       files: [
@@ -84,14 +85,16 @@ describe("the project of a trial", () => {
 
   it("takes the files of a case, but none outside of it and none that would configure the host", async () => {
     const project = freshFolder();
-    await layProject(project, [], [{ path: "a/b.txt", content: "hello" }]);
+    await writeProject(project, [], [{ path: "a/b.txt", content: "hello" }]);
     expect(readFileSync(join(project, "a/b.txt"), "utf8")).toBe("hello");
-    const refused = (path: string) => layProject(project, [], [{ path, content: "" }]).catch(({ message }) => message);
-    expect(await Promise.all(["../b.txt", "/etc/b.txt", "", ".Claude/settings.json"].map(refused))).toEqual([
-      '"../b.txt" is no path inside of a project',
-      '"/etc/b.txt" is no path inside of a project',
-      '"" is no path inside of a project',
-      "the file .Claude/settings.json of the case would configure Claude Code itself",
+    const refused = (path: string) =>
+      writeProject(project, [], [{ path, content: "" }]).catch(({ message }) => message);
+    expect(await Promise.all(["..", "../b.txt", "/etc/b.txt", "", ".Claude/settings.json"].map(refused))).toEqual([
+      '".." is not a path inside the project',
+      '"../b.txt" is not a path inside the project',
+      '"/etc/b.txt" is not a path inside the project',
+      '"" is not a path inside the project',
+      'the case\'s file ".Claude/settings.json" would configure Claude Code itself',
     ]);
   });
 });

@@ -2,33 +2,33 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { outcomeOf } from "../../src/evals/hosts/claudeCode/outcome.ts";
+import { readOutcome } from "../../src/evals/hosts/claudeCode/converse.ts";
 import { StreamReader } from "../../src/evals/hosts/claudeCode/stream.ts";
 
-/** What Claude Code 2.1.328 wrote, without the fields that nobody reads. */
+/** What Claude Code 2.1.328 wrote, without the unused fields. */
 function recorded(name: string): string[] {
   const file = fileURLToPath(new URL(`../fixtures/claudeCode/${name}.jsonl`, import.meta.url));
   return readFileSync(file, "utf8").trimEnd().split("\n");
 }
 
 /** The lines read 10 ms after each other. */
-function heardIn(lines: readonly string[]) {
+function readStream(lines: readonly string[]) {
   const reader = new StreamReader(0);
   for (const [i, line] of lines.entries()) reader.read(line, 10 * (i + 1));
-  return reader.heard();
+  return reader.summarize();
 }
 
 const nothing = { servers: [], tools: [], skills: [] };
-const well = { how: "ended with code 0", wasWell: true, stderr: "" };
+const cleanExit = { how: "exited with code 0", isSuccess: true, stderr: "" };
 
 describe("the stream of Claude Code", () => {
-  it("is read as turns: split replies joined, usage counted once, refusals and denials told", () => {
+  it("is read as turns: split replies joined, usage counted once, refusals and denials marked", () => {
     const executed = (text: string) => {
       return { status: "executed", ms: 70, result: { isError: false, content: [{ type: "text", text }] } };
     };
     const skipped = (reason: string) => ({ status: "skipped", reason });
     const usage = { inputTokens: 100, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0 };
-    expect(heardIn(recorded("conversation")).turns).toEqual([
+    expect(readStream(recorded("conversation")).turns).toEqual([
       {
         text: "First an echo.",
         calls: [
@@ -66,26 +66,26 @@ describe("the stream of Claude Code", () => {
     ]);
   });
 
-  it("tells an error of the interface from an answer", () => {
-    const heard = heardIn(recorded("overloaded"));
-    expect(heard.turns).toEqual([]);
-    expect(outcomeOf(heard, nothing, { how: "ended with code 1", wasWell: false, stderr: "" })).toEqual({
+  it("distinguishes an API error from an answer", () => {
+    const summary = readStream(recorded("overloaded"));
+    expect(summary.turns).toEqual([]);
+    expect(readOutcome(summary, nothing, { how: "exited with code 1", isSuccess: false, stderr: "" })).toEqual({
       kind: "broken",
       stage: "model",
       message:
-        "Claude Code gave up (success): API Error: 529 status 529 as scripted. This is a server-side issue, usually temporary — try again in a moment. If it persists, check your inference gateway (127.0.0.1:38941).",
+        "Claude Code failed (success): API Error: 529 status 529 as scripted. This is a server-side issue, usually temporary — try again in a moment. If it persists, check your inference gateway (127.0.0.1:38941).",
     });
   });
 
-  it("takes the limit of turns for an answer", () => {
-    const heard = heardIn(recorded("turnLimit"));
-    expect(heard.turns.map(({ calls }) => calls.map(({ tool }) => tool))).toEqual([["mcp__ref__echo"]]);
-    expect(outcomeOf(heard, nothing, { how: "ended with code 1", wasWell: false, stderr: "" })).toEqual({
+  it("treats the turn limit as an answer", () => {
+    const summary = readStream(recorded("turnLimit"));
+    expect(summary.turns.map(({ calls }) => calls.map(({ tool }) => tool))).toEqual([["mcp__ref__echo"]]);
+    expect(readOutcome(summary, nothing, { how: "exited with code 1", isSuccess: false, stderr: "" })).toEqual({
       kind: "answered",
     });
   });
 
-  it("is read without an exception, whatever it holds", () => {
+  it("is read without an exception, whatever it contains", () => {
     const lines = recorded("conversation");
     const damaged = fc
       .tuple(fc.constantFrom(...lines), fc.nat(), fc.string({ maxLength: 8 }))
@@ -98,16 +98,16 @@ describe("the stream of Claude Code", () => {
     const line = fc.oneof(fc.constantFrom(...lines), fc.string(), fc.json(), damaged, swapped);
     fc.assert(
       fc.property(fc.array(line, { maxLength: 40 }), (some) => {
-        const { turns } = heardIn(some);
+        const { turns } = readStream(some);
         for (const { usage, ms } of turns) expect(Math.min(ms, ...Object.values(usage))).toBeGreaterThanOrEqual(0);
       }),
       { numRuns: 200 },
     );
-    expect(heardIn([`{"type":"assistant","message":${"[".repeat(50_000)}${"]".repeat(50_000)}}`]).turns).toEqual([]);
+    expect(readStream([`{"type":"assistant","message":${"[".repeat(50_000)}${"]".repeat(50_000)}}`]).turns).toEqual([]);
   });
 });
 
-describe("what a conversation in Claude Code came to", () => {
+describe("the outcome of a conversation in Claude Code", () => {
   const init = {
     type: "system",
     subtype: "init",
@@ -118,21 +118,21 @@ describe("what a conversation in Claude Code came to", () => {
   const reply = { type: "assistant", message: { id: "m", content: [{ type: "text", text: "hi" }] } };
   const success = { type: "result", subtype: "success", is_error: false, result: "hi" };
   const given = { servers: ["a"], tools: ["mcp__a__b"], skills: ["pdf"] };
-  const failed = { how: "ended with code 1", wasWell: false, stderr: "error: unknown option" };
-  const outcome = (events: readonly object[], end = well) =>
-    outcomeOf(heardIn(events.map((one) => JSON.stringify(one))), given, end);
+  const failed = { how: "exited with code 1", isSuccess: false, stderr: "error: unknown option" };
+  const outcome = (events: readonly object[], end = cleanExit) =>
+    readOutcome(readStream(events.map((one) => JSON.stringify(one))), given, end);
   const message = (...args: Parameters<typeof outcome>) => {
     const found = outcome(...args);
     return found.kind === "broken" ? `${found.stage}: ${found.message}` : found.kind;
   };
 
-  it("is an answer when all that was given was there, and the end was good", () => {
+  it("is an answer when everything was loaded and the program succeeded", () => {
     expect(message([init, reply, success])).toBe("answered");
   });
 
   it("is broken in every other case, with the reason", () => {
     const servers = (status: string) => ({ ...init, mcp_servers: [{ name: "a", status }] });
-    const told = [
+    const messages = [
       message([], failed),
       message([servers("failed"), reply, success]),
       message([{ ...init, mcp_servers: [] }, reply, success]),
@@ -150,19 +150,19 @@ describe("what a conversation in Claude Code came to", () => {
       message([init, reply, { ...success, stop_reason: "max_tokens" }]),
       message([init, { ...success, result: "Unknown command: /x" }]),
     ];
-    expect(told).toEqual([
-      "model: Claude Code ended with code 1 before it began: error: unknown option",
-      "server: Claude Code has no connection to the server a: failed",
-      "server: Claude Code has no connection to the server a: not listed",
+    expect(messages).toEqual([
+      "model: Claude Code exited with code 1 before it started: error: unknown option",
+      'server: Claude Code is not connected to server "a": failed',
+      'server: Claude Code is not connected to server "a": not listed',
       'server: Claude Code skipped a tool server: [{"server":"a","error":"no such file"}]',
-      "server: Claude Code does not offer the tool mcp__a__b",
-      "model: Claude Code did not load the skill pdf",
+      'server: Claude Code does not offer tool "mcp__a__b"',
+      'model: Claude Code did not load skill "pdf"',
       "model: Claude Code was killed by SIGKILL without a result",
-      "model: Claude Code gave up (error_during_execution): one; two",
-      "model: Claude Code gave up (success): Not logged in",
-      "model: Claude Code ended with code 1: error: unknown option",
-      "model: the reply was cut at the most output tokens; raise --max-tokens",
-      "model: Claude Code answered by itself, without asking the model: Unknown command: /x",
+      "model: Claude Code failed (error_during_execution): one; two",
+      "model: Claude Code failed (success): Not logged in",
+      "model: Claude Code exited with code 1: error: unknown option",
+      "model: the reply was cut off at the maximum output tokens; raise --max-tokens",
+      "model: Claude Code answered without calling the model: Unknown command: /x",
     ]);
   });
 });

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import * as z from "zod";
 import { messageOf, usageError } from "../errors.ts";
-import type { ClaudeCodeOptions } from "../hosts/claudeCode/claudeCode.ts";
+import type { ClaudeCodeOptions } from "../hosts/claudeCode/index.ts";
 import type { Io } from "../io.ts";
 import type { ReplayOptions } from "../models/replay.ts";
 import { findRecord, findRun, readTrials } from "../runs/record.ts";
@@ -117,7 +117,7 @@ const providers = {
   "claude-code": {
     example: "claude-code or claude-code:claude-sonnet-5-5",
     takes: "either",
-    open: async (...args) => (await import("../hosts/claudeCode/claudeCode.ts")).claudeCode(...args),
+    open: async (...args) => (await import("../hosts/claudeCode/index.ts")).claudeCode(...args),
   },
   replay: {
     example: "replay:<run> or replay:<run>#<model>",

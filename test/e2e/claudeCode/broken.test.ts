@@ -14,7 +14,7 @@ describe("a trial that Claude Code breaks", () => {
     expect(outcome).toEqual({
       kind: "broken",
       stage: "server",
-      message: "Claude Code does not offer the tool mcp__my_notes__notes_read",
+      message: 'Claude Code does not offer tool "mcp__my_notes__notes_read"',
     });
   });
 
@@ -63,7 +63,7 @@ describe("a trial that Claude Code breaks", () => {
     expect(late.outcome).toEqual({
       kind: "broken",
       stage: "timeout",
-      message: "Claude Code did not end within 2 s; raise --timeout",
+      message: "Claude Code did not finish within 2 s; raise --timeout",
     });
     await vi.waitFor(isGone);
 

@@ -12,10 +12,79 @@ import {
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import type { JsonObject } from "../../types/json.ts";
-import type { Tool } from "../../types/tool.ts";
-import type { Execution } from "../../types/trial.ts";
+import type { HostedTrial } from "../../types/model.ts";
+import type { OfferedTool, Tool } from "../../types/tool.ts";
+import type { Broken, Execution } from "../../types/trial.ts";
 
-/** What one tool server of one trial is to the host: exactly these tools, and how a call of one is executed. */
+/** The tools of one trial as the host is offered them. */
+export type Offer = {
+  /** Server name -> address, for the host's MCP configuration. */
+  servers: ReadonlyMap<string, string>;
+  /** The names that the host shows. */
+  shown: readonly string[];
+  /** The listed name; an unknown name is returned unchanged. */
+  toListed(shown: string): string;
+  /** The execution of the call with this id in the model's reply, if it came through the relay. */
+  getExecution(id: string): Execution | undefined;
+  close(): void;
+};
+
+/**
+ * Offers the tools of a trial through the relay, each under its server's name. Calls are executed one after the other,
+ * because a trial has one server. A call that breaks the trial is reported to `onBroken`, and the host gets an error.
+ * Throws when the host would show two tools under one name.
+ */
+export function offerTools(
+  relay: Relay,
+  { tools, execute }: Pick<HostedTrial, "tools" | "execute">,
+  signal: AbortSignal,
+  onBroken: (broken: Broken) => void,
+): Offer {
+  const listed = new Map<string, string>();
+  const groups = new Map<string, OfferedTool[]>();
+  // Skills are in the list for its hash only; the host gets them as packages.
+  for (const tool of tools.filter(({ origin }) => origin !== "skill")) {
+    const server = toHostName(tool.server) || "tools";
+    const shown = `mcp__${server}__${toHostName(tool.name)}`;
+    const other = listed.get(shown);
+    if (other !== undefined) throw new Error(`"${other}" and "${tool.name}" would both be shown as "${shown}"`);
+    listed.set(shown, tool.name);
+    groups.set(server, [...(groups.get(server) ?? []), tool]);
+  }
+
+  const made = new Map<string, Execution>();
+  let last: Promise<unknown> = Promise.resolve();
+  const call = (name: string, args: JsonObject, id = ""): Promise<Execution> => {
+    const next = last.then(async () => {
+      const execution = await execute({ id, tool: name, arguments: args }, signal);
+      if ("kind" in execution) {
+        onBroken(execution);
+        return { status: "skipped", reason: execution.message } as const;
+      }
+      made.set(id, execution);
+      return execution;
+    });
+    last = next.catch(() => undefined);
+    return next;
+  };
+  const routes = [...groups].map(([name, group]) => ({ name, ...relay.serve({ name, tools: group, call }) }));
+  return {
+    servers: new Map(routes.map(({ name, url }) => [name, url])),
+    shown: [...listed.keys()],
+    toListed: (shown) => listed.get(shown) ?? shown,
+    getExecution: (id) => made.get(id),
+    close: () => {
+      for (const route of routes) route.close();
+    },
+  };
+}
+
+/** A part of a name as the host writes it: `mcp__<server>__<tool>`. */
+function toHostName(name: string): string {
+  return name.replace(/[^a-zA-Z0-9_-]/g, "_");
+}
+
+/** One tool server of one trial: exactly these tools, and the function that executes a call. */
 type Service = {
   name: string;
   tools: readonly Tool[];
@@ -23,9 +92,9 @@ type Service = {
 };
 
 /**
- * The tool servers of all trials, as the host sees them: one loopback server that speaks MCP over Streamable HTTP
- * without sessions. Thus the host is offered the frozen list of the trial, in the wording of its arm, and every call
- * passes by the execution policy. `serve` gives an address that nobody can guess; `close` ends it.
+ * The tool servers of all trials as the host sees them: one loopback server that speaks MCP over Streamable HTTP without
+ * sessions. So the host gets the frozen list of the trial, in the wording of its arm, and every call is subject to the
+ * execution policy. `serve` returns an unguessable URL; `close` removes it.
  */
 export type Relay = { serve(service: Service): { url: string; close(): void } };
 
@@ -35,7 +104,7 @@ export async function startRelay(): Promise<Relay> {
   const http = createServer((request, response) => {
     const service = services.get(request.url ?? "");
     if (!service) return void response.writeHead(404).end();
-    // Without sessions there is no stream to open and none to end.
+    // Without sessions there are no streams.
     if (request.method !== "POST") return void response.writeHead(405, { allow: "POST" }).end();
     answer(service, request, response).catch(() => response.destroy());
   });
@@ -54,10 +123,10 @@ export async function startRelay(): Promise<Relay> {
 async function answer(service: Service, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const transport = new StreamableHTTPServerTransport();
   const server = new Server({ name: service.name, version: "1.0.0" }, { capabilities: { tools: {} } });
-  const tools = service.tools.map(listed);
+  const tools = service.tools.map(toListedTool);
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
-    return resultOf(await service.call(params.name, (params.arguments ?? {}) as JsonObject, toolUseId(params)));
+    return toResult(await service.call(params.name, (params.arguments ?? {}) as JsonObject, readToolUseId(params)));
   });
   response.once("close", () => void server.close());
   // The SDK's own class does not fit its own interface under exactOptionalPropertyTypes.
@@ -65,18 +134,18 @@ async function answer(service: Service, request: IncomingMessage, response: Serv
   await transport.handleRequest(request, response);
 }
 
-/** As it came from its server: of the type, the SDK only asks that the schemas are objects, and the harness kept them. */
-function listed({ name, title, description, inputSchema, outputSchema, annotations }: Tool): ListedTool {
+/** The tool as its server lists it. The SDK's type only requires that the schemas are objects. */
+function toListedTool({ name, title, description, inputSchema, outputSchema, annotations }: Tool): ListedTool {
   return { name, title, description, inputSchema, outputSchema, annotations } as ListedTool;
 }
 
-/** The id of the call in the model's reply, which the host sends along. */
-function toolUseId({ _meta }: CallToolRequest["params"]): string | undefined {
+/** The id of the call in the model's reply, which the host includes. */
+function readToolUseId({ _meta }: CallToolRequest["params"]): string | undefined {
   const id = _meta?.["claudecode/toolUseId"];
   return typeof id === "string" ? id : undefined;
 }
 
-function resultOf(execution: Execution): CallToolResult {
+function toResult(execution: Execution): CallToolResult {
   if (execution.status === "skipped") {
     return { isError: true, content: [{ type: "text", text: `This call was not executed: ${execution.reason}` }] };
   }

@@ -1,64 +1,159 @@
+import * as z from "zod";
+import type { Json } from "../../types/json.ts";
 import { noUsage } from "../../types/model.ts";
 import type { Call, StopReason, Turn, Usage } from "../../types/trial.ts";
-import {
-  type AssistantEvent,
-  eventOf,
-  type HostUsage,
-  type InitEvent,
-  type ResultEvent,
-  type StreamEvent,
-  type UserEvent,
-} from "./events.ts";
 
-/** What the host answered to a call, by its own hand or from a tool server. */
+// The events read of Claude Code's stream-json, one per line. Other fields and lines are ignored, because versions differ
+// in what they add. As of 2.1.197 and 2.1.328.
+
+/** Any value: it comes from a JSON parser, so it need not be validated again. */
+const parsedJson = z.custom<Json>((value) => value !== undefined);
+
+const count = z.number().nullish();
+const usageSchema = z.object({
+  input_tokens: count,
+  output_tokens: count,
+  cache_read_input_tokens: count,
+  cache_creation_input_tokens: count,
+});
+type HostUsage = z.infer<typeof usageSchema>;
+
+const initSchema = z.object({
+  type: z.literal("system"),
+  subtype: z.literal("init"),
+  tools: z.array(z.string()).catch([]),
+  skills: z.array(z.string()).catch([]),
+  mcp_servers: z.array(z.object({ name: z.string(), status: z.string() })).catch([]),
+  mcp_server_errors: parsedJson.optional(),
+});
+
+const resultSchema = z.object({
+  type: z.literal("result"),
+  subtype: z.string(),
+  is_error: z.boolean().catch(false),
+  result: z.string().optional().catch(undefined),
+  errors: z.array(z.string()).optional().catch(undefined),
+  stop_reason: z.string().nullish().catch(undefined),
+  total_cost_usd: z.number().optional().catch(undefined),
+  modelUsage: z.record(z.string(), z.object({ costBasis: z.string().optional() })).catch({}),
+  permission_denials: z.array(z.object({ tool_use_id: z.string() })).catch([]),
+});
+
+/** A part of a reply: the host sends one event per block, all with the reply's id and the same usage. */
+const assistantSchema = z.object({
+  type: z.literal("assistant"),
+  parent_tool_use_id: z.null().optional(),
+  request_id: z.string().optional().catch(undefined),
+  message: z.object({
+    id: z.string(),
+    model: z.string().optional(),
+    content: z.array(
+      z.union([
+        z.object({ type: z.literal("text"), text: z.string() }),
+        z.object({ type: z.literal("tool_use"), id: z.string(), name: z.string(), input: parsedJson }),
+        z.object({ type: z.string().refine((type) => type !== "text" && type !== "tool_use") }),
+      ]),
+    ),
+    usage: usageSchema.nullish(),
+  }),
+});
+
+/** The final usage and the stop reason of a reply come at the end of its stream. */
+const streamSchema = z.object({
+  type: z.literal("stream_event"),
+  parent_tool_use_id: z.null().optional(),
+  event: z.discriminatedUnion("type", [
+    z.object({ type: z.literal("message_start"), message: z.object({ id: z.string(), usage: usageSchema.nullish() }) }),
+    z.object({
+      type: z.literal("message_delta"),
+      delta: z.object({ stop_reason: z.string().nullish() }),
+      usage: usageSchema.nullish(),
+    }),
+  ]),
+});
+
+const block = z.object({
+  type: z.string(),
+  text: z.string().optional(),
+  tool_use_id: z.string().optional(),
+  content: z.union([z.string(), z.array(z.object({ type: z.string(), text: z.string().optional() }))]).optional(),
+  is_error: z.boolean().nullish(),
+});
+const userSchema = z.object({
+  type: z.literal("user"),
+  parent_tool_use_id: z.null().optional(),
+  isSynthetic: z.boolean().optional(),
+  message: z.object({ content: z.array(block) }),
+});
+
+const eventSchema = z.union([initSchema, resultSchema, assistantSchema, streamSchema, userSchema]);
+
+type InitEvent = z.infer<typeof initSchema>;
+type ResultEvent = z.infer<typeof resultSchema>;
+type AssistantEvent = z.infer<typeof assistantSchema>;
+type StreamEvent = z.infer<typeof streamSchema>;
+type UserEvent = z.infer<typeof userSchema>;
+
+/** Parses a line; undefined when it is not a known event. Does not throw. */
+function parseEvent(line: string): z.infer<typeof eventSchema> | undefined {
+  let data: unknown;
+  try {
+    data = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  return eventSchema.safeParse(data).data;
+}
+
+/** The host's answer to a call, its own or that of a tool server. */
 type Result = { text: string; isError: boolean; ms: number };
 type Reply = { text: string; calls: Call[]; usage: Usage; stop?: string; requestId?: string; from: number; to: number };
 
-/** What a host's stream has told so far. Calls carry the names that the model wrote. */
-export type Heard = { init?: InitEvent; result?: ResultEvent; turns: Turn[] };
+/** The content of a stream so far. Calls have the names that the model wrote. */
+export type StreamSummary = { init?: InitEvent; result?: ResultEvent; turns: Turn[] };
 
-/** The host's own words in the place of a reply, such as an error of the interface. */
+/** The model name of messages that the host writes itself, such as an API error. */
 const synthetic = "<synthetic>";
 
-/** Reads a stream line by line, each with the time in ms that it came at. Does not throw, whatever a line holds. */
+/** Reads a stream line by line, each with its time in ms. Does not throw, whatever a line contains. */
 export class StreamReader {
   readonly #replies = new Map<string, Reply>();
   readonly #results = new Map<string, Result>();
   readonly #called = new Map<string, { tool: string; at: number }>();
-  /** Results of skills whose bodies are still to come. */
+  /** Results of skills whose bodies have not arrived yet. */
   readonly #loading: Result[] = [];
   #init: InitEvent | undefined;
   #result: ResultEvent | undefined;
   #current: Reply | undefined;
-  /** When what came last before a reply was there: the request is sent then. */
-  #mark: number;
+  /** The time of the last event before a reply, which is when the request was sent. */
+  #requestedAt: number;
 
   constructor(startedAt: number) {
-    this.#mark = startedAt;
+    this.#requestedAt = startedAt;
   }
 
   read(line: string, at: number): void {
-    const event = eventOf(line);
+    const event = parseEvent(line);
     if (event?.type === "assistant") this.#readAssistant(event, at);
     if (event?.type === "stream_event") this.#readStream(event, at);
     if (event?.type === "user") this.#readUser(event, at);
     if (event?.type === "result") this.#result = event;
     if (event?.type === "system") {
       this.#init ??= event;
-      this.#mark = at;
+      this.#requestedAt = at;
     }
   }
 
-  heard(): Heard {
+  summarize(): StreamSummary {
     const init = this.#init && { init: this.#init };
     const result = this.#result && { result: this.#result };
     const denied = new Set(this.#result?.permission_denials.map(({ tool_use_id }) => tool_use_id));
-    const turns = [...this.#replies.values()].map((reply) => turnOf(reply, this.#results, denied));
+    const turns = [...this.#replies.values()].map((reply) => toTurn(reply, this.#results, denied));
     return { ...init, ...result, turns };
   }
 
-  #replyOf(id: string, usage: HostUsage | null | undefined, at: number): Reply {
-    const fresh = () => ({ text: "", calls: [], usage: updated(noUsage, usage), from: this.#mark, to: at });
+  #getReply(id: string, usage: HostUsage | null | undefined, at: number): Reply {
+    const fresh = () => ({ text: "", calls: [], usage: updateUsage(noUsage, usage), from: this.#requestedAt, to: at });
     const reply = this.#replies.get(id) ?? fresh();
     this.#replies.set(id, reply);
     reply.to = at;
@@ -67,7 +162,7 @@ export class StreamReader {
 
   #readAssistant({ message, request_id }: AssistantEvent, at: number): void {
     if (message.model === synthetic) return;
-    const reply = this.#replyOf(message.id, message.usage, at);
+    const reply = this.#getReply(message.id, message.usage, at);
     if (request_id !== undefined) reply.requestId = request_id;
     for (const part of message.content) {
       if ("text" in part) reply.text += part.text;
@@ -79,9 +174,9 @@ export class StreamReader {
 
   #readStream({ event }: StreamEvent, at: number): void {
     if (event.type === "message_start") {
-      this.#current = this.#replyOf(event.message.id, event.message.usage, at);
+      this.#current = this.#getReply(event.message.id, event.message.usage, at);
     } else if (this.#current) {
-      this.#current.usage = updated(this.#current.usage, event.usage);
+      this.#current.usage = updateUsage(this.#current.usage, event.usage);
       this.#current.to = at;
       if (event.delta.stop_reason) this.#current.stop = event.delta.stop_reason;
     }
@@ -91,35 +186,35 @@ export class StreamReader {
     for (const { type, text = "", tool_use_id: id = "", content = "", is_error } of message.content) {
       const call = this.#called.get(id);
       if (type === "tool_result" && call) {
-        const told = { text: textOf(content), isError: is_error === true, ms: at - call.at };
-        this.#results.set(id, told);
-        if (call.tool === "Skill" && !told.isError) this.#loading.push(told);
+        const result = { text: joinTexts(content), isError: is_error === true, ms: at - call.at };
+        this.#results.set(id, result);
+        if (call.tool === "Skill" && !result.isError) this.#loading.push(result);
       } else if (type === "text" && isSynthetic) {
-        // The body of a skill comes as a message of its own; the result of the call only says that it is coming.
+        // The body of a skill comes as a separate message; the result of the call only announces it.
         const loaded = this.#loading.shift();
         if (loaded) loaded.text += `\n\n${text}`;
       }
     }
-    this.#mark = at;
+    this.#requestedAt = at;
   }
 }
 
-function turnOf(
+function toTurn(
   { text, calls, usage, stop, requestId, from, to }: Reply,
   results: ReadonlyMap<string, Result>,
   denied: ReadonlySet<string>,
 ): Turn {
   const done = calls.map((call) => withExecution(call, results.get(call.id), denied.has(call.id)));
   const id = requestId !== undefined && { requestId };
-  return { text, calls: done, stop: stopOf(stop, calls.length), usage, ms: to - from, ...id };
+  return { text, calls: done, stop: readStop(stop, calls.length), usage, ms: to - from, ...id };
 }
 
-function stopOf(reason: string | undefined, calls: number): StopReason {
+function readStop(reason: string | undefined, calls: number): StopReason {
   if (reason === "refusal") return "refused";
   return calls > 0 ? "calls" : "done";
 }
 
-/** What the host refused to run, or has no tool for, was skipped; its reason is the first sentence of its answer. */
+/** A call that the host denied, or has no tool for, was skipped; the reason is the first sentence of its answer. */
 function withExecution(call: Call, result: Result | undefined, denied: boolean): Call {
   if (!result) return call;
   const { isError, ms } = result;
@@ -131,16 +226,16 @@ function withExecution(call: Call, result: Result | undefined, denied: boolean):
   return { ...call, execution: { status: "executed", result: { isError, content: [{ type: "text", text }] }, ms } };
 }
 
-/** A later count of the same reply replaces an earlier one: it is a running total. */
-function updated(known: Usage, told: HostUsage | null | undefined): Usage {
+/** A later count of the same reply replaces an earlier one, because counts are running totals. */
+function updateUsage(known: Usage, latest: HostUsage | null | undefined): Usage {
   return {
-    inputTokens: told?.input_tokens ?? known.inputTokens,
-    outputTokens: told?.output_tokens ?? known.outputTokens,
-    cacheReadTokens: told?.cache_read_input_tokens ?? known.cacheReadTokens,
-    cacheWriteTokens: told?.cache_creation_input_tokens ?? known.cacheWriteTokens,
+    inputTokens: latest?.input_tokens ?? known.inputTokens,
+    outputTokens: latest?.output_tokens ?? known.outputTokens,
+    cacheReadTokens: latest?.cache_read_input_tokens ?? known.cacheReadTokens,
+    cacheWriteTokens: latest?.cache_creation_input_tokens ?? known.cacheWriteTokens,
   };
 }
 
-function textOf(content: string | readonly { text?: string | undefined }[]): string {
+function joinTexts(content: string | readonly { text?: string | undefined }[]): string {
   return typeof content === "string" ? content : content.map(({ text }) => text ?? "").join("\n");
 }
