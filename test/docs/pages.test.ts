@@ -23,6 +23,15 @@ describe("links", () => {
   });
 });
 
+describe("the table of dependencies", () => {
+  it("names those of the package", () => {
+    const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const [, table = ""] = readPage("docs/security.md").text.split("| package | why |");
+    const listed = [...table.matchAll(/^\| ([^|]+) \| /gm)].flatMap(([, names = ""]) => names.split(", "));
+    expect(listed.sort()).toEqual(Object.keys(dependencies).sort());
+  });
+});
+
 const stepSchema = z.looseObject({
   uses: z
     .string()
