@@ -23,6 +23,17 @@ describe("links", () => {
   });
 });
 
+it("leads from the README to every page", () => {
+  const reached = new Set(["README.md"]);
+  for (const path of reached) {
+    for (const { target } of readPage(path).links) {
+      const to = normalize(join(dirname(path), target.split("#")[0] ?? ""));
+      if (pagePaths.includes(to)) reached.add(to);
+    }
+  }
+  expect([...reached].sort()).toEqual([...pagePaths].sort());
+});
+
 describe("the table of dependencies", () => {
   it("names those of the package", () => {
     const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
