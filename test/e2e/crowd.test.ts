@@ -58,7 +58,7 @@ describe("evals crowd", () => {
     expect(ended.err).toBe(
       "noisy.yaml:1:1: warning: no case wants no tool, so over-triggering goes unseen\n" +
         "  add a query with `tool: none` (or `skill: none`)\n" +
-        'warning: left out, for the name is taken: "read" of the distractor "mail"\n',
+        'warning: Foreign tools skipped because of a duplicate name: "read" of the distractor "mail".\n',
     );
     const curve = crowdOf(ended);
     expect(curve).toMatchObject({ kind: "fell", cases: 5, exitCode: 0 });
@@ -101,9 +101,9 @@ describe("evals crowd", () => {
   });
 
   it.each([
-    [["-d", mail], "--sizes asks for 50 foreign tools, and there are 11, without the 1 left out"],
-    [["-d", mail, "--sizes", "0,ten"], '--sizes: "ten" is no number of tools'],
-    [["-d", "gone.json"], "--distractors: there is no file gone.json"],
+    [["-d", mail], "--sizes needs 50 foreign tools, but there are 11 (1 skipped)."],
+    [["-d", mail, "--sizes", "0,ten"], '--sizes: "ten" is not a number of tools.'],
+    [["-d", "gone.json"], '--distractors: there is no file "gone.json".'],
     [[], "There are no foreign tools to add."],
   ])("refuses %j", async (flags, message) => {
     const ended = await run("crowd", suite, ...flags);

@@ -185,7 +185,7 @@ describe("evals run against a Messages endpoint", () => {
     const summary = summaryOf(ended);
     expect(trialsOf(summary.dir).map((trial) => trial.outcome.kind)).toEqual([...Array(5).fill("answered"), "broken"]);
     expect(summary.totals).toMatchObject({ trials: 25, broken: 1, missing: 19 });
-    expect(ended.err).toContain(`Go on with: evals run --resume ${summary.run}`);
+    expect(ended.err).toContain(`Resume with: evals run --resume ${summary.run}`);
   });
 
   it("starts nothing more once the budget is spent, and goes on when resumed with more", async () => {

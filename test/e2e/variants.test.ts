@@ -130,9 +130,12 @@ describe("evals variants on a model that varies", () => {
     expect(stopped.code).toBe(3);
     expect(resultOf(stopped)).toMatchObject({ kind: "inconclusive", calls: { made: 20 } });
     const asked = endpoint.requests.length;
-    const other = await variants(...args, "--resume", resultOf(stopped).run, "--case", "wants-read");
-    expect([other.code, other.err]).toEqual([2, expect.stringContaining("cannot be resumed")]);
-    const resumed = resultOf(await variants(...args, "--resume", resultOf(stopped).run));
+    const resume = ["--resume", resultOf(stopped).run, "--base-url", "http://localhost:1", "--json"];
+    file("paid.yaml", { variants: { clear: helpful("other") } });
+    const other = await variants(...resume);
+    expect([other.code, other.err]).toEqual([2, expect.stringContaining("its wordings, sizes or trials changed")]);
+    file("paid.yaml", { variants: { clear: helpful(...wanted) } });
+    const resumed = resultOf(await variants(...resume));
     await endpoint.close();
     const { run: _, dir: __, ...verdict } = whole;
     expect(resumed).toMatchObject(verdict);
@@ -203,10 +206,10 @@ describe("evals variants on the real filesystem server", () => {
   });
 
   it.each([
-    [["--of", "a"], "--of says which variant to write"],
-    [["--write", "x.json", "--of", "b"], "--of: there is no variant b"],
-    [["--write", "-", "--json"], "--json and --write - both want standard output"],
-    [["--write", "./flags.yaml"], "--write would replace the variants file flags.yaml"],
+    [["--of", "a"], "--of has no effect without --write."],
+    [["--write", "x.json", "--of", "b"], '--of: there is no variant "b".'],
+    [["--write", "-", "--json"], "--json and --write - both use standard output."],
+    [["--write", "./flags.yaml"], '--write would replace the variants file "flags.yaml".'],
   ])("refuses %j", async (flags, message) => {
     const wordings = file("flags.yaml", "variants: { a: { read: Reads. } }\n");
     const ended = await variants(wordings, suite, ...flags);

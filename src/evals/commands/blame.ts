@@ -1,5 +1,5 @@
 import { defineCommand } from "./command.ts";
-import { trialFlags } from "./flags.ts";
+import { resumeFlag, trialFlags } from "./flags.ts";
 
 const { host: _, ...flags } = trialFlags;
 
@@ -27,6 +27,7 @@ export const blameCommand = defineCommand({
     },
     paths: { type: "string", array: true, describe: "With --baseline: where the suite file is (default: evals/)" },
     model: { alias: "m", type: "string", describe: "Only this model of the run" },
+    resume: resumeFlag,
     ...flags,
   },
   examples: [

@@ -12,7 +12,7 @@ export const crowdCommand = defineCommand({
       alias: "d",
       type: "string",
       array: true,
-      describe: "Files with the foreign tools: tools/list results as JSON or YAML; required",
+      describe: "Files with the foreign tools: tools/list results as JSON or YAML; required for a new experiment",
     },
     sizes: { type: "string", default: "0,10,50", describe: "Numbers of foreign tools, separated by commas" },
     trials: number({

@@ -18,10 +18,10 @@ Exit code 0 for any verdict, 3 when the experiment was stopped or nothing was gr
 
 /** `evals variants`: which of several wordings of a tool list is best, or whether the current one is. */
 export const variantsCommand = defineCommand({
-  command: "variants <file> [path]",
+  command: "variants [file] [path]",
   describe: "Test other wordings of the tools, and report whether one should be adopted",
   positionals: {
-    file: { type: "string", demandOption: true, describe: "Variants file: the wordings to test" },
+    file: { type: "string", describe: "Variants file: the wordings to test; required for a new experiment" },
     path: suitePath,
   },
   flags: {

@@ -15,7 +15,7 @@ import type { SkillPackage } from "../types/skill.ts";
 import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
 import { summariser } from "../verdicts/summary.ts";
 import { plural, some } from "../verdicts/words.ts";
-import { caseToolsets } from "../workspace/prepare.ts";
+import { createCaseToolsets } from "../workspace/cases.ts";
 import { closeServers, type Opened, openServers, refuseMistakes } from "../workspace/servers.ts";
 import { selectSuites } from "../workspace/suites.ts";
 
@@ -216,7 +216,7 @@ function liveLines(
   skills: readonly SkillPackage[],
   io: Io,
 ): string[] {
-  const toolsetOf = caseToolsets(suite, source, skills);
+  const toolsetOf = createCaseToolsets(suite, source, skills);
   const shown = suite.cases.map((one) => ({ id: one.id, toolset: toolsetOf(one) }));
   const now = {
     cases: shown.map(({ id, toolset }) => ({ id, toolset: toolset.hash })),

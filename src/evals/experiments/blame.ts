@@ -13,16 +13,10 @@ import { comparability } from "../verdicts/comparable.ts";
 import { some } from "../verdicts/words.ts";
 import { version } from "../version.ts";
 import type { RequestOptions } from "../workspace/models.ts";
-import type { AskOptions } from "./asking.ts";
-import { type Question, questionOfBaseline, questionsOfRun } from "./blameQuestion.ts";
-import {
-  type Bench,
-  type ExperimentFlags,
-  type ListOf,
-  performExperiment,
-  stoppedExitCode,
-  withBench,
-} from "./experiment.ts";
+import { type BlameQuestion, findRunQuestions, readBaselineQuestion } from "./blameQuestion.ts";
+import { type Bench, type ExperimentOptions, performExperiment, stoppedExitCode, withBench } from "./experiment.ts";
+import type { AskOptions, ListOf } from "./pipeline.ts";
+import { type Resumed, recallOptions } from "./recordedOptions.ts";
 
 export type BlameOptions = RequestOptions &
   AskOptions & {
@@ -33,37 +27,36 @@ export type BlameOptions = RequestOptions &
     paths?: string[] | undefined;
     model?: string | undefined;
     seed?: number | undefined;
+    resume?: string | undefined;
     json: boolean;
   };
 
-/** The flags of `evals blame` that say how the model is asked; those of `evals run` hold them, too. */
-export type BlameAsking = Pick<BlameOptions, "out" | "concurrency"> & Partial<BlameOptions>;
-
-/** All that was blamed, as `--json` prints it. */
+/** All results, as `--json` prints them. */
 export type BlameResult = { blames: readonly BlameReport[]; exitCode: ExitCode };
 
-/** `evals blame`: finds what is to blame, and prints it. */
-export async function blame(flags: BlameOptions, io: Io): Promise<ExitCode> {
+/** `evals blame`: finds the changes that broke cases, and prints them. */
+export async function blame(given: BlameOptions, io: Io): Promise<ExitCode> {
+  const { options, resumed } = await recallOptions("blame", given, io.cwd);
   const questions =
-    flags.baseline === undefined
-      ? await questionsOfRun(flags.run ?? "latest", flags, io)
-      : [await questionOfBaseline(flags.baseline, flags, io)];
-  const result = await answerAll(questions, flags, io);
-  printBlame(result, flags.json, io);
+    options.baseline === undefined
+      ? await findRunQuestions(options.run ?? "latest", options, io)
+      : [await readBaselineQuestion(options.baseline, options, io)];
+  const result = await answerAll(questions, options, resumed, io);
+  printBlame(result, options.json, io);
   return result.exitCode;
 }
 
 /**
- * Blames what regressed in the run in `dir`; undefined when nothing did. Asks on records of its own under `out`, and
- * prints nothing. Throws EvalsError when there is no way to ask the same again.
+ * Explains the regressions of the run in `dir`; undefined when there are none. Writes records of its own under `out`, and
+ * prints nothing. Throws EvalsError when the run can no longer be repeated.
  */
 export async function blameRun(
   dir: string,
-  { out, concurrency, budget }: Pick<BlameAsking, "out" | "concurrency" | "budget">,
+  { out, concurrency, budget }: AskOptions,
   io: Io,
 ): Promise<BlameResult | undefined> {
-  const questions = await questionsOfRun(dir, { out, quiet: true }, io);
-  return questions.length === 0 ? undefined : await answerAll(questions, { out, concurrency, budget }, io);
+  const questions = await findRunQuestions(dir, { out, quiet: true }, io);
+  return questions.length === 0 ? undefined : await answerAll(questions, { out, concurrency, budget }, undefined, io);
 }
 
 /** Prints the result as a report, or as one JSON object. */
@@ -76,11 +69,21 @@ export function printBlame(result: BlameResult, json: boolean, io: Io): void {
   );
 }
 
-async function answerAll(questions: readonly Question[], flags: BlameAsking, io: Io): Promise<BlameResult> {
+type GivenOptions = AskOptions & Partial<BlameOptions>;
+
+async function answerAll(
+  questions: readonly BlameQuestion[],
+  given: GivenOptions,
+  resumed: Resumed | undefined,
+  io: Io,
+): Promise<BlameResult> {
   const answers: { report: BlameReport; exitCode: ExitCode }[] = [];
   for (const question of questions) {
+    const options = combineOptions(question, given);
     answers.push(
-      await withBench("blame", benchFlags(question, flags), io, (bench) => answer(question, bench, flags, io)),
+      await withBench({ command: "blame", options, ...(resumed && { resumed }) }, io, (bench) =>
+        answer(question, bench, io),
+      ),
     );
     if (io.signal.aborted) break;
   }
@@ -88,35 +91,35 @@ async function answerAll(questions: readonly Question[], flags: BlameAsking, io:
   return { blames: answers.map(({ report }) => report), exitCode: worst?.exitCode ?? exitCodes.passed };
 }
 
-/** As the run was asked, but for what is said anew. */
-function benchFlags({ recorded, paths, suite, model, host }: Question, flags: BlameAsking): ExperimentFlags {
-  const given = Object.entries(flags).filter(([, value]) => value !== undefined);
-  const asked = { ...recorded, ...Object.fromEntries(given), paths, suite, model, host };
-  return { ...asked, case: flags.case } as unknown as ExperimentFlags;
+/** The options of the run, except for those that are given. */
+function combineOptions(
+  { recorded, paths, suite, model, host }: BlameQuestion,
+  given: GivenOptions,
+): ExperimentOptions {
+  const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as GivenOptions;
+  const { run = defined.run } = recorded;
+  return { ...recorded, ...defined, ...(run !== undefined && { run }), paths, suite, model, host, case: given.case };
 }
 
-/** A case with the list of then, the list of now, and what changed between them. */
+/** A case with its tools before, its tools now, and what changed between them. */
 type Suspect = { planned: PlannedCase; base: readonly OfferedTool[]; changes: readonly ToolChange[] };
 
-async function answer(question: Question, bench: Bench, flags: BlameAsking, io: Io) {
+async function answer(question: BlameQuestion, bench: Bench, io: Io) {
   const { model } = bench;
-  const suspects = new Map(suspectsOf(question, bench).map((one) => [one.planned.case.id, one]));
+  const suspects = new Map(findSuspects(question, bench).map((one) => [one.planned.case.id, one]));
   const cases = [...suspects].map(([id, { changes }]) => {
     return { case: id, changed: changes.map((change) => change.id), ...question.known(id) };
   });
-  const plan = {
-    command: "blame" as const,
+  const asked = {
+    cases: [...suspects.values()].map(({ planned }) => planned),
     arms:
       (arm: string): ListOf =>
       (planned) =>
-        listOf(arm, suspects.get(planned.case.id)),
+        makeList(arm, suspects.get(planned.case.id)),
     design: blameCases(cases, model.deterministic),
     setup: { from: question.from, cases: cases.map(({ case: id, changed }) => ({ case: id, changed: [...changed] })) },
-    flags: question.recorded,
   };
-  const prepared = { ...bench.prepared, cases: [...suspects.values()].map(({ planned }) => planned) };
-  const asking = { ...flags, host: question.host };
-  const performed = await performExperiment({ ...bench, prepared }, plan, asking, io);
+  const performed = await performExperiment(bench, asked, io);
   const verdicts = performed.kind === "decided" ? performed.verdict : [];
   const report: BlameReport = {
     from: question.from,
@@ -131,7 +134,7 @@ async function answer(question: Question, bench: Bench, flags: BlameAsking, io: 
       changes: suspects.get(id)?.changes ?? [],
       verdict: verdicts[at] ?? null,
     })),
-    stopped: performed.kind === "decided" ? null : stops[performed.end],
+    stopped: performed.kind === "decided" ? null : performed.end === "budget" ? "the budget is spent" : "interrupted",
     costUsd: performed.manifest.totals?.costUsd ?? 0,
     run: performed.manifest.id,
     dir: performed.dir,
@@ -141,10 +144,8 @@ async function answer(question: Question, bench: Bench, flags: BlameAsking, io: 
   return { report, exitCode: performed.kind === "stopped" ? stoppedExitCode(performed.end, io) : decided };
 }
 
-const stops = { budget: "the budget is spent", cancelled: "interrupted" } as const;
-
-/** The list of an arm: the old one with just the changes that the arm's mask names. */
-function listOf(arm: string, suspect: Suspect | undefined) {
+/** The tools of an arm: the old ones with only the changes that the arm's mask selects. */
+function makeList(arm: string, suspect: Suspect | undefined) {
   if (!suspect) return undefined;
   const { base, planned, changes } = suspect;
   const mask = maskOfArm(arm);
@@ -152,23 +153,23 @@ function listOf(arm: string, suspect: Suspect | undefined) {
   return freeze(applyChanges(base, planned.toolset.tools, taken));
 }
 
-/** The cases to explain, worst first. Refused, with every reason, when they can no longer be asked as they were. */
-function suspectsOf(question: Question, { prepared, suite, model }: Bench): Suspect[] {
-  const live = new Map(prepared.cases.map((planned) => [planned.case.id, planned]));
+/** The cases to explain, worst first. Throws EvalsError, with every reason, when they can no longer be repeated. */
+function findSuspects(question: BlameQuestion, { cases, suite, model }: Bench): Suspect[] {
+  const live = new Map(cases.map((planned) => [planned.case.id, planned]));
   const now = {
     suite: suite.name,
     model: model.id,
     settings: canonicalJson(model.settings),
     host: question.host,
     harness: version,
-    cases: prepared.cases.map(({ case: { id, hash } }) => ({ id, hash })),
+    cases: cases.map(({ case: { id, hash } }) => ({ id, hash })),
   };
   const compared = comparability(question.identity, now);
   if (compared.kind === "not comparable") throw refusal(question, compared.reasons);
   const wanted = question.wanted ?? compared.cases;
   const unfit = wanted.filter((id) => !compared.cases.includes(id));
-  if (unfit.length > 0) throw refusal(question, [`no longer the same: ${some(unfit)}`]);
-  if (wanted.length === 0) throw refusal(question, ["none of the cases is in it as it is now", ...compared.notes]);
+  if (unfit.length > 0) throw refusal(question, [`these cases changed: ${some(unfit)}`]);
+  if (wanted.length === 0) throw refusal(question, ["all of its cases changed", ...compared.notes]);
   const suspects = wanted.flatMap((id): Suspect[] => {
     const planned = live.get(id);
     const base = question.base(id);
@@ -177,19 +178,19 @@ function suspectsOf(question: Question, { prepared, suite, model }: Bench): Susp
     const before = question.head(id);
     if (before && before.hash !== hash) {
       const since = listChanges(before.tools, tools).map(({ label }) => label);
-      throw refusal(question, [`the live list is no longer that of the run: ${some(since)}`]);
+      throw refusal(question, [`the live tools are no longer those of the run: ${some(since)}`]);
     }
     return [{ planned, base, changes: listChanges(base, tools) }];
   });
-  if (suspects.length === 0) throw refusal(question, [`it compared none of ${some(wanted)}`]);
+  if (suspects.length === 0) throw refusal(question, [`it did not compare ${some(wanted)}`]);
   return suspects;
 }
 
-function refusal({ from }: Question, reasons: readonly string[]): EvalsError {
-  const hint = "Run it again: evals run --check thorough, then evals blame.";
+function refusal({ from }: BlameQuestion, reasons: readonly string[]): EvalsError {
+  const hint = "Run `evals run --check thorough` again, then `evals blame`.";
   const problems = reasons.map((reason, at) => ({
     severity: "error" as const,
-    message: `${from} cannot be explained: ${reason}`,
+    message: `${from[0]?.toUpperCase()}${from.slice(1)} cannot be explained: ${reason}.`,
     ...(at === reasons.length - 1 && { hint }),
   }));
   return new EvalsError(problems, exitCodes.incomplete);

@@ -1,31 +1,32 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { readBaseline } from "../runs/baseline.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
 import { comparedOf } from "../types/baseline.ts";
-import { canonicalJson, type JsonObject } from "../types/json.ts";
+import { canonicalJson } from "../types/json.ts";
 import type { CheckPlan, RunManifest } from "../types/run.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 import type { Blamed } from "../verdicts/blameCases.ts";
 import type { ComparedRun } from "../verdicts/comparable.ts";
 import { countTrials } from "../verdicts/evidence.ts";
 import { type Summariser, summariser } from "../verdicts/summary.ts";
-import type { ExperimentFlags } from "./experiment.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import { type RecordedOptions, readRecorded } from "./recordedOptions.ts";
 
 /**
- * Cases of one suite on one model that are to be explained. `wanted` is absent where `--case` says which. `base`: the
- * list of a case then; `head`: the list that it failed with, which the live one must still be; nothing where none did.
+ * Cases of one suite on one model that are to be explained. `wanted` is absent where `--case` selects them. `base`: the
+ * tools of a case before; `head`: the tools that it failed with, which the live ones must still be, if there are any.
  */
-export type Question = {
+export type BlameQuestion = {
   from: string;
   paths: string[];
   suite: string;
   model: string;
-  host: ExperimentFlags["host"];
-  /** The flags that the model was asked with. */
-  recorded: JsonObject;
-  /** What the live suite must still be to be comparable. */
+  host: Workspace["host"];
+  /** The options of the run, and where it is. */
+  recorded: RecordedOptions;
+  /** What the live suite must match to be comparable. */
   identity: ComparedRun;
   wanted?: readonly string[];
   base(id: string): readonly OfferedTool[] | undefined;
@@ -33,24 +34,25 @@ export type Question = {
   known(id: string): Pick<Blamed, "old" | "new">;
 };
 
-/** How many of the cases that dropped are blamed when nothing says which. */
-const mostCases = 3;
+/** Maximum number of cases that are explained when none is named. */
+const defaultCases = 3;
 
-export type RunQuestionFlags = {
+export type RunSelection = {
   out: string;
   suite?: string | undefined;
   model?: string | undefined;
   case?: readonly string[] | undefined;
-  /** Nothing to explain is no error. */
+  /** Returns no question instead of throwing when there is nothing to explain. */
   quiet?: boolean;
 };
 
 type ComparePlan = Extract<CheckPlan, { kind: "compare" }>;
 type ManifestSuite = RunManifest["suites"][number];
 
-/** One question for each suite and model that the run's check called regressed, or, with `--case`, that it checked. */
-export async function questionsOfRun(run: string, flags: RunQuestionFlags, io: Io): Promise<Question[]> {
-  const { dir, manifest } = await findRecord("run", run, resolve(io.cwd, flags.out));
+/** One question for each suite and model whose check found a regression, or, with `--case`, for each that was checked. */
+export async function findRunQuestions(run: string, flags: RunSelection, io: Io): Promise<BlameQuestion[]> {
+  const out = resolve(io.cwd, flags.out);
+  const { dir, manifest } = await findRecord("run", run, out);
   const results = summariser(manifest, dir);
   for await (const trial of readTrials(dir)) results.add(trial);
   const { suites } = results.summary();
@@ -64,26 +66,31 @@ export async function questionsOfRun(run: string, flags: RunQuestionFlags, io: I
   const regressed = checked.filter(({ verdict }) => verdict.kind === "regressed");
   const asked = flags.case === undefined ? regressed : checked;
   if (asked.length === 0 && !flags.quiet) throw nothingToExplain(manifest, checked.length, flags);
-  return asked.map(({ suite, plan, verdict }) => {
+  return asked.map(({ suite, plan, verdict }): BlameQuestion => {
     const flagged = "flagged" in verdict ? verdict.flagged.map((one) => one.case) : [];
-    const question = questionOf(manifest, suite, plan, results);
+    const recorded = { ...readRecorded(manifest), run: dir === join(out, manifest.id) ? manifest.id : dir };
+    const question = { ...createQuestion(manifest, suite, plan, results), recorded };
     if (flags.case !== undefined) return question;
-    return { ...question, wanted: flagged.length > 0 ? flagged.slice(0, mostCases) : [worstOf(plan, question)] };
+    return { ...question, wanted: flagged.length > 0 ? flagged.slice(0, defaultCases) : [findWorst(plan, question)] };
   });
 }
 
-function nothingToExplain({ id }: RunManifest, checked: number, { suite, model }: RunQuestionFlags) {
+function nothingToExplain({ id }: RunManifest, checked: number, { suite, model }: RunSelection) {
   const of = [suite, model].filter((one) => one !== undefined).join(" on ");
-  const what = `the run ${id} has ${checked > 0 ? "no regression" : "no regression check"}${of ? ` of ${of}` : ""}`;
   return usageError(
-    `${what} to explain`,
+    `The run ${id} has no ${checked > 0 ? "regression" : "regression check"}${of ? ` of ${of}` : ""} to explain.`,
     checked > 0
-      ? "Name a case of it with --case to explain it all the same."
-      : "Make one with `evals run --check thorough`.",
+      ? "Name a case with --case to explain it anyway."
+      : "Run a check first with `evals run --check thorough`.",
   );
 }
 
-function questionOf(manifest: RunManifest, suite: ManifestSuite, plan: ComparePlan, results: Summariser): Question {
+function createQuestion(
+  manifest: RunManifest,
+  suite: ManifestSuite,
+  plan: ComparePlan,
+  results: Summariser,
+): Omit<BlameQuestion, "recorded"> {
   const { toolsets, host, harness } = manifest;
   const planned = new Map(plan.cases.map((one) => [one.id, one]));
   const now = new Map(suite.cases.map(({ id, toolset }) => [id, toolset]));
@@ -95,8 +102,7 @@ function questionOf(manifest: RunManifest, suite: ManifestSuite, plan: ComparePl
     paths: [suite.file],
     suite: suite.name,
     model: plan.model,
-    host: host as Question["host"],
-    recorded: manifest.flags,
+    host: host as BlameQuestion["host"],
     identity: {
       suite: suite.name,
       model: plan.model,
@@ -119,8 +125,8 @@ function questionOf(manifest: RunManifest, suite: ManifestSuite, plan: ComparePl
   };
 }
 
-/** The case that dropped most, for a suite that regressed without a case that can be named. */
-function worstOf({ cases }: ComparePlan, { known }: Question): string {
+/** The case that dropped most, for a suite that regressed without any single case that did. */
+function findWorst({ cases }: ComparePlan, { known }: Pick<BlameQuestion, "known">): string {
   const drop = (id: string) => {
     const { old, new: now = { passed: 0, trials: 0 } } = known(id);
     return old.trials === 0 || now.trials === 0 ? 0 : old.passed / old.trials - now.passed / now.trials;
@@ -128,15 +134,15 @@ function worstOf({ cases }: ComparePlan, { known }: Question): string {
   return cases.map(({ id }) => id).toSorted((a, b) => drop(b) - drop(a))[0] ?? "";
 }
 
-/** The question why cases do worse with the live list than the baseline says: how much worse is measured first. */
-export async function questionOfBaseline(
+/** The question why cases do worse with the live tools than in the baseline; how much worse is measured first. */
+export async function readBaselineQuestion(
   given: string,
   flags: { case?: readonly string[] | undefined; paths?: string[] | undefined; model?: string | undefined },
   io: Io,
-): Promise<Question> {
-  if (flags.case === undefined) throw usageError("--baseline needs --case", "Say which case is to be explained.");
+): Promise<BlameQuestion> {
+  if (flags.case === undefined) throw usageError("--baseline requires --case.", "Name the case to explain.");
   const baseline = await readBaseline(resolve(io.cwd, given));
-  if (!baseline) throw usageError(`there is no baseline ${given}`, "Baselines are written by `evals baseline accept`.");
+  if (!baseline) throw usageError(`There is no baseline "${given}".`, "Write one with `evals baseline accept`.");
   const { suite, model, host, cases, toolsets } = baseline;
   const before = new Map(cases.map((one) => [one.id, one]));
   return {
@@ -144,7 +150,7 @@ export async function questionOfBaseline(
     paths: flags.paths ?? [],
     suite,
     model: flags.model ?? model.id,
-    host: host as Question["host"],
+    host: host as BlameQuestion["host"],
     recorded: {},
     identity: comparedOf(baseline),
     base: (id) => {

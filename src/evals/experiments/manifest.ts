@@ -9,27 +9,27 @@ import type { Suite } from "../types/suite.ts";
 import { version } from "../version.ts";
 import type { PlannedChecks } from "./check.ts";
 
-export type ManifestParts = {
+type ManifestParts = {
   flags: JsonObject;
   seed: number;
   host: string;
   models: readonly Model[];
   judge?: AskedModel | undefined;
-  /** How far people agree with the judge, where that was measured. */
+  /** How far the judge agrees with people, where that was measured. */
   judgeFigure?: string | undefined;
   suites: readonly Suite[];
-  /** What the server of each suite said of itself, by suite name. */
+  /** What the server of each suite reports about itself, by suite name. */
   servers: ReadonlyMap<string, JsonObject>;
   cases: readonly PlannedCase[];
   checks?: PlannedChecks;
   experiment?: Experiment;
-  /** Lists of other arms than head, by hash. */
+  /** Tool lists of other arms than head, by hash. */
   otherToolsets?: RunManifest["toolsets"];
   git: RunManifest["git"];
 };
 
-/** Everything that decides a run's answers, as it is written before the first question is asked. */
-export function manifestOf(parts: ManifestParts): RunManifest {
+/** Everything that decides a run's answers, as it is written before the first model call. */
+export function createManifest(parts: ManifestParts): RunManifest {
   const now = new Date();
   return {
     format: "tool-evals run 1",
@@ -48,23 +48,23 @@ export function manifestOf(parts: ManifestParts): RunManifest {
       settings,
       deterministic,
     })),
-    ...(parts.judge && { judge: judgeEntry(parts.judge, parts.judgeFigure) }),
-    suites: parts.suites.map((suite) => suiteEntry(suite, parts)),
+    ...(parts.judge && { judge: describeJudge(parts.judge, parts.judgeFigure) }),
+    suites: parts.suites.map((suite) => describeSuite(suite, parts)),
     ...(parts.experiment && { experiment: parts.experiment }),
-    toolsets: { ...parts.checks?.toolsets, ...parts.otherToolsets, ...toolsetsOf(parts.cases) },
+    toolsets: { ...parts.checks?.toolsets, ...parts.otherToolsets, ...indexToolsets(parts.cases) },
   };
 }
 
-function judgeEntry({ id, settings }: AskedModel, figure: string | undefined): RunManifest["judge"] {
+function describeJudge({ id, settings }: AskedModel, figure: string | undefined): RunManifest["judge"] {
   return { model: id, settings: { ...settings, prompt: promptHash() }, ...(figure !== undefined && { figure }) };
 }
 
-/** The lists of these cases by their hashes. */
-export function toolsetsOf(cases: readonly PlannedCase[]): RunManifest["toolsets"] {
+/** The tool lists of these cases by their hashes. */
+export function indexToolsets(cases: readonly PlannedCase[]): RunManifest["toolsets"] {
   return Object.fromEntries(cases.map(({ toolset }) => [toolset.hash, [...toolset.tools]]));
 }
 
-function suiteEntry(suite: Suite, { servers, cases, checks }: ManifestParts): RunManifest["suites"][number] {
+function describeSuite(suite: Suite, { servers, cases, checks }: ManifestParts): RunManifest["suites"][number] {
   const server = servers.get(suite.name);
   const planned = checks?.plans.get(suite.name);
   return {
@@ -76,11 +76,11 @@ function suiteEntry(suite: Suite, { servers, cases, checks }: ManifestParts): Ru
     ...(suite.lift !== undefined && { lift: suite.lift }),
     ...(server && { server }),
     ...(planned && { checks: [...planned] }),
-    cases: cases.filter((planned) => planned.suite === suite).map(caseEntry),
+    cases: cases.filter((planned) => planned.suite === suite).map(describeCase),
   };
 }
 
-function caseEntry({ case: one, toolset }: PlannedCase): RunManifest["suites"][number]["cases"][number] {
+function describeCase({ case: one, toolset }: PlannedCase): RunManifest["suites"][number]["cases"][number] {
   return {
     id: one.id,
     hash: one.hash,

@@ -1,10 +1,30 @@
-import { resolve } from "node:path";
+import { type FileHandle, mkdir, open, readFile, rename, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import writeFileAtomic from "write-file-atomic";
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { Io } from "../io.ts";
-import type { ReportName } from "../reports/index.ts";
+import { type ReportName, reports } from "../reports/index.ts";
+import type { ReportInput } from "../reports/report.ts";
+import {
+  evalMetadata,
+  gradingSchema,
+  type Place,
+  placeOf,
+  placesOf,
+  runFiles,
+  timingSchema,
+  type Workspace,
+  workspacesOf,
+} from "../reports/skillCreator.ts";
+import {
+  BenchmarkFigures,
+  type BenchmarkRun,
+  benchmarkMetadata,
+  benchmarkRun,
+} from "../reports/skillCreatorBenchmark.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
+import type { Trial } from "../types/trial.ts";
 import { summariser } from "../verdicts/summary.ts";
-import { printReport } from "./reports.ts";
 
 export type ReportOptions = { run?: string | undefined; as: ReportName; out: string };
 
@@ -16,3 +36,98 @@ export async function report({ run, as, out }: ReportOptions, io: Io): Promise<E
   printReport(as, { summary: results.summary(), manifest }, io);
   return exitCodes.passed;
 }
+
+/** Writes every report that has a file of its own into the run's folder, and the workspaces of skill-creator. */
+export async function writeReports(dir: string, input: ReportInput): Promise<void> {
+  const written = Object.values(reports).flatMap((report) =>
+    "file" in report && report.file ? [writeFileAtomic(join(dir, report.file), report.render(input))] : [],
+  );
+  await Promise.all([...written, writeSkillCreator(dir, input)]);
+}
+
+/** Prints one report as data. */
+export function printReport(name: ReportName, input: ReportInput, io: Io): void {
+  const display = { colour: io.colour, width: io.width, unicode: io.unicode };
+  io.out(reports[name].render({ ...input, display }));
+}
+
+/**
+ * Writes the workspaces that skill-creator's viewer and aggregation read, for a run that measures what skills are worth.
+ * The journal is read trial by trial, and the benchmark is put together from what was written: neither is held whole.
+ * What else lies there, such as a reader's feedback, stays.
+ */
+export async function writeSkillCreator(dir: string, { summary, manifest }: ReportInput): Promise<void> {
+  const workspaces = workspacesOf(manifest);
+  if (workspaces.length === 0) return;
+  for (const workspace of workspaces) await writeMetadata(join(dir, workspace.folder), workspace);
+  for await (const trial of readTrials(dir)) {
+    for (const workspace of workspaces) {
+      const place = placeOf(workspace, trial.cell);
+      if (place) await writeRun(join(dir, workspace.folder, place.folder), trial);
+    }
+  }
+  for (const workspace of workspaces) {
+    const figures = new BenchmarkFigures();
+    const file = join(dir, workspace.folder, "benchmark.json");
+    const written = await open(`${file}.part`, "w");
+    try {
+      await written.write(`{"metadata":${JSON.stringify(benchmarkMetadata(workspace, manifest))},\n"runs":[`);
+      await writeRuns(join(dir, workspace.folder), placesOf(workspace), figures, written);
+      const notes = JSON.stringify(figures.notes(workspace, summary));
+      await written.write(`\n],\n"run_summary":${JSON.stringify(figures.runSummary())},\n"notes":${notes}}\n`);
+    } finally {
+      await written.close();
+    }
+    await rename(`${file}.part`, file);
+  }
+}
+
+async function writeMetadata(dir: string, workspace: Workspace): Promise<void> {
+  for (const { eval: one, folder, run } of placesOf(workspace)) {
+    if (run > 1) continue;
+    const metadata = json(evalMetadata(one));
+    const configuration = dirname(join(dir, folder));
+    await mkdir(configuration, { recursive: true });
+    await Promise.all(
+      [configuration, dirname(configuration)].map((at) => writeFile(join(at, "eval_metadata.json"), metadata)),
+    );
+  }
+}
+
+async function writeRun(dir: string, trial: Trial): Promise<void> {
+  const { grading, timing, output } = runFiles(trial);
+  await mkdir(join(dir, "outputs"), { recursive: true });
+  await Promise.all([
+    ...(grading ? [writeFile(join(dir, "grading.json"), json(grading))] : []),
+    writeFile(join(dir, "timing.json"), json(timing)),
+    writeFile(join(dir, "outputs/answer.md"), output),
+  ]);
+}
+
+async function writeRuns(dir: string, places: readonly Place[], figures: BenchmarkFigures, into: FileHandle) {
+  let separator = "\n";
+  for (const place of places) {
+    const run = await readRun(dir, place);
+    if (!run) continue;
+    figures.add(run);
+    await into.write(separator + JSON.stringify(run));
+    separator = ",\n";
+  }
+}
+
+/** A graded run as it was written; undefined when there is none. */
+async function readRun(dir: string, place: Place): Promise<BenchmarkRun | undefined> {
+  const read = async (name: string) => JSON.parse(await readFile(join(dir, place.folder, name), "utf8"));
+  try {
+    return benchmarkRun(
+      place,
+      gradingSchema.parse(await read("grading.json")),
+      timingSchema.parse(await read("timing.json")),
+    );
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;

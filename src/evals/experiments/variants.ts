@@ -10,90 +10,91 @@ import { PromptSizes, summariseVariants } from "../verdicts/variants/summary.ts"
 import { variants as sampledVariants } from "../verdicts/variants/variants.ts";
 import type { VariantVerdict } from "../verdicts/variants/verdict.ts";
 import {
-  decidingFlags,
-  type ExperimentFlags,
-  type ExperimentPlan,
-  factsOf,
-  type ListOf,
+  describeExperiment,
+  type ExperimentOptions,
   performExperiment,
+  type Question,
   stoppedExitCode,
   withBench,
 } from "./experiment.ts";
 import { layOver, type Overlaid, type ReadVariants, readVariants, writePatch } from "./overlay.ts";
+import type { ListOf } from "./pipeline.ts";
+import { recallOptions } from "./recordedOptions.ts";
 
 type Verdict = VariantVerdict | CertainVerdict;
 
-export type VariantsOptions = ExperimentFlags & {
-  file: string;
-  path?: string | undefined;
+export type VariantsOptions = ExperimentOptions & {
+  file?: string | undefined;
   write?: string | undefined;
   of?: string | undefined;
   margin: number;
   json: boolean;
 };
 
-/** `evals variants`: lays the wordings over the live list, asks, decides, prints, and writes the winner if asked to. */
-export async function variants(flags: VariantsOptions, io: Io): Promise<ExitCode> {
-  refuseFlags(flags, io);
-  const file = await readVariants(flags.file, io.cwd);
-  refuseUnknown(flags.of, file);
-  const paths = flags.path === undefined ? [] : [flags.path];
-  return await withBench("variants", { ...flags, paths }, io, async (bench) => {
-    const overlaid = layOver(file, bench.prepared.cases);
-    const touched = bench.prepared.cases.filter((planned) => overlaid.some((one) => touches(one, planned)));
+/** `evals variants`: applies the wordings to the live tools, tests them, prints the verdict, and writes the winner. */
+export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode> {
+  const recalled = await recallOptions("variants", given, io.cwd);
+  const { options } = recalled;
+  const path = options.file;
+  if (path === undefined) throw usageError("There is no variants file.", "Give its path: evals variants <file>.");
+  refuseFlags({ ...options, file: path }, io);
+  const file = await readVariants(path, io.cwd);
+  refuseUnknown(options.of, file);
+  return await withBench(recalled, io, async (bench) => {
+    const overlaid = layOver(file, bench.cases);
+    const touched = bench.cases.filter((planned) => overlaid.some((one) => touches(one, planned)));
     const setup = {
       cases: touched.map((planned) => planned.case.id),
       challengers: overlaid.map(({ name }) => name),
-      margin: flags.margin,
+      margin: options.margin,
     };
     const arms = new Map<string, ListOf>([
       [incumbent, ({ toolset }) => toolset],
       ...overlaid.map(({ name, listOf }) => [name, listOf] as const),
     ]);
     const prompts = new PromptSizes();
-    const plan: ExperimentPlan<Verdict> = {
-      command: "variants",
+    const question: Question<Verdict> = {
+      cases: bench.cases,
       arms,
       design: bench.model.deterministic ? deterministicVariants(setup) : sampledVariants(setup),
       setup,
-      flags: decidingFlags(flags),
       onTrial: (trial) => prompts.add(trial),
     };
-    const performed = await performExperiment(bench, plan, flags, io);
+    const performed = await performExperiment(bench, question, io);
     const summary = summariseVariants({
-      facts: factsOf(bench, performed),
+      facts: describeExperiment(bench, performed),
       verdict: performed.kind === "decided" ? performed.verdict : { stopped: stoppedExitCode(performed.end, io) },
       evidence: performed.evidence,
-      margin: flags.margin,
+      margin: options.margin,
       cases: setup.cases,
-      untouched: bench.prepared.cases.filter((one) => !touched.includes(one)).map((one) => one.case.id),
+      untouched: bench.cases.filter((one) => !touched.includes(one)).map((one) => one.case.id),
       lists: new Map([...arms].map(([name, listOf]) => [name, touched.map((one) => listOf(one)?.tools ?? [])])),
       prompts,
     });
-    const chosen = overlaid.find(({ name }) => name === (flags.of ?? summary.winner));
-    const unwritten = flags.write !== undefined && !chosen && summary.exitCode === exitCodes.passed;
-    const told = { ...summary, exitCode: unwritten ? exitCodes.failed : summary.exitCode };
+    const chosen = overlaid.find(({ name }) => name === (options.of ?? summary.winner));
+    const unwritten = options.write !== undefined && !chosen && summary.exitCode === exitCodes.passed;
+    const result = { ...summary, exitCode: unwritten ? exitCodes.failed : summary.exitCode };
     // Standard output is the overlay's alone when it goes there.
-    const print = flags.write === "-" ? io.err : io.out;
-    print(flags.json ? `${JSON.stringify(told)}\n` : variantsReport(told, io));
-    if (flags.write !== undefined) await writePatch(flags.write, chosen, io);
-    return told.exitCode as ExitCode;
+    const print = options.write === "-" ? io.err : io.out;
+    print(options.json ? `${JSON.stringify(result)}\n` : variantsReport(result, io));
+    if (options.write !== undefined) await writePatch(options.write, chosen, io);
+    return result.exitCode as ExitCode;
   });
 }
 
-/** Refuses flags that mean nothing, or contradict each other, before anything is asked. */
-function refuseFlags({ write, of, file, json }: VariantsOptions, io: Io): void {
-  if (write === undefined && of !== undefined) throw usageError("--of says which variant to write", "Add --write.");
-  if (write === "-" && json) throw usageError("--json and --write - both want standard output", "Name a file.");
+/** Refuses flags that contradict each other, before any model call. */
+function refuseFlags({ write, of, file, json }: VariantsOptions & { file: string }, io: Io): void {
+  if (write === undefined && of !== undefined) throw usageError("--of has no effect without --write.", "Add --write.");
+  if (write === "-" && json) throw usageError("--json and --write - both use standard output.", "Name a file.");
   if (write !== undefined && write !== "-" && resolve(io.cwd, write) === resolve(io.cwd, file))
-    throw usageError(`--write would replace the variants file ${file}`, "Name another file.");
+    throw usageError(`--write would replace the variants file "${file}".`, "Name another file.");
 }
 
 function refuseUnknown(name: string | undefined, { variants: known }: ReadVariants): void {
   if (name === undefined || known.has(name)) return;
   const near = nearest(name, known.keys());
-  const hint = near === undefined ? `There are ${[...known.keys()].join(", ")}.` : `Did you mean ${near}?`;
-  throw usageError(`--of: there is no variant ${name}`, hint);
+  const hint = near === undefined ? `Use one of ${[...known.keys()].join(", ")}.` : `Did you mean "${near}"?`;
+  throw usageError(`--of: there is no variant "${name}".`, hint);
 }
 
 const touches = ({ listOf }: Overlaid, planned: PlannedCase) => listOf(planned).hash !== planned.toolset.hash;

@@ -62,7 +62,16 @@ export class SuiteTally {
       lift && this.#lift ? { broken: lift.arms.without.broken, missing: planned - this.#lift.recorded() } : none;
     const missing = planned - sum((one) => one.trials) - broken - sum((one) => one.notGradable) + beside.missing;
     const verdict = this.check?.summary() ?? this.#settled;
-    const { calls, executed, toolErrors, inputTokens, outputTokens, costUsd, latencies } = this.#spending;
+    const { latencies, ...spent } = this.#spending;
+    // An experiment asks what its design needs, so it has no trials that are missing.
+    const counted = this.#manifest.experiment
+      ? { missing: 0 }
+      : {
+          trials: lift ? 2 * planned : planned,
+          passed: sum((one) => one.passed),
+          broken: broken + beside.broken,
+          missing,
+        };
     return {
       name: this.#suite.name,
       model: this.#model.id,
@@ -73,18 +82,7 @@ export class SuiteTally {
       ...(lift && { lift }),
       ...(verdict && { verdict }),
       latencyMs: percentiles(latencies),
-      totals: {
-        trials: lift ? 2 * planned : planned,
-        passed: sum((one) => one.passed),
-        broken: broken + beside.broken,
-        missing,
-        calls,
-        executed,
-        toolErrors,
-        inputTokens,
-        outputTokens,
-        costUsd,
-      },
+      totals: { ...spent, ...counted },
       ok:
         cases.length > 0 &&
         cases.every((one) => one.ok) &&

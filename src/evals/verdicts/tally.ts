@@ -23,8 +23,11 @@ function reasonOf({ what, why = "not met" }: Assertion): string {
   return why.startsWith(what) ? why : `${what}: ${why}`;
 }
 
-/** What the turns of trials used. */
+/** What the trials of all arms came to and used. */
 export class Spending {
+  trials = 0;
+  passed = 0;
+  broken = 0;
   calls = 0;
   executed = 0;
   toolErrors = 0;
@@ -34,6 +37,9 @@ export class Spending {
   readonly latencies: number[] = [];
 
   add(trial: Trial): void {
+    this.trials++;
+    if (trial.outcome.kind === "broken") this.broken++;
+    else if (trial.verdict?.grade === "pass") this.passed++;
     for (const turn of trial.turns) this.#addTurn(turn);
     this.costUsd = addCost(this.costUsd, trial.costUsd);
   }

@@ -1,17 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import * as z from "zod";
-import { messageOf, usageError } from "../errors.ts";
+import { formatProblem, messageOf, usageError } from "../errors.ts";
 import type { ClaudeCodeOptions } from "../hosts/claudeCode/index.ts";
 import type { Io } from "../io.ts";
 import type { ReplayOptions } from "../models/replay.ts";
 import { findRecord, findRun, readTrials } from "../runs/record.ts";
 import { refuseAsJudge } from "../trials/judge.ts";
-import type { AskedModel, Model } from "../types/model.ts";
+import { type AskedModel, type Model, noUsage } from "../types/model.ts";
 import { nearest } from "../types/nearest.ts";
 import { type Prices, pricesSchema } from "../types/prices.ts";
 
-/** How models are reached and asked. `out` is the folder of run records, `timeout` is in seconds. */
+/** How models are reached and asked. `out` is the folder of run records, `timeout` is in seconds, `budget` in dollars. */
 export type RequestOptions = {
   out: string;
   budget?: number | undefined;
@@ -24,67 +24,67 @@ export type RequestOptions = {
   claudePath?: string | undefined;
 };
 
-/** Opens the models of these ids, each once. Throws a usage error before anything is asked. */
-export async function openModels(ids: readonly string[], flags: RequestOptions, io: Io): Promise<Model[]> {
-  const options = await optionsOf(flags, io);
-  const models = await Promise.all([...new Set(ids)].map((id) => openModel(id, options)));
-  if (flags.budget !== undefined) for (const model of models) refuseUnpriced(model);
+/** Opens the models with these ids, each once. Throws a usage error before any request. */
+export async function openModels(ids: readonly string[], options: RequestOptions, io: Io): Promise<Model[]> {
+  const settings = await readModelOptions(options, io);
+  const models = await Promise.all([...new Set(ids)].map((id) => openModel(id, settings)));
+  if (options.budget !== undefined) for (const model of models) refuseUnpriced(model);
   return models;
 }
 
-async function optionsOf(flags: RequestOptions, io: Io): Promise<ModelOptions> {
-  const prices = flags.prices === undefined ? undefined : await readPrices(resolve(io.cwd, flags.prices));
-  return {
-    env: io.env,
-    ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
-    ...(flags.maxTokens !== undefined && { maxTokens: flags.maxTokens }),
-    ...(flags.timeout !== undefined && { timeoutMs: flags.timeout * 1000 }),
-    ...(flags.retries !== undefined && { retries: flags.retries }),
-    ...(flags.effort !== undefined && { effort: flags.effort }),
-    ...(flags.claudePath !== undefined && { claudePath: flags.claudePath }),
-    ...(prices && { prices }),
-    warn: (message: string) => io.err(`warning: ${message}\n`),
-    recorded: async (run: string) => readTrials(await recordedRun(run, resolve(io.cwd, flags.out))),
-  };
-}
-
-/** Opens the model that judges, if one was asked for. Throws a usage error when it cannot judge. */
+/** Opens the model that judges, if one is named. Throws a usage error when it cannot judge. */
 export async function openJudge(
-  { judge, ...flags }: RequestOptions & { judge?: string | undefined },
+  { judge, ...options }: RequestOptions & { judge?: string | undefined },
   io: Io,
 ): Promise<AskedModel | undefined> {
   if (judge === undefined) return undefined;
-  const model = await openAskedModel(judge, await optionsOf(flags, io));
+  const model = await openAskedModel(judge, await readModelOptions(options, io));
   refuseAsJudge(model);
-  if (flags.budget !== undefined) refuseUnpriced(model);
+  if (options.budget !== undefined) refuseUnpriced(model);
   return model;
 }
 
-/** Any command's record can be replayed; the latest is that of the latest run. */
-async function recordedRun(run: string, out: string): Promise<string> {
+async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelOptions> {
+  const { baseUrl, maxTokens, timeout, retries, effort, claudePath } = options;
+  const prices = options.prices === undefined ? undefined : await readPrices(resolve(io.cwd, options.prices));
+  return {
+    env: io.env,
+    ...(baseUrl !== undefined && { baseUrl }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
+    ...(retries !== undefined && { retries }),
+    ...(effort !== undefined && { effort }),
+    ...(claudePath !== undefined && { claudePath }),
+    ...(prices && { prices }),
+    warn: (message: string) => io.err(`${formatProblem({ severity: "warning", message })}\n`),
+    recorded: async (run: string) => readTrials(await findRecording(run, resolve(io.cwd, options.out))),
+  };
+}
+
+/** The record of any command can be replayed; `latest` is the latest run. */
+async function findRecording(run: string, out: string): Promise<string> {
   return run === "latest" ? (await findRecord("run", run, out)).dir : findRun(run, out);
 }
 
 async function readPrices(file: string): Promise<Prices> {
   const text = await readFile(file, "utf8").catch((error) => {
-    throw usageError(`the price list cannot be read: ${messageOf(error)}`, "Give --prices the path of a JSON file.");
+    throw usageError(`The price list cannot be read: ${messageOf(error)}.`, "Give --prices the path of a JSON file.");
   });
   let data: unknown;
   try {
     data = JSON.parse(text);
   } catch (error) {
-    throw usageError(`the price list is not JSON: ${messageOf(error)}`, undefined, { file });
+    throw usageError(`The price list is not JSON: ${messageOf(error)}.`, undefined, { file });
   }
   const parsed = pricesSchema.safeParse(data);
-  if (!parsed.success) throw usageError(`not a price list:\n${z.prettifyError(parsed.error)}`, undefined, { file });
+  if (!parsed.success) throw usageError(`Not a price list:\n${z.prettifyError(parsed.error)}`, undefined, { file });
   return parsed.data;
 }
 
-/** A budget can only be kept where spending is known. */
+/** A budget can only be kept where costs are known. */
 function refuseUnpriced(model: Model): void {
-  const probe = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
-  if (model.cost(probe) !== "unknown") return;
-  throw usageError(`--budget cannot be kept: no list price is known for ${model.id}`, "Give its price with --prices.");
+  if (model.cost({ ...noUsage, inputTokens: 1, outputTokens: 1 }) !== "unknown") return;
+  throw usageError(`--budget cannot be kept: the price of ${model.id} is unknown.`, "Give its price with --prices.");
 }
 
 /** The options of every provider; each reads the ones it needs. */

@@ -3,10 +3,10 @@ import type { Io } from "../io.ts";
 import { openSource, type Source } from "../toolsets/source.ts";
 import type { Suite } from "../types/suite.ts";
 
-/** A suite with its server open and its lists read, or with what went wrong. */
+/** A suite with its server open and its tools listed, or with what went wrong. */
 export type Opened = { suite: Suite; source: Source } | { suite: Suite; failure: unknown };
 
-/** Opens the servers of all suites at once. Never rejects. */
+/** Opens the servers of all suites concurrently. Never rejects. */
 export function openServers(suites: readonly Suite[], io: Io): Promise<Opened[]> {
   return Promise.all(
     suites.map((suite) =>
@@ -18,24 +18,24 @@ export function openServers(suites: readonly Suite[], io: Io): Promise<Opened[]>
   );
 }
 
-/** Ends every server. Does not throw. */
+/** Closes every server. Does not throw. */
 export async function closeServers(opened: readonly Opened[]): Promise<void> {
   await Promise.all(opened.map((one) => ("source" in one ? one.source.close() : undefined)));
 }
 
 /**
- * Throws what is wrong with the suites themselves, as one error; a defect goes first, as it is. A server that cannot be
- * had is no such error: it must not stop the other suites.
+ * Throws what is wrong with the suites themselves, as one error; an internal error goes first, unchanged. A server that
+ * cannot be reached is not such an error: it must not stop the other suites.
  */
 export function refuseMistakes(opened: readonly Opened[]): void {
   const failures = opened.flatMap((one) => ("failure" in one && !isUnavailable(one.failure) ? [one.failure] : []));
-  const defect = failures.find((failure) => !(failure instanceof EvalsError));
-  if (defect !== undefined) throw defect;
+  const internal = failures.find((failure) => !(failure instanceof EvalsError));
+  if (internal !== undefined) throw internal;
   const mistakes = failures.filter((failure) => failure instanceof EvalsError);
   if (mistakes.length > 0) throw EvalsError.all(mistakes);
 }
 
-/** Whether the failure is the server's, not the author's. */
+/** Whether a server could not be reached, in contrast to a mistake in what the author wrote. */
 export function isUnavailable(failure: unknown): failure is EvalsError {
   return failure instanceof EvalsError && failure.exitCode === exitCodes.incomplete;
 }

@@ -6,22 +6,24 @@ import { override } from "../suites/override.ts";
 import type { HostName } from "../toolsets/host.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
 import type { ExecutionPolicy, Suite } from "../types/suite.ts";
-import { skillSuites } from "./skillSuites.ts";
-import { type Offered, skillsOfHosts, skillsOfPackages, skillsOfSuites, withPackageHash } from "./skillsOffered.ts";
+import {
+  addPackageHash,
+  findHostSkills,
+  findNamedSkills,
+  findSuiteSkills,
+  makeSkillSuites,
+  type Offered,
+  type SkillOptions,
+} from "./skills.ts";
 
 /** Which cases are run, with which skills, and what overrides their suites. */
-export type SuiteOptions = {
+export type SuiteOptions = SkillOptions & {
   paths?: readonly string[] | undefined;
   trials?: number | undefined;
   passRate?: number | undefined;
   maxTurns?: number | undefined;
   execute?: ExecutionPolicy | undefined;
   case?: readonly string[] | undefined;
-  skill?: readonly string[] | undefined;
-  hostDir?: readonly string[] | undefined;
-  userSkills?: boolean | undefined;
-  host?: HostName | undefined;
-  judge?: string | undefined;
 };
 
 /** The suites that a command is about, and the skills that each offers, by its name. */
@@ -32,59 +34,52 @@ export type Selected = {
 };
 
 /**
- * The suites that a command is about, as its flags change and filter them: those of suite files, and those that the
- * eval files of skill packages make. Without paths the skills of the project and of the user are looked up too.
- * No suite and no case at all is an error.
+ * Loads suite files and the suites that the eval files of skill packages make, then applies overrides and filters.
+ * Without paths, the skills of the project and of the user are included. Throws EvalsError when no case is left.
  */
 export async function selectSuites(
   given: SuiteOptions & { model?: string | readonly string[] },
   io: Io,
 ): Promise<Selected> {
-  const flags = { ...given, host: loadingHost(given) };
-  const paths = flags.paths ?? [];
+  const options = { ...given, host: chooseLoadingHost(given) };
+  const paths = options.paths ?? [];
   const found = await discover(paths, io.cwd);
-  const loaded = await loadSuites(flags.skill ? [] : found.files, { cwd: io.cwd });
-  const byHosts = paths.length === 0 || found.packages.length > 0 ? await skillsOfHosts(flags, io) : undefined;
+  const loaded = await loadSuites(options.skill ? [] : found.files, { cwd: io.cwd });
+  const byHosts = paths.length === 0 || found.packages.length > 0 ? await findHostSkills(options, io) : undefined;
   const offered: Offered[] = [
     ...(byHosts && paths.length === 0 ? [byHosts] : []),
-    ...(await skillsOfPackages(found.packages, byHosts, io)),
+    ...(await findNamedSkills(found.packages, byHosts, io)),
   ];
-  const fromSkills = await skillSuites(offered, flags, io);
-  const bySuites = await skillsOfSuites(loaded.suites, flags, io);
-  const warnings = [...loaded.warnings, ...bySuites.warnings, ...fromSkills.warnings];
-  const own = loaded.suites.map((suite) => withPackageHash(suite, bySuites.skills.get(suite.name)));
+  const fromSkills = await makeSkillSuites(offered, options, io);
+  const bySuites = await findSuiteSkills(loaded.suites, options, io);
+  const own = loaded.suites.map((suite) => addPackageHash(suite, bySuites.skills.get(suite.name)));
   const all = [...own, ...fromSkills.suites];
-  const missing = flags.skill?.filter((name) => !all.some((suite) => suite.name === skillEntryName(name))) ?? [];
+  const missing = options.skill?.filter((name) => !all.some((suite) => suite.name === skillEntryName(name))) ?? [];
   if (missing.length > 0 || all.length === 0)
     throw new EvalsError([nothingFound(paths, found, missing, offered), ...fromSkills.warnings]);
-  const suites = all.map((suite) => override(suite, overridesOf(flags))).filter(({ cases }) => cases.length > 0);
-  if (suites.length > 0) return { suites, skills: new Map([...bySuites.skills, ...fromSkills.skills]), warnings };
-  throw usageError(
-    `no case matches ${flags.case?.join(", ")}`,
-    "See the ids with `evals run --dry-run`, or leave --case out.",
-  );
+  const { trials, passRate, maxTurns, execute, case: cases } = options;
+  const overrides = { trials, passRate, maxTurns, execute, cases };
+  const suites = all.map((suite) => override(suite, overrides)).filter((suite) => suite.cases.length > 0);
+  if (suites.length === 0)
+    throw usageError(
+      `No case matches ${options.case?.map((pattern) => `"${pattern}"`).join(", ")}.`,
+      "List the case ids with `evals run --dry-run`, or omit --case.",
+    );
+  return {
+    suites,
+    skills: new Map([...bySuites.skills, ...fromSkills.skills]),
+    warnings: [...loaded.warnings, ...bySuites.warnings, ...fromSkills.warnings],
+  };
 }
 
-/** Claude Code loads skills in its own way, however the tools of other models are shown. */
-export function loadingHost({
+/** Claude Code loads skills in its own way, whatever host the tools are shown for. */
+export function chooseLoadingHost({
   host = "plain",
   model = [],
-}: Pick<SuiteOptions, "host"> & {
-  model?: string | readonly string[];
-}): HostName {
+}: Pick<SuiteOptions, "host"> & { model?: string | readonly string[] }): HostName {
   const models = [model].flat();
   const isOwn = models.length > 0 && models.every((id) => id === "claude-code" || id.startsWith("claude-code:"));
   return isOwn ? "claude-code" : host;
-}
-
-function overridesOf(flags: SuiteOptions) {
-  return {
-    ...(flags.trials !== undefined && { trials: flags.trials }),
-    ...(flags.passRate !== undefined && { passRate: flags.passRate }),
-    ...(flags.maxTurns !== undefined && { maxTurns: flags.maxTurns }),
-    ...(flags.execute !== undefined && { execute: flags.execute }),
-    ...(flags.case !== undefined && { cases: flags.case }),
-  };
 }
 
 function nothingFound(
@@ -96,17 +91,19 @@ function nothingFound(
   const error = (message: string, hint: string): Problem => ({ severity: "error", message, hint });
   const where = paths.length > 0 ? paths.join(", ") : "evals";
   if (missing.length > 0) {
-    const names = [...new Set(offered.flatMap(({ skills }) => skills.map(({ name }) => name)))];
-    const known = names.length > 0 ? `There are: ${names.join(", ")}.` : "None was found.";
-    return error(`no skill ${missing.join(", ")} with eval files was found`, `${known} See \`evals skills list\`.`);
+    const names = [...new Set(offered.flatMap(({ skills }) => skills.map(({ name }) => `"${name}"`)))];
+    return error(
+      `No skill ${missing.map((name) => `"${name}"`).join(", ")} with eval files was found.`,
+      `${names.length > 0 ? `Use one of ${names.join(", ")}` : "No skill was found at all"}; see \`evals skills list\`.`,
+    );
   }
   if (packages.length > 0)
     return error(
-      `no skill package under ${where} can be asked: they have no eval files, or none is loaded`,
+      `No skill package under ${where} can be run: they have no eval files, or no host loads them.`,
       'Write evals/evals.json in the package: { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.',
     );
   return error(
-    `no suite found under ${where}${paths.length > 0 ? "" : ", and no skill with eval files"}`,
+    `No suite was found under ${where}${paths.length > 0 ? "" : ", and no skill with eval files"}.`,
     "Write one as evals/<name>.yaml with `cases`, or give the path of a suite file or a skill package.",
   );
 }

@@ -1,0 +1,152 @@
+import { resolve } from "node:path";
+import type { Io } from "../io.ts";
+import { openJournal } from "../runs/journal.ts";
+import { finishRun, journalOf } from "../runs/record.ts";
+import { type PlannedCase, type PlannedCell, requestedCells } from "../trials/plan.ts";
+import { type Pursued, pursue } from "../trials/pursue.ts";
+import { type PlanEnd, runPlan } from "../trials/runPlan.ts";
+import type { TrialContext } from "../trials/runTrial.ts";
+import type { Model } from "../types/model.ts";
+import type { Experiment, RunManifest, RunSummary } from "../types/run.ts";
+import type { Toolset } from "../types/tool.ts";
+import { cellKey, type Trial } from "../types/trial.ts";
+import type { Design, Request } from "../verdicts/design.ts";
+import type { EvidenceBook } from "../verdicts/evidence.ts";
+import { progressLine } from "./progress.ts";
+import { type OpenRecord, resumeRecord, startRecord } from "./record.ts";
+import type { Resumed } from "./recordedOptions.ts";
+
+export type AskOptions = { out: string; concurrency: number; budget?: number | undefined };
+
+/** Runs the cells that are not on the record yet, and records them. It can be called again and again. */
+export type Ask = (cells: Iterable<PlannedCell>, last?: "last") => Promise<PlanEnd>;
+
+/** What is asked on one record. */
+export type TrialPlan<R> = {
+  manifest: RunManifest;
+  /** A record to be finished instead of a new one; with `retryBroken`, broken trials are run again. */
+  resumed?: Resumed | undefined;
+  retryBroken?: boolean;
+  /** Maximum number of trials, for the progress line. */
+  cap(record: OpenRecord): number;
+  /** Asks trials until there is an answer or the run is stopped. */
+  pursue(ask: Ask, record: OpenRecord): Promise<R>;
+  /** Sees every trial of the record, also those from before it was resumed. */
+  onTrial?(trial: Trial): void;
+  /** Adds to the manifest what is known only at the end. */
+  complete?(manifest: RunManifest): RunManifest;
+};
+
+/** How it ended, what is on the record, and where it is. The manifest holds the totals. */
+export type Conducted<R> = R & { dir: string; manifest: RunManifest; summary: RunSummary };
+
+/**
+ * Runs a plan on its record, the same way for all commands: opens the record (again), asks, makes every trial durable
+ * before it counts, and writes the totals. Throws EvalsError when the record cannot be written or resumed.
+ */
+export async function conduct<R extends { end: PlanEnd }>(
+  plan: TrialPlan<R>,
+  context: TrialContext,
+  options: AskOptions,
+  io: Io,
+): Promise<Conducted<R>> {
+  const { manifest: planned, resumed, retryBroken = false, onTrial = () => {} } = plan;
+  const record = resumed
+    ? await resumeRecord(resumed, planned, { retryBroken, onKept: onTrial })
+    : await startRecord(resolve(io.cwd, options.out), planned);
+  const progress = progressLine(io, plan.cap(record), record.done.size);
+  const journal = await openJournal(journalOf(record.dir));
+  const ask: Ask = (cells, last) =>
+    runPlan(
+      cells,
+      context,
+      {
+        concurrency: options.concurrency,
+        done: record.done,
+        spentUsd: record.spentUsd,
+        ...(options.budget !== undefined && { budgetUsd: options.budget }),
+        record: journal.append,
+        onRecorded: (trial) => {
+          // Nothing is asked after the last cells, so they need not be remembered, however many they are.
+          if (!last) record.done.add(cellKey(trial.cell));
+          if (trial.costUsd !== "unknown") record.spentUsd += trial.costUsd;
+          record.results.add(trial);
+          onTrial(trial);
+          progress.add(trial);
+        },
+      },
+      io.signal,
+    );
+  const result = await plan.pursue(ask, record).finally(async () => {
+    await journal.close();
+    progress.end();
+  });
+  const summary = record.results.summary();
+  const known = plan.complete?.(record.manifest) ?? record.manifest;
+  const finishedAt = result.end === "complete" ? new Date() : undefined;
+  return { ...result, dir: record.dir, summary, manifest: await finishRun(record.dir, known, summary, finishedAt) };
+}
+
+/** Runs the trials that a design asks for, until it decides or is stopped. */
+export async function pursueDesign<V>(
+  design: Design<V>,
+  book: EvidenceBook,
+  { find, model, seed }: { find(request: Request): PlannedCase; model: Model; seed: number },
+  ask: Ask,
+): Promise<Pursued<V> & { end: PlanEnd }> {
+  const pursued = await pursue(design, book, (requests) => ask(requestedCells(requests, find, model, seed)));
+  return { end: "complete", ...pursued };
+}
+
+/** The tools that a case is shown in an arm; undefined: it is not asked there. */
+export type ListOf = (planned: PlannedCase) => Toolset | undefined;
+
+/**
+ * Arms by name. A function stands for arms that are too many to list: then the record names those that were asked, once
+ * the experiment ends.
+ */
+export type Arms = ReadonlyMap<string, ListOf> | ((arm: string) => ListOf);
+
+/** Cases in arms: all of them where the arms are listed, else those that were asked for so far. */
+export class ArmCases {
+  readonly #cases: ReadonlyMap<string, PlannedCase>;
+  readonly #arms: Arms;
+  readonly #made = new Map<string, Map<string, PlannedCase>>();
+
+  constructor(cases: readonly PlannedCase[], arms: Arms) {
+    this.#cases = new Map(cases.map((planned) => [planned.case.id, planned]));
+    this.#arms = arms;
+    if (typeof arms === "function") return;
+    for (const arm of arms.keys()) for (const id of this.#cases.keys()) this.#make(id, arm);
+  }
+
+  /** The case in the arm. Throws for one that is not planned there. */
+  readonly find = ({ case: id, arm }: Pick<Request, "case" | "arm">): PlannedCase => {
+    const found = this.#made.get(arm)?.get(id) ?? this.#make(id, arm);
+    if (!found) throw new Error(`the design asked for ${id} in ${arm}, which is not planned`);
+    return found;
+  };
+
+  #make(id: string, arm: string): PlannedCase | undefined {
+    const planned = this.#cases.get(id);
+    const listOf = typeof this.#arms === "function" ? this.#arms(arm) : this.#arms.get(arm);
+    const toolset = planned && listOf?.(planned);
+    if (!planned || !toolset) return undefined;
+    const made = { ...planned, arm, toolset };
+    this.#made.set(arm, (this.#made.get(arm) ?? new Map<string, PlannedCase>()).set(id, made));
+    return made;
+  }
+
+  /** As the record lists them. */
+  arms(): Experiment["arms"] {
+    return [...this.#made].map(([name, cases]) => ({
+      name,
+      toolsets: Object.fromEntries([...cases].map(([id, { toolset }]) => [id, toolset.hash])),
+    }));
+  }
+
+  toolsets(): RunManifest["toolsets"] {
+    const lists = [...this.#made.values()].flatMap((cases) => [...cases.values()].map(({ toolset }) => toolset));
+    return Object.fromEntries(lists.map(({ hash, tools }) => [hash, [...tools]]));
+  }
+}

@@ -1,0 +1,105 @@
+import { join } from "node:path";
+import { usageError } from "../errors.ts";
+import { compactJournal, createRun } from "../runs/record.ts";
+import { canonicalJson, jsonObjectSchema } from "../types/json.ts";
+import type { Experiment, RunManifest } from "../types/run.ts";
+import { cellKey, type Trial } from "../types/trial.ts";
+import { type Summariser, summariser } from "../verdicts/summary.ts";
+import { neverListed } from "../workspace/cases.ts";
+import type { Resumed } from "./recordedOptions.ts";
+
+/**
+ * A record on disk that trials can be added to. `done` holds the keys of recorded cells, `results` has seen all of their
+ * trials.
+ */
+export type OpenRecord = {
+  dir: string;
+  manifest: RunManifest;
+  done: Set<string>;
+  spentUsd: number;
+  results: Summariser;
+};
+
+/** Starts a new record under `out`, in a folder that is named by its id. */
+export async function startRecord(out: string, manifest: RunManifest): Promise<OpenRecord> {
+  const dir = join(out, manifest.id);
+  await createRun(dir, manifest);
+  return { dir, manifest, done: new Set(), spentUsd: 0, results: summariser(manifest, dir) };
+}
+
+/**
+ * Opens a record to be finished, and calls `onKept` for each trial that stays on it. Trials that were cancelled or not run
+ * because of the budget are dropped to be run again, with `retryBroken` all broken trials. Throws a usage error when the
+ * suites, the tools or the models are no longer those of the record.
+ */
+export async function resumeRecord(
+  { dir, manifest: before }: Resumed,
+  now: RunManifest,
+  { retryBroken, onKept }: { retryBroken: boolean; onKept(trial: Trial): void },
+): Promise<OpenRecord> {
+  refuseChanges(before, now);
+  // A server that could not be listed before may be listed now; everything else was just found to be the same.
+  const suites = now.suites.map((suite) => {
+    const checks = before.suites.find(({ name }) => name === suite.name)?.checks;
+    return { ...suite, ...(checks && { checks }) };
+  });
+  const manifest = { ...before, suites, toolsets: { ...before.toolsets, ...now.toolsets } };
+  const record: OpenRecord = { dir, manifest, done: new Set(), spentUsd: 0, results: summariser(manifest, dir) };
+  const isFinal = ({ outcome }: Trial) =>
+    outcome.kind === "answered" || !(retryBroken || outcome.stage === "cancelled" || outcome.stage === "budget");
+  await compactJournal(dir, isFinal, (trial) => {
+    record.done.add(cellKey(trial.cell));
+    record.results.add(trial);
+    if (trial.costUsd !== "unknown") record.spentUsd += trial.costUsd;
+    onKept(trial);
+  });
+  return record;
+}
+
+function refuseChanges(before: RunManifest, now: RunManifest): void {
+  const changed = [
+    ...(isSameExperiment(before, now) ? [] : ["its wordings, sizes or trials changed"]),
+    ...before.suites.flatMap((suite) => {
+      const current = now.suites.find(({ name }) => name === suite.name);
+      if (!current) return [`the suite "${suite.name}" is missing`];
+      if (current.hash !== suite.hash) return [`the suite "${suite.name}" was edited`];
+      return hasSameLists(suite, current) ? [] : [`the tools of the suite "${suite.name}" changed`];
+    }),
+    ...(isSameJudge(before, now) ? [] : ["the judge or its settings changed"]),
+    ...before.models.flatMap((model) => {
+      const current = now.models.find(({ id }) => id === model.id);
+      return current && canonicalJson(current.settings) === canonicalJson(model.settings)
+        ? []
+        : [`the settings of ${model.id} changed`];
+    }),
+  ];
+  if (changed.length === 0) return;
+  throw usageError(
+    `The run ${before.id} cannot be resumed: ${changed.join("; ")}.`,
+    "Start a new run; its record is kept.",
+  );
+}
+
+/** Arms that are made while an experiment runs are not compared. */
+function isSameExperiment({ experiment: before }: RunManifest, { experiment: now }: RunManifest): boolean {
+  const listed = ({ cases, arms, setup }: Experiment) =>
+    canonicalJson(jsonObjectSchema.parse({ cases, setup, ...(now?.arms.length && { arms }) }));
+  return before && now ? listed(before) === listed(now) : before === now;
+}
+
+function isSameJudge({ judge: before, experiment }: RunManifest, { judge: now }: RunManifest): boolean {
+  // Older records of experiments do not name their judge.
+  if (experiment && !before) return true;
+  const identify = (judge: RunManifest["judge"]) =>
+    judge && canonicalJson({ model: judge.model, settings: judge.settings });
+  return identify(before) === identify(now);
+}
+
+type ManifestSuite = RunManifest["suites"][number];
+
+/** Whether every case has the tools it had before. A server that was never reached may be reached now. */
+function hasSameLists(before: ManifestSuite, now: ManifestSuite): boolean {
+  return before.cases.every(
+    ({ toolset }, index) => toolset === neverListed.hash || toolset === now.cases[index]?.toolset,
+  );
+}

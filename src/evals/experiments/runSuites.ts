@@ -1,0 +1,98 @@
+import { type ExitCode, exitCodes } from "../errors.ts";
+import type { Io } from "../io.ts";
+import { planCells } from "../trials/plan.ts";
+import type { PlanEnd } from "../trials/runPlan.ts";
+import type { RunManifest } from "../types/run.ts";
+import type { Summariser } from "../verdicts/summary.ts";
+import { addLiftArms } from "../workspace/cases.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import { planChecks, pursueCheck } from "./check.ts";
+import { describePlan } from "./dryRun.ts";
+import { randomSeed } from "./experiment.ts";
+import { createManifest, indexToolsets } from "./manifest.ts";
+import { type Ask, type Conducted, conduct } from "./pipeline.ts";
+import { pickRecorded, type Resumed } from "./recordedOptions.ts";
+import type { RunOptions } from "./run.ts";
+
+/** Plans the cases and checks; then prints the plan (dry run), or runs what is not on the record and reports it. */
+export async function runSuites(
+  workspace: Workspace,
+  options: RunOptions,
+  resumed: Resumed | undefined,
+  io: Io,
+): Promise<ExitCode> {
+  const { suites, models, cases, context, judge } = workspace;
+  const seed = resumed?.manifest.seed ?? options.seed ?? randomSeed();
+  const checks = await planChecks(options, suites, models, cases, io);
+  const planned = addLiftArms(cases);
+  if (options.dryRun) {
+    io.out(describePlan(planned, models, seed, checks, judge));
+    return exitCodes.passed;
+  }
+  const flags = pickRecorded(options);
+  const manifest = createManifest({ ...workspace, otherToolsets: indexToolsets(planned), seed, checks, flags });
+  const conducting = conduct(
+    {
+      manifest,
+      resumed,
+      retryBroken: options.retryBroken,
+      cap: ({ results }) => results.summary().totals.trials,
+      pursue: async (ask, { manifest, results }) => {
+        // The checks go first, because they take the trials of both arms interleaved.
+        const end = await pursueChecks(workspace, manifest, results, ask);
+        return { end: end === "complete" ? await ask(planCells(planned, models, manifest.seed), "last") : end };
+      },
+    },
+    context,
+    options,
+    io,
+  );
+  // Reports are loaded during the first trials.
+  const [conducted, reporting] = await Promise.all([conducting, import("./report.ts")]);
+  return await finish(conducted, reporting, options, io);
+}
+
+async function pursueChecks(
+  { cases, models }: Workspace,
+  manifest: RunManifest,
+  results: Summariser,
+  ask: Ask,
+): Promise<PlanEnd> {
+  for (const suite of manifest.suites) {
+    for (const plan of suite.checks ?? []) {
+      const check = results.check(suite.name, plan.model);
+      const model = models.find(({ id }) => id === plan.model);
+      if (!check || !model || plan.kind !== "compare") continue;
+      const own = cases.filter((planned) => planned.suite.name === suite.name);
+      const end = await pursueCheck(check, plan, own, model, manifest, ask);
+      if (end !== "complete") return end;
+    }
+  }
+  return "complete";
+}
+
+/** Writes the reports, prints the one asked for, explains a regression if asked to, and says how to resume. */
+async function finish(
+  { dir, manifest, summary, end }: Conducted<{ end: PlanEnd }>,
+  { printReport, writeReports }: typeof import("./report.ts"),
+  options: RunOptions,
+  io: Io,
+): Promise<ExitCode> {
+  await writeReports(dir, { summary, manifest });
+  if (!options.json) printReport("terminal", { summary, manifest }, io);
+  if (options.blame && end === "complete") {
+    const { blameRun, printBlame } = await import("./blame.ts");
+    const blamed = await blameRun(dir, options, io);
+    if (options.json)
+      printReport("json", { summary: { ...summary, ...(blamed && { blame: [...blamed.blames] }) }, manifest }, io);
+    else if (blamed) {
+      io.out("\n");
+      printBlame(blamed, false, io);
+    }
+  } else if (options.json) printReport("json", { summary, manifest }, io);
+  if (summary.totals.missing > 0) {
+    const why = end === "budget" ? `The budget of $${options.budget} is spent` : "The run was stopped";
+    io.err(`${why}: ${summary.totals.missing} trials are missing. Resume with: evals run --resume ${manifest.id}\n`);
+  }
+  return end === "cancelled" ? io.signalExitCode() : (summary.exitCode as ExitCode);
+}

@@ -1,0 +1,92 @@
+import type { Problem } from "../errors.ts";
+import { ownTools } from "../scoring/skill.ts";
+import { skillEntry } from "../toolsets/skillEntry.ts";
+import type { Source } from "../toolsets/source.ts";
+import { freeze } from "../toolsets/toolset.ts";
+import type { PlannedCase } from "../trials/plan.ts";
+import { withoutArm } from "../types/run.ts";
+import { type SkillPackage, skillEntryName } from "../types/skill.ts";
+import type { Case, Suite } from "../types/suite.ts";
+import type { Toolset } from "../types/tool.ts";
+import { isUnavailable, type Opened } from "./servers.ts";
+
+/** The tool list of a suite whose server could not be reached. */
+export const neverListed: Toolset = freeze([]);
+
+/** The cases of one suite in the arm `head`, each with its tools; all broken when the server could not be reached. */
+export function planCases(opened: Opened, skills: readonly SkillPackage[]): PlannedCase[] {
+  const { suite } = opened;
+  if ("failure" in opened) {
+    const problems = isUnavailable(opened.failure) ? opened.failure.problems : [];
+    const message = problems.map((problem) => problem.message).join("; ");
+    const unavailable = { kind: "broken", stage: "server", message } as const;
+    return suite.cases.map((one) => ({ suite, case: one, arm: "head", toolset: neverListed, unavailable }));
+  }
+  const toolsetFor = createCaseToolsets(suite, opened.source, skills);
+  return suite.cases.map((one) => ({ suite, case: one, arm: "head", toolset: toolsetFor(one) }));
+}
+
+/**
+ * Returns the tools that a case is shown: its own and the suite's distractors, or else the server's; in both cases with
+ * the suite's skills.
+ */
+export function createCaseToolsets(
+  suite: Suite,
+  { tools }: Pick<Source, "tools">,
+  skills: readonly SkillPackage[],
+): (one: Case) => Toolset {
+  const entries = skills.map(skillEntry);
+  const whole = freeze([...tools, ...entries]);
+  const added = [...tools.filter(({ origin }) => origin === "distractor"), ...entries];
+  return ({ tools: own }) =>
+    own
+      ? freeze([...own.map((tool) => ({ ...tool, server: suite.name, origin: "static" as const })), ...added])
+      : whole;
+}
+
+/**
+ * The cases of a run in all their arms: where a suite measures the lift of a skill, each case is followed by the same case
+ * without that skill, so that the arms are interleaved.
+ */
+export function addLiftArms(cases: readonly PlannedCase[]): PlannedCase[] {
+  const lists = new Map<string, Toolset>();
+  return cases.flatMap((planned) => {
+    const { suite, toolset } = planned;
+    if (suite.lift === undefined) return [planned];
+    const removed = skillEntryName(suite.lift);
+    const key = JSON.stringify([toolset.hash, removed]);
+    const without = lists.get(key) ?? freeze(toolset.tools.filter(({ name }) => name !== removed));
+    lists.set(key, without);
+    return [planned, { ...planned, arm: withoutArm, toolset: without }];
+  });
+}
+
+/** The lift of a skill can be measured only where the suite offers that skill. */
+export function findUnofferedLift({ lift, name, file }: Suite, skills: readonly SkillPackage[]): Problem[] {
+  if (lift === undefined || skills.some((skill) => skill.name === lift)) return [];
+  const offered = skills.map((skill) => `"${skill.name}"`).join(", ");
+  return [
+    {
+      severity: "error",
+      message: `The suite "${name}" measures the lift of the skill "${lift}", which it does not offer.`,
+      hint: offered === "" ? "Name the folder of the skill under `skills`." : `Use one of its skills: ${offered}.`,
+      place: { file },
+    },
+  ];
+}
+
+/** Skills and files come with tools of the harness: a call of their name could otherwise mean either tool. */
+export function findReservedNames({ name, file }: Suite, cases: readonly PlannedCase[]): Problem[] {
+  const affected = cases.filter(({ suite, case: one, toolset }) => {
+    return suite.name === name && (one.files || toolset.tools.some(({ origin }) => origin === "skill"));
+  });
+  const taken = new Set(affected.flatMap(({ toolset }) => toolset.tools).map((tool) => tool.name));
+  return [...ownTools]
+    .filter((own) => taken.has(own))
+    .map((own) => ({
+      severity: "error",
+      message: `The suite "${name}" lists a tool "${own}", a name that is reserved where skills or files are offered.`,
+      hint: "Test this tool in a suite without skills.",
+      place: { file },
+    }));
+}

@@ -1,0 +1,144 @@
+import { execFile } from "node:child_process";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
+import { EvalsError, formatProblem, type Problem, usageError } from "../errors.ts";
+import type { Io } from "../io.ts";
+import { preflight } from "../scoring/preflight.ts";
+import type { HostName } from "../toolsets/host.ts";
+import type { PlannedCase } from "../trials/plan.ts";
+import type { TrialContext } from "../trials/runTrial.ts";
+import type { JsonObject } from "../types/json.ts";
+import type { AskedModel, Model } from "../types/model.ts";
+import type { RunManifest } from "../types/run.ts";
+import type { Suite } from "../types/suite.ts";
+import { findReservedNames, findUnofferedLift, planCases } from "./cases.ts";
+import { createTrialContext, type Surroundings } from "./context.ts";
+import { openJudge, openModels, type RequestOptions } from "./models.ts";
+import { closeServers, isUnavailable, type Opened, openServers, refuseMistakes } from "./servers.ts";
+import { type SuiteOptions, selectSuites } from "./suites.ts";
+
+export type WorkspaceOptions = SuiteOptions &
+  RequestOptions & {
+    model: string | readonly string[];
+    host: HostName;
+    /** Takes exactly one suite (of this name, where one is given), whose server must be available. */
+    only?: { suite?: string | undefined };
+  };
+
+/** Everything that trials need, open and checked. */
+export type Workspace = {
+  suites: readonly Suite[];
+  /** The cases of all suites, in the arm `head`. */
+  cases: readonly PlannedCase[];
+  context: TrialContext;
+  /** What the server of each suite reports about itself, by suite name. */
+  servers: ReadonlyMap<string, JsonObject>;
+  models: readonly Model[];
+  judge: AskedModel | undefined;
+  /** How far the judge agrees with people, as a sentence, where that was measured. */
+  judgeFigure: string | undefined;
+  host: HostName;
+  git: RunManifest["git"];
+};
+
+/**
+ * Opens suites, skills, servers, models and the judge, checks every expectation against the tools, calls `use`, and closes
+ * the servers again, also after an error. Problems that are warnings are printed. `meanwhile` runs while servers start.
+ *
+ * A server that cannot be reached does not stop other suites: the trials of its suite break, with the cause. Throws one
+ * EvalsError with all that is wrong with the suites themselves, before any model call.
+ */
+export async function withWorkspace<R>(
+  options: WorkspaceOptions,
+  io: Io,
+  use: (workspace: Workspace) => Promise<R>,
+  meanwhile: () => Promise<unknown> = async () => {},
+): Promise<R> {
+  const readingGit = readGitState(io.cwd);
+  const { suites: found, skills, warnings } = await selectSuites(options, io);
+  const suites = options.only ? [pickSuite(found, options.only.suite)] : found;
+  const opening = openServers(suites, io);
+  try {
+    warn(warnings, io);
+    const ids = typeof options.model === "string" ? [options.model] : options.model;
+    const [models, judge] = await Promise.all([openModels(ids, options, io), openJudge(options, io), meanwhile()]);
+    const [opened, git] = await Promise.all([opening, readingGit]);
+    if (options.only) refuseUnavailable(opened);
+    const { host } = options;
+    const prepared = prepare(opened, { host, skills, judge });
+    warn(prepared.warnings, io);
+    const judgeFigure = judge && (await readFigure(judge, io.cwd));
+    return await use({ suites, ...prepared, models, judge, judgeFigure, host, git });
+  } finally {
+    await closeServers(await opening);
+  }
+}
+
+function warn(problems: readonly Problem[], io: Io): void {
+  for (const problem of problems) io.err(`${formatProblem(problem)}\n`);
+}
+
+function pickSuite(found: readonly Suite[], name: string | undefined): Suite {
+  const suites = found.filter((suite) => name === undefined || suite.name === name);
+  const [suite, ...others] = suites;
+  if (suite && others.length === 0) return suite;
+  if (!suite) {
+    const names = found.map((one) => `"${one.name}"`).join(", ");
+    throw usageError(`There is no suite "${name}"; found are ${names}.`, "Name its file.");
+  }
+  const files = suites.map(({ file }) => file).join(", ");
+  throw usageError(`This command takes one suite, but there are ${suites.length}: ${files}.`, "Name one of them.");
+}
+
+function refuseUnavailable(opened: readonly Opened[]): void {
+  for (const one of opened) if ("failure" in one && isUnavailable(one.failure)) throw one.failure;
+}
+
+/** Plans the cases and checks every expectation against the tools that it will be shown. */
+function prepare(
+  opened: readonly Opened[],
+  { host, skills, judge }: Surroundings,
+): Pick<Workspace, "cases" | "context" | "servers"> & { warnings: readonly Problem[] } {
+  refuseMistakes(opened);
+  const cases = opened.flatMap((one) => planCases(one, skills.get(one.suite.name) ?? []));
+  const problems = [
+    ...opened.flatMap(({ suite }) => findUnofferedLift(suite, skills.get(suite.name) ?? [])),
+    ...opened.flatMap(({ suite }) => findReservedNames(suite, cases)),
+    ...cases
+      .filter(({ unavailable }) => !unavailable)
+      .flatMap(({ suite, case: one, toolset }) => preflight(one, toolset, suite.execute)),
+  ];
+  if (problems.some(({ severity }) => severity === "error")) throw new EvalsError(problems);
+  const sources = opened.flatMap((one) => ("source" in one ? [one] : []));
+  const unavailable = opened.flatMap((one) =>
+    "failure" in one && isUnavailable(one.failure) ? one.failure.problems : [],
+  );
+  return {
+    cases,
+    context: createTrialContext(sources, { host, skills, judge }),
+    servers: new Map(
+      sources.flatMap(({ suite, source }) => (source.server ? [[suite.name, source.server.about]] : [])),
+    ),
+    warnings: [...unavailable, ...sources.flatMap(({ source }) => source.warnings), ...problems],
+  };
+}
+
+/** Loaded late, because few runs have a judge. */
+async function readFigure({ id }: AskedModel, cwd: string): Promise<string | undefined> {
+  const { judgesFolder, readJudgeFigure } = await import("./judgeFigure.ts");
+  return (await readJudgeFigure(resolve(cwd, judgesFolder), id))?.sentence;
+}
+
+/** The commit that is checked out in `cwd` and whether files differ from it; undefined outside of a repository. */
+async function readGitState(cwd: string): Promise<RunManifest["git"]> {
+  const git = (...args: string[]) => promisify(execFile)("git", args, { cwd, timeout: 5000, maxBuffer: 64 << 20 });
+  try {
+    const [head, status] = await Promise.all([
+      git("rev-parse", "HEAD"),
+      git("status", "--porcelain", "--untracked-files=no"),
+    ]);
+    return { commit: head.stdout.trim(), dirty: status.stdout.trim() !== "" };
+  } catch {
+    return undefined;
+  }
+}
