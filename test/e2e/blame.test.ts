@@ -95,11 +95,11 @@ describe("one spoiled description of eight, on the lexical model", () => {
       "error: the record RUN was made by \`evals blame\`, not by \`evals run\`
         Give one of \`evals run\`.
 
-      error: the run RUN has no regression check of others to explain
-        Make one with \`evals run --check thorough\`.
+      error: The run RUN has no regression check of others to explain.
+        Run a check first with \`evals run --check thorough\`.
 
-      error: the run RUN cannot be explained: the live list is no longer that of the run: create_directory: description, edit_file: description, get_file_info: description, list_directory: description, read_media_file: description and 3 more
-        Run it again: evals run --check thorough, then evals blame.
+      error: The run RUN cannot be explained: the live tools are no longer those of the run: create_directory: description, edit_file: description, get_file_info: description, list_directory: description, read_media_file: description and 3 more.
+        Run \`evals run --check thorough\` again, then \`evals blame\`.
       "
     `);
   });

@@ -449,10 +449,10 @@ describe("bad input", () => {
       error: there is no file or folder "nowhere.yaml"
         give a suite file, a skill package, or a folder that holds them
       ---
-      error: no case matches nothing-like-it
-        See the ids with \`evals run --dry-run\`, or leave --case out.
+      error: No case matches "nothing-like-it".
+        List the case ids with \`evals run --dry-run\`, or omit --case.
       ---
-      error: --budget cannot be kept: no list price is known for anthropic:unpriced
+      error: --budget cannot be kept: the price of anthropic:unpriced is unknown.
         Give its price with --prices.
       "
     `);
