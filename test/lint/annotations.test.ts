@@ -11,12 +11,12 @@ test("says what is wrong with annotations, where, and what to do", () => {
         "$.annotations.destructiveHint: destructiveHint is false, but a tool named "delete" destroys something. -> Set destructiveHint to true, or choose a verb that says what is kept.",
       ],
       "annotation-contradiction": [
-        "$.annotations.destructiveHint: readOnlyHint and destructiveHint are both true. -> Set to false the one that is wrong.",
+        "$.annotations.destructiveHint: readOnlyHint and destructiveHint are both true. -> Set the wrong one to false.",
       ],
       "annotation-shape": [
-        "$.annotations: annotations is an array, not an object. -> Make annotations an object of hints, or leave it out.",
-        "$.annotations.readOnlyHint: readOnlyHint is "true", not true or false. -> Make readOnlyHint true or false, or leave it out.",
-        "$.annotations.title: The title is not a text with something in it. -> Say in a few words what a person would call the tool, or leave the title out.",
+        "$.annotations: annotations is an array, not an object. -> Make annotations an object of hints, or remove it.",
+        "$.annotations.readOnlyHint: readOnlyHint is "true", not true or false. -> Make readOnlyHint true or false, or remove it.",
+        "$.annotations.title: The title is not a string, or it is blank. -> Give the tool a name for people in a few words, or remove the title.",
       ],
       "annotation-unknown": [
         "$.annotations.readonlyHint: "readonlyHint" is not an annotation of the protocol. -> Spell it readOnlyHint.",

@@ -9,33 +9,33 @@ test("says what is wrong, where, and what to do", () => {
   expect(said(evalsFileRules, evalsFileCases)).toMatchInlineSnapshot(`
     {
       "evals-check-missing": [
-        "$.evals[0]: Nothing is expected of "Shrink cat.png" but that the skill loads. -> Say in expected_behavior what the answer must do.",
+        "$.evals[0]: The query "Shrink cat.png" expects nothing except that the skill loads. -> Say in expected_behavior what the answer must do.",
       ],
       "evals-check-vague": [
-        "$.evals[0]: The check "The output is correct." names nothing to look for. -> Name what must be seen in the answer: a figure, a file, a question, an order of steps.",
+        "$.evals[0]: The check "The output is correct." names nothing to look for. -> Name what the answer must show: a figure, a file, a question, an order of steps.",
       ],
       "evals-duplicate-input": [
-        "$.evals[1]: The query "Shrink cat.png" is there before. -> Ask for it in other words.",
-        "$.evals[1]: The query " shrink  cat.PNG\\n" is there before. -> Ask for it in other words.",
+        "$.evals[1]: The query "Shrink cat.png" is a duplicate. -> Rephrase it.",
+        "$.evals[1]: The query " shrink  cat.PNG\\n" is a duplicate. -> Rephrase it.",
       ],
       "evals-file-empty": [
-        "$: The file holds no query. -> Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.",
+        "$: The file has no query. -> Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.",
       ],
       "evals-file-shape": [
         "$: The file has no key \`evals\`. -> Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.",
         "$.evals: evals is an object, not a list. -> Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.",
-        "$.evals[0]: The query of an entry is not under \`input\`; so may others after it. -> Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.",
-        "$.evals[0]: The checks of an entry are not a list of texts under \`expected_behavior\`; so may others after it. -> Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.",
+        "$.evals[0]: The query of an entry is not under \`input\`; later entries are not checked. -> Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.",
+        "$.evals[0]: The checks of an entry are not a list of strings under \`expected_behavior\`; later entries are not checked. -> Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.",
       ],
       "evals-file-size": [
-        "$: 4 queries are few for a skill. -> Write about 5 to 10 queries as users put them.",
+        "$: The skill has only 4 queries. -> Write about 5 to 10 queries in the words of users.",
       ],
       "evals-input-names-skill": [
-        "$.evals[0]: The query names the skill: "Run image-compressor on cat.png". -> Write it as a user would who has never seen the list of skills.",
-        "$.evals[0]: The query names the skill: "Use the image compressor skill". -> Write it as a user would who has never seen the list of skills.",
+        "$.evals[0]: The query names the skill: "Run image-compressor on cat.png". -> Write it like a user who has never seen the list of skills.",
+        "$.evals[0]: The query names the skill: "Use the image compressor skill". -> Write it like a user who has never seen the list of skills.",
       ],
       "evals-negatives": [
-        "$: Every query wants the skill, so over-triggering goes unseen. -> Add a near miss with "should_trigger": false: close to what the skill does, but not its task.",
+        "$: Every query expects the skill, so over-triggering is not measured. -> Add a near miss with "should_trigger": false: close to what the skill does, but not its task.",
       ],
     }
   `);

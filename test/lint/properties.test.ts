@@ -7,28 +7,28 @@ test("says what is wrong with properties, where, and what to do", () => {
   expect(said(propertyRules, propertyCases)).toMatchInlineSnapshot(`
     {
       "array-items-missing": [
-        "$.inputSchema.properties.cities: The array does not say what its items are. -> Add items, such as { "type": "string" }.",
+        "$.inputSchema.properties.cities: The array does not declare its items. -> Add items, such as { "type": "string" }.",
       ],
       "count-as-number": [
-        "$.inputSchema.properties.limit: The count "limit" may be any number, with a fraction too. -> Make its type integer.",
+        "$.inputSchema.properties.limit: The count "limit" can be any number, including fractions. -> Make its type integer.",
       ],
       "count-as-string": [
         "$.inputSchema.properties.count: The count "count" is a string. -> Make its type integer.",
       ],
       "enabled-as-string": [
-        "$.inputSchema.properties.enabled: "enabled" is on or off, but a string. -> Make its type boolean.",
-        "$.inputSchema.properties.draft: "draft" is on or off, but a string. -> Make its type boolean.",
+        "$.inputSchema.properties.enabled: "enabled" is a switch, but its type is string. -> Make its type boolean.",
+        "$.inputSchema.properties.draft: "draft" is a switch, but its type is string. -> Make its type boolean.",
       ],
       "enum-in-description": [
-        "$.inputSchema.properties.order: The allowed values of "order" stand only in its description. -> List them in an enum.",
+        "$.inputSchema.properties.order: The allowed values of "order" are only in its description. -> List them in an enum.",
       ],
       "priority-without-enum": [
         "$.inputSchema.properties.priority: The priority "priority" is a free string. -> List the allowed values in an enum: low, medium, high.",
       ],
       "property-type": [
-        "$.inputSchema.properties.city: The schema names no type. -> Name one type: string, integer, number, boolean, array or object.",
-        "$.inputSchema.properties.city: The value may be a string or an integer. -> Name one type: string, integer, number, boolean, array or object.",
-        "$.inputSchema.properties.city: Null is the only type. -> Name one type: string, integer, number, boolean, array or object.",
+        "$.inputSchema.properties.city: The schema declares no type. -> Declare one type: string, integer, number, boolean, array or object.",
+        "$.inputSchema.properties.city: The value can be a string or an integer. -> Declare one type: string, integer, number, boolean, array or object.",
+        "$.inputSchema.properties.city: Null is the only type. -> Declare one type: string, integer, number, boolean, array or object.",
       ],
       "tags-as-string": [
         "$.inputSchema.properties.tags: The list "tags" is one string. -> Make its type array, with items of type string.",

@@ -9,60 +9,60 @@ test("says what is wrong, where, and what to do", () => {
   expect(said(registrationRules, registrationCases)).toMatchInlineSnapshot(`
     {
       "registration-absolute-script": [
-        "$.args[0]: The script "server.js" is given by a relative path. -> Give it from the root of the file system.",
+        "$.args[0]: The script "server.js" is a relative path. -> Write an absolute path.",
       ],
       "registration-args": [
-        "$.args: args is "/srv/weather/server.js", not a list. -> Write each argument as a text of its own: ["/path/server.js", "--port", "80"].",
-        "$.args[1]: The argument is 80. -> Write each argument as a text of its own: ["/path/server.js", "--port", "80"].",
+        "$.args: args is "/srv/weather/server.js", not a list. -> Write each argument as a separate string: ["/path/server.js", "--port", "80"].",
+        "$.args[1]: The argument is 80, not a string. -> Write each argument as a separate string: ["/path/server.js", "--port", "80"].",
       ],
       "registration-command": [
         "$.command: The command is an array. -> Name the program that starts the server.",
         "$.command: The command is empty. -> Name the program that starts the server.",
-        "$.command: The command "npx -y weather" holds arguments. -> Put them under args.",
+        "$.command: The command "npx -y weather" contains arguments. -> Put them under args.",
       ],
       "registration-command-relative": [
-        "$.command: The command "./weather" is a relative path. -> Write it from the root.",
-        "$.command: The command "~/bin/weather" is a relative path. -> Write it from the root.",
+        "$.command: The command "./weather" is a relative path. -> Write an absolute path.",
+        "$.command: The command "~/bin/weather" is a relative path. -> Write an absolute path.",
       ],
       "registration-entry": [
         "$: The entry is "node server.js". -> Give a command with args for a local server, or a url for a remote one.",
         "$: The entry has neither a command nor a url. -> Give a command with args for a local server, or a url for a remote one.",
-        "$.url: The entry has a command and a url: a host takes either. -> Give a command with args for a local server, or a url for a remote one.",
+        "$.url: The entry has both a command and a url. -> Give a command with args for a local server, or a url for a remote one.",
       ],
       "registration-env": [
-        "$.env.PORT: "PORT" is 80. -> Write its values in quotes.",
-        "$.headers.Retry: "Retry" is 1. -> Write its values in quotes.",
+        "$.env.PORT: "PORT" is 80, not a string. -> Write its values in quotes.",
+        "$.headers.Retry: "Retry" is 1, not a string. -> Write its values in quotes.",
       ],
       "registration-name": [
-        "$: Hosts replace or refuse characters of the name "my weather". -> Use letters, digits, _ and -.",
+        "$: Hosts replace or reject characters of the name "my weather". -> Use letters, digits, _ and -.",
       ],
       "registration-script-missing": [
-        "$.args[0]: There is no script "/srv/weather/dist/server.js". -> Build the server, or mend the path.",
-        "$.command: There is no program "/usr/local/bin/node". -> Build the server, or mend the path.",
+        "$.args[0]: The script "/srv/weather/dist/server.js" does not exist. -> Build the server, or correct the path.",
+        "$.command: The program "/usr/local/bin/node" does not exist. -> Build the server, or correct the path.",
       ],
       "registration-secret": [
-        "$.env.KEY: A token of GitHub is written into the entry. -> Put it into an environment variable, and write \${NAME} here.",
-        "$.env.KEY: A token of Anthropic is written into the entry. -> Put it into an environment variable, and write \${NAME} here.",
-        "$.env.KEY: A token of OpenAI is written into the entry. -> Put it into an environment variable, and write \${NAME} here.",
-        "$.env.KEY: A token of AWS is written into the entry. -> Put it into an environment variable, and write \${NAME} here.",
-        "$.env.KEY: A token of Google is written into the entry. -> Put it into an environment variable, and write \${NAME} here.",
-        "$.env.KEY: A token of Slack is written into the entry. -> Put it into an environment variable, and write \${NAME} here.",
-        "$.env.KEY: A token of GitLab is written into the entry. -> Put it into an environment variable, and write \${NAME} here.",
-        "$.env.KEY: A token of npm is written into the entry. -> Put it into an environment variable, and write \${NAME} here.",
-        "$.env.KEY: A token of Hugging Face is written into the entry. -> Put it into an environment variable, and write \${NAME} here.",
-        "$.env.KEY: A token of Stripe is written into the entry. -> Put it into an environment variable, and write \${NAME} here.",
-        "$.headers.Authorization: A token of a JSON web token's issuer is written into the entry. -> Put it into an environment variable, and write \${NAME} here.",
-        "$.url: A password is written into the url. -> Put it into an environment variable, and write \${NAME} here.",
+        "$.env.KEY: The entry contains a token of GitHub. -> Put it in an environment variable, and write \${NAME} here.",
+        "$.env.KEY: The entry contains a token of Anthropic. -> Put it in an environment variable, and write \${NAME} here.",
+        "$.env.KEY: The entry contains a token of OpenAI. -> Put it in an environment variable, and write \${NAME} here.",
+        "$.env.KEY: The entry contains a token of AWS. -> Put it in an environment variable, and write \${NAME} here.",
+        "$.env.KEY: The entry contains a token of Google. -> Put it in an environment variable, and write \${NAME} here.",
+        "$.env.KEY: The entry contains a token of Slack. -> Put it in an environment variable, and write \${NAME} here.",
+        "$.env.KEY: The entry contains a token of GitLab. -> Put it in an environment variable, and write \${NAME} here.",
+        "$.env.KEY: The entry contains a token of npm. -> Put it in an environment variable, and write \${NAME} here.",
+        "$.env.KEY: The entry contains a token of Hugging Face. -> Put it in an environment variable, and write \${NAME} here.",
+        "$.env.KEY: The entry contains a token of Stripe. -> Put it in an environment variable, and write \${NAME} here.",
+        "$.headers.Authorization: The entry contains a token of a JSON web token's issuer. -> Put it in an environment variable, and write \${NAME} here.",
+        "$.url: The url contains a password. -> Put it in an environment variable, and write \${NAME} here.",
       ],
       "registration-unset-variable": [
         "$.env.KEY: The variable WEATHER_KEY is not set. -> Set it, or give a default: \${WEATHER_KEY:-value}.",
       ],
       "registration-url": [
-        "$.url: The url is "example.com/mcp", which is no http or https URL. -> Write it as https://host/path.",
-        "$.url: The url is "ws://example.com/mcp", which is no http or https URL. -> Write it as https://host/path.",
+        "$.url: The url is "example.com/mcp", which is not an http or https URL. -> Write it as https://host/path.",
+        "$.url: The url is "ws://example.com/mcp", which is not an http or https URL. -> Write it as https://host/path.",
       ],
       "registration-url-plain": [
-        "$.url: Calls to "example.com" go over the network in the clear. -> Use https.",
+        "$.url: Calls to "example.com" are not encrypted. -> Use https.",
       ],
     }
   `);

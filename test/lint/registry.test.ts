@@ -27,9 +27,9 @@ describe("the registry", () => {
 describe("a rule that there is not", () => {
   it.each([
     ["name-lenght", 'Did you mean "name-length"?'],
-    ["no-such-thing-at-all", "See them with `evals lint --rules`."],
+    ["no-such-thing-at-all", "List all rules with `evals lint --rules`."],
   ])("%s is told with a remedy", (id, hint) => {
-    expect(unknownRule(id, rules)).toEqual({ message: `there is no rule "${id}"`, hint });
+    expect(unknownRule(id, rules)).toEqual({ message: `There is no rule "${id}".`, hint });
   });
 
   it("is none that there is", () => {

@@ -85,7 +85,7 @@ describe("the answer", () => {
       [
         {
           "kind": "problem",
-          "why": "the judge's answer is no JSON: "Fine."",
+          "why": "the judge's answer is not JSON: "Fine."",
         },
         {
           "kind": "problem",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isMeant, lint } from "../../src/evals/lint/lint.ts";
+import { isSuppressing, lint } from "../../src/evals/lint/lint.ts";
 import type {
   Families,
   Rule,
@@ -86,7 +86,7 @@ describe("a suppression", () => {
   });
 });
 
-describe("isMeant", () => {
+describe("isSuppressing", () => {
   it.each([
     ["get_*", "get_weather", true],
     ["get_*", "forget_it", false],
@@ -99,7 +99,7 @@ describe("isMeant", () => {
     ["a*", undefined, false],
     [undefined, undefined, true],
   ])("%s and %s: %s", (tool, name, expected) => {
-    expect(isMeant({ rule: "r", reason, ...(tool !== undefined && { tool }) }, name)).toBe(expected);
+    expect(isSuppressing({ rule: "r", reason, ...(tool !== undefined && { tool }) }, name)).toBe(expected);
   });
 });
 

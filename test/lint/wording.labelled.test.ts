@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { nameWordingRules } from "../../src/evals/lint/rules/names.ts";
-import { alikeRules, wordingRules } from "../../src/evals/lint/rules/siblings.ts";
+import { alikeRules } from "../../src/evals/lint/rules/siblings.ts";
+import { wordingRules } from "../../src/evals/lint/rules.ts";
 import { type Group, labels, measured, table, toolsOf } from "./labelled/measure.ts";
 
 const rules = [...wordingRules, ...alikeRules];

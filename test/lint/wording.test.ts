@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import { plainDescription } from "../../src/evals/lint/language.ts";
-import { alikeRules, wordingRules } from "../../src/evals/lint/rules/siblings.ts";
+import { alikeRules } from "../../src/evals/lint/rules/siblings.ts";
+import { wordingRules } from "../../src/evals/lint/rules.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
 import { aToolSubject, aToolsetSubject } from "./cases/cases.ts";
 import { alikeCases, wordingCases } from "./cases/wording.ts";
@@ -40,29 +41,29 @@ test("each finding says what is wrong and what to do", () => {
         "$.description: The description has a type of a programming language: "returns a dict". -> Describe each parameter in its schema, and say here when to call the tool and what it does.",
       ],
       "description-for-model": [
-        "$.description: The description has a speaker: "We look". -> Write it to the model: when to call the tool, and what it does.",
+        "$.description: The description has the first person: "We look". -> Write it to the model: when to call the tool, and what it does.",
         "$.description: The description has advertising: "powerful". -> Write it to the model: when to call the tool, and what it does.",
-        "$.description: The description has what only a developer can use: "Demonstrates". -> Write it to the model: when to call the tool, and what it does.",
+        "$.description: The description has advice for developers: "Demonstrates". -> Write it to the model: when to call the tool, and what it does.",
       ],
       "description-implementation": [
-        "$.description: The description tells how the request is sent: "GET /w". -> Say what the tool does for the user, and leave out how.",
-        "$.description: The description tells what stands behind the tool: "This endpoint". -> Say what the tool does for the user, and leave out how.",
-        "$.description: The description tells how data is stored: "SELECT * FROM". -> Say what the tool does for the user, and leave out how.",
-        "$.description: The description tells a name from the source code: "WeatherService". -> Say what the tool does for the user, and leave out how.",
-        "$.description: The description tells what the tool is built on: "using axios". -> Say what the tool does for the user, and leave out how.",
-        "$.description: The description tells inner workings: "internally". -> Say what the tool does for the user, and leave out how.",
-        "$.description: The description tells an internal address: "http://weather.internal". -> Say what the tool does for the user, and leave out how.",
-        "$.description: The description tells a note to colleagues: "TODO:". -> Say what the tool does for the user, and leave out how.",
+        "$.description: The description mentions how the request is sent: "GET /w". -> Say what the tool does for the user, and leave out how.",
+        "$.description: The description mentions the backend of the tool: "This endpoint". -> Say what the tool does for the user, and leave out how.",
+        "$.description: The description mentions how data is stored: "SELECT * FROM". -> Say what the tool does for the user, and leave out how.",
+        "$.description: The description mentions a name from the source code: "WeatherService". -> Say what the tool does for the user, and leave out how.",
+        "$.description: The description mentions what the tool is built on: "using axios". -> Say what the tool does for the user, and leave out how.",
+        "$.description: The description mentions inner workings: "internally". -> Say what the tool does for the user, and leave out how.",
+        "$.description: The description mentions an internal address: "http://weather.internal". -> Say what the tool does for the user, and leave out how.",
+        "$.description: The description mentions a note to colleagues: "TODO:". -> Say what the tool does for the user, and leave out how.",
       ],
       "description-what": [
-        "$.description: The description does not say what the tool does. -> Start with it, a verb first, such as "Returns the orders of a customer, newest first".",
-        "$.description: The description does not say what the tool does. -> Start with it, a verb first, such as "Returns the orders of a customer, newest first".",
+        "$.description: The description does not say what the tool does. -> Start with it, verb first, such as "Returns the orders of a customer, newest first".",
+        "$.description: The description does not say what the tool does. -> Start with it, verb first, such as "Returns the orders of a customer, newest first".",
       ],
       "description-when": [
         "$.description: The description does not say when to call the tool. -> Add the situation or the request that it is for: "Use this when the user asks ...".",
       ],
       "name-kind": [
-        "$.name: "handle" in the name "handle_dialog" leaves open whether the tool looks something up or changes it. -> Take a verb that says so, such as get_, create_, update_ or send_; split a tool that does several of these.",
+        "$.name: "handle" in the name "handle_dialog" does not say whether the tool reads or changes something. -> Use a specific verb, such as get_, create_, update_ or send_; split a tool that does several of these.",
       ],
       "name-verb": [
         "$.name: The name "order_get" does not start with a verb. -> Put "get" first.",
@@ -81,7 +82,7 @@ test("each finding says what is wrong and what to do", () => {
           "description",
         ],
         "fix": "Say what it is not for, and name the tool for that.",
-        "message": "The description does not tell the tool from "read_media_file".",
+        "message": "The description does not distinguish the tool from "read_media_file".",
       },
     ]
   `);

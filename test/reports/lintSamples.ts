@@ -106,7 +106,7 @@ export const ruleInfos: readonly RuleInfo[] = [
     severity: "warning",
     on: "suites",
     why: "Few queries | little known.",
-    docs: "README.md#lint",
+    docs: "docs/lint-rules.md",
     clauses: ["at least 5 cases"],
   },
 ];

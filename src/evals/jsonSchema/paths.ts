@@ -35,7 +35,8 @@ export function resolvePointer(ref: string, root: JsonObject): { value: Json; pa
   return { value, path };
 }
 
-function percentDecoded(pointer: string): string {
+/** A percent-decoded text; the text itself where it is malformed. */
+export function percentDecoded(pointer: string): string {
   try {
     return decodeURIComponent(pointer);
   } catch {

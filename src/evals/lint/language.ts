@@ -1,8 +1,8 @@
 import type { JsonObject } from "../types/json.ts";
 import { once } from "../types/once.ts";
 
-/** So many characters of a text are read; what stands behind decides nothing for a model that chooses. */
-const longestRead = 20_000;
+/** The number of characters of a text that are read. */
+const maxRead = 20_000;
 
 const english = new Set(
   "a an and are as at be by can for from if in into is it its not of on or that the then this to use when with you".split(
@@ -18,8 +18,8 @@ const foreign = new Set(
 );
 
 /**
- * Whether a text is English, as far as its letters and its smallest words tell; the word lists here know no other
- * language. A text without small words, such as "List all cookies", is taken for English when its letters allow it.
+ * Whether a text is English, judged by its letters and function words; the word lists here are English only. A text
+ * without function words, such as "List all cookies", counts as English when its letters do.
  */
 export function isEnglish(text: string): boolean {
   const start = text.slice(0, 500);
@@ -29,7 +29,7 @@ export function isEnglish(text: string): boolean {
   return count(foreign) <= count(english);
 }
 
-/** Whether nine of ten letters are those of English. */
+/** Whether at least nine of ten letters are English. */
 function hasLatinLetters(text: string): boolean {
   if (/^[\0-\x7f]*$/.test(text)) return /[A-Za-z]/.test(text);
   const letters = text.replace(/\P{L}+/gu, "").length;
@@ -37,12 +37,12 @@ function hasLatinLetters(text: string): boolean {
   return plain > 0 && plain >= 0.9 * letters;
 }
 
-const unplain = /[\u2018\u2019\u201c\u201d\r\t\u00a0]| {2}/;
+const needsCleaning = /[\u2018\u2019\u201c\u201d\r\t\u00a0]| {2}/;
 
-/** The text as the rules read it: cut, with plain quotation marks, single spaces and no space before a line break. */
+/** The text as the rules read it: truncated, with straight quotation marks and single spaces. */
 export function plainText(text: string): string {
-  const read = text.slice(0, longestRead);
-  if (!unplain.test(read)) return read;
+  const read = text.slice(0, maxRead);
+  if (!needsCleaning.test(read)) return read;
   return read
     .replace(/[\u2018\u2019]/g, "'")
     .replace(/[\u201c\u201d]/g, '"')
@@ -50,12 +50,12 @@ export function plainText(text: string): string {
     .replace(/[ \t\u00a0]+/g, " ");
 }
 
-/** Without what is quoted: example queries, values and code say nothing about the tool itself. */
+/** The text without what is quoted: example queries, values and code are not about the tool itself. */
 export function withoutQuotes(text: string): string {
   return text.replace(/"[^"\n]{0,200}"|`[^`\n]{0,200}`|(?<![\w])'[^'\n]{0,200}'(?!\w)/g, '""');
 }
 
-/** Sentences and list items, in order, without their marks. An abbreviation such as "e.g." ends none. */
+/** Sentences and list items, in order, without bullets. An abbreviation such as "e.g." does not end a sentence. */
 export function sentencesOf(text: string): readonly string[] {
   return text
     .replace(/\b(e\.g|i\.e|etc|vs|approx)\./gi, (short) => short.replaceAll(".", ""))
@@ -64,17 +64,17 @@ export function sentencesOf(text: string): readonly string[] {
     .filter(Boolean);
 }
 
-/** A tool's description as the rules of wording read it; undefined where it is no text. */
+/** A tool's description as the wording rules read it; undefined where it is not a string. */
 export const plainDescription = once(({ description }: JsonObject) =>
   typeof description === "string" ? plainText(description) : undefined,
 );
 
-/** The same without what stands in quotation marks: example queries may say anything. Code in backticks is kept. */
+/** The same without what is in quotation marks: example queries may say anything. Code in backticks is kept. */
 export const unquotedDescription = once((tool: JsonObject) =>
   plainDescription(tool)?.replace(/"[^"\n]{0,200}"/g, '""'),
 );
 
-/** What an English description itself says, without quotes and code; undefined for one in another language. */
+/** An English description without quotes and code; undefined for one in another language. */
 export const englishDescription = once((tool: JsonObject) => {
   const { description } = tool;
   const text = typeof description === "string" && isEnglish(description) ? plainDescription(tool) : undefined;
@@ -103,7 +103,7 @@ const ways: readonly RegExp[] = [
   new RegExp(`${allowed}\\b${call} ${tool}(?! (?:with|parameter|id|value|url|field)\\b)(?=[ .,;:!]|$)`, "i"),
   new RegExp(`\\b${moment} ${person}\\b`, "i"),
   new RegExp(`\\b${moment} (?:you|we) ${need}\\b`, "i"),
-  // Said of the tool, at the start of a clause; "events suitable for groups" is about events.
+  // About the tool, at the start of a clause; "events suitable for groups" is about events.
   new RegExp(
     `(?:^|[.!?;:,(*\\n] ?|\\b(?:tool|command|function|this|it) is )(?:\\w+ly |very |also )?${fits}(?: used)? (?:for|to|in order to|in cases?|${moment})\\b`,
     "i",
@@ -114,7 +114,7 @@ const ways: readonly RegExp[] = [
   /\bwhen to (?:use|call)\b|\buse cases?\b|\bfor (?:questions|requests|queries) (?:about|on|such as|like)\b/i,
 ];
 
-/** Whether an English text, plain and without its quotes, tells in which situation or for which request to call. */
+/** Whether an English text, plain and without quotes, says in which situation or for which request to call. */
 export function saysWhenToUse(text: string): boolean {
   return ways.some((way) => way.test(text));
 }
@@ -131,8 +131,8 @@ const quoted = /"[^"\n]{2,120}"|`[^`\n]{2,120}`|(?<!\w)'[^'\n]{2,120}'(?!\w)/g;
 const cue =
   /\b(?:triggers?(?: (?:on|for|include|phrases|words|when))*|mentions?|says?|asks? (?:for|to|about|how)|phrases(?: like| such as)?|such as|keywords?|e\.g\.,?|for example|requests? (?:like|such as|for|to))\b:?/gi;
 
-/** How many phrases a description names that a user would say: in quotes, or in a list after a word that announces one. */
-export function triggerPhrases(description: string): number {
+/** The number of phrases in a description that a user would say: in quotes, or in a list after a word that announces it. */
+export function countTriggerPhrases(description: string): number {
   const plain = plainText(description);
   const lists = [...plain.matchAll(cue)].map(({ 0: { length }, index }) => {
     const [sentence = ""] = plain.slice(index + length, index + length + 1_000).split(/[.;!?](?:\s|$)|\n\n/);
@@ -145,7 +145,7 @@ const onlyWhen =
   /^\W*(?:(?:always |only |also )?(?:use[ds]?|load|invoke|activate|trigger|apply)s?\b|when(?:ever)?\b|do not|don't|not\b|never)/i;
 const toDo = /\b(?:use|used|skill|helps?|guides?)\b[^.]{0,40}?\bto [a-z]{3,}/i;
 
-/** Whether a description says what a skill does, beside when: in a sentence of its own, or as "use this to ...". */
+/** Whether a description says what a skill does, in addition to when: in a separate sentence, or as "use this to ...". */
 export function saysWhatItDoes(description: string): boolean {
   const plain = plainText(description);
   if (toDo.test(plain.replace(/\buser\b[^.]*?\bto\b/g, "user"))) return true;

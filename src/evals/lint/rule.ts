@@ -5,25 +5,48 @@ import type { LintSettings, Severity, Suppression, Where } from "../types/lint.t
 import type { SkillEval, SkillPackage } from "../types/skill.ts";
 import type { Suite } from "../types/suite.ts";
 
-/** What a rule found: where inside of its subject, what is wrong there, and the remedy in one sentence. */
+/** What a rule reports: where inside its subject, what is wrong, and how to fix it, in one sentence each. */
 export type Violation = { at: Path; message: string; fix: string };
 
-/**
- * One convention, and how to see that it is broken. Pure; `check` must not throw whatever the subject holds, and takes
- * time linear in its size.
- */
-export type Rule<Subject> = {
+type RuleHead = {
   /** Stable, kebab-case, unique over all families. */
   readonly id: string;
   readonly severity: Severity;
   /** One line: what goes wrong when the convention is broken. */
   readonly why: string;
-  /** Where the convention comes from, for a reader who wants more: a heading of the rule's source. */
+  /** The source of the convention. */
   readonly docs: string;
   /** Each thing that the convention asks for, in a few words. The tests seed a violation of every one. */
   readonly clauses: readonly string[];
-  check(subject: Subject): Iterable<Violation>;
 };
+
+/**
+ * One convention, and how to see that it is broken. Pure; `check` must not throw whatever the subject holds, and takes
+ * time linear in its size.
+ */
+export type Rule<Subject> = RuleHead & { check(subject: Subject): Iterable<Violation> };
+
+/** A rule of one condition at one place: `find` returns the message of the violation, if there is one. */
+export type SimpleRule<Subject> = RuleHead & {
+  readonly at: Path;
+  readonly fix: string;
+  find(subject: Subject): string | false | undefined;
+};
+
+/** A table of rules, simple ones among them, as a list of rules. */
+export function defineRules<Subject>(
+  table: readonly (Rule<Subject> | SimpleRule<Subject>)[],
+): readonly Rule<Subject>[] {
+  return table.map((row) => {
+    if ("check" in row) return row;
+    const { at, fix, find, ...head } = row;
+    const check = (subject: Subject): Violation[] => {
+      const message = find(subject);
+      return message ? [{ at, message, fix }] : [];
+    };
+    return { ...head, check };
+  });
+}
 
 /**
  * A tool as it is listed, unchecked: any field may be missing or of a wrong type. `siblings` are the names of the other
@@ -34,17 +57,17 @@ export type ToolSubject = { server: string; tool: JsonObject; siblings: Readonly
 /** A whole list, for what only shows between tools. Paths start with the index of a tool. */
 export type ToolsetSubject = { server: string; tools: readonly JsonObject[] };
 
-/** What a model that was asked says of one tool: a score (1 to 5) and its reason for each rule. Paths lead into the tool. */
+/** What a judge model says about one tool: a score (1 to 5) and its reason for each rule. Paths lead into the tool. */
 export type JudgedSubject = { judge: string; grades: readonly { rule: string; score: number; reason: string }[] };
 
 /**
  * Two states of a list, the older first. Paths start with the name of a tool and lead into the newer state where it
- * still has the place, else into the older.
+ * still has the place, otherwise into the older.
  */
 export type VersionSubject = { before: readonly JsonObject[]; after: readonly JsonObject[] };
 
 /**
- * A skill package, its files by path relative to its folder (content absent where it is no text or too large).
+ * A skill package, its files by path relative to its folder (content absent where it is binary or too large).
  * Paths: `["frontMatter", key]`, `["line", n]` for line n of SKILL.md, `["file", path]`.
  */
 export type SkillSubject = {
@@ -54,29 +77,29 @@ export type SkillSubject = {
 };
 
 /**
- * An eval file of a skill package: its raw content, and what was made of it. `all` are the queries of every eval file of
- * the package, these among them. Paths lead into the raw content.
+ * An eval file of a skill package: its raw content, and the queries read from it. `all` are the queries of every eval
+ * file of the package. Paths lead into the raw content.
  */
 export type EvalsFileSubject = { skill: string; raw: unknown; evals: readonly SkillEval[]; all: readonly SkillEval[] };
 
 /**
- * A suite, for what its schema cannot say, and the names of the tools that its server lists, where it could be listed.
+ * A suite, for what its schema cannot express, and the names of the tools that its server lists, if it could be listed.
  * Paths: `["cases", index]`, or a key of the suite.
  */
 export type SuiteSubject = { suite: Suite; tools?: readonly string[] };
 
-/** One entry of a host's configuration file, unchecked. `absolute` and `exists` tell of a path what pure code cannot. */
+/** One entry of a host's configuration file, unchecked, and what pure code cannot know about its environment. */
 export type RegistrationSubject = {
   name: string;
   entry: unknown;
-  /** Whether a path is absolute on this system, and whether there is a file of that name. */
+  /** Whether a path is absolute on this system, and whether a file of that name exists. */
   absolute(path: string): boolean;
   exists(path: string): boolean;
-  /** Whether an environment variable is set where the program runs, which is about where the host does. */
+  /** Whether an environment variable is set where the program runs, which is roughly where the host does. */
   isSet?(variable: string): boolean;
 };
 
-/** What can be linted, by the name that reports call it by. */
+/** What can be linted, by the name that reports use. */
 export type Subjects = {
   tools: ToolSubject;
   toolsets: ToolsetSubject;
@@ -95,7 +118,7 @@ export type Families = { readonly [K in Kind]: readonly Rule<Subjects[K]>[] };
 /** Settings of one file, or of the command line: its suppressions know their place. */
 export type Settings = Pick<LintSettings, "severities"> & { readonly ignore?: readonly Suppression[] };
 
-/** One thing to be linted, where its text lives, and what its author settled, the strongest settings first. */
+/** One thing to lint, where its text is, and its author's settings, those with precedence first. */
 export type TargetOf<K extends Kind> = {
   readonly kind: K;
   readonly subject: Subjects[K];
@@ -106,12 +129,12 @@ export type TargetOf<K extends Kind> = {
 };
 export type Target = { [K in Kind]: TargetOf<K> }[Kind];
 
-/** A check of every place in the inputSchema. */
+/** A check of every schema in the inputSchema. */
 export function inInput(check: (place: SchemaPlace) => Iterable<Violation>) {
   return ({ tool }: ToolSubject) => visit(walkToolSchema(tool, "inputSchema"), check);
 }
 
-/** A check of every place in both schemas of a tool. */
+/** A check of every schema in both schemas of a tool. */
 export function inSchemas(check: (place: SchemaPlace) => Iterable<Violation>) {
   return ({ tool }: ToolSubject) => [
     ...visit(walkToolSchema(tool, "inputSchema"), check),
@@ -119,7 +142,7 @@ export function inSchemas(check: (place: SchemaPlace) => Iterable<Violation>) {
   ];
 }
 
-/** A list: most places have no finding, and a generator for each costs more than the checks. */
+/** Returns a list: most places have no violation, and a generator for each costs more than the checks. */
 function visit({ places }: Walk, check: (place: SchemaPlace) => Iterable<Violation>): Violation[] {
   const violations: Violation[] = [];
   for (const place of places) for (const one of check(place)) violations.push(one);

@@ -2,42 +2,46 @@ import type { Path } from "../jsonSchema/paths.ts";
 import type { Json, JsonObject } from "../types/json.ts";
 import { once } from "../types/once.ts";
 
-/** Rules ask for the words of the same names again and again. */
-const split = new Map<string, readonly string[]>();
-const mostKept = 20_000;
+/** Memoized, because rules split the same names many times. */
+const wordsByName = new Map<string, readonly string[]>();
+const maxMemoized = 20_000;
 
-/** The words of a name in any style, lower case: `maxResults`, `max_results` and `max-results` are the same two. */
+/** The words of a name in any style, lower case: `maxResults`, `max_results` and `max-results` have the same two. */
 export function wordsOf(name: string): readonly string[] {
   const short = name.slice(0, 200);
-  const known = split.get(short);
+  const known = wordsByName.get(short);
   if (known) return known;
-  const words = splitName(short);
-  if (split.size >= mostKept) split.clear();
-  split.set(short, words);
-  return words;
-}
-
-function splitName(name: string): readonly string[] {
-  const apart = name.replace(/([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])/g, "$1$3 $2$4");
-  return apart
+  const spaced = short.replace(/([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])/g, "$1$3 $2$4");
+  const words = spaced
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
     .filter(Boolean);
+  if (wordsByName.size >= maxMemoized) wordsByName.clear();
+  wordsByName.set(short, words);
+  return words;
 }
 
-/** So many characters of a tool are searched, over all of its texts. */
+/** The first of `items`, at most so many; the rest is not iterated. */
+export function takeFirst<T>(most: number, items: Iterable<T>): T[] {
+  const first: T[] = [];
+  for (const item of items) {
+    if (first.length >= most) break;
+    first.push(item);
+  }
+  return first;
+}
+
+/** Limits of a search through all texts of a tool: characters, and steps of a path. */
 export const maxSearched = 100_000;
-const deepestSearched = 100;
+const maxDepth = 100;
 const fields = ["name", "title", "description", "annotations", "inputSchema", "outputSchema"];
 
-/** A text that can reach a model, and where it stands in its tool. */
-type Text = { text: string; at: Path };
+/** Texts that can reach a model, with their paths; `whole` unless a limit left some out. */
+type Texts = { texts: readonly { text: string; at: Path }[]; whole: boolean };
 
-type Texts = { texts: readonly Text[]; whole: boolean };
-
-/** The texts of a tool, names of properties among them, read once; `whole` unless there is more than is searched. */
+/** The texts of a tool, property names among them, collected once. */
 export const textsOf = once((tool: JsonObject): Texts => {
-  const texts: Text[] = [];
+  const texts: { text: string; at: Path }[] = [];
   let left = maxSearched;
   const add = (text: string, at: Path) => {
     texts.push({ text: text.slice(0, Math.max(0, left)), at });
@@ -47,7 +51,7 @@ export const textsOf = once((tool: JsonObject): Texts => {
     left--;
     if (typeof value === "string") add(value, at);
     else if (typeof value !== "object" || value === null) return;
-    else if (at.length > deepestSearched) left = 0;
+    else if (at.length > maxDepth) left = 0;
     else {
       for (const key of Object.keys(value)) {
         if (left <= 0) return;
@@ -62,8 +66,8 @@ export const textsOf = once((tool: JsonObject): Texts => {
   return { texts, whole: left > 0 };
 });
 
-/** Wording by which a tool gives a model orders that are not its to give, and what it does. */
-type Pattern = { clause: string; does: string; sees: RegExp };
+/** A wording by which a tool or skill manipulates a model, and what it does. */
+type InjectionPattern = { clause: string; does: string; pattern: RegExp };
 
 const secrets =
   "(?:(?:~|\\$HOME|/root|/home/\\w+)/\\.(?:ssh|aws|gnupg|cursor|claude)\\b|\\bid_(?:rsa|ed25519)\\b|/etc/(?:passwd|shadow)\\b" +
@@ -72,45 +76,39 @@ const secrets =
 /**
  * After the published write-ups of tool poisoning (Invariant Labs "MCP Security Notification: Tool Poisoning Attacks",
  * CyberArk "Poison Everywhere", OWASP MCP Top 10: MCP03). Narrow on purpose: usage hints such as "IMPORTANT: call
- * list_pages first" or "do not show ids to the user" are no attack. Every repeat is bounded, so matching is linear.
+ * list_pages first" or "do not show ids to the user" are not attacks. Every repeat is bounded, so matching is linear.
  */
-export const injectionPatterns: readonly Pattern[] = [
+export const injectionPatterns: readonly InjectionPattern[] = [
   {
     clause: "does not override other instructions",
-    does: "tells the model to set its other instructions aside",
-    sees: /\b(?:ignore|disregard|forget|override)(?: [\w']+){0,3} (?:previous|prior|above|earlier|preceding|your|all|any|other|safety) (?:instructions?|directives?|guidelines|prompts?)\b|\b(?:ignore|disregard|forget) (?:the |all |any )?(?:instructions|directives|prompts) (?:above|before|given|you)\b/i,
+    does: "tells the model to ignore its other instructions",
+    pattern:
+      /\b(?:ignore|disregard|forget|override)(?: [\w']+){0,3} (?:previous|prior|above|earlier|preceding|your|all|any|other|safety) (?:instructions?|directives?|guidelines|prompts?)\b|\b(?:ignore|disregard|forget) (?:the |all |any )?(?:instructions|directives|prompts) (?:above|before|given|you)\b/i,
   },
   {
     clause: "hides nothing from the user",
-    does: "tells the model to keep something from the user",
-    sees: /\b(?:do not|don't|never|must not|without)(?: \w+){0,2} (?:tell|telling|inform|informing) the (?:user|human)\b|\b(?:do not|don't|never|must not) (?:mention|reveal|disclose) (?:this|it|that|these|any of this|the above)\b(?: \w+){0,4} to the (?:user|human)\b|\b(?:hide|conceal|keep) (?:this|it|these|that)(?: \w+){0,3} from the (?:user|human)\b/i,
+    does: "tells the model to hide something from the user",
+    pattern:
+      /\b(?:do not|don't|never|must not|without)(?: \w+){0,2} (?:tell|telling|inform|informing) the (?:user|human)\b|\b(?:do not|don't|never|must not) (?:mention|reveal|disclose) (?:this|it|that|these|any of this|the above)\b(?: \w+){0,4} to the (?:user|human)\b|\b(?:hide|conceal|keep) (?:this|it|these|that)(?: \w+){0,3} from the (?:user|human)\b/i,
   },
   {
-    clause: "reaches for no secrets",
+    clause: "does not ask for secrets",
     does: "tells the model to read a place where secrets are kept",
-    sees: new RegExp(
+    pattern: new RegExp(
       `\\b(?:before|first|also|always|must)\\b.{0,100}?\\b(?:read|open|cat|load|fetch|access|send|include|retrieve|copy|pass)\\b.{0,100}?${secrets}`,
       "i",
     ),
   },
   {
-    clause: "wears no tags of a system prompt",
-    does: "is dressed up as a part of the system prompt",
-    sees: /<\s?\/?(?:important|system[-_ ](?:prompt|message|reminder|instructions?)|secret[-_ ]instructions?|hidden)\s?>|<system>[^<]{0,2000}<\/system>|\[\/?INST\]|<\|im_(?:start|end)\|>|<<\/?SYS>>/i,
+    clause: "does not imitate a system prompt",
+    does: "imitates a part of the system prompt",
+    pattern:
+      /<\s?\/?(?:important|system[-_ ](?:prompt|message|reminder|instructions?)|secret[-_ ]instructions?|hidden)\s?>|<system>[^<]{0,2000}<\/system>|\[\/?INST\]|<\|im_(?:start|end)\|>|<<\/?SYS>>/i,
   },
   {
     clause: "does not ask for the system prompt",
-    does: "asks for what the model was told",
-    sees: /\b(?:reveal|output|print|repeat|send|include|pass|copy|append|attach)(?: \w+){0,6} your (?:system|initial|original) prompt\b/i,
+    does: "asks for the system prompt",
+    pattern:
+      /\b(?:reveal|output|print|repeat|send|include|pass|copy|append|attach)(?: \w+){0,6} your (?:system|initial|original) prompt\b/i,
   },
 ];
-
-/** The first of `items`, at most so many; the rest is not looked at. */
-export function upTo<T>(most: number, items: Iterable<T>): T[] {
-  const first: T[] = [];
-  for (const item of items) {
-    if (first.length >= most) break;
-    first.push(item);
-  }
-  return first;
-}

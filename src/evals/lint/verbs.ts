@@ -1,13 +1,13 @@
-/** What a tool named by a verb does: look, change, or bring something about. A vague verb leaves that open. */
-type Kind = "query" | "mutation" | "action" | "vague";
+/** What a tool named by a verb does: read, change, or cause something. A vague verb leaves that open. */
+type VerbKind = "query" | "mutation" | "action" | "vague";
 
 /**
- * Base forms by kind. Sources: the approved verbs of PowerShell (without New and Out, which are none), the standard
+ * Base forms by kind. Sources: the approved verbs of PowerShell (without New and Out, which are not verbs), the standard
  * methods of Google's AIP-130, the verbs that WordNet 3.1 counts at least six times and more often than the noun of the
  * same spelling, as far as a program can do them, and what only programs do (gzip, rebase, upsert). Words that mostly
  * name things in software (file, page, table, text, user) are left out though they can be verbs.
  */
-const words: Record<Kind, string> = {
+const words: Record<VerbKind, string> = {
   query: `
     access analyse analyze answer approximate ask assess audit benchmark browse calc calculate check choose cite
     clarify classify cluster collect compare compute consult contrast convert correlate count crawl debug decide
@@ -70,13 +70,13 @@ const words: Record<Kind, string> = {
   vague: `administer deal do handle manage operate perform process support treat use work`,
 };
 
-const kinds = new Map<string, Kind>();
+const kinds = new Map<string, VerbKind>();
 for (const kind of ["action", "query", "mutation", "vague"] as const) {
   for (const word of words[kind].trim().split(/\s+/)) kinds.set(word, kind);
 }
 
-/** Verbs that as the first word of a name are as often the name of a thing, when a plainer verb follows. */
-const things = new Set(
+/** Verbs that as the first word of a name are often nouns, when a plainer verb follows. */
+const ambiguous = new Set(
   (
     "book bookmark branch cache call chat comment commit draft email fork group index issue label link log mail map " +
     "match message note order patch post process profile project prompt query quote record report request research review " +
@@ -86,8 +86,8 @@ const things = new Set(
 );
 const plainVerbs = new Set("add check create delete fetch find get insert lookup remove send set update".split(" "));
 
-/** The kind of a verb in its base form; nothing for what is no verb that a tool is known to begin with. */
-export function verbKind(word: string): Kind | undefined {
+/** The kind of a verb in its base form; undefined for any other word. */
+export function verbKind(word: string): VerbKind | undefined {
   const known = kinds.get(word);
   if (known) return known;
   const inner = /^(?:un|re|de|dis|pre|auto|bulk|batch|multi)-?(\w{3,})$/.exec(word)?.[1];
@@ -100,25 +100,25 @@ const notVerbs = new Set(
 );
 
 /**
- * Whether a name, as its words in lower case, starts with a verb: `route_request` does, and `order_get` and `tabs` do
+ * Whether a name, split into words in lower case, starts with a verb: `route_request` does, `order_get` and `tabs` do
  * not.
  */
 export function startsWithVerb(name: readonly string[]): boolean {
   const [first = ""] = name;
   const last = name.at(-1) ?? "";
-  return verbKind(first) !== undefined && !(name.length > 1 && things.has(first) && plainVerbs.has(last));
+  return verbKind(first) !== undefined && !(name.length > 1 && ambiguous.has(first) && plainVerbs.has(last));
 }
 
-/** The verb among the words of a name: `search` of `research_search_papers`, where the first may name a thing. */
-export function verbIn(name: readonly string[]): string | undefined {
+/** The verb among the words of a name: `search` in `research_search_papers`, where the first may be a noun. */
+export function findVerb(name: readonly string[]): string | undefined {
   const [first, second = ""] = name.filter((word) => verbKind(word) !== undefined);
   if (first === undefined) return undefined;
-  return things.has(first) && second !== "" && !things.has(second) ? second : first;
+  return ambiguous.has(first) && second !== "" && !ambiguous.has(second) ? second : first;
 }
 
 const endings = ["s", "es", "ies", "ing", "ed", "ied", "d"];
 
-/** The base forms that a form may have, itself first: `applies` apply, `pushes` push, `using` use, `getting` get. */
+/** The possible base forms of a word, itself first: `applies` apply, `pushes` push, `using` use, `getting` get. */
 export function basesOf(word: string): readonly string[] {
   const stems = endings.filter((ending) => word.endsWith(ending)).map((ending) => word.slice(0, -ending.length));
   return [word, ...stems.flatMap((stem) => [stem, `${stem}e`, `${stem}y`, stem.replace(/(.)\1$/, "$1")])];

@@ -13,7 +13,7 @@ export const annotationCases: CasesOf<ToolSubject> = {
     violations: {
       "annotations are an object": [annotated([]), annotated("read-only"), annotated(null)],
       "hints are true or false": [annotated({ readOnlyHint: "true" }), annotated({ idempotentHint: 1 })],
-      "a title is a text that is not blank": [
+      "a title is a string that is not blank": [
         annotated({ title: " " }),
         aChangedTool({ title: "" }),
         aChangedTool({ title: 5 }),
@@ -23,7 +23,7 @@ export const annotationCases: CasesOf<ToolSubject> = {
   "annotation-unknown": {
     clean: [annotated({ readOnlyHint: true, audience: "user", readonly: false }), annotated({ cost: 1 })],
     violations: {
-      "hints are spelled as the protocol has them": [
+      "hints are spelled as in the protocol": [
         annotated({ readonlyHint: true }),
         annotated({ readOnly: true }),
         annotated({ open_world_hint: false }),
@@ -33,7 +33,7 @@ export const annotationCases: CasesOf<ToolSubject> = {
   "annotation-contradiction": {
     clean: [annotated({ readOnlyHint: true, destructiveHint: false }), annotated({ destructiveHint: true })],
     violations: {
-      "a tool that only reads destroys nothing": [annotated({ readOnlyHint: true, destructiveHint: true })],
+      "a read-only tool is not destructive": [annotated({ readOnlyHint: true, destructiveHint: true })],
     },
   },
   "annotation-against-verb": {

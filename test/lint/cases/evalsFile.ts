@@ -41,8 +41,8 @@ export const evalsFileCases: CasesOf<EvalsFileSubject> = {
     violations: {
       "an object with the key evals": [raw([{ input: "a", expected_behavior: ["b"] }]), raw({ cases: [] }), raw("a")],
       "evals is a list of objects": [raw({ evals: {} }), raw({ evals: ["Shrink cat.png"] })],
-      "input is a text": [raw({ evals: [{ prompt: "a", expected_behavior: ["b"] }] })],
-      "expected_behavior is a list of texts": [
+      "input is a string": [raw({ evals: [{ prompt: "a", expected_behavior: ["b"] }] })],
+      "expected_behavior is a list of strings": [
         raw({ evals: [{ input: "a", expected_behavior: "b" }] }),
         raw({ evals: [{ input: "a", assertions: ["b"] }] }),
       ],
@@ -65,7 +65,7 @@ export const evalsFileCases: CasesOf<EvalsFileSubject> = {
     clean: [of(...whole)],
     violations: {
       "no query twice": [asking("Shrink cat.png", "Shrink cat.png")],
-      "none that differs in case and white space alone": [asking("Shrink cat.png", " shrink  cat.PNG\n")],
+      "no two that differ only in case and white space": [asking("Shrink cat.png", " shrink  cat.PNG\n")],
     },
   },
   "evals-input-names-skill": {
@@ -75,11 +75,11 @@ export const evalsFileCases: CasesOf<EvalsFileSubject> = {
       { ...asking("Fill this pdf", "What is in pdf/notes.txt?"), skill: "pdf" },
     ],
     violations: {
-      "no query names the skill as it is written": [
+      "no query contains the name of the skill": [
         asking("Run image-compressor on cat.png"),
         { ...asking("/pdf fill this"), skill: "pdf" },
       ],
-      'no query calls it by its words and "skill"': [
+      'no query contains its words before "skill"': [
         asking("Use the image compressor skill"),
         { ...asking("Use your `pdf` skill"), skill: "pdf" },
       ],

@@ -11,7 +11,7 @@ export const nameCases: CasesOf<ToolSubject> = {
     clean: [aChangedTool({})],
     violations: {
       "there is a name": [aChangedTool({ name: undefined })],
-      "the name is a text": [aChangedTool({ name: 7 }), aChangedTool({ name: ["get_weather"] })],
+      "the name is a string": [aChangedTool({ name: 7 }), aChangedTool({ name: ["get_weather"] })],
       "the name is not empty": [aChangedTool({ name: "" })],
     },
   },
@@ -43,9 +43,16 @@ export const nameCases: CasesOf<ToolSubject> = {
     ],
     violations: {
       "more than one letter": ["a", "q", "t0"].map((name) => aToolWith({ [name]: text })),
-      "no stand-in such as data, arg1 or val": ["data", "arg", "arg1", "val", "input1", "param2", "obj", "foo"].map(
-        (name) => aToolWith({ [name]: text }),
-      ),
+      "not a placeholder such as data, arg1 or val": [
+        "data",
+        "arg",
+        "arg1",
+        "val",
+        "input1",
+        "param2",
+        "obj",
+        "foo",
+      ].map((name) => aToolWith({ [name]: text })),
     },
   },
 };
@@ -55,6 +62,6 @@ const named = (...names: unknown[]) => aToolsetSubject(...names.map((name) => aL
 export const sharedNameCases: CasesOf<ToolsetSubject> = {
   "name-shared": {
     clean: [named("get_weather", "get_Weather", "constructor"), named(undefined, undefined, 7, 7)],
-    violations: { "no two tools of a list have one name": [named("get_weather", "list_cities", "get_weather")] },
+    violations: { "no two tools of a list have the same name": [named("get_weather", "list_cities", "get_weather")] },
   },
 };

@@ -37,7 +37,7 @@ export const propertyCases: CasesOf<ToolSubject> = {
       one("pair", { type: "array", prefixItems: [{ type: "string" }] }),
     ],
     violations: {
-      "an array says what its items are": [
+      "an array declares its items": [
         one("cities", { type: "array" }),
         one("cities", { type: ["array", "null"] }),
         orNull("cities", { type: "array" }),
@@ -141,7 +141,7 @@ export const propertyCases: CasesOf<ToolSubject> = {
       "tags are an array of strings": ["tags", "labels", "issueLabels", "tag_list", "id_list"].map((name) =>
         text(name),
       ),
-      "what is described as separated by commas is an array": [
+      "what is described as comma-separated is an array": [
         text("cities", "A comma-separated list of cities."),
         text("cities", "The cities, separated by commas."),
       ],

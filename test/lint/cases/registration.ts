@@ -1,14 +1,14 @@
-import type { RegistrationFacts } from "../../../src/evals/lint/rules/registration.ts";
+import type { RegistrationSubject } from "../../../src/evals/lint/rule.ts";
 import { aRegistrationSubject, type CasesOf } from "./cases.ts";
 
 const server = "/srv/weather/server.js";
 const files = [server, "/usr/bin/node", "my server"];
-const of = (entry: unknown, name?: string): RegistrationFacts => aRegistrationSubject(entry, name, files);
+const of = (entry: unknown, name?: string): RegistrationSubject => aRegistrationSubject(entry, name, files);
 const starting = (...args: unknown[]) => of({ command: "node", args });
 /** As a host fills it in. */
 const filled = (name: string) => `\${${name}}`;
 /** Only HOME is set. */
-const inShell = (entry: unknown): RegistrationFacts => ({ ...of(entry), isSet: (variable) => variable === "HOME" });
+const inShell = (entry: unknown): RegistrationSubject => ({ ...of(entry), isSet: (variable) => variable === "HOME" });
 const whole = starting(server, "--port", "80");
 const headers = { Authorization: `Bearer ${filled("TOKEN")}` };
 const remote = of({ type: "http", url: "https://example.com/mcp", headers });
@@ -18,7 +18,7 @@ const secret = (start: string, length: number) => `${start}${"Ab1".repeat(20).sl
 const jwt = ["eyJhbGciOiJIUzI1", "eyJzdWIiOiIxMjM0", "c2lnbmF0dXJl"].join(".");
 const holding = (...keys: string[]) => keys.map((key) => of({ command: "weather", env: { KEY: key } }));
 
-export const registrationCases: CasesOf<RegistrationFacts> = {
+export const registrationCases: CasesOf<RegistrationSubject> = {
   "registration-entry": {
     clean: [whole, remote],
     violations: {
@@ -34,7 +34,7 @@ export const registrationCases: CasesOf<RegistrationFacts> = {
   "registration-command": {
     clean: [whole, remote, of({ command: "my server" }), of({ command: "/opt/My App/server" })],
     violations: {
-      "a text": [of({ command: ["node", server] })],
+      "a string": [of({ command: ["node", server] })],
       "not blank": [of({ command: "" }), of({ command: " " })],
       "the program alone, its arguments under args": [
         of({ command: "npx -y weather" }),
@@ -44,20 +44,20 @@ export const registrationCases: CasesOf<RegistrationFacts> = {
   },
   "registration-args": {
     clean: [whole, remote, of({ command: "weather" })],
-    violations: { "args is a list": [of({ command: "node", args: server })], "of texts": [starting(server, 80)] },
+    violations: { "args is a list": [of({ command: "node", args: server })], "of strings": [starting(server, 80)] },
   },
   "registration-env": {
     clean: [remote, of({ command: "weather", env: { KEY: "1" } })],
     violations: {
-      "env is a map of texts": [of({ env: { PORT: 80 } }), of({ env: ["PORT=80"] })],
-      "headers is a map of texts": [of({ headers: { Retry: 1 } }), of({ headers: "Retry: 1" })],
+      "env is a map of strings": [of({ env: { PORT: 80 } }), of({ env: ["PORT=80"] })],
+      "headers is a map of strings": [of({ headers: { Retry: 1 } }), of({ headers: "Retry: 1" })],
     },
   },
   "registration-command-relative": {
     clean: [whole, of({ command: "/usr/bin/node" }), of({ command: `${filled("HOME")}/bin/weather` })],
     violations: {
       "a command with a path has an absolute one": [of({ command: "./weather" }), of({ command: "bin\\weather.exe" })],
-      "no ~, which only a shell fills in": [of({ command: "~/bin/weather" })],
+      "no ~, which only a shell expands": [of({ command: "~/bin/weather" })],
     },
   },
   "registration-absolute-script": {
@@ -79,8 +79,8 @@ export const registrationCases: CasesOf<RegistrationFacts> = {
   "registration-script-missing": {
     clean: [whole, starting("server.js"), starting(`${filled("HOME")}/server.js`), of({ command: "/usr/bin/node" })],
     violations: {
-      "the script is there": [starting("/srv/weather/dist/server.js")],
-      "a command with an absolute path is there": [of({ command: "/usr/local/bin/node", args: [server] })],
+      "the script exists": [starting("/srv/weather/dist/server.js")],
+      "a command with an absolute path exists": [of({ command: "/usr/local/bin/node", args: [server] })],
     },
   },
   "registration-unset-variable": {
@@ -121,6 +121,6 @@ export const registrationCases: CasesOf<RegistrationFacts> = {
   },
   "registration-url-plain": {
     clean: [remote, ...["localhost:3000", "127.0.0.1", "[::1]:80"].map((host) => of({ url: `http://${host}/mcp` }))],
-    violations: { "https but for this machine": [of({ url: "http://example.com/mcp" })] },
+    violations: { "https, except for localhost": [of({ url: "http://example.com/mcp" })] },
   },
 };

@@ -39,7 +39,7 @@ const shapeCases: CasesOf<ToolSubject> = {
     violations: {
       "the outputSchema is an object": [output("object"), output([])],
       'its type is "object"': [output({ type: "array", items: city }), output({ properties: {} })],
-      "its root is no union": [output({ type: "object", oneOf: [{}] }), output({ type: "object", anyOf: [{}] })],
+      "its root is not a union": [output({ type: "object", oneOf: [{}] }), output({ type: "object", anyOf: [{}] })],
     },
   },
   "root-combinator": {
@@ -62,14 +62,14 @@ const shapeCases: CasesOf<ToolSubject> = {
     violations: {
       "the inputSchema names its properties": [input({ type: "object" })],
       "no parameter has an empty schema": [one({}), one({ type: "array", items: {} })],
-      "an object says what it holds": [one({ type: "object" }), one({ type: "object", properties: {} })],
+      "an object declares its content": [one({ type: "object" }), one({ type: "object", properties: {} })],
     },
   },
   "required-shape": {
     clean: [plain, none],
     violations: {
       "required is a list": [root({ required: "city" }), one({ ...city, required: true })],
-      "of texts": [root({ required: [1] }), root({ required: [null] })],
+      "of strings": [root({ required: [1] }), root({ required: [null] })],
       "each named once": [root({ required: ["city", "city"] })],
     },
   },
@@ -124,7 +124,7 @@ const contentCases: CasesOf<ToolSubject> = {
         one({ type: 5 }),
         output({ type: "object", properties: { city: { type: "String" } } }),
       ],
-      "properties, items and branches hold schemas": [
+      "properties, items and branches contain schemas": [
         root({ properties: ["city"] }),
         one("string"),
         one({ type: "array", items: "string" }),
@@ -145,7 +145,10 @@ const contentCases: CasesOf<ToolSubject> = {
         one({ ...city, pattern: "(?i)oslo" }),
         one({ ...city, pattern: 5 }),
       ],
-      "texts are texts": [one({ ...city, description: ["The city."] }), one({ ...city, title: 5 })],
+      "titles, descriptions and formats are strings": [
+        one({ ...city, description: ["The city."] }),
+        one({ ...city, title: 5 }),
+      ],
     },
   },
   "schema-unsatisfiable": {
@@ -164,8 +167,8 @@ const contentCases: CasesOf<ToolSubject> = {
         one({ type: "integer", exclusiveMinimum: 1, exclusiveMaximum: 2 }),
         one({ type: "integer", minimum: 1.2, maximum: 1.8 }),
       ],
-      "a shortest is not above its longest": [one({ ...city, minLength: 5, maxLength: 4 })],
-      "a fewest is not above its most": [
+      "a minimum length is not above its maximum": [one({ ...city, minLength: 5, maxLength: 4 })],
+      "a minimum number of items is not above its maximum": [
         one({ type: "array", items: city, minItems: 2, maxItems: 1 }),
         one({ type: "object", minProperties: 2, maxProperties: 1 }),
       ],
@@ -183,7 +186,7 @@ const contentCases: CasesOf<ToolSubject> = {
         one({ allOf: [{ type: "string" }, { type: "integer" }] }),
         one({ type: "integer", minimum: 5, allOf: [{ maximum: 4 }] }),
       ],
-      "there are as many different items as are asked for": [
+      "there are as many different items as are required": [
         one({ type: "array", items: { enum: ["a", "b"] }, minItems: 3, uniqueItems: true }),
       ],
     },
@@ -272,7 +275,7 @@ const hostCases: CasesOf<ToolSubject> = {
   "ref-recursive": {
     clean: [plain, root({ properties: { a: { $ref: "#/$defs/c" }, b: { $ref: "#/$defs/c" } }, $defs: { c: city } })],
     violations: {
-      "no $ref leads back to what it is part of": [
+      "no $ref leads back to a schema it is part of": [
         one({ $ref: "#" }),
         root({ $defs: { a: { $ref: "#/$defs/a" } } }),
         root({ $defs: { a: { items: { $ref: "#/$defs/b" } }, b: { anyOf: [{ $ref: "#/$defs/a" }] } } }),

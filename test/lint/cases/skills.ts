@@ -53,7 +53,7 @@ export const skillCases: CasesOf<SkillSubject> = {
       aSkillOf({ name: "a".repeat(64) }),
     ],
     violations: {
-      "there is a name, and it is a text": [aSkillOf({ name: undefined }), aSkillOf({ name: 7 })],
+      "there is a name, and it is a string": [aSkillOf({ name: undefined }), aSkillOf({ name: 7 })],
       "1 to 64 characters": [aSkillOf({ name: "a".repeat(65) }), aSkillOf({ name: "" })],
       "only lower-case letters, digits and hyphens": [
         "Image",
@@ -73,7 +73,7 @@ export const skillCases: CasesOf<SkillSubject> = {
     clean: [aSkillWith({})],
     violations: {
       "there is a description": [aSkillOf({ description: undefined })],
-      "it is a text": [aSkillOf({ description: ["Compresses images."] })],
+      "it is a string": [aSkillOf({ description: ["Compresses images."] })],
       "it is not blank": [aSkillOf({ description: " \n" })],
     },
   },
@@ -84,7 +84,7 @@ export const skillCases: CasesOf<SkillSubject> = {
   "skill-compatibility-length": {
     clean: [aSkillWith({}), aSkillOf({ compatibility: "a".repeat(500) })],
     violations: {
-      "a text that is not empty": [aSkillOf({ compatibility: "" }), aSkillOf({ compatibility: 3 })],
+      "a string that is not empty": [aSkillOf({ compatibility: "" }), aSkillOf({ compatibility: 3 })],
       "at most 500 characters": [aSkillOf({ compatibility: "a".repeat(501) })],
     },
   },
@@ -94,9 +94,9 @@ export const skillCases: CasesOf<SkillSubject> = {
       aSkillOf({ "allowed-tools": ["Read"] }),
     ],
     violations: {
-      "license is a text": [aSkillOf({ license: ["MIT"] })],
-      "metadata is a map of texts": [aSkillOf({ metadata: "1.0" }), aSkillOf({ metadata: { version: 1 } })],
-      "allowed-tools is a text or a list of texts": [
+      "license is a string": [aSkillOf({ license: ["MIT"] })],
+      "metadata is a map of strings": [aSkillOf({ metadata: "1.0" }), aSkillOf({ metadata: { version: 1 } })],
+      "allowed-tools is a string or a list of strings": [
         aSkillOf({ "allowed-tools": { Read: true } }),
         aSkillOf({ "allowed-tools": [1] }),
       ],
@@ -153,11 +153,11 @@ export const skillCases: CasesOf<SkillSubject> = {
       aSkillSubject({ description: "Use the no-such-one skill for the rest." }),
     ],
     violations: {
-      "a skill named in the description is there": described(
+      "a skill named in the description exists": described(
         "Compresses images. For formats use the picture-converter skill.",
         "Compresses images. The `converter` skill is for formats.",
       ),
-      "a skill named in the body is there": [aSkillWith({ body: "# Images\n\nThen load the picture-sender skill.\n" })],
+      "a skill named in the body exists": [aSkillWith({ body: "# Images\n\nThen load the picture-sender skill.\n" })],
     },
   },
   "skill-title": {
@@ -166,7 +166,7 @@ export const skillCases: CasesOf<SkillSubject> = {
   },
   "skill-situation": {
     clean: [aSkillWith({})],
-    violations: { "the body says what the situation is": [without("situation")] },
+    violations: { "the body states the situation": [without("situation")] },
   },
   "skill-steps": {
     clean: [aSkillWith({})],
@@ -180,7 +180,7 @@ export const skillCases: CasesOf<SkillSubject> = {
       aStep("Check that the image opens and that its size is right."),
     ],
     violations: {
-      "one action a step": [
+      "one action per step": [
         aStep("Open the image and then resize it."),
         aStep("Compress the image. Check its size."),
         aStep("**Read** the file, write the copy; delete the draft"),

@@ -35,8 +35,8 @@ export const suiteCases: CasesOf<SuiteSubject> = {
     // Where sentences alone are expected, nothing is picked that could be picked too often.
     clean: [sound, aSuiteSubject([loads("a"), loads("none")]), aSuiteSubject([{ expectedBehavior: ["Asks."] }])],
     violations: {
-      "some query wants no tool": [[picks("a")], [calls({ tools: ["a"] })], [any]].map((list) => aSuiteSubject(list)),
-      "some query wants no skill": [aSuiteSubject([loads("a")])],
+      "some query needs no tool": [[picks("a")], [calls({ tools: ["a"] })], [any]].map((list) => aSuiteSubject(list)),
+      "some query needs no skill": [aSuiteSubject([loads("a")])],
     },
   },
   "tool-coverage": {
@@ -66,7 +66,7 @@ export const suiteCases: CasesOf<SuiteSubject> = {
     ],
     violations: {
       "no conversation twice": [aSuiteSubject([asks("Will it rain?"), asks("Bye"), asks("Will it rain?")])],
-      "none that differs in case and white space alone": [
+      "no two that differ only in case and white space": [
         aSuiteSubject([asks("Will it rain?"), asks("will  it\nrain? ")]),
       ],
     },

@@ -21,7 +21,7 @@ export const wordingCases: CasesOf<ToolSubject> = {
       ...[undefined, 7, "", "天気"].map((name) => aChangedTool({ name })),
     ],
     violations: {
-      "starts with a verb, after what all names of the list share": [
+      "starts with a verb, after the prefix that all names of the list share": [
         ...["order_get", "city_forecast", "new_page", "notes", "eventCreate"].map((name) => named(name)),
         named("browser_tabs", ["browser_drag", "browser_click"]),
         named("browser_click", ["page_open", "browser_tabs"]),
@@ -31,7 +31,7 @@ export const wordingCases: CasesOf<ToolSubject> = {
   "name-kind": {
     clean: ["get_weather", "run_query", "toggle_light", "weather_station", "usage"].map((name) => named(name)),
     violations: {
-      "the verb tells a query, a mutation or an action": [
+      "the verb shows whether the tool reads, writes or acts": [
         ...["handle_dialog", "manageUsers", "process-order", "do_it"].map((name) => named(name)),
         named("browser_handle_dialog", ["browser_tabs", "browser_drag"]),
       ],
@@ -92,7 +92,7 @@ export const wordingCases: CasesOf<ToolSubject> = {
       "says what a call does, with a verb": ["Weather forecast for a city.", "City list, most recent first"].map(
         (text) => described(text),
       ),
-      "more than when to call it": [
+      "says more than when to call it": [
         "Use it when the user is cold.",
         "When the sun is out.",
         "Useful for trips. Do not use it for countries.",
@@ -114,7 +114,7 @@ export const wordingCases: CasesOf<ToolSubject> = {
         "Returns 404 if there is none.",
         "Fails with HTTP 500.",
       ),
-      "no endpoint, interface or wrapper behind the tool": saying(
+      "no endpoint, API or wrapper behind the tool": saying(
         "This endpoint is old.",
         "Calls the national weather API.",
         "A thin wrapper around it.",
@@ -162,7 +162,7 @@ export const wordingCases: CasesOf<ToolSubject> = {
       aChangedTool({ description: undefined }),
     ],
     violations: {
-      "nobody speaks in it as I or we": saying("We look it up.", "I can tell you.", "It is in our API."),
+      "no first person (I, we)": saying("We look it up.", "I can tell you.", "It is in our API."),
       "no advertising": saying("A powerful tool.", "Seamless and lightning-fast.", "State-of-the-art weather."),
       "not addressed to developers": saying(
         "Demonstrates a tool.",
@@ -219,7 +219,7 @@ export const alikeCases: CasesOf<ToolsetSubject> = {
         pair("read_text_file", "read_media_file"),
         pair("list_directory", "list_directory_with_sizes"),
       ],
-      "names the sibling with a like verb and the same object": [
+      "names the sibling with a similar verb and the same object": [
         pair("get_user", "list_users"),
         pair("write_file", "edit_file"),
         pair("research_search_topics", "research_list_topics"),

@@ -2,170 +2,156 @@ import { walkToolSchema } from "../../jsonSchema/walk.ts";
 import { once } from "../../types/once.ts";
 import { quote, showValues } from "../../types/quote.ts";
 import { isEnglish } from "../language.ts";
-import type { Rule, ToolSubject, ToolsetSubject, Violation } from "../rule.ts";
+import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
 import { wordsOf } from "../text.ts";
-import { startsWithVerb, verbIn, verbKind } from "../verbs.ts";
+import { findVerb, startsWithVerb, verbKind } from "../verbs.ts";
 
-const longest = 64;
+const specification = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool";
+const writing = "https://www.anthropic.com/engineering/writing-tools-for-agents";
+const maxLength = 64;
 
 /** The names of a tool and of its parameters. */
-export const nameRules: readonly Rule<ToolSubject>[] = [
+export const nameRules = defineRules<ToolSubject>([
   {
     id: "name-missing",
     severity: "error",
-    why: "A tool without a name cannot be called, and clients refuse the whole list that it stands in.",
-    docs: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool",
-    clauses: ["there is a name", "the name is a text", "the name is not empty"],
-    *check({ tool: { name } }) {
-      if (typeof name === "string" && name !== "") return;
-      const what = name === undefined ? "The tool has no name." : "The name is not a text of one character or more.";
-      yield { at: ["name"], message: what, fix: "Name the tool with a verb and what it acts on, such as get_weather." };
-    },
+    docs: specification,
+    why: "A tool without a name cannot be called, and clients reject the whole list that contains it.",
+    clauses: ["there is a name", "the name is a string", "the name is not empty"],
+    at: ["name"],
+    fix: "Name the tool with a verb and what it acts on, such as get_weather.",
+    find: ({ tool: { name } }) =>
+      name === undefined
+        ? "The tool has no name."
+        : (typeof name !== "string" || name === "") && "The name is not a string of one character or more.",
   },
   {
     id: "name-length",
     severity: "error",
-    why: "Several model interfaces refuse a name of more than 64 characters, and hosts cut it or put a hash into it.",
     docs: "https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools",
+    why: "Several model APIs reject a name of more than 64 characters, and hosts truncate it or add a hash.",
     clauses: ["at most 64 characters with the prefix of a host"],
     *check({ tool: { name }, shownName }) {
-      const over = shownName.length - longest;
+      const over = shownName.length - maxLength;
       if (typeof name !== "string" || over <= 0) return;
       const message = `A host shows the tool as ${quote(shownName)}, which has ${shownName.length} characters.`;
-      const what = name.length > longest ? "the name" : "the name of the tool or of the server";
-      yield { at: ["name"], message, fix: `Shorten ${what} by ${over} or more, to ${longest} characters in all.` };
+      const what = name.length > maxLength ? "the name" : "the name of the tool or of the server";
+      yield { at: ["name"], message, fix: `Shorten ${what} by at least ${over}, to ${maxLength} characters in total.` };
     },
   },
   {
     id: "name-charset",
     severity: "error",
-    why: "Model interfaces take letters, digits, _ and - in a name, and refuse a request with any other.",
     docs: "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools#specifying-client-tools",
+    why: "Model APIs accept letters, digits, _ and - in a name, and reject a request with any other character.",
     clauses: ["only letters, digits, _ and -", "no dots"],
-    *check({ tool: { name } }) {
-      if (typeof name !== "string") return;
-      const wrong = [...new Set(name.slice(0, 1000).replace(/[A-Za-z0-9_-]/g, ""))];
-      if (wrong.length === 0) return;
-      const message = `The name ${quote(name)} has characters that model interfaces refuse: ${showValues(wrong)}.`;
-      yield { at: ["name"], message, fix: "Use letters, digits, _ and - only, for example _ in place of a dot." };
+    at: ["name"],
+    fix: "Use letters, digits, _ and - only, for example _ instead of a dot.",
+    find({ tool: { name } }) {
+      if (typeof name !== "string") return undefined;
+      const invalid = [...new Set(name.slice(0, 1000).replace(/[A-Za-z0-9_-]/g, ""))];
+      return (
+        invalid.length > 0 && `The name ${quote(name)} has characters that model APIs reject: ${showValues(invalid)}.`
+      );
     },
   },
   {
     id: "parameter-name-vague",
     severity: "warning",
-    why: "A model fills a parameter by its name first; a name that says nothing is filled by guessing.",
-    docs: "https://www.anthropic.com/engineering/writing-tools-for-agents",
-    clauses: ["more than one letter", "no stand-in such as data, arg1 or val"],
+    docs: writing,
+    why: "A model fills a parameter by its name first, and guesses when the name says nothing.",
+    clauses: ["more than one letter", "not a placeholder such as data, arg1 or val"],
     *check({ tool }) {
       for (const { role, name, at } of walkToolSchema(tool, "inputSchema").places) {
-        if (role === "property" && at.length === parameterDepth) yield* vague(name, at);
+        const reason = role === "property" && at.length === parameterDepth ? explainVagueness(name) : undefined;
+        if (reason === undefined) continue;
+        const message = `The parameter name ${quote(name)} is ${reason}.`;
+        yield { at, message, fix: "Name it for what it holds, such as city or max_results." };
       }
     },
   },
-];
+]);
+
+/** inputSchema, properties, name. What is nested deeper has a context that explains it. */
+const parameterDepth = 3;
+/** Letters that are names by themselves: coordinates. */
+const coordinates = new Set(["x", "y", "z"]);
+const placeholder =
+  /^(?:(?:arg|val|var|data|obj|tmp|foo|bar|baz|thing|stuff)\d*|(?:args|input|param|value|field)\d+)$/i;
+
+function explainVagueness(name: string): string | undefined {
+  const isLetter = /^\p{L}\d*$/u.test(name) && !coordinates.has(name.toLowerCase().replace(/\d+$/, ""));
+  return isLetter ? "a single letter" : placeholder.test(name) ? "a placeholder" : undefined;
+}
 
 /** What only the list shows. */
-export const sharedNameRules: readonly Rule<ToolsetSubject>[] = [
+export const sharedNameRules = defineRules<ToolsetSubject>([
   {
     id: "name-shared",
     severity: "error",
-    why: "A call names its tool: of two with one name only one can be called, and clients refuse such a list.",
-    docs: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool",
-    clauses: ["no two tools of a list have one name"],
+    docs: specification,
+    why: "Of two tools with one name only one can be called, and clients reject such a list.",
+    clauses: ["no two tools of a list have the same name"],
     *check({ tools }) {
       const seen = new Set<string>();
       for (const [at, { name }] of tools.entries()) {
         if (typeof name !== "string") continue;
         if (seen.has(name)) {
-          const message = `Another tool before it has the name ${quote(name)}.`;
+          const message = `An earlier tool has the same name, ${quote(name)}.`;
           yield { at: [at, "name"], message, fix: "Name each tool for what only it does, or list it once." };
         }
         seen.add(name);
       }
     },
   },
-];
+]);
 
-/** inputSchema, properties, name: what is deeper is named in the light of what it belongs to. */
-const parameterDepth = 3;
-/** Letters that are names by themselves: coordinates. */
-const plainLetters = new Set(["x", "y", "z"]);
-const standIns = /^(?:(?:arg|val|var|data|obj|tmp|foo|bar|baz|thing|stuff)\d*|(?:args|input|param|value|field)\d+)$/i;
-
-function* vague(name: string, at: Violation["at"]): Iterable<Violation> {
-  const fix = "Name it for what it holds, such as city or max_results.";
-  if (/^\p{L}\d*$/u.test(name) && !plainLetters.has(name.toLowerCase().replace(/\d+$/, ""))) {
-    yield { at, message: `The parameter name ${quote(name)} is a mere letter.`, fix };
-  } else if (standIns.test(name)) {
-    yield { at, message: `The parameter name ${quote(name)} could stand for anything.`, fix };
-  }
-}
-
-/** So many siblings tell whether a first word is shared by all of the list. */
-const mostCompared = 50;
-const determiners = "(?:a|an|the|all|any|one|some|this|your|its|up|each|every|multiple|new)";
-
-/** What the name of a tool says of what it does. */
-export const nameWordingRules: readonly Rule<ToolSubject>[] = [
+/** What the name of a tool says about what it does. */
+export const nameWordingRules = defineRules<ToolSubject>([
   {
     id: "name-verb",
     severity: "warning",
-    why: "A name that starts with what the tool does is told from its siblings at first sight; a noun could be any of them.",
-    docs: "https://www.anthropic.com/engineering/writing-tools-for-agents",
-    clauses: ["starts with a verb, after what all names of the list share"],
+    docs: writing,
+    why: "A name that starts with what the tool does stands out among its siblings; a noun could be any of them.",
+    clauses: ["starts with a verb, after the prefix that all names of the list share"],
     *check(subject) {
       const { name, description } = subject.tool;
       if (typeof name !== "string" || !/[A-Za-z]/.test(name)) return;
-      const starts = startsOf(subject);
+      const starts = listStarts(subject);
       if (starts.some(startsWithVerb)) return;
-      const said = typeof description === "string" ? description.slice(0, 500) : "";
-      // Another language has other verbs, and no list of English ones has all.
-      if (said.trim() !== "" && !isEnglish(said)) return;
-      if (starts.some(([first = ""]) => isUsedAsVerb(first, said))) return;
-      const verb = verbIn(starts.at(-1) ?? []);
-      yield {
-        at: ["name"],
-        message: `The name ${quote(name)} does not start with a verb.`,
-        fix:
-          verb === undefined
-            ? "Start it with what the tool does, such as get_ or create_."
-            : `Put ${quote(verb)} first.`,
-      };
+      const text = typeof description === "string" ? description.slice(0, 500) : "";
+      // Another language has other verbs, and no list of English ones is complete.
+      if (text.trim() !== "" && !isEnglish(text)) return;
+      if (starts.some(([first = ""]) => isUsedAsVerb(first, text))) return;
+      const verb = findVerb(starts.at(-1) ?? []);
+      const fix =
+        verb === undefined ? "Start it with what the tool does, such as get_ or create_." : `Put ${quote(verb)} first.`;
+      yield { at: ["name"], message: `The name ${quote(name)} does not start with a verb.`, fix };
     },
   },
   {
     id: "name-kind",
     severity: "warning",
-    why: "A verb such as handle or manage does not tell a query from a change, so a model calls it to look and changes something.",
-    docs: "https://www.anthropic.com/engineering/writing-tools-for-agents",
-    clauses: ["the verb tells a query, a mutation or an action"],
-    *check(subject) {
+    docs: writing,
+    why: "A verb such as handle or manage covers both reading and writing, so a model calls it to read and changes something.",
+    clauses: ["the verb shows whether the tool reads, writes or acts"],
+    at: ["name"],
+    fix: "Use a specific verb, such as get_, create_, update_ or send_; split a tool that does several of these.",
+    find(subject) {
       const { name } = subject.tool;
-      if (typeof name !== "string") return;
-      const starts = startsOf(subject).filter(startsWithVerb);
-      const vague = starts.map(([first = ""]) => first).find((first) => verbKind(first) === "vague");
-      if (vague === undefined || starts.some(([first = ""]) => verbKind(first) !== "vague")) return;
-      yield {
-        at: ["name"],
-        message: `${quote(vague)} in the name ${quote(name)} leaves open whether the tool looks something up or changes it.`,
-        fix: "Take a verb that says so, such as get_, create_, update_ or send_; split a tool that does several of these.",
-      };
+      if (typeof name !== "string") return undefined;
+      const verbs = listStarts(subject)
+        .filter(startsWithVerb)
+        .map(([first = ""]) => first);
+      const vague = verbs.find((verb) => verbKind(verb) === "vague");
+      if (vague === undefined || verbs.some((verb) => verbKind(verb) !== "vague")) return undefined;
+      return `${quote(vague)} in the name ${quote(name)} does not say whether the tool reads or changes something.`;
     },
   },
-];
+]);
 
-/** Whether the names of a list, the first of them, have this word at this place. */
-function allShare(names: Iterable<string>, at: number, word: string | undefined): boolean {
-  let seen = 0;
-  for (const name of names) {
-    if (wordsOf(name)[at] !== word) return false;
-    if (++seen >= mostCompared) break;
-  }
-  return true;
-}
-
-/** The words of a name from where a verb may stand: its start, after its last dot, and after what all names share. */
-const startsOf = once(({ server, siblings, tool: { name } }: ToolSubject): readonly (readonly string[])[] => {
+/** The words of a name from each point where a verb may be: its start, after its last dot, after the shared prefix. */
+const listStarts = once(({ server, siblings, tool: { name } }: ToolSubject): readonly (readonly string[])[] => {
   if (typeof name !== "string") return [];
   const words = wordsOf(name);
   const starts = [words, wordsOf(name.slice(name.lastIndexOf(".") + 1))];
@@ -178,7 +164,21 @@ const startsOf = once(({ server, siblings, tool: { name } }: ToolSubject): reado
   return starts;
 });
 
-/** Whether the description has the word where a verb stands: "Defrosts the fridge". */
+/** So many siblings show whether a first word is shared by the whole list. */
+const maxCompared = 50;
+
+function allShare(names: Iterable<string>, at: number, word: string | undefined): boolean {
+  let compared = 0;
+  for (const name of names) {
+    if (wordsOf(name)[at] !== word) return false;
+    if (++compared >= maxCompared) break;
+  }
+  return true;
+}
+
+const determiners = "(?:a|an|the|all|any|one|some|this|your|its|up|each|every|multiple|new)";
+
+/** Whether the description uses the word as a verb: "Defrosts the fridge". */
 function isUsedAsVerb(word: string, description: string): boolean {
   return /^[a-z]{3,20}$/.test(word) && new RegExp(`^\\W*${word}e?s? ${determiners}\\b`, "i").test(description);
 }

@@ -3,128 +3,223 @@ import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
 import { quote, showValue } from "../../types/quote.ts";
 import type { RegistrationSubject, Rule, Violation } from "../rule.ts";
 
-/** An entry, and where it is known, whether an environment variable is set where the host runs. */
-export type RegistrationFacts = RegistrationSubject & { isSet?(variable: string): boolean };
+const docs = "https://modelcontextprotocol.io/docs/develop/connect-local-servers";
+const claudeCode = "https://code.claude.com/docs/en/mcp";
 
-export type EntryRule = Rule<RegistrationFacts>;
+/** A rule that looks into entries that are objects. */
+type EntryRule = Omit<Rule<RegistrationSubject>, "check"> & {
+  check(entry: JsonObject, subject: RegistrationSubject): Iterable<Violation>;
+};
 
-/** The protocol's own page on registering a local server. */
-export const hosts = "https://modelcontextprotocol.io/docs/develop/connect-local-servers";
-
-/** A rule over entries that are objects: all but the first one. */
-export function onEntry(
-  rule: Omit<EntryRule, "check">,
-  check: (entry: JsonObject, subject: RegistrationFacts) => Iterable<Violation>,
-): EntryRule {
-  return { ...rule, check: (subject) => (isJsonObject(subject.entry) ? check(subject.entry, subject) : []) };
-}
-
-const relativeCommand = onEntry(
+const table: readonly EntryRule[] = [
+  {
+    id: "registration-command",
+    severity: "error",
+    docs,
+    why: "The command is started as written, without a shell, so nothing splits it or expands variables in it.",
+    clauses: ["a string", "not blank", "the program alone, its arguments under args"],
+    *check({ command, args }, { exists }) {
+      const at = ["command"];
+      if (command === undefined) return;
+      if (typeof command !== "string" || command.trim() === "") {
+        const message = command === "" ? "The command is empty." : `The command is ${showValue(command)}.`;
+        yield { at, message, fix: "Name the program that starts the server." };
+      } else if (/^[\w.-]+\s+\S/.test(command) && !exists(command)) {
+        const more = args === undefined ? "" : ", before the existing ones";
+        yield { at, message: `The command ${quote(command)} contains arguments.`, fix: `Put them under args${more}.` };
+      }
+    },
+  },
+  {
+    id: "registration-args",
+    severity: "error",
+    docs,
+    why: "Arguments reach the server one by one; a host rejects a list that contains anything but strings.",
+    clauses: ["args is a list", "of strings"],
+    *check({ args }) {
+      if (args === undefined) return;
+      const fix = 'Write each argument as a separate string: ["/path/server.js", "--port", "80"].';
+      if (!Array.isArray(args)) yield { at: ["args"], message: `args is ${showValue(args)}, not a list.`, fix };
+      else
+        for (const [index, one] of args.entries())
+          if (typeof one !== "string")
+            yield { at: ["args", index], message: `The argument is ${showValue(one)}, not a string.`, fix };
+    },
+  },
+  {
+    id: "registration-env",
+    severity: "error",
+    docs: claudeCode,
+    why: "Environment variables and headers are strings; a host rejects an entry with any other value.",
+    clauses: ["env is a map of strings", "headers is a map of strings"],
+    *check(entry) {
+      const fix = "Write its values in quotes.";
+      for (const key of ["env", "headers"]) {
+        const map = entry[key];
+        if (map === undefined) continue;
+        if (!isJsonObject(map)) {
+          yield { at: [key], message: `${key} is ${showValue(map)}, not a map.`, fix };
+          continue;
+        }
+        const [name, value] = Object.entries(map).find(([, one]) => typeof one !== "string") ?? [];
+        if (name === undefined || value === undefined) continue;
+        yield { at: [key, name], message: `${quote(name)} is ${showValue(value)}, not a string.`, fix };
+      }
+    },
+  },
   {
     id: "registration-command-relative",
     severity: "warning",
-    why: "A host starts the server in a folder of its own choice, from where a relative path leads elsewhere.",
-    docs: hosts,
-    clauses: ["a command with a path has an absolute one", "no ~, which only a shell fills in"],
+    docs,
+    why: "A host starts the server in a folder of its choice, so a relative path leads elsewhere.",
+    clauses: ["a command with a path has an absolute one", "no ~, which only a shell expands"],
+    *check({ command }, { absolute }) {
+      if (typeof command !== "string" || !/[/\\]|^~/.test(command)) return;
+      if (absolute(command) || command.startsWith("${")) return;
+      const message = `The command ${quote(command)} is a relative path.`;
+      yield { at: ["command"], message, fix: "Write an absolute path." };
+    },
   },
-  function* ({ command: given }, { absolute }) {
-    if (typeof given !== "string" || !/[/\\]|^~/.test(given) || absolute(given) || given.startsWith("${")) return;
-    yield {
-      at: ["command"],
-      message: `The command ${quote(given)} is a relative path.`,
-      fix: "Write it from the root.",
-    };
-  },
-);
-
-const interpreters =
-  /(?:^|[/\\])(?:node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|pythonw?|ruby|php|perl|bash|sh|java)(?:\.exe)?$/i;
-const script = /\.(?:[cm]?[jt]s|py|rb|php|pl|sh|jar)$/i;
-
-/** The argument that names the script which an interpreter runs; none where it runs a module, a package or a line. */
-export function scriptOf({ command: given, args: list }: JsonObject): { path: string; index: number } | undefined {
-  if (typeof given !== "string" || !interpreters.test(given) || !Array.isArray(list)) return undefined;
-  const index = list.findIndex((one) => typeof one === "string" && script.test(one) && !one.startsWith("-"));
-  const path = list[index];
-  const before = list.slice(0, Math.max(0, index));
-  if (typeof path !== "string" || before.includes("-m") || before.includes("-e") || before.includes("-c"))
-    return undefined;
-  return { path, index };
-}
-
-const absoluteScript = onEntry(
   {
     id: "registration-absolute-script",
     severity: "error",
-    why: "A host starts the server in a folder of its own choice, and a script with a relative path is not found there.",
-    docs: hosts,
+    docs,
+    why: "A host starts the server in a folder of its choice, where a script with a relative path is not found.",
     clauses: ["the script has an absolute path"],
+    *check(entry, { absolute }) {
+      const script = scriptOf(entry);
+      if (!script || absolute(script.path) || script.path.startsWith("${")) return;
+      const message = `The script ${quote(script.path)} is a relative path.`;
+      yield { at: ["args", script.index], message, fix: "Write an absolute path." };
+    },
   },
-  function* (entry, { absolute }) {
-    const found = scriptOf(entry);
-    if (!found || absolute(found.path) || found.path.startsWith("${")) return;
-    const message = `The script ${quote(found.path)} is given by a relative path.`;
-    yield { at: ["args", found.index], message, fix: "Give it from the root of the file system." };
-  },
-);
-
-const missingScript = onEntry(
   {
     id: "registration-script-missing",
     severity: "error",
+    docs,
     why: "The server cannot start, and the host shows no tools.",
-    docs: hosts,
-    clauses: ["the script is there", "a command with an absolute path is there"],
+    clauses: ["the script exists", "a command with an absolute path exists"],
+    *check(entry, { absolute, exists }) {
+      const isMissing = (path: string) => absolute(path) && !path.includes("${") && !exists(path);
+      const script = scriptOf(entry);
+      const { command } = entry;
+      const fix = "Build the server, or correct the path.";
+      if (typeof command === "string" && isMissing(command))
+        yield { at: ["command"], message: `The program ${quote(command)} does not exist.`, fix };
+      if (script && isMissing(script.path))
+        yield { at: ["args", script.index], message: `The script ${quote(script.path)} does not exist.`, fix };
+    },
   },
-  function* (entry, { absolute, exists }) {
-    const found = scriptOf(entry);
-    const fix = "Build the server, or mend the path.";
-    const { command: program } = entry;
-    if (typeof program === "string" && absolute(program) && !program.includes("${") && !exists(program))
-      yield { at: ["command"], message: `There is no program ${quote(program)}.`, fix };
-    if (found && absolute(found.path) && !found.path.includes("${") && !exists(found.path))
-      yield { at: ["args", found.index], message: `There is no script ${quote(found.path)}.`, fix };
+  {
+    id: "registration-unset-variable",
+    severity: "warning",
+    docs: `${claudeCode}#environment-variable-expansion-in-mcp-json`,
+    why: "A host does not expand a variable that is not set, so the server gets its name as the value.",
+    clauses: ["a variable without a default is set"],
+    *check(entry, { isSet }) {
+      for (const { text, at } of isSet ? listTexts(entry) : [])
+        for (const [, variable = ""] of text.matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)\}/g)) {
+          if (isSet?.(variable)) continue;
+          const fix = `Set it, or give a default: \${${variable}:-value}.`;
+          yield { at, message: `The variable ${variable} is not set.`, fix };
+        }
+    },
   },
-);
-
-/** The paths in an entry: those of programs and of scripts. */
-export const pathRules: readonly EntryRule[] = [relativeCommand, absoluteScript, missingScript];
-
-/** Beginnings by which the issuers themselves mark their tokens, long enough not to be met in other texts. */
-const tokens: readonly { of: string; sees: RegExp }[] = [
-  { of: "GitHub", sees: /\b(?:gh[opsu]_[A-Za-z0-9]{30,}|github_pat_\w{40,})/ },
-  { of: "Anthropic", sees: /\bsk-ant-[\w-]{20,}/ },
-  { of: "OpenAI", sees: /\bsk-(?:proj|svcacct)-[\w-]{20,}|\bsk-[A-Za-z0-9]{40,}/ },
-  { of: "AWS", sees: /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/ },
-  { of: "Google", sees: /\bAIza[\w-]{35}/ },
-  { of: "Slack", sees: /\bxox[abprs]-[\w-]{10,}/ },
-  { of: "GitLab", sees: /\bglpat-[\w-]{20,}/ },
-  { of: "npm", sees: /\bnpm_[A-Za-z0-9]{36}/ },
-  { of: "Hugging Face", sees: /\bhf_[A-Za-z0-9]{30,}/ },
-  { of: "Stripe", sees: /\b[rs]k_live_[A-Za-z0-9]{20,}/ },
-  { of: "a JSON web token's issuer", sees: /\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/ },
+  {
+    id: "registration-url",
+    severity: "error",
+    docs: claudeCode,
+    why: "A host can reach a server only by an http or https URL.",
+    clauses: ["a URL", "http or https"],
+    *check({ url }) {
+      if (url === undefined || hasVariable(url) || parseUrl(url)) return;
+      const message = `The url is ${showValue(url)}, which is not an http or https URL.`;
+      yield { at: ["url"], message, fix: "Write it as https://host/path." };
+    },
+  },
+  {
+    id: "registration-url-plain",
+    severity: "warning",
+    docs: "https://modelcontextprotocol.io/specification/2025-11-25/basic/security_best_practices",
+    why: "Requests, answers and the token in the headers can be read and changed on the way.",
+    clauses: ["https, except for localhost"],
+    *check({ url }) {
+      const parsed = hasVariable(url) ? undefined : parseUrl(url);
+      if (parsed?.protocol !== "http:" || localhost.test(parsed.hostname)) return;
+      yield { at: ["url"], message: `Calls to ${quote(parsed.host)} are not encrypted.`, fix: "Use https." };
+    },
+  },
 ];
 
-/** A secret that is written into the file; it is never repeated in a message. */
-export const secretRule: Rule<RegistrationSubject> = {
-  id: "registration-secret",
-  severity: "warning",
-  why: "The file is shared or committed sooner or later, and the secret with it.",
-  docs: "https://code.claude.com/docs/en/mcp#environment-variable-expansion-in-mcp-json",
-  clauses: [...tokens.map(({ of }) => `no token of ${of}`), "no password in a url"],
-  *check({ entry }) {
-    for (const { text, at } of isJsonObject(entry) ? textsOf(entry) : []) {
-      const owner = tokens.find(({ sees }) => sees.test(text.slice(0, 10_000)))?.of;
-      const fix = `Put it into an environment variable, and write \${NAME} here.`;
-      if (owner !== undefined) yield { at, message: `A token of ${owner} is written into the entry.`, fix };
-      else if (/^[a-z][a-z0-9+.-]*:\/\/[^\s/:@]+:(?!\$\{)[^\s/@]+@/i.test(text.slice(0, 10_000)))
-        yield { at, message: "A password is written into the url.", fix };
-    }
-  },
-};
+/** Prefixes by which issuers mark their tokens, long enough not to occur in other texts. */
+const tokens: readonly { issuer: string; pattern: RegExp }[] = [
+  { issuer: "GitHub", pattern: /\b(?:gh[opsu]_[A-Za-z0-9]{30,}|github_pat_\w{40,})/ },
+  { issuer: "Anthropic", pattern: /\bsk-ant-[\w-]{20,}/ },
+  { issuer: "OpenAI", pattern: /\bsk-(?:proj|svcacct)-[\w-]{20,}|\bsk-[A-Za-z0-9]{40,}/ },
+  { issuer: "AWS", pattern: /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/ },
+  { issuer: "Google", pattern: /\bAIza[\w-]{35}/ },
+  { issuer: "Slack", pattern: /\bxox[abprs]-[\w-]{10,}/ },
+  { issuer: "GitLab", pattern: /\bglpat-[\w-]{20,}/ },
+  { issuer: "npm", pattern: /\bnpm_[A-Za-z0-9]{36}/ },
+  { issuer: "Hugging Face", pattern: /\bhf_[A-Za-z0-9]{30,}/ },
+  { issuer: "Stripe", pattern: /\b[rs]k_live_[A-Za-z0-9]{20,}/ },
+  { issuer: "a JSON web token's issuer", pattern: /\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/ },
+];
 
-/** The texts of an entry in which hosts fill in variables: command, args, env, url and headers. */
-export function* textsOf(entry: JsonObject): Iterable<{ text: string; at: Path }> {
+/** The entries that register servers with a host. */
+export const registrationRules: readonly Rule<RegistrationSubject>[] = [
+  {
+    id: "registration-entry",
+    severity: "error",
+    docs,
+    why: "A host skips an entry that neither starts a server nor has a URL, or rejects the whole file.",
+    clauses: ["an object", "a command or a url", "not both"],
+    *check({ entry }) {
+      const fix = "Give a command with args for a local server, or a url for a remote one.";
+      if (!isJsonObject(entry)) yield { at: [], message: `The entry is ${showValue(entry as Json)}.`, fix };
+      else if (entry.command === undefined && entry.url === undefined)
+        yield { at: [], message: "The entry has neither a command nor a url.", fix };
+      else if (entry.command !== undefined && entry.url !== undefined)
+        yield { at: ["url"], message: "The entry has both a command and a url.", fix };
+    },
+  },
+  {
+    id: "registration-name",
+    severity: "warning",
+    docs: claudeCode,
+    why: "Hosts prefix the name to that of every tool, where only letters, digits, _ and - are allowed.",
+    clauses: ["only letters, digits, _ and -"],
+    *check({ name }) {
+      if (/^[\w-]+$/.test(name)) return;
+      const message = `Hosts replace or reject characters of the name ${quote(name)}.`;
+      yield { at: [], message, fix: "Use letters, digits, _ and -." };
+    },
+  },
+  ...table.map(({ check, ...head }): Rule<RegistrationSubject> => {
+    return { ...head, check: (subject) => (isJsonObject(subject.entry) ? check(subject.entry, subject) : []) };
+  }),
+  {
+    id: "registration-secret",
+    severity: "warning",
+    docs: `${claudeCode}#environment-variable-expansion-in-mcp-json`,
+    why: "The file is shared or committed sooner or later, and the secret with it.",
+    clauses: [...tokens.map(({ issuer }) => `no token of ${issuer}`), "no password in a url"],
+    // The secret itself is never repeated in a message.
+    *check({ entry }) {
+      const fix = `Put it in an environment variable, and write \${NAME} here.`;
+      for (const { text, at } of isJsonObject(entry) ? listTexts(entry) : []) {
+        const start = text.slice(0, 10_000);
+        const issuer = tokens.find(({ pattern }) => pattern.test(start))?.issuer;
+        if (issuer !== undefined) yield { at, message: `The entry contains a token of ${issuer}.`, fix };
+        else if (/^[a-z][a-z0-9+.-]*:\/\/[^\s/:@]+:(?!\$\{)[^\s/@]+@/i.test(start))
+          yield { at, message: "The url contains a password.", fix };
+      }
+    },
+  },
+];
+
+/** The texts of an entry in which hosts expand variables: command, args, env, url and headers. */
+function* listTexts(entry: JsonObject): Iterable<{ text: string; at: Path }> {
   for (const key of ["command", "args", "env", "url", "headers"]) {
     const value = entry[key];
     if (typeof value === "string") yield { text: value, at: [key] };
@@ -134,174 +229,27 @@ export function* textsOf(entry: JsonObject): Iterable<{ text: string; at: Path }
   }
 }
 
-const claudeCode = "https://code.claude.com/docs/en/mcp";
+const interpreters =
+  /(?:^|[/\\])(?:node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|pythonw?|ruby|php|perl|bash|sh|java)(?:\.exe)?$/i;
+const scriptEnding = /\.(?:[cm]?[jt]s|py|rb|php|pl|sh|jar)$/i;
 
-const shape: EntryRule = {
-  id: "registration-entry",
-  severity: "error",
-  why: "An entry that neither starts a server nor says where one is makes a host pass over it, or over the whole file.",
-  docs: hosts,
-  clauses: ["an object", "a command or a url", "not both"],
-  *check({ entry }) {
-    const fix = "Give a command with args for a local server, or a url for a remote one.";
-    if (!isJsonObject(entry)) yield { at: [], message: `The entry is ${showValue(entry as Json)}.`, fix };
-    else if (entry.command === undefined && entry.url === undefined)
-      yield { at: [], message: "The entry has neither a command nor a url.", fix };
-    else if (entry.command !== undefined && entry.url !== undefined)
-      yield { at: ["url"], message: "The entry has a command and a url: a host takes either.", fix };
-  },
-};
-
-const name: EntryRule = {
-  id: "registration-name",
-  severity: "warning",
-  why: "Hosts put the name before that of every tool, where only letters, digits, _ and - may stand.",
-  docs: claudeCode,
-  clauses: ["only letters, digits, _ and -"],
-  *check({ name: given }) {
-    if (/^[\w-]+$/.test(given)) return;
-    yield {
-      at: [],
-      message: `Hosts replace or refuse characters of the name ${quote(given)}.`,
-      fix: "Use letters, digits, _ and -.",
-    };
-  },
-};
-
-const command = onEntry(
-  {
-    id: "registration-command",
-    severity: "error",
-    why: "The command is started as it stands, without a shell: nothing in it is split or filled in by one.",
-    docs: hosts,
-    clauses: ["a text", "not blank", "the program alone, its arguments under args"],
-  },
-  function* ({ command: given, args }, { exists }) {
-    const at = ["command"];
-    if (given === undefined) return;
-    if (typeof given !== "string" || given.trim() === "") {
-      const message = given === "" ? "The command is empty." : `The command is ${showValue(given)}.`;
-      yield { at, message, fix: "Name the program that starts the server." };
-    } else if (/^[\w.-]+\s+\S/.test(given) && !exists(given)) {
-      const more = args === undefined ? "" : ", before those that are there";
-      yield { at, message: `The command ${quote(given)} holds arguments.`, fix: `Put them under args${more}.` };
-    }
-  },
-);
-
-const args = onEntry(
-  {
-    id: "registration-args",
-    severity: "error",
-    why: "Arguments reach the server one by one; a host refuses a list that holds anything but texts.",
-    docs: hosts,
-    clauses: ["args is a list", "of texts"],
-  },
-  function* ({ args: given }) {
-    if (given === undefined) return;
-    const fix = 'Write each argument as a text of its own: ["/path/server.js", "--port", "80"].';
-    if (!Array.isArray(given)) {
-      yield { at: ["args"], message: `args is ${showValue(given)}, not a list.`, fix };
-      return;
-    }
-    for (const [index, one] of given.entries())
-      if (typeof one !== "string") yield { at: ["args", index], message: `The argument is ${showValue(one)}.`, fix };
-  },
-);
-
-const env = onEntry(
-  {
-    id: "registration-env",
-    severity: "error",
-    why: "Environment variables and headers are texts; a host refuses an entry with any other value.",
-    docs: claudeCode,
-    clauses: ["env is a map of texts", "headers is a map of texts"],
-  },
-  function* (entry) {
-    for (const key of ["env", "headers"] as const) {
-      const map = entry[key];
-      if (map === undefined) continue;
-      const odd = isJsonObject(map) ? Object.entries(map).find(([, value]) => typeof value !== "string") : undefined;
-      const fix = "Write its values in quotes.";
-      if (!isJsonObject(map)) yield { at: [key], message: `${key} is ${showValue(map)}, not a map.`, fix };
-      else if (odd) yield { at: [key, odd[0]], message: `${quote(odd[0])} is ${showValue(odd[1])}.`, fix };
-    }
-  },
-);
-
-const unset = onEntry(
-  {
-    id: "registration-unset-variable",
-    severity: "warning",
-    why: "A host leaves a variable that is not set as it is written, and the server gets its name for a value.",
-    docs: `${claudeCode}#environment-variable-expansion-in-mcp-json`,
-    clauses: ["a variable without a default is set"],
-  },
-  function* (entry, { isSet }) {
-    for (const { text, at } of isSet ? textsOf(entry) : [])
-      for (const [, variable = ""] of text.matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)\}/g))
-        if (!isSet?.(variable)) {
-          const fix = `Set it, or give a default: \${${variable}:-value}.`;
-          yield { at, message: `The variable ${variable} is not set.`, fix };
-        }
-  },
-);
-
-const url = onEntry(
-  {
-    id: "registration-url",
-    severity: "error",
-    why: "A host cannot reach a server by anything but an http or https URL.",
-    docs: claudeCode,
-    clauses: ["a URL", "http or https"],
-  },
-  function* ({ url: given }) {
-    if (given === undefined || isFilledIn(given) || urlOf(given)) return;
-    const message = `The url is ${showValue(given)}, which is no http or https URL.`;
-    yield { at: ["url"], message, fix: "Write it as https://host/path." };
-  },
-);
-
-const plainUrl = onEntry(
-  {
-    id: "registration-url-plain",
-    severity: "warning",
-    why: "What is asked and answered, and the token in the headers, can be read and changed on the way.",
-    docs: "https://modelcontextprotocol.io/specification/2025-11-25/basic/security_best_practices",
-    clauses: ["https but for this machine"],
-  },
-  function* ({ url: given }) {
-    const found = isFilledIn(given) ? undefined : urlOf(given);
-    if (found?.protocol !== "http:" || thisMachine.test(found.hostname)) return;
-    yield {
-      at: ["url"],
-      message: `Calls to ${quote(found.host)} go over the network in the clear.`,
-      fix: "Use https.",
-    };
-  },
-);
-
-const thisMachine = /^(?:localhost|127(?:\.\d+){3}|\[::1\]|.*\.localhost)$/;
-
-function isFilledIn(given: Json | undefined): boolean {
-  return typeof given === "string" && given.includes("${");
+/** The argument that names the script of an interpreter; undefined where it runs a module, a package or inline code. */
+export function scriptOf({ command, args }: JsonObject): { path: string; index: number } | undefined {
+  if (typeof command !== "string" || !interpreters.test(command) || !Array.isArray(args)) return undefined;
+  const index = args.findIndex((one) => typeof one === "string" && scriptEnding.test(one) && !one.startsWith("-"));
+  const path = args[index];
+  const before = args.slice(0, Math.max(0, index));
+  if (typeof path !== "string" || ["-m", "-e", "-c"].some((flag) => before.includes(flag))) return undefined;
+  return { path, index };
 }
 
-function urlOf(given: Json | undefined): URL | undefined {
-  const found = typeof given === "string" && URL.canParse(given) ? new URL(given) : undefined;
-  return found && /^https?:$/.test(found.protocol) ? found : undefined;
+const localhost = /^(?:localhost|127(?:\.\d+){3}|\[::1\]|.*\.localhost)$/;
+
+function hasVariable(value: Json | undefined): boolean {
+  return typeof value === "string" && value.includes("${");
 }
 
-/** The entries that register servers with a host. */
-export const registrationRules: readonly EntryRule[] = [
-  shape,
-  name,
-  command,
-  args,
-  env,
-  ...pathRules,
-  unset,
-  secretRule,
-  url,
-  plainUrl,
-];
+function parseUrl(value: Json | undefined): URL | undefined {
+  const url = typeof value === "string" && URL.canParse(value) ? new URL(value) : undefined;
+  return url && /^https?:$/.test(url.protocol) ? url : undefined;
+}

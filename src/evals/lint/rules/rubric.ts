@@ -2,26 +2,26 @@ import * as z from "zod";
 import type { JsonObject } from "../../types/json.ts";
 import type { JudgedSubject, Rule } from "../rule.ts";
 
-/** What a model is asked to grade about a tool; each is a rule of its own. */
+/** What a judge model grades about a tool; each is a rule. */
 const rubric = {
   "judge-purpose": {
-    why: "What word lists cannot see: whether a reader learns what a call does and returns.",
+    why: "Word lists cannot judge whether a reader learns what a call does and returns.",
     question: "Is it clear what a call does and what comes back, without knowing how it is built?",
     fix: "Say first, with a verb, what a call does and what it returns.",
   },
   "judge-usage": {
-    why: "What word lists cannot see: whether a reader learns for which requests a tool is meant.",
+    why: "Word lists cannot judge whether a reader learns for which requests a tool is meant.",
     question: "Is it clear in which situations, or for which requests of a user, to call it?",
     fix: "Name the situation, with an example request where it helps.",
   },
   "judge-when-not": {
-    why: "What word lists cannot see: whether a reader learns where one tool ends and its sibling begins.",
+    why: "Word lists cannot judge whether a reader learns where one tool ends and its sibling begins.",
     question:
       "Is it clear what it is not for, with the sibling for that by its name? 5 when no sibling could be meant instead.",
     fix: "Say what it is not for, and name the tool for that.",
   },
   "judge-parameters": {
-    why: "What word lists cannot see: whether a reader learns what to give for each parameter.",
+    why: "Word lists cannot judge whether a reader learns what to give for each parameter.",
     question: "Is it clear what to give for each parameter, in which form? 5 when there are none.",
     fix: "Describe each parameter: what it is, its form, and what happens without it.",
   },
@@ -32,7 +32,7 @@ const gradeSchema = z.strictObject({
   reason: z.string(),
   score: z.union([z.literal(1), z.literal(2), z.literal(3), z.literal(4), z.literal(5)]),
 });
-const answerOf = z.strictObject({
+const rubricAnswerSchema = z.strictObject({
   "judge-purpose": gradeSchema,
   "judge-usage": gradeSchema,
   "judge-when-not": gradeSchema,
@@ -64,10 +64,10 @@ ${ids.map((id) => `- ${id}: ${rubric[id].question}`).join("\n")}
 Answer with one JSON object and nothing else, with all keys:
 {${ids.map((id) => `"${id}": {"reason": "...", "score": 3}`).join(", ")}}`;
 
-/** Of a text that a model is shown; what is longer is cut, and said to be. */
-const longest = { description: 8_000, sibling: 300, siblings: 50, schema: 12_000 };
+/** Limits of what a judge is shown, in characters; longer texts are truncated and marked so. */
+const limits = { description: 8_000, sibling: 300, siblings: 50, schema: 12_000 };
 
-/** What a judge is asked of one tool. `siblings` are the other tools of its list, of which names and starts are shown. */
+/** The prompt to a judge about one tool. `siblings` are the other tools of its list, shown by name and start. */
 export function rubricRequest(
   tool: JsonObject,
   siblings: readonly JsonObject[],
@@ -76,24 +76,24 @@ export function rubricRequest(
   const schema = JSON.stringify(inputSchema ?? {});
   const user = JSON.stringify({
     tool: {
-      name: cut(name, 200),
-      description: cut(description, longest.description),
-      inputSchema: schema.length <= longest.schema ? (inputSchema ?? {}) : cut(schema, longest.schema),
+      name: truncate(name, 200),
+      description: truncate(description, limits.description),
+      inputSchema: schema.length <= limits.schema ? (inputSchema ?? {}) : truncate(schema, limits.schema),
     },
-    siblings: siblings.slice(0, longest.siblings).map((one) => ({
-      name: cut(one.name, 200),
-      description: cut(one.description, longest.sibling),
+    siblings: siblings.slice(0, limits.siblings).map((one) => ({
+      name: truncate(one.name, 200),
+      description: truncate(one.description, limits.sibling),
     })),
   });
   return { system, user, answerSchema };
 }
 
-function cut(text: unknown, most: number): string {
+function truncate(text: unknown, most: number): string {
   if (typeof text !== "string") return "";
   return text.length <= most ? text : `${text.slice(0, most)}... (cut)`;
 }
 
-/** What a judge answered, or what is wrong with it; a malformed answer grades nothing. */
+/** The grades in a judge's answer, or what is wrong with it; a malformed answer grades nothing. */
 type Rubric = { kind: "graded"; grades: JudgedSubject["grades"] } | { kind: "problem"; why: string };
 
 /** Reads the answer of a judge: one JSON object, in a code fence or not. */
@@ -103,9 +103,9 @@ export function readRubric(text: string): Rubric {
   try {
     value = JSON.parse(json);
   } catch {
-    return { kind: "problem", why: `the judge's answer is no JSON: ${shown(text)}` };
+    return { kind: "problem", why: `the judge's answer is not JSON: ${shorten(text)}` };
   }
-  const answer = answerOf.safeParse(value);
+  const answer = rubricAnswerSchema.safeParse(value);
   if (!answer.success) {
     const [issue] = answer.error.issues;
     const where = issue?.path.join(".") || "the answer";
@@ -117,23 +117,23 @@ export function readRubric(text: string): Rubric {
   return { kind: "graded", grades: graded };
 }
 
-function shown(text: string): string {
+function shorten(text: string): string {
   return text.trim() === "" ? "it is empty" : JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}...` : text);
 }
 
 /** A grade of this or less is a finding. */
-const lowest = 3;
+const threshold = 3;
 
-/** What is to be told of grades: of severity info whatever the score, since a model may be wrong. */
+/** Findings from grades: of severity info whatever the score, since a model may be wrong. */
 export const rubricRules: readonly Rule<JudgedSubject>[] = ids.map((id) => ({
   id,
   severity: "info",
   why: rubric[id].why,
   docs: "docs/lint-rules.md",
-  clauses: [`a judge gives more than ${lowest} of 5`],
+  clauses: [`a judge gives more than ${threshold} of 5`],
   *check({ judge, grades }) {
     for (const { rule, score, reason } of grades) {
-      if (rule !== id || score > lowest) continue;
+      if (rule !== id || score > threshold) continue;
       const at = id === "judge-parameters" ? ["inputSchema"] : ["description"];
       const message = `Judged by ${judge}: ${score} of 5. ${reason.replace(/\s+/g, " ").trim()}`;
       yield { at, message, fix: rubric[id].fix };

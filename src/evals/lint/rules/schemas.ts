@@ -1,177 +1,93 @@
-import { explainMisfit, listTypes, nameTypes, type Type } from "../../jsonSchema/values.ts";
-import { type SchemaPlace, walkToolSchema } from "../../jsonSchema/walk.ts";
+import {
+  explainMisfit,
+  getProperty,
+  listProperties,
+  listRequired,
+  listTypes,
+  nameTypes,
+  type Type,
+} from "../../jsonSchema/values.ts";
+import { findRecursiveRef, followRef, maxPlaces, type SchemaPlace, walkToolSchema } from "../../jsonSchema/walk.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import { quote, showValue, showValues } from "../../types/quote.ts";
-import type { Rule, ToolSubject } from "../rule.ts";
-import { inInput, inSchemas } from "../rule.ts";
-import { hostRules } from "./hostRules.ts";
-import { contradictions, malformed } from "./schemaValidity.ts";
+import { defineRules, inInput, inSchemas, type Rule, type ToolSubject, type Violation } from "../rule.ts";
+import { maxSearched, textsOf } from "../text.ts";
+import { findContradictions, findMalformed } from "./schemaValidity.ts";
 
-const protocol = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool";
-const jsonSchema = "https://json-schema.org/understanding-json-schema/reference";
-const docs = "https://json-schema.org/understanding-json-schema/reference/object#required";
-/** From so many on a model often lacks one, and invents it. */
+const specification = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools";
+const guide = "https://json-schema.org/understanding-json-schema";
+const reference = `${guide}/reference`;
+const strictMode = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas";
+/** Beyond these the strict mode of one provider rejects a schema; schemas that a model fills well are far smaller. */
+const limits = { levels: 10, properties: 5000 } as const;
+/** From this number on, a model often lacks one and invents it. */
 const manyRequired = 6;
-/** What stands behind so many is not looked at. */
-const mostNames = 10_000;
 
-/** What `required` lists. */
-export const requiredRules: readonly Rule<ToolSubject>[] = [
-  {
-    id: "required-shape",
-    severity: "error",
-    why: "A required that is no list of names makes the schema invalid: the tool is listed, but its calls fail.",
-    docs,
-    clauses: ["required is a list", "of texts", "each named once"],
-    check: inSchemas(function* ({ schema: { required }, at }) {
-      if (required === undefined) return;
-      const fix = "Make required a list of the names of properties, each once.";
-      if (!Array.isArray(required)) {
-        yield { at: [...at, "required"], message: `required is ${showValue(required)}, not a list of names.`, fix };
-        return;
-      }
-      const names = required.slice(0, mostNames);
-      const strange = names.find((name) => typeof name !== "string");
-      if (strange !== undefined) {
-        yield { at: [...at, "required"], message: `required lists ${showValue(strange)}, which is not a name.`, fix };
-      } else if (new Set(names).size < names.length) {
-        yield { at: [...at, "required"], message: "required lists a name twice.", fix };
-      }
-    }),
-  },
-  {
-    id: "required-unknown",
-    severity: "error",
-    why: "A model cannot give a property that is described nowhere, so every call is refused.",
-    docs,
-    clauses: ["required names properties of the schema"],
-    check: inSchemas(function* (place) {
-      const unknown = isWhole(place) ? namesIn(place.schema).filter((name) => !describes(place.schema, name)) : [];
-      if (unknown.length === 0) return;
-      const message = `Required, but not among the properties: ${showValues(unknown)}.`;
-      const fix = "Describe it under properties, or leave it out of required.";
-      yield { at: [...place.at, "required"], message, fix };
-    }),
-  },
-  {
-    id: "required-with-default",
-    severity: "error",
-    why: "What has a default can be left out; listed as required, a model must make up a value for it.",
-    docs,
-    clauses: ["a parameter with a default is not required"],
-    check: inInput(function* ({ schema, at }) {
-      for (const name of namesIn(schema)) {
-        const property = propertyOf(schema, name);
-        if (!isJsonObject(property) || property.default === undefined) continue;
-        const message = `${quote(name)} has the default ${showValue(property.default)} and is required all the same.`;
-        yield { at: [...at, "properties", name], message, fix: "Leave it out of required, or take its default away." };
-      }
-    }),
-  },
-  {
-    id: "required-many",
-    severity: "info",
-    why: "Each required parameter is one more that the user may not have said, and that a model then makes up.",
-    docs: "https://www.anthropic.com/engineering/writing-tools-for-agents",
-    clauses: ["few parameters are required"],
-    *check({ tool }) {
-      const [root] = walkToolSchema(tool, "inputSchema").places;
-      const names = root ? namesIn(root.schema) : [];
-      if (names.length < manyRequired) return;
-      const message = `${names.length} parameters are required: ${showValues(names)}.`;
-      const fix = "Give a default to those that the tool can run without, and leave them out of required.";
-      yield { at: ["inputSchema", "required"], message, fix };
-    },
-  },
-];
-
-function namesIn({ required }: JsonObject): readonly string[] {
-  return Array.isArray(required)
-    ? [...new Set(required.slice(0, mostNames).filter((name) => typeof name === "string"))]
-    : [];
-}
-
-function propertyOf({ properties }: JsonObject, name: string) {
-  return isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
-}
-
-/** Whether all that is said of a place is said in it: branches and references may bring the properties from elsewhere. */
-function isWhole({ role, schema }: SchemaPlace): boolean {
-  return role !== "branch" && !["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"].some((key) => key in schema);
-}
-
-function describes(schema: JsonObject, name: string): boolean {
-  return propertyOf(schema, name) !== undefined || isJsonObject(schema.patternProperties);
-}
-
-/** Whether a schema is one, whether hosts take it, and whether any value can fit it. */
-export const schemaRules: readonly Rule<ToolSubject>[] = [
+/** Whether a schema is valid, whether hosts and providers accept it, and whether any value can fit it. */
+export const schemaRules = defineRules<ToolSubject>([
   {
     id: "input-schema-missing",
     severity: "error",
-    why: "The protocol asks for an inputSchema; clients refuse the whole list for one tool without it.",
-    docs: protocol,
+    docs: `${specification}#tool`,
+    why: "The protocol requires an inputSchema; clients reject the whole list for one tool without it.",
     clauses: ["there is an inputSchema", "the inputSchema is an object"],
-    *check({ tool: { inputSchema } }) {
-      if (isJsonObject(inputSchema)) return;
-      const message =
-        inputSchema === undefined ? "The tool has no inputSchema." : `inputSchema is ${showValue(inputSchema)}.`;
-      const fix = 'Give it one; without parameters it is { "type": "object", "properties": {} }.';
-      yield { at: ["inputSchema"], message, fix };
-    },
+    at: ["inputSchema"],
+    fix: 'Add one; without parameters it is { "type": "object", "properties": {} }.',
+    find: ({ tool: { inputSchema } }) =>
+      inputSchema === undefined
+        ? "The tool has no inputSchema."
+        : !isJsonObject(inputSchema) && `inputSchema is ${showValue(inputSchema)}, not an object.`,
   },
   {
     id: "input-schema-type",
     severity: "error",
-    why: "Arguments are always an object; clients refuse a list in which an inputSchema says anything else.",
-    docs: protocol,
+    docs: `${specification}#tool`,
+    why: "Arguments are always an object; clients reject a list in which an inputSchema has any other type.",
     clauses: ['the type of the inputSchema is "object"'],
-    *check({ tool: { inputSchema } }) {
-      if (!isJsonObject(inputSchema) || inputSchema.type === "object") return;
-      const message =
-        inputSchema.type === undefined ? "The inputSchema has no type." : `Its type is ${showValue(inputSchema.type)}.`;
-      yield { at: ["inputSchema", "type"], message, fix: 'Set the type of the inputSchema to "object".' };
+    at: ["inputSchema", "type"],
+    fix: 'Set the type of the inputSchema to "object".',
+    find({ tool: { inputSchema } }) {
+      if (!isJsonObject(inputSchema) || inputSchema.type === "object") return undefined;
+      const { type } = inputSchema;
+      return type === undefined ? "The inputSchema has no type." : `The type of the inputSchema is ${showValue(type)}.`;
     },
   },
   {
     id: "output-schema-type",
     severity: "error",
-    why: "SDKs drop an outputSchema that is a union, and clients refuse a list in which its type is not object.",
-    docs: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#output-schema",
-    clauses: ["the outputSchema is an object", 'its type is "object"', "its root is no union"],
+    docs: `${specification}#output-schema`,
+    why: "SDKs drop an outputSchema that is a union, and clients reject a list in which its type is not object.",
+    clauses: ["the outputSchema is an object", 'its type is "object"', "its root is not a union"],
     *check({ tool: { outputSchema } }) {
       if (outputSchema === undefined) return;
       const at = ["outputSchema"];
       if (!isJsonObject(outputSchema)) {
-        yield { at, message: `outputSchema is ${showValue(outputSchema)}.`, fix: "Make it a schema, or leave it out." };
+        const message = `outputSchema is ${showValue(outputSchema)}, not an object.`;
+        yield { at, message, fix: "Make it a schema, or remove it." };
         return;
       }
       if (outputSchema.type !== "object") {
         const message = `The type of the outputSchema is ${showValue(outputSchema.type ?? null)}.`;
-        yield { at, message, fix: 'Set its type to "object", and put the result into a property of it.' };
+        yield { at, message, fix: 'Set its type to "object", and put the result in one of its properties.' };
       }
       for (const keyword of ["oneOf", "anyOf"].filter((key) => Object.hasOwn(outputSchema, key))) {
         const message = `The outputSchema is a union (${keyword}).`;
-        yield {
-          at: [...at, keyword],
-          message,
-          fix: "Make it one flat object, in which only some properties are required.",
-        };
+        const fix = "Make it one flat object in which only some properties are required.";
+        yield { at: [...at, keyword], message, fix };
       }
     },
   },
   {
     id: "root-combinator",
     severity: "error",
-    why: "One provider refuses the whole request, with all of its tools, for oneOf, anyOf or allOf at the root.",
     docs: "https://github.com/anthropics/claude-code/issues/56174",
+    why: "One provider rejects the whole request, with all of its tools, for oneOf, anyOf or allOf at the root.",
     clauses: ["no oneOf at the root", "no anyOf at the root", "no allOf at the root"],
     *check({ tool: { inputSchema } }) {
       if (!isJsonObject(inputSchema)) return;
       for (const keyword of ["oneOf", "anyOf", "allOf"].filter((key) => Object.hasOwn(inputSchema, key))) {
         const message = `The inputSchema has ${keyword} at its root.`;
-        const fix =
-          "List all properties in one object and say in the description which belong together, or make two tools.";
+        const fix = "List all properties in one object and describe which belong together, or make two tools.";
         yield { at: ["inputSchema", keyword], message, fix };
       }
     },
@@ -179,83 +95,140 @@ export const schemaRules: readonly Rule<ToolSubject>[] = [
   {
     id: "empty-schema",
     severity: "warning",
-    why: "A schema that says nothing lets a model send anything, and some providers refuse it.",
-    docs: `${jsonSchema}/object#properties`,
+    docs: `${reference}/object#properties`,
+    why: "A schema without restrictions lets a model send anything, and some providers reject it.",
     clauses: [
       "the inputSchema names its properties",
       "no parameter has an empty schema",
-      "an object says what it holds",
+      "an object declares its content",
     ],
     check: inInput(function* ({ schema, at, role }) {
-      if (role === "root" && !saysWhatItHolds(schema) && !isJsonObject(schema.properties)) {
-        const fix = "Add properties, an empty object when there are no parameters.";
-        yield { at, message: "The inputSchema does not say which properties there are.", fix };
+      if (role === "root" && !declaresContent(schema) && !isJsonObject(schema.properties)) {
+        const fix = "Add properties: an empty object when there are no parameters.";
+        yield { at, message: "The inputSchema does not declare its properties.", fix };
       } else if ((role === "property" || role === "items") && at.at(-1) !== "additionalProperties") {
         if (Object.keys(schema).length === 0) {
-          yield { at, message: "The schema is empty.", fix: "Say at least its type, and what it is." };
-        } else if (listTypes(schema).join() === "object" && !saysWhatItHolds(schema) && !hasProperties(schema)) {
-          const fix = "List its properties, or allow any on purpose with additionalProperties.";
-          yield { at, message: "The object does not say what it holds.", fix };
+          yield { at, message: "The schema is empty.", fix: "Declare at least its type, and describe it." };
+        } else if (isBareObject(schema)) {
+          const fix = "List its properties, or allow any explicitly with additionalProperties.";
+          yield { at, message: "The object does not declare its content.", fix };
         }
       }
     }),
   },
-  ...requiredRules,
+  {
+    id: "required-shape",
+    severity: "error",
+    docs: `${reference}/object#required`,
+    why: "A required that is not a list of names makes the schema invalid: the tool is listed, but its calls fail.",
+    clauses: ["required is a list", "of strings", "each named once"],
+    check: inSchemas(function* ({ schema: { required }, at }) {
+      const names = Array.isArray(required) ? required.slice(0, 10_000) : [];
+      const invalid = names.find((name) => typeof name !== "string");
+      const message =
+        required !== undefined && !Array.isArray(required)
+          ? `required is ${showValue(required)}, not a list of names.`
+          : invalid !== undefined
+            ? `required contains ${showValue(invalid)}, which is not a name.`
+            : new Set(names).size < names.length && "required lists a name twice.";
+      const fix = "Make required a list of property names, each once.";
+      if (message) yield { at: [...at, "required"], message, fix };
+    }),
+  },
+  {
+    id: "required-unknown",
+    severity: "error",
+    docs: `${reference}/object#required`,
+    why: "A model cannot give a property that is not described anywhere, so every call is rejected.",
+    clauses: ["required names properties of the schema"],
+    check: inSchemas(function* (place) {
+      const { schema, at } = place;
+      if (!isComplete(place) || isJsonObject(schema.patternProperties)) return;
+      const unknown = listRequired(schema).filter((name) => getProperty(schema, name) === undefined);
+      if (unknown.length === 0) return;
+      const message = `Required but not among the properties: ${showValues(unknown)}.`;
+      yield { at: [...at, "required"], message, fix: "Describe it under properties, or remove it from required." };
+    }),
+  },
+  {
+    id: "required-with-default",
+    severity: "error",
+    docs: `${reference}/object#required`,
+    why: "A parameter with a default is optional; listed as required, a model must make up a value for it.",
+    clauses: ["a parameter with a default is not required"],
+    check: inInput(function* ({ schema, at }) {
+      for (const name of listRequired(schema)) {
+        const property = getProperty(schema, name);
+        if (!isJsonObject(property) || property.default === undefined) continue;
+        const message = `${quote(name)} is required although it has the default ${showValue(property.default)}.`;
+        yield { at: [...at, "properties", name], message, fix: "Remove it from required, or remove its default." };
+      }
+    }),
+  },
+  {
+    id: "required-many",
+    severity: "info",
+    docs: "https://www.anthropic.com/engineering/writing-tools-for-agents",
+    why: "Each required parameter that the user did not mention is one that a model makes up.",
+    clauses: ["few parameters are required"],
+    at: ["inputSchema", "required"],
+    fix: "Give a default to those that the tool can run without, and remove them from required.",
+    find({ tool: { inputSchema } }) {
+      const names = isJsonObject(inputSchema) ? listRequired(inputSchema) : [];
+      return names.length >= manyRequired && `${names.length} parameters are required: ${showValues(names)}.`;
+    },
+  },
   {
     id: "schema-not-valid",
     severity: "error",
-    why: "A validator refuses the whole schema for one malformed keyword: the tool is listed, but its calls fail.",
-    docs: jsonSchema,
+    docs: reference,
+    why: "A validator rejects the whole schema for one malformed keyword: the tool is listed, but its calls fail.",
     clauses: [
       "types are those of JSON Schema",
-      "properties, items and branches hold schemas",
+      "properties, items and branches contain schemas",
       "bounds are numbers and lengths whole numbers",
       "an enum is a list",
       "a pattern is a regular expression",
-      "texts are texts",
+      "titles, descriptions and formats are strings",
     ],
-    check: inSchemas(function* ({ schema, at }) {
-      for (const { keyword, message, fix } of malformed(schema)) yield { at: [...at, keyword], message, fix };
-    }),
+    check: inSchemas(({ schema, at }) => locate(findMalformed(schema), at)),
   },
   {
     id: "schema-unsatisfiable",
     severity: "error",
-    why: "No value can fit such a schema, so every call that gives one is refused.",
-    docs: jsonSchema,
+    docs: reference,
+    why: "No value can fit such a schema, so every call that gives one is rejected.",
     clauses: [
       "a minimum is not above its maximum",
-      "a shortest is not above its longest",
-      "a fewest is not above its most",
+      "a minimum length is not above its maximum",
+      "a minimum number of items is not above its maximum",
       "an enum allows a value",
       "the values of an enum are of the type",
       "a const agrees with the type and the enum",
       "what is required can be given",
       "the branches of allOf agree",
-      "there are as many different items as are asked for",
+      "there are as many different items as are required",
     ],
-    check: inSchemas(function* ({ schema, at }) {
-      for (const { keyword, message, fix } of contradictions(schema)) yield { at: [...at, keyword], message, fix };
-    }),
+    check: inSchemas(({ schema, at }) => locate(findContradictions(schema), at)),
   },
   {
     id: "default-violates-schema",
     severity: "warning",
-    why: "A model copies the default it sees, and a call with it is refused.",
-    docs: `${jsonSchema}/annotations`,
+    docs: `${reference}/annotations`,
+    why: "A model copies the default it sees, and a call with it is rejected.",
     clauses: ["a default is of the type", "a default is an allowed value", "a default is within the bounds"],
     check: inInput(function* ({ schema, at }) {
-      const why = schema.default === undefined ? undefined : explainMisfit(schema.default, schema);
-      if (why === undefined) return;
-      const message = `The default ${showValue(schema.default ?? null)} ${why}.`;
-      yield { at: [...at, "default"], message, fix: "Give a default that the schema allows, or mend the schema." };
+      const reason = schema.default === undefined ? undefined : explainMisfit(schema.default, schema);
+      if (reason === undefined) return;
+      const message = `The default ${showValue(schema.default ?? null)} ${reason}.`;
+      yield { at: [...at, "default"], message, fix: "Give a default that the schema allows, or correct the schema." };
     }),
   },
   {
     id: "keyword-of-other-type",
     severity: "warning",
-    why: "A keyword for another type has no effect: the bound that was meant is neither shown nor checked.",
-    docs: `${jsonSchema}/type`,
+    docs: `${reference}/type`,
+    why: "A keyword for another type has no effect: the intended bound is neither shown nor checked.",
     clauses: [
       "bounds are for numbers",
       "lengths and patterns are for strings",
@@ -264,7 +237,7 @@ export const schemaRules: readonly Rule<ToolSubject>[] = [
     ],
     check: inInput(function* ({ schema, at }) {
       const types = listTypes(schema);
-      for (const [type, keywords] of types.length === 0 ? [] : keywordsOf) {
+      for (const [type, keywords] of types.length === 0 ? [] : keywordsByType) {
         if (types.includes(type) || (type === "number" && types.includes("integer"))) continue;
         const stray = keywords.filter((keyword) => Object.hasOwn(schema, keyword));
         if (stray.length === 0) continue;
@@ -273,22 +246,122 @@ export const schemaRules: readonly Rule<ToolSubject>[] = [
       }
     }),
   },
-  ...hostRules,
-];
+  {
+    id: "ref-unresolved",
+    severity: "error",
+    docs: `${guide}/structuring#dollarref`,
+    why: "A reference that leads nowhere makes the schema invalid: the tool is listed, but its calls fail.",
+    clauses: ["a local $ref leads to a schema"],
+    check: inRefs("nowhere", (ref) => ({
+      message: `The reference ${ref} leads nowhere in the schema.`,
+      fix: "Correct the path, or write the schema out where it is used.",
+    })),
+  },
+  {
+    id: "ref-remote",
+    severity: "error",
+    docs: `${guide}/structuring#dollarref`,
+    why: "Hosts do not fetch schemas, so a model never sees what the reference leads to.",
+    clauses: ["no $ref leads to another document"],
+    check: inRefs("remote", (ref) => ({
+      message: `The reference ${ref} leads to another document.`,
+      fix: "Write the schema out where it is used, or put it under $defs.",
+    })),
+  },
+  {
+    id: "ref-recursive",
+    severity: "warning",
+    docs: `${guide}/structuring#recursion`,
+    why: "Some hosts expand references, and reject or cut a schema that contains itself.",
+    clauses: ["no $ref leads back to a schema it is part of"],
+    *check({ tool }) {
+      const place = findRecursiveRef(walkToolSchema(tool, "inputSchema"));
+      if (!place) return;
+      const message = `The reference ${showValue(place.schema.$ref ?? null)} leads back to a schema it is part of.`;
+      const fix = "Write out the levels that are needed, or use a flat list with parent ids.";
+      yield { at: [...place.at, "$ref"], message, fix };
+    },
+  },
+  {
+    id: "schema-too-deep",
+    severity: "warning",
+    docs: strictMode,
+    why: "A model fills deeply nested objects poorly, and one provider rejects more than 10 levels.",
+    clauses: ["at most 10 levels"],
+    *check({ tool }) {
+      const { places, cut } = walkToolSchema(tool, "inputSchema");
+      const at = places.find(({ level }) => level > limits.levels)?.at ?? (cut?.by === "depth" ? cut.at : undefined);
+      if (!at) return;
+      const message = `The schema is nested more than ${limits.levels} levels deep.`;
+      yield {
+        at: at.slice(0, 3 * limits.levels),
+        message,
+        fix: "Flatten it into top-level parameters, or split the tool.",
+      };
+    },
+  },
+  {
+    id: "schema-too-large",
+    severity: "warning",
+    docs: strictMode,
+    why: "The schema is sent with every request; one provider rejects more than 5,000 properties.",
+    clauses: ["at most 5,000 properties", "at most 100,000 characters"],
+    *check({ tool }) {
+      const format = (number: number) => number.toLocaleString("en-US");
+      const { places, cut } = walkToolSchema(tool, "inputSchema");
+      const isOver = places.filter(({ role }) => role === "property").length > limits.properties;
+      const most = isOver ? `${format(limits.properties)} properties` : `${format(maxPlaces)} schemas`;
+      const fix = "Remove what a model need not choose. Nothing beyond the limit was checked.";
+      if (isOver || cut?.by === "number")
+        yield { at: ["inputSchema"], message: `The inputSchema has more than ${most}.`, fix };
+      if (!textsOf(tool).whole)
+        yield { at: [], message: `The tool has more than ${format(maxSearched)} characters.`, fix };
+    },
+  },
+]);
 
-const keywordsOf: readonly (readonly [Type, readonly string[]])[] = [
+const keywordsByType: readonly (readonly [Type, readonly string[]])[] = [
   ["number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]],
   ["string", ["minLength", "maxLength", "pattern"]],
   ["array", ["items", "prefixItems", "minItems", "maxItems", "uniqueItems"]],
   ["object", ["properties", "additionalProperties", "minProperties", "maxProperties"]],
 ];
 
-function saysWhatItHolds(schema: JsonObject): boolean {
-  return ["$ref", "allOf", "anyOf", "oneOf", "additionalProperties", "patternProperties", "enum", "const"].some((key) =>
-    Object.hasOwn(schema, key),
-  );
+const contentKeywords = [
+  ...["$ref", "allOf", "anyOf", "oneOf", "additionalProperties", "patternProperties", "enum", "const"],
+];
+
+function declaresContent(schema: JsonObject): boolean {
+  return contentKeywords.some((key) => Object.hasOwn(schema, key));
 }
 
-function hasProperties({ properties }: JsonObject): boolean {
-  return isJsonObject(properties) && Object.keys(properties).length > 0;
+function isBareObject(schema: JsonObject): boolean {
+  return listTypes(schema).join() === "object" && !declaresContent(schema) && listProperties(schema).length === 0;
+}
+
+/** Whether a schema stands alone: branches and references may describe its properties elsewhere. */
+function isComplete({ role, schema }: SchemaPlace): boolean {
+  return role !== "branch" && !["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"].some((key) => key in schema);
+}
+
+/** The violations of single keywords, with the path of their schema. */
+function* locate(found: ReturnType<typeof findMalformed>, at: SchemaPlace["at"]): Iterable<Violation> {
+  for (const { keyword, message, fix } of found) yield { at: [...at, keyword], message, fix };
+}
+
+/** A check of every `$ref` that leads to a place of one kind. */
+function inRefs(
+  kind: "nowhere" | "remote",
+  report: (ref: string) => Omit<Violation, "at">,
+): Rule<ToolSubject>["check"] {
+  return function* ({ tool }) {
+    for (const field of ["inputSchema", "outputSchema"] as const) {
+      const walk = walkToolSchema(tool, field);
+      for (const { schema, at } of walk.places) {
+        const { $ref } = schema;
+        if (typeof $ref === "string" && followRef($ref, walk).kind === kind)
+          yield { at: [...at, "$ref"], ...report(quote($ref)) };
+      }
+    }
+  };
 }

@@ -1,206 +1,235 @@
-import type { Path } from "../../jsonSchema/paths.ts";
+import { type Path, percentDecoded } from "../../jsonSchema/paths.ts";
 import { isJsonObject, type Json } from "../../types/json.ts";
-import { findHidden, hiddenRanges, quote, showValue, showValues } from "../../types/quote.ts";
-import type { Rule, SkillSubject, Violation } from "../rule.ts";
+import { describeHidden, findHidden, hiddenRanges, quote, showValue, showValues } from "../../types/quote.ts";
+import { defineRules, type SkillSubject, type Violation } from "../rule.ts";
 import { injectionPatterns, maxSearched } from "../text.ts";
 
-type SkillRule = Rule<SkillSubject>;
-
 const format = "https://agentskills.io/specification";
-const known = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
-const longest = { name: 64, description: 1024, compatibility: 500 } as const;
+const knownKeys = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+const maxLength = { name: 64, description: 1024, compatibility: 500 } as const;
+/** Of hidden characters, per file. */
+const maxLines = 100;
 
-const nameRule: SkillRule = {
-  id: "skill-name",
-  severity: "error",
-  why: "A host looks a skill up by its name, and passes over a package whose name it cannot take.",
-  docs: `${format}#name-field`,
-  clauses: [
-    "there is a name, and it is a text",
-    "1 to 64 characters",
-    "only lower-case letters, digits and hyphens",
-    "no hyphen at the start or the end",
-    "no two hyphens in a row",
-  ],
-  *check(subject) {
-    const { name } = subject.package.document.frontMatter;
-    const wrong = name === undefined ? "The front matter has no name" : wrongName(name);
-    if (wrong === undefined) return;
-    const fix = "Take 1 to 64 lower-case letters and digits, with single hyphens between words.";
-    yield { at: ["frontMatter", "name"], message: `${wrong}.`, fix };
+/** The front matter of a `SKILL.md`, and the files of the package. */
+export const skillFormatRules = defineRules<SkillSubject>([
+  {
+    id: "skill-name",
+    severity: "error",
+    docs: `${format}#name-field`,
+    why: "A host finds a skill by its name, and skips a package with an invalid name.",
+    clauses: [
+      "there is a name, and it is a string",
+      "1 to 64 characters",
+      "only lower-case letters, digits and hyphens",
+      "no hyphen at the start or the end",
+      "no two hyphens in a row",
+    ],
+    at: ["frontMatter", "name"],
+    fix: "Use 1 to 64 lower-case letters and digits, with single hyphens between words.",
+    find: ({ package: { document } }) => explainName(document.frontMatter.name),
   },
-};
+  {
+    id: "skill-name-folder",
+    severity: "error",
+    docs: `${format}#name-field`,
+    why: "Some hosts use the folder and some the name: where they differ, a skill loads under either.",
+    clauses: ["the name is that of the folder"],
+    at: ["frontMatter", "name"],
+    fix: "Give both the same name.",
+    find({ package: { folder, document } }) {
+      const { name } = document.frontMatter;
+      if (typeof name !== "string" || name === folder) return undefined;
+      return `The name ${quote(name)} differs from that of the folder, ${quote(folder)}.`;
+    },
+  },
+  {
+    id: "skill-description-missing",
+    severity: "error",
+    docs: `${format}#description-field`,
+    why: "The description is all that a model sees before it loads a skill; without one it never does.",
+    clauses: ["there is a description", "it is a string", "it is not blank"],
+    at: ["frontMatter", "description"],
+    fix: "Say what the skill does, when to use it, and what it must not be used for.",
+    find({ package: { document } }) {
+      const { description } = document.frontMatter;
+      if (typeof description === "string" && description.trim() !== "") return undefined;
+      if (description === undefined) return "The front matter has no description.";
+      return typeof description === "string"
+        ? "The description is blank."
+        : `The description is ${showValue(description)}, not a string.`;
+    },
+  },
+  {
+    id: "skill-description-length",
+    severity: "error",
+    docs: `${format}#description-field`,
+    why: "Hosts reject or truncate a description of more than 1,024 characters.",
+    clauses: ["at most 1,024 characters"],
+    at: ["frontMatter", "description"],
+    fix: "Shorten it, and move details into the body.",
+    find: ({ package: { document } }) => explainLength(document.frontMatter.description, "description"),
+  },
+  {
+    id: "skill-compatibility-length",
+    severity: "error",
+    docs: `${format}#compatibility-field`,
+    why: "Hosts that read it reject a compatibility that is empty or has more than 500 characters.",
+    clauses: ["a string that is not empty", "at most 500 characters"],
+    at: ["frontMatter", "compatibility"],
+    fix: "Say in at most 500 characters what the skill needs, or remove it.",
+    find({ package: { document } }) {
+      const { compatibility } = document.frontMatter;
+      if (compatibility === undefined) return undefined;
+      const isText = typeof compatibility === "string" && compatibility.trim() !== "";
+      return isText
+        ? explainLength(compatibility, "compatibility")
+        : `The compatibility is ${showValue(compatibility)}, not a text.`;
+    },
+  },
+  {
+    id: "skill-key-type",
+    severity: "warning",
+    docs: `${format}#frontmatter`,
+    why: "A host that expects another type in the front matter ignores the key, or skips the whole skill.",
+    clauses: ["license is a string", "metadata is a map of strings", "allowed-tools is a string or a list of strings"],
+    *check({ package: { document } }) {
+      const { license, metadata, "allowed-tools": tools } = document.frontMatter;
+      const report = (key: string, message: string, fix: string): Violation => ({
+        at: ["frontMatter", key],
+        message,
+        fix,
+      });
+      if (license !== undefined && typeof license !== "string")
+        yield report(
+          "license",
+          `The license is ${showValue(license)}.`,
+          "Name the license, or the file that contains it.",
+        );
+      if (metadata !== undefined && !isJsonObject(metadata))
+        yield report("metadata", `metadata is ${showValue(metadata)}.`, "Make it a map of keys to strings.");
+      const entries = isJsonObject(metadata) ? Object.entries(metadata) : [];
+      const [key, value] = entries.find(([, one]) => typeof one !== "string") ?? [];
+      if (key !== undefined && value !== undefined)
+        yield report("metadata", `${quote(key)} of metadata is ${showValue(value)}.`, "Put its value in quotes.");
+      const names = Array.isArray(tools) ? tools : [tools ?? ""];
+      if (names.some((name) => typeof name !== "string"))
+        yield report(
+          "allowed-tools",
+          "allowed-tools contains a value that is not a string.",
+          "Write names separated by spaces, or a list.",
+        );
+    },
+  },
+  {
+    id: "skill-unknown-key",
+    severity: "warning",
+    docs: `${format}#frontmatter`,
+    why: "A key that the format does not define is read by one host at most, or it is misspelled.",
+    clauses: ["only name, description, license, compatibility, metadata and allowed-tools"],
+    *check({ package: { document } }) {
+      for (const key of Object.keys(document.frontMatter).filter((one) => !knownKeys.includes(one))) {
+        const message = `The skill format does not define the key ${quote(key)}.`;
+        yield { at: ["frontMatter", key], message, fix: "Put your own data under metadata, or correct the spelling." };
+      }
+    },
+  },
+  {
+    id: "skill-reference-missing",
+    severity: "error",
+    docs: `${format}#file-references`,
+    why: "A model that follows a reference to nothing makes up what the file would have said.",
+    clauses: ["a file that is referred to is in the package", "no reference leads out of the package"],
+    *check({ package: { document }, files }) {
+      const paths = new Set(files.keys());
+      for (const path of files.keys())
+        for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1))
+          paths.add(path.slice(0, end));
+      for (const reference of document.references) {
+        const path = isFileReference(reference) ? normalizePath(reference.target) : undefined;
+        if (path === undefined || paths.has(path)) continue;
+        const isOutside = /^(?:\.\.(?:\/|$)|\/|~|[A-Za-z]:)/.test(path);
+        const where = isOutside ? "leads out of the package" : "leads to no file of the package";
+        const message = `The reference ${quote(reference.target)} ${where}.`;
+        const fix = isOutside ? "Put the file into the package." : "Add the file, or correct the path.";
+        yield { at: ["line", reference.line], message, fix };
+      }
+    },
+  },
+  {
+    id: "skill-hidden-unicode",
+    severity: "error",
+    docs: "https://www.unicode.org/reports/tr36/",
+    why: "A model reads characters that no reviewer sees, which is how instructions are smuggled into a skill.",
+    clauses: [...new Set(hiddenRanges.map(({ what }) => `no ${what}`))],
+    *check(subject) {
+      for (const { path, text } of listModelTexts(subject)) {
+        let left = maxLines;
+        const lines = text.replace(/^\ufeff/, "").split("\n");
+        for (const [index, line] of lines.entries()) {
+          const [first] = findHidden(line.endsWith("\r") ? line.slice(0, -1) : line);
+          if (!first || left-- <= 0) continue;
+          const message = `The text has hidden characters: ${describeHidden(first.code)}.`;
+          yield { at: locateLine(path, index), message, fix: "Remove them, and find out where they came from." };
+        }
+      }
+    },
+  },
+  {
+    id: "skill-injection-wording",
+    severity: "warning",
+    docs: "https://owasp.org/www-project-mcp-top-10/",
+    why: "Instructions against the user are the mark of skill poisoning; hosts and scanners block them.",
+    clauses: injectionPatterns.map(({ clause }) => clause),
+    *check(subject) {
+      for (const { path, text } of listModelTexts(subject)) {
+        // Character for character, so that an index is still that of the text.
+        const plain = text.replace(/\s/g, " ");
+        for (const { pattern, does } of injectionPatterns) {
+          const match = pattern.exec(plain);
+          if (!match) continue;
+          const line = text.slice(0, match.index).split("\n").length - 1;
+          const message = `The text ${does}: ${quote(match[0])}.`;
+          yield { at: locateLine(path, line), message, fix: "Say what to do for the user's task." };
+        }
+      }
+    },
+  },
+]);
 
-function wrongName(name: Json): string | undefined {
-  if (typeof name !== "string") return `The name is ${showValue(name)}, not a text`;
-  if (name === "") return "The name is empty";
+function explainName(name: Json | undefined): string | undefined {
+  if (name === undefined) return "The front matter has no name.";
+  if (typeof name !== "string") return `The name is ${showValue(name)}, not a string.`;
+  if (name === "") return "The name is empty.";
   const named = `The name ${quote(name)}`;
-  if (name.length > longest.name) return `${named} has ${name.length} characters; at most ${longest.name} are allowed`;
-  const strange = [...new Set(name.replace(/[a-z0-9-]/g, ""))];
-  if (strange.length > 0) return `${named} has characters that are not allowed: ${showValues(strange)}`;
-  if (/^-|-$/.test(name)) return `${named} starts or ends with a hyphen`;
-  return name.includes("--") ? `${named} has two hyphens in a row` : undefined;
+  if (name.length > maxLength.name)
+    return `${named} has ${name.length} characters; at most ${maxLength.name} are allowed.`;
+  const invalid = [...new Set(name.replace(/[a-z0-9-]/g, ""))];
+  if (invalid.length > 0) return `${named} has characters that are not allowed: ${showValues(invalid)}.`;
+  if (/^-|-$/.test(name)) return `${named} starts or ends with a hyphen.`;
+  return name.includes("--") ? `${named} has two hyphens in a row.` : undefined;
 }
 
-const folderRule: SkillRule = {
-  id: "skill-name-folder",
-  severity: "error",
-  why: "Some hosts go by the folder and some by the name: where they differ, a skill is loaded under either.",
-  docs: `${format}#name-field`,
-  clauses: ["the name is that of the folder"],
-  *check({ package: { folder, document } }) {
-    const { name } = document.frontMatter;
-    if (typeof name !== "string" || name === folder) return;
-    const message = `The name ${quote(name)} is not that of the folder, ${quote(folder)}.`;
-    yield { at: ["frontMatter", "name"], message, fix: "Give both the same name." };
-  },
-};
-
-const descriptionRule: SkillRule = {
-  id: "skill-description-missing",
-  severity: "error",
-  why: "The description is all that a model sees before it loads a skill; without one it never does.",
-  docs: `${format}#description-field`,
-  clauses: ["there is a description", "it is a text", "it is not blank"],
-  *check({ package: { document } }) {
-    const { description } = document.frontMatter;
-    if (typeof description === "string" && description.trim() !== "") return;
-    const message =
-      description === undefined
-        ? "The front matter has no description."
-        : `The description is ${showValue(description)}.`;
-    const fix = "Say what the skill does, when to use it, and what it must not be used for.";
-    yield { at: ["frontMatter", "description"], message, fix };
-  },
-};
-
-const descriptionLengthRule: SkillRule = {
-  id: "skill-description-length",
-  severity: "error",
-  why: "Hosts refuse or cut a description of more than 1,024 characters.",
-  docs: `${format}#description-field`,
-  clauses: ["at most 1,024 characters"],
-  check: ({ package: { document } }) => tooLong(document.frontMatter.description, "description"),
-};
-
-const compatibilityRule: SkillRule = {
-  id: "skill-compatibility-length",
-  severity: "error",
-  why: "Hosts that read it refuse a compatibility that is empty or has more than 500 characters.",
-  docs: `${format}#compatibility-field`,
-  clauses: ["a text that is not empty", "at most 500 characters"],
-  *check({ package: { document } }) {
-    const { compatibility } = document.frontMatter;
-    if (compatibility === undefined) return;
-    if (typeof compatibility === "string" && compatibility.trim() !== "") {
-      yield* tooLong(compatibility, "compatibility");
-      return;
-    }
-    const message = `The compatibility is ${showValue(compatibility)}.`;
-    yield { at: ["frontMatter", "compatibility"], message, fix: "Say what the skill needs, or leave it out." };
-  },
-};
-
-function* tooLong(value: Json | undefined, key: "description" | "compatibility"): Iterable<Violation> {
-  const most = longest[key];
+function explainLength(value: Json | undefined, key: "description" | "compatibility"): string | undefined {
   const length = typeof value === "string" ? [...value.slice(0, 100_000)].length : 0;
-  if (length <= most) return;
-  const message = `The ${key} has ${length} characters; at most ${most} are allowed.`;
-  yield { at: ["frontMatter", key], message, fix: "Shorten it, and move details into the body." };
+  const most = maxLength[key];
+  return length > most ? `The ${key} has ${length} characters; at most ${most} are allowed.` : undefined;
 }
 
-const keyTypeRule: SkillRule = {
-  id: "skill-key-type",
-  severity: "warning",
-  why: "A host that expects another type in the front matter passes over the key, or over the whole skill.",
-  docs: `${format}#frontmatter`,
-  clauses: ["license is a text", "metadata is a map of texts", "allowed-tools is a text or a list of texts"],
-  *check({ package: { document } }) {
-    const { license, metadata, "allowed-tools": tools } = document.frontMatter;
-    const wrong = (key: string, message: string, fix: string): Violation => ({
-      at: ["frontMatter", key],
-      message,
-      fix,
-    });
-    if (license !== undefined && typeof license !== "string")
-      yield wrong("license", `The license is ${showValue(license)}.`, "Name the license, or the file that holds it.");
-    if (metadata !== undefined && !isJsonObject(metadata))
-      yield wrong("metadata", `metadata is ${showValue(metadata)}.`, "Make it a map of keys to texts.");
-    const odd = isJsonObject(metadata)
-      ? Object.entries(metadata).find(([, one]) => typeof one !== "string")
-      : undefined;
-    if (odd)
-      yield wrong("metadata", `${quote(odd[0])} of metadata is ${showValue(odd[1])}.`, "Put its value in quotes.");
-    const names = Array.isArray(tools) ? tools : [tools ?? ""];
-    if (names.some((name) => typeof name !== "string"))
-      yield wrong("allowed-tools", "allowed-tools holds what is no text.", "Give names between spaces, or a list.");
-  },
-};
-
-const unknownKeyRule: SkillRule = {
-  id: "skill-unknown-key",
-  severity: "warning",
-  why: "A key that the format does not know is read by one host at most, or it is a slip of the pen.",
-  docs: `${format}#frontmatter`,
-  clauses: ["only name, description, license, compatibility, metadata and allowed-tools"],
-  *check({ package: { document } }) {
-    for (const key of Object.keys(document.frontMatter).filter((one) => !known.includes(one))) {
-      const message = `The format of skills does not know the key ${quote(key)}.`;
-      yield { at: ["frontMatter", key], message, fix: "Put your own data under metadata, or mend its spelling." };
-    }
-  },
-};
-
-/** What the front matter of a `SKILL.md` must hold. */
-export const frontMatterRules: readonly SkillRule[] = [
-  nameRule,
-  folderRule,
-  descriptionRule,
-  descriptionLengthRule,
-  compatibilityRule,
-  keyTypeRule,
-  unknownKeyRule,
-];
-
-const missing: SkillRule = {
-  id: "skill-reference-missing",
-  severity: "error",
-  why: "A model that follows a reference to nothing makes up what the file would have said.",
-  docs: "https://agentskills.io/specification#file-references",
-  clauses: ["a file that is referred to is in the package", "no reference leads out of the package"],
-  *check({ package: { document }, files }) {
-    const paths = new Set(files.keys());
-    for (const path of files.keys())
-      for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1))
-        paths.add(path.slice(0, end));
-    for (const reference of document.references) {
-      const path = isFile(reference) ? normal(reference.target) : undefined;
-      if (path === undefined || paths.has(path)) continue;
-      const outside = /^(?:\.\.(?:\/|$)|\/|~|[A-Za-z]:)/.test(path);
-      const at = ["line", reference.line];
-      const target = quote(reference.target);
-      yield outside
-        ? { at, message: `The reference ${target} leads out of the package.`, fix: "Put the file into the package." }
-        : { at, message: `The reference ${target} leads to no file of the package.`, fix: "Add it, or mend the path." };
-    }
-  },
-};
-
-const endings = /\.(?:md|mdx|txt|json|ya?ml|toml|csv|tsv|xml|html?|css|pdf|py|sh|js|mjs|ts|sql|png|jpe?g|svg)$/i;
+const fileEndings = /\.(?:md|mdx|txt|json|ya?ml|toml|csv|tsv|xml|html?|css|pdf|py|sh|js|mjs|ts|sql|png|jpe?g|svg)$/i;
 
 /**
  * Whether a reference means a file: a link does unless it is a URL or a placeholder; a bare word in a list of references
  * only if it looks like a path.
  */
-function isFile({ text, target }: { text: string; target: string }): boolean {
+function isFileReference({ text, target }: { text: string; target: string }): boolean {
   if (target === "" || /^(?:#|[a-z][a-z0-9+.-]+:|\/\/)/i.test(target) || /[*{}<>$]|\.\.\./.test(target)) return false;
   if (!text.includes(target)) return true;
-  return endings.test(target.replace(/[?#].*$/, "")) && (target.includes("/") || !/\.js$/i.test(target));
+  return fileEndings.test(target.replace(/[?#].*$/, "")) && (target.includes("/") || !/\.js$/i.test(target));
 }
 
-/** A target as a path from the folder of the package, without what stands behind # or ?. */
-function normal(target: string): string {
-  const path = decoded(target.replace(/[?#].*$/, ""));
+/** A target as a path from the folder of the package, without query and fragment. */
+function normalizePath(target: string): string {
+  const path = percentDecoded(target.replace(/[?#].*$/, ""));
   const parts: string[] = [];
   for (const part of path.split("/")) {
     if (part === ".." && parts.length > 0 && parts.at(-1) !== "..") parts.pop();
@@ -209,60 +238,8 @@ function normal(target: string): string {
   return parts.join("/");
 }
 
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
-}
-
-const hidden: SkillRule = {
-  id: "skill-hidden-unicode",
-  severity: "error",
-  why: "A model reads characters that no reviewer sees: this is how instructions are smuggled into a skill.",
-  docs: "https://www.unicode.org/reports/tr36/",
-  clauses: [...new Set(hiddenRanges.map(({ what }) => `no ${what}`))],
-  *check(subject) {
-    for (const { path, text } of readByModel(subject)) {
-      let left = mostLines;
-      const lines = text.replace(/^\ufeff/, "").split("\n");
-      for (const [index, line] of lines.entries()) {
-        const [first] = findHidden(line.endsWith("\r") ? line.slice(0, -1) : line);
-        if (!first || left-- <= 0) continue;
-        const what = hiddenRanges.find(({ from, to }) => first.code >= from && first.code <= to)?.what ?? "characters";
-        const message = `The text holds hidden characters (${what}): U+${first.code.toString(16).toUpperCase().padStart(4, "0")}.`;
-        yield { at: placeOf(path, index), message, fix: "Remove them, and find out how they came in." };
-      }
-    }
-  },
-};
-
-const injection: SkillRule = {
-  id: "skill-injection-wording",
-  severity: "warning",
-  why: "A skill that gives orders against its user is how skill poisoning looks; hosts and scanners block it.",
-  docs: "https://owasp.org/www-project-mcp-top-10/",
-  clauses: injectionPatterns.map(({ clause }) => clause),
-  *check(subject) {
-    for (const { path, text } of readByModel(subject)) {
-      // One sign for one, so that an index is still that of the text.
-      const plain = text.replace(/\s/g, " ");
-      for (const { sees, does } of injectionPatterns) {
-        const seen = sees.exec(plain);
-        if (!seen) continue;
-        const message = `The text ${does}: ${quote(seen[0])}.`;
-        const line = text.slice(0, seen.index).split("\n").length - 1;
-        yield { at: placeOf(path, line), message, fix: "Say what to do for the user's task." };
-      }
-    }
-  },
-};
-
-const mostLines = 100;
-
-/** The texts of a package that reach a model as they are: what is markdown. */
-function* readByModel({ files }: SkillSubject): Iterable<{ path: string; text: string }> {
+/** The texts of a package that reach a model unchanged: its Markdown files. */
+function* listModelTexts({ files }: SkillSubject): Iterable<{ path: string; text: string }> {
   let left = maxSearched;
   for (const [path, text] of files) {
     if (text === undefined || left <= 0 || !/\.mdx?$/i.test(path)) continue;
@@ -272,9 +249,6 @@ function* readByModel({ files }: SkillSubject): Iterable<{ path: string; text: s
 }
 
 /** `line` counts from 0. */
-function placeOf(path: string, line: number): Path {
+function locateLine(path: string, line: number): Path {
   return path === "SKILL.md" ? ["line", line + 1] : ["file", path];
 }
-
-/** The files of a package, and what is written in them. */
-export const fileRules: readonly SkillRule[] = [missing, hidden, injection];

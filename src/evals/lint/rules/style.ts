@@ -1,11 +1,12 @@
+import { listProperties } from "../../jsonSchema/values.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import { quote } from "../../types/quote.ts";
 import { unquotedDescription } from "../language.ts";
 import type { Rule, ToolSubject } from "../rule.ts";
 import { wordsOf } from "../text.ts";
 
-/** A wording that does not belong, unless one of the words `unless` says that the tool itself is about such things. */
-type Pattern = { clause: string; what: string; sees: RegExp; unless?: RegExp };
+/** A wording that does not belong, unless a word of the tool's names matches `unless`: then the tool is about such things. */
+type Pattern = { clause: string; what: string; pattern: RegExp; unless?: RegExp };
 
 const web =
   /^(?:https?|request|requests|api|apis|endpoint|endpoints|fetch|url|curl|rest|graphql|openapi|webhook|webhooks)$/;
@@ -23,31 +24,35 @@ const implementation: readonly Pattern[] = [
   {
     clause: "no HTTP method, path or status",
     what: "how the request is sent",
-    sees: /\b(?:GET|POST|PUT|PATCH|DELETE) (?:request )?(?:to |from |at )?\/[\w{]|\bHTTP[ /](?:status )?(?:code )?[1-5]\d\d\b|\b[Rr]eturns? (?:200|201|204|400|401|403|404|409|422|500|503)(?= with| or| if| when| on| OK|[.,;]|$)/,
+    pattern:
+      /\b(?:GET|POST|PUT|PATCH|DELETE) (?:request )?(?:to |from |at )?\/[\w{]|\bHTTP[ /](?:status )?(?:code )?[1-5]\d\d\b|\b[Rr]eturns? (?:200|201|204|400|401|403|404|409|422|500|503)(?= with| or| if| when| on| OK|[.,;]|$)/,
     unless: web,
   },
   {
-    clause: "no endpoint, interface or wrapper behind the tool",
-    what: "what stands behind the tool",
-    sees: /\bthis (?:API |REST )?(?:endpoint|route|API call)\b|\b(?:calls?|hits?|wraps?) (?:the|our|an?) (?:[\w-]+ ){0,3}(?:API|endpoint|webhook|microservice)\b|\bwrapper (?:around|for|over|of)\b|\b(?:of|by) our (?:\w+ )?(?:API|backend)\b|\b(?:REST|GraphQL|gRPC) (?:API|endpoint|service)\b/i,
+    clause: "no endpoint, API or wrapper behind the tool",
+    what: "the backend of the tool",
+    pattern:
+      /\bthis (?:API |REST )?(?:endpoint|route|API call)\b|\b(?:calls?|hits?|wraps?) (?:the|our|an?) (?:[\w-]+ ){0,3}(?:API|endpoint|webhook|microservice)\b|\bwrapper (?:around|for|over|of)\b|\b(?:of|by) our (?:\w+ )?(?:API|backend)\b|\b(?:REST|GraphQL|gRPC) (?:API|endpoint|service)\b/i,
     unless: web,
   },
   {
     clause: "no database statement or table",
     what: "how data is stored",
-    sees: /\bSELECT [\w*,. ]{1,60} FROM\b|\bINSERT INTO\b|\bDELETE FROM\b|\b(?:[Ee]xecutes?|[Rr]uns?|[Ii]ssues) an? (?:SELECT|INSERT|UPDATE|DELETE|JOIN)\b|\b(?:into|from|in|on) the \w+ (?:table|collection)\b(?= of|[.,;]| and|$)/,
+    pattern:
+      /\bSELECT [\w*,. ]{1,60} FROM\b|\bINSERT INTO\b|\bDELETE FROM\b|\b(?:[Ee]xecutes?|[Rr]uns?|[Ii]ssues) an? (?:SELECT|INSERT|UPDATE|DELETE|JOIN)\b|\b(?:into|from|in|on) the \w+ (?:table|collection)\b(?= of|[.,;]| and|$)/,
     unless: stores,
   },
   {
     clause: "no name of a class, function or source file",
     what: "a name from the source code",
-    sees: /\b[A-Z][a-z]+(?:[A-Z][a-z]+)*(?:Service|Repository|Controller|Manager|Handler|DAO|DTO|Factory|Impl|Util|Utils)\b|\b[A-Za-z]\w*\.\w+\(\)|\b(?:[Ss]ee|in|from) [\w-]+\/[\w/-]+\.(?:py|[jt]s|go|java|rb|rs|cs|php)\b/,
+    pattern:
+      /\b[A-Z][a-z]+(?:[A-Z][a-z]+)*(?:Service|Repository|Controller|Manager|Handler|DAO|DTO|Factory|Impl|Util|Utils)\b|\b[A-Za-z]\w*\.\w+\(\)|\b(?:[Ss]ee|in|from) [\w-]+\/[\w/-]+\.(?:py|[jt]s|go|java|rb|rs|cs|php)\b/,
     unless: code,
   },
   {
     clause: "no library or store it is built on",
     what: "what the tool is built on",
-    sees: new RegExp(
+    pattern: new RegExp(
       `\\b(?:using|via|through|with|in|of|backed by) (?:an? |the |our )?(?:[\\w-]+ ){0,2}(?:${stock})\\b`,
       "i",
     ),
@@ -56,76 +61,86 @@ const implementation: readonly Pattern[] = [
   {
     clause: "no inner workings",
     what: "inner workings",
-    sees: /\binternally\b|\bunder the hood\b|\bbehind the scenes\b|\bimplemented (?:with|using|in|as|by)\b|\bdelegates? to\b|\b(?:called|used|consumed|invoked) by (?:the|our) (?:\w+ )?(?:front-?end|back-?end|UI)\b|\b(?:of|for) the (?:(?:old|legacy|new) )?(?:front|back)-?end\b|\b(?:SMTP|job|task|message) queue\b/i,
+    pattern:
+      /\binternally\b|\bunder the hood\b|\bbehind the scenes\b|\bimplemented (?:with|using|in|as|by)\b|\bdelegates? to\b|\b(?:called|used|consumed|invoked) by (?:the|our) (?:\w+ )?(?:front-?end|back-?end|UI)\b|\b(?:of|for) the (?:(?:old|legacy|new) )?(?:front|back)-?end\b|\b(?:SMTP|job|task|message) queue\b/i,
     unless: /^(?:queue|queues|deploy|frontend|backend)$/,
   },
   {
     clause: "no address of an internal host",
     what: "an internal address",
-    sees: /\bhttps?:\/\/[\w.-]{1,200}\.(?:internal|local|corp|lan|svc)\b/i,
+    pattern: /\bhttps?:\/\/[\w.-]{1,200}\.(?:internal|local|corp|lan|svc)\b/i,
   },
-  { clause: "no note to colleagues such as TODO", what: "a note to colleagues", sees: /\b(?:TODO[:(]|FIXME\b|XXX:)/ },
+  {
+    clause: "no note to colleagues such as TODO",
+    what: "a note to colleagues",
+    pattern: /\b(?:TODO[:(]|FIXME\b|XXX:)/,
+  },
 ];
 
 const docstring: readonly Pattern[] = [
   {
     clause: "no sections such as Args: and Returns:",
     what: "a section of a docstring",
-    sees: /^ *(?:\*\*)?(?:args|arguments|parameters|params|kwargs)(?: explained)?:|^ *(?:returns?|raises|yields|throws|attributes): *$|[.!] (?:args|arguments|parameters|params):|^ *input: .*\n *output:/im,
+    pattern:
+      /^ *(?:\*\*)?(?:args|arguments|parameters|params|kwargs)(?: explained)?:|^ *(?:returns?|raises|yields|throws|attributes): *$|[.!] (?:args|arguments|parameters|params):|^ *input: .*\n *output:/im,
   },
   {
     clause: "no tags such as :param and @return",
     what: "a tag of a docstring",
-    sees: /(?<![\w:]):(?:param|type|returns?|rtype|raises)\b[^:\n]{0,80}:|(?<!\S)@(?:param|returns?|throws|arg)\b/,
+    pattern: /(?<![\w:]):(?:param|type|returns?|rtype|raises)\b[^:\n]{0,80}:|(?<!\S)@(?:param|returns?|throws|arg)\b/,
   },
   {
     clause: "no underlined headings",
     what: "a heading of a docstring",
-    sees: /^ *(?:parameters|returns|raises) *\n *-{3,}/im,
+    pattern: /^ *(?:parameters|returns|raises) *\n *-{3,}/im,
   },
   {
     clause: "no types of a programming language",
     what: "a type of a programming language",
-    sees: /\breturns? (?:an? |the )?(?:dict|dictionary|tuple|ndarray|DataFrame|Promise|(?:List|Dict|Optional|Tuple)\[)(?![\w-])/i,
+    pattern:
+      /\breturns? (?:an? |the )?(?:dict|dictionary|tuple|ndarray|DataFrame|Promise|(?:List|Dict|Optional|Tuple)\[)(?![\w-])/i,
     unless: code,
   },
 ];
 
 const audience: readonly Pattern[] = [
   {
-    clause: "nobody speaks in it as I or we",
-    what: "a speaker",
-    sees: /(?<=^|[.!?] )(?:I|We) (?:will |can |also )?[a-z]{2,}\b|\bI (?:am|will|can)\b|\bour (?:[\w-]+ ){0,2}(?:API|platform|service|engine|assistant|product|docs)\b/m,
+    clause: "no first person (I, we)",
+    what: "the first person",
+    pattern:
+      /(?<=^|[.!?] )(?:I|We) (?:will |can |also )?[a-z]{2,}\b|\bI (?:am|will|can)\b|\bour (?:[\w-]+ ){0,2}(?:API|platform|service|engine|assistant|product|docs)\b/m,
   },
   {
     clause: "no advertising",
     what: "advertising",
-    sees: /\b(?:powerful|blazing(?:ly)?[- ]fast|lightning[- ]fast|state[- ]of[- ]the[- ]art|cutting[- ]edge|world[- ]class|best[- ]in[- ]class|award[- ]winning|revolutionary|game[- ]chang(?:er|ing)|seamless(?:ly)?|effortless(?:ly)?|next[- ]gen(?:eration)?|industry[- ]leading|unparalleled|AI[- ]powered|trusted by|the easiest way|key features:)/i,
+    pattern:
+      /\b(?:powerful|blazing(?:ly)?[- ]fast|lightning[- ]fast|state[- ]of[- ]the[- ]art|cutting[- ]edge|world[- ]class|best[- ]in[- ]class|award[- ]winning|revolutionary|game[- ]chang(?:er|ing)|seamless(?:ly)?|effortless(?:ly)?|next[- ]gen(?:eration)?|industry[- ]leading|unparalleled|AI[- ]powered|trusted by|the easiest way|key features:)/i,
   },
   {
     clause: "not addressed to developers",
-    what: "what only a developer can use",
-    sees: /(?<=^|[.!?] )Demonstrates\b|\bfor developers\b|\bby MCP (?:clients|hosts)\b|\b(?:client|schema) data validation\b|\bread the docs\b|\blearn more\b/m,
+    what: "advice for developers",
+    pattern:
+      /(?<=^|[.!?] )Demonstrates\b|\bfor developers\b|\bby MCP (?:clients|hosts)\b|\b(?:client|schema) data validation\b|\bread the docs\b|\blearn more\b/m,
   },
 ];
 
-const writing = "https://www.anthropic.com/engineering/writing-tools-for-agents";
+const docs = "https://www.anthropic.com/engineering/writing-tools-for-agents";
 
-/** What does not belong into a description that a model is to choose by. */
+/** What does not belong in a description by which a model chooses. */
 export const styleRules: readonly Rule<ToolSubject>[] = [
   {
     id: "description-implementation",
     severity: "warning",
+    docs,
     why: "How a tool is built does not help to choose it, costs tokens, and goes out of date.",
-    docs: writing,
-    ...patternsRule(implementation, "tells", "Say what the tool does for the user, and leave out how."),
+    ...findPatterns(implementation, "mentions", "Say what the tool does for the user, and leave out how."),
   },
   {
     id: "description-docstring",
     severity: "warning",
-    why: "A docstring tells a programmer how to call; parameters belong into the schema, where a model looks for them.",
-    docs: writing,
-    ...patternsRule(
+    docs,
+    why: "A docstring tells a programmer how to call; parameters belong in the schema, where a model looks for them.",
+    ...findPatterns(
       docstring,
       "has",
       "Describe each parameter in its schema, and say here when to call the tool and what it does.",
@@ -134,15 +149,15 @@ export const styleRules: readonly Rule<ToolSubject>[] = [
   {
     id: "description-for-model",
     severity: "warning",
-    why: "Praise and asides to people take the place of what a model chooses by.",
-    docs: writing,
-    ...patternsRule(audience, "has", "Write it to the model: when to call the tool, and what it does."),
+    docs,
+    why: "Praise and asides to people take the space of what a model chooses by.",
+    ...findPatterns(audience, "has", "Write it to the model: when to call the tool, and what it does."),
   },
 ];
 
-function patternsRule(
+function findPatterns(
   patterns: readonly Pattern[],
-  has: string,
+  verb: string,
   fix: string,
 ): Pick<Rule<ToolSubject>, "clauses" | "check"> {
   return {
@@ -150,19 +165,18 @@ function patternsRule(
     *check({ server, tool }) {
       const text = unquotedDescription(tool);
       if (text === undefined) return;
-      const isTopic = (about: RegExp) => [...wordsOf(server), ...topicsOf(tool)].some((word) => about.test(word));
-      for (const { what, sees, unless } of patterns) {
-        const [seen] = sees.exec(text) ?? [];
-        if (seen === undefined || (unless !== undefined && isTopic(unless))) continue;
-        yield { at: ["description"], message: `The description ${has} ${what}: ${quote(seen.trim())}.`, fix };
+      const isTopic = (about: RegExp) => [...wordsOf(server), ...listTopics(tool)].some((word) => about.test(word));
+      for (const { what, pattern, unless } of patterns) {
+        const [match] = pattern.exec(text) ?? [];
+        if (match === undefined || (unless !== undefined && isTopic(unless))) continue;
+        yield { at: ["description"], message: `The description ${verb} ${what}: ${quote(match.trim())}.`, fix };
       }
     },
   };
 }
 
 /** The words of a tool's name and of its parameters. */
-function topicsOf({ name, inputSchema }: JsonObject): readonly string[] {
-  const properties = isJsonObject(inputSchema) ? inputSchema.properties : undefined;
-  const parameters = isJsonObject(properties) ? Object.keys(properties).slice(0, 100) : [];
-  return [...(typeof name === "string" ? [name] : []), ...parameters].flatMap(wordsOf);
+function listTopics({ name, inputSchema }: JsonObject): readonly string[] {
+  const parameters = isJsonObject(inputSchema) ? listProperties(inputSchema).slice(0, 100) : [];
+  return [...(typeof name === "string" ? [name] : []), ...parameters.map(([key]) => key)].flatMap(wordsOf);
 }
