@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { promptHash } from "../../src/evals/scoring/judge/question.ts";
+import { promptHash } from "../../src/evals/scoring/judge.ts";
 import type { JudgeCheckSummary } from "../../src/evals/verdicts/judge.ts";
 import { readJudgeFigure } from "../../src/evals/workspace/judgeFigure.ts";
 import type { Endpoint, Fault } from "../fixtures/endpoints/endpoint.ts";

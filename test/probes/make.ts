@@ -1,5 +1,5 @@
+import { compileSchema } from "../../src/evals/jsonSchema/validate.ts";
 import type { Answer, Observation, ProbedTool, ProbeKind } from "../../src/evals/probes/probe.ts";
-import { compileSchema } from "../../src/evals/scoring/listing.ts";
 import type { Json, JsonObject } from "../../src/evals/types/json.ts";
 import type { ToolResult } from "../../src/evals/types/tool.ts";
 

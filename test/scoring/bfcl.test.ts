@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bfclProblem, parseKeepingFloats } from "../../src/evals/scoring/bfcl.ts";
-import { grader } from "../../src/evals/scoring/score.ts";
+import { findBfclProblem, parseKeepingFloats } from "../../src/evals/scoring/bfcl.ts";
+import { createGrader } from "../../src/evals/scoring/score.ts";
 import { isJsonObject, type JsonObject } from "../../src/evals/types/json.ts";
 import {
   type BfclCase,
@@ -33,7 +33,7 @@ describe.each(readings)("with tools and answers %s", (_name, schema, parse) => {
       const x = { type: probe.param_type, ...(probe.items_type !== null && { items: { type: probe.items_type } }) };
       const parameters = { type: "dict", properties: { x }, required: probe.required ? ["x"] : [] };
       const args = parseKeepingFloats(probe.arguments_json);
-      const problem = bfclProblem(isJsonObject(args) ? args : {}, { x: probe.accepted }, schema(parameters));
+      const problem = findBfclProblem(isJsonObject(args) ? args : {}, { x: probe.accepted }, schema(parameters));
       return { label: probe.label, valid: problem === undefined, error_type: problem?.rule ?? null };
     });
     const official = probes.map(({ label, valid, error_type }) => ({ label, valid, error_type }));
@@ -43,9 +43,9 @@ describe.each(readings)("with tools and answers %s", (_name, schema, parse) => {
     expect(probes).toHaveLength(42);
   });
 
-  test("every recorded output gets the official verdict, through the grader", () => {
+  test("every recorded output gets the official verdict, through the createGrader", () => {
     const cases = rows<BfclCase>("cases.jsonl", parse).filter((row) => row.expect === "call");
-    const graders = new Map(cases.map((row) => [row.id, grader(...importCase(row, schema))]));
+    const graders = new Map(cases.map((row) => [row.id, createGrader(...importCase(row, schema))]));
     const valid: Record<string, [number, number]> = {};
     const outputs = rows<BfclOutput>("outputs.jsonl");
     const differing = outputs.filter((output) => {
@@ -78,7 +78,7 @@ describe("calls by the leaderboard's rules", () => {
   const grade = (accepted: readonly JsonObject[], made: readonly JsonObject[], name = "math_add") => {
     const expected = accepted.map((args) => ({ tools: ["math.add"], args }));
     const rules = { order: "any", argsMatch: "bfcl" } as const;
-    const verdict = grader(
+    const verdict = createGrader(
       caseOf(expectCalls(expected, rules)),
       toolset,
     )([turn(...made.map((args) => call(name, args)))]);
@@ -113,7 +113,7 @@ describe("calls by the leaderboard's rules", () => {
 
   test("arguments that are not JSON are no call on the leaderboard, and malformed here", () => {
     const expected = expectCalls([{ tools: ["other"], args: {} }], { order: "any", argsMatch: "bfcl" });
-    const verdict = grader(caseOf(expected), toolset)([turn({ id: "1", tool: "other", argumentsText: "{n:" })]);
+    const verdict = createGrader(caseOf(expected), toolset)([turn({ id: "1", tool: "other", argumentsText: "{n:" })]);
     expect(verdict).toEqual({
       grade: "fail",
       selection: "malformed-arguments",

@@ -1,9 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Asked, judgementSchema, judgeRequest, promptHash } from "../../src/evals/scoring/judge/question.ts";
-import { readJudgement } from "../../src/evals/scoring/judge/reading.ts";
-import { transcriptOf } from "../../src/evals/scoring/judge/transcript.ts";
+import { type Asked, judgementSchema, judgeRequest, promptHash, readJudgement } from "../../src/evals/scoring/judge.ts";
 import type { Question } from "../../src/evals/scoring/match.ts";
+import { transcriptOf } from "../../src/evals/scoring/transcript.ts";
 import { call, executed, turn } from "./make.ts";
 
 const transcript = transcriptOf(

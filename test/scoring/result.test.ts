@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { compileResult } from "../../src/evals/scoring/call.ts";
 import { noJudge } from "../../src/evals/scoring/match.ts";
-import { compileResult } from "../../src/evals/scoring/result.ts";
 import type { ResultMatcher } from "../../src/evals/types/suite.ts";
 import type { Execution } from "../../src/evals/types/trial.ts";
 import { executed } from "./make.ts";
@@ -20,13 +20,13 @@ test.each<[ResultMatcher, Execution | undefined, string]>([
     failed,
     'no: result.success: expected true, got {"success":false,"error":"no such file","retry_hint":"list first"}',
   ],
-  [{ success: true }, executed("done"), 'no: expected an outcome with success true, got "done"'],
+  [{ success: true }, executed("done"), 'no: expected JSON with success true, got "done"'],
   [
     { success: true },
     executed('{"success": "yes"}'),
-    'no: expected an outcome with success true, got "{\\"success\\": \\"yes\\"}"',
+    'no: expected JSON with success true, got "{\\"success\\": \\"yes\\"}"',
   ],
-  [{ success: true }, executed("", { ok: true }), 'no: expected an outcome with success true, got {"ok":true}'],
+  [{ success: true }, executed("", { ok: true }), 'no: expected JSON with success true, got {"ok":true}'],
   [{ isError: false }, structured, "yes"],
   [{ isError: false }, executed("boom", undefined, true), 'no: expected isError false, got the error "boom"'],
   [{ isError: true }, executed("fine"), 'no: expected isError true, got "fine"'],

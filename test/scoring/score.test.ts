@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { expectedLabel, expectedTools } from "../../src/evals/scoring/labels.ts";
+import { labelExpectation, listExpectedTools } from "../../src/evals/scoring/labels.ts";
 import { type Judge, no, yes } from "../../src/evals/scoring/match.ts";
-import { grader } from "../../src/evals/scoring/score.ts";
+import { createGrader } from "../../src/evals/scoring/score.ts";
 import type { Expectation, ExpectedCall } from "../../src/evals/types/suite.ts";
 import type { Turn } from "../../src/evals/types/trial.ts";
 import { call, caseOf, executed, expectCalls, expectTool, refusal, toolsetOf, turn } from "./make.ts";
@@ -25,7 +25,7 @@ const grade = (
   turns: readonly Turn[],
   behaviour: readonly string[] = [],
   judge?: Judge,
-) => grader(caseOf(expect, behaviour), toolset)(turns, judge);
+) => createGrader(caseOf(expect, behaviour), toolset)(turns, judge);
 const words = (expect: Expectation, ...turns: Turn[]) => {
   const { grade: result, selection, picked } = grade(expect, turns);
   return `${result} ${selection} ${picked}`;
@@ -188,7 +188,7 @@ describe("one tool", () => {
 
   test("a schema that cannot be compiled is not checked", () => {
     const dialect = toolsetOf([{ name: "read", inputSchema: { type: "dict" } }]);
-    const { grade: result, checks } = grader(caseOf(readNotes), dialect)([turn(good)]);
+    const { grade: result, checks } = createGrader(caseOf(readNotes), dialect)([turn(good)]);
     expect([result, checks.map(({ what }) => what)]).toEqual(["pass", ["tool", "args.path"]]);
   });
 });
@@ -262,8 +262,8 @@ describe("several calls", () => {
     });
     expect(words(strict, turn(opened), turn(found))).toBe("fail wrong-tool read, list");
     expect(whys(strict, turn(opened, found))).toEqual([
-      "calls[1] list: no: no such call in this place; the calls made: read, list",
-      "calls[2] read: no: no such call in this place; the calls made: read, list",
+      "calls[1] list: no: no such call at this position; the calls were: read, list",
+      "calls[2] read: no: no such call at this position; the calls were: read, list",
       "extras: no: expected no other calls, got read + list",
     ]);
   });
@@ -376,7 +376,8 @@ describe("where skills are offered", () => {
     { name: "skill:pdf", origin: "skill", server: "skills" },
     { name: "skill:docx", origin: "skill", server: "skills" },
   ]);
-  const graded = (expect: Expectation, ...turns: Turn[]) => grader({ expect, expectedBehavior: [] }, offering)(turns);
+  const graded = (expect: Expectation, ...turns: Turn[]) =>
+    createGrader({ expect, expectedBehavior: [] }, offering)(turns);
   const told = (expect: Expectation, ...turns: Turn[]) => {
     const { grade, selection, picked, skills } = graded(expect, ...turns);
     return `${grade} ${selection} ${picked} [${skills?.join()}]`;
@@ -470,6 +471,6 @@ describe("labels", () => {
     [{ kind: "skill", skill: "none", avoid: [] }, "(none)", []],
     [undefined, "(behaviour)", []],
   ])("%j is %s", (expectation, label, tools) => {
-    expect([expectedLabel(expectation), expectedTools(expectation)]).toEqual([label, tools]);
+    expect([labelExpectation(expectation), listExpectedTools(expectation)]).toEqual([label, tools]);
   });
 });

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { anthropic } from "../../src/evals/models/anthropic.ts";
 import { lexical } from "../../src/evals/models/lexical.ts";
 import { openai } from "../../src/evals/models/openai.ts";
-import { grader } from "../../src/evals/scoring/score.ts";
+import { createGrader } from "../../src/evals/scoring/score.ts";
 import { judgeTrial, refuseAsJudge } from "../../src/evals/trials/judge.ts";
 import type { AskedModel, HostModel, Model } from "../../src/evals/types/model.ts";
 import type { Expectation } from "../../src/evals/types/suite.ts";
@@ -42,7 +42,7 @@ async function judgeAt(answer: MessageAnswer | Fault) {
 }
 
 function judged(judge: AskedModel, expectedBehavior = [asks, lists], expect?: Expectation, made = turns) {
-  const grade = grader({ expectedBehavior, ...(expect && { expect }) }, toolset);
+  const grade = createGrader({ expectedBehavior, ...(expect && { expect }) }, toolset);
   return judgeTrial({ grade, turns: made, messages, judge, cell }, never);
 }
 

@@ -1,6 +1,6 @@
 import { newRunId } from "../runs/record.ts";
-import { promptHash } from "../scoring/judge/question.ts";
-import { aboutSkills, expectedLabel, expectedTools } from "../scoring/labels.ts";
+import { promptHash } from "../scoring/judge.ts";
+import { labelExpectation, listExpectedTools, readSkillExpectation } from "../scoring/labels.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { JsonObject } from "../types/json.ts";
 import type { AskedModel, Model } from "../types/model.ts";
@@ -85,9 +85,9 @@ function describeCase({ case: one, toolset }: PlannedCase): RunManifest["suites"
     id: one.id,
     hash: one.hash,
     input: one.messages.findLast((message) => message.role === "user")?.content ?? "",
-    expected: expectedLabel(one.expect),
-    expectedTools: [...expectedTools(one.expect)],
-    ...(aboutSkills(one.expect) && { skills: aboutSkills(one.expect) }),
+    expected: labelExpectation(one.expect),
+    expectedTools: [...listExpectedTools(one.expect)],
+    ...(readSkillExpectation(one.expect) && { skills: readSkillExpectation(one.expect) }),
     toolset: toolset.hash,
     trials: one.trials,
     passRate: one.passRate,

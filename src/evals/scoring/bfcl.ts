@@ -1,13 +1,14 @@
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
-import { own, show } from "./match.ts";
+import { showJson } from "../types/quote.ts";
+import { own } from "./match.ts";
 
 /**
  * The rules of the Berkeley Function Calling Leaderboard for one call's arguments (bfcl_eval's `ast_checker`, Python),
- * re-told for JSON, faithful to its quirks: its figures are what imported cases are compared with.
+ * ported to JSON with their quirks, because imported cases are compared with its figures.
  *
- * The rules tell 5.0 from 5, which `JSON.parse` does not. So a whole number that was written as a float is held as
+ * The rules distinguish 5.0 from 5, which `JSON.parse` does not. So an integer written as a float is represented as
  * `{ "$float": 5 }`, in arguments (`parseKeepingFloats`) and in accepted values, where importers may write it. An accepted
- * whole number without the mark is an integer.
+ * integer without the mark is an integer.
  */
 export function parseKeepingFloats(text: string): Json {
   const tokens = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
@@ -19,8 +20,8 @@ export function parseKeepingFloats(text: string): Json {
   ) as Json;
 }
 
-/** The leaderboard's name for what is wrong, and whether it is the schema (malformed) or the answer that was missed. */
-export type BfclProblem = { rule: BfclRule; malformed: boolean; why: string };
+/** The violated rule by its name in the leaderboard; malformed when it is about the schema, not the expected values. */
+export type BfclProblem = { rule: BfclRule; isMalformed: boolean; why: string };
 type BfclRule =
   | "simple_function_checker:missing_required"
   | "simple_function_checker:unexpected_param"
@@ -37,11 +38,11 @@ type BfclRule =
 type PythonType = "str" | "int" | "float" | "bool" | "list" | "dict" | "None";
 
 /**
- * The first thing that is wrong with `args`, undefined when they are accepted. `accepted` is the possible answer,
+ * Finds the first problem with `args`; undefined when they are accepted. `accepted` is the possible answer,
  * {param: [accepted values]} with "" for "may be omitted"; `schema` is the tool's, in the leaderboard's dialect (dict,
  * float, tuple, any) or as JSON Schema (object, number, array, string).
  */
-export function bfclProblem(args: JsonObject, accepted: JsonObject, schema: JsonObject): BfclProblem | undefined {
+export function findBfclProblem(args: JsonObject, accepted: JsonObject, schema: JsonObject): BfclProblem | undefined {
   const properties = isJsonObject(schema.properties) ? schema.properties : {};
   for (const name of items(schema.required)) {
     if (typeof name === "string" && !Object.hasOwn(args, name)) {
@@ -52,26 +53,26 @@ export function bfclProblem(args: JsonObject, accepted: JsonObject, schema: Json
     const property = own(properties, name);
     const answers = own(accepted, name);
     if (property === undefined || answers === undefined) {
-      const why = `args.${name}: not expected, got ${show(plain(value))}`;
+      const why = `args.${name}: not expected, got ${showJson(plain(value))}`;
       return problem("simple_function_checker:unexpected_param", property === undefined, why);
     }
     const rule = paramRule(value, items(answers), isJsonObject(property) ? property : {});
     if (rule) {
-      const why = `args.${name}: expected any of ${show(plain(answers))}, got ${show(plain(value))} (${rule})`;
+      const why = `args.${name}: expected any of ${showJson(plain(answers))}, got ${showJson(plain(value))} (${rule})`;
       return problem(rule, rule.startsWith("type_error"), why);
     }
   }
   for (const [name, answers] of Object.entries(accepted)) {
     if (!Object.hasOwn(args, name) && !items(answers).includes("")) {
-      const why = `args.${name}: expected any of ${show(plain(answers))}, got nothing`;
+      const why = `args.${name}: expected any of ${showJson(plain(answers))}, got nothing`;
       return problem("simple_function_checker:missing_optional", false, why);
     }
   }
   return undefined;
 }
 
-function problem(rule: BfclRule, malformed: boolean, why: string): BfclProblem {
-  return { rule, malformed, why };
+function problem(rule: BfclRule, isMalformed: boolean, why: string): BfclProblem {
+  return { rule, isMalformed, why };
 }
 
 /** Type first, then value. A value of the first accepted value's type passes as a "variable", and is compared exactly. */
@@ -101,7 +102,7 @@ function typeRule(
 ): "type_error:simple" | "type_error:nested" | undefined {
   if (typeOf(value) !== type) return typeOf(value) === firstType(answers) ? undefined : "type_error:simple";
   if (itemType === undefined) return undefined;
-  // An accepted value that is no list, such as the mark "", lets any items through to the comparison of values.
+  // An accepted value that is not a list, such as "", allows any items; the values are compared later.
   const fits = answers.some(
     (answer) =>
       !Array.isArray(answer) || items(value).every((item) => typeRule(item, answer, itemType, undefined) === undefined),

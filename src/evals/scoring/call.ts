@@ -1,17 +1,18 @@
 import { isJsonObject, type Json } from "../types/json.ts";
-import type { Expectation, ExpectedCall } from "../types/suite.ts";
-import type { Assertion, Call, Selection } from "../types/trial.ts";
-import { bfclProblem, parseKeepingFloats } from "./bfcl.ts";
-import type { Find, Listed, Listing } from "./listing.ts";
-import { cut, every, type Judge, type Match, member, no, own, show, yes } from "./match.ts";
-import { compileMatcher } from "./matchers.ts";
-import { compileResult } from "./result.ts";
+import { cut, showJson } from "../types/quote.ts";
+import type { Expectation, ExpectedCall, ResultMatcher } from "../types/suite.ts";
+import type { ToolResult } from "../types/tool.ts";
+import type { Assertion, Call, Execution, Score, Selection } from "../types/trial.ts";
+import { findBfclProblem, parseKeepingFloats } from "./bfcl.ts";
+import { differs, every, type Judge, type Match, member, no, own, type Test, unknown, yes } from "./match.ts";
+import { compileMatcher, compileRegex } from "./matchers.ts";
+import type { FindTool, ListedTool, ToolLookup } from "./toolLookup.ts";
 
 /** How arguments are compared, as a case sets it. */
 export type ArgsRules = Pick<Extract<Expectation, { kind: "tool" }>, "argsMode" | "argsMatch">;
 
-/** What one call came to against one expected call, from worst to best: how far it got. */
-export const callWords = [
+/** The results of scoring one call against one expected call, from worst to best. */
+export const callSelections = [
   "unknown-tool",
   "wrong-tool",
   "malformed-arguments",
@@ -20,100 +21,99 @@ export const callWords = [
   "right-tool",
 ] as const satisfies readonly Selection[];
 
-/** `word` is the first thing that is wrong; checks end after the tool or the schema when those are not met. */
-export type Judged = { word: (typeof callWords)[number]; checks: readonly Assertion[] };
-export type JudgeCall = (call: Call, judge: Judge) => Judged;
+/** The score of a trial without its grade. */
+export type Assessment = Pick<Score, "selection" | "picked"> & { checks: readonly Assertion[] };
 
-type ArgsFound = { word: "malformed-arguments" | "wrong-arguments" | "right-tool"; checks: readonly Assertion[] };
+/** `selection` is the first thing that is wrong; assertions end with the tool or the schema when those are not met. */
+export type CallScore = { selection: (typeof callSelections)[number]; checks: readonly Assertion[] };
+export type ScoreCall = (call: Call, judge: Judge) => CallScore;
+
+type ArgsScore = CallScore & { selection: "malformed-arguments" | "wrong-arguments" | "right-tool" };
 
 /**
- * Decides one made call against one expected call, in this order: is the tool listed; is it an expected one; are the
- * arguments a JSON object that the tool's inputSchema allows; does every named argument match; is the result as expected.
- * The leaderboard's rules take the place of schema and matchers, since they allow some values despite the schema.
+ * Scores a call against one expected call, in this order: is the tool listed; is it an expected one; are the arguments a
+ * JSON object that the tool's inputSchema allows; does every named argument match; is the result as expected. The
+ * leaderboard's rules replace schema and matchers, because they allow some values that the schema does not.
  */
 export function compileCall(
   expected: ExpectedCall,
   rules: ArgsRules,
-  listing: Listing,
+  lookup: ToolLookup,
   label = expected.tools.join(" | "),
-): JudgeCall {
-  const find = finderFor(rules, listing);
+): ScoreCall {
+  const find = getFinder(rules, lookup);
   const accepted = new Set(expected.tools.map((name) => find(name)?.tool.name ?? name));
-  const judgeArgs = rules.argsMatch === "bfcl" ? compileBfcl(expected) : compileArgs(expected, rules.argsMode);
-  const judgeResult = expected.result && compileResult(expected.result);
+  const scoreArgs = rules.argsMatch === "bfcl" ? compileBfcl(expected) : compileArgs(expected, rules.argsMode);
+  const matchResult = expected.result && compileResult(expected.result);
 
   return (call, judge) => {
     const listed = find(call.tool);
-    if (!listed) return wrong("unknown-tool", "tool", `expected ${label}, got ${call.tool}, which is not listed`);
-    if (!accepted.has(listed.tool.name)) return wrong("wrong-tool", "tool", `expected ${label}, got ${call.tool}`);
-    const args = judgeArgs(call, listed, judge);
+    if (!listed) return fail("unknown-tool", "tool", `expected ${label}, got ${call.tool}, which is not listed`);
+    if (!accepted.has(listed.tool.name)) return fail("wrong-tool", "tool", `expected ${label}, got ${call.tool}`);
+    const args = scoreArgs(call, listed, judge);
     const checks = [{ what: "tool", met: "yes" } as const, ...args.checks];
-    if (args.word === "malformed-arguments" || !judgeResult) return { word: args.word, checks };
-    const result = judgeResult(call.execution, judge);
-    const word = args.word === "right-tool" && result.met === "no" ? "wrong-result" : args.word;
-    return { word, checks: [...checks, { what: "result", ...result }] };
+    if (args.selection === "malformed-arguments" || !matchResult) return { selection: args.selection, checks };
+    const result = matchResult(call.execution, judge);
+    const selection = args.selection === "right-tool" && result.met === "no" ? "wrong-result" : args.selection;
+    return { selection, checks: [...checks, { what: "result", ...result }] };
   };
 }
 
 /** How names are looked up under these rules: the leaderboard shows '.' as '_'. */
-export function finderFor(rules: Pick<ArgsRules, "argsMatch">, listing: Listing): Find {
-  return rules.argsMatch === "bfcl" ? listing.findDotless : listing.find;
+export function getFinder(rules: Pick<ArgsRules, "argsMatch">, lookup: ToolLookup): FindTool {
+  return rules.argsMatch === "bfcl" ? lookup.findDotless : lookup.find;
 }
 
-/** The better of two judged calls: the one that got further, then the one with fewer checks that are not met. */
-export function better(a: Judged, b: Judged): Judged {
-  const further = callWords.indexOf(b.word) - callWords.indexOf(a.word);
-  const open = ({ checks }: Judged) => checks.filter(({ met }) => met !== "yes").length;
+/** The better of two scores: by selection, then by the number of assertions that are not met. */
+export function chooseBetter(a: CallScore, b: CallScore): CallScore {
+  const further = callSelections.indexOf(b.selection) - callSelections.indexOf(a.selection);
+  const open = ({ checks }: CallScore) => checks.filter(({ met }) => met !== "yes").length;
   return further > 0 || (further === 0 && open(b) < open(a)) ? b : a;
 }
 
-function wrong<W extends Judged["word"]>(
-  word: W,
-  what: string,
-  why: string,
-): { word: W; checks: readonly Assertion[] } {
-  return { word, checks: [{ what, met: "no", why }] };
+function fail<S extends CallScore["selection"]>(selection: S, what: string, why: string) {
+  return { selection, checks: [{ what, met: "no" as const, why }] };
 }
 
 function compileArgs(expected: ExpectedCall, mode: ArgsRules["argsMode"]) {
   const args = expected.args ?? {};
   const tests = Object.entries(args).map(([name, value]) => {
-    const what = member("args", name);
-    return { name, what, test: compileMatcher(value) };
+    return { name, what: member("args", name), test: compileMatcher(value) };
   });
-  // Without `args` there is nothing to be exact about.
-  const exact = mode === "exact" && expected.args !== undefined;
+  // Without `args` nothing is compared.
+  const isExact = mode === "exact" && expected.args !== undefined;
 
-  return (call: Call, { validate }: Listed, judge: Judge): ArgsFound => {
+  return (call: Call, { validate }: ListedTool, judge: Judge): ArgsScore => {
     const given = call.arguments;
-    if (!isJsonObject(given)) return notAnObject(given, call);
+    if (!isJsonObject(given)) return failNotAnObject(given, call);
     const violation = validate?.(given, "args");
-    if (violation !== undefined) return wrong("malformed-arguments", "args (schema)", violation);
+    if (violation !== undefined) return fail("malformed-arguments", "args (schema)", violation);
     const checks: Assertion[] = validate ? [{ what: "args (schema)", met: "yes" }] : [];
     for (const { name, what, test } of tests) checks.push({ what, ...test(own(given, name), what, judge) });
-    if (exact) {
-      const extras = Object.keys(given).filter((name) => !Object.hasOwn(args, name));
-      const match: Match = every(extras, (name) =>
-        no(`${member("args", name)}: expected no such argument, got ${show(given[name] ?? null)}`),
-      );
+    if (isExact) {
+      const extra = Object.keys(given).find((name) => !Object.hasOwn(args, name));
+      const match: Match =
+        extra === undefined
+          ? yes
+          : no(`${member("args", extra)}: expected no such argument, got ${showJson(given[extra] ?? null)}`);
       checks.push({ what: "args (exact)", ...match });
     }
-    return { word: checks.some(({ met }) => met === "no") ? "wrong-arguments" : "right-tool", checks };
+    return { selection: checks.some(({ met }) => met === "no") ? "wrong-arguments" : "right-tool", checks };
   };
 }
 
 function compileBfcl(expected: ExpectedCall) {
-  return (call: Call, { tool }: Listed): ArgsFound => {
-    const given = exactArguments(call);
-    if (!isJsonObject(given)) return notAnObject(given, call);
-    const problem = bfclProblem(given, expected.args ?? {}, tool.inputSchema);
-    if (!problem) return { word: "right-tool", checks: [{ what: "args (bfcl)", ...yes }] };
-    return wrong(problem.malformed ? "malformed-arguments" : "wrong-arguments", "args (bfcl)", problem.why);
+  return (call: Call, { tool }: ListedTool): ArgsScore => {
+    const given = readExactArguments(call);
+    if (!isJsonObject(given)) return failNotAnObject(given, call);
+    const problem = findBfclProblem(given, expected.args ?? {}, tool.inputSchema);
+    if (!problem) return { selection: "right-tool", checks: [{ what: "args (bfcl)", ...yes }] };
+    return fail(problem.isMalformed ? "malformed-arguments" : "wrong-arguments", "args (bfcl)", problem.why);
   };
 }
 
-/** The arguments with floats marked as such, where the model's text was kept. */
-function exactArguments(call: Call): Json | undefined {
+/** The arguments with floats marked as such, if the model's text was kept. */
+function readExactArguments(call: Call): Json | undefined {
   if (call.arguments === undefined || call.argumentsText === undefined) return call.arguments;
   try {
     return parseKeepingFloats(call.argumentsText);
@@ -122,7 +122,78 @@ function exactArguments(call: Call): Json | undefined {
   }
 }
 
-function notAnObject(given: Json | undefined, call: Call): ArgsFound {
-  const got = given === undefined ? `text that is not JSON: ${cut(call.argumentsText ?? "")}` : show(given);
-  return wrong("malformed-arguments", "args (schema)", `expected an object, got ${got}`);
+function failNotAnObject(given: Json | undefined, call: Call): ArgsScore {
+  const got = given === undefined ? `text that is not JSON: ${cut(call.argumentsText ?? "")}` : showJson(given);
+  return fail("malformed-arguments", "args (schema)", `expected an object, got ${got}`);
+}
+
+/**
+ * Compiles the matcher of a call's result. All keywords must hold. `success` and `json` apply to the structured content,
+ * or else to the result's text parsed as JSON. A call that was not executed is unknown, with the reason.
+ */
+export function compileResult(expected: ResultMatcher): (execution: Execution | undefined, judge: Judge) => Match {
+  const { success, isError, contains, matches, json } = expected;
+  const tests: ((result: ToolResult, judge: Judge) => Match)[] = [];
+  if (isError !== undefined) {
+    tests.push((result) =>
+      result.isError === isError ? yes : no(`expected isError ${isError}, got ${excerpt(result)}`),
+    );
+  }
+  if (success !== undefined) tests.push((result) => matchSuccess(success, result));
+  if (contains !== undefined) {
+    tests.push((result) =>
+      joinText(result).includes(contains)
+        ? yes
+        : no(`expected text with ${showJson(contains)}, got ${excerpt(result)}`),
+    );
+  }
+  if (matches !== undefined) tests.push(compileTextMatcher(matches));
+  if (json !== undefined) tests.push(compileOutcomeMatcher(compileMatcher(json)));
+
+  return (execution, judge) => {
+    if (execution === undefined) return unknown("the call was not executed");
+    if (execution.status === "skipped") return unknown(`the call was not executed: ${execution.reason}`);
+    return every(tests, (test) => test(execution.result, judge));
+  };
+}
+
+function matchSuccess(success: boolean, result: ToolResult): Match {
+  const outcome = readOutcome(result);
+  if (!isJsonObject(outcome) || typeof outcome.success !== "boolean") {
+    return no(`expected JSON with success ${success}, got ${excerpt(result)}`);
+  }
+  return outcome.success === success ? yes : differs("result.success", String(success), outcome);
+}
+
+function compileTextMatcher(pattern: string): (result: ToolResult) => Match {
+  const regex = compileRegex(pattern);
+  if (typeof regex === "string") return () => unknown(regex);
+  return (result) =>
+    regex.test(joinText(result)) ? yes : no(`expected text that matches ${showJson(pattern)}, got ${excerpt(result)}`);
+}
+
+function compileOutcomeMatcher(test: Test): (result: ToolResult, judge: Judge) => Match {
+  return (result, judge) => {
+    const outcome = readOutcome(result);
+    return outcome === undefined ? no(`expected JSON, got ${excerpt(result)}`) : test(outcome, "result", judge);
+  };
+}
+
+function joinText(result: ToolResult): string {
+  return result.content.flatMap(({ text }) => text ?? []).join("\n");
+}
+
+function readOutcome(result: ToolResult): Json | undefined {
+  if (result.structuredContent) return result.structuredContent;
+  try {
+    return JSON.parse(joinText(result)) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+function excerpt(result: ToolResult): string {
+  const text = joinText(result);
+  const shown = text === "" && result.structuredContent ? showJson(result.structuredContent) : showJson(text);
+  return result.isError ? `the error ${shown}` : shown;
 }

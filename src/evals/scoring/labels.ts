@@ -2,16 +2,16 @@ import type { AboutSkills } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
 import type { Expectation } from "../types/suite.ts";
 import type { Call } from "../types/trial.ts";
-import type { Find } from "./listing.ts";
+import type { FindTool } from "./toolLookup.ts";
 
-/** The label of no call, of no skill, and of an expectation that wants none. */
-export const none = "(none)";
+/** The label of no call, of no skill, and of an expectation of neither. */
+export const noneLabel = "(none)";
 
 /**
- * The row of the confusion table that an expectation belongs to: `a`, `a | b` (either), `a, b` (in order), `a + b` (in any
- * order), `skill:x`, `(none)`, `(any)`, `(avoid a)`, and `(behaviour)` for a case with nothing but judged sentences.
+ * The row of the confusion table for an expectation: `a`, `a | b` (either), `a, b` (in order), `a + b` (in any order),
+ * `skill:x`, `(none)`, `(any)`, `(avoid a)`, and `(behaviour)` for a case with judged sentences only.
  */
-export function expectedLabel(expectation: Expectation | undefined): string {
+export function labelExpectation(expectation: Expectation | undefined): string {
   if (!expectation) return "(behaviour)";
   switch (expectation.kind) {
     case "tool":
@@ -21,9 +21,9 @@ export function expectedLabel(expectation: Expectation | undefined): string {
         .map(({ tools }) => tools.join(" | "))
         .join(expectation.order === "strict" ? ", " : " + ");
     case "skill":
-      return expectation.skill === "none" ? none : `skill:${expectation.skill}`;
+      return expectation.skill === "none" ? noneLabel : `skill:${expectation.skill}`;
     case "none":
-      return none;
+      return noneLabel;
     case "any":
       return "(any)";
     case "avoid":
@@ -31,15 +31,15 @@ export function expectedLabel(expectation: Expectation | undefined): string {
   }
 }
 
-/** The tools that an expectation wants called, each once, for coverage. Tools to avoid are not among them. */
-export function expectedTools(expectation: Expectation | undefined): readonly string[] {
+/** The tools that an expectation requires, each once, for coverage; without tools to avoid. */
+export function listExpectedTools(expectation: Expectation | undefined): readonly string[] {
   if (expectation?.kind === "tool") return [...new Set(expectation.call.tools)];
   if (expectation?.kind === "calls") return [...new Set(expectation.calls.flatMap(({ tools }) => tools))];
   return [];
 }
 
-/** What an expectation says about skills; undefined when it says nothing. */
-export function aboutSkills(expectation: Expectation | undefined): AboutSkills | undefined {
+/** The skills that an expectation requires or forbids; undefined when it is not about skills. */
+export function readSkillExpectation(expectation: Expectation | undefined): AboutSkills | undefined {
   if (expectation?.kind === "skill") {
     return { wanted: expectation.skill === "none" ? [] : [expectation.skill], unwanted: "others" };
   }
@@ -50,8 +50,8 @@ export function aboutSkills(expectation: Expectation | undefined): AboutSkills |
   return unwanted.length > 0 ? { wanted: [], unwanted } : undefined;
 }
 
-/** The tools of some calls, in the order they were called; a name that no listed tool has is marked. */
-export function pickedLabel(calls: readonly Call[], find: Find, separator = " + "): string {
-  if (calls.length === 0) return none;
+/** The tools of calls, in order; a name that is not listed is marked. */
+export function labelCalls(calls: readonly Call[], find: FindTool, separator = " + "): string {
+  if (calls.length === 0) return noneLabel;
   return calls.map(({ tool }) => find(tool)?.tool.name ?? `${tool} (unknown)`).join(separator);
 }

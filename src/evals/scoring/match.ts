@@ -1,8 +1,9 @@
 import { isJsonObject, type Json } from "../types/json.ts";
+import { showJson } from "../types/quote.ts";
 
 /**
- * Whether a value is what was wanted; `unknown` when that could not be decided, with the reason. `evidence` is what a
- * judge quoted for it, word for word.
+ * Whether a value is as expected; `unknown` when that could not be decided, with the reason. `evidence` is a judge's
+ * verbatim quote.
  */
 export type Match = { met: "yes"; evidence?: string } | { met: "no" | "unknown"; why: string; evidence?: string };
 
@@ -10,25 +11,25 @@ export const yes: Match = { met: "yes" };
 export const no = (why: string): Match => ({ met: "no", why });
 export const unknown = (why: string): Match => ({ met: "unknown", why });
 
-/** What only a judge can decide: whether a sentence is true of a trial, or whether a value meets a criterion. */
+/** A question for a judge: whether a sentence is true of a trial, or whether a value meets a criterion. */
 export type Question =
   | { about: "behaviour"; criterion: string }
   | { about: "value"; criterion: string; at: string; value: Json };
 
 /**
- * Answers a question at once. Asking a judge model takes time, and scoring is pure: so a trial is graded with `noJudge`
- * first; when that leaves it not gradable, its questions are collected by a judge that notes them, put to the model, and
- * the trial is graded again with a judge that looks the answers up.
+ * Answers a question synchronously, because scoring is pure and a judge model is not: a trial is graded first with a
+ * judge that collects the questions; then the model answers them, and the trial is graded again with a judge that looks
+ * up the answers.
  */
 export type Judge = (question: Question) => Match;
 
-/** The judge of a run that was given none. */
+/** The judge of a run without a judge model. */
 export const noJudge: Judge = () => unknown("no judge model was given");
 
-/** Decides one value; undefined is a value that was not given. `at` is its dotted place, which every `why` names. */
+/** Matches one value; undefined is an absent value. `at` is its dotted path, which every `why` names. */
 export type Test = (value: Json | undefined, at: string, judge: Judge) => Match;
 
-/** Yes when all are; else the first no, else the first unknown. */
+/** Yes when all match; else the first no, else the first unknown. */
 export function every<T>(items: readonly T[], match: (item: T, index: number) => Match): Match {
   let result: Match = yes;
   for (const [index, item] of items.entries()) {
@@ -39,7 +40,7 @@ export function every<T>(items: readonly T[], match: (item: T, index: number) =>
   return result;
 }
 
-/** Yes when one is; else the first unknown, else `otherwise`. */
+/** Yes when one matches; else the first unknown, else `otherwise`. */
 export function some<T>(items: readonly T[], match: (item: T, index: number) => Match, otherwise: () => Match): Match {
   let result: Match | undefined;
   for (const [index, item] of items.entries()) {
@@ -50,26 +51,17 @@ export function some<T>(items: readonly T[], match: (item: T, index: number) => 
   return result ?? otherwise();
 }
 
-/** A no that says what was expected at a place and what stood there. */
+/** A no with the expected and the actual value at a path. */
 export function differs(at: string, expected: string, got: Json | undefined): Match {
-  return no(`${at}: expected ${expected}, got ${got === undefined ? "nothing" : show(got)}`);
+  return no(`${at}: expected ${expected}, got ${got === undefined ? "nothing" : showJson(got)}`);
 }
 
-/** A value as JSON for a message, cut to 200 characters. */
-export function show(value: Json): string {
-  return cut(JSON.stringify(value));
-}
-
-export function cut(text: string): string {
-  return text.length > 200 ? `${text.slice(0, 199)}…` : text;
-}
-
-/** The place of a member: `at.key`, or `at["a key"]` when the key is no plain word. */
+/** The path of a member: `at.key`, or `at["a key"]` when the key is not a plain word. */
 export function member(at: string, key: string): string {
   return /^[\w$-]+$/.test(key) ? `${at}.${key}` : `${at}[${JSON.stringify(key)}]`;
 }
 
-/** The member that the object itself has: what it inherits (`constructor`, `toString`) was not given. */
+/** An own member of the object: inherited ones (`constructor`, `toString`) are absent. */
 export function own(object: { readonly [key: string]: Json }, key: string): Json | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
@@ -85,4 +77,42 @@ export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
   return (
     keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
   );
+}
+
+/** For each left item the right item it is paired with, undefined where it found none. */
+export type Pairing = readonly (number | undefined)[];
+
+/**
+ * The largest pairing of `left` items with `right` items along the edges, by augmenting paths (Kuhn's algorithm, so that
+ * an early choice never blocks a later one). It starts from `seed`, and every left item that is paired there stays paired.
+ */
+export function pairUp(
+  left: number,
+  right: number,
+  edge: (left: number, right: number) => boolean,
+  seed: Pairing = [],
+): Pairing {
+  const partner: (number | undefined)[] = Array.from({ length: left }, (_, index) => seed[index]);
+  const takenBy: (number | undefined)[] = Array.from({ length: right });
+  for (const [index, other] of partner.entries()) if (other !== undefined) takenBy[other] = index;
+
+  const augment = (from: number, seen: Set<number>): boolean => {
+    for (let to = 0; to < right; to++) {
+      if (seen.has(to) || !edge(from, to)) continue;
+      seen.add(to);
+      const holder = takenBy[to];
+      if (holder !== undefined && !augment(holder, seen)) continue;
+      takenBy[to] = from;
+      partner[from] = to;
+      return true;
+    }
+    return false;
+  };
+  for (let from = 0; from < left; from++) if (partner[from] === undefined) augment(from, new Set());
+  return partner;
+}
+
+/** True when every left item has its own right item. */
+export function complete(pairing: Pairing): boolean {
+  return pairing.every((other) => other !== undefined);
 }

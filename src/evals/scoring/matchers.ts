@@ -1,9 +1,9 @@
 import { RE2JS } from "re2js";
 import { messageOf } from "../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { showJson } from "../types/quote.ts";
 import { type Matcher, matcherSchema } from "../types/suite.ts";
-import { differs, every, member, no, own, sameJson, show, some, type Test, unknown, yes } from "./match.ts";
-import { complete, pairUp } from "./matching.ts";
+import { complete, differs, every, member, no, own, pairUp, sameJson, some, type Test, unknown, yes } from "./match.ts";
 
 type Keyword = keyof Matcher;
 type Operands = { [K in Keyword]-?: Exclude<Matcher[K], undefined> };
@@ -26,12 +26,12 @@ export function compileMatcher(expected: Json): Test {
   if (isMatcher(expected)) return compileKeywords(expected);
   if (Array.isArray(expected)) return literalArray(expected);
   if (isJsonObject(expected)) return literalObject(expected);
-  return (value, at) => (value === expected ? yes : differs(at, show(expected), value));
+  return (value, at) => (value === expected ? yes : differs(at, showJson(expected), value));
 }
 
 function compileKeywords(written: Json): Test {
   const parsed = matcherSchema.safeParse(written);
-  if (!parsed.success) return (_value, at) => unknown(`${at}: ${show(written)} is not a valid matcher`);
+  if (!parsed.success) return (_value, at) => unknown(`${at}: ${showJson(written)} is not a valid matcher`);
   // The operands as they were written: a parsed copy has lost a member that is called __proto__.
   const matcher = written as Matcher;
   const tests = (Object.keys(matcher) as Keyword[]).map((keyword) => compileKeyword(keyword, matcher));
@@ -45,14 +45,14 @@ function compileKeyword<K extends Keyword>(keyword: K, matcher: Matcher): Test {
 }
 
 const compilers: { [K in Keyword]: (operand: Operands[K]) => Test } = {
-  equals: (literal) => (value, at) => (sameJson(value, literal) ? yes : differs(at, show(literal), value)),
+  equals: (literal) => (value, at) => (sameJson(value, literal) ? yes : differs(at, showJson(literal), value)),
   anyOf: (items) => {
     const tests = items.map(compileMatcher);
     return (value, at, judge) =>
       some(
         tests,
         (test) => test(value, at, judge),
-        () => differs(at, `any of ${show(items)}`, value),
+        () => differs(at, `any of ${showJson(items)}`, value),
       );
   },
   matches: (pattern) => {
@@ -63,16 +63,16 @@ const compilers: { [K in Keyword]: (operand: Operands[K]) => Test } = {
   contains: (part) => {
     const test = compileMatcher(part);
     return (value, at, judge) => {
-      const otherwise = () => differs(at, `a value that contains ${show(part)}`, value);
+      const otherwise = () => differs(at, `a value that contains ${showJson(part)}`, value);
       if (Array.isArray(value)) return some(value, (item, index) => test(item, `${at}[${index}]`, judge), otherwise);
       return typeof value === "string" && typeof part === "string" && value.includes(part) ? yes : otherwise();
     };
   },
-  startsWith: (start) => onText(`a string that starts with ${show(start)}`, (text) => text.startsWith(start)),
-  endsWith: (end) => onText(`a string that ends with ${show(end)}`, (text) => text.endsWith(end)),
+  startsWith: (start) => onText(`a string that starts with ${showJson(start)}`, (text) => text.startsWith(start)),
+  endsWith: (end) => onText(`a string that ends with ${showJson(end)}`, (text) => text.endsWith(end)),
   ignoreCase: (wanted) => {
     const folded = wanted.toLowerCase();
-    return onText(`${show(wanted)} in any case`, (text) => text.toLowerCase() === folded);
+    return onText(`${showJson(wanted)} in any case`, (text) => text.toLowerCase() === folded);
   },
   gte: (least) => (value, at) =>
     typeof value === "number" && value >= least ? yes : differs(at, `a number >= ${least}`, value),
@@ -100,7 +100,7 @@ function onText(expected: string, holds: (text: string) => boolean): Test {
 function literalArray(items: readonly Json[]): Test {
   const tests = items.map(compileMatcher);
   return (value, at, judge) => {
-    if (!Array.isArray(value) || value.length !== tests.length) return differs(at, show([...items]), value);
+    if (!Array.isArray(value) || value.length !== tests.length) return differs(at, showJson([...items]), value);
     return every(tests, (test, index) => test(value[index], `${at}[${index}]`, judge));
   };
 }
@@ -108,9 +108,10 @@ function literalArray(items: readonly Json[]): Test {
 function literalObject(expected: JsonObject): Test {
   const tests = Object.entries(expected).map(([key, item]) => ({ key, test: compileMatcher(item) }));
   return (value, at, judge) => {
-    if (!isJsonObject(value)) return differs(at, show(expected), value);
+    if (!isJsonObject(value)) return differs(at, showJson(expected), value);
     const extra = Object.keys(value).find((key) => !Object.hasOwn(expected, key));
-    if (extra !== undefined) return no(`${member(at, extra)}: expected no such key, got ${show(value[extra] ?? null)}`);
+    if (extra !== undefined)
+      return no(`${member(at, extra)}: expected no such key, got ${showJson(value[extra] ?? null)}`);
     return every(tests, ({ key, test }) => test(own(value, key), member(at, key), judge));
   };
 }
@@ -118,7 +119,7 @@ function literalObject(expected: JsonObject): Test {
 function compileUnordered(items: readonly Json[]): Test {
   const tests = items.map(compileMatcher);
   return (value, at, judge) => {
-    const otherwise = () => differs(at, `${show([...items])} in any order`, value);
+    const otherwise = () => differs(at, `${showJson([...items])} in any order`, value);
     if (!Array.isArray(value) || value.length !== tests.length) return otherwise();
     const matches = tests.map((test) => value.map((item, index) => test(item, `${at}[${index}]`, judge)));
     const pairs = (met: (found: string | undefined) => boolean) =>

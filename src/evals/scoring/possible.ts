@@ -1,7 +1,8 @@
+import { compileSchema, type Validate } from "../jsonSchema/validate.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { showJson } from "../types/quote.ts";
 import { type Matcher, matcherSchema } from "../types/suite.ts";
-import { compileSchema, type Validate } from "./listing.ts";
-import { member, noJudge, own, show } from "./match.ts";
+import { member, noJudge, own } from "./match.ts";
 import { compileMatcher, isMatcher } from "./matchers.ts";
 
 /** The JSON types that a keyword can hold for. Keywords that are not here hold for any, or look inside. */
@@ -69,7 +70,7 @@ function enumNever(expected: Json, schema: JsonObject, at: string): string | und
   if (!Array.isArray(values)) return undefined;
   const test = compileMatcher(expected);
   if (values.some((value) => test(value, at, noJudge).met !== "no")) return undefined;
-  return `${at}: ${show(expected)} matches none of ${show(values)}`;
+  return `${at}: ${showJson(expected)} matches none of ${showJson(values)}`;
 }
 
 function partsNever(expected: Json, schema: JsonObject, context: Context, at: string): string | undefined {

@@ -1,15 +1,16 @@
 import type { Problem } from "../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
+import { showJson } from "../types/quote.ts";
 import { skillEntryName } from "../types/skill.ts";
 import type { Case, ExecutionPolicy, Expectation, ExpectedCall } from "../types/suite.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
-import { type ArgsRules, finderFor } from "./call.ts";
-import { type Find, type Listing, listingOf } from "./listing.ts";
-import { member, own, show } from "./match.ts";
+import { type ArgsRules, getFinder } from "./call.ts";
+import { member, own } from "./match.ts";
 import { compileRegex, isMatcher, matcherProblems } from "./matchers.ts";
 import { executable } from "./policy.ts";
 import { whyNever } from "./possible.ts";
+import { type FindTool, getLookup, type ToolLookup } from "./toolLookup.ts";
 
 type Found = Omit<Problem, "place">;
 
@@ -24,10 +25,10 @@ export function preflight(
   policy: ExecutionPolicy,
 ): readonly Problem[] {
   if (!expect) return [];
-  const listing = listingOf(toolset);
+  const listing = getLookup(toolset);
   const calls = callsOf(expect);
   const rules: ArgsRules = "argsMatch" in expect ? expect : { argsMode: "partial", argsMatch: "matchers" };
-  const find = finderFor(rules, listing);
+  const find = getFinder(rules, listing);
   const wanted = calls.flatMap(({ tools }) => tools);
   const found = [
     ...listedProblems(calls, expect.avoid, find, listing, toolset),
@@ -61,8 +62,8 @@ function didYouMean(name: string, names: readonly string[], otherwise: string): 
 function listedProblems(
   calls: readonly ExpectedCall[],
   avoid: readonly string[],
-  find: Find,
-  { names }: Listing,
+  find: FindTool,
+  { names }: ToolLookup,
   { tools }: Toolset,
 ): Found[] {
   const wanted = calls.flatMap((call) => call.tools);
@@ -102,7 +103,7 @@ function skillProblems(skill: string, { tools }: Toolset): Found[] {
   return [error(`expects skill ${skill}, which is not offered`, didYouMean(skillEntryName(skill), offered, hint))];
 }
 
-function callProblems(call: ExpectedCall, rules: ArgsRules, find: Find, policy: ExecutionPolicy): Found[] {
+function callProblems(call: ExpectedCall, rules: ArgsRules, find: FindTool, policy: ExecutionPolicy): Found[] {
   const tools = call.tools.flatMap((name) => find(name)?.tool ?? []);
   const { args } = call;
   const broken = rules.argsMatch === "bfcl" || !args ? [] : matcherProblems(args, "args");
@@ -122,14 +123,14 @@ function argProblems(args: JsonObject, rules: ArgsRules, tool: OfferedTool): Fou
     const property = own(properties, name);
     if (property === undefined) return namesOwnArguments(schema) ? [unknownArgument(name, tool, properties)] : [];
     if (rules.argsMatch === "bfcl") {
-      const hint = `write a list, for example [${show(expected)}]`;
+      const hint = `write a list, for example [${showJson(expected)}]`;
       return Array.isArray(expected) ? [] : [error(`${member("args", name)} is no list of accepted values`, hint)];
     }
     const reason =
       absentFromRequired(name, expected, schema) ?? whyNever(expected, property, schema, member("args", name));
     return reason === undefined
       ? []
-      : [error(`can never match: ${reason}`, `the inputSchema of ${tool.name} says ${show(property)}`)];
+      : [error(`can never match: ${reason}`, `the inputSchema of ${tool.name} says ${showJson(property)}`)];
   });
   return rules.argsMatch === "bfcl" || rules.argsMode === "partial" ? problems : [...problems, ...unnamed(args, tool)];
 }
@@ -187,7 +188,7 @@ function matcherErrors(result: ExpectedCall["result"]): Found[] {
   ];
 }
 
-function schemaWarnings(names: readonly string[], find: Find): Found[] {
+function schemaWarnings(names: readonly string[], find: FindTool): Found[] {
   return names.flatMap((name) => {
     const listed = find(name);
     if (!listed || listed.validate) return [];

@@ -1,135 +1,163 @@
+import { skillEntryName } from "../types/skill.ts";
 import type { Case, Expectation } from "../types/suite.ts";
 import type { Toolset } from "../types/tool.ts";
 import type { Assertion, Score, Turn } from "../types/trial.ts";
-import { better, compileCall, finderFor } from "./call.ts";
-import { decide, type Finding, type Made, madeIn } from "./finding.ts";
-import { expectedLabel, none, pickedLabel } from "./labels.ts";
-import { type Listing, listingOf } from "./listing.ts";
+import { type Activity, readActivity } from "./activity.ts";
+import { type Assessment, chooseBetter, compileCall, getFinder } from "./call.ts";
+import { labelCalls, labelExpectation, noneLabel } from "./labels.ts";
 import { type Judge, noJudge } from "./match.ts";
 import { compileSequence } from "./sequence.ts";
-import { judgeSkill } from "./skill.ts";
+import { getLookup, type ToolLookup } from "./toolLookup.ts";
 
 /** Grades the turns of one answered trial. Does not throw. */
 export type Grade = (turns: readonly Turn[], judge?: Judge) => Score;
-type Find = (made: Made, judge: Judge) => Finding;
+type Assess = (activity: Activity, judge: Judge) => Assessment;
 
 /**
- * The grader of one case against the toolset that it was shown: make one for a case, use it for every trial.
+ * Creates the createGrader of one case for the toolset it is shown. Use one createGrader for all trials of a case.
  *
- * - `tool`: the first turn that holds calls must hold one call, and that one right (see `compileCall`). Several calls are
- *   `several-calls` when an expected tool is among them; with `extras` the one that comes closest is judged.
- * - `calls`: all turns (see `compileSequence`). `skill`: all turns (see `judgeSkill`).
- * - `none`: no call at all. `any`: the first call is to a listed tool and its schema allows the arguments.
- * - `avoid`, beside any of these or alone: none of the named tools is called in any turn.
+ * - `tool`: the first turn with calls must have one call, and a correct one (see `compileCall`). Several calls are
+ *   `several-calls` when an expected tool is among them; with `extras` the best one is scored.
+ * - `calls`: all turns (see `compileSequence`). `skill`: all turns (see `assessSkill`).
+ * - `none`: no call at all. `any`: the first call is of a listed tool and its schema allows the arguments.
+ * - `avoid`, in addition to any of these or alone: none of the named tools is called in any turn.
  *
- * A model that refused and called nothing has failed with `refused`, also where no call was wanted: that is no answer.
- * Sentences of expected behaviour and `judge` matchers are for the judge to decide; see `Judge`.
+ * A model that refused and called nothing fails with `refused`, even where no call is expected, because that is not an
+ * answer. Sentences of expected behaviour and `judge` matchers are decided by the judge; see `Judge`.
  */
-export function grader(
+export function createGrader(
   { expect, expectedBehavior }: Pick<Case, "expect" | "expectedBehavior">,
   toolset: Toolset,
 ): Grade {
-  const listing = listingOf(toolset);
-  const expected = expectedLabel(expect);
-  const find = compileExpectation(expect, listing);
+  const expected = labelExpectation(expect);
+  const assess = compileExpectation(expect, getLookup(toolset));
   const avoid = new Set(expect?.avoid);
   const offersSkills = toolset.tools.some(({ origin }) => origin === "skill");
   return (turns, judge = noJudge) => {
-    const made = madeIn(turns, offersSkills);
-    const finding = withAvoided(expect, avoid, made, withRefusal(expect, made, find(made, judge)));
+    const activity = readActivity(turns, offersSkills);
+    const refused = withRefusal(expect, activity, assess(activity, judge));
+    const { selection, picked, checks } = withAvoided(expect, avoid, activity, refused);
     const behaviours = expectedBehavior.map((criterion): Assertion => {
       return { what: `behaviour: ${criterion}`, ...judge({ about: "behaviour", criterion }) };
     });
-    const skills = offersSkills && { skills: made.loaded };
-    return decide({ ...finding, checks: [...finding.checks, ...behaviours], ...skills }, expected);
+    const skills = offersSkills && { skills: [...activity.loaded] };
+    return grade({ selection, expected, picked, checks: [...checks, ...behaviours], ...skills });
   };
 }
 
-function compileExpectation(expect: Expectation | undefined, listing: Listing): Find {
+/**
+ * One assertion that is not met fails the trial; otherwise one that could not be decided makes it not gradable, and so
+ * does having no assertion at all.
+ */
+function grade(score: Omit<Score, "grade" | "reason">): Score {
+  const { checks } = score;
+  if (checks.some(({ met }) => met === "no")) return { grade: "fail", ...score };
+  const [open, ...others] = checks.filter(({ met }) => met === "unknown");
+  if (open) {
+    const more = others.length > 0 ? ` (and ${others.length} more)` : "";
+    return { grade: "not-gradable", ...score, reason: `${open.what}: ${open.why ?? "not decided"}${more}` };
+  }
+  if (checks.length === 0) return { grade: "not-gradable", ...score, reason: "no expectation" };
+  return { grade: "pass", ...score };
+}
+
+function compileExpectation(expect: Expectation | undefined, lookup: ToolLookup): Assess {
   switch (expect?.kind) {
     case "tool":
-      return compileTool(expect, listing);
+      return compileTool(expect, lookup);
     case "calls":
-      return compileSequence(expect, listing);
+      return compileSequence(expect, lookup);
     case "any":
-      return compileAny(expect, listing);
+      return compileAny(expect, lookup);
     case "skill":
-      return (made) => judgeSkill(expect.skill, made);
+      return (activity) => assessSkill(expect.skill, activity);
     case "none":
-      return (made) => judgeNone(made, listing);
+      return (activity) => assessNone(activity, lookup);
     default:
-      // Only `avoid` or sentences: which tool is right was not said.
+      // Only `avoid` or sentences: no tool is required.
       return ({ first, all }) => ({
         selection: all.length > 0 ? "right-tool" : "abstained",
-        picked: pickedLabel(first, listing.find),
+        picked: labelCalls(first, lookup.find),
         checks: [],
       });
   }
 }
 
-function compileTool(expect: Extract<Expectation, { kind: "tool" }>, listing: Listing): Find {
-  const judgeCall = compileCall(expect.call, expect, listing);
-  const label = expectedLabel(expect);
-  const find = finderFor(expect, listing);
+function compileTool(expect: Extract<Expectation, { kind: "tool" }>, lookup: ToolLookup): Assess {
+  const scoreCall = compileCall(expect.call, expect, lookup);
+  const label = labelExpectation(expect);
+  const find = getFinder(expect, lookup);
   return ({ first }, judge) => {
-    const picked = pickedLabel(first, find);
-    const judged = first.map((call) => judgeCall(call, judge));
-    const [head] = judged;
-    if (!head) return missed("no-call", picked, `expected a call of ${label}, got none`);
-    if (judged.length === 1 || expect.extras) {
-      const { word, checks } = judged.reduce(better);
-      return { selection: word, picked, checks };
-    }
-    const why = `expected one call of ${label}, got ${judged.length}: ${picked}`;
-    const accepted = judged.some(({ word }) => word !== "unknown-tool" && word !== "wrong-tool");
-    return missed(accepted ? "several-calls" : head.word, picked, why);
+    const picked = labelCalls(first, find);
+    const scores = first.map((call) => scoreCall(call, judge));
+    const [head] = scores;
+    if (!head) return fail("no-call", picked, `expected a call of ${label}, got none`);
+    if (scores.length === 1 || expect.extras) return { picked, ...scores.reduce(chooseBetter) };
+    const why = `expected one call of ${label}, got ${scores.length}: ${picked}`;
+    const hasExpected = scores.some(({ selection }) => selection !== "unknown-tool" && selection !== "wrong-tool");
+    return fail(hasExpected ? "several-calls" : head.selection, picked, why);
   };
 }
 
-function compileAny(expect: Extract<Expectation, { kind: "any" }>, listing: Listing): Find {
-  const call = { tools: listing.names, ...(expect.result && { result: expect.result }) };
-  const judgeCall = compileCall(call, { argsMode: "partial", argsMatch: "matchers" }, listing, "any listed tool");
+function compileAny(expect: Extract<Expectation, { kind: "any" }>, lookup: ToolLookup): Assess {
+  const call = { tools: lookup.names, ...(expect.result && { result: expect.result }) };
+  const scoreCall = compileCall(call, { argsMode: "partial", argsMatch: "matchers" }, lookup, "any listed tool");
   return ({ first }, judge) => {
-    const picked = pickedLabel(first, listing.find);
+    const picked = labelCalls(first, lookup.find);
     const [head] = first;
-    if (!head) return missed("no-call", picked, "expected a call of any tool, got none");
-    const { word, checks } = judgeCall(head, judge);
-    return { selection: word, picked, checks };
+    return head
+      ? { picked, ...scoreCall(head, judge) }
+      : fail("no-call", picked, "expected a call of any tool, got none");
   };
 }
 
-function judgeNone({ first }: Made, listing: Listing): Finding {
+function assessNone({ first }: Activity, { find }: ToolLookup): Assessment {
   const [head] = first;
-  if (!head) return { selection: "abstained", picked: none, checks: [{ what: "tool", met: "yes" }] };
-  const picked = pickedLabel([head], listing.find);
-  return missed("over-triggered", picked, `expected no call, got ${pickedLabel(first, listing.find)}`);
+  if (!head) return { selection: "abstained", picked: noneLabel, checks: [{ what: "tool", met: "yes" }] };
+  return fail("over-triggered", labelCalls([head], find), `expected no call, got ${labelCalls(first, find)}`);
 }
 
-function missed(selection: Finding["selection"], picked: string, why: string): Finding {
-  return { selection, picked, checks: [{ what: "tool", met: "no", why }] };
+/**
+ * Whether a skill was loaded in any turn (`none`: whether no skill was), whatever else was called. Other skills loaded in
+ * addition are allowed, and are part of the picked label.
+ */
+function assessSkill(skill: string, { loaded }: Activity): Assessment {
+  const picked = loaded.map(skillEntryName).join(" + ") || noneLabel;
+  const isNone = skill === "none";
+  const isMet = isNone ? loaded.length === 0 : loaded.includes(skill);
+  if (isMet) return { selection: isNone ? "abstained" : "right-tool", picked, checks: [{ what: "skill", met: "yes" }] };
+  const selection = isNone ? "over-triggered" : loaded.length === 0 ? "no-call" : "wrong-tool";
+  const expected = isNone ? "no skill to be loaded" : `skill ${skill} to be loaded`;
+  return fail(selection, picked, `expected ${expected}, got ${picked}`, "skill");
 }
 
-/** A refusal is no abstention, and tells more than "no call". Where only sentences are expected the judge decides. */
-function withRefusal(expect: Expectation | undefined, { all, refused }: Made, finding: Finding): Finding {
-  if (!refused || all.length > 0) return finding;
-  if (!expect) return { ...finding, selection: "refused" };
-  const checks = finding.checks.filter(({ met }) => met !== "yes");
+function fail(selection: Assessment["selection"], picked: string, why: string, what = "tool"): Assessment {
+  return { selection, picked, checks: [{ what, met: "no", why }] };
+}
+
+/** A refusal is not an abstention, and more precise than "no call". With sentences only, the judge decides. */
+function withRefusal(expect: Expectation | undefined, { all, refused }: Activity, assessed: Assessment): Assessment {
+  if (!refused || all.length > 0) return assessed;
+  if (!expect) return { ...assessed, selection: "refused" };
+  const checks = assessed.checks.filter(({ met }) => met !== "yes");
   const refusal: Assertion = { what: "refusal", met: "no", why: "expected an answer, got a refusal" };
-  return { ...finding, selection: "refused", checks: [...checks, refusal] };
+  return { ...assessed, selection: "refused", checks: [...checks, refusal] };
 }
 
-/** An avoided tool that was called is what the trial came to, whatever else went wrong. */
-function withAvoided(expect: Expectation | undefined, avoid: ReadonlySet<string>, made: Made, found: Finding): Finding {
-  if (avoid.size === 0) return found;
-  const called = [...new Set(made.all.map(({ tool }) => tool).filter((tool) => avoid.has(tool)))];
-  if (called.length === 0) return { ...found, checks: [...found.checks, { what: "avoid", met: "yes" }] };
+/** A call of a tool to avoid decides the selection, whatever else went wrong. */
+function withAvoided(
+  expect: Expectation | undefined,
+  avoid: ReadonlySet<string>,
+  { all }: Activity,
+  assessed: Assessment,
+): Assessment {
+  if (avoid.size === 0) return assessed;
+  const called = [...new Set(all.map(({ tool }) => tool).filter((tool) => avoid.has(tool)))];
+  if (called.length === 0) return { ...assessed, checks: [...assessed.checks, { what: "avoid", met: "yes" }] };
   const why = `expected no call of ${[...avoid].join(", ")}, got ${called.join(", ")}`;
-  const over = expect?.kind === "none" || expect?.kind === "avoid";
-  const selection = over ? "over-triggered" : "wrong-tool";
   return {
-    ...found,
-    selection,
+    selection: expect?.kind === "none" || expect?.kind === "avoid" ? "over-triggered" : "wrong-tool",
     picked: called.join(" + "),
-    checks: [...found.checks, { what: "avoid", met: "no", why }],
+    checks: [...assessed.checks, { what: "avoid", met: "no", why }],
   };
 }

@@ -1,79 +1,88 @@
 import type { Expectation } from "../types/suite.ts";
 import type { Assertion, Call, Selection } from "../types/trial.ts";
-import { callWords, compileCall, finderFor, type JudgeCall, type Judged } from "./call.ts";
-import type { Finding, Made } from "./finding.ts";
-import { pickedLabel } from "./labels.ts";
-import type { Listing } from "./listing.ts";
+import type { Activity } from "./activity.ts";
+import { type Assessment, type CallScore, callSelections, compileCall, getFinder, type ScoreCall } from "./call.ts";
+import { labelCalls } from "./labels.ts";
 import type { Judge } from "./match.ts";
-import { complete, type Pairing, pairUp } from "./matching.ts";
+import { complete, type Pairing, pairUp } from "./match.ts";
+import type { ToolLookup } from "./toolLookup.ts";
 
 type CallsExpectation = Extract<Expectation, { kind: "calls" }>;
 
-/** How well a made call serves an expected one: the place of its word, one more when all its checks are decided. */
-type Nearness = (expected: number, made: number) => number;
-const named = callWords.indexOf("malformed-arguments");
-const undecided = callWords.indexOf("right-tool");
+/**
+ * How well a call fits an expected one: the index of its selection in `callSelections`, one more when all its assertions
+ * are decided.
+ */
+type GetFit = (expected: number, made: number) => number;
+const named = callSelections.indexOf("malformed-arguments");
+const undecided = callSelections.indexOf("right-tool");
 const right = undecided + 1;
 
 /**
- * Several calls over all turns. In strict order the made calls are the expected ones one by one (with `extras`: in this
- * order, others between them); in any order they are paired so that as many as possible fit. The word is the first of:
- * no call, a call that no tool answers to, malformed arguments; then what the pairing lacks: right tools with wrong
- * arguments, right arguments with a wrong result, everything expected with more beside; else wrong tool.
+ * Compiles an expectation of several calls over all turns. In strict order, the calls must be the expected ones one by
+ * one (with `extras`, others may be between them); in any order, they are paired so that as many as possible fit. The
+ * selection is the first of: no call, an unlisted tool, malformed arguments; then by the worst pair: wrong arguments,
+ * wrong result, all expected calls and additional ones; else wrong tool.
  */
-export function compileSequence(expect: CallsExpectation, listing: Listing): (made: Made, judge: Judge) => Finding {
-  const judges = expect.calls.map((call) => compileCall(call, expect, listing));
+export function compileSequence(
+  expect: CallsExpectation,
+  lookup: ToolLookup,
+): (activity: Activity, judge: Judge) => Assessment {
+  const scorers = expect.calls.map((call) => compileCall(call, expect, lookup));
   const labels = expect.calls.map(({ tools }, index) => `calls[${index + 1}] ${tools.join(" | ")}`);
-  const find = finderFor(expect, listing);
+  const find = getFinder(expect, lookup);
 
   return ({ all }, judge) => {
-    const grid = judgeAll(judges, all, judge);
-    const near: Nearness = (expected, made) => {
-      const judged = grid(expected, made);
-      const open = judged.checks.some(({ met }) => met === "unknown");
-      return callWords.indexOf(judged.word) + (judged.word === "right-tool" && !open ? 1 : 0);
+    const getScore = scorePairs(scorers, all, judge);
+    const getFit: GetFit = (expected, made) => {
+      const { selection, checks } = getScore(expected, made);
+      const isOpen = checks.some(({ met }) => met === "unknown");
+      return callSelections.indexOf(selection) + (selection === "right-tool" && !isOpen ? 1 : 0);
     };
-    const pairing = bestPairing(expect, judges.length, all.length, near);
+    const pairing = findPairing(expect, scorers.length, all.length, getFit);
     const extra = all.filter((_, index) => !pairing.includes(index));
-    const picked = pickedLabel(all, find, expect.order === "strict" ? ", " : " + ");
-    const missing = `no such call${expect.order === "strict" ? " in this place" : ""}; the calls made: ${picked}`;
+    const picked = labelCalls(all, find, expect.order === "strict" ? ", " : " + ");
+    const missing = `no such call${expect.order === "strict" ? " at this position" : ""}; the calls were: ${picked}`;
     const checks = [
-      ...labels.flatMap((label, index) => checksOf(label, index, pairing[index], grid, missing)),
-      ...(expect.extras ? [] : [extrasCheck(pickedLabel(extra, find), extra.length)]),
+      ...labels.flatMap((label, index) => {
+        const made = pairing[index];
+        return assertPair(label, made === undefined ? undefined : getScore(index, made), missing);
+      }),
+      ...(expect.extras ? [] : [assertNoExtras(labelCalls(extra, find), extra.length)]),
     ];
     if (checks.every(({ met }) => met !== "no")) return { selection: "right-tool", picked, checks };
-    const found = pairing.map((made, index) => (made === undefined ? 0 : near(index, made)));
+    const fits = pairing.map((made, index) => (made === undefined ? 0 : getFit(index, made)));
     const unpaired = all.flatMap((call, index) => (find(call.tool) && !pairing.includes(index) ? [index] : []));
-    const malformed = unpaired.some((made) => judges.some((_, index) => near(index, made) === named));
-    const unknownTool = all.some((call) => !find(call.tool));
-    return { selection: wordOf(all.length, found, unknownTool, malformed), picked, checks };
+    const isMalformed = unpaired.some((made) => scorers.some((_, index) => getFit(index, made) === named));
+    const isUnknown = all.some((call) => !find(call.tool));
+    return { selection: select(all.length, fits, isUnknown, isMalformed), picked, checks };
   };
 }
 
-function judgeAll(judges: readonly JudgeCall[], all: readonly Call[], judge: Judge) {
-  const known = new Map<number, Judged>();
-  return (expected: number, made: number): Judged => {
+/** Scores each pair of an expected and a made call, once, when it is first needed. */
+function scorePairs(scorers: readonly ScoreCall[], all: readonly Call[], judge: Judge) {
+  const known = new Map<number, CallScore>();
+  return (expected: number, made: number): CallScore => {
     const key = expected * all.length + made;
-    const [judgeCall, call] = [judges[expected], all[made]];
-    const judged = known.get(key) ?? (judgeCall && call && judgeCall(call, judge));
-    if (!judged) throw new RangeError(`no call ${made} for expected call ${expected}`);
-    known.set(key, judged);
-    return judged;
+    const [scoreCall, call] = [scorers[expected], all[made]];
+    const score = known.get(key) ?? (scoreCall && call && scoreCall(call, judge));
+    if (!score) throw new RangeError(`no call ${made} for expected call ${expected}`);
+    known.set(key, score);
+    return score;
   };
 }
 
 /**
- * Pairs expected with made calls: first those that are right, then, with what is left over, those that come less close,
- * so that a message tells what is wrong with the nearest call. The leaderboard takes the first right call and never
- * goes back on it.
+ * Pairs expected with made calls: first those that are right, then, among the rest, those that fit less well, so that a
+ * message names what is wrong with the nearest call. The leaderboard takes the first right call and never backtracks.
  */
-function bestPairing(expect: CallsExpectation, expected: number, made: number, near: Nearness): Pairing {
-  if (expect.order === "strict") return inOrder(expect.extras, expected, made, near);
-  const fixed: Pairing = expect.argsMatch === "bfcl" ? greedy(expected, made, (i, j) => near(i, j) >= undecided) : [];
+function findPairing(expect: CallsExpectation, expected: number, made: number, getFit: GetFit): Pairing {
+  if (expect.order === "strict") return inOrder(expect.extras, expected, made, getFit);
+  const fixed: Pairing = expect.argsMatch === "bfcl" ? greedy(expected, made, (i, j) => getFit(i, j) >= undecided) : [];
   const free = (i: number, j: number) => (fixed[i] === undefined ? !fixed.includes(j) : fixed[i] === j);
   let pairing = fixed;
   for (let level = right; level >= named && (level === right || !complete(pairing)); level--) {
-    pairing = pairUp(expected, made, (i, j) => free(i, j) && near(i, j) >= level, pairing);
+    pairing = pairUp(expected, made, (i, j) => free(i, j) && getFit(i, j) >= level, pairing);
   }
   return pairing;
 }
@@ -87,46 +96,40 @@ function greedy(expected: number, made: number, edge: (i: number, j: number) => 
   });
 }
 
-/** With others allowed between, the earliest call that fits is always the best choice. */
-function inOrder(extras: boolean, expected: number, made: number, near: Nearness): Pairing {
+/** With other calls allowed in between, the earliest call that fits is always the best choice. */
+function inOrder(extras: boolean, expected: number, made: number, getFit: GetFit): Pairing {
   const subsequence = (level: number): Pairing => {
     let from = 0;
     return Array.from({ length: expected }, (_, i) => {
       const rest = Array.from({ length: made - from }, (_, step) => from + step);
-      const found = rest.find((j) => near(i, j) >= level);
+      const found = rest.find((j) => getFit(i, j) >= level);
       if (found !== undefined) from = found + 1;
       return found;
     });
   };
   if (!extras && made === expected) {
-    return Array.from({ length: expected }, (_, i) => (near(i, i) >= named ? i : undefined));
+    return Array.from({ length: expected }, (_, i) => (getFit(i, i) >= named ? i : undefined));
   }
   const levels = Array.from({ length: right - named + 1 }, (_, step) => right - step);
   return levels.map(subsequence).find(complete) ?? subsequence(named);
 }
 
-function checksOf(
-  label: string,
-  index: number,
-  made: number | undefined,
-  grid: (expected: number, made: number) => Judged,
-  missing: string,
-): readonly Assertion[] {
-  if (made === undefined) return [{ what: label, met: "no", why: missing }];
-  const open = grid(index, made).checks.filter(({ met }) => met !== "yes");
+function assertPair(label: string, score: CallScore | undefined, missing: string): readonly Assertion[] {
+  if (!score) return [{ what: label, met: "no", why: missing }];
+  const open = score.checks.filter(({ met }) => met !== "yes");
   return open.length === 0 ? [{ what: label, met: "yes" }] : open.map((c) => ({ ...c, what: `${label} ${c.what}` }));
 }
 
-function extrasCheck(extra: string, count: number): Assertion {
+function assertNoExtras(extra: string, count: number): Assertion {
   if (count === 0) return { what: "extras", met: "yes" };
   return { what: "extras", met: "no", why: `expected no other calls, got ${extra}` };
 }
 
-function wordOf(made: number, found: readonly number[], unknownTool: boolean, malformed: boolean): Selection {
+function select(made: number, fits: readonly number[], isUnknown: boolean, isMalformed: boolean): Selection {
   if (made === 0) return "no-call";
-  if (unknownTool) return "unknown-tool";
-  if (malformed || found.includes(named)) return "malformed-arguments";
-  const worst = Math.min(...found);
+  if (isUnknown) return "unknown-tool";
+  if (isMalformed || fits.includes(named)) return "malformed-arguments";
+  const worst = Math.min(...fits);
   if (worst >= undecided) return "several-calls";
-  return worst > named ? (callWords[worst] ?? "wrong-tool") : "wrong-tool";
+  return worst > named ? (callSelections[worst] ?? "wrong-tool") : "wrong-tool";
 }

@@ -1,4 +1,4 @@
-import { skillTools } from "../scoring/skill.ts";
+import { skillTools } from "../scoring/activity.ts";
 import type { JsonObject } from "../types/json.ts";
 import type { ModelRequest } from "../types/model.ts";
 import type { SkillForm } from "../types/skill.ts";

@@ -1,4 +1,4 @@
-import { skillsLoaded } from "../scoring/skill.ts";
+import { listLoadedSkills } from "../scoring/activity.ts";
 import type { AskedModel, HostedTrial } from "../types/model.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
 import type { Case } from "../types/suite.ts";
@@ -99,10 +99,10 @@ function deciderOf(one: Case): (calls: readonly Call[]) => boolean {
   if (measuresBehaviour(one)) return () => false;
   if (expect?.kind === "skill" && expect.avoid.length === 0) {
     return (calls) => {
-      const loaded = skillsLoaded(calls);
+      const loaded = listLoadedSkills(calls);
       return expect.skill === "none" ? loaded.length > 0 : loaded.includes(expect.skill);
     };
   }
   const avoided = expect?.kind === "avoid" ? expect.avoid : [];
-  return (calls) => skillsLoaded(calls).some((skill) => avoided.includes(skillEntryName(skill)));
+  return (calls) => listLoadedSkills(calls).some((skill) => avoided.includes(skillEntryName(skill)));
 }

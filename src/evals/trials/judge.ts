@@ -1,9 +1,8 @@
 import { usageError } from "../errors.ts";
-import { type Asked, judgeRequest } from "../scoring/judge/question.ts";
-import { type Reading, readJudgement } from "../scoring/judge/reading.ts";
-import { transcriptOf } from "../scoring/judge/transcript.ts";
+import { type Asked, judgeRequest, type Reading, readJudgement } from "../scoring/judge.ts";
 import { type Question, unknown } from "../scoring/match.ts";
 import type { Grade } from "../scoring/score.ts";
+import { transcriptOf } from "../scoring/transcript.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { AskedModel, Model } from "../types/model.ts";
 import type { Case } from "../types/suite.ts";

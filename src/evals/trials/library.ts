@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { askedSkill, skillTools } from "../scoring/skill.ts";
+import { normalizeSkillName, skillTools } from "../scoring/activity.ts";
 import { isJsonObject } from "../types/json.ts";
 import type { EvalFile, SkillForm, SkillPackage } from "../types/skill.ts";
 import type { Call, Execution } from "../types/trial.ts";
@@ -49,7 +49,8 @@ export function libraryOf(
   return {
     async execute({ tool, arguments: args }) {
       const given = (name: string) => (isJsonObject(args) && typeof args[name] === "string" ? args[name] : undefined);
-      if (tool === skillTools.load) return offered.size === 0 ? undefined : load(askedSkill(given("skill") ?? ""));
+      if (tool === skillTools.load)
+        return offered.size === 0 ? undefined : load(normalizeSkillName(given("skill") ?? ""));
       if (tool !== skillTools.read) return undefined;
       const path = given("file_path");
       return path === undefined ? result("Give file_path, the whole path of a file.", true) : await readFile(path);

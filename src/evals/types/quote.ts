@@ -57,3 +57,13 @@ export function showValue(value: Json): string {
 export function showValues(values: readonly Json[]): string {
   return values.slice(0, 5).map(showValue).join(", ") + (values.length > 5 ? ` and ${values.length - 5} more` : "");
 }
+
+/** A value as JSON for a message, cut to 200 characters. */
+export function showJson(value: Json): string {
+  return cut(JSON.stringify(value));
+}
+
+/** A text for a message, cut to 200 characters. */
+export function cut(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 199)}…` : text;
+}

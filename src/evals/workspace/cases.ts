@@ -1,5 +1,5 @@
 import type { Problem } from "../errors.ts";
-import { ownTools } from "../scoring/skill.ts";
+import { reservedTools } from "../scoring/activity.ts";
 import { skillEntry } from "../toolsets/skillEntry.ts";
 import type { Source } from "../toolsets/source.ts";
 import { freeze } from "../toolsets/toolset.ts";
@@ -81,7 +81,7 @@ export function findReservedNames({ name, file }: Suite, cases: readonly Planned
     return suite.name === name && (one.files || toolset.tools.some(({ origin }) => origin === "skill"));
   });
   const taken = new Set(affected.flatMap(({ toolset }) => toolset.tools).map((tool) => tool.name));
-  return [...ownTools]
+  return [...reservedTools]
     .filter((own) => taken.has(own))
     .map((own) => ({
       severity: "error",

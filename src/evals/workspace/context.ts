@@ -1,4 +1,4 @@
-import { type Grade, grader } from "../scoring/score.ts";
+import { createGrader, type Grade } from "../scoring/score.ts";
 import { readPackageFile } from "../skills/packageFile.ts";
 import { type HostName, show, skillFormOf } from "../toolsets/host.ts";
 import type { Source } from "../toolsets/source.ts";
@@ -30,7 +30,7 @@ export function createTrialContext(
     const { tools, listed } = show(toolset.tools, host);
     return { tools, listedName: (name) => listed(name)?.name ?? name };
   });
-  const graderFor = memoize((planned: PlannedCase): Grade => grader(planned.case, planned.toolset));
+  const graderFor = memoize((planned: PlannedCase): Grade => createGrader(planned.case, planned.toolset));
   return {
     pool: ({ planned }) => pools.get(planned.suite),
     show: ({ planned }) => showOnce(planned.toolset),

@@ -4,7 +4,7 @@ import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
 import { messageOf, usageError } from "../errors.ts";
 import { judgeSentence } from "../reports/judge.ts";
-import { promptHash } from "../scoring/judge/question.ts";
+import { promptHash } from "../scoring/judge.ts";
 import { type JudgeFigure, judgeFigureSchema } from "../types/judge.ts";
 import { measureJudge } from "../verdicts/judge.ts";
 

@@ -1,6 +1,6 @@
+import { compileSchema, type Validate } from "../../jsonSchema/validate.ts";
 import type { Answer, Observation, Probe, ProbedTool } from "../../probes/probe.ts";
 import type { ProbeCall } from "../../probes/report.ts";
-import { compileSchema, type Validate } from "../../scoring/listing.ts";
 import type { Source } from "../../toolsets/source.ts";
 import type { JsonObject } from "../../types/json.ts";
 import type { ToolServer } from "../../types/server.ts";

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { EvalsError, messageOf, type Problem, usageError } from "../../errors.ts";
-import { labelLineSchema, type Opinion } from "../../types/judge.ts";
+import { EvalsError, messageOf, type Problem, usageError } from "../errors.ts";
+import { labelLineSchema, type Opinion } from "../types/judge.ts";
 import { type Transcript, transcriptOf, transcriptOfText } from "./transcript.ts";
 
 /** One human label: a transcript, a criterion, and what a person found of it. */

@@ -1,7 +1,7 @@
-import { isJsonObject } from "../../types/json.ts";
-import type { ToolResult } from "../../types/tool.ts";
-import type { Call, Turn } from "../../types/trial.ts";
-import { looks, skillsLoaded, skillTools } from "../skill.ts";
+import { isJsonObject } from "../types/json.ts";
+import type { ToolResult } from "../types/tool.ts";
+import type { Call, Turn } from "../types/trial.ts";
+import { listLoadedSkills, readingTools, skillTools } from "./activity.ts";
 
 /**
  * One thing that a judge is shown. `given`: what the model was told. `done`: what it said, called and got back, or a value
@@ -35,13 +35,13 @@ export function transcriptOfText(text: string, input?: string): Transcript {
 }
 
 /**
- * Whether a call loads a skill or looks at its files: a host's `Skill` tool, any call that names a `SKILL.md`, and a tool
+ * Whether a call loads a skill or readingTools at its files: a host's `Skill` tool, any call that names a `SKILL.md`, and a tool
  * for files on a path inside of a package (`/skills/<name>/...`, or a host's folder such as `.claude/skills/<name>/...`).
  * Such calls are made only in the arm that has the skill, so a judge is not shown them, nor what they gave.
  */
 export function concernsSkill(call: Call): boolean {
-  if (call.tool === skillTools.load || skillsLoaded([call]).length > 0) return true;
-  if (!looks.has(call.tool) || !isJsonObject(call.arguments)) return false;
+  if (call.tool === skillTools.load || listLoadedSkills([call]).length > 0) return true;
+  if (!readingTools.has(call.tool) || !isJsonObject(call.arguments)) return false;
   return Object.values(call.arguments).some((value) => typeof value === "string" && tellsSkill(value));
 }
 
@@ -80,7 +80,7 @@ function entriesOfCall({ tool, arguments: args, argumentsText, execution }: Call
   const { isError } = execution.result;
   const whole = resultText(execution.result);
   // A search of the whole project finds the packages of the arm as well.
-  const text = looks.has(tool)
+  const text = readingTools.has(tool)
     ? whole
         .split("\n")
         .filter((line) => !tellsSkill(line))

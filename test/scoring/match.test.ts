@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { complete, pairUp } from "../../src/evals/scoring/matching.ts";
+import { complete, pairUp } from "../../src/evals/scoring/match.ts";
 
 test("a later item takes an earlier one's place when that one has another", () => {
   const edges = [

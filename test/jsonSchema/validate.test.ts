@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { compileSchema, listingOf } from "../../src/evals/scoring/listing.ts";
+import { compileSchema } from "../../src/evals/jsonSchema/validate.ts";
 import type { Json, JsonObject } from "../../src/evals/types/json.ts";
-import { toolsetOf } from "./make.ts";
 
 const check = (schema: JsonObject, value: Json) => {
   const validate = compileSchema(schema);
@@ -52,30 +51,5 @@ describe("compileSchema", () => {
     const schema = (type: string) => ({ $id: "https://example.com/tool", properties: { a: { type } } });
     expect(check(schema("string"), { a: "x" })).toBe("valid");
     expect(check(schema("number"), { a: "x" })).toBe('args.a must be number, got "x"');
-  });
-});
-
-describe("listingOf", () => {
-  const toolset = toolsetOf([{ name: "math.add" }, { name: "math_sub" }]);
-
-  test("is made once for a toolset", () => {
-    expect(listingOf(toolset)).toBe(listingOf(toolset));
-    expect(listingOf(toolset).find("math.add")).toBe(listingOf(toolset).find("math.add"));
-  });
-
-  test("finds by the exact name, or also with dots as underscores", () => {
-    const { names, find, findDotless } = listingOf(toolset);
-    expect(names).toEqual(["math.add", "math_sub"]);
-    expect([find("math.add"), find("math_add"), find("toString")].map((listed) => listed?.tool.name)).toEqual([
-      "math.add",
-      undefined,
-      undefined,
-    ]);
-    expect(["math.add", "math_add", "math.sub", "add"].map((name) => findDotless(name)?.tool.name)).toEqual([
-      "math.add",
-      "math.add",
-      "math_sub",
-      undefined,
-    ]);
   });
 });

@@ -5,7 +5,7 @@ import {
   type Transcript,
   transcriptOf,
   transcriptOfText,
-} from "../../src/evals/scoring/judge/transcript.ts";
+} from "../../src/evals/scoring/transcript.ts";
 import type { Call, Turn } from "../../src/evals/types/trial.ts";
 import { call, executed, refusal, turn } from "./make.ts";
 

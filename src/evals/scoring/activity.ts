@@ -1,0 +1,77 @@
+import { isJsonObject, type Json } from "../types/json.ts";
+import { skillEntryName } from "../types/skill.ts";
+import type { Call, Turn } from "../types/trial.ts";
+
+/**
+ * What a model did in a trial: the calls of its first turn with calls, all calls in order, the skills that they loaded,
+ * and whether it refused. Where skills are offered, a call that loads one counts as a call of the skill's entry.
+ */
+export type Activity = { first: readonly Call[]; all: readonly Call[]; loaded: readonly string[]; refused: boolean };
+
+/** Reads the activity from the turns of a trial. */
+export function readActivity(turns: readonly Turn[], offersSkills: boolean): Activity {
+  const raw = turns.map(({ calls }) => calls);
+  const picks = offersSkills ? raw.map((calls) => calls.flatMap(toPicks)) : raw;
+  return {
+    first: picks.find((calls) => calls.length > 0) ?? [],
+    all: picks.flat(),
+    loaded: listLoadedSkills(raw.flat()),
+    refused: turns.some(({ stop }) => stop === "refused"),
+  };
+}
+
+/** The tools that tool-evals itself offers with skills, named as hosts name theirs. */
+export const skillTools = { load: "Skill", read: "Read" } as const;
+
+/** A host's tools for reading files: using one is not a pick. */
+export const readingTools: ReadonlySet<string> = new Set([skillTools.read, "Glob", "Grep"]);
+
+/** The tool names with a special meaning where skills are offered. */
+export const reservedTools: ReadonlySet<string> = new Set([skillTools.load, ...readingTools]);
+
+/** Normalizes a skill's name in a call of the `Skill` tool: Claude Code accepts `/name`, as users type it, for `name`. */
+export function normalizeSkillName(written: string): string {
+  return written.trim().replace(/^\//, "");
+}
+
+/** The skills that calls load, each once, in the order they were loaded. */
+export function listLoadedSkills(calls: readonly Call[]): readonly string[] {
+  return [...new Set(calls.flatMap(readLoadedSkills))];
+}
+
+/**
+ * What a call picks where skills are offered: the entries of the skills that it loads, nothing when it only reads files,
+ * otherwise the tool that it calls.
+ */
+function toPicks(call: Call): readonly Call[] {
+  const loaded = readLoadedSkills(call);
+  if (loaded.length > 0) return loaded.map((skill) => ({ ...call, tool: skillEntryName(skill) }));
+  return readingTools.has(call.tool) ? [] : [call];
+}
+
+/** The skills that a call loads: with a host's `Skill` tool, or by naming `<skill>/SKILL.md` in any string argument. */
+function readLoadedSkills({ tool, arguments: args }: Call): readonly string[] {
+  if (!isJsonObject(args)) return [];
+  if (tool === skillTools.load && typeof args.skill === "string") return [normalizeSkillName(args.skill)];
+  return listStrings(args).flatMap(findSkillFolders);
+}
+
+function listStrings(value: Json): readonly string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(listStrings) : [];
+}
+
+/** The folder names before `/SKILL.md` in a path or a command line; a pattern such as `*` is not a folder name. */
+function findSkillFolders(text: string): readonly string[] {
+  const folders: string[] = [];
+  return text.split(/[/\\]/).flatMap((part) => {
+    if (part === "" || part === ".") return [];
+    if (part === "..") folders.pop();
+    else folders.push(part);
+    const folder = folders
+      .at(-2)
+      ?.split(/[\s"'=]/)
+      .at(-1);
+    return folder && /^SKILL\.md(?![\w.-])/i.test(part) && !/[*?[\]{}]/.test(folder) ? [folder] : [];
+  });
+}
