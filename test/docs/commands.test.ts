@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { startModels } from "./models.ts";
 import { isShown, linesOf, refresh } from "./output.ts";
-import { type Block, pagePaths, readPage, root } from "./page.ts";
+import { type Block, generatedPage, pagePaths, readPage, root } from "./page.ts";
 import { openShell, type Shell } from "./shell.ts";
 
 // Runs every command of the pages, in the order of the page. A comment `<!-- copy: docs/example -->` copies a folder of the
@@ -65,7 +65,10 @@ afterAll(async () => {
 });
 
 describe.concurrent("commands", () => {
-  const pages = pagePaths.map(readPage).filter(({ blocks }) => blocks.some(isRunnable));
+  const pages = pagePaths
+    .filter((path) => path !== generatedPage)
+    .map(readPage)
+    .filter(({ blocks }) => blocks.some(isRunnable));
   it.each(pages.map((page) => [page.path, page] as const))(
     "of %s run and print what it shows",
     { timeout: 300_000 },

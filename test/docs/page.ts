@@ -16,6 +16,9 @@ export type Page = {
   comments: readonly { line: number; text: string }[];
 };
 
+/** Generated from the rules, whose examples have tests of their own. */
+export const generatedPage = "docs/lint-rules.md";
+
 /** Every page that users and contributors read, by its path from the root of the repository. */
 export const pagePaths: readonly string[] = [
   ...["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "ARCHITECTURE.md"],
