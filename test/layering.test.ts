@@ -57,7 +57,6 @@ const pureRooms = new Set([
   "errors",
   "stats",
   "search",
-  "parsing",
   "jsonSchema",
   "changes",
   "scoring",

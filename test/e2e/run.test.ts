@@ -362,10 +362,10 @@ describe("bad input", () => {
     const { code, out, err } = await run(file);
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toMatchInlineSnapshot(`
-      "wrong.yaml:1:9: error: \`server\` needs one of \`command\`, \`url\`, \`config\`, \`tools\`
-        did you mean "command"?
-      wrong.yaml:3:5: error: unknown key \`inptu\`
-        did you mean "input"?
+      "wrong.yaml:1:9: error: "server" needs one of "command", "url", "config", "tools".
+        Did you mean "command"?
+      wrong.yaml:3:5: error: Unknown key "inptu".
+        Did you mean "input"?
       "
     `);
   });
@@ -379,11 +379,7 @@ describe("bad input", () => {
     const { code, err } = await run(file);
     expect(code).toBe(2);
     expect(err).toMatchInlineSnapshot(`
-      "unlisted.yaml:1:1: warning: 2 cases are few
-        write about 5 to 10 typical queries
-      unlisted.yaml:1:1: warning: no case wants no tool, so over-triggering goes unseen
-        add a query with \`tool: none\` (or \`skill: none\`)
-      unlisted.yaml:3:5: error: case a: expects ehco, which is not listed
+      "unlisted.yaml:3:5: error: case a: expects ehco, which is not listed
         did you mean echo?
       unlisted.yaml:5:5: error: case b: can never match: args.text must be string, got 5
         the inputSchema of echo says {"type":"string","description":"The text to echo back"}
@@ -446,8 +442,8 @@ describe("bad input", () => {
       error: there is no run nowhere
         Runs are looked for under <dir>/reports; change it with --out.
       ---
-      error: there is no file or folder "nowhere.yaml"
-        give a suite file, a skill package, or a folder that holds them
+      error: There is no file or folder "nowhere.yaml".
+        Give a suite file, a skill package, or a folder that contains them.
       ---
       error: No case matches "nothing-like-it".
         List the case ids with \`evals run --dry-run\`, or omit --case.

@@ -26,9 +26,9 @@ describe("packages whose eval files are not run", () => {
       "skill:notes: 1 case, 1 tool, execute safe (.claude/skills/notes/evals/trigger-eval.json)",
     );
     expect(err).toBe(`\
-.claude/skills/shy/SKILL.md:4:1: warning: the front matter has keys that the Agent Skills format does not know: \`disable-model-invocation\`
-  Only some hosts read them. Put your own data under \`metadata\`.
-.claude/skills/torn/SKILL.md:1: warning: no host can load this skill: it has no \`description\`
+.claude/skills/shy/SKILL.md:4:1: warning: The front matter has keys that are not part of the Agent Skills format: "disable-model-invocation".
+  Put your own data under "metadata": only some hosts read other keys.
+.claude/skills/torn/SKILL.md:1: warning: no host can load this skill: it has no "description"
   No eval file of it is run. See \`evals skills list\`.
 .agents/skills/notes/SKILL.md: warning: another skill notes is loaded in the place of this: .claude/skills/notes/SKILL.md
   No eval file of it is run. See \`evals skills list\`.
@@ -46,9 +46,9 @@ evals/notes/SKILL.md: warning: the eval files of this skill are not run: .claude
       err: `\
 error: no skill package under .claude/skills/torn can be asked: they have no eval files, or none is loaded
   Write evals/evals.json in the package: { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.
-.claude/skills/shy/SKILL.md:4:1: warning: the front matter has keys that the Agent Skills format does not know: \`disable-model-invocation\`
-  Only some hosts read them. Put your own data under \`metadata\`.
-.claude/skills/torn/SKILL.md:1: warning: no host can load this skill: it has no \`description\`
+.claude/skills/shy/SKILL.md:4:1: warning: The front matter has keys that are not part of the Agent Skills format: "disable-model-invocation".
+  Put your own data under "metadata": only some hosts read other keys.
+.claude/skills/torn/SKILL.md:1: warning: no host can load this skill: it has no "description"
   No eval file of it is run. See \`evals skills list\`.
 .claude/skills/shy/SKILL.md:4:1: warning: the skill shy is not offered to a model, for its \`disable-model-invocation\` is true
   No eval file of it is run. Take the key out to have it loaded by a model.
@@ -63,7 +63,7 @@ it("says what is wrong with the eval files of all packages at once", async () =>
     skill(join(cwd, ".claude/skills"), name, { description: "Does it.", evals: [{ input: "a", prompt: "b" }] });
   const { code, err } = await run("run");
   expect(code).toBe(2);
-  expect(err.match(/^\S+evals\.json:\d+:\d+: error: `input` and `prompt` say two different things$/gm)).toHaveLength(2);
+  expect(err.match(/^\S+evals\.json:\d+:\d+: error: "input" and "prompt" differ\.$/gm)).toHaveLength(2);
 });
 
 it("refuses a server's tool that has the name of one that is offered beside skills", async () => {

@@ -105,7 +105,7 @@ describe("evals variants on a model that varies", () => {
     const named = await variants(wordings, ...asked(endpoint.url), "--write", "-", "--of", "a");
     await endpoint.close();
     expect(ended.err).toMatch(/^(KEEP the incumbent|INCONCLUSIVE)/);
-    expect(ended.err).toContain("No wording won, so no overlay was written. Name one with --of");
+    expect(ended.err).toContain("No wording won, so no variants file was written. Name one with --of");
     expect([ended.out, ended.code]).toEqual(["", 1]);
     expect(named.code).toBe(0);
     expect(JSON.parse(named.out)).toEqual({ variants: { a: reworded("Performs") } });

@@ -1,7 +1,5 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { commandSpec } from "../../src/evals/inspection/lint/commandLine.ts";
-import { JsonOffsets } from "../../src/evals/inspection/lint/jsonOffsets.ts";
 import { jsonPath } from "../../src/evals/jsonSchema/paths.ts";
 import { lint } from "../../src/evals/lint/lint.ts";
 import type { Families, Rule, Settings, Target, ToolSubject, Violation } from "../../src/evals/lint/rule.ts";
@@ -124,44 +122,5 @@ describe("the command line of a server", () => {
     [" ", 'error: --server names no command\n  Write --server "node dist/main.js".'],
   ])("%j is refused", (line, message) => {
     expect(() => commandSpec(line)).toThrow(message);
-  });
-});
-
-describe("where a value of a JSON text begins", () => {
-  /** Every path in a value, the value itself first, with what stands there. */
-  function* paths(value: unknown, path: (string | number)[] = []): Iterable<[(string | number)[], unknown]> {
-    yield [path, value];
-    if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* paths(item, [...path, index]);
-    else if (typeof value === "object" && value !== null)
-      for (const [key, member] of Object.entries(value)) yield* paths(member, [...path, key]);
-  }
-
-  it("is found for every path", () => {
-    const indents = fc.constantFrom(undefined, 1, "\t");
-    fc.assert(
-      fc.property(fc.jsonValue({ maxDepth: 4 }), indents, (value, indent) => {
-        const text = ` ${JSON.stringify(value, null, indent)}\n`;
-        const offsets = new JsonOffsets(text);
-        for (const [path, found] of paths(JSON.parse(text))) {
-          const one = JSON.stringify(found, null, indent);
-          const flat = (part: string) => (indent === undefined ? part : part.replace(/\n[ \t]*/g, "\n"));
-          expect(flat(text.slice(offsets.of(path)))).toSatisfy((rest: string) => rest.startsWith(flat(one)));
-        }
-      }),
-      { numRuns: 200 },
-    );
-  });
-
-  it("is that of what is around it where there is nothing", () => {
-    const text = '{ "a": [ 1, { "b\\"": "}" } ], "c": "x\\\\" }';
-    const offsets = new JsonOffsets(text);
-    const at = (...path: (string | number)[]) => text.slice(offsets.of(path), offsets.of(path) + 5);
-    expect([at(), at("a", 9), at("a", 1, 'b"'), at("a", 1, "z", "y"), at("c", "d")]).toEqual([
-      text.slice(0, 5),
-      "[ 1, ",
-      '"}" }',
-      '{ "b\\',
-      '"x\\\\"',
-    ]);
   });
 });

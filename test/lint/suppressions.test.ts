@@ -9,7 +9,7 @@ import type {
   ToolsetSubject,
   Violation,
 } from "../../src/evals/lint/rule.ts";
-import { loadLintSettings } from "../../src/evals/suites/lintSettings.ts";
+import { loadLintSettings } from "../../src/evals/suites/load.ts";
 import { complaint, load, workspace } from "../suites/workspace.ts";
 import { aToolSubject } from "./cases/cases.ts";
 
@@ -119,22 +119,25 @@ describe("a file of settings", () => {
   });
 
   it.each([
-    ["ignore: [{ rule: a }]", "evals/lint.yaml:1:10: error: `reason` is missing"],
-    ['ignore: [{ rule: a, reason: "" }]', "evals/lint.yaml:1:29: error: `reason` is empty\n  fill it, or leave it out"],
+    ["ignore: [{ rule: a }]", 'evals/lint.yaml:1:10: error: "reason" is missing.'],
+    [
+      'ignore: [{ rule: a, reason: "" }]',
+      'evals/lint.yaml:1:29: error: "reason" is empty.\n  Fill it in, or leave it out.',
+    ],
     [
       "ignore: [{ rule: a, reason: r, tol: t }]",
-      'evals/lint.yaml:1:32: error: unknown key `tol`\n  did you mean "tool"?',
+      'evals/lint.yaml:1:32: error: Unknown key "tol".\n  Did you mean "tool"?',
     ],
-    ["severities: { a: warn }", 'evals/lint.yaml:1:18: error: `a` must be error | warning | info | off, got "warn"'],
-    ["lint: {}", "evals/lint.yaml:1:1: error: unknown key `lint`\n  known keys here: ignore, severities"],
-    ["- a", "evals/lint.yaml: error: lint settings are an object\n  write `ignore:` or `severities:`"],
+    ["severities: { a: warn }", 'evals/lint.yaml:1:18: error: "a" must be error | warning | info | off, got "warn".'],
+    ["lint: {}", 'evals/lint.yaml:1:1: error: Unknown key "lint".\n  Known keys here: ignore, severities.'],
+    ["- a", "evals/lint.yaml:1:1: error: The file must be an object, got a list."],
   ])("is told what is wrong with %j", async (text, message) => {
     expect(await complaint(read(text))).toBe(message);
   });
 
   it("is read as strictly inside of a suite", async () => {
     const text = "cases: [{ input: hi, expect: { tool: none } }]\nlint: { ignore: [{ rule: a }] }\n";
-    expect(await complaint(load({ "s.yaml": text }))).toBe("s.yaml:2:18: error: `reason` is missing");
+    expect(await complaint(load({ "s.yaml": text }))).toBe('s.yaml:2:18: error: "reason" is missing.');
   });
 
   it("changes nothing of what a suite means", async () => {

@@ -2,7 +2,7 @@ import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { formatProblem } from "../../src/evals/errors.ts";
-import { type Discovery, discoverSkills, precedenceOf, skillRoots } from "../../src/evals/skills/discover.ts";
+import { type Discovery, discoverSkills, getPrecedence, skillRoots } from "../../src/evals/skills/discover.ts";
 import { skillText, workspace, write } from "./workspace.ts";
 
 /** Every skill as `name level file`, and the rest as it is. */
@@ -44,7 +44,7 @@ describe("discovery", () => {
       await discover(workspace({ "project/.claude/skills": "a file", "home/.claude/skills/README.md": "" })),
     ).toEqual({
       ...none,
-      skipped: [{ file: "project/.claude/skills", reason: "it is no folder" }],
+      skipped: [{ file: "project/.claude/skills", reason: "it is not a folder" }],
     });
   });
 
@@ -57,8 +57,8 @@ describe("discovery", () => {
       "project/.claude/skills/Same/SKILL.md": skillText("Same"),
     });
     expect(await discover(cwd, preferred)).toMatchSnapshot();
-    expect(precedenceOf("claude-code")).toBe("user");
-    expect(precedenceOf("plain")).toBe("project");
+    expect(getPrecedence("claude-code")).toBe("user");
+    expect(getPrecedence("plain")).toBe("project");
   });
 
   it("takes host directories in the order given", async () => {
@@ -130,12 +130,12 @@ describe("discovery", () => {
       skipped: [
         {
           file: "skills/out/SKILL.md",
-          reason: `SKILL.md cannot be loaded: it is a link that leads outside of ${join(dir, "skills/out")}`,
+          reason: `SKILL.md cannot be loaded: it is a link to a place outside of ${join(dir, "skills/out")}`,
         },
       ],
       warnings: [
-        "skills/in/docs/nowhere: warning: this link leads nowhere: it is not followed\n  Put the file into the package: a host that copies the package would lose it.",
-        "skills/in/docs/secret: warning: this link leads outside of the package: it is not followed\n  Put the file into the package: a host that copies the package would lose it.",
+        "skills/in/docs/nowhere: warning: The link leads nowhere and is not followed.\n  Put the file into the package: a host that copies the package would lose it.",
+        "skills/in/docs/secret: warning: The link leads outside of the package and is not followed.\n  Put the file into the package: a host that copies the package would lose it.",
       ],
     });
   });
@@ -158,10 +158,10 @@ describe("discovery", () => {
           name: "two",
           file: ".claude/skills/two/SKILL.md",
           by: "two/SKILL.md",
-          reason: "a folder that was named goes before those of a host",
+          reason: "a named folder takes precedence over those of a host",
         },
       ],
-      skipped: [{ file: "gone", reason: "there is no such folder" }],
+      skipped: [{ file: "gone", reason: "the folder does not exist" }],
     });
   });
 

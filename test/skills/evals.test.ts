@@ -18,34 +18,32 @@ describe("eval files that are wrong", () => {
   9
 ]`;
     expect(await readEvalText(text)).toMatchInlineSnapshot(`
-      "skills/demo/evals/evals.json:2:19: error: \`input\` and \`query\` say two different things
+      "skills/demo/evals/evals.json:2:19: error: "input" and "query" differ.
         Keep one of them.
-      skills/demo/evals/evals.json:3:3: error: a query has no text
-        Give what the user says as \`input\` (or \`prompt\`, or \`query\`).
-      skills/demo/evals/evals.json:4:5: error: \`input\` is not what a user says
-        Give it as text that is not empty.
-      skills/demo/evals/evals.json:5:19: error: \`id\` is neither a whole number nor a text
-        Mend it, or leave it out.
-      skills/demo/evals/evals.json:6:30: error: a check in \`checks\` is no text
-        Write it as a sentence that is not empty.
-      skills/demo/evals/evals.json:6:33: error: a check in \`checks\` is no text
-        Write it as a sentence that is not empty.
-      skills/demo/evals/evals.json:6:37: error: a check in \`checks\` is no text
-        Write it as a sentence that is not empty.
-      skills/demo/evals/evals.json:6:43: error: a check in \`checks\` is no text
-        Write it as a sentence that is not empty.
-      skills/demo/evals/evals.json:7:19: error: \`should_trigger\` is neither true nor false
+      skills/demo/evals/evals.json:3:3: error: The query has no text.
+        Add "input" (or "prompt", or "query").
+      skills/demo/evals/evals.json:4:5: error: "input" must be text that is not empty.
+        Write what the user says.
+      skills/demo/evals/evals.json:5:19: error: "id" must be a whole number or text.
+        Correct it, or leave it out.
+      skills/demo/evals/evals.json:6:30: error: A check in "checks" is not text.
+        Write it as a sentence.
+      skills/demo/evals/evals.json:6:33: error: A check in "checks" is not text.
+        Write it as a sentence.
+      skills/demo/evals/evals.json:6:37: error: A check in "checks" is not text.
+        Write it as a sentence.
+      skills/demo/evals/evals.json:6:43: error: A check in "checks" is not text.
+        Write it as a sentence.
+      skills/demo/evals/evals.json:7:19: error: "should_trigger" must be true or false.
         Write true or false, without quotes.
-      skills/demo/evals/evals.json:8:36: error: a file is no path
+      skills/demo/evals/evals.json:8:36: error: A file must be given by its path.
         Write a path, or { "path": "...", "content": "..." }.
-      skills/demo/evals/evals.json:8:36: error: the content of "x.txt" is no text
-        Give it as one text.
-      skills/demo/evals/evals.json:8:36: error: there is no file "none.txt"
-        It is looked for in the package's folder, in its evals folder, then in the repository.
-      skills/demo/evals/evals.json:9:3: error: a query is an object, or a text
-        Write { "input": "..." }.
-      skills/demo/evals/evals.json:6:3: warning: 1 entry without a check: only whether the skill loads is measured
-        Say in \`expected_behavior\` what the answer must do."
+      skills/demo/evals/evals.json:8:36: error: The content of "x.txt" is not text.
+        Give it as text.
+      skills/demo/evals/evals.json:8:36: error: There is no file "none.txt".
+        Put it into the package's folder, its evals folder or the repository: these are searched in this order.
+      skills/demo/evals/evals.json:9:3: error: A query must be an object or text.
+        Write { "input": "..." }."
     `);
   });
 
@@ -71,9 +69,9 @@ describe("eval files that are wrong", () => {
   it("name every file that is wrong in one go", async () => {
     const files = { "skills/demo/evals/trigger-eval.json": "[1]" };
     expect(await readEvalText("[2]", files)).toMatchInlineSnapshot(`
-      "skills/demo/evals/evals.json:1:2: error: a query is an object, or a text
+      "skills/demo/evals/evals.json:1:2: error: A query must be an object or text.
         Write { "input": "..." }.
-      skills/demo/evals/trigger-eval.json:1:2: error: a query is an object, or a text
+      skills/demo/evals/trigger-eval.json:1:2: error: A query must be an object or text.
         Write { "input": "..." }."
     `);
   });
@@ -105,11 +103,11 @@ describe("the eval files of a package", () => {
     expect(await readEvals(folder)).toEqual({ evals: [], files: [], warnings: [] });
     const { warnings } = await discoverSkills([{ dir: "skills", level: "named" }], { precedence: "user", cwd: folder });
     expect(warnings.map(formatProblem)).toEqual([
-      expect.stringMatching(/^skills\/demo\/evals: warning: this link leads outside of the package/),
+      expect.stringMatching(/^skills\/demo\/evals: warning: The link leads outside of the package/),
     ]);
     const file = { link: "../../../outside/evals.json" };
     expect(await readEvals(workspace({ ...skill, "skills/demo/evals/evals.json": file }))).toMatch(
-      /^skills\/demo\/evals\/evals.json: error: this eval file is not read: it is a link that leads outside of /,
+      /^skills\/demo\/evals\/evals.json: error: The eval file cannot be read: it is a link to a place outside of /,
     );
   });
 });
@@ -129,23 +127,23 @@ describe("the files of a case", () => {
     "notes.txt\0.md",
   ])("are not read from outside: %j", async (file) => {
     const given = await readEvalText(named(file), { "secret.txt": "secret", "skills/demo/notes.txt": "n" });
-    expect(given).toMatch(/error: the file ".*" is absolute or leads outside of the package\n/s);
+    expect(given).toMatch(/error: The file ".*" is absolute or outside of the package\.\n/s);
   });
 
   it("are not read through links that lead outside of the package or the repository", async () => {
     const outside = workspace({ "secret.txt": "secret" });
     const link = { link: join(outside, "secret.txt") };
-    const refused = /error: the file "notes.txt" cannot be read: it is a link that leads outside of /;
+    const refused = /error: The file "notes.txt" cannot be read: it is a link to a place outside of /;
     expect(await readEvalText(named("notes.txt"), { "skills/demo/notes.txt": link })).toMatch(refused);
     expect(await readEvalText(named("notes.txt"), { "skills/demo/evals/notes.txt": link })).toMatch(refused);
     expect(await readEvalText(named("notes.txt"), { "notes.txt": link })).toMatch(refused);
     expect(await readEvalText(named("d/secret.txt"), { "skills/demo/d": { link: outside } })).toMatch(
-      /leads outside of /,
+      /a link to a place outside of /,
     );
   });
 
   it("are not read when they are no file, or too large to be shown", async () => {
-    expect(await readEvalText(named("evals"))).toMatch(/the file "evals" cannot be read: it is no regular file/);
+    expect(await readEvalText(named("evals"))).toMatch(/The file "evals" cannot be read: it is not a regular file/);
     const large = { "skills/demo/large.txt": "x".repeat(1024 * 1024 + 1) };
     expect(await readEvalText(named("large.txt"), large)).toMatch(/cannot be read: it is larger than 1 MiB/);
   });

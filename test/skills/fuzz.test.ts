@@ -2,7 +2,6 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseJson } from "../../src/evals/skills/json.ts";
 import { parseSkill } from "../../src/evals/skills/package.ts";
 import { readEvals, readEvalText, skillText, workspace } from "./workspace.ts";
 
@@ -141,35 +140,6 @@ describe("any eval file", () => {
     );
   });
 
-  it("holds the JSON that JSON.parse reads, with the place of each element", () => {
-    fc.assert(
-      fc.property(fc.array(fc.jsonValue()), fc.constantFrom(0, 1, 2), (value, indent) => {
-        const text = JSON.stringify(value, null, indent);
-        const read = parseJson(text, "f");
-        if (!("value" in read) || !Array.isArray(read.value)) return false;
-        const list = read.value;
-        expect(list).toEqual(JSON.parse(text));
-        const lines = text.split("\n");
-        return list.every((item, at) => {
-          const { line = 0, column = 0 } = read.place(list, at);
-          return lines[line - 1]?.slice(column - 1).startsWith(JSON.stringify(item).slice(0, 1)) ?? false;
-        });
-      }),
-    );
-    fc.assert(
-      fc.property(mutated, (text) => {
-        let valid = true;
-        try {
-          JSON.parse(text);
-        } catch {
-          valid = false;
-        }
-        return valid || !("value" in parseJson(text, "f"));
-      }),
-      { numRuns: 500 },
-    );
-  });
-
   it("brings no file from outside of the package and the repository", async () => {
     const outside = workspace({ "secret.txt": "secret", "dir/secret.txt": "secret" });
     const links = { "skills/demo/out": { link: outside }, "skills/demo/evals/out": { link: join(outside, "dir") } };
@@ -200,10 +170,10 @@ describe("any eval file", () => {
   });
 
   it("is read to its end however deep or long it is", async () => {
-    expect(await readEvalText("[".repeat(1_000_000))).toMatch(/nested more than 64 levels deep/);
+    expect(await readEvalText("[".repeat(1_000_000))).toMatch(/nested more than 100 levels deep/);
     const many = await readEvalText(
       JSON.stringify(Array.from({ length: 20_000 }, (_, n) => ({ input: `${n}`, tag: n }))),
     );
-    expect(many).toMatchObject({ evals: { length: 20_000 }, warnings: { length: 2 } });
+    expect(many).toMatchObject({ evals: { length: 20_000 }, warnings: { length: 1 } });
   });
 });

@@ -45,7 +45,7 @@ describe("evals skills list", () => {
 
       Shadowed (another skill of the name is loaded): 1
         same: home/.claude/skills/same/SKILL.md
-          by .claude/skills/same/SKILL.md: the skills of the project go before those of the user
+          by .claude/skills/same/SKILL.md: project skills take precedence over user skills
 
       Skipped (no host can load them): 1
         .agents/skills/bare/SKILL.md:1
@@ -53,8 +53,8 @@ describe("evals skills list", () => {
       "
     `);
     expect(err).toMatchInlineSnapshot(`
-      ".claude/skills/same/evals/evals.json:1:35: warning: \`tag\` in 1 entry is unknown and not read
-        Remove it if it decides nothing.
+      ".claude/skills/same/evals/evals.json:1:35: warning: "tag" in 1 entry is unknown and ignored.
+        Remove it if it is not needed.
       "
     `);
   });

@@ -83,43 +83,60 @@ metadata:
     expect(description).toBe('Use when: the user says "x", or: y\\z');
     expect(document.frontMatter.metadata).toEqual({ note: "kept" });
     expect(warnings).toEqual([
-      'demo/SKILL.md:3:1: warning: the front matter is no valid YAML: `description` holds ": " outside of quotes\n' +
-        "  It is read as if it stood in quotes; not every host does that. Put it in quotes.",
+      'demo/SKILL.md:3:1: warning: The front matter is not valid YAML: "description" contains ": " outside of quotes.\n' +
+        "  Put the value in quotes. It is read as if it were quoted, but not every host does so.",
     ]);
   });
 
   it("warns of what only some hosts take", () => {
     expect(loaded("---\nname: other\nversion: 2\nmodel: x\ndescription: d\n---\n").warnings).toMatchInlineSnapshot(`
       [
-        "demo/SKILL.md:2:1: warning: the name "other" differs from its folder "demo"
-        Give both the same name.",
-        "demo/SKILL.md:3:1: warning: the front matter has keys that the Agent Skills format does not know: \`version\`, \`model\`
-        Only some hosts read them. Put your own data under \`metadata\`.",
+        "demo/SKILL.md:2:1: warning: The name "other" differs from its folder "demo".
+        Use the same name for both.",
+        "demo/SKILL.md:3:1: warning: The front matter has keys that are not part of the Agent Skills format: "version", "model".
+        Put your own data under "metadata": only some hosts read other keys.",
       ]
     `);
     expect(loaded("---\ndescription: d\n---\n")).toMatchObject({
       name: "demo",
-      warnings: ["demo/SKILL.md:1: warning: it has no `name`: the folder's is taken, demo\n  Add `name: demo`."],
+      warnings: [
+        `demo/SKILL.md:1: warning: The skill has no "name"; its folder's name is used: demo.\n  Add "name: demo".`,
+      ],
     });
   });
 
   it.each([
     ["", 'it has no front matter: line 1 is not "---"'],
     ["# Demo\n---\nname: demo\n---\n", 'it has no front matter: line 1 is not "---"'],
-    ["---\nname: demo\ndescription: d\n", 'its front matter has no end: no second line is "---"'],
-    ["---\n---\n", "it has no `description`"],
-    ["---\nname: demo\n---\n", "it has no `description`"],
-    ["---\nname: demo\ndescription:\n---\n", "it has no `description`"],
-    ['---\nname: demo\ndescription: "  "\n---\n', "it has no `description`"],
-    ["---\nname: demo\ndescription: [a, b]\n---\n", "its `description` is a list, not text: put it in quotes"],
-    ["---\nname: 12\ndescription: d\n---\n", "its `name` is a number, not text: put it in quotes"],
-    ["---\nname: true\ndescription: d\n---\n", "its `name` is a boolean, not text: put it in quotes"],
-    ["---\n- name\n- description\n---\n", "its front matter is no list of `key: value`"],
-    ["---\nname: a\nname: b\ndescription: d\n---\n", "its front matter gives `name` twice"],
-    ["---\na: &a [*a]\ndescription: d\n---\n", expect.stringMatching(/^its front matter is not plain data: /)],
-    ["---\nname: [unclosed\ndescription: d\n---\n", expect.stringMatching(/^its front matter is not valid YAML: /)],
-    [`---\nname: ${"[".repeat(9999)}\n---\n`, "its front matter is nested more than 32 levels deep"],
-    [`---\n${"- ".repeat(9999)}\n---\n`, "its front matter is nested more than 32 levels deep"],
+    ["---\nname: demo\ndescription: d\n", 'its front matter is not closed by a second line "---"'],
+    ["---\n---\n", 'it has no "description"'],
+    ["---\nname: demo\n---\n", 'it has no "description"'],
+    ["---\nname: demo\ndescription:\n---\n", 'it has no "description"'],
+    ['---\nname: demo\ndescription: "  "\n---\n', 'it has no "description"'],
+    ["---\nname: demo\ndescription: [a, b]\n---\n", 'its "description" is a list, not text: put it in quotes'],
+    ["---\nname: 12\ndescription: d\n---\n", 'its "name" is a number, not text: put it in quotes'],
+    ["---\nname: true\ndescription: d\n---\n", 'its "name" is a boolean, not text: put it in quotes'],
+    ["---\n- name\n- description\n---\n", 'its front matter is not a map of "key: value"'],
+    [
+      "---\nname: a\nname: b\ndescription: d\n---\n",
+      'its front matter cannot be read: "name" appears twice in this object',
+    ],
+    [
+      "---\na: &a [*a]\ndescription: d\n---\n",
+      expect.stringMatching(/^its front matter cannot be read: .*alias is inside its own anchor/),
+    ],
+    [
+      "---\nname: [unclosed\ndescription: d\n---\n",
+      expect.stringMatching(/^its front matter cannot be read: Invalid YAML: /),
+    ],
+    [
+      `---\nname: ${"[".repeat(9999)}\n---\n`,
+      "its front matter cannot be read: The value is nested more than 100 levels deep",
+    ],
+    [
+      `---\n${"- ".repeat(9999)}\n---\n`,
+      "its front matter cannot be read: The value is nested more than 100 levels deep",
+    ],
     [`---\nname: demo\ndescription: ${"d".repeat(70_000)}\n---\n`, "its front matter is longer than 64 KiB"],
   ])("that no host can load has a reason: %.60j", (text, reason) => {
     expect(parse(text)).toEqual({ reason, line: expect.any(Number) });

@@ -92,8 +92,7 @@ describe("discover with paths", () => {
 
   it("names every path that does not exist", async () => {
     expect(await complaint(found({ "a.yaml": yaml }, ["b.yaml", "a.yaml", "c"]))).toBe(
-      'error: there is no file or folder "b.yaml"\n  give a suite file, a skill package, or a folder that holds them\n' +
-        'error: there is no file or folder "c"\n  give a suite file, a skill package, or a folder that holds them',
+      'error: There is no file or folder "b.yaml".\n  Give a suite file, a skill package, or a folder that contains them.\nerror: There is no file or folder "c".\n  Give a suite file, a skill package, or a folder that contains them.',
     );
   });
 

@@ -245,12 +245,8 @@ describe("warnings", () => {
     expect(
       await warningsOf("cases:\n  - { input: hi, expect: { tool: t, args: { p: { endWith: x } } } }\n"),
     ).toMatchInlineSnapshot(`
-      "s.yaml:1:1: warning: 1 case is few
-        write about 5 to 10 typical queries
-      s.yaml:1:1: warning: no case wants no tool, so over-triggering goes unseen
-        add a query with \`tool: none\` (or \`skill: none\`)
-      s.yaml:2:50: warning: \`endWith\` is not a matcher keyword, so this object is compared literally
-        did you mean "endsWith"? If not, wrap the object in { equals: ... }"
+      "s.yaml:2:50: warning: "endWith" is not a matcher keyword, so this object is compared literally.
+        Did you mean "endsWith"? If not, wrap the object in { equals: ... }."
     `);
   });
 

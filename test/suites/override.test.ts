@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Overrides, override } from "../../src/evals/suites/override.ts";
+import { applyOverrides, type Overrides } from "../../src/evals/suites/override.ts";
 import { loadYaml } from "./workspace.ts";
 
 const suite = () =>
@@ -11,17 +11,17 @@ cases:
   - { id: no-tool, input: c, expect: { tool: none } }
 `);
 
-const idsKept = async (cases: string[]) => override(await suite(), { cases }).cases.map(({ id }) => id);
+const idsKept = async (cases: string[]) => applyOverrides(await suite(), { cases }).cases.map(({ id }) => id);
 
 describe("override", () => {
   it("changes nothing without overrides", async () => {
     const loaded = await suite();
-    expect(override(loaded, {})).toEqual(loaded);
+    expect(applyOverrides(loaded, {})).toEqual(loaded);
   });
 
   it("goes before what the file says", async () => {
     const overrides: Overrides = { trials: 7, passRate: 0.5, maxTurns: 3, execute: "never" };
-    const { cases, execute } = override(await suite(), overrides);
+    const { cases, execute } = applyOverrides(await suite(), overrides);
     expect(execute).toBe("never");
     expect(cases.map(({ trials, passRate, maxTurns }) => [trials, passRate, maxTurns])).toEqual(
       Array(3).fill([7, 0.5, 3]),
@@ -31,7 +31,7 @@ describe("override", () => {
   it("hashes anew what decides an outcome, and only that", async () => {
     const loaded = await suite();
     const hashes = (overrides: Overrides) => {
-      const changed = override(loaded, overrides);
+      const changed = applyOverrides(loaded, overrides);
       return [changed.hash !== loaded.hash, changed.cases[0]?.hash !== loaded.cases[0]?.hash];
     };
     expect(hashes({ trials: 9, passRate: 0 })).toEqual([false, false]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { skillSuite } from "../../src/evals/suites/skillSuite.ts";
+import { buildSkillSuite } from "../../src/evals/suites/skillSuite.ts";
 import { anEval, aSkill } from "../fakes/skill.ts";
 
 const pdf = aSkill("pdf");
@@ -10,7 +10,7 @@ const evals = [
 
 describe("the suite of a package", () => {
   it("asks whether the skill is loaded, and for near misses that it is not", () => {
-    const suite = skillSuite(pdf, evals, "trigger", ["/skills"]);
+    const suite = buildSkillSuite(pdf, evals, "trigger", ["/skills"]);
     expect(suite).toMatchObject({ name: "skill:pdf", file: "skills/pdf/evals/evals.json", skills: ["/skills"] });
     expect(suite).not.toHaveProperty("lift");
     expect(suite?.cases.map(({ id, expect: wanted, expectedBehavior }) => ({ id, wanted, expectedBehavior }))).toEqual([
@@ -20,14 +20,14 @@ describe("the suite of a package", () => {
   });
 
   it("asks for the behaviour of those queries that expect any, with and without the skill", () => {
-    const suite = skillSuite(pdf, evals, "behaviour", []);
+    const suite = buildSkillSuite(pdf, evals, "behaviour", []);
     expect(suite).toMatchObject({ name: "skill:pdf behaviour", lift: "pdf" });
     expect(suite?.cases.map(({ expectedBehavior }) => expectedBehavior)).toEqual([["asks for the values"]]);
-    expect(skillSuite(pdf, [anEval("x")], "behaviour", [])).toBeUndefined();
+    expect(buildSkillSuite(pdf, [anEval("x")], "behaviour", [])).toBeUndefined();
   });
 
   it("names a case by its id where that is unique, else by its input", () => {
-    const suite = skillSuite(
+    const suite = buildSkillSuite(
       pdf,
       [anEval("a", { id: "1" }), anEval("b", { id: "1" }), anEval("c", { id: "3" })],
       "trigger",
@@ -39,7 +39,7 @@ describe("the suite of a package", () => {
   it("knows a behaviour case with edited instructions as another one, a trigger case as the same", () => {
     const edited = { ...pdf, hash: "edited" };
     const hashes = (measure: "trigger" | "behaviour") =>
-      [pdf, edited].map((skill) => skillSuite(skill, evals, measure, [])?.cases[0]?.hash);
+      [pdf, edited].map((skill) => buildSkillSuite(skill, evals, measure, [])?.cases[0]?.hash);
     expect(new Set(hashes("trigger")).size).toBe(1);
     expect(new Set(hashes("behaviour")).size).toBe(2);
   });

@@ -120,44 +120,44 @@ describe("a variants file", () => {
   b: none
 `),
     ).toMatchInlineSnapshot(`
-      "w.yaml:3:11: error: \`read\` must be text or an object, got 5
-        give a description, or an object with \`description\`, \`parameters\`, or a whole \`tool\`
-      w.yaml:4:13: error: unknown key \`descripton\`
-        did you mean "description"?
-      w.yaml:5:19: error: \`inputSchema\` is missing
-      w.yaml:5:37: error: unknown key \`annotations\`
-        known keys here: name, title, description, inputSchema, outputSchema
-      w.yaml:6:6: error: \`b\` must be an object, got "none"
-        write variants: { <name>: { <tool>: <its description> } }"
+      "w.yaml:3:11: error: "read" must be text or an object, got 5.
+        Give a description, or an object with "description", "parameters" or "tool".
+      w.yaml:4:13: error: Unknown key "descripton".
+        Did you mean "description"?
+      w.yaml:5:19: error: "inputSchema" is missing.
+      w.yaml:5:37: error: Unknown key "annotations".
+        Known keys here: name, title, description, inputSchema, outputSchema.
+      w.yaml:6:6: error: "b" must be an object, got "none".
+        Write variants: { <name>: { <tool>: <its description> } }."
     `);
     expect(await told("varaints: {}\n")).toMatchInlineSnapshot(`
-      "w.yaml:1:1: error: \`variants\` is missing
-      w.yaml:1:1: error: unknown key \`varaints\`
-        did you mean "variants"?"
+      "w.yaml:1:1: error: "variants" is missing.
+      w.yaml:1:1: error: Unknown key "varaints".
+        Did you mean "variants"?"
     `);
     expect(await told("- a\n")).toMatchInlineSnapshot(`
-      "w.yaml:1:1: error: this is no variants file
-        write variants: { <name>: { <tool>: <its description> } }"
+      "w.yaml:1:1: error: This is not a variants file.
+        Write variants: { <name>: { <tool>: <its description> } }."
     `);
     expect(await told("# nothing yet\n")).toMatchInlineSnapshot(`
-      "w.yaml: error: the file is empty
-        write variants: { <name>: { <tool>: <its description> } }"
+      "w.yaml: error: The file is empty.
+        Write its content, or remove it."
     `);
     expect(await told("variants: {}\n")).toMatchInlineSnapshot(`
-      "w.yaml:1:1: error: there is no variant
-        write variants: { <name>: { <tool>: <its description> } }"
+      "w.yaml:1:1: error: There are no variants.
+        Write variants: { <name>: { <tool>: <its description> } }."
     `);
     expect(await told('{"variants": {"a": {"read": "x",}}}', "w.json")).toMatchInlineSnapshot(`
-      "w.json:1:32: error: not valid JSON: a comma before "}"
-        remove the comma"
+      "w.json:1:32: error: Invalid JSON: comma before "}".
+        Remove the comma."
     `);
     expect(await told("variants:\n  a: { read: x, read: y }\n")).toMatchInlineSnapshot(`
-      "w.yaml:2:17: error: \`read\` appears twice in this object
-        remove one of them"
+      "w.yaml:2:17: error: "read" appears twice in this object.
+        Remove one of them."
     `);
     expect(await told("variants:\n  head: { read: x }\n")).toMatchInlineSnapshot(`
-      "w.yaml:2:3: error: a variant cannot be named "head"
-        incumbent, base, head mean something else in a run"
+      "w.yaml:2:3: error: A variant cannot be named "head".
+        Use another name: incumbent, base, head are reserved."
     `);
   });
 
@@ -194,12 +194,12 @@ describe("a variants file", () => {
     read: { description: Reads. }
 `),
     ).toMatchInlineSnapshot(`
-      "w.yaml:2:3: error: the variant "same" changes nothing
-        change some wording in it, or leave it out
-      w.yaml:3:3: error: the variant "empty" changes nothing
-        change some wording in it, or leave it out
-      w.yaml:5:3: error: the variant "two" is the same as "one"
-        change some wording in it, or leave it out"
+      "w.yaml:2:3: error: The variant "same" changes nothing.
+        Change its wording, or remove it.
+      w.yaml:3:3: error: The variant "empty" changes nothing.
+        Change its wording, or remove it.
+      w.yaml:5:3: error: The variant "two" equals "one".
+        Change its wording, or remove it."
     `);
   });
 

@@ -1,15 +1,13 @@
 import { resolve } from "node:path";
 import writeFileAtomic from "write-file-atomic";
-import { EvalsError, messageOf, type Problem, usageError } from "../errors.ts";
+import { EvalsError, messageOf, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { parseDocument, type SuiteDocument } from "../suites/document.ts";
-import { explain } from "../suites/explain.ts";
-import { type Fault, label, shown } from "../suites/fault.ts";
-import { readText } from "../suites/text.ts";
+import { readParsed } from "../parsing/read.ts";
+import { describeValue, explain, type PathProblem, placeProblem, quotePath } from "../suites/explain.ts";
 import { overlay, overlayFaults } from "../toolsets/overlay.ts";
 import { freeze } from "../toolsets/toolset.ts";
 import type { PlannedCase } from "../trials/plan.ts";
-import { isJsonObject, type Json } from "../types/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 import {
   replacementSchema,
@@ -20,80 +18,76 @@ import {
   variantsFileSchema,
 } from "../types/variants.ts";
 
-/** The wordings of a variants file, by name, in the order of the file; `refuse` throws faults with their places. */
-export type ReadVariants = { variants: ReadonlyMap<string, Variant>; refuse(faults: readonly Fault[]): void };
+/** The variants of a file, by name, in the order of the file; `refuse` throws problems with their places. */
+export type ReadVariants = { variants: ReadonlyMap<string, Variant>; refuse(problems: readonly PathProblem[]): void };
 
-/** A wording, and the lists that it makes of those that cases are shown. */
+/** A variant, and the list that it makes of the one that a case is shown. */
 export type Overlaid = { name: string; variant: Variant; listOf(planned: PlannedCase): Toolset };
 
-const exampleHint = "write variants: { <name>: { <tool>: <its description> } }";
+const exampleHint = "Write variants: { <name>: { <tool>: <its description> } }.";
 
 /** Reads a variants file, YAML or JSON. Throws EvalsError with the place of everything in it that is malformed. */
 export async function readVariants(file: string, cwd: string): Promise<ReadVariants> {
-  const text = await readText(resolve(cwd, file), file);
-  if (text.replace(/^\s*#.*$/gm, "").trim() === "") throw usageError("the file is empty", exampleHint, { file });
-  const document = parseDocument(text, file);
-  if (!isJsonObject(document.data)) throw usageError("this is no variants file", exampleHint, document.place([]));
-  const refuse: ReadVariants["refuse"] = (faults) => {
-    const problems = [...document.problems, ...faults.map((fault) => problemOf(fault, document))];
+  const parsed = await readParsed(resolve(cwd, file), file);
+  if (!isJsonObject(parsed.value)) throw usageError("This is not a variants file.", exampleHint, parsed.place([]));
+  const refuse: ReadVariants["refuse"] = (found) => {
+    const problems = [...parsed.problems, ...found.map((problem) => placeProblem(problem, parsed))];
     if (problems.length > 0) throw new EvalsError(problems);
   };
-  refuse(faultsOf(document.data));
-  const { variants } = variantsFileSchema.parse(document.data);
-  refuse(nameFaults(Object.keys(variants)));
+  refuse(checkForm(parsed.value));
+  const { variants } = variantsFileSchema.parse(parsed.value);
+  refuse(checkNames(Object.keys(variants)));
   return { variants: new Map(Object.entries(variants)), refuse };
 }
 
-function problemOf({ path, part, message, hint }: Fault, document: SuiteDocument): Problem {
-  return { severity: "error", message, ...(hint && { hint }), place: document.place(path, part) };
-}
-
-/** What the file's form lacks. Each change is checked by the form that was meant, so that the message is about that. */
-function faultsOf(data: { [key: string]: Json }): Fault[] {
-  const { variants, ...rest } = data;
-  if (!isJsonObject(variants)) return explain(variantsFileSchema, data);
+/** Checks each change by the form that was meant, so that the message is about that form. */
+function checkForm(value: JsonObject): PathProblem[] {
+  const { variants, ...rest } = value;
+  if (!isJsonObject(variants)) return explain(variantsFileSchema, value);
   return [
     ...explain(variantsFileSchema, { ...rest, variants: {} }),
     ...Object.entries(variants).flatMap(([name, variant]) => {
       const path = ["variants", name];
-      if (!isJsonObject(variant))
-        return [{ path, message: `${label(path)} must be an object, got ${shown(variant)}`, hint: exampleHint }];
-      return Object.entries(variant).flatMap(([tool, change]) => changeFaults(change, [...path, tool]));
+      if (!isJsonObject(variant)) {
+        const message = `${quotePath(path)} must be an object, got ${describeValue(variant)}.`;
+        return [{ path, message, hint: exampleHint }];
+      }
+      return Object.entries(variant).flatMap(([tool, change]) => checkChange(change, [...path, tool]));
     }),
   ];
 }
 
-function changeFaults(change: Json, path: readonly string[]): Fault[] {
+function checkChange(change: Json, path: readonly string[]): PathProblem[] {
   if (typeof change === "string") return [];
   if (isJsonObject(change)) return explain("tool" in change ? replacementSchema : rewordingSchema, change, path);
-  const hint = "give a description, or an object with `description`, `parameters`, or a whole `tool`";
-  return [{ path, message: `${label(path)} must be text or an object, got ${shown(change)}`, hint }];
+  const message = `${quotePath(path)} must be text or an object, got ${describeValue(change)}.`;
+  return [{ path, message, hint: 'Give a description, or an object with "description", "parameters" or "tool".' }];
 }
 
-function nameFaults(names: readonly string[]): Fault[] {
+function checkNames(names: readonly string[]): PathProblem[] {
   if (names.length === 0)
-    return [{ path: ["variants"], part: "key", message: "there is no variant", hint: exampleHint }];
-  return names.flatMap((name): Fault[] => {
+    return [{ path: ["variants"], part: "key", message: "There are no variants.", hint: exampleHint }];
+  return names.flatMap((name): PathProblem[] => {
     const path = ["variants", name];
-    if (name.trim() === "") return [{ path, part: "key", message: "a variant without a name", hint: "name it" }];
+    if (name.trim() === "") return [{ path, part: "key", message: "A variant has no name.", hint: "Name it." }];
     if (!reservedVariants.has(name)) return [];
-    const hint = `${[...reservedVariants].join(", ")} mean something else in a run`;
-    return [{ path, part: "key", message: `a variant cannot be named "${name}"`, hint }];
+    const hint = `Use another name: ${[...reservedVariants].join(", ")} are reserved.`;
+    return [{ path, part: "key", message: `A variant cannot be named "${name}".`, hint }];
   });
 }
 
 /**
- * Lays each variant over the lists of these cases. Throws EvalsError with places for names that no list has, a variant
- * that changes nothing, and one that is the same as another.
+ * Applies each variant to the lists of these cases. Throws EvalsError with places for names that no list has, a variant
+ * that changes nothing, and one that equals another.
  */
 export function layOver({ variants, refuse }: ReadVariants, cases: readonly PlannedCase[]): Overlaid[] {
   const lists = [...new Map(cases.map(({ toolset }) => [toolset.hash, toolset])).values()];
   const tools = lists.map((list) => list.tools);
   const within =
     (name: string) =>
-    (fault: ReturnType<typeof overlayFaults>[number]): Fault => ({
-      ...fault,
-      path: ["variants", name, ...fault.path],
+    (problem: ReturnType<typeof overlayFaults>[number]): PathProblem => ({
+      ...problem,
+      path: ["variants", name, ...problem.path],
       part: "key",
     });
   refuse([...variants].flatMap(([name, variant]) => overlayFaults(tools, variant).map(within(name))));
@@ -103,18 +97,18 @@ export function layOver({ variants, refuse }: ReadVariants, cases: readonly Plan
   });
   const seen = new Map([[lists.map(({ hash }) => hash).join(), "changes nothing"]]);
   refuse(
-    overlaid.flatMap(({ name, hashes }): Fault[] => {
+    overlaid.flatMap(({ name, hashes }): PathProblem[] => {
       const same = seen.get(hashes);
-      if (same === undefined) seen.set(hashes, `is the same as "${name}"`);
-      const message = `the variant "${name}" ${same}`;
-      const hint = "change some wording in it, or leave it out";
+      if (same === undefined) seen.set(hashes, `equals "${name}"`);
+      const message = `The variant "${name}" ${same}.`;
+      const hint = "Change its wording, or remove it.";
       return same === undefined ? [] : [{ path: ["variants", name], part: "key", message, hint }];
     }),
   );
   return overlaid;
 }
 
-/** The same changed list for all cases that are shown the same one, so that what is derived from it is made once. */
+/** The same changed list for all cases with the same list, so that derived data is computed once. */
 export function eachListOnce(
   change: (tools: readonly OfferedTool[]) => readonly OfferedTool[],
 ): (planned: Pick<PlannedCase, "toolset">) => Toolset {
@@ -126,10 +120,10 @@ export function eachListOnce(
   };
 }
 
-/** Writes one variant as a file of the same form, or prints it; says so when there is none to write. */
+/** Writes one variant as a variants file, or prints it; reports when there is none to write. */
 export async function writePatch(target: string, chosen: Overlaid | undefined, io: Io): Promise<void> {
   if (!chosen) {
-    io.err("No wording won, so no overlay was written. Name one with --of to write it all the same.\n");
+    io.err("No wording won, so no variants file was written. Name one with --of to write it anyway.\n");
     return;
   }
   const patch: VariantsFile = { variants: { [chosen.name]: chosen.variant } };
@@ -139,7 +133,7 @@ export async function writePatch(target: string, chosen: Overlaid | undefined, i
     return;
   }
   await writeFileAtomic(resolve(io.cwd, target), text).catch((error: unknown) => {
-    throw usageError(`the overlay cannot be written: ${messageOf(error)}`, "Give --write another path.");
+    throw usageError(`The variants file cannot be written: ${messageOf(error)}.`, "Give --write another path.");
   });
-  io.err(`Wrote ${chosen.name} to ${target}\n`);
+  io.err(`Wrote ${chosen.name} to ${target}.\n`);
 }

@@ -1,8 +1,8 @@
 import { dirname, resolve } from "node:path";
 import { type Place, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
+import { readParsed } from "../parsing/read.ts";
 import { isJsonObject, type Json } from "../types/json.ts";
-import { readPlaced } from "./lint/placed.ts";
 
 /** A host's file with the servers in it. `file` is how it was named; `path` and `dir`, its folder, are absolute. */
 export type HostFile = { file: string; path: string; dir: string; entries: readonly (readonly [string, Json])[] };
@@ -10,7 +10,7 @@ export type HostFile = { file: string; path: string; dir: string; entries: reado
 /** The servers that a host's file registers, unchecked. Throws EvalsError when there is none. */
 export async function readHostFile(file: string, io: Io): Promise<HostFile> {
   const path = resolve(io.cwd, file);
-  const { value, place } = await readPlaced(path, file);
+  const { value, place } = await readParsed(path, file, { lenient: true });
   const root = isJsonObject(value) ? value : {};
   const entries = Object.entries([root.mcpServers, root.servers].find(isJsonObject) ?? {});
   if (entries.length === 0) throw noServers(place([]));

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { jsonSchema } from "../suites/schema.ts";
+import { jsonSchema } from "../suites/check.ts";
 import { lintReportSchema } from "../types/lint.ts";
 import { runSummarySchema } from "../types/run.ts";
 

@@ -4,7 +4,7 @@ import type { SkillsFlags } from "../commands/skills.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { type EvalCounts, type SkillListing, skillsText } from "../reports/skills.ts";
-import { discoverSkills, precedenceOf, type SkillRoot, skillRoots } from "../skills/discover.ts";
+import { discoverSkills, getPrecedence, type SkillRoot, skillRoots } from "../skills/discover.ts";
 import { readSkillEvals } from "../skills/evals.ts";
 import type { SkillEval, SkillPackage } from "../types/skill.ts";
 
@@ -15,7 +15,7 @@ import type { SkillEval, SkillPackage } from "../types/skill.ts";
 export async function listSkills(flags: SkillsFlags, io: Io): Promise<ExitCode> {
   const roots = await rootsOf(flags, io);
   const { host } = flags;
-  const found = await discoverSkills(roots, { precedence: precedenceOf(host), cwd: io.cwd });
+  const found = await discoverSkills(roots, { precedence: getPrecedence(host), cwd: io.cwd });
   const read = await Promise.all(found.skills.map((skill) => countEvals(skill, io)));
   const listing: SkillListing = {
     host,

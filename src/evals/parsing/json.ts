@@ -1,162 +1,317 @@
-import { type Node, Pair, Scalar, YAMLMap, YAMLSeq } from "yaml";
+import { getNodeValue, parseTree, visit } from "jsonc-parser";
+import { EvalsError, messageOf, type Place, type Problem } from "../errors.ts";
+import type { Json, Path } from "../types/json.ts";
 
-/** Something that makes a text unreadable, with its offset. */
-export class SyntaxFault extends Error {
-  readonly offset: number;
-  readonly hint: string | undefined;
+/** The content of a JSON or YAML file, with the position of every value in it. */
+export type ParsedFile = {
+  readonly file: string;
+  readonly value: Json;
+  /** Errors that leave the value usable: equal keys in one object. */
+  readonly problems: readonly Problem[];
+  /** The place of the value at `path`, or of its key; of the nearest value around it when there is none at `path`. */
+  place(path: Path, part?: "key" | "value"): Place;
+};
 
-  constructor(offset: number, message: string, hint?: string) {
-    super(message);
-    this.offset = offset;
-    this.hint = hint;
+export type ParseOptions = {
+  /**
+   * For files that other programs write, such as hosts' configuration: JSON may have comments and trailing commas, the
+   * last of equal keys counts, and values may be nested more deeply.
+   */
+  lenient?: boolean;
+};
+
+/** The nesting that is accepted: more than any file needs, and few enough levels for code that recurses over the value. */
+export function depthLimit({ lenient }: ParseOptions): number {
+  return lenient ? 500 : 100;
+}
+
+/** Something wrong in a text, with its offset; `fatal` when the value cannot be used. */
+export type TextProblem = { offset: number; message: string; hint?: string; fatal?: boolean };
+
+/** Thrown when the text has no usable value. */
+class SyntaxProblem extends Error {
+  readonly problems: readonly TextProblem[];
+  constructor(problems: readonly TextProblem[]) {
+    super("invalid JSON");
+    this.problems = problems;
   }
 }
 
+/** Translates offsets in a text to places. The lines are counted when the first place is asked for. */
+export function createLocator(text: string, file: string): (offset: number) => Place {
+  let starts: number[] | undefined;
+  return (offset) => {
+    starts ??= lineStarts(text);
+    let [line, end] = [0, starts.length];
+    while (end - line > 1) {
+      const middle = (line + end) >> 1;
+      if ((starts[middle] ?? 0) <= offset) line = middle;
+      else end = middle;
+    }
+    return { file, line: line + 1, column: offset - (starts[line] ?? 0) + 1 };
+  };
+}
+
+function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1)) starts.push(end + 1);
+  return starts;
+}
+
+/** A text problem as an error at its place. */
+export function locateProblem({ offset, message, hint }: TextProblem, locate: (offset: number) => Place): Problem {
+  return { severity: "error", message, ...(hint && { hint }), place: locate(offset) };
+}
+
+/** The error for a file without a value. */
+export function emptyFile(file: string): EvalsError {
+  return new EvalsError({
+    severity: "error",
+    message: "The file is empty.",
+    hint: "Write its content, or remove it.",
+    place: { file },
+  });
+}
+
 /**
- * Reads strict JSON (RFC 8259) into the node tree that the YAML parser makes, so that both are looked up alike.
- * Not JSON.parse, which tells no offset for many errors; not the YAML parser, which accepts trailing commas and more.
- * The fault is the first syntax error; then there is no tree. An empty text has neither.
+ * Parses JSON (RFC 8259) exactly as `JSON.parse` does; `file` is how places name the text. Throws EvalsError with the
+ * place of the first syntax error, of too deep nesting, and of what is not plain data (`__proto__`, infinite numbers).
  */
-export function parseJson(text: string, maxDepth: number): { root: Node | undefined; faults: SyntaxFault[] } {
-  if (text.trim() === "") return { root: undefined, faults: [] };
+export function parseJson(text: string, file: string, options: ParseOptions = {}): ParsedFile {
+  if (text.trim() === "") throw emptyFile(file);
+  const locate = createLocator(text, file);
   try {
-    return { root: new JsonReader(text, maxDepth).document(), faults: [] };
+    const { value, problems, getRoot } = options.lenient ? parseLenient(text) : parseStrict(text);
+    return {
+      file,
+      value,
+      problems: problems.map((problem) => locateProblem(problem, locate)),
+      place: (path, part) => locate(findOffset(getRoot(), path, part)),
+    };
   } catch (error) {
-    if (error instanceof SyntaxFault) return { root: undefined, faults: [error] };
+    if (error instanceof SyntaxProblem) throw new EvalsError(error.problems.map((one) => locateProblem(one, locate)));
     throw error;
   }
 }
 
-function notJson(offset: number, message: string, hint?: string): SyntaxFault {
-  return new SyntaxFault(offset, `not valid JSON: ${message}`, hint);
+type Parsed = { value: Json; problems: readonly TextProblem[]; getRoot(): Entry };
+
+function parseStrict(text: string): Parsed {
+  const { root, problems } = indexJson(text, {});
+  const fatal = problems.filter((problem) => problem.fatal);
+  if (fatal.length > 0) throw new SyntaxProblem(fatal);
+  try {
+    return { value: JSON.parse(text) as Json, problems, getRoot: () => root };
+  } catch (error) {
+    throw new SyntaxProblem([{ offset: 0, message: `Invalid JSON: ${messageOf(error)}.` }]);
+  }
 }
 
-class JsonReader {
-  readonly #text: string;
-  readonly #maxDepth: number;
-  #at = 0;
-  #depth = 0;
-
-  constructor(text: string, maxDepth: number) {
-    this.#text = text;
-    this.#maxDepth = maxDepth;
+/** The positions of plain JSON are computed when the first one is asked for, which large tool lists rarely need. */
+function parseLenient(text: string): Parsed {
+  try {
+    const value = JSON.parse(text) as Json;
+    let root: Entry | undefined;
+    const getRoot = () => {
+      root ??= indexLoosely(text);
+      return root;
+    };
+    return { value, problems: [], getRoot };
+  } catch {
+    const { root } = indexJson(text, { lenient: true });
+    return { value: parseWithComments(text), problems: [], getRoot: () => root };
   }
+}
 
-  document(): Node {
-    const value = this.#value();
-    if (this.#peek() !== undefined) throw this.#fault(`text after the end: ${this.#here()}`);
-    return value;
-  }
+/** Stringified in between, so that a key `__proto__` becomes an ordinary member as in `JSON.parse`. */
+function parseWithComments(text: string): Json {
+  const root = parseTree(text, [], { allowTrailingComma: true });
+  return root ? (JSON.parse(JSON.stringify(getNodeValue(root))) as Json) : null;
+}
 
-  #value(): Node {
-    const first = this.#peek();
-    if (first === "{") return this.#nested(() => this.#object());
-    if (first === "[") return this.#nested(() => this.#array());
-    if (first === '"') return this.#string();
-    return this.#atom();
-  }
+/** Where a value starts, the key before it, and the values in it. */
+type Entry = { start: number; key?: number; members?: Map<string | number, Entry> };
 
-  #nested(read: () => Node): Node {
-    if (++this.#depth > this.#maxDepth)
-      throw new SyntaxFault(this.#at, `nested more than ${this.#maxDepth} levels deep`, "flatten it");
-    const node = read();
-    this.#depth--;
-    return node;
+/** Valid JSON that is nested too deeply to be indexed has no positions but its start. */
+function indexLoosely(text: string): Entry {
+  try {
+    return indexJson(text, { lenient: true }).root;
+  } catch (error) {
+    if (error instanceof SyntaxProblem) return { start: 0 };
+    throw error;
   }
+}
 
-  #object(): Node {
-    const map = new YAMLMap<Node, Node>();
-    this.#list(map, "}", () => {
-      if (this.#peek() !== '"') throw this.#fault(`expected a key, got ${this.#here()}`, "keys stand in double quotes");
-      const key = this.#string();
-      if (this.#peek() !== ":") throw this.#fault(`expected ":" after the key, got ${this.#here()}`);
-      this.#at++;
-      map.items.push(new Pair(key, this.#value()));
-    });
-    return map;
-  }
+/** What the grammar allows next. */
+type Expected = "key" | "colon" | "value" | "separator";
 
-  #array(): Node {
-    const seq = new YAMLSeq<Node>();
-    this.#list(seq, "]", () => seq.items.push(this.#value()));
-    return seq;
-  }
+/** The position of every value of a JSON text. Throws SyntaxProblem for the first syntax error and for deep nesting. */
+function indexJson(text: string, { lenient = false }: ParseOptions): { root: Entry; problems: TextProblem[] } {
+  const maxDepth = depthLimit({ lenient });
+  const problems: TextProblem[] = [];
+  const document: Entry = { start: 0, members: new Map() };
+  const open: Entry[] = [document];
+  let key: { name: string; offset: number } | undefined;
+  let expected: Expected = "value";
 
-  #list(node: Node, close: "}" | "]", item: () => void): void {
-    const start = this.#at++;
-    while (this.#peek() !== close) {
-      item();
-      if (this.#peek() === close) break;
-      if (this.#peek() !== ",") throw this.#fault(`expected "," or "${close}", got ${this.#here()}`);
-      const comma = this.#at++;
-      if (this.#peek() === close) throw notJson(comma, `a comma before "${close}"`, "remove the comma");
-    }
-    this.#at++;
-    node.range = [start, this.#at, this.#at];
-  }
+  const add = (start: number, members?: Entry["members"]) => {
+    const siblings = open.at(-1)?.members;
+    const entry = { start, ...(key && { key: key.offset }), ...(members && { members }) };
+    siblings?.set(key ? key.name : siblings.size, entry);
+    key = undefined;
+    expected = "separator";
+    return entry;
+  };
+  const begin = (start: number) => {
+    open.push(add(start, new Map()));
+    if (open.length > maxDepth + 1) throw new SyntaxProblem([tooDeep(start, maxDepth)]);
+  };
+  const end = (offset: number) => {
+    // Also called when the bracket is missing; the error follows.
+    if (offset === text.length) return;
+    open.pop();
+    expected = "separator";
+  };
+  const isObject = () => open.length > 1 && text[open.at(-1)?.start ?? 0] === "{";
 
-  #string(): Scalar<string> {
-    const start = this.#at++;
-    for (let char = this.#text[this.#at]; char !== '"'; char = this.#text[++this.#at]) {
-      if (char === undefined) throw notJson(start, "a string without its closing quote");
-      if (char === "\n" || char === "\r") throw this.#fault("a raw line break inside a string", "write it as \\n");
-      if (char < " ") throw this.#fault(`a raw control character inside a string: ${this.#here()}`, "write it escaped");
-      if (char === "\\") this.#escape();
-    }
-    this.#at++;
-    return this.#scalar(start, JSON.parse(this.#text.slice(start, this.#at)) as string);
-  }
+  visit(
+    text,
+    {
+      onObjectBegin: (start) => {
+        begin(start);
+        expected = "key";
+      },
+      onArrayBegin: (start) => {
+        begin(start);
+        expected = "value";
+      },
+      onObjectEnd: end,
+      onArrayEnd: end,
+      onObjectProperty: (name, offset) => {
+        if (open.at(-1)?.members?.has(name)) problems.push(equalKeys(offset, name));
+        if (name === "__proto__") problems.push({ offset, message: `"__proto__" cannot be a key.`, fatal: true });
+        key = { name, offset };
+        expected = "colon";
+      },
+      onSeparator: (mark) => {
+        expected = mark === ":" || !isObject() ? "value" : "key";
+      },
+      onLiteralValue: (value, offset) => {
+        if (typeof value === "number" && !Number.isFinite(value)) problems.push(notFinite(offset));
+        add(offset);
+      },
+      onError: (_code, offset) => {
+        const close = open.length === 1 ? undefined : isObject() ? "}" : "]";
+        throw new SyntaxProblem([explainSyntax(text, offset, expected, { close, lenient })]);
+      },
+    },
+    { disallowComments: !lenient, allowTrailingComma: lenient },
+  );
+  return { root: document.members?.get(0) ?? document, problems };
+}
 
-  #escape(): void {
-    const pattern = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
-    pattern.lastIndex = this.#at;
-    if (!pattern.test(this.#text)) {
-      throw this.#fault(
-        `not an escape of JSON: ${this.#text.slice(this.#at, this.#at + 2)}`,
-        "a backslash is written \\\\",
-      );
-    }
-    this.#at = pattern.lastIndex - 1;
-  }
+export function tooDeep(offset: number, maxDepth: number): TextProblem {
+  return {
+    offset,
+    message: `The value is nested more than ${maxDepth} levels deep.`,
+    hint: "Flatten it.",
+    fatal: true,
+  };
+}
 
-  #atom(): Scalar {
-    const atom = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y;
-    atom.lastIndex = this.#at;
-    const found = atom.exec(this.#text);
-    if (!found) throw this.#fault(`expected a value, got ${this.#here()}`, this.#valueHint());
-    const start = this.#at;
-    this.#at += found[0].length;
-    return this.#scalar(start, JSON.parse(found[0]));
-  }
+export function equalKeys(offset: number, name: string): TextProblem {
+  return { offset, message: `"${name}" appears twice in this object.`, hint: "Remove one of them." };
+}
 
-  #scalar<T>(start: number, value: T): Scalar<T> {
-    const scalar = new Scalar(value);
-    scalar.range = [start, this.#at, this.#at];
-    return scalar;
-  }
+export function notFinite(offset: number): TextProblem {
+  return { offset, message: "The number is not finite.", hint: "Write a smaller number.", fatal: true };
+}
 
-  #valueHint(): string | undefined {
-    const char = this.#text[this.#at] ?? "";
-    if (char === "/" || char === "#") return "JSON has no comments: remove it";
-    return /[\p{L}'`]/u.test(char) ? "text stands in double quotes" : undefined;
+function findOffset(root: Entry, path: Path, part: "key" | "value" = "value"): number {
+  let [entry, steps] = [root, 0];
+  for (const step of path) {
+    const member = entry.members?.get(step);
+    if (!member) break;
+    entry = member;
+    steps++;
   }
+  return (part === "key" && steps === path.length ? entry.key : undefined) ?? entry.start;
+}
 
-  /** Skips white space; the next character, undefined at the end. */
-  #peek(): string | undefined {
-    while (/[ \t\n\r]/.test(this.#text[this.#at] ?? "")) this.#at++;
-    return this.#text[this.#at];
+/** The message for a syntax error: what was expected, what is there instead, and the usual fix. */
+function explainSyntax(
+  text: string,
+  at: number,
+  expected: Expected,
+  { close, lenient }: { close: "}" | "]" | undefined; lenient: boolean },
+): TextProblem {
+  const invalid = (offset: number, what: string, hint?: string) => {
+    return { offset, message: `Invalid JSON: ${what}.`, ...(hint && { hint }) };
+  };
+  if (/^\/[/*]/.test(text.slice(at, at + 2)))
+    return lenient
+      ? invalid(at, "comment without an end", "Close it with */.")
+      : invalid(at, "comments are not allowed", "Remove the comment.");
+  if (text[at] === '"' && !/["\\]/.test(text[at - 1] ?? "")) {
+    const broken = explainString(text, at);
+    if (broken) return invalid(...broken);
   }
+  // Back to the start of the word: the scanner reads `01` as two numbers.
+  const isWord = /[\w.+-]/.test(text[at] ?? "");
+  const before = isWord ? (/[\w.+-]*$/.exec(text.slice(Math.max(0, at - 20), at))?.[0].length ?? 0) : 0;
+  const offset = at - before;
+  const found = describeToken(text, offset);
+  if (before > 0) return invalid(offset, `expected a value, got ${found}`);
+  const comma = /,[ \t\r\n]*$/.exec(text.slice(0, at));
+  if (close && text[at] === close && comma) return invalid(comma.index, `comma before "${close}"`, "Remove the comma.");
+  switch (expected) {
+    case "key":
+      return invalid(at, `expected a key, got ${found}`, "Put keys in double quotes.");
+    case "colon":
+      return invalid(at, `expected ":" after the key, got ${found}`);
+    case "value":
+      return invalid(at, `expected a value, got ${found}`, hintForValue(text[at] ?? ""));
+    case "separator":
+      return close
+        ? invalid(at, `expected "," or "${close}", got ${found}`)
+        : invalid(at, `unexpected text after the end: ${found}`);
+  }
+}
 
-  /** What stands here, as messages show it: a word, a character, or its code when it cannot be seen. */
-  #here(): string {
-    const code = this.#text.codePointAt(this.#at);
-    if (code === undefined) return "the end of the file";
-    if (code <= 0x20 || code === 0x7f) return `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
-    const [word] = this.#text.slice(this.#at, this.#at + 20).match(/^[\w.+-]+/) ?? [];
-    return `"${word ?? String.fromCodePoint(code)}"`;
-  }
+function hintForValue(char: string): string | undefined {
+  if (char === "#") return "Remove the comment: JSON has none.";
+  return /[\p{L}'`]/u.test(char) ? "Put text in double quotes." : undefined;
+}
 
-  #fault(message: string, hint?: string): SyntaxFault {
-    return notJson(this.#at, message, hint);
+/** Where and why a string is malformed; undefined when it is not. */
+function explainString(text: string, start: number): [offset: number, what: string, hint?: string] | undefined {
+  // One run of plain characters after another: a step for each character of a long string would overflow the stack.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids exactly these inside strings.
+  const sound = /"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\x00-\x1f]*)*/y;
+  sound.lastIndex = start;
+  sound.test(text);
+  const at = sound.lastIndex;
+  switch (text[at]) {
+    case '"':
+      return undefined;
+    case undefined:
+      return [start, "string without a closing quote"];
+    case "\\":
+      return [at, `unknown escape ${text.slice(at, at + 2)} in a string`, "Write a backslash as \\\\."];
+    case "\n":
+    case "\r":
+      return [at, "line break inside a string", "Write it as \\n."];
+    default:
+      return [at, `control character ${describeToken(text, at)} inside a string`, "Write it as an escape."];
   }
+}
+
+/** What a message shows of the text at an offset: a word, a character, or the code of an invisible character. */
+function describeToken(text: string, at: number): string {
+  const code = text.codePointAt(at);
+  if (code === undefined) return "the end of the file";
+  if (code <= 0x20 || code === 0x7f) return `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+  if (text[at] === '"') return "a string";
+  const [word] = text.slice(at, at + 20).match(/^[\w.+-]+/) ?? [];
+  return `"${word ?? String.fromCodePoint(code)}"`;
 }

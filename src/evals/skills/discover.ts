@@ -2,30 +2,30 @@ import { readdirSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
 import { messageOf, type Problem } from "../errors.ts";
 import type { SkillPackage } from "../types/skill.ts";
-import { isWithin, realPath } from "./confine.ts";
 import { readPackage } from "./package.ts";
+import { isWithin, realPath } from "./packageFiles.ts";
 
-/** A folder to look in: that of a host, for a user or a project, or one that was named. */
+/** A folder to search: one of a host, for a user or a project, or one that was named. */
 export type SkillRoot = { dir: string; level: SkillPackage["level"] };
 
-/** Of two skills of one name, the level whose skill is loaded. */
+/** The level whose skill is loaded when two skills have the same name. */
 export type Precedence = "project" | "user";
 
-/** What was found. Every package that is not among `skills` is told with the reason. */
+/** The result of a search. Every package that is not among `skills` is reported with the reason. */
 export type Discovery = {
   /** Sorted by name, each name once. */
   skills: SkillPackage[];
-  /** Another skill (`by`, its SKILL.md) has the same name and goes before. */
+  /** Packages that another skill of the same name (`by`, its SKILL.md) takes precedence over. */
   shadowed: { name: string; file: string; by: string; reason: string }[];
-  /** No host can load these. */
+  /** Packages that no host can load. */
   skipped: { file: string; reason: string }[];
-  /** On the skills that were found. */
+  /** Warnings about the skills that were found. */
   warnings: Problem[];
 };
 
 const defaultHostDirs = [".claude", ".agents"];
 
-/** The skill folders of a user (`home`) and a project, those of the first host directory first. They need not exist. */
+/** The skill folders of a user (`home`) and a project, in the order of the host directories. They need not exist. */
 export function skillRoots(where: { home?: string; project: string; hostDirs?: readonly string[] }): SkillRoot[] {
   const { home, project, hostDirs = defaultHostDirs } = where;
   const under = (base: string, level: SkillPackage["level"]) =>
@@ -33,15 +33,15 @@ export function skillRoots(where: { home?: string; project: string; hostDirs?: r
   return [...(home === undefined ? [] : under(home, "user")), ...under(project, "project")];
 }
 
-/** Which level a host prefers. Claude Code: the user's; the Agent Skills guide, which the others follow: the project's. */
-export function precedenceOf(host: string): Precedence {
+/** The level that a host prefers: the user's for Claude Code, the project's by the Agent Skills guide for the others. */
+export function getPrecedence(host: string): Precedence {
   return host === "claude-code" ? "user" : "project";
 }
 
 /**
- * The skill packages under `roots`, which may be absolute or relative to `cwd`. A named root is a folder of packages or
- * itself a package, and goes before the levels of a host; within a level the first root goes first. Names compare exactly.
- * A package that several links lead to is one. Messages name files from `cwd` where they lie in it.
+ * The skill packages under `roots`, which are absolute or relative to `cwd`. A named root is a folder of packages or a
+ * package, and takes precedence over the levels of a host; within a level the first root does. Names compare exactly.
+ * A package that several links lead to counts once. Messages name files relative to `cwd` where they are inside it.
  */
 export async function discoverSkills(
   roots: readonly SkillRoot[],
@@ -53,7 +53,7 @@ export async function discoverSkills(
   const shown = (path: string) => (isWithin(cwd, path) ? relative(cwd, path) || "." : path);
   const levels = precedence === "user" ? ["named", "user", "project"] : ["named", "project", "user"];
   for (const root of levels.flatMap((level) => roots.filter((one) => one.level === level))) {
-    const { folders, skipped } = foldersOf(root, cwd);
+    const { folders, skipped } = listFolders(root, cwd);
     found.skipped.push(...skipped.map(({ file, reason }) => ({ file: shown(file), reason })));
     for (const { path, dir } of folders) {
       if (seen.has(dir)) continue;
@@ -68,7 +68,7 @@ export async function discoverSkills(
       const { name } = read.skill;
       const first = byName.get(name);
       if (first) {
-        found.shadowed.push({ name, file, by: first.skill.file, reason: whyAfter(first.root, root) });
+        found.shadowed.push({ name, file, by: first.skill.file, reason: explainPrecedence(first.root, root) });
         continue;
       }
       byName.set(name, { skill: read.skill, root });
@@ -79,57 +79,57 @@ export async function discoverSkills(
   return found;
 }
 
-function whyAfter(first: SkillRoot, second: SkillRoot): string {
-  if (first === second) return "two packages of one folder have this name: the first folder by name is loaded";
-  if (first.level === second.level) return "the folder of the other is looked up first";
-  if (first.level === "named") return "a folder that was named goes before those of a host";
-  return `the skills of the ${first.level} go before those of the ${second.level}`;
+function explainPrecedence(first: SkillRoot, second: SkillRoot): string {
+  if (first === second) return "two packages in one folder have this name, and the first folder by name is loaded";
+  if (first.level === second.level) return "the folder of the other is searched first";
+  if (first.level === "named") return "a named folder takes precedence over those of a host";
+  return `${first.level} skills take precedence over ${second.level} skills`;
 }
 
 type Folders = {
-  /** The path as found, and its real path. */
+  /** Each path as found, and its real path. */
   folders: { path: string; dir: string }[];
   skipped: { file: string; reason: string }[];
 };
 
-/** The folders under a root that could be packages, sorted by name: all but hidden ones. A missing root has none. */
-function foldersOf({ dir: given, level }: SkillRoot, cwd: string): Folders {
+/** The folders under a root that may be packages, sorted by name, without hidden ones. A missing root has none. */
+function listFolders({ dir: given, level }: SkillRoot, cwd: string): Folders {
   const root = resolve(cwd, given);
   const real = realPath(root);
   const found: Folders = { folders: [], skipped: [] };
   if (real === undefined) {
-    if (level === "named") found.skipped.push({ file: root, reason: "there is no such folder" });
+    if (level === "named") found.skipped.push({ file: root, reason: "the folder does not exist" });
     return found;
   }
-  const names = namesIn(real);
-  if (names === "no folder") return { folders: [], skipped: [{ file: root, reason: "it is no folder" }] };
+  const names = listNames(real);
+  if (names === "not a folder") return { folders: [], skipped: [{ file: root, reason: "it is not a folder" }] };
   if ("reason" in names) return { folders: [], skipped: [{ file: root, reason: names.reason }] };
   if (level === "named" && names.all.includes("SKILL.md")) return { folders: [{ path: root, dir: real }], skipped: [] };
   for (const name of names.folders.filter((one) => !one.startsWith(".") && one !== "node_modules")) {
     const path = join(root, name);
     const dir = realPath(path);
-    const inside = dir === undefined ? { reason: "it is a link that leads nowhere" } : namesIn(dir);
-    if (inside === "no folder") continue;
+    const inside = dir === undefined ? { reason: "it is a link that leads nowhere" } : listNames(dir);
+    if (inside === "not a folder") continue;
     if ("reason" in inside) found.skipped.push({ file: path, reason: inside.reason });
     else if (dir !== undefined && inside.all.includes("SKILL.md")) found.folders.push({ path, dir });
-    else found.skipped.push({ file: path, reason: withoutSkill(inside.all) });
+    else found.skipped.push({ file: path, reason: explainMissingSkill(inside.all) });
   }
   return found;
 }
 
-function withoutSkill(names: readonly string[]): string {
+function explainMissingSkill(names: readonly string[]): string {
   const close = names.find((name) => name.toLowerCase() === "skill.md");
-  return close === undefined ? "it holds no SKILL.md" : `it holds no SKILL.md; ${close} is spelled otherwise`;
+  return close === undefined ? "it has no SKILL.md" : `it has no SKILL.md; rename ${close}`;
 }
 
 /** All names in a folder, and those that are folders or links, sorted. */
-function namesIn(dir: string): { all: string[]; folders: string[] } | "no folder" | { reason: string } {
+function listNames(dir: string): { all: string[]; folders: string[] } | "not a folder" | { reason: string } {
   try {
     const entries = readdirSync(dir, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
     const folders = entries.filter((entry) => entry.isDirectory() || entry.isSymbolicLink());
     return { all: entries.map(({ name }) => name), folders: folders.map(({ name }) => name) };
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOTDIR") return "no folder";
+    if (error instanceof Error && "code" in error && error.code === "ENOTDIR") return "not a folder";
     return { reason: `it cannot be read: ${messageOf(error)}` };
   }
 }

@@ -1,82 +1,117 @@
 import { readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { EvalsError, type Problem } from "../errors.ts";
+import { EvalsError, type Problem, usageError } from "../errors.ts";
+import { type ParsedFile, parseJson } from "../parsing/json.ts";
+import { isJsonObject, type Json } from "../types/json.ts";
 import type { SkillEval, SkillPackage } from "../types/skill.ts";
-import { caseFiles } from "./caseFiles.ts";
-import { Complaints } from "./complaints.ts";
-import { isWithin, readConfined, realPath } from "./confine.ts";
-import { evalOf } from "./entry.ts";
-import { type LocatedJson, parseJson } from "./json.ts";
-import { entriesOf } from "./shapes.ts";
+import { createCaseFiles } from "./caseFiles.ts";
+import { promptKeys, type RawEntry, readEntry, warnOtherOwner } from "./evalEntry.ts";
+import { isWithin, readConfined, realPath } from "./packageFiles.ts";
+import { ProblemCollector } from "./problems.ts";
 
 const maxBytes = 8 * 1024 * 1024;
 
-/** `trigger-eval.json`, `triggers.json`, `trigger_cases.json` and the like: whether the skill loads, and nothing else. */
-const triggerSet = /^triggers?(?:[-_](?:evals?|eval[-_]set|cases?|quer(?:y|ies)|prompts?|tests?|set))?\.json$/i;
+/** `trigger-eval.json`, `triggers.json`, `trigger_cases.json` and similar names, for files about loading only. */
+const triggerFile = /^triggers?(?:[-_](?:evals?|eval[-_]set|cases?|quer(?:y|ies)|prompts?|tests?|set))?\.json$/i;
 
 /**
- * Reads `evals/evals.json` and the trigger sets of a package, in every known shape, as one list in the order of the files.
- * Ids are unique in no more than their file. `files` are named as `skill.file` is. Files that cases name are looked for
- * below `repository` too. Nothing in an eval file is executed.
- * Throws one EvalsError with all that is wrong; what can be read without changing what is measured is a warning.
+ * Reads `evals/evals.json` and the trigger files of a package, in every known shape, as one list in the order of the
+ * files. Ids are unique within a file at most. `files` are named as `skill.file` is. Files that cases name are looked up
+ * under `repository` too. Nothing in an eval file is executed.
+ * Throws one EvalsError with all errors; what can be read without changing what is measured is a warning.
  */
 export async function readSkillEvals(
   skill: SkillPackage,
   { repository, cwd }: { repository: string; cwd: string },
 ): Promise<{ evals: SkillEval[]; files: string[]; warnings: Problem[] }> {
   const root = resolve(cwd, repository);
-  const from = caseFiles(skill.dir, realPath(root) ?? root);
+  const caseFiles = createCaseFiles(skill.dir, realPath(root) ?? root);
   const errors: Problem[] = [];
   const warnings: Problem[] = [];
   const files: string[] = [];
   const evals: SkillEval[] = [];
-  for (const name of evalFilesOf(skill.dir)) {
+  for (const name of listEvalFiles(skill.dir)) {
     const file = join(dirname(skill.file), "evals", name);
     files.push(file);
-    const located = readEvalFile(skill.dir, name, file);
-    if ("severity" in located) {
-      errors.push(located);
-      continue;
+    try {
+      const parsed = readEvalFile(skill.dir, name, file);
+      const problems = new ProblemCollector();
+      const context = { skill: skill.name, parsed, files: caseFiles, problems };
+      evals.push(...listEntries(parsed, skill.name, problems).flatMap((entry) => readEntry(entry, context) ?? []));
+      errors.push(...parsed.problems, ...problems.errors);
+      warnings.push(...problems.warnings);
+    } catch (error) {
+      if (!(error instanceof EvalsError)) throw error;
+      errors.push(...error.problems);
     }
-    const complaints = new Complaints();
-    const context = { skill: skill.name, located, files: from, complaints };
-    const entries = entriesOf(located, { isTriggerSet: triggerSet.test(name), skill: skill.name }, complaints);
-    if (entries.length === 0 && complaints.errors.length === 0)
-      complaints.count("empty", located.place(), () => ({
-        message: "it holds no query",
-        hint: "Write some, or remove it.",
-      }));
-    evals.push(...entries.flatMap((entry) => evalOf(entry, context) ?? []));
-    errors.push(...complaints.errors);
-    warnings.push(...complaints.warnings);
   }
   if (errors.length > 0) throw new EvalsError([...errors, ...warnings]);
   return { evals, files, warnings };
 }
 
-/** The names of the known files in `evals/`, that of the specification first. */
-function evalFilesOf(dir: string): string[] {
+/** The names of the known files in `evals/`, first that of the specification. */
+function listEvalFiles(dir: string): string[] {
   const folder = realPath(join(dir, "evals"));
   if (folder === undefined || !isWithin(dir, folder)) return [];
   try {
     const names = readdirSync(folder).sort();
-    return [...names.filter((name) => name === "evals.json"), ...names.filter((name) => triggerSet.test(name))];
+    return [...names.filter((name) => name === "evals.json"), ...names.filter((name) => triggerFile.test(name))];
   } catch {
     return [];
   }
 }
 
-function readEvalFile(dir: string, name: string, file: string): LocatedJson | Problem {
+function readEvalFile(dir: string, name: string, file: string): ParsedFile {
   const read = readConfined(join(dir, "evals", name), dir, maxBytes);
-  if ("reason" in read)
-    return {
-      severity: "error",
-      message: `this eval file is not read: ${read.reason}`,
-      hint: "An eval file is a regular JSON file inside of its package.",
-      place: { file },
-    };
-  const located = parseJson(read.text, file);
-  if ("value" in located) return located;
-  const { message, hint, place } = located;
-  return { severity: "error", message: `not valid JSON: ${message}`, ...(hint && { hint }), place };
+  if ("text" in read) return parseJson(read.text, file);
+  const hint = "An eval file must be a regular JSON file inside its package.";
+  throw usageError(`The eval file cannot be read: ${read.reason}.`, hint, { file });
+}
+
+const wrapperKeys = ["evals", "cases", "test_cases", "queries"] as const;
+const triggerLists = [
+  { key: "should_trigger", triggers: true },
+  { key: "should_not_trigger", triggers: false },
+] as const;
+/** What may accompany the lists: the owner of the evals, and notes for readers. */
+const metadataKeys = new Set(["skill_name", "skill", "skills", "name", "description", "version", "$schema"]);
+const shapeHint = 'Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.';
+
+/**
+ * The queries of an eval file in every known shape: a list; lists under `evals`, `cases`, `test_cases` or `queries`; the
+ * lists `should_trigger` and `should_not_trigger`; or a single query.
+ */
+function listEntries({ value, place }: ParsedFile, skill: string, problems: ProblemCollector): RawEntry[] {
+  const toEntries = (
+    list: readonly Json[],
+    path: RawEntry["path"],
+    more: Pick<RawEntry, "triggers"> = {},
+  ): RawEntry[] => list.map((item, i) => ({ value: item, path: [...path, i], ...more }));
+  if (Array.isArray(value)) return toEntries(value, []);
+  if (!isJsonObject(value)) {
+    problems.error("An eval file must hold an object or a list.", shapeHint, place([]));
+    return [];
+  }
+  const at = (...path: RawEntry["path"]) => place(path, "key");
+  warnOtherOwner(value, skill, at, problems);
+  const wrappers: string[] = wrapperKeys.filter((key) => Object.hasOwn(value, key));
+  const lists = triggerLists.filter(({ key }) => Array.isArray(value[key]));
+  if (wrappers.length + lists.length === 0) {
+    if (promptKeys.some((key) => Object.hasOwn(value, key))) return [{ value, path: [] }];
+    problems.error("The file holds no list of queries.", shapeHint, place([]));
+    return [];
+  }
+  const found = wrappers.flatMap((key) => {
+    const list = value[key];
+    if (Array.isArray(list)) return toEntries(list, [key]);
+    problems.error(`"${key}" must be a list.`, "Make it a list of queries: [ ... ].", at(key));
+    return [];
+  });
+  const known = new Set([...wrappers, ...lists.map(({ key }) => key), ...metadataKeys]);
+  for (const key of Object.keys(value).filter((one) => !known.has(one)))
+    problems.warn(`file ${key}`, at(key), () => ({
+      message: `"${key}" is unknown next to the queries and ignored.`,
+      hint: "Remove it, or move it into a query.",
+    }));
+  return [...found, ...lists.flatMap(({ key, triggers }) => toEntries(value[key] as Json[], [key], { triggers }))];
 }

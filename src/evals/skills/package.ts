@@ -1,43 +1,47 @@
 import { dirname, join } from "node:path";
-import { messageOf, type Problem } from "../errors.ts";
-import type { Json, JsonObject } from "../types/json.ts";
+import { EvalsError, messageOf, type Problem } from "../errors.ts";
+import { parseYaml } from "../parsing/yaml.ts";
+import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import type { SkillDocument, SkillPackage } from "../types/skill.ts";
-import { structureOf } from "./body.ts";
-import { readConfined } from "./confine.ts";
-import { fingerprint } from "./files.ts";
-import { type FrontMatter, type Reason, readFrontMatter } from "./frontMatter.ts";
+import { parseBody } from "./body.ts";
+import { hashPackage, readConfined } from "./packageFiles.ts";
 
-/** The host reads it into a model's context; far below this size it no longer fits there. */
+/** A host loads the file into a model's context, where larger files do not fit. */
 const maxSkillBytes = 1024 * 1024;
+/** Far more than any front matter needs; below it everything here stays fast. */
+const maxFrontMatterChars = 64 * 1024;
 
-/** What the Agent Skills format knows. */
+/** The keys of the Agent Skills format. */
 const knownKeys = new Set(["name", "description", "license", "compatibility", "metadata", "allowed-tools"]);
 
-type Found = Pick<SkillPackage, "dir" | "folder" | "file" | "level">;
+/** Why a package cannot be loaded, in words that complete a sentence, and the line of its `SKILL.md`. */
+export type LoadFailure = { reason: string; line?: number };
+
+type PackageLocation = Pick<SkillPackage, "dir" | "folder" | "file" | "level">;
 
 /** Reads the package in a folder; a reason when no host can load it. */
-export function readPackage(found: Found): { skill: SkillPackage; warnings: Problem[] } | Reason {
-  const read = readConfined(join(found.dir, "SKILL.md"), found.dir, maxSkillBytes);
+export function readPackage(location: PackageLocation): { skill: SkillPackage; warnings: Problem[] } | LoadFailure {
+  const read = readConfined(join(location.dir, "SKILL.md"), location.dir, maxSkillBytes);
   if ("reason" in read) return { reason: `SKILL.md cannot be loaded: ${read.reason}` };
-  const parsed = parseSkill(read.text, found);
+  const parsed = parseSkill(read.text, location);
   if ("reason" in parsed) return parsed;
   try {
-    const print = fingerprint(found.dir);
-    if ("reason" in print) return print;
+    const hashed = hashPackage(location.dir);
+    if ("reason" in hashed) return hashed;
     const { warnings, ...parts } = parsed;
     return {
-      skill: { ...found, ...parts, hash: print.hash },
-      warnings: [...warnings, ...print.strays.map((stray) => strayLink(stray, found.file))],
+      skill: { ...location, ...parts, hash: hashed.hash },
+      warnings: [...warnings, ...hashed.strays.map((stray) => warnStrayLink(stray, location.file))],
     };
   } catch (error) {
     return { reason: `its files cannot be read: ${messageOf(error)}` };
   }
 }
 
-function strayLink({ path, reason }: { path: string; reason: string }, file: string): Problem {
+function warnStrayLink({ path, reason }: { path: string; reason: string }, file: string): Problem {
   return {
     severity: "warning",
-    message: `this link ${reason}: it is not followed`,
+    message: `The link ${reason} and is not followed.`,
     hint: "Put the file into the package: a host that copies the package would lose it.",
     place: { file: join(dirname(file), path) },
   };
@@ -46,62 +50,138 @@ function strayLink({ path, reason }: { path: string; reason: string }, file: str
 export type ParsedSkill = Pick<SkillPackage, "name" | "description" | "document"> & { warnings: Problem[] };
 
 /**
- * Takes the text of a `SKILL.md` apart. Lenient to load: only what makes a host pass the skill over is a reason, all else
- * is a warning. Takes time linear in the text, and throws for no text.
+ * Parses the text of a `SKILL.md`. Only what makes hosts skip the skill is a failure; everything else is a warning.
+ * Takes time linear in the text, and does not throw.
  */
-export function parseSkill(text: string, { folder, file }: Pick<Found, "folder" | "file">): ParsedSkill | Reason {
+export function parseSkill(
+  text: string,
+  { folder, file }: Pick<PackageLocation, "folder" | "file">,
+): ParsedSkill | LoadFailure {
   const front = readFrontMatter(text.replace(/^\uFEFF/, "").replace(/\r\n?/g, "\n"));
   if ("reason" in front) return front;
   const { values, places, body, bodyLine } = front;
-  const name = textValue(values, "name") ?? folder;
-  const description = textValue(values, "description");
-  if (typeof name === "object") return { ...name, ...lineAt(front, "name") };
-  if (description === undefined) return { reason: "it has no `description`", line: 1 };
-  if (typeof description === "object") return { ...description, ...lineAt(front, "description") };
-  const document: SkillDocument = { frontMatter: values, places, body, bodyLine, ...structureOf(body, bodyLine) };
-  return { name, description, document, warnings: warningsOn(front, folder, file) };
+  const name = readText(values, "name") ?? folder;
+  const description = readText(values, "description");
+  if (typeof name === "object") return { ...name, ...findLine(front, "name") };
+  if (description === undefined) return { reason: 'it has no "description"', line: 1 };
+  if (typeof description === "object") return { ...description, ...findLine(front, "description") };
+  const document: SkillDocument = { frontMatter: values, places, body, bodyLine, ...parseBody(body, bodyLine) };
+  return { name, description, document, warnings: checkFrontMatter(front, folder, file) };
 }
 
-/** Undefined when there is no text: hosts treat an empty value as none. */
-function textValue(values: JsonObject, key: string): string | Reason | undefined {
+/** Undefined for an empty value: hosts treat it as missing. */
+function readText(values: JsonObject, key: string): string | LoadFailure | undefined {
   const value = Object.hasOwn(values, key) ? values[key] : undefined;
   if (value === undefined || value === null) return undefined;
   if (typeof value === "string") return value.trim() || undefined;
-  return { reason: `its \`${key}\` is ${kindOf(value)}, not text: put it in quotes` };
+  return { reason: `its "${key}" is ${describeType(value)}, not text: put it in quotes` };
 }
 
-function kindOf(value: Json): string {
+function describeType(value: Json): string {
   if (Array.isArray(value)) return "a list";
   return typeof value === "object" ? "a map" : `a ${typeof value}`;
 }
 
-function lineAt({ places }: FrontMatter, key: string): { line?: number } {
+function findLine({ places }: FrontMatter, key: string): { line?: number } {
   const place = places[key];
   return place ? { line: place.line } : {};
 }
 
-function warningsOn(front: FrontMatter, folder: string, file: string): Problem[] {
-  const { values, places, quoted } = front;
+function checkFrontMatter({ values, places, quoted }: FrontMatter, folder: string, file: string): Problem[] {
   const warning = (key: string, message: string, hint: string): Problem => {
     return { severity: "warning", message, hint, place: { file, ...(places[key] ?? { line: 1 }) } };
   };
-  const keys = (list: readonly string[]) => list.map((key) => `\`${key}\``).join(", ");
-  const name = textValue(values, "name");
+  const quoteAll = (keys: readonly string[]) => keys.map((key) => `"${key}"`).join(", ");
+  const name = readText(values, "name");
   const extra = Object.keys(values).filter((key) => !knownKeys.has(key));
   return [
     ...quoted.slice(0, 1).map((key) => {
-      const message = `the front matter is no valid YAML: ${keys(quoted)} holds ": " outside of quotes`;
-      return warning(key, message, "It is read as if it stood in quotes; not every host does that. Put it in quotes.");
+      const message = `The front matter is not valid YAML: ${quoteAll(quoted)} contains ": " outside of quotes.`;
+      return warning(
+        key,
+        message,
+        "Put the value in quotes. It is read as if it were quoted, but not every host does so.",
+      );
     }),
     ...(name === undefined
-      ? [warning("name", `it has no \`name\`: the folder's is taken, ${folder}`, `Add \`name: ${folder}\`.`)]
+      ? [warning("name", `The skill has no "name"; its folder's name is used: ${folder}.`, `Add "name: ${folder}".`)]
       : []),
     ...(typeof name === "string" && name !== folder
-      ? [warning("name", `the name "${name}" differs from its folder "${folder}"`, "Give both the same name.")]
+      ? [warning("name", `The name "${name}" differs from its folder "${folder}".`, "Use the same name for both.")]
       : []),
     ...extra.slice(0, 1).map((key) => {
-      const message = `the front matter has keys that the Agent Skills format does not know: ${keys(extra)}`;
-      return warning(key, message, "Only some hosts read them. Put your own data under `metadata`.");
+      const message = `The front matter has keys that are not part of the Agent Skills format: ${quoteAll(extra)}.`;
+      return warning(key, message, 'Put your own data under "metadata": only some hosts read other keys.');
     }),
   ];
+}
+
+/** The front matter of a `SKILL.md`. Lines are those of the file. */
+type FrontMatter = {
+  values: JsonObject;
+  places: Record<string, { line: number; column: number }>;
+  /** The keys whose values had to be quoted to be valid YAML. */
+  quoted: readonly string[];
+  body: string;
+  bodyLine: number;
+};
+
+const delimited = /^---[ \t]*\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/;
+
+/**
+ * Splits the text of a `SKILL.md` (with `\n` as line break) and reads its front matter. As lenient as hosts are: YAML that
+ * is invalid only because a plain value contains ": " is read as if that value were quoted.
+ */
+function readFrontMatter(text: string): FrontMatter | LoadFailure {
+  if (!/^---[ \t]*(?:\n|$)/.test(text)) return { reason: 'it has no front matter: line 1 is not "---"', line: 1 };
+  const found = delimited.exec(text);
+  if (!found) return { reason: 'its front matter is not closed by a second line "---"', line: 1 };
+  const [whole, yaml = ""] = found;
+  if (yaml.length > maxFrontMatterChars) return { reason: "its front matter is longer than 64 KiB", line: 1 };
+  const rest = { body: text.slice(whole.length), bodyLine: whole.split("\n").length };
+  const read = readYaml(yaml);
+  if (!("reason" in read)) return { ...read, ...rest, quoted: [] };
+  const repaired = quoteColons(yaml);
+  const again = repaired.quoted.length > 0 ? readYaml(repaired.yaml) : read;
+  return "reason" in again ? read : { ...again, ...rest, quoted: repaired.quoted };
+}
+
+function readYaml(yaml: string): Pick<FrontMatter, "values" | "places"> | LoadFailure {
+  if (/^(?:\s*(?:#.*)?(?:\n|$))*$/.test(yaml)) return { values: {}, places: {} };
+  try {
+    const { value, problems, place } = parseYaml(yaml, "");
+    if (problems.length > 0) throw new EvalsError(problems);
+    if (!isJsonObject(value)) return { reason: 'its front matter is not a map of "key: value"', line: 2 };
+    const places = Object.keys(value).map((key) => {
+      const { line = 0, column = 1 } = place([key], "key");
+      return [key, { line: line + 1, column }];
+    });
+    return { values: value, places: Object.fromEntries(places) };
+  } catch (error) {
+    const [problem] = error instanceof EvalsError ? error.problems : [];
+    if (!problem) throw error;
+    const reason = `its front matter cannot be read: ${problem.message.replace(/\.$/, "")}`;
+    // The file has one line before the YAML.
+    return { reason, line: (problem.place?.line ?? 1) + 1 };
+  }
+}
+
+/** A key at the margin followed by the start of a plain value. */
+const plainEntry = /^([A-Za-z][\w-]*:[ \t]+)([^\s"'[{|>&*!#%@`].*)$/;
+
+/** Quotes every plain value at the margin that contains ": " (or ends in ":"), with the lines that continue it. */
+function quoteColons(yaml: string): { yaml: string; quoted: string[] } {
+  const lines = yaml.split("\n");
+  const quoted: string[] = [];
+  for (let at = 0; at < lines.length; at++) {
+    const [, key = "", first] = plainEntry.exec(lines[at] ?? "") ?? [];
+    if (first === undefined) continue;
+    let end = at + 1;
+    while (/^[ \t]/.test(lines[end] ?? "")) end++;
+    const value = [first, ...lines.slice(at + 1, end)].join("\n").trimEnd();
+    if (!/:(?:\s|$)/.test(value)) continue;
+    lines.splice(at, end - at, ...`${key}"${value.replace(/[\\"]/g, "\\$&")}"`.split("\n"));
+    quoted.push(key.slice(0, key.indexOf(":")));
+  }
+  return { yaml: lines.join("\n"), quoted };
 }

@@ -1,65 +1,100 @@
 import * as z from "zod";
-import type { Path } from "../parsing/tree.ts";
-import { isJsonObject, type Json } from "../types/json.ts";
+import type { Problem } from "../errors.ts";
+import type { ParsedFile } from "../parsing/json.ts";
+import { isJsonObject, type Json, type Path } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
-import { type Fault, label, shown, valueAt } from "./fault.ts";
+
+/** A problem with the value (or the key) at a path, before its place in the file is known. */
+export type PathProblem = {
+  path: Path;
+  part?: "key" | "value";
+  severity?: "error" | "warning";
+  message: string;
+  hint?: string | undefined;
+};
+
+/** The problem at its place in the file. */
+export function placeProblem(
+  { path, part, severity = "error", message, hint }: PathProblem,
+  file: ParsedFile,
+): Problem {
+  return { severity, message, ...(hint && { hint }), place: file.place(path, part) };
+}
+
+/** How messages name a path: its last key in quotes, with the list for an item. */
+export function quotePath(path: Path): string {
+  const last = path.at(-1);
+  if (last === undefined) return "The file";
+  if (typeof last === "string") return `"${last}"`;
+  const list = path.findLast((step) => typeof step === "string");
+  const indices = path.slice(path.lastIndexOf(list ?? "") + 1);
+  return `"${list ?? ""}${indices.map((index) => `[${index}]`).join("")}"`;
+}
+
+/** How messages show a value that is not what was expected. */
+export function describeValue(value: Json | undefined): string {
+  if (value === null || value === undefined) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "an object";
+  const text = JSON.stringify(value);
+  return text.length > 60 ? `${text.slice(0, 60)}..."` : text;
+}
 
 type Schema = z.core.$ZodType;
 type Issue = z.core.$ZodIssue;
 
-/** What `value` lacks to be what `schema` describes, said for the author of the file; empty when it is right. */
-export function explain(schema: z.ZodType, value: Json, path: Path = []): Fault[] {
+/** Why `value` does not match `schema`, in messages for the author of the file; empty when it does. */
+export function explain(schema: z.ZodType, value: Json, path: Path = []): PathProblem[] {
   const result = schema.safeParse(value);
   return result.success ? [] : explainIssues(schema, value, path, result.error.issues);
 }
 
-function explainIssues(schema: Schema, value: Json, path: Path, issues: readonly Issue[]): Fault[] {
+function explainIssues(schema: Schema, value: Json, path: Path, issues: readonly Issue[]): PathProblem[] {
   const unions = new Set<string>();
   return issues.flatMap((issue) => {
     const steps = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
-    const union = firstUnion(schema, steps);
+    const union = findFirstUnion(schema, steps);
     if (!union) return explainIssue(issue, schema, value, steps, path);
-    // All that is wrong inside a union is explained at once, by the option that was meant.
+    // Everything wrong inside a union is explained at once, by the option that was meant.
     const key = JSON.stringify(union.path);
     if (unions.has(key)) return [];
     unions.add(key);
-    return explainUnion(union.schema, valueAt(value, union.path), [...path, ...union.path]);
+    return explainUnion(union.schema, getValue(value, union.path), [...path, ...union.path]);
   });
 }
 
-/** One issue of zod outside of unions. `steps` leads from the checked value, `path` to it. */
-function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, path: Path): Fault[] {
+/** One issue outside of unions. `steps` leads from the checked value, `path` to it. */
+function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, path: Path): PathProblem[] {
   const at = [...path, ...steps];
-  const value = valueAt(root, steps);
+  const value = getValue(root, steps);
   if (value === undefined && steps.length > 0) return [missing(at)];
-  const fault = (message: string, hint?: string): Fault[] => [{ path: at, message, hint }];
+  const problem = (message: string, hint?: string): PathProblem[] => [{ path: at, message, hint }];
+  const mustBe = (what: string, hint?: string) =>
+    problem(`${quotePath(at)} must be ${what}, got ${describeValue(value)}.`, hint);
   switch (issue.code) {
     case "invalid_type":
-      return fault(
-        `${label(at)} must be ${kindNames[issue.expected] ?? issue.expected}, got ${shown(value)}`,
-        quoteHint(issue, value),
-      );
+      return mustBe(typeNames[issue.expected] ?? issue.expected, hintToQuote(issue, value));
     case "invalid_value": {
       const values = issue.values.map(String);
-      const hint = values.length > 1 && typeof value === "string" ? didYouMean(value, values) : undefined;
-      return fault(`${label(at)} must be ${values.join(" | ")}, got ${shown(value)}`, hint);
+      const hint = values.length > 1 && typeof value === "string" ? suggest(value, values) : undefined;
+      return mustBe(values.join(" | "), hint);
     }
     case "too_small":
       if (issue.origin === "string" || issue.origin === "array")
-        return fault(`${label(at)} is empty`, "fill it, or leave it out");
-      return fault(`${label(at)} must be at least ${issue.minimum}, got ${shown(value)}`);
+        return problem(`${quotePath(at)} is empty.`, "Fill it in, or leave it out.");
+      return mustBe(`at least ${issue.minimum}`);
     case "too_big":
-      return fault(`${label(at)} must be at most ${issue.maximum}, got ${shown(value)}`);
+      return mustBe(`at most ${issue.maximum}`);
     case "unrecognized_keys": {
-      const known = knownKeys(schemaAt(schema, steps));
+      const known = listKnownKeys(findSchema(schema, steps));
       return issue.keys.map((key) => unknownKey(key, known, at));
     }
     default:
-      return fault(`${label(at)}: ${issue.message}`);
+      return problem(`${quotePath(at)}: ${issue.message}.`);
   }
 }
 
-const kindNames: Partial<Record<string, string>> = {
+const typeNames: Partial<Record<string, string>> = {
   string: "text",
   number: "a number",
   int: "a whole number",
@@ -69,88 +104,97 @@ const kindNames: Partial<Record<string, string>> = {
   record: "an object",
 };
 
-function missing(path: Path): Fault {
-  return { path, message: `${label(path)} is missing` };
+function missing(path: Path): PathProblem {
+  return { path, message: `${quotePath(path)} is missing.` };
 }
 
-function unknownKey(key: string, known: readonly string[], path: Path): Fault {
-  const hint = didYouMean(key, known) ?? `known keys here: ${known.join(", ")}`;
-  return { path: [...path, key], part: "key", message: `unknown key \`${key}\``, hint };
+function unknownKey(key: string, known: readonly string[], path: Path): PathProblem {
+  const hint = suggest(key, known) ?? `Known keys here: ${known.join(", ")}.`;
+  return { path: [...path, key], part: "key", message: `Unknown key "${key}".`, hint };
 }
 
-function didYouMean(name: string, candidates: readonly string[]): string | undefined {
+function suggest(name: string, candidates: readonly string[]): string | undefined {
   const near = nearest(name, candidates);
-  return near === undefined ? undefined : `did you mean "${near}"?`;
+  return near === undefined ? undefined : `Did you mean "${near}"?`;
 }
 
-function quoteHint(issue: { expected: string }, value: Json | undefined): string | undefined {
-  const literal = typeof value === "number" || typeof value === "boolean";
-  return issue.expected === "string" && literal ? `put it in quotes: "${value}"` : undefined;
+function hintToQuote(issue: { expected: string }, value: Json | undefined): string | undefined {
+  const isLiteral = typeof value === "number" || typeof value === "boolean";
+  return issue.expected === "string" && isLiteral ? `Put it in quotes: "${value}".` : undefined;
 }
 
-/** The unions of the format are told apart by the kind of the value, or, for objects, by the key that one option needs. */
-function explainUnion(union: z.core.$ZodUnion, value: Json | undefined, path: Path): Fault[] {
+/** An option of a union is chosen by the type of the value or, among objects, by the one key that it requires. */
+function explainUnion(union: z.core.$ZodUnion, value: Json | undefined, path: Path): PathProblem[] {
   if (value === undefined) return [missing(path)];
   const options = union._zod.def.options;
   const objects = options.filter((option) => option instanceof z.ZodObject);
+  const mustBe = (what: string, hint?: string) => [
+    { path, message: `${quotePath(path)} must be ${what}, got ${describeValue(value)}.`, hint },
+  ];
   if (objects.length < options.length) {
-    const option = options.find((candidate) => fits(candidate, value));
+    const option = options.find((candidate) => matchesType(candidate, value));
     if (option instanceof z.ZodType) return explain(option, value, path);
-    const hint = quoteHint({ expected: "string" }, value);
-    return [{ path, message: `${label(path)} must be text or a list of text, got ${shown(value)}`, hint }];
+    return mustBe("text or a list of text", hintToQuote({ expected: "string" }, value));
   }
-  if (!isJsonObject(value)) return [{ path, message: `${label(path)} must be an object, got ${shown(value)}` }];
-  const deciding = objects.map((option) => ({ option, key: decidingKey(option) }));
+  if (!isJsonObject(value)) return mustBe("an object");
+  const deciding = objects.map((option) => ({ option, key: findRequiredKey(option) }));
   const [meant, other] = deciding.filter(({ key }) => key in value);
-  const keys = deciding.map(({ key }) => `\`${key}\``).join(", ");
+  const names = deciding.map(({ key }) => key);
+  const keys = names.map((key) => `"${key}"`).join(", ");
   if (!meant) {
-    const strange = Object.keys(value).map((key) =>
-      didYouMean(
-        key,
-        deciding.map((one) => one.key),
-      ),
-    );
-    return [{ path, message: `${label(path)} needs one of ${keys}`, hint: strange.find((hint) => hint !== undefined) }];
+    const suggestions = Object.keys(value).map((key) => suggest(key, names));
+    const hint = suggestions.find((suggestion) => suggestion !== undefined);
+    return [{ path, message: `${quotePath(path)} needs one of ${keys}.`, hint }];
   }
   if (other) {
-    const message = `${label(path)} has both \`${meant.key}\` and \`${other.key}\``;
-    return [{ path: [...path, other.key], part: "key", message, hint: `give just one of ${keys}` }];
+    const message = `${quotePath(path)} has both "${meant.key}" and "${other.key}".`;
+    return [{ path: [...path, other.key], part: "key", message, hint: `Give only one of ${keys}.` }];
   }
   return explain(meant.option, value, path);
 }
 
-function fits(option: Schema, value: Json): boolean {
+function matchesType(option: Schema, value: Json): boolean {
   return option instanceof z.ZodString
     ? typeof value === "string"
     : option instanceof z.ZodArray && Array.isArray(value);
 }
 
-/** The first key that an option cannot do without. */
-function decidingKey(option: z.ZodObject): string {
+function findRequiredKey(option: z.ZodObject): string {
   return Object.keys(option.shape).find((key) => !(option.shape[key] instanceof z.ZodOptional)) ?? "";
 }
 
-function knownKeys(schema: Schema | undefined): string[] {
+function listKnownKeys(schema: Schema | undefined): string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 
-function firstUnion(schema: Schema, path: Path): { schema: z.core.$ZodUnion; path: Path } | undefined {
+function findFirstUnion(schema: Schema, path: Path): { schema: z.core.$ZodUnion; path: Path } | undefined {
   for (let length = 0; length <= path.length; length++) {
-    const found = schemaAt(schema, path.slice(0, length));
+    const found = findSchema(schema, path.slice(0, length));
     if (found instanceof z.ZodUnion) return { schema: found, path: path.slice(0, length) };
   }
   return undefined;
 }
 
-/** The schema that holds for the value at `path`; undefined where it cannot be told without the value. */
-function schemaAt(schema: Schema, path: Path): Schema | undefined {
+/** The schema of the value at `path`; undefined where that depends on the value. */
+function findSchema(schema: Schema, path: Path): Schema | undefined {
   const bare = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
   const [step, ...rest] = path;
   if (step === undefined) return bare;
   if (bare instanceof z.ZodObject) {
     const member = bare.shape[String(step)];
-    return member && schemaAt(member, rest);
+    return member && findSchema(member, rest);
   }
-  if (bare instanceof z.ZodArray) return schemaAt(bare.element, rest);
-  return bare instanceof z.ZodRecord ? schemaAt(bare.valueType, rest) : undefined;
+  if (bare instanceof z.ZodArray) return findSchema(bare.element, rest);
+  return bare instanceof z.ZodRecord ? findSchema(bare.valueType, rest) : undefined;
+}
+
+function getValue(value: Json, path: Path): Json | undefined {
+  let found: Json | undefined = value;
+  for (const step of path) {
+    if (Array.isArray(found)) found = typeof step === "number" ? found[step] : undefined;
+    else if (typeof found === "object" && found !== null)
+      found = Object.hasOwn(found, step) ? found[String(step)] : undefined;
+    else return undefined;
+  }
+  return found;
 }

@@ -1,54 +1,49 @@
 import { resolve } from "node:path";
-import { EvalsError, type Problem } from "../errors.ts";
+import { EvalsError, type Place, type Problem } from "../errors.ts";
+import { readParsed } from "../parsing/read.ts";
+import type { Path } from "../types/json.ts";
+import { type LintSettings, lintSettingsSchema } from "../types/lint.ts";
 import type { Suite } from "../types/suite.ts";
+import { buildSuite } from "./build.ts";
 import { checkSuite } from "./check.ts";
-import { parseDocument, type SuiteDocument } from "./document.ts";
-import type { Fault } from "./fault.ts";
-import { normalise } from "./normalise.ts";
-import { readText } from "./text.ts";
+import { explain, placeProblem } from "./explain.ts";
 
 type Loaded = { suite?: Suite; namePlace?: Problem["place"]; problems: readonly Problem[] };
 
 /**
- * Reads suite files, in the order given. `files` are relative to `cwd` or absolute; messages name them as given.
- * Throws one EvalsError with all problems of all files when any of them holds an error; else warnings come back, but for
- * those that lint gives by rules of its own, where it `lints`.
+ * Reads suite files, in the given order. `files` are relative to `cwd` or absolute; messages name them as given.
+ * Throws one EvalsError with all problems of all files when any of them is an error; else returns the warnings.
  */
 export async function loadSuites(
   files: readonly string[],
-  { cwd, lints = false }: { cwd: string; lints?: boolean },
+  { cwd }: { cwd: string },
 ): Promise<{ suites: Suite[]; warnings: Problem[] }> {
-  const loaded = await Promise.all(files.map((file) => loadSuite(file, cwd, lints)));
-  const problems = [...loaded.flatMap((one) => one.problems), ...repeatedNames(loaded)];
+  const loaded = await Promise.all(files.map((file) => loadSuite(file, cwd)));
+  const problems = [...loaded.flatMap((one) => one.problems), ...findRepeatedNames(loaded)];
   if (problems.some(({ severity }) => severity === "error")) throw new EvalsError(problems);
   return { suites: loaded.flatMap(({ suite }) => suite ?? []), warnings: problems };
 }
 
-async function loadSuite(file: string, cwd: string, lints: boolean): Promise<Loaded> {
+async function loadSuite(file: string, cwd: string): Promise<Loaded> {
   try {
-    const document = parseDocument(await readText(resolve(cwd, file), file), file);
-    const { faults, checked } = checkSuite(document.data);
-    const told = faults.filter(({ linted }) => !(linted && lints));
-    const problems = [...document.problems, ...told.map((fault) => problemOf(fault, document))].sort(byPlace);
-    if (!checked) return { problems };
-    return { suite: normalise(checked, document, cwd), namePlace: document.place(["name"]), problems };
+    const parsed = await readParsed(resolve(cwd, file), file);
+    const { problems: found, checked } = checkSuite(parsed.value);
+    const problems = [...parsed.problems, ...found.map((problem) => placeProblem(problem, parsed))].sort(byPlace);
+    return checked
+      ? { suite: buildSuite(checked, parsed, cwd), namePlace: parsed.place(["name"]), problems }
+      : { problems };
   } catch (error) {
     if (error instanceof EvalsError) return { problems: error.problems };
     throw error;
   }
 }
 
-function problemOf({ path, part, severity = "error", message, hint }: Fault, document: SuiteDocument): Problem {
-  return { severity, message, ...(hint && { hint }), place: document.place(path, part) };
-}
-
-function byPlace(a: Problem, b: Problem): number {
-  const [x, y] = [a.place, b.place];
-  return (x?.line ?? 0) - (y?.line ?? 0) || (x?.column ?? 0) - (y?.column ?? 0);
+function byPlace({ place: a }: Problem, { place: b }: Problem): number {
+  return (a?.line ?? 0) - (b?.line ?? 0) || (a?.column ?? 0) - (b?.column ?? 0);
 }
 
 /** Records and baselines are found by the suite's name, so no two suites may share one. */
-function repeatedNames(loaded: readonly Loaded[]): Problem[] {
+function findRepeatedNames(loaded: readonly Loaded[]): Problem[] {
   const first = new Map<string, string>();
   return loaded.flatMap(({ suite, namePlace }): Problem[] => {
     if (!suite) return [];
@@ -57,9 +52,22 @@ function repeatedNames(loaded: readonly Loaded[]): Problem[] {
       first.set(suite.name, suite.file);
       return [];
     }
-    const message = `the suite name "${suite.name}" is taken by ${other}`;
-    return [
-      { severity: "error", message, hint: "give one of them another `name`", ...(namePlace && { place: namePlace }) },
-    ];
+    const message = `The suite name "${suite.name}" is already used by ${other}.`;
+    const hint = 'Give one of them another "name".';
+    return [{ severity: "error", message, hint, ...(namePlace && { place: namePlace }) }];
   });
+}
+
+/** Lint settings, and the place of each of their values. */
+export type PlacedSettings = { settings: LintSettings; place(path: Path): Place };
+
+/**
+ * Reads a file of lint settings, as strictly as a suite: an unknown key or a suppression without a reason is an error.
+ * Throws EvalsError with every problem and its place.
+ */
+export async function loadLintSettings(file: string, { cwd }: { cwd: string }): Promise<PlacedSettings> {
+  const parsed = await readParsed(resolve(cwd, file), file);
+  const problems = explain(lintSettingsSchema, parsed.value).map((problem) => placeProblem(problem, parsed));
+  if (parsed.problems.length + problems.length > 0) throw new EvalsError([...parsed.problems, ...problems]);
+  return { settings: lintSettingsSchema.parse(parsed.value), place: parsed.place };
 }

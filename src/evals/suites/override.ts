@@ -1,18 +1,21 @@
 import type { Case, ExecutionPolicy, Suite } from "../types/suite.ts";
-import { caseHash, suiteHash } from "./hash.ts";
+import { hashCase, hashSuite } from "./build.ts";
 
-/** What the command line sets over what the files say. */
+/** Values from the command line that replace those of the suite files. */
 export type Overrides = {
   trials?: number | undefined;
   passRate?: number | undefined;
   maxTurns?: number | undefined;
   execute?: ExecutionPolicy | undefined;
-  /** Keeps the cases whose id any of these matches: a part of the id, or, with `*` or `?`, a pattern of the whole id. */
+  /** Keeps the cases whose id matches one of these: a part of the id or, with `*` or `?`, a pattern for the whole id. */
   cases?: readonly string[] | undefined;
 };
 
-/** The suite with the overrides in force and hashed anew. No case may be left: then the caller drops the suite. */
-export function override(suite: Suite, { trials, passRate, maxTurns, execute, cases: filters }: Overrides): Suite {
+/** The suite with the overrides applied and new hashes. When no case is left, the caller has to drop the suite. */
+export function applyOverrides(
+  suite: Suite,
+  { trials, passRate, maxTurns, execute, cases: filters }: Overrides,
+): Suite {
   const cases = suite.cases
     .filter(({ id }) => !filters || filters.some((filter) => matchesFilter(id, filter)))
     .map((one): Case => {
@@ -22,17 +25,17 @@ export function override(suite: Suite, { trials, passRate, maxTurns, execute, ca
         passRate: passRate ?? one.passRate,
         maxTurns: maxTurns ?? one.maxTurns,
       };
-      return { ...changed, hash: caseHash(changed) };
+      return { ...changed, hash: hashCase(changed) };
     });
   const changed = { ...suite, execute: execute ?? suite.execute, cases };
-  return { ...changed, hash: suiteHash(changed) };
+  return { ...changed, hash: hashSuite(changed) };
 }
 
 function matchesFilter(id: string, filter: string): boolean {
   return /[*?]/.test(filter) ? matchesGlob(id, filter) : id.includes(filter);
 }
 
-/** `*` is any text, `?` any character. Greedy with one step back to the last `*`, so never slower than id x pattern. */
+/** `*` is any text, `?` any character. It backtracks to the last `*` only, so it takes at most id x pattern steps. */
 function matchesGlob(id: string, pattern: string): boolean {
   let [at, p] = [0, 0];
   let star: { p: number; at: number } | undefined;

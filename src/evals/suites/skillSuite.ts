@@ -1,22 +1,21 @@
 import { dirname } from "node:path";
 import { type SkillEval, type SkillPackage, skillEntryName } from "../types/skill.ts";
 import type { Case, Expectation, Suite } from "../types/suite.ts";
-import { caseHash, suiteHash } from "./hash.ts";
-import { caseIds } from "./ids.ts";
+import { createCaseIds, hashCase, hashSuite } from "./build.ts";
 
-/** Enough to look around before a skill is loaded, and to follow one; most trials end long before. */
+/** Enough to make some calls before a skill is loaded, and to follow its instructions; most trials end much earlier. */
 const maxTurns = { trigger: 8, behaviour: 12 } as const;
 
-/** What the queries of a package are asked for: whether the skill is loaded, or what it makes of the work. */
+/** What is measured with the queries of a package: whether the skill is loaded, or how well the task is done with it. */
 export type Measure = keyof typeof maxTurns;
 
 /**
- * The suite that a package's eval files make; undefined when they hold nothing to measure so. `trigger`: the skill is
- * loaded for its positives and for none of its negatives, where another one may be. `behaviour`: the sentences of each
- * query, for a judge; asked with the skill and without it. `folders` are where the skills beside it are found. The hash
- * of a behaviour case covers the package, for its instructions decide the outcome.
+ * The suite of a package's eval files; undefined when they hold nothing for the measure. `trigger`: the skill must load
+ * for its positives and must not load for its negatives, where another skill may. `behaviour`: a judge grades the
+ * expected behaviour of each query, asked with the skill and without it. `folders` hold the skills offered next to it.
+ * The hash of a behaviour case covers the package, because its instructions decide the outcome.
  */
-export function skillSuite(
+export function buildSkillSuite(
   skill: SkillPackage,
   evals: readonly SkillEval[],
   measure: Measure,
@@ -25,10 +24,10 @@ export function skillSuite(
   const asked = measure === "trigger" ? evals : evals.filter(({ expectedBehavior }) => expectedBehavior.length > 0);
   const [first] = asked;
   if (!first) return undefined;
-  const ids = caseIds(withUniqueIds(asked));
+  const ids = createCaseIds(dropRepeatedIds(asked));
   const cases = asked.map((one, index): Case => {
-    const content = { ...caseOf(one, skill, measure), id: ids[index] ?? "", place: one.place };
-    return { ...content, hash: caseHash(content) };
+    const content = { ...buildCase(one, skill, measure), id: ids[index] ?? "", place: one.place };
+    return { ...content, hash: hashCase(content) };
   });
   const entry = skillEntryName(skill.name);
   const suite = {
@@ -42,20 +41,20 @@ export function skillSuite(
     ...(measure === "behaviour" && { lift: skill.name }),
     cases,
   };
-  return { ...suite, hash: suiteHash(suite) };
+  return { ...suite, hash: hashSuite(suite) };
 }
 
-/** Eval files often count from 1, each of a package anew: an id that is not unique names nothing. */
-function withUniqueIds(evals: readonly SkillEval[]): Pick<SkillEval, "id" | "input">[] {
+/** The eval files of a package often all count from 1; an id that is not unique is replaced by a generated one. */
+function dropRepeatedIds(evals: readonly SkillEval[]): Pick<SkillEval, "id" | "input">[] {
   const uses = new Map<string, number>();
   for (const { id } of evals) if (id !== undefined) uses.set(id, (uses.get(id) ?? 0) + 1);
   return evals.map(({ id, input }) => (id !== undefined && uses.get(id) === 1 ? { id, input } : { input }));
 }
 
-function caseOf(one: SkillEval, skill: SkillPackage, measure: Measure): Omit<Case, "id" | "hash" | "place"> {
+function buildCase(one: SkillEval, skill: SkillPackage, measure: Measure): Omit<Case, "id" | "hash" | "place"> {
   return {
     messages: [{ role: "user", content: one.input }],
-    ...(measure === "trigger" && { expect: expectationOf(one, skill.name) }),
+    ...(measure === "trigger" && { expect: buildExpectation(one, skill.name) }),
     expectedBehavior: measure === "behaviour" ? one.expectedBehavior : [],
     ...(one.files.length > 0 && { files: one.files }),
     ...(measure === "behaviour" && { packageHash: skill.hash }),
@@ -65,6 +64,6 @@ function caseOf(one: SkillEval, skill: SkillPackage, measure: Measure): Omit<Cas
   };
 }
 
-function expectationOf({ triggers }: SkillEval, skill: string): Expectation {
+function buildExpectation({ triggers }: SkillEval, skill: string): Expectation {
   return triggers ? { kind: "skill", skill, avoid: [] } : { kind: "avoid", avoid: [skillEntryName(skill)] };
 }

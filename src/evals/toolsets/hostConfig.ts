@@ -2,10 +2,10 @@ import { basename, dirname } from "node:path";
 import * as z from "zod";
 import type { Problem } from "../errors.ts";
 import { usageError } from "../errors.ts";
+import { readParsed } from "../parsing/read.ts";
 import { isJsonObject } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
 import { issuesOf } from "./listing.ts";
-import { readLocated } from "./located.ts";
 import { type Env, fillIn, type LiveSpec } from "./spec.ts";
 
 /** A server as a host's configuration registers it. `dir` is the project's folder, where the host would start it. */
@@ -35,7 +35,7 @@ const hostFolders = [".vscode", ".cursor", ".claude", ".gemini"];
  * Fields that only a host has a use for are passed over. Throws EvalsError with line and column.
  */
 export async function readHostServer(file: string, name: string, env: Env): Promise<HostServer> {
-  const { value, place } = await readLocated(file);
+  const { value, place } = await readParsed(file, file, { lenient: true });
   const root = isJsonObject(value) ? value : {};
   const key = ["mcpServers", "servers"].find((candidate) => isJsonObject(root[candidate]));
   const servers = key === undefined ? undefined : root[key];

@@ -1,15 +1,15 @@
 import { EvalsError, type Problem, usageError } from "../errors.ts";
+import { readParsed } from "../parsing/read.ts";
 import { isJsonObject } from "../types/json.ts";
 import { type Tool, toolSchema } from "../types/tool.ts";
 import { issuesOf, nameOf } from "./listing.ts";
-import { readLocated } from "./located.ts";
 
 /**
  * The tools of a file: a list of tools, or `{ tools: [...] }` as tools/list answers it, in JSON or YAML.
  * Throws EvalsError with the place of every tool that is malformed.
  */
 export async function readStaticList(file: string): Promise<readonly Tool[]> {
-  const { value, place } = await readLocated(file);
+  const { value, place } = await readParsed(file, file, { lenient: true });
   const path = Array.isArray(value) ? [] : ["tools"];
   const list = isJsonObject(value) ? value.tools : value;
   if (!Array.isArray(list)) {

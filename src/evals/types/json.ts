@@ -3,6 +3,9 @@ import * as z from "zod";
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
+/** The keys and indices that lead from the root of a value to a value inside it. */
+export type Path = readonly (string | number)[];
+
 export const jsonSchema: z.ZodType<Json> = z.json() as z.ZodType<Json>;
 export const jsonObjectSchema: z.ZodType<JsonObject> = z.record(z.string(), jsonSchema);
 
@@ -12,8 +15,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * The one text of a JSON value: object keys sorted by code unit, no white space. Two values are the same JSON exactly
- * when their canonical texts are equal, so it is what gets hashed.
+ * The canonical text of a JSON value: object keys sorted by code unit, no white space. Two values are equal exactly when
+ * their canonical texts are equal, so hashes are computed over it.
  */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;

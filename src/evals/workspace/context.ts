@@ -1,5 +1,5 @@
 import { createGrader, type Grade } from "../scoring/score.ts";
-import { readPackageFile } from "../skills/packageFile.ts";
+import { readPackageFile } from "../skills/packageFiles.ts";
 import { type HostName, show, skillFormOf } from "../toolsets/host.ts";
 import type { Source } from "../toolsets/source.ts";
 import { judgeTrial } from "../trials/judge.ts";

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { basename, dirname, resolve } from "node:path";
 import { EvalsError, type Place, type Problem } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { type Discovery, discoverSkills, precedenceOf, type SkillRoot, skillRoots } from "../skills/discover.ts";
+import { type Discovery, discoverSkills, getPrecedence, type SkillRoot, skillRoots } from "../skills/discover.ts";
 import { readSkillEvals } from "../skills/evals.ts";
-import { skillSuite } from "../suites/skillSuite.ts";
+import { buildSkillSuite } from "../suites/skillSuite.ts";
 import type { HostName } from "../toolsets/host.ts";
 import type { SkillEval, SkillPackage } from "../types/skill.ts";
 import type { Case, Suite } from "../types/suite.ts";
@@ -108,7 +108,7 @@ async function findUnder(
   io: Io,
   isReported: (file: string) => boolean = () => true,
 ): Promise<OfferedSkills> {
-  const found = await discoverSkills(roots, { precedence: precedenceOf(host ?? "plain"), cwd: io.cwd });
+  const found = await discoverSkills(roots, { precedence: getPrecedence(host ?? "plain"), cwd: io.cwd });
   const skills = found.skills.filter(isOfferedToModels);
   const hidden = found.skills.filter((skill) => !isOfferedToModels(skill));
   const skipped = describeSkipped(found).filter(({ place }) => isReported(place.file));
@@ -169,7 +169,7 @@ export async function makeSkillSuites(
         continue;
       }
       const measures = judge === undefined ? (["trigger"] as const) : (["trigger", "behaviour"] as const);
-      const suites = measures.flatMap((measure) => skillSuite(skill, read.evals, measure, folders) ?? []);
+      const suites = measures.flatMap((measure) => buildSkillSuite(skill, read.evals, measure, folders) ?? []);
       made.suites.push(...suites);
       for (const { name } of suites) made.skills.set(name, skills);
       made.warnings.push(...read.warnings, ...(judge === undefined ? describeUngraded(skill, read.evals) : []));

@@ -1,8 +1,8 @@
 import { EvalsError, type Problem, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { type Discovered, discover } from "../suites/discover.ts";
+import { type DiscoveredPaths, discover } from "../suites/discover.ts";
 import { loadSuites } from "../suites/load.ts";
-import { override } from "../suites/override.ts";
+import { applyOverrides } from "../suites/override.ts";
 import type { HostName } from "../toolsets/host.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
 import type { ExecutionPolicy, Suite } from "../types/suite.ts";
@@ -59,7 +59,7 @@ export async function selectSuites(
     throw new EvalsError([nothingFound(paths, found, missing, offered), ...fromSkills.warnings]);
   const { trials, passRate, maxTurns, execute, case: cases } = options;
   const overrides = { trials, passRate, maxTurns, execute, cases };
-  const suites = all.map((suite) => override(suite, overrides)).filter((suite) => suite.cases.length > 0);
+  const suites = all.map((suite) => applyOverrides(suite, overrides)).filter((suite) => suite.cases.length > 0);
   if (suites.length === 0)
     throw usageError(
       `No case matches ${options.case?.map((pattern) => `"${pattern}"`).join(", ")}.`,
@@ -84,7 +84,7 @@ export function chooseLoadingHost({
 
 function nothingFound(
   paths: readonly string[],
-  { packages }: Discovered,
+  { packages }: DiscoveredPaths,
   missing: readonly string[],
   offered: readonly Offered[],
 ): Problem {

@@ -3,10 +3,10 @@ import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { EvalsError, usageError } from "../../errors.ts";
 import { jsonPath } from "../../jsonSchema/paths.ts";
 import type { Target } from "../../lint/rule.ts";
+import { readParsed } from "../../parsing/read.ts";
 import { isJsonObject } from "../../types/json.ts";
 import { type Gathered, type Gathering, missing, nothing, together } from "./gathered.ts";
 import { liveTools } from "./live.ts";
-import { readPlaced } from "./placed.ts";
 
 /**
  * The entries of a host's file, and the tools of every server in it: all are started, as the host would. A server that is
@@ -14,7 +14,7 @@ import { readPlaced } from "./placed.ts";
  */
 export async function configTargets(file: string, { io, settings }: Gathering): Promise<Gathered> {
   const path = resolve(io.cwd, file);
-  const { value, place } = await readPlaced(path, relative(io.cwd, path) || ".");
+  const { value, place } = await readParsed(path, relative(io.cwd, path) || ".", { lenient: true });
   const root = isJsonObject(value) ? value : {};
   const key = ["mcpServers", "servers"].find((candidate) => isJsonObject(root[candidate]));
   const entries = key === undefined ? undefined : root[key];

@@ -15,7 +15,7 @@ export async function commonSettings(flags: readonly string[], io: Io): Promise<
   const severities = Object.fromEntries(flags.map(severityFlag));
   const kind = await stat(resolve(io.cwd, projectFile)).catch(() => undefined);
   if (!kind) return [{ severities }];
-  const { loadLintSettings } = await import("../../suites/lintSettings.ts");
+  const { loadLintSettings } = await import("../../suites/load.ts");
   const { settings, place } = await loadLintSettings(projectFile, io);
   return [{ severities }, placed(settings, place)];
 }

@@ -5,13 +5,13 @@ import { EvalsError, type Problem, usageError } from "../../errors.ts";
 import type { Path } from "../../jsonSchema/paths.ts";
 import { jsonPath } from "../../jsonSchema/paths.ts";
 import type { Target } from "../../lint/rule.ts";
-import { readConfined } from "../../skills/confine.ts";
+import { readParsed } from "../../parsing/read.ts";
 import { discoverSkills } from "../../skills/discover.ts";
 import { readSkillEvals } from "../../skills/evals.ts";
+import { readConfined } from "../../skills/packageFiles.ts";
 import type { Where } from "../../types/lint.ts";
 import type { SkillPackage } from "../../types/skill.ts";
 import { type Gathered, type Gathering, missing, nothing, together } from "./gathered.ts";
-import { readPlaced } from "./placed.ts";
 
 const maxFileBytes = 256 * 1024;
 /** What tools and systems leave in a package, and no author writes. */
@@ -75,7 +75,7 @@ async function evalTargets(skill: SkillPackage, { io, settings }: Gathering): Pr
   try {
     const { evals, files, warnings } = await readSkillEvals(skill, { repository: io.cwd, cwd: io.cwd });
     const targets = files.map(async (file): Promise<Target> => {
-      const { value, place } = await readPlaced(resolve(io.cwd, file), file);
+      const { value, place } = await readParsed(resolve(io.cwd, file), file);
       return {
         kind: "eval files",
         subject: { skill: skill.name, raw: value, evals: evals.filter((one) => one.place.file === file), all: evals },

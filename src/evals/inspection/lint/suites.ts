@@ -4,12 +4,12 @@ import type { Io } from "../../io.ts";
 import type { Path } from "../../jsonSchema/paths.ts";
 import { jsonPath } from "../../jsonSchema/paths.ts";
 import type { Settings, Target } from "../../lint/rule.ts";
+import { readParsed } from "../../parsing/read.ts";
 import { loadSuites } from "../../suites/load.ts";
 import type { ServerSpec, Suite } from "../../types/suite.ts";
 import { isUnavailable } from "../../workspace/servers.ts";
 import { type Gathered, type Gathering, missing, nothing, together } from "./gathered.ts";
 import { liveTools } from "./live.ts";
-import { readPlaced } from "./placed.ts";
 import { placed } from "./settings.ts";
 import { fileTools, type Listed } from "./tools.ts";
 
@@ -21,7 +21,7 @@ type Read = { suite: Suite; own: Settings; place(path: Path): Place };
  * together. Distractors are not linted: they are others' tools. Throws EvalsError for what is wrong with the files.
  */
 export async function suiteTargets(files: readonly string[], { io, settings }: Gathering): Promise<Gathered> {
-  const { suites, warnings } = await loadSuites(files, { cwd: io.cwd, lints: true });
+  const { suites, warnings } = await loadSuites(files, { cwd: io.cwd });
   const read = await Promise.all(suites.map((suite) => readSuite(suite, io)));
   const parts = await Promise.all(
     byServer(read).map(async (group) => {
@@ -38,7 +38,7 @@ export async function suiteTargets(files: readonly string[], { io, settings }: G
 }
 
 async function readSuite(suite: Suite, io: Io): Promise<Read> {
-  const { place } = await readPlaced(resolve(io.cwd, suite.file), suite.file);
+  const { place } = await readParsed(resolve(io.cwd, suite.file), suite.file);
   const own = placed(suite.lint ?? {}, (path) => place(["lint", ...path]));
   return { suite, own, place };
 }

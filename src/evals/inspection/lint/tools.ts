@@ -3,9 +3,9 @@ import { type Place, type Problem, usageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
 import type { Path } from "../../jsonSchema/paths.ts";
 import type { Settings } from "../../lint/rule.ts";
+import { readParsed } from "../../parsing/read.ts";
 import { isJsonObject } from "../../types/json.ts";
 import { type Gathered, nothing } from "./gathered.ts";
-import { readPlaced } from "./placed.ts";
 import { toolTargets } from "./toolTargets.ts";
 
 /** What is known of a list: what it was read as, and the names in it. */
@@ -17,7 +17,7 @@ export type Listed = { gathered: Gathered; names: readonly string[] };
  */
 export async function fileTools(file: string, settings: readonly Settings[], io: Io): Promise<Listed> {
   const path = resolve(io.cwd, file);
-  const located = await readPlaced(path, relative(io.cwd, path) || ".");
+  const located = await readParsed(path, relative(io.cwd, path) || ".", { lenient: true });
   const root = Array.isArray(located.value) ? [] : ["tools"];
   const items: unknown = isJsonObject(located.value) ? located.value.tools : located.value;
   if (!Array.isArray(items))

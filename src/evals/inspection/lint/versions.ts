@@ -6,10 +6,10 @@ import type { Io } from "../../io.ts";
 import type { Path } from "../../jsonSchema/paths.ts";
 import { jsonPath } from "../../jsonSchema/paths.ts";
 import type { Target, TargetOf } from "../../lint/rule.ts";
+import { readParsed } from "../../parsing/read.ts";
 import { readBaseline } from "../../runs/baseline.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import type { LintReport } from "../../types/lint.ts";
-import { readPlaced } from "./placed.ts";
 
 /** A list as it was, and where something of a tool stands in its file. */
 type Older = { tools: readonly JsonObject[]; place(tool: Path[number], inside: Path): Place };
@@ -50,7 +50,7 @@ const nameOf = ({ name }: JsonObject) => String(name);
 
 async function readOlder(file: string, io: Io): Promise<Older> {
   const path = resolve(io.cwd, file);
-  const { value, place } = await readPlaced(path, relative(io.cwd, path) || ".");
+  const { value, place } = await readParsed(path, relative(io.cwd, path) || ".", { lenient: true });
   if (isJsonObject(value) && "toolsets" in value) {
     const baseline = await readBaseline(path);
     if (baseline) return { tools: toolsOfBaseline(baseline), place: () => place(["toolsets"]) };

@@ -73,7 +73,7 @@ function limitsOf({ execute, timeout }: ProbeOptions): string {
 /** The live servers of suites, each once for the same policy. */
 async function ofSuites(paths: readonly string[], flags: ProbeOptions, io: Io) {
   const { files } = await discover(paths, io.cwd);
-  const { suites } = await loadSuites(files, { cwd: io.cwd, lints: true });
+  const { suites } = await loadSuites(files, { cwd: io.cwd });
   const targets = new Map<string, ProbeTarget>();
   const warnings: Problem[] = [];
   for (const suite of suites) {

@@ -2,11 +2,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { EvalsError } from "../../src/evals/errors.ts";
-import { parseDocument } from "../../src/evals/suites/document.ts";
+import { parseJson } from "../../src/evals/parsing/json.ts";
+import { parseYaml } from "../../src/evals/parsing/yaml.ts";
 
 function complaintAbout(text: string): string {
   try {
-    const { problems } = parseDocument(text, "s.yaml");
+    const { problems } = parseYaml(text, "s.yaml");
     return problems.map(({ message, place }) => `${place?.line}:${place?.column}: ${message}`).join("\n");
   } catch (error) {
     if (error instanceof EvalsError) return error.message;
@@ -15,10 +16,10 @@ function complaintAbout(text: string): string {
 }
 
 describe("the place of a value", () => {
-  const yaml = parseDocument("a:\n  - b: 1\n    c: &c\n      d: x\n  - e: *c\nf:\n", "s.yaml");
-  const json = parseDocument('{"a": [\r\n\t{"b": 1, "c": {"d": "x"}}\r\n]}', "s.json");
-  const at = (document: typeof yaml, path: readonly (string | number)[], part?: "key" | "value") => {
-    const { line, column } = document.place(path, part);
+  const yaml = parseYaml("a:\n  - b: 1\n    c: &c\n      d: x\n  - e: *c\nf:\n", "s.yaml");
+  const json = parseJson('{"a": [\r\n\t{"b": 1, "c": {"d": "x"}}\r\n]}', "s.json");
+  const at = (file: typeof yaml, path: readonly (string | number)[], part?: "key" | "value") => {
+    const { line, column } = file.place(path, part);
     return [line, column];
   };
 
@@ -50,7 +51,7 @@ describe("YAML", () => {
     fc.assert(
       fc.property(value, (data) => {
         fc.pre(data !== null && !JSON.stringify(data).includes("__proto__"));
-        expect(parseDocument(stringify(data), "s.yaml").data).toEqual(data);
+        expect(parseYaml(stringify(data), "s.yaml").value).toEqual(data);
       }),
     );
   });
@@ -88,37 +89,44 @@ describe("YAML", () => {
 
   it("shares values by anchors, as often as needed", () => {
     const uses = Array.from({ length: 2000 }, () => "- *a");
-    expect(parseDocument(`- &a {x: [1]}\n${uses.join("\n")}`, "s.yaml").data).toEqual(Array(2001).fill({ x: [1] }));
+    expect(parseYaml(`- &a {x: [1]}\n${uses.join("\n")}`, "s.yaml").value).toEqual(Array(2001).fill({ x: [1] }));
   });
 
   it.each([
     [
       "a: 1\n---\nb: 2\n",
-      's.yaml:2:1: error: the file holds several YAML documents\n  write one suite a file, without a "---" between',
+      's.yaml:2:1: error: The file holds several YAML documents.\n  Write one document per file, without a "---" in between.',
     ],
-    ["a: 1\nb: {c: 1, c: 2}\na: 3\n", "2:11: `c` appears twice in this object\n3:1: `a` appears twice in this object"],
+    [
+      "a: 1\nb: {c: 1, c: 2}\na: 3\n",
+      '2:11: "c" appears twice in this object.\n3:1: "a" appears twice in this object.',
+    ],
     [
       "a: [1\nb: 2\n",
-      "s.yaml:2:1: error: not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]",
+      "s.yaml:2:1: error: Invalid YAML: Flow sequence in block collection must be sufficiently indented and end with a ].",
     ],
-    ["a:\n\t- b\n", "s.yaml:2:1: error: not valid YAML: Tabs are not allowed as indentation"],
+    ["a:\n\t- b\n", "s.yaml:2:1: error: Invalid YAML: Tabs are not allowed as indentation."],
     [
       'a: "\\q"\nb: "\\q"\n',
-      "s.yaml:1:5: error: not valid YAML: Invalid escape sequence \\q\ns.yaml:2:5: error: not valid YAML: Invalid escape sequence \\q",
+      "s.yaml:1:5: error: Invalid YAML: Invalid escape sequence \\q.\ns.yaml:2:5: error: Invalid YAML: Invalid escape sequence \\q.",
     ],
-    ["a: !mine b\n", "s.yaml:1:4: error: not valid YAML: Unresolved tag: !mine"],
-    ["a: *b\n", "s.yaml:1:4: error: no anchor &b before this alias"],
-    ["a: &a [*a]\n", "s.yaml:1:7: error: nested more than 100 levels deep, or an alias inside its own anchor"],
-    ["a: .nan\nb: -.inf\n", "s.yaml:1:4: error: not a finite number"],
-    ["? [a]\n: b\n", "s.yaml:1:3: error: a key must be text"],
-    ["# nothing\n", "s.yaml: error: the file is empty\n  a suite holds `cases`"],
-    ["%YAML 1.1\n---\na: 2001-01-01\n", "s.yaml:3:4: error: not a JSON value"],
-  ])("says what is wrong with %j", (text, message) => {
+    ["a: !mine b\n", "s.yaml:1:4: error: Invalid YAML: Unresolved tag: !mine."],
+    ["a: *b\n", "s.yaml:1:4: error: There is no anchor &b before this alias."],
+    [
+      "a: &a [*a]\n",
+      "s.yaml:1:7: error: The value is nested more than 100 levels deep, or an alias is inside its own anchor.",
+    ],
+    ["a: .nan\nb: -.inf\n", "s.yaml:1:4: error: The number is not finite.\n  Write a smaller number."],
+    ["? [a]\n: b\n", "s.yaml:1:3: error: A key must be text."],
+    ["# nothing\n", "s.yaml: error: The file is empty.\n  Write its content, or remove it."],
+    ["%YAML 1.1\n---\na: 2001-01-01\n", "s.yaml:3:4: error: This is not a JSON value."],
+  ])("explains what is wrong with %j", (text, message) => {
     expect(complaintAbout(text)).toBe(message);
   });
 
   it("survives any depth", () => {
-    const message = (column: number) => `s.yaml:1:${column}: error: nested more than 100 levels deep\n  flatten it`;
+    const message = (column: number) =>
+      `s.yaml:1:${column}: error: The value is nested more than 100 levels deep.\n  Flatten it.`;
     expect(complaintAbout("- ".repeat(50_000))).toBe(message(201));
     expect(complaintAbout("[".repeat(50_000))).toBe(message(101));
     expect(complaintAbout("? ".repeat(50_000))).toBe(message(201));
@@ -130,7 +138,7 @@ describe("YAML", () => {
       (_, i) => `a${i + 1}: &a${i + 1} [${Array(9).fill(`*a${i}`).join(", ")}]`,
     );
     expect(complaintAbout(["a0: &a0 x", ...levels].join("\n"))).toMatch(
-      /^s\.yaml:\d+:\d+: error: the file holds more than 1,000,000 values \(aliases expanded\)$/,
+      /^s\.yaml:\d+:\d+: error: The file holds more than 1,000,000 values \(aliases expanded\)\.$/,
     );
   });
 });

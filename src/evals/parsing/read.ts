@@ -1,0 +1,72 @@
+import { readFileSync, statSync } from "node:fs";
+import { messageOf, usageError } from "../errors.ts";
+import { type ParsedFile, type ParseOptions, parseJson } from "./json.ts";
+
+const mib = 1024 * 1024;
+
+/** The largest file that is parsed. A suite of this size can no longer be reviewed. */
+export const maxBytes = 10 * mib;
+/** Tool lists are written by programs and may be larger. */
+const maxLenientBytes = 100 * mib;
+
+/** Why a file was not read. `kind` lets a caller ignore some of them; `reason` completes "The file cannot be read: …". */
+export type Refusal = {
+  kind: "missing" | "not a file" | "too large" | "utf-16" | "binary" | "not utf-8" | "unreadable";
+  reason: string;
+};
+
+/**
+ * The text of a UTF-8 file of at most `limit` bytes, without a byte order mark. Synchronous: thousands of small skill
+ * files are read before any other work starts, four times as fast as through the thread pool.
+ */
+export function readText(path: string, limit: number): { text: string } | Refusal {
+  let bytes: Uint8Array;
+  try {
+    const found = statSync(path);
+    // Checked before opening: opening a pipe would block.
+    if (!found.isFile()) return { kind: "not a file", reason: "it is not a regular file" };
+    if (found.size > limit) return { kind: "too large", reason: `it is larger than ${limit / mib} MiB` };
+    bytes = readFileSync(path);
+  } catch (error) {
+    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    return isMissing
+      ? { kind: "missing", reason: "it does not exist" }
+      : { kind: "unreadable", reason: messageOf(error) };
+  }
+  if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff))
+    return { kind: "utf-16", reason: "it is UTF-16 text" };
+  if (bytes.includes(0)) return { kind: "binary", reason: "it is binary" };
+  try {
+    return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+  } catch {
+    return { kind: "not utf-8", reason: "it is not UTF-8 text" };
+  }
+}
+
+const hints: Record<Refusal["kind"], string> = {
+  missing: "Check the path; a path in a suite file is relative to its folder.",
+  unreadable: "Check the path and its permissions.",
+  "not a file": "Give a .yaml, .yml or .json file.",
+  binary: "Give a .yaml, .yml or .json file.",
+  "too large": "Split it into several files.",
+  "utf-16": "Save it as UTF-8.",
+  "not utf-8": "Save it as UTF-8.",
+};
+
+/**
+ * Reads and parses a file: YAML when its name ends with `.yaml` or `.yml`, else JSON. `file` is how places name it.
+ * Throws EvalsError with the place of everything that makes it unusable.
+ */
+export async function readParsed(path: string, file: string, options: ParseOptions = {}): Promise<ParsedFile> {
+  const read = readText(path, options.lenient ? maxLenientBytes : maxBytes);
+  if ("kind" in read) throw usageError(`The file cannot be read: ${read.reason}.`, hints[read.kind], { file });
+  return parseText(read.text, file, options);
+}
+
+/** Parses the text of a file, by the ending of its name, as `readParsed` does. */
+export async function parseText(text: string, file: string, options: ParseOptions = {}): Promise<ParsedFile> {
+  if (/\.json$/i.test(file) || (options.lenient && !/\.ya?ml$/i.test(file))) return parseJson(text, file, options);
+  // Loaded on demand: most tool lists are JSON.
+  const { parseYaml } = await import("./yaml.ts");
+  return parseYaml(text, file, options);
+}

@@ -1,0 +1,213 @@
+import {
+  type Alias,
+  Composer,
+  type CST,
+  isAlias,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  Parser,
+  visit,
+} from "yaml";
+import { EvalsError, type Problem } from "../errors.ts";
+import type { Json, JsonObject, Path } from "../types/json.ts";
+import {
+  createLocator,
+  depthLimit,
+  emptyFile,
+  equalKeys,
+  locateProblem,
+  notFinite,
+  type ParsedFile,
+  type ParseOptions,
+  type TextProblem,
+  tooDeep,
+} from "./json.ts";
+
+/** More values, with aliases expanded, than a file of 10 MiB needs. An "alias bomb" has far more. */
+const maxValues = 1_000_000;
+
+/**
+ * Parses one YAML 1.2 document that holds plain JSON data; aliases are expanded. `file` is how places name the text.
+ * Throws EvalsError with the places of all syntax errors, at most one per line, or of what is not plain data.
+ */
+export function parseYaml(text: string, file: string, options: ParseOptions = {}): ParsedFile {
+  const locate = createLocator(text, file);
+  const toProblems = (problems: readonly TextProblem[]) => problems.map((problem) => locateProblem(problem, locate));
+  const maxDepth = depthLimit(options);
+  const { root, problems } = composeNodes(text, maxDepth);
+  if (problems.length > 0) throw new EvalsError(firstOfEachLine(toProblems(problems)));
+  if (!root) throw emptyFile(file);
+  const tree = new YamlTree(root, maxDepth);
+  const isUsable = tree.problems.every(({ fatal }) => !fatal) && !(options.lenient && tree.problems.length > 0);
+  if (!isUsable) throw new EvalsError(toProblems(tree.problems));
+  return {
+    file,
+    value: tree.value,
+    problems: toProblems(tree.problems),
+    place: (path, part = "value") => locate(tree.findOffset(path, part)),
+  };
+}
+
+/** The node tree of a document; undefined when the text holds no value. With problems it is not to be used. */
+function composeNodes(text: string, maxDepth: number): { root?: Node | undefined; problems: TextProblem[] } {
+  const tokens = [...new Parser().parse(text)];
+  // Checked before composing: the composer recurses, and a stack overflow there can end the whole process.
+  const deep = findTooDeep(tokens, maxDepth);
+  if (deep) return { problems: [deep] };
+  // uniqueKeys is quadratic; equal keys are found when the tree is read.
+  const composer = new Composer({ prettyErrors: false, uniqueKeys: false, logLevel: "error" });
+  const [document, second] = [...composer.compose(tokens, true, text.length)];
+  if (second) {
+    const hint = 'Write one document per file, without a "---" in between.';
+    return { problems: [{ offset: second.range[0], message: "The file holds several YAML documents.", hint }] };
+  }
+  const problems = [...(document?.errors ?? []), ...(document?.warnings ?? [])].map(({ pos, message }) => {
+    return { offset: pos[0], message: `Invalid YAML: ${message.replace(/\.$/, "")}.` };
+  });
+  return { root: document?.contents ?? undefined, problems };
+}
+
+function findTooDeep(tokens: readonly CST.Token[], maxDepth: number): TextProblem | undefined {
+  const open = tokens.map((token) => ({ token, depth: 0 }));
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { token, depth } = next;
+    if (depth > maxDepth) return tooDeep("offset" in token ? token.offset : 0, maxDepth);
+    for (const inner of innerTokens(token)) open.push({ token: inner, depth: depth + 1 });
+  }
+  return undefined;
+}
+
+function innerTokens(token: CST.Token): CST.Token[] {
+  if (token.type === "document") return token.value ? [token.value] : [];
+  if (!("items" in token)) return [];
+  return token.items.flatMap(({ key, value }) => [...(key ? [key] : []), ...(value ? [value] : [])]);
+}
+
+/** One mistake often causes several errors in its line; only the first helps the author. */
+function firstOfEachLine(problems: readonly Problem[]): Problem[] {
+  const lines = new Set<number | undefined>();
+  return problems.filter(({ place }) => !lines.has(place?.line) && lines.add(place?.line));
+}
+
+/** A node tree as JSON data, with the offset of every value. */
+class YamlTree {
+  readonly value: Json;
+  readonly problems: TextProblem[] = [];
+  readonly #root: Node;
+  readonly #maxDepth: number;
+  #targets: ReadonlyMap<Alias, Node> | undefined;
+  #values = 0;
+  #isBroken = false;
+
+  constructor(root: Node, maxDepth: number) {
+    this.#root = root;
+    this.#maxDepth = maxDepth;
+    this.value = this.#read(root, 0);
+  }
+
+  findOffset(path: Path, part: "key" | "value"): number {
+    let node: unknown = this.#root;
+    let offset = startOf(node) ?? 0;
+    for (const [i, step] of path.entries()) {
+      const found = findChild(this.#follow(node), step);
+      if (!found) return offset;
+      const wantsKey = part === "key" && i === path.length - 1;
+      offset = (wantsKey ? undefined : startOf(found.value)) ?? startOf(found.key) ?? offset;
+      node = found.value;
+    }
+    return offset;
+  }
+
+  #follow(node: unknown): unknown {
+    if (!isAlias(node)) return node;
+    this.#targets ??= findAliasTargets(this.#root);
+    return this.#targets.get(node);
+  }
+
+  #read(node: unknown, depth: number): Json {
+    if (this.#isBroken) return null;
+    if (++this.#values > maxValues)
+      return this.#refuse(node, "The file holds more than 1,000,000 values (aliases expanded).");
+    if (depth > this.#maxDepth) {
+      const message = `The value is nested more than ${this.#maxDepth} levels deep, or an alias is inside its own anchor.`;
+      return this.#refuse(node, message);
+    }
+    if (node === null) return null;
+    if (isAlias(node)) {
+      const target = this.#follow(node);
+      return target
+        ? this.#read(target, depth + 1)
+        : this.#refuse(node, `There is no anchor &${node.source} before this alias.`);
+    }
+    if (isSeq(node)) return node.items.map((item) => this.#read(item, depth + 1));
+    if (isMap(node)) return this.#readMap(node.items, depth);
+    return isScalar(node) ? this.#readScalar(node, node.value) : this.#refuse(node, "This is not a JSON value.");
+  }
+
+  #readScalar(node: Node, value: unknown): Json {
+    if (value === null || typeof value === "boolean" || typeof value === "string") return value;
+    if (typeof value !== "number") return this.#refuse(node, "This is not a JSON value.");
+    if (Number.isFinite(value)) return value;
+    this.#isBroken = true;
+    this.problems.push(notFinite(startOf(node) ?? 0));
+    return null;
+  }
+
+  #readMap(pairs: readonly Pair[], depth: number): JsonObject {
+    const seen = new Set<string>();
+    const members = pairs.map(({ key, value }): [string, Json] => {
+      const name = textOfKey(this.#follow(key));
+      if (name === undefined) this.#refuse(key, "A key must be text.");
+      else if (name === "__proto__") this.#refuse(key, '"__proto__" cannot be a key.');
+      else if (seen.has(name)) this.problems.push(equalKeys(startOf(key) ?? 0, name));
+      else seen.add(name);
+      return [name ?? "", this.#read(value, depth + 1)];
+    });
+    return Object.fromEntries(members);
+  }
+
+  /** Ends the reading: the value lacks something, so checking it would mislead. */
+  #refuse(node: unknown, message: string): null {
+    this.#isBroken = true;
+    this.problems.push({ offset: startOf(node) ?? 0, message, fatal: true });
+    return null;
+  }
+}
+
+function findAliasTargets(root: Node): Map<Alias, Node> {
+  const anchors = new Map<string, Node>();
+  const targets = new Map<Alias, Node>();
+  visit(root, {
+    Node(_, node) {
+      const target = isAlias(node) ? anchors.get(node.source) : undefined;
+      if (isAlias(node) && target) targets.set(node, target);
+      else if ("anchor" in node && node.anchor) anchors.set(node.anchor, node);
+    },
+  });
+  return targets;
+}
+
+function findChild(node: unknown, step: string | number): { key?: unknown; value: unknown } | undefined {
+  if (isSeq(node) && typeof step === "number")
+    return step < node.items.length ? { value: node.items[step] } : undefined;
+  if (!isMap(node)) return undefined;
+  return node.items.find((pair) => isPair(pair) && textOfKey(pair.key) === String(step));
+}
+
+/** Keys are text in JSON: a scalar key becomes what is written. */
+function textOfKey(key: unknown): string | undefined {
+  if (key === null) return "";
+  if (!isScalar(key)) return undefined;
+  return typeof key.value === "string" ? key.value : (key.source ?? String(key.value));
+}
+
+/** Undefined for an empty value (`key:`), which has no position. */
+function startOf(node: unknown): number | undefined {
+  const range = isNode(node) ? node.range : undefined;
+  return range && range[0] < range[1] ? range[0] : undefined;
+}

@@ -1,0 +1,165 @@
+import { createHash } from "node:crypto";
+import { basename, dirname, extname, resolve } from "node:path";
+import type { ParsedFile } from "../parsing/json.ts";
+import { canonicalJson, type Json } from "../types/json.ts";
+import type { Case, CaseFile, Expectation, ExpectedCall, Suite } from "../types/suite.ts";
+import type { Tool } from "../types/tool.ts";
+import type { CheckedSuite, SuiteHeader } from "./check.ts";
+import { type ExpectFile, getKind, toNames } from "./expectation.ts";
+
+const defaults = {
+  trials: 5,
+  passRate: 0.8,
+  maxTurns: 1,
+  maxTurnsOfCalls: 8,
+  maxTurnsOfSkill: 8,
+  execute: "safe",
+  isolate: "run",
+} as const;
+
+/** The suite of a checked file, with defaults and hashes. `cwd` is the folder that the file's path is relative to. */
+export function buildSuite({ header, cases }: CheckedSuite, parsed: ParsedFile, cwd: string): Suite {
+  const ids = createCaseIds(cases.map(({ content }) => ({ id: content.id, input: getPrompt(content) })));
+  const suite = {
+    name: header.name ?? basename(parsed.file, extname(parsed.file)),
+    file: parsed.file,
+    dir: dirname(resolve(cwd, parsed.file)),
+    ...(header.server && { server: header.server }),
+    distractors: header.distractors ?? [],
+    skills: header.skills ?? [],
+    ...(header.lift !== undefined && { lift: header.lift }),
+    execute: header.execute ?? defaults.execute,
+    isolate: header.isolate ?? defaults.isolate,
+    ...(header.lint && { lint: header.lint }),
+    cases: cases.map(({ path, content }, i) => {
+      const one = { ...buildCase(content, header), id: ids[i] ?? "", place: parsed.place(path) };
+      return { ...one, hash: hashCase(one) };
+    }),
+  };
+  return { ...suite, hash: hashSuite(suite) };
+}
+
+function buildCase(content: CaseFile, header: SuiteHeader): Omit<Case, "id" | "hash" | "place"> {
+  const messages = content.messages ?? [{ role: "user" as const, content: getPrompt(content) }];
+  const { expect, tools } = content;
+  return {
+    messages: header.system === undefined ? messages : [{ role: "system", content: header.system }, ...messages],
+    ...(expect && { expect: buildExpectation(expect) }),
+    expectedBehavior: toNames(content.expected_behavior),
+    ...(tools && { tools: tools.map(pickToolFields) }),
+    trials: content.trials ?? header.trials ?? defaults.trials,
+    passRate: content.passRate ?? header.passRate ?? defaults.passRate,
+    maxTurns: content.maxTurns ?? header.maxTurns ?? getDefaultTurns(expect),
+  };
+}
+
+/** A first pick needs one turn. Expected calls may come one after the other, and a skill may be loaded after some calls. */
+function getDefaultTurns(expect: ExpectFile | undefined): number {
+  if (expect?.skill !== undefined) return defaults.maxTurnsOfSkill;
+  return (expect?.calls?.length ?? 0) > 1 ? defaults.maxTurnsOfCalls : defaults.maxTurns;
+}
+
+/** The last message of the user. */
+function getPrompt({ input, messages }: CaseFile): string {
+  return input ?? messages?.at(-1)?.content ?? "";
+}
+
+function pickToolFields({ name, description, inputSchema }: NonNullable<CaseFile["tools"]>[number]): Tool {
+  return { name, ...(description !== undefined && { description }), inputSchema };
+}
+
+function buildExpectation(expect: ExpectFile): Expectation {
+  const avoid = toNames(expect.avoid);
+  const rules = { argsMode: expect.argsMode ?? "partial", argsMatch: expect.argsMatch ?? "matchers" } as const;
+  const extras = expect.extras ?? false;
+  switch (getKind(expect)) {
+    case "tool":
+      return { avoid, kind: "tool", call: buildCall(expect), extras, ...rules };
+    case "none":
+      return { avoid, kind: "none" };
+    case "any":
+      return { avoid, kind: "any", ...(expect.result && { result: expect.result }) };
+    case "calls":
+      return {
+        avoid,
+        kind: "calls",
+        calls: (expect.calls ?? []).map(buildCall),
+        order: expect.order ?? "strict",
+        extras,
+        ...rules,
+      };
+    case "skill":
+      return { avoid, kind: "skill", skill: expect.skill ?? "" };
+    default:
+      return { avoid, kind: "avoid" };
+  }
+}
+
+function buildCall({ tool, args, result }: Pick<ExpectFile, "tool" | "args" | "result">): ExpectedCall {
+  return { tools: toNames(tool), ...(args && { args }), ...(result && { result }) };
+}
+
+const maxSlugLength = 50;
+
+/**
+ * The ids of a suite's cases: each case's own id, else a slug of its input, with -2, -3, ... where the slug is taken.
+ * A generated id never equals a given one, not even that of a later case.
+ */
+export function createCaseIds(cases: readonly { id?: string | undefined; input: string }[]): string[] {
+  const taken = new Set(cases.flatMap(({ id }) => id ?? []));
+  // Continuing from the last number keeps a thousand equal inputs linear.
+  const last = new Map<string, number>();
+  return cases.map(({ id, input }) => {
+    if (id !== undefined) return id;
+    const slug = createSlug(input);
+    let n = last.get(slug) ?? 1;
+    while (taken.has(numbered(slug, n))) n++;
+    last.set(slug, n);
+    taken.add(numbered(slug, n));
+    return numbered(slug, n);
+  });
+}
+
+const numbered = (slug: string, n: number) => (n === 1 ? slug : `${slug}-${n}`);
+
+/** Lower-case ASCII words joined by hyphens, cut between words after about 50 characters; "case" when nothing is left. */
+function createSlug(input: string): string {
+  // Only the beginning of a long input can end up in the slug.
+  const words =
+    input
+      .slice(0, 1000)
+      .normalize("NFKD")
+      .replace(/\p{M}/gu, "")
+      .toLowerCase()
+      .match(/[a-z0-9]+/g) ?? [];
+  let slug = "";
+  for (const word of words) {
+    const longer = slug === "" ? word.slice(0, maxSlugLength) : `${slug}-${word}`;
+    if (longer.length > maxSlugLength) break;
+    slug = longer;
+  }
+  return slug === "" ? "case" : slug;
+}
+
+/** SHA-256 (hex) of all that decides whether a trial of the case passes: not its id, its place, or its number of trials. */
+export function hashCase({
+  messages,
+  expect,
+  expectedBehavior,
+  tools,
+  files,
+  packageHash,
+  maxTurns,
+}: Omit<Case, "hash">): string {
+  return hashValue({ messages, expect, expectedBehavior, tools, files, packageHash, maxTurns });
+}
+
+/** SHA-256 (hex) of all that decides the results of the suite: its servers, how it runs, and its cases in order. */
+export function hashSuite({ name, server, distractors, execute, isolate, lift, cases }: Omit<Suite, "hash">): string {
+  return hashValue({ name, server, distractors, execute, isolate, lift, cases: cases.map(({ hash }) => hash) });
+}
+
+function hashValue(value: object): string {
+  const plain = JSON.parse(JSON.stringify(value)) as Json;
+  return createHash("sha256").update(canonicalJson(plain)).digest("hex");
+}
