@@ -5,7 +5,7 @@ import type { Io } from "../io.ts";
 import { crowdReport } from "../reports/crowd.ts";
 import { openSource } from "../toolsets/source.ts";
 import { ownerOf } from "../toolsets/toolset.ts";
-import { trialsOf } from "../trials/plan.ts";
+import { countTrials } from "../trials/plan.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import { askAll, CrowdTally, crowdArm, crowdOf, summariseCrowd } from "../verdicts/crowd.ts";
 import { some } from "../verdicts/words.ts";
@@ -42,7 +42,7 @@ export async function crowd(given: CrowdOptions, io: Io): Promise<ExitCode> {
     const own = cases.flatMap(({ toolset }) => toolset.tools.filter(({ origin }) => origin === "distractor"));
     const names = new Set([...own, ...joining].map(({ name }) => name));
     const tally = new CrowdTally({ cases: ids, sizes, certain: model.deterministic }, names);
-    const asked = cases.map((planned) => ({ id: planned.case.id, trials: trialsOf(planned, model) }));
+    const asked = cases.map((planned) => ({ id: planned.case.id, trials: countTrials(planned, model) }));
     const question: Question<"asked"> = {
       cases,
       arms: new Map(
