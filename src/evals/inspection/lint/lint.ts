@@ -38,16 +38,13 @@ export async function lint(flags: LintFlags, io: Io): Promise<ExitCode> {
   return report.exitCode as ExitCode;
 }
 
-function printRules(format: LintFlags["format"], io: Io): ExitCode {
+async function printRules(format: LintFlags["format"], io: Io): Promise<ExitCode> {
   const list = catalogue(rules);
   if (format === "sarif" || format === "github")
     throw usageError(`--rules cannot be printed as ${format}`, "Take table, json or markdown.");
-  const texts = {
-    table: () => rulesText(list, displayOf(io)),
-    json: () => `${JSON.stringify({ rules: list }, null, 2)}\n`,
-    markdown: () => rulesMarkdown(list),
-  };
-  io.out(texts[format]());
+  if (format === "markdown") io.out(rulesMarkdown(list, (await import("../../lint/examples.ts")).examples));
+  else if (format === "json") io.out(`${JSON.stringify({ rules: list }, null, 2)}\n`);
+  else io.out(rulesText(list, displayOf(io)));
   return exitCodes.passed;
 }
 
