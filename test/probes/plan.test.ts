@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { planProbes } from "../../src/evals/probes/plan.ts";
-import { asciiJson } from "../../src/evals/reports/probe.ts";
+import { asciiJson } from "../../src/evals/reports/escape.ts";
 import type { Json, JsonObject } from "../../src/evals/types/json.ts";
 import { probed } from "./make.ts";
 

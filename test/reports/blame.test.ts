@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { blameText } from "../../src/evals/reports/blame.ts";
+import { blameDocument } from "../../src/evals/reports/blame.ts";
 import { columns } from "../../src/evals/reports/layout.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 import type { BlameReport } from "../../src/evals/verdicts/blameCases.ts";
 
 const display = { colour: false, width: 100, unicode: true };
@@ -30,7 +31,7 @@ const report: BlameReport = {
       changes,
       verdict: {
         kind: "blamed",
-        reason: "reverting read_file and read_several mends the case",
+        basis: { kind: "confirmed" },
         culprits: ["read_file", "read_several"],
         relation: "both",
         chance: 0.997,
@@ -50,8 +51,7 @@ const report: BlameReport = {
       changes,
       verdict: {
         kind: "inconclusive",
-        reason:
-          "move_file is the likeliest, but reverting was not shown to mend the case: 4/5 with it reverted, 5/5 with all new (p = 1)",
+        basis: { kind: "not confirmed" },
         culprits: [],
         relation: "single",
         chance: 0.61,
@@ -83,41 +83,39 @@ const report: BlameReport = {
 
 describe("who is to blame", () => {
   it("names culprits first, then their wording and the test", () => {
-    expect(blameText(report, display)).toMatchInlineSnapshot(`
+    expect(renderTerminal(blameDocument(report), display)).toMatchInlineSnapshot(`
       "TO BLAME: read_file and read_several
-      Case compare-two: 19/20 with the old list, 6/20 with the new
+        Reverting read_file and read_several fixes the case. By the search, it takes both to break it.
+        Next: revert or reword what is to blame.
+        Case compare-two: 19/20 with the old list, 6/20 with the new one
         "Compare a.txt and b.txt"
-      Reverting read_file and read_several mends the case; by the search, it takes them together to
-        break it.
 
-      What changed in them
+      The changes
         read_file: description
           Reads one [-file-]{+or more files+}.
         read_several: description
           Reads [-several files-]{+a batch of resources+} at once.
 
-      Necessity test on fresh trials: 10/10 with it reverted, 3/10 with all new (p = 0.0015, one-sided,
-        5% over all looks)
+      Necessity test on fresh trials: 10/10 with it reverted, 3/10 with all new (p = .002, one-sided,
+        alpha = .05 over all looks).
+      3 changes; 17 trials to search, 20 to confirm. Reverting each change by itself ten times would
+        have taken 30, and misses two that each suffice.
 
-      3 changes; 17 calls to search, 20 to confirm. Reverting each by itself ten times would have taken
-        30, and misses two that each suffice.
-
-      INCONCLUSIVE: move_file is the likeliest, but reverting was not shown to mend the case: 4/5 with
-        it reverted, 5/5 with all new (p = 1)
-      Case rename
+      INCONCLUSIVE
+        move_file is the likeliest, but reverting it was not shown to fix the case (p = 1).
+        Case rename
         "Rename a.txt to b.txt"
 
-      Likeliest by the search: move_file (61%), move_file + read_file (20%)
+      Likeliest by the search: move_file (61%), move_file + read_file (20%).
+      3 changes; 17 trials to search, 10 to confirm. Reverting each change by itself ten times would
+        have taken 30, and misses two that each suffice.
 
-      3 changes; 17 calls to search, 10 to confirm. Reverting each by itself ten times would have taken
-        30, and misses two that each suffice.
-
-      NOT DECIDED · find
-      Case find: 20/20 with the old list, 1/20 with the new
+      NOT DECIDED: find
+        Case find: 20/20 with the old list, 1/20 with the new one
         "Where is c.txt?"
 
-      files · anthropic:x, against the run 2026-11-21T09-30-00-000 · cost $0.1234
-      Stopped: the budget is spent
+      Suite: files · anthropic:x, against the run 2026-11-21T09-30-00-000 · cost $0.12
+      Stopped: the budget is spent. Blame again to decide (record 2026-11-21T10-00-00-000).
       Record: reports/2026-11-21T10-00-00-000
       "
     `);
@@ -136,22 +134,23 @@ describe("who is to blame", () => {
       stopped: null,
       costUsd: 0,
     };
-    expect(blameText(certain, display)).toMatchInlineSnapshot(`
+    expect(renderTerminal(blameDocument(certain), display)).toMatchInlineSnapshot(`
       "TO BLAME: read_file and read_several
-      Case compare-two: 19/20 with the old list, 6/20 with the new
+        Reverting read_file and read_several fixes the case. By the search, it takes both to break it.
+        Next: revert or reword what is to blame.
+        Case compare-two: 19/20 with the old list, 6/20 with the new one
         "Compare a.txt and b.txt"
-      Reverting read_file and read_several mends the case.
 
-      What changed in them
+      The changes
         read_file: description
           Reads one [-file-]{+or more files+}.
         read_several: description
           Reads [-several files-]{+a batch of resources+} at once.
 
-      3 changes; 7 calls to search, 0 to confirm. Reverting each by itself once would have taken 3, and
-        misses two that each suffice.
+      3 changes; 7 trials to search, 0 to confirm. Reverting each change by itself once would have taken
+        3, and misses two that each suffice.
 
-      files · lexical (a retrieval baseline, not a language model), against the run
+      Suite: files · lexical (a retrieval baseline, not a language model), against the run
         2026-11-21T09-30-00-000 · cost $0
       Record: reports/2026-11-21T10-00-00-000
       "
@@ -159,7 +158,7 @@ describe("who is to blame", () => {
   });
 
   it.each([60, 100])("fits %d columns", (width) => {
-    const lines = blameText(report, { ...display, width }).split("\n");
+    const lines = renderTerminal(blameDocument(report), { ...display, width }).split("\n");
     for (const line of lines) expect(columns(line)).toBeLessThanOrEqual(width);
   });
 });

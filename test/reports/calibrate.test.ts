@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { calibrationReport } from "../../src/evals/reports/calibrate.ts";
+import { calibrationDocument } from "../../src/evals/reports/calibrate.ts";
 import { columns } from "../../src/evals/reports/layout.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 import type { CalibrationSummary } from "../../src/evals/verdicts/calibrate.ts";
 
 const display = { colour: false, width: 100, unicode: true };
@@ -40,32 +41,31 @@ const calibrated: CalibrationSummary = {
 
 describe("the report of a calibration", () => {
   it("is this on a model that varies", () => {
-    expect(calibrationReport(calibrated, display)).toMatchInlineSnapshot(`
-      "NOISE FLOOR 13.1 points at 20 trials a case
+    expect(renderTerminal(calibrationDocument(calibrated), display)).toMatchInlineSnapshot(`
+      "NOISE FLOOR 13.1 pp with 20 trials per case
+        Differences below 13.1 pp between two runs with 20 trials per case may be chance.
 
-      files · anthropic:claude · 2 cases × 20 trials in each of two equal arms
+      files · anthropic:claude · 2 cases, 20 trials in each of two equal arms
 
-      Noise: two equal lists differ by up to 13.1 points in 95 of 100 comparisons with 20 trials a case
-        (mean over cases). Here they differed by +9.9. A smaller difference than that says nothing.
-
-      Correlation: trials of one case hang together with 0.03 (intraclass, 95% interval 0.00 to 0.41,
-        from 1 case that varied; 0 is independent). With that, \`--check thorough\` would call this suite
-        regressed without any change in 7% of runs; with independent trials in 2%. It promises at most 5%.
-
+      Noise: two equal lists differ by up to 13.1 pp in 95% of comparisons with 20 trials per case (mean
+        over cases). Here they differed by +9.9 pp.
+      Correlation: trials of one case are correlated (intraclass correlation 0.03, 95% CI 0.00 to 0.41,
+        from 1 case that varied; 0 is independent). With that, \`--check thorough\` would call this
+        unchanged suite regressed in 7% of runs, and with independent trials in 2%. It promises at most
+        5%.
       Repeats: 61% of pairs of replies to one case called the same tools with the same arguments, so
-        more than one trial a case is needed.
-
-      A drop of 10 points in every case is found in only 62% of runs even with 50 trials per case and
-        arm; both arms cost about $3.20. More cases help more than more trials.
-      A drop of 20 points in every case is found in 83% of runs with 15 trials per case and arm; both
-        arms cost about $0.9600.
+        more than one trial per case is needed.
+      Power: a drop of 10 pp in every case is detected in only 62% of runs even with 50 trials per case
+        and arm; both arms cost about $3.20. More cases help more than more trials.
+      Power: a drop of 20 pp in every case is detected in 83% of runs with 15 trials per case and arm;
+        both arms cost about $0.96.
 
       case    first arm  second arm
       ─────────────────────────────
       often   15/20      18/19
       always  20/20      20/20
 
-      Trials: 80 (1 broken, in no rate) · cost $1.28
+      Trials: 80 (1 broken, excluded from rates) · cost $1.28
       Record: /home/me/reports/run-1
       "
     `);
@@ -75,8 +75,8 @@ describe("the report of a calibration", () => {
     const why = "every case always passed or always failed, so nothing varied";
     const detect = found.detect.map((one) => ({ ...one, costUsd: "unknown" as const }));
     const unknown = { ...calibrated, found: { ...found, correlation: { kind: "undefined" as const, why }, detect } };
-    const text = calibrationReport({ ...unknown, costUsd: "unknown" }, display);
-    expect(text).toContain(`Correlation: not known, for ${why}.\n`);
+    const text = renderTerminal(calibrationDocument({ ...unknown, costUsd: "unknown" }), display);
+    expect(text).toContain(`Correlation: unknown, because ${why}.\n`);
     expect(text).toContain("with 15 trials per case and arm.\n");
     expect(text).toContain("· cost unknown\n");
   });
@@ -84,45 +84,48 @@ describe("the report of a calibration", () => {
   it("is this where every reply is the same", () => {
     const noise = { difference: 0, floor: 0.1 };
     const alike = { ...found, noise, duplicates: { share: 1, oneTrialSuffices: true } };
-    expect(calibrationReport({ ...calibrated, trials: 1, found: alike }, display)).toMatchInlineSnapshot(`
-      "ALWAYS THE SAME: one trial a case suffices
+    expect(
+      renderTerminal(calibrationDocument({ ...calibrated, trials: 1, found: alike }), display),
+    ).toMatchInlineSnapshot(`
+      "DETERMINISTIC: one trial per case is enough
 
-      files · anthropic:claude · 2 cases × 1 trial in each of two equal arms
+      files · anthropic:claude · 2 cases, 1 trial in each of two equal arms
 
       Every reply to a case called the same tool with the same arguments, whatever the order of the
-        tools. A second trial tells nothing new, and any difference between two lists is a difference.
+        tools. A second trial adds no information, and any difference between two lists is real.
 
-      Trials: 80 (1 broken, in no rate) · cost $1.28
+      Trials: 80 (1 broken, excluded from rates) · cost $1.28
       Record: /home/me/reports/run-1
       "
     `);
     const apart = { ...alike, noise: { ...noise, difference: -0.5 } };
-    expect(calibrationReport({ ...calibrated, trials: 1, found: apart }, display)).toContain(
-      "Yet the results of those calls differed, so the arms do not pass alike.",
+    expect(renderTerminal(calibrationDocument({ ...calibrated, trials: 1, found: apart }), display)).toContain(
+      "Yet the results of those calls differed, so the pass rates of the arms differ.",
     );
   });
 
   it("is this when it was stopped, or nothing was scored", () => {
     const stopped = { ...calibrated, found: null, stopped: true };
-    expect(calibrationReport(stopped, display)).toMatchInlineSnapshot(`
-      "STOPPED before there was enough to calibrate on; what was asked is on the record
+    expect(renderTerminal(calibrationDocument(stopped), display)).toMatchInlineSnapshot(`
+      "STOPPED before there were enough trials to calibrate; those made are on the record
 
       files · anthropic:claude
 
-      Trials: 80 (1 broken, in no rate) · cost $1.28
+      Trials: 80 (1 broken, excluded from rates) · cost $1.28
       Record: /home/me/reports/run-1
       "
     `);
-    expect(calibrationReport({ ...stopped, stopped: false }, display)).toMatch(
+    expect(renderTerminal(calibrationDocument({ ...stopped, stopped: false }), display)).toMatch(
       /^NOT SCORED: nothing was scored in both arms\n/,
     );
   });
 
   it("fits 80 columns in ASCII", () => {
-    const text = calibrationReport(
-      { ...calibrated, suite: "é".repeat(100) },
-      { ...display, width: 80, unicode: false },
-    );
+    const text = renderTerminal(calibrationDocument({ ...calibrated, suite: "é".repeat(100) }), {
+      ...display,
+      width: 80,
+      unicode: false,
+    });
     expect(text).toMatch(/^[\n -~]*$/);
     for (const line of text.split("\n")) expect(columns(line)).toBeLessThanOrEqual(80);
   });

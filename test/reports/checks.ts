@@ -17,7 +17,7 @@ const simultaneous = {
 };
 
 /** A check that cleared the list, but for what is given. */
-export function checkOf(given: Partial<Compared> & Pick<Compared, "kind" | "headline" | "reason">): Compared {
+export function checkOf(given: Partial<Compared> & Pick<Compared, "kind" | "basis">): Compared {
   return {
     method: "screen",
     margin: 0.1,
@@ -25,11 +25,11 @@ export function checkOf(given: Partial<Compared> & Pick<Compared, "kind" | "head
     flagged: [],
     grew: [],
     changes: [exact],
-    smallestBreak: "20/20 -> 3/7 (p = 0.0021)",
+    reach: { baseTrials: 20, headTrials: 7, headPasses: 3, p: 0.0021 },
     furtherTrials: null,
     pairedT: 0.31,
     calls: { base: 0, head: 42, broken: 0, saved: 258 },
-    drift: null,
+    modelDrift: null,
     notes: [],
     exitCode: 0,
     ...given,
@@ -67,8 +67,7 @@ const regressed = runOf(
     ...checkedRun(
       checkOf({
         kind: "regressed",
-        headline: "REGRESSED",
-        reason: "1 case dropped: read-head 12/12 -> 5/12 (p = 0.0023 against 0.015, look 4 of 5)",
+        basis: { kind: "dropped", test: { kind: "p-value", p: 0.00229, alpha: 0.015 }, look: 4, looks: 5 },
         net: { change: -0.1228, interval: [-0.2011, -0.0312], cases: 3 },
         flagged: [
           {
@@ -94,8 +93,7 @@ const regressed = runOf(
         ],
         pairedT: 0.00003,
         calls: { base: 12, head: 45, broken: 1, saved: 243 },
-        drift:
-          "the model passes less often with the baseline's own list than it did then (p = 0.004): it has changed, not the wording",
+        modelDrift: { direction: "down", p: 0.004 },
         notes: ["added since then, not compared: weather"],
         exitCode: 1,
       }),
@@ -109,17 +107,14 @@ const regressed = runOf(
 const noRegression = checkedRun(
   checkOf({
     kind: "no-regression",
-    headline: "NO REGRESSION within 10 points",
-    reason: "a mean drop of 7.1 points or more is ruled out, within the margin of 10 points (look 1 of 5)",
+    basis: { kind: "drop ruled out", drop: 0.071, look: 1, looks: 5 },
   }),
 );
 
 const inconclusive = checkedRun(
   checkOf({
     kind: "inconclusive",
-    headline: "INCONCLUSIVE: 14 more trials per case and arm would settle it",
-    reason:
-      "neither a drop (p = 0.081 against 0.02) nor its absence is shown: a mean drop of 31.4 points is not ruled out",
+    basis: { kind: "neither shown", test: { kind: "p-value", p: 0.081, alpha: 0.02 }, drop: 0.314 },
     net: { change: -0.1534, interval: [-0.314, 0.0467], cases: 3 },
     furtherTrials: 14,
     calls: { base: 60, head: 81, broken: 0, saved: 0 },
@@ -129,39 +124,38 @@ const inconclusive = checkedRun(
 const stopped = checkedRun(
   checkOf({
     kind: "inconclusive",
-    headline: "INCONCLUSIVE: the run was stopped at look 2",
-    reason: "resume the run to finish the look",
-    ...{ net: null, smallestBreak: null, pairedT: null, calls: { base: 0, head: 0, broken: 0, saved: 0 }, exitCode: 3 },
+    basis: { kind: "stopped", look: 2 },
+    ...{ net: null, reach: null, pairedT: null, calls: { base: 0, head: 0, broken: 0, saved: 0 }, exitCode: 3 },
   }),
 );
 
 const unchanged = checkedRun({
   kind: "unchanged",
-  headline: "UNCHANGED: the list is the same to the byte as in the baseline, so there is nothing to compare",
   notes: ["removed since then, not compared: read-two"],
   exitCode: 0,
 });
 
 const notComparable = checkedRun({
   kind: "not-comparable",
-  headline:
-    "NOT COMPARABLE with the baseline: the host profile was plain then and is claude-code now; use the same --host, or accept a new baseline for it",
-  notes: ["the harness's major version was 0.1 then and is 0.2 now; accept a new baseline with this version"],
+  reasons: [
+    "the host profile was plain then and is claude-code now; use the same --host, or accept a new baseline for it",
+    "the harness's major version was 0.1 then and is 0.2 now; accept a new baseline with this version",
+  ],
+  notes: [],
   exitCode: 3,
 });
 
-/** A model that always answers alike: no p, no interval. */
+/** A deterministic model: no p, no interval. */
 const certain = checkedRun(
   checkOf({
     kind: "regressed",
-    headline: "REGRESSED",
-    reason: "1 case passed before and fails now: read-head 1/1 -> 0/1",
+    basis: { kind: "dropped", test: null, look: 1, looks: 1 },
     method: "deterministic",
     net: { change: -1 / 3, interval: [-0.79, 0.36], cases: 3 },
     flagged: [
       { case: "read-head", base: { passed: 1, trials: 1 }, head: { passed: 0, trials: 1 }, p: 0.5, adjusted: 0.5 },
     ],
-    ...{ smallestBreak: null, pairedT: 0.21, calls: { base: 3, head: 3, broken: 0, saved: 0 }, exitCode: 1 },
+    ...{ reach: null, pairedT: 0.21, calls: { base: 3, head: 3, broken: 0, saved: 0 }, exitCode: 1 },
   }),
   { model: "lexical", note: "a retrieval baseline, not a language model" },
 );
@@ -174,8 +168,7 @@ const many = Array.from({ length: 60 }, (_, at) => ({
 const hostileCheck = checkedRun(
   checkOf({
     kind: "regressed",
-    headline: `REGRESSED ${nasty}`,
-    reason: nasty,
+    basis: { kind: "dropped", test: { kind: "p-value", p: 1e-12, alpha: 0.05 }, look: 1, looks: 1 },
     net: { change: -0.9, interval: [-1, -0.8], cases: 1 },
     flagged: [
       {
@@ -194,8 +187,6 @@ const hostileCheck = checkedRun(
       { label: `read_text_file: ${nasty}`, before: "[-a-]", after: "{+b+}" },
       ...many,
     ],
-    smallestBreak: nasty,
-    drift: nasty,
     notes: [nasty, nasty],
     exitCode: 1,
   }),

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { type ComparisonReport, comparisonText } from "../../src/evals/reports/comparison.ts";
+import { type ComparisonReport, comparisonDocument } from "../../src/evals/reports/comparison.ts";
 import { columns } from "../../src/evals/reports/layout.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 
 const display = { colour: false, width: 100, unicode: true };
 
 const check = {
   kind: "regressed",
-  headline: "REGRESSED",
-  reason: "1 case dropped: read-several 20/20 -> 6/20 (p = below 0.0001 against 0.05)",
+  basis: { kind: "dropped", test: { kind: "p-value", p: 0.0000023, alpha: 0.05 }, look: 1, looks: 1 },
   method: "records",
   margin: 0.1,
-  net: { change: -0.084, interval: [-0.152, -0.031] },
+  net: { change: -0.084, interval: [-0.152, -0.031], cases: 10 },
   flagged: [
     {
       case: "read-several",
@@ -36,11 +36,11 @@ const check = {
     },
     ...Array.from({ length: 7 }, (_, i) => ({ label: `tool_${i}: new tool`, after: "New." })),
   ],
-  smallestBreak: "20/20 -> 15/20 (p = 0.024)",
+  reach: { baseTrials: 20, headTrials: 20, headPasses: 15, p: 0.024 },
   furtherTrials: null,
   pairedT: 0.041,
   calls: { base: 200, head: 200, broken: 3, saved: 0 },
-  drift: null,
+  modelDrift: null,
   notes: ["added since then, not compared: rename"],
   exitCode: 1,
 } as const;
@@ -110,40 +110,39 @@ const given = structuredClone(report) as unknown as ComparisonReport;
 
 describe("a comparison of two records", () => {
   it("says first which is better, then what that rests on", () => {
-    expect(comparisonText(given, display)).toMatchInlineSnapshot(`
-      "A is better than B (two-sided p < 0.0001) · A to B: REGRESSED · files · anthropic:x
-      no difference shown · A to B: NO REGRESSION within 10 points · files · lexical
+    expect(renderTerminal(comparisonDocument(given), display)).toMatchInlineSnapshot(`
+      "A is better than B (two-sided p < .001) · A to B: REGRESSED · files · anthropic:x
+      No difference shown · A to B: NO REGRESSION within 10 pp · files · lexical
       NOT COMPARABLE · mail · anthropic:x
-
-      A: evals/baselines/files.lexical.json (the baseline of 2026-11-20, from the run 2026-11-20T08)
-      B: 2026-11-21T09-30-00-000 (the run of 2026-11-21 09:30 UTC)
-      Not interleaved: the two were recorded apart, so a change of the model in between looks like a
-        change of the wording.
-      Only in B: mail on lexical
+        A: evals/baselines/files.lexical.json (the baseline of 2026-11-20, from the run 2026-11-20T08)
+        B: 2026-11-21T09-30-00-000 (the run of 2026-11-21 09:30 UTC)
+        Not interleaved: the two were recorded at different times, so a change of the model in between
+          looks like a change of the wording.
+        Only in B: mail on lexical
 
       files · anthropic:x
 
       Passed: A 190/198 (96%), B 173/199 (87%), in 10 cases
-      1 case dropped: read-several 20/20 -> 6/20 (p = below 0.0001 against 0.05)
-      Net change from A to B: −8.4 points, mean over cases (95% interval −15.2 to −3.1); the margin is
-        10 points
+      1 case dropped: read-several 20/20 -> 6/20 (p < .001 against alpha = .05).
+      Net change from A to B: -8.4 pp (95% CI -15.2 to -3.1 pp), mean over 10 cases; the margin is 10
+        pp.
 
-      Cases that dropped from A to B
-      case          A passed  B passed  p        adjusted p
-      ─────────────────────────────────────────────────────
-      read-several  20/20     6/20      <0.0001  <0.0001
-
-      Cases that improved from A to B
-      case  A passed  B passed  p       adjusted p
+      Cases that dropped from A to B (passed/graded)
+      case          A      B     p      adjusted p
       ────────────────────────────────────────────
-      find  4/20      15/20     0.0007  0.0041
+      read-several  20/20  6/20  <.001  <.001
 
-      Confusions that grew from A to B
-      expected             picked          A trials   B trials
+      Cases that improved from A to B (passed/graded)
+      case  A     B      p      adjusted p
+      ────────────────────────────────────
+      find  4/20  15/20  <.001  .004
+
+      Confusions that grew (of graded trials)
+      expected             picked          A          B
       ───────────────────────────────────────────────────────────
       read_multiple_files  read_text_file  0/20 (0%)  13/20 (65%)
 
-      What changed in the lists
+      Changes in the tool list
         read_multiple_files: description
           Read [-several files-]{+a batch of resources+} at once.
         tool_0: new tool
@@ -158,23 +157,27 @@ describe("a comparison of two records", () => {
           {+New.+}
         … and 2 more changes
 
-      Smallest break of one case they could show: 20/20 -> 15/20 (p = 0.024)
-      Second opinion, paired t over cases: p = 0.041
-      Broken, and in no rate: 3 trials of the two records
+      Smallest detectable break of one case: 20/20 -> 15/20 (p = .024)
+      Paired t-test (secondary): p = .041
+      Broken (excluded from rates): 3 trials of the two records
+
       Added since then, not compared: rename
 
       files · lexical
 
       Passed: A 1/1 (100%), B 1/1 (100%), in 1 case
-      No case that passed before fails now; the model always answers alike
-      Net change from A to B: 0 points, mean over cases; the model always answers alike
+      At least one case dropped, but none can be named individually (p < .001 against alpha = .05).
+      Net change from A to B: 0 pp, mean over NaN cases; the model is deterministic.
 
-      The lists of tools are the same in both: what differs between A and B is not in them.
+      The tool lists are the same in both, so what differs between A and B is not in them.
+
+      Smallest detectable break of one case: 20/20 -> 15/20 (p = .024)
+      Trials of the deterministic design: 1 baseline, 1 now
 
       mail · anthropic:x
 
-        - the host profile was plain then and is codex now
-        - the harness's major version was 1 then and is 2 now
+        The host profile was plain then and is codex now
+        The harness's major version was 1 then and is 2 now
       "
     `);
   });
@@ -182,23 +185,25 @@ describe("a comparison of two records", () => {
   it.each(["mixed", "head"] as const)("has a sentence for %s", (kind) => {
     const [first] = given.comparisons;
     const comparisons = first?.kind === "compared" ? [{ ...first, better: { kind, p: 0.012 } }] : [];
-    const [line] = comparisonText({ ...given, comparisons }, { ...display, width: 200 }).split("\n");
+    const [line] = renderTerminal(comparisonDocument({ ...given, comparisons }), { ...display, width: 200 }).split(
+      "\n",
+    );
     expect(line).toBe(
       {
         mixed:
-          "neither is better throughout: some cases dropped from A to B, others or the mean rose (two-sided p = 0.012) · A to B: REGRESSED · files · anthropic:x",
-        head: "B is better than A (two-sided p = 0.012) · A to B: REGRESSED · files · anthropic:x",
+          "Neither is better throughout: some cases dropped from A to B, others or the mean rose (two-sided p = .012) · A to B: REGRESSED · files · anthropic:x",
+        head: "B is better than A (two-sided p = .012) · A to B: REGRESSED · files · anthropic:x",
       }[kind],
     );
   });
 
   it.each([60, 100])("fits %d columns", (width) => {
-    const lines = comparisonText(given, { ...display, width }).split("\n");
+    const lines = renderTerminal(comparisonDocument(given), { ...display, width }).split("\n");
     for (const line of lines) expect(columns(line)).toBeLessThanOrEqual(width);
   });
 
   it("lets nothing of what it shows move a cursor", () => {
     const base = { name: "a\u001b[2Jb", what: "x\u202ey" };
-    expect(comparisonText({ ...given, base }, display)).toContain("A: a\\x1b[2Jb (x\\u{202e}y)");
+    expect(renderTerminal(comparisonDocument({ ...given, base }), display)).toContain("A: a\\x1b[2Jb (x\\u{202e}y)");
   });
 });

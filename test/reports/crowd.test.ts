@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { crowdReport } from "../../src/evals/reports/crowd.ts";
+import { crowdDocument } from "../../src/evals/reports/crowd.ts";
 import { columns } from "../../src/evals/reports/layout.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 import type { CrowdSummary } from "../../src/evals/verdicts/crowd.ts";
 
 const display = { colour: false, width: 100, unicode: true };
@@ -56,21 +57,23 @@ const fallen: CrowdSummary = {
 
 describe("the report of a crowd", () => {
   it("is this where selection falls", () => {
-    expect(crowdReport(fallen, display)).toMatchInlineSnapshot(`
-      "SELECTION FALLS: 96% right with 0 foreign tools, 61% with 50
+    expect(renderTerminal(crowdDocument(fallen), display)).toMatchInlineSnapshot(`
+      "ACCURACY FALLS: 96% correct with 0 foreign tools, 61% with 50
+        Next: see which foreign tools are picked instead (below), and say in your descriptions what sets
+          your tools apart.
 
       files · openai:gpt · 5 cases
-      foreign tools  right (95%)         change in points    p (Holm)  picked instead
+      foreign tools  correct (95% CI)    change (95% CI)           p (Holm)  picked instead
       ────────────────────────────────────────────────────────────────────────────────────────────────────
-      0              48/50 96% (87–99%)  –                   –         own tool 2
-      50             30/49 61% (47–74%)  −34.8 (−49 to −20)  <0.0001   foreign tool 16
-                                                                       own tool 2
-                                                                       no tool 1
+      0              48/50 96% (87-99%)  -                         -         own tool 2
+      50             30/49 61% (47-74%)  -34.8 pp (-49 to -20 pp)  <.001     foreign tool 16
+                                                                             own tool 2
+                                                                             no tool 1
 
-      Cases that fell most, 0 → 50 foreign tools
-        read-one: 10/10 → 1/10; picked mail_read 6, (none) 1, chat_read 1
+      Cases that fell most, 0 -> 50 foreign tools
+        read-one: 10/10 -> 1/10; picked mail_read 6, (none) 1, chat_read 1
 
-      Trials: 100 (1 broken, in no rate) · cost $1.50
+      Trials: 100 (1 broken, excluded from rates) · cost $1.50
       Record: /home/me/reports/run-1
       "
     `);
@@ -91,14 +94,14 @@ describe("the report of a crowd", () => {
       })),
       falls: [],
     };
-    expect(crowdReport(certain, display)).toMatchInlineSnapshot(`
-      "NO FALL SHOWN: 96% right with 0 foreign tools, 61% with 50
+    expect(renderTerminal(crowdDocument(certain), display)).toMatchInlineSnapshot(`
+      "NO FALL SHOWN: 96% correct with 0 foreign tools, 61% with 50
 
       files · lexical (a retrieval baseline) · 5 cases
-      foreign tools  right (95%)         change in points  picked instead
-      ───────────────────────────────────────────────────────────────────────────────────────────
-      0              48/50 96% (87–99%)  –                 own tool 2
-      50             30/49 61% (47–74%)  0                 foreign tool 16, own tool 2, no tool 1
+      foreign tools  correct (95% CI)    change (95% CI)  picked instead
+      ──────────────────────────────────────────────────────────────────────────────────────────
+      0              48/50 96% (87-99%)  -                own tool 2
+      50             30/49 61% (47-74%)  0 pp             foreign tool 16, own tool 2, no tool 1
 
       Trials: 99 · cost $1.50
       Record: /home/me/reports/run-1
@@ -108,16 +111,16 @@ describe("the report of a crowd", () => {
 
   it.each([
     ["not scored", "NOT SCORED: every trial broke or could not be graded"],
-    ["stopped", "STOPPED: 96% right with 0 foreign tools, none scored with 50, of what was asked so far"],
+    ["stopped", "STOPPED: 96% correct with 0 foreign tools, none scored with 50, of the trials made so far"],
   ] as const)("begins so when it is %s", (kind, line) => {
     const points = fallen.points.map((one) => (one.size > 0 ? { ...one, passed: 0, trials: 0, interval: null } : one));
-    expect(crowdReport({ ...fallen, kind, points }, display).split("\n")[0]).toBe(line);
+    expect(renderTerminal(crowdDocument({ ...fallen, kind, points }), display).split("\n")[0]).toBe(line);
   });
 
   it("fits 100 columns in ASCII, whatever the names hold", () => {
     const name = `\u202e${"日".repeat(90)}`;
     const falls = fallen.falls.map((one) => ({ ...one, case: name, picked: [{ tool: name, n: 1 }] }));
-    const text = crowdReport({ ...fallen, suite: name, falls }, { ...display, unicode: false });
+    const text = renderTerminal(crowdDocument({ ...fallen, suite: name, falls }), { ...display, unicode: false });
     expect(text).toMatch(/^[\n -~]*$/);
     for (const line of text.split("\n")) expect(columns(line)).toBeLessThanOrEqual(100);
   });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { type DoctorReport, doctorReportSchema, type Examined } from "../../src/evals/diagnosis/report.ts";
-import { doctorText } from "../../src/evals/reports/doctor.ts";
+import { doctorDocument } from "../../src/evals/reports/doctor.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 
 const good: Examined = {
   name: "weather",
@@ -61,7 +62,7 @@ const reportOn = (...servers: Examined[]): DoctorReport => {
 const screen = { colour: false, width: 80, unicode: true };
 
 test("servers with a warning and with an error", () => {
-  expect(doctorText(reportOn(good, bad), screen)).toMatchInlineSnapshot(`
+  expect(renderTerminal(doctorDocument(reportOn(good, bad)), screen)).toMatchInlineSnapshot(`
     "UNHEALTHY: 1 of 2 servers; 1 healthy
 
     ✓ weather (.mcp.json)
@@ -70,35 +71,36 @@ test("servers with a warning and with an error", () => {
         listed in 1.2 s
       2 tools called, 1 answered; not called: a, b, c, d, e and 1 more (needs
         arguments); delete_all (not annotated read-only or non-destructive)
+
       warning: It writes to stdout what is not the protocol; some hosts close the
         connection for that. [stdout-noise]
-          | stdout: Listening \\x1b[31mhere
-        → Write logs to stderr.
+        Fix: Write logs to stderr.
+        | stdout: Listening \\x1b[31mhere
         $ cd /srv && node /srv/weather/server.js
 
     ✗ node a.js
       error: It ends before it answers. [exits]
-          | exited with code 1
-          | stderr: line 0
-          | stderr: line 1
-          | stderr: line 2
-          | stderr: line 3
-          | stderr: line 4
-          | stderr: line 5
-          | stderr: line 6
-          | stderr: line 7
-          | stderr: line 8
-          | stderr: line 9
-          | stderr: line 10
-          … and 2 more lines
-        → Run the command by hand in the same folder, and mend what it says.
+        Fix: Run the command by hand in the same folder, and mend what it says.
+        | exited with code 1
+        | stderr: line 0
+        | stderr: line 1
+        | stderr: line 2
+        | stderr: line 3
+        | stderr: line 4
+        | stderr: line 5
+        | stderr: line 6
+        | stderr: line 7
+        | stderr: line 8
+        | stderr: line 9
+        | stderr: line 10
+        … and 2 more lines
         $ cd /srv && node a.js 'a long argument a long argument a long argument a long argument a long argument a long argument '
     "
   `);
 });
 
 test("colours the verdict and the severities, and nothing that a server said", () => {
-  const colours = doctorText(reportOn({ ...good, notCalled: [] }), { ...screen, colour: true });
+  const colours = renderTerminal(doctorDocument(reportOn({ ...good, notCalled: [] })), { ...screen, colour: true });
   expect(colours.replaceAll("\u001b", "ESC")).toMatchInlineSnapshot(`
     "ESC[32mHEALTHY: 1 serverESC[39m
 
@@ -107,23 +109,24 @@ test("colours the verdict and the severities, and nothing that a server said", (
       weather 1.2.3, protocol 2025-11-25 over stdio: answers after 320 ms; 9 tools
         listed in 1.2 s
       2 tools called, 1 answered
+
       ESC[33mwarningESC[39m: It writes to stdout what is not the protocol; some hosts close the
         connection for that. [stdout-noise]
-          | stdout: Listening \\x1b[31mhere
-        → Write logs to stderr.
+        Fix: Write logs to stderr.
+        | stdout: Listening \\x1b[31mhere
         $ cd /srv && node /srv/weather/server.js
     "
   `);
 });
 
 test("is ASCII where the screen is", () => {
-  expect(doctorText(reportOn(bad), { ...screen, unicode: false })).toMatch(/^[\n -~]*$/);
+  expect(renderTerminal(doctorDocument(reportOn(bad)), { ...screen, unicode: false })).toMatch(/^[\n -~]*$/);
 });
 
 test("no tool was permitted; none is listed", () => {
   const [first, second] = [
-    doctorText(reportOn({ ...good, called: [], notCalled: [], diagnoses: [] }), screen),
-    doctorText(reportOn({ ...good, called: [], notCalled: [], tools: 0, diagnoses: [] }), screen),
+    renderTerminal(doctorDocument(reportOn({ ...good, called: [], notCalled: [], diagnoses: [] })), screen),
+    renderTerminal(doctorDocument(reportOn({ ...good, called: [], notCalled: [], tools: 0, diagnoses: [] })), screen),
   ];
   expect([first, second]).toMatchInlineSnapshot(`
     [

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import {
-  atMost,
   count,
   duration,
   integer,
@@ -10,6 +9,8 @@ import {
   points,
   pValue,
   range,
+  size,
+  some,
   tally,
   tallyPhrase,
 } from "../../src/evals/reports/format.ts";
@@ -37,7 +38,8 @@ it.each([
   ["unknown" as const, "unknown"],
   [0, "$0"],
   [0.00004, "<$0.0001"],
-  [0.41075, "$0.4108"],
+  [0.0041, "$0.0041"],
+  [0.41075, "$0.41"],
   [12.345, "$12.35"],
 ])("money(%s)", (usd, text) => expect(money(usd)).toBe(text));
 
@@ -52,19 +54,21 @@ it.each([
 ])("duration(%d)", (ms, text) => expect(duration(ms)).toBe(text));
 
 it.each([
-  [-0.125, "−12.5"],
-  [-0.0004, "0"],
-  [0, "0"],
-  [0.04, "+4"],
-  [1, "+100"],
+  [-0.125, "-12.5 pp"],
+  [-0.0004, "0 pp"],
+  [0, "0 pp"],
+  [0.04, "+4 pp"],
+  [1, "+100 pp"],
 ])("points(%d)", (change, text) => expect(points(change)).toBe(text));
 
 it.each([
-  [0.0314, "p = 0.031"],
-  [0.5, "p = 0.5"],
-  [0.0001, "p = 0.0001"],
-  [1e-9, "p < 0.0001"],
-  [0, "p < 0.0001"],
+  [0.0314, "p = .031"],
+  [0.5, "p = .500"],
+  [0.001, "p = .001"],
+  [1e-9, "p < .001"],
+  [0, "p < .001"],
+  [0.99999, "p = 1"],
+  [1, "p = 1"],
 ])("pValue(%d)", (p, text) => expect(pValue(p)).toBe(text));
 
 it("words counts", () => {
@@ -74,8 +78,9 @@ it("words counts", () => {
     "2 cases",
     "0 replies",
   ]);
-  expect(range([0.376, 0.9638])).toBe("38–96%");
-  expect(tally({ b: 2, none: 0, a: 2, c: 3 })).toBe("c 3, a 2, b 2");
+  expect(range([0.376, 0.9638])).toBe("38-96%");
+  expect(tally({ b: 2, none: 0, a: 2, c: 3 })).toEqual(["c 3", "a 2", "b 2"]);
   expect(tallyPhrase({ broken: 1, failed: 1200 })).toBe("1,200 failed, 1 broken");
-  expect(atMost([1, 2, 3], 2)).toEqual({ shown: [1, 2], left: 1 });
+  expect([some(["a", "b"], 2), some(["a", "b", "c"], 2)]).toEqual(["a, b", "a, b and 1 more"]);
+  expect(size(-0.123)).toBe("12.3 pp");
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { command, github, withoutCommands } from "../../src/evals/reports/github.ts";
+import { command, withoutCommands } from "../../src/evals/reports/github.ts";
+import { reports } from "../../src/evals/reports/index.ts";
 import { checked } from "./checks.ts";
 import {
   caseOf,
@@ -32,7 +33,7 @@ function obeyed(log: string): string[] {
 }
 
 describe.each(Object.entries(samples))("%s", (name, summary) => {
-  const text = github.render({ summary, manifest: name === "hostile" ? hostileManifest : manifest });
+  const text = reports.github.render({ summary, manifest: name === "hostile" ? hostileManifest : manifest });
 
   it("obeys only these annotations", async () => {
     await expect(`${obeyed(text).join("\n")}\n`).toMatchFileSnapshot(`snapshots/${name}.github.txt`);
@@ -45,10 +46,10 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
 
 it("stays within ten of a level and counts the rest", () => {
   const cases = Array.from({ length: 25 }, (_, at) => caseOf({ id: `c${at}`, input: "x", expected: "t", passed: 0 }));
-  const lines = obeyed(github.render({ summary: runOf([suiteOf({ cases })], 1), manifest }));
+  const lines = obeyed(reports.github.render({ summary: runOf([suiteOf({ cases })], 1), manifest }));
   expect(lines).toHaveLength(10);
   expect(lines[9]).toBe(
-    "::error title=tool-evals::and 16 more cases: see the report in reports/2026-11-21T09-30-00Z-k3f9",
+    "::error title=tool-evals::and 16 more annotations: see all in the report in reports/2026-11-21T09-30-00Z-k3f9",
   );
 });
 

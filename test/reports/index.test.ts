@@ -2,8 +2,7 @@ import { expect, it } from "vitest";
 import { reports } from "../../src/evals/reports/index.ts";
 import { hostile, hostileManifest } from "./samples.ts";
 
-it("names each report as it is listed, and gives each file once", () => {
-  expect(Object.values(reports).map(({ name }) => name)).toEqual(Object.keys(reports));
+it("gives each file once", () => {
   expect(Object.values(reports).flatMap((report) => ("file" in report ? [report.file] : []))).toEqual([
     "junit.xml",
     "summary.md",
@@ -11,7 +10,7 @@ it("names each report as it is listed, and gives each file once", () => {
   ]);
 });
 
-it.each(Object.values(reports))("renders the same text twice and ends it with one line break: $name", (report) => {
+it.each(Object.entries(reports))("renders the same text twice and ends it with one line break: %s", (_, report) => {
   const text = report.render({ summary: hostile, manifest: hostileManifest });
   expect(text).toBe(report.render({ summary: hostile, manifest: hostileManifest }));
   expect(text).toMatch(/[^\n]\n$/);

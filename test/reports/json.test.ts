@@ -1,19 +1,31 @@
 import { expect, it } from "vitest";
-import { json } from "../../src/evals/reports/json.ts";
+import { reports } from "../../src/evals/reports/index.ts";
+import { checked } from "./checks.ts";
 import { failed, hostile, manifest } from "./samples.ts";
 
 it("is the summary, as one object", () => {
-  expect(JSON.parse(json.render({ summary: failed, manifest }))).toEqual(failed);
+  expect(JSON.parse(reports.json.render({ summary: failed, manifest }))).toEqual(failed);
 });
 
 it("is one line when asked", () => {
-  const text = json.render({ summary: hostile, manifest, pretty: false });
+  const text = reports.json.render({ summary: hostile, manifest, pretty: false });
   expect(text.indexOf("\n")).toBe(text.length - 1);
   expect(JSON.parse(text)).toEqual(hostile);
 });
 
 it("holds nothing that a terminal obeys or hides", () => {
-  expect(json.render({ summary: hostile, manifest }).replaceAll("\n", "")).not.toMatch(
+  expect(reports.json.render({ summary: hostile, manifest }).replaceAll("\n", "")).not.toMatch(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u,
   );
+});
+
+it("has the sentences of a check as well as its data", () => {
+  const { suites } = JSON.parse(reports.json.render({ summary: checked.regressed, manifest }));
+  expect(suites[0].verdict).toMatchObject({
+    ...checked.regressed.suites[0]?.verdict,
+    headline: "REGRESSED",
+    reason: "1 case dropped: read-head 12/12 -> 5/12 (p = .002 against alpha = .015, look 4 of 5).",
+    smallestBreak: "20/20 -> 3/7 (p = .002)",
+    drift: expect.stringContaining("the model passes less often"),
+  });
 });

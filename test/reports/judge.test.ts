@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { judgeReport, judgeSentence } from "../../src/evals/reports/judge.ts";
+import { judgeDocument, judgeSentence } from "../../src/evals/reports/judge.ts";
 import { columns } from "../../src/evals/reports/layout.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 import type { JudgeCheckSummary } from "../../src/evals/verdicts/judge.ts";
 
 const display = { colour: false, width: 100, unicode: true };
@@ -58,8 +59,11 @@ const measured: JudgeCheckSummary = {
 
 describe("the report of a judge", () => {
   it("is this when every label was answered", () => {
-    expect(judgeReport(measured, display)).toMatchInlineSnapshot(`
-      "MEASURED: agrees with people on 47 of 50 labels (94%, interval 84–98%), kappa 0.88 (0.76 to 1.00)
+    expect(renderTerminal(judgeDocument(measured), display)).toMatchInlineSnapshot(`
+      "MEASURED: agrees with people on 47 of 50 labels (94%, 95% CI 84-98%), kappa 0.88 (95% CI 0.76 to
+        1.00)
+        Next: commit the figure evals/judges/anthropic-claude-opus-5-5.json, which reports of judged
+          runs quote.
 
       anthropic:claude-opus-5-5 · evals/labels.jsonl · 50 labels · prompt 0123456789abcdef
 
@@ -69,21 +73,20 @@ describe("the report of a judge", () => {
       not met      1           19              1
       cannot tell  0           0               1
 
-      False passes (the judge says met, people not met): 1 of 21 (5%, interval 1–23%)
-      False fails (the judge says not met, people met): 1 of 28 (4%, interval 1–18%)
-      The judge cannot tell: 2 of 50 (4%, interval 1–13%)
+      False passes (judge: met, people: not met): 1 of 21 (5%, 95% CI 1-23%)
+      False fails (judge: not met, people: met): 1 of 28 (4%, 95% CI 1-18%)
+      Judge undecided: 2 of 50 (4%, 95% CI 1-13%)
 
-      Disagreements, the worst first
+      Disagreements, worst first
         late-question: people not met, judge met: asks for a target size before it starts
-          it quoted: Done. Which size do you want next time?
+          Quoted: Done. Which size do you want next time?
         line 30: people met, judge not met: names the files
-          it quoted: Done.
+          Quoted: Done.
           the judge: It names none.
         line 44: people not met, judge cannot tell: keeps the originals
           the judge quoted what is not in the transcript
 
-      Cost: $0.1234
-      Figure: evals/judges/anthropic-claude-opus-5-5.json (commit it)
+      Cost: $0.12
       "
     `);
   });
@@ -95,12 +98,13 @@ describe("the report of a judge", () => {
       ...{ agreed: none, falsePasses: none, falseFails: none, cannotTell: none, kappa: null },
       ...{ broken, disagreements: [], written: null, exitCode: 3 },
     };
-    expect(judgeReport({ ...measured, ...nothing }, display)).toMatchInlineSnapshot(`
+    expect(renderTerminal(judgeDocument({ ...measured, ...nothing }), display)).toMatchInlineSnapshot(`
       "NOT MEASURED: no label was answered
+        No figure was written, because not every label was answered.
 
       anthropic:claude-opus-5-5 · evals/labels.jsonl · 50 labels · prompt 0123456789abcdef
 
-      Broken, in no rate
+      Broken (excluded from rates)
         line 1: it hangs
         line 2: it hangs
         line 3: it hangs
@@ -108,11 +112,10 @@ describe("the report of a judge", () => {
         line 5: it hangs
         … and 2 more broken labels
 
-      Cost: $0.1234
-      No figure was written: that takes every label answered.
+      Cost: $0.12
       "
     `);
-    expect(judgeReport({ ...measured, ...nothing, stopped: true }, display)).toMatch(
+    expect(renderTerminal(judgeDocument({ ...measured, ...nothing, stopped: true }), display)).toMatch(
       /^STOPPED before a label was answered\n/,
     );
   });
@@ -128,14 +131,14 @@ describe("the report of a judge", () => {
       "INCOMPLETE: agrees with people on 47 of 50",
     ],
   ])("begins with what it came to: %s", (_, changes, start) => {
-    expect(judgeReport({ ...measured, ...changes }, display).startsWith(start)).toBe(true);
+    expect(renderTerminal(judgeDocument({ ...measured, ...changes }), display).startsWith(start)).toBe(true);
   });
 
   it("tells where kappa says nothing", () => {
     const headline = (kappa: JudgeCheckSummary["kappa"]) =>
-      judgeReport({ ...measured, kappa }, { ...display, width: 200 }).split("\n", 1)[0];
+      renderTerminal(judgeDocument({ ...measured, kappa }), { ...display, width: 200 }).split("\n", 1)[0];
     expect(headline(null)).toMatch(/, kappa not defined \(only one answer was ever given\)$/);
-    expect(headline({ value: 1, interval: null })).toMatch(/ kappa 1.00 \(no interval: nothing was disagreed on\)$/);
+    expect(headline({ value: 1, interval: null })).toMatch(/ kappa 1.00 \(no CI: no disagreement\)$/);
   });
 
   it("shows untrusted text as text, and fits 80 columns in ASCII", () => {
@@ -144,7 +147,11 @@ describe("the report of a judge", () => {
       { id: hostile, line: 1, criterion: hostile, human: "met", judge: "not met", why: hostile, evidence: hostile },
     ] as const;
     const broken = [{ id: hostile, line: 2, why: hostile }];
-    const text = judgeReport({ ...measured, disagreements, broken }, { ...display, width: 80, unicode: false });
+    const text = renderTerminal(judgeDocument({ ...measured, disagreements, broken }), {
+      ...display,
+      width: 80,
+      unicode: false,
+    });
     expect(text).toMatch(/^[\n -~]*$/);
     for (const line of text.split("\n")) expect(columns(line)).toBeLessThanOrEqual(80);
   });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { junit } from "../../src/evals/reports/junit.ts";
+import { reports } from "../../src/evals/reports/index.ts";
 import { checked } from "./checks.ts";
 import {
   caseOf,
@@ -19,7 +19,7 @@ import { all, parse } from "./xml.ts";
 const samples = { passed, failed, incomplete, hostile, empty, ...checked };
 
 describe.each(Object.entries(samples))("%s", (name, summary) => {
-  const text = junit.render({ summary, manifest: name === "hostile" ? hostileManifest : manifest });
+  const text = reports.junit.render({ summary, manifest: name === "hostile" ? hostileManifest : manifest });
 
   it("is this", async () => {
     await expect(text).toMatchFileSnapshot(`snapshots/${name}.junit.xml.txt`);
@@ -47,7 +47,7 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
 
 it("is red for a run cut short all of whose cases passed", () => {
   const one = caseOf({ id: "a", input: "a", expected: "a", trials: 4, broken: 1 });
-  const document = parse(junit.render({ summary: runOf([suiteOf({ cases: [one] })], 3), manifest }));
+  const document = parse(reports.junit.render({ summary: runOf([suiteOf({ cases: [one] })], 3), manifest }));
   expect(all(document, "error").map(({ attributes }) => attributes.message)).toEqual([
     "INCOMPLETE 1 of 1 case passed · 5 trials (1 broken) · lexical (a retrieval baseline, not a language model)",
   ]);
@@ -55,14 +55,16 @@ it("is red for a run cut short all of whose cases passed", () => {
 
 it("has no time where the end is not known", () => {
   const { finishedAt: _, ...running } = manifest;
-  expect(junit.render({ summary: passed, manifest: running })).not.toContain("time=");
+  expect(reports.junit.render({ summary: passed, manifest: running })).not.toContain("time=");
 });
 
 it("keeps any text well formed and readable", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
       const one = caseOf({ id: text, input: text, expected: text, passed: 0, reasons: [{ text, n: 1 }] });
-      const document = parse(junit.render({ summary: runOf([suiteOf({ name: text, cases: [one] })], 1), manifest }));
+      const document = parse(
+        reports.junit.render({ summary: runOf([suiteOf({ name: text, cases: [one] })], 1), manifest }),
+      );
       expect(all(document, "failure")).toHaveLength(1);
     }),
   );

@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { lintJson, lintText } from "../../src/evals/reports/lint.ts";
-import { lintGithub } from "../../src/evals/reports/lintGithub.ts";
-import { rulesMarkdown, rulesText } from "../../src/evals/reports/lintRules.ts";
-import { pipe } from "../../src/evals/reports/report.ts";
+import { safeJson } from "../../src/evals/reports/escape.ts";
+import { githubLint } from "../../src/evals/reports/github.ts";
+import { lintDocument, rulesDocument, rulesMarkdown } from "../../src/evals/reports/lint.ts";
+import { pipe, renderTerminal } from "../../src/evals/reports/terminal.ts";
 import { lintReportSchema } from "../../src/evals/types/lint.ts";
 import { aFinding, aReport, hostile, mixed, ruleInfos } from "./lintSamples.ts";
+
+const githubRendered = (report: Parameters<typeof githubLint>[0], display = pipe) => githubLint(report, display);
 
 /** The commands that the runner would obey, as it reads a log. */
 function obeyed(log: string): string[] {
@@ -14,46 +16,50 @@ function obeyed(log: string): string[] {
 
 describe("for a person", () => {
   it("shows what was found by what it is about, errors first, with the remedy", () => {
-    expect(lintText(mixed, pipe)).toMatchInlineSnapshot(`
-      "tools · find city
-        error    required-unknown     lists/a b.json:12:5 $.inputSchema.properties["the city"]
-                                      required names "city", which is no property.
-                                      → Add it to properties.
+    expect(renderTerminal(lintDocument(mixed), pipe)).toMatchInlineSnapshot(`
+      "FAILED 1 error, 1 warning, 1 info · 1 suppressed · 1 unused suppression · 1 problem · linted 2
+        tools, 1 suite
+
+      tools · find city
+        error required-unknown  lists/a b.json:12:5 $.inputSchema.properties["the city"]
+          required names "city", which is no property.
+          Fix: Add it to properties.
 
       weather · get_weather
-        warning  description-missing  $
-                                      The tool has no description.
-                                      → Say what the tool does, when to call it, and which sibling to call
-                                      for the rest of what users ask for.
+        warning description-missing  $
+          The tool has no description.
+          Fix: Say what the tool does, when to call it, and which sibling to call for the rest of what
+            users ask for.
 
       evals/weather.yaml
-        info     tool-coverage        evals/weather.yaml:4:3 $.cases
-                                      1 of 2 listed tools is expected by no case: find_city.
-                                      → Add a query for it.
-
-      FAILED 1 error, 1 warning, 1 info · 1 suppressed · 1 unused suppression · 1 problem · linted 2
-        tools, 1 suite
+        info tool-coverage  evals/weather.yaml:4:3 $.cases
+          1 of 2 listed tools is expected by no case: find_city.
+          Fix: Add a query for it.
       "
     `);
   });
 
   it("says what was linted when nothing was found", () => {
     const clean = aReport([], { linted: { tools: 1, toolsets: 1, suites: 2 } });
-    expect(lintText(clean, pipe)).toBe("PASSED 0 errors, 0 warnings, 0 info · linted 1 tool, 2 suites\n");
+    expect(renderTerminal(lintDocument(clean), pipe)).toBe(
+      "PASSED 0 errors, 0 warnings, 0 info · linted 1 tool, 2 suites\n",
+    );
   });
 
   it("says that something could not be linted", () => {
     const report = aReport([], {}, { problems: [{ message: "no server" }], ok: false, exitCode: 3 });
-    expect(lintText(report, pipe)).toBe("INCOMPLETE 0 errors, 0 warnings, 0 info · 1 problem · linted nothing\n");
+    expect(renderTerminal(lintDocument(report), pipe)).toBe(
+      "INCOMPLETE 0 errors, 0 warnings, 0 info · 1 problem · linted nothing\n",
+    );
   });
 
   it("paints severities where colours can be shown", () => {
-    const text = lintText(aReport([aFinding()]), { ...pipe, colour: true });
+    const text = renderTerminal(lintDocument(aReport([aFinding()])), { ...pipe, colour: true });
     expect(text).toContain("\x1b[31merror\x1b[39m");
   });
 
   it("makes control characters of servers visible, and stays within the width", () => {
-    const text = lintText(hostile, { ...pipe, width: 72 });
+    const text = renderTerminal(lintDocument(hostile), { ...pipe, width: 72 });
     expect(text.replace(/\n/g, "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(72);
   });
@@ -62,27 +68,25 @@ describe("for a person", () => {
     const pair = { server: "s", a: "list_directory", b: "list_files", similarity: 0.7912, shared: ["list", "files"] };
     const change = { id: "get_a", tool: "get_a", path: ["get_a"], kind: "tool-removed", what: "get_a was removed." };
     const report = aReport([], {}, { confusable: [pair], changes: [{ ...change, class: "breaking" as const }] });
-    expect(lintText(report, { ...pipe, width: 60 })).toMatchInlineSnapshot(`
-      "Tools that a model can confuse
-      alike  tools           shared words
-      ───────────────────────────────────
-      0.79   list_directory  list files
-             list_files
+    expect(renderTerminal(lintDocument(report), { ...pipe, width: 60 })).toMatchInlineSnapshot(`
+      "PASSED 0 errors, 0 warnings, 0 info · linted nothing
 
-      What changed in the list
+      Tools that a model can confuse
+      similarity  tools                       shared words
+      ────────────────────────────────────────────────────
+      0.79        list_directory, list_files  list files
+
+      Changes in the tool list
         breaking: get_a was removed.
-
-      PASSED 0 errors, 0 warnings, 0 info · linted nothing
       "
     `);
-    expect(lintText(aReport([], {}, { confusable: [], changes: [] }), pipe)).toBe(
-      "No two tools are much alike.\n\nNothing changed in the list.\n\n" +
-        "PASSED 0 errors, 0 warnings, 0 info · linted nothing\n",
+    expect(renderTerminal(lintDocument(aReport([], {}, { confusable: [], changes: [] })), pipe)).toBe(
+      "PASSED 0 errors, 0 warnings, 0 info · linted nothing\n  No two tools are easily confused.\n\nThe tool list is unchanged.\n",
     );
   });
 
   it("shows 500 and counts the rest", () => {
-    const text = lintText(aReport(Array.from({ length: 512 }, () => aFinding())), pipe);
+    const text = renderTerminal(lintDocument(aReport(Array.from({ length: 512 }, () => aFinding()))), pipe);
     expect(text.match(/required-unknown/g)).toHaveLength(500);
     expect(text).toContain("… and 12 more findings: --json has them all");
   });
@@ -90,11 +94,11 @@ describe("for a person", () => {
 
 describe("as JSON", () => {
   it("is one object of the published shape, suppressed findings and all", () => {
-    expect(lintReportSchema.parse(JSON.parse(lintJson(mixed)))).toEqual(mixed);
+    expect(lintReportSchema.parse(JSON.parse(safeJson(mixed)))).toEqual(mixed);
   });
 
   it("holds nothing bare that a terminal may obey", () => {
-    const text = lintJson(hostile);
+    const text = safeJson(hostile);
     expect(text.replace(/\n/g, "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(JSON.parse(text)).toEqual(hostile);
   });
@@ -102,7 +106,7 @@ describe("as JSON", () => {
 
 describe("for a GitHub workflow", () => {
   it("annotates the lines of the findings, or the line that names the server", () => {
-    expect(obeyed(lintGithub(mixed))).toMatchInlineSnapshot(`
+    expect(obeyed(githubRendered(mixed))).toMatchInlineSnapshot(`
       [
         "::error file=.mcp.json,line=3,col=7,title=not linted::server "files" did not start: exit code 1%0ARun it directly.",
         "::error file=lists/a b.json,line=12,col=5,title=required-unknown::tools · find city $.inputSchema.properties["the city"]%0Arequired names "city", which is no property.%0AAdd it to properties.",
@@ -115,7 +119,7 @@ describe("for a GitHub workflow", () => {
 
   it("obeys nothing that a server says", () => {
     const report = aReport([aFinding({ message: "\n::error::pwned", where: { server: "s\n::error::x", path: "$" } })]);
-    const log = lintGithub(report);
+    const log = githubRendered(report);
     expect(log).toMatch(/^::stop-commands::end-of-tool-evals-report\n/);
     expect(obeyed(log)).toEqual([
       "::error title=required-unknown::s ::error::x $%0A ::error::pwned%0AAdd it to properties.",
@@ -123,16 +127,18 @@ describe("for a GitHub workflow", () => {
   });
 
   it("stays within ten of a level and counts the rest", () => {
-    const lines = obeyed(lintGithub(aReport(Array.from({ length: 25 }, () => aFinding()))));
+    const lines = obeyed(githubRendered(aReport(Array.from({ length: 25 }, () => aFinding()))));
     expect(lines).toHaveLength(10);
-    expect(lines[9]).toBe("::error title=tool-evals lint::and 16 more annotations: see the log of this step");
+    expect(lines[9]).toBe("::error title=tool-evals lint::and 16 more annotations: see all in the log of this step");
   });
 });
 
 describe("the catalogue", () => {
   it("is a list for a person", () => {
-    expect(rulesText(ruleInfos, pipe)).toBe(
+    expect(renderTerminal(rulesDocument(ruleInfos), pipe)).toBe(
       [
+        "2 rules",
+        "",
         "tools: 1 rule",
         "  required-unknown (error)",
         "    A model cannot give what is described nowhere.",
@@ -141,33 +147,19 @@ describe("the catalogue", () => {
         "  suite-size (warning)",
         "    Few queries | little known.",
         "",
-        "2 rules",
-        "",
       ].join("\n"),
     );
   });
 
-  it("is a page in markdown, with an example of each rule", () => {
-    const examples = {
-      "required-unknown": { invalid: { inputSchema: { required: ["a\u200b"] } }, valid: {} },
-      "suite-size": { invalid: "cases: []\n", valid: "x".repeat(400) },
-    };
-    const page = rulesMarkdown(ruleInfos, examples);
-    expect(page.slice(page.indexOf("## Rules"))).toBe(
+  it("is a table in markdown", () => {
+    expect(rulesMarkdown(ruleInfos)).toBe(
       [
-        "## Rules for tools",
-        "### required-unknown",
-        "Severity: error. A model cannot give what is described nowhere. [Source](https://json-schema.org/x#y).",
-        "Checks:\n\n- each required name is a property",
-        'Invalid:\n\n```json\n{ "inputSchema": { "required": ["a<U+200B>"] } }\n```',
-        "Valid:\n\n```json\n{}\n```",
-        "## Rules for suites",
-        "### suite-size",
-        "Severity: warning. Few queries | little known.",
-        "Checks:\n\n- at least 5 cases",
-        "Invalid:\n\n```yaml\ncases: []\n```",
-        `Valid:\n\n\`\`\`yaml\n${"x".repeat(100)}... (400 characters)\n\`\`\`\n`,
-      ].join("\n\n"),
+        "| rule | severity | on | why |",
+        "|---|---|---|---|",
+        "| [`required-unknown`](https://json-schema.org/x#y) | error | tools | A model cannot give what is described nowhere. |",
+        "| `suite-size` | warning | suites | Few queries \\| little known. |",
+        "",
+      ].join("\n"),
     );
   });
 });

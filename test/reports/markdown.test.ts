@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { code, markdown } from "../../src/evals/reports/markdown.ts";
+import { reports } from "../../src/evals/reports/index.ts";
+import { code } from "../../src/evals/reports/markdown.ts";
 import { checked, checkOf } from "./checks.ts";
 import {
   caseOf,
@@ -19,7 +20,7 @@ import {
 const samples = { passed, failed, incomplete, hostile, empty, skills, ...checked };
 
 describe.each(Object.entries(samples))("%s", (name, summary) => {
-  const text = markdown.render({ summary, manifest: name === "hostile" ? hostileManifest : manifest });
+  const text = reports.markdown.render({ summary, manifest: name === "hostile" ? hostileManifest : manifest });
 
   it("is this", async () => {
     await expect(text).toMatchFileSnapshot(`snapshots/${name}.summary.md.txt`);
@@ -67,13 +68,12 @@ describe("size", () => {
     };
     const verdict = checkOf({
       kind: "regressed",
-      headline: "REGRESSED",
-      reason: "why",
+      basis: { kind: "dropped", test: null, look: 1, looks: 1 },
       changes,
       grew: changes.map(() => grew),
     });
     const one = suiteOf({ cases: cases(n), verdict });
-    const text = markdown.render({
+    const text = reports.markdown.render({
       summary: runOf(
         Array.from({ length: suites }, () => one),
         1,
@@ -85,7 +85,7 @@ describe("size", () => {
   });
 
   it("cuts nothing of a run that fits", () => {
-    expect(markdown.render({ summary: failed, manifest })).not.toContain("… and");
+    expect(reports.markdown.render({ summary: failed, manifest })).not.toContain("… and");
   });
 });
 

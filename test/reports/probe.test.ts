@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ProbeFinding, ProbeReport } from "../../src/evals/probes/report.ts";
-import { asciiJson, probeText } from "../../src/evals/reports/probe.ts";
+import { asciiJson } from "../../src/evals/reports/escape.ts";
+import { probeDocument } from "../../src/evals/reports/probe.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 
 const display = { colour: false, width: 100, unicode: true };
 
@@ -68,44 +70,44 @@ const report: ProbeReport = {
 
 describe("the report of probes", () => {
   it("shows for each server its tools, then what was found, the worst first, with nothing that a terminal obeys", () => {
-    expect(probeText(report, display)).toMatchInlineSnapshot(`
-      "files · 2 tools called · 1 tool not · 31 calls · started 3 times
-        tool            calls  ok  not probed  finding
-      ───────────────────────────────────────────────────────────
-        get_total       12     1   1           refuses-wrong-type
-        get_page        18     1   1           ·
-        (unknown tool)  1      1   0           ·
-        get_page: no call with valid input succeeded
-        repeats not probed: it needs a read-only tool that succeeds
-        delete_all not probed: delete_all is not annotated read-only or non-destructive (execute: safe)
+    expect(renderTerminal(probeDocument(report), display)).toMatchInlineSnapshot(`
+      "FAILED 1 error, 0 warnings, 1 info · 1 problem · 1 server probed · seed 7
 
-      error refuses-wrong-type · files · get_total: count, tags
-        A call with a value of the wrong type succeeds: "7". 4 probes found it.
-        call: get_total {"count":"7"}
-        got:  "ok\\x1b[2J\\u{202e}"
-        why:  A value that violates the schema is a misunderstanding, which nobody notices.
-        → Validate the arguments against the inputSchema first.
-        evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'
+      files · 2 tools called · 1 tool not · 31 calls · started 3 times
+      tool            calls  ok  not probed  findings
+      ─────────────────────────────────────────────────────────
+      get_total       12     1   1           refuses-wrong-type
+      get_page        18     1   1           ·
+      (unknown tool)  1      1   0           ·
 
-      info not-blank · files · get_page
-        The result is an empty text. It did not happen again after a restart.
-        call: get_page
-          {"text":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-          xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-          xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-          xxx…
-        got:  ""
-        why:  A value that violates the schema is a misunderstanding, which nobody notices.
-        → Validate the arguments against the inputSchema first.
-        evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'
+      get_page: no call with valid input succeeded
+      repeats not probed: it needs a read-only tool that succeeds
+      delete_all not probed: delete_all is not annotated read-only or non-destructive (execute: safe)
 
-      FAILED 1 error, 0 warnings, 1 info · 1 problem · 1 server probed · seed 7
+        error refuses-wrong-type · files · get_total: count, tags
+          A call with a value of the wrong type succeeds: "7".; found by 4 probes
+          Call: get_total {"count":"7"}
+          Got:  "ok\\x1b[2J\\u{202e}"
+          Why:  A value that violates the schema is a misunderstanding, which nobody notices.
+          Fix:  Validate the arguments against the inputSchema first.
+          $ evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'
+        info not-blank · files · get_page
+          The result is an empty text.; not reproduced on a fresh start
+          Call: get_page
+            {"text":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+            xxxxxxxx…
+          Got:  ""
+          Why:  A value that violates the schema is a misunderstanding, which nobody notices.
+          Fix:  Validate the arguments against the inputSchema first.
+          $ evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'
       "
     `);
   });
 
   it("is ASCII where the terminal knows no more", () => {
-    expect(probeText(report, { ...display, unicode: false })).toMatch(/^[\n -~]*$/);
+    expect(renderTerminal(probeDocument(report), { ...display, unicode: false })).toMatch(/^[\n -~]*$/);
   });
 
   it("shows what calls came to that were made by hand", () => {
@@ -113,28 +115,30 @@ describe("the report of probes", () => {
     const answers = [{ tool: "echo", arguments: { text: "a" }, got: '"Echo: a"' }];
     const counts = { error: 0, warning: 0, info: 0 };
     const passed = { ...report, servers: [{ ...server, answers }], problems: [], counts, ok: true, exitCode: 0 };
-    expect(probeText(passed, display)).toMatchInlineSnapshot(`
-      "files · 1 call
-        echo {"text":"a"}
-        → "Echo: a"
+    expect(renderTerminal(probeDocument(passed), display)).toMatchInlineSnapshot(`
+      "PASSED 0 errors, 0 warnings, 0 info · 1 server probed · seed 7
 
-      PASSED 0 errors, 0 warnings, 0 info · 1 server probed · seed 7
+      files · 1 call
+        echo {"text":"a"}
+          -> "Echo: a"
       "
     `);
   });
 
   it("says that it was stopped, and of what was not reached nothing", () => {
     const stopped = { ...report, stopped: true, exitCode: 130 };
-    expect(probeText({ ...stopped, servers: [] }, display)).toMatchInlineSnapshot(`
+    expect(renderTerminal(probeDocument({ ...stopped, servers: [] }), display)).toMatchInlineSnapshot(`
       "STOPPED 1 error, 0 warnings, 1 info · 1 problem · 0 servers probed · seed 7
       "
     `);
-    expect(probeText(report, display)).toContain("repeats not probed");
-    expect(probeText(stopped, display)).not.toContain("repeats not probed");
+    expect(renderTerminal(probeDocument(report), display)).toContain("repeats not probed");
+    expect(renderTerminal(probeDocument(stopped), display)).not.toContain("repeats not probed");
   });
 
   it("colours what was found by its severity", () => {
-    expect(probeText(report, { ...display, colour: true })).toContain("\u001b[31merror refuses-wrong-type");
+    expect(renderTerminal(probeDocument(report), { ...display, colour: true })).toContain(
+      "\u001b[31merror\x1b[39m refuses-wrong-type",
+    );
   });
 });
 

@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { evalMetadata, placeOf, placesOf, runFiles, workspacesOf } from "../../src/evals/reports/skillCreator.ts";
-import { BenchmarkFigures, benchmarkMetadata, benchmarkRun } from "../../src/evals/reports/skillCreatorBenchmark.ts";
+import {
+  BenchmarkFigures,
+  benchmarkMetadata,
+  benchmarkRun,
+  evalMetadata,
+  placeOf,
+  placesOf,
+  runFiles,
+  workspacesOf,
+} from "../../src/evals/reports/skillCreator.ts";
 import type { RunManifest } from "../../src/evals/types/run.ts";
 import type { Assertion, Execution, Trial, Turn } from "../../src/evals/types/trial.ts";
 import { manifest, skills } from "./samples.ts";
@@ -139,7 +147,7 @@ describe("the files of one run", () => {
         executor_duration_seconds: 2.5,
         grader_duration_seconds: 0.4,
       },
-      output: 'I look.\n\n→ Read {"file_path":"/a"}\n\nHello\n',
+      output: 'I look.\n\n-> Read {"file_path":"/a"}\n\nHello\n',
     });
   });
 
@@ -150,7 +158,7 @@ describe("the files of one run", () => {
     const broken = trial({ outcome: { kind: "broken", stage: "timeout", message: "120 s" }, turns: [] });
     expect(runFiles(broken)).toMatchObject({ output: "(broken, timeout: 120 s)\n", timing: { total_tokens: 0 } });
     expect(runFiles(broken).grading).toBeUndefined();
-    expect(runFiles(trial({ turns: [turn({})] })).output).toBe("(nothing was said)\n");
+    expect(runFiles(trial({ turns: [turn({})] })).output).toBe("(no output)\n");
   });
 });
 
@@ -207,11 +215,11 @@ describe("the benchmark", () => {
     const told = { ...skills, suites: skills.suites.map((suite) => ({ ...suite, model: workspace.model })) };
     expect(figures.notes(workspace, told)).toMatchInlineSnapshot(`
       [
-        "Lift +60 points (95% +13 to +86) over 1 case: it helps.",
+        "Lift +60 pp (95% CI +13 to +86 pp) over 1 case: it helps.",
         "The lift counts runs that meet all of their expectations; the pass rates are shares of expectations.",
         "Left out of the rates: 1 expectation that could not be graded.",
         "Left out of all figures: 1 run of 4, not graded, broken or missing.",
-        "Judge anthropic:claude-opus-5-5: not measured against people, see \`evals judge check\`",
+        "anthropic:claude-opus-5-5: agreement with people not measured (see \`evals judge check\`)",
       ]
     `);
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { columns } from "../../src/evals/reports/layout.ts";
-import { type SkillListing, skillsText } from "../../src/evals/reports/skills.ts";
+import { type SkillListing, skillsDocument } from "../../src/evals/reports/skills.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 
 const common = { description: "Does it.", hash: "0".repeat(64) };
 const listing: SkillListing = {
@@ -42,15 +43,17 @@ const listing: SkillListing = {
 
 describe("the list of skills", () => {
   it("shows each skill, then what is passed over and why", () => {
-    expect(skillsText(listing, { colour: false, width: 110, unicode: true })).toMatchInlineSnapshot(`
+    expect(
+      renderTerminal(skillsDocument(listing), { colour: false, width: 110, unicode: true }),
+    ).toMatchInlineSnapshot(`
       "3 skills · host claude-code
-      skill                level    queries                             where
+      skill                level    queries                             folder
       ────────────────────────────────────────────────────────────────────────────────────────────────────────
       commit-message       user     1 positive, 4 negatives, 12 checks  /home/me/.claude/skills/commit-message
       evil\\x1b[2J\\u{202e}  project  unreadable                          .claude/skills/evil
       untested             named    none                                mine/untested
 
-      Shadowed (another skill of the name is loaded): 1
+      Shadowed (another skill of the same name is loaded): 1
         commit-message: .claude/skills/commit-message/SKILL.md
           by /home/me/.claude/skills/commit-message/SKILL.md: the skills of the user go before those of the
             project
@@ -63,7 +66,7 @@ describe("the list of skills", () => {
   });
 
   it("fits its screen, and holds ASCII only where nothing else can be shown", () => {
-    const text = skillsText(listing, { colour: false, width: 60, unicode: false });
+    const text = renderTerminal(skillsDocument(listing), { colour: false, width: 60, unicode: false });
     expect(text.split("\n").filter((line) => columns(line) > 60)).toEqual([]);
     expect(text).toMatch(/^[\n -~]*$/);
   });

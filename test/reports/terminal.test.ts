@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { reports } from "../../src/evals/reports/index.ts";
 import { columns } from "../../src/evals/reports/layout.ts";
-import { terminal } from "../../src/evals/reports/terminal.ts";
 import { checked } from "./checks.ts";
 import {
   caseOf,
@@ -23,30 +23,36 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
   const manifestOf = name === "hostile" ? hostileManifest : manifest;
 
   it("is this, on a wide pipe", async () => {
-    await expect(terminal.render({ summary, manifest: manifestOf, display })).toMatchFileSnapshot(
+    await expect(reports.terminal.render({ summary, manifest: manifestOf, display })).toMatchFileSnapshot(
       `snapshots/${name}.terminal.txt`,
     );
   });
 
   it.each([80, 100, 132])("fits %d columns, without a control character", (width) => {
-    const text = terminal.render({ summary, manifest: manifestOf, display: { ...display, width } });
+    const text = reports.terminal.render({ summary, manifest: manifestOf, display: { ...display, width } });
     for (const line of text.split("\n")) expect(columns(line)).toBeLessThanOrEqual(width);
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u);
   });
 
   it("is ASCII where the screen knows no more, and still fits", () => {
-    const text = terminal.render({ summary, manifest: manifestOf, display: { ...display, width: 80, unicode: false } });
+    const text = reports.terminal.render({
+      summary,
+      manifest: manifestOf,
+      display: { ...display, width: 80, unicode: false },
+    });
     expect(text).toMatch(/^[\n -~]*$/);
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   });
 
   it("differs by colour codes alone when coloured", () => {
-    const text = terminal.render({ summary, manifest: manifestOf, display: { ...display, colour: true } });
+    const text = reports.terminal.render({ summary, manifest: manifestOf, display: { ...display, colour: true } });
     const codes = new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, "g");
     expect(text).toMatch(codes);
     // Changed words are marked by signs where there is no colour.
-    const rest = (shown: string) => shown.replace(/What changed in the list.*?\n\n/gs, "").replace(/ +$/gm, "");
-    expect(rest(text.replace(codes, ""))).toBe(rest(terminal.render({ summary, manifest: manifestOf, display })));
+    const rest = (shown: string) => shown.replace(/Changes in the tool list.*?\n\n/gs, "").replace(/ +$/gm, "");
+    expect(rest(text.replace(codes, ""))).toBe(
+      rest(reports.terminal.render({ summary, manifest: manifestOf, display })),
+    );
   });
 });
 
@@ -59,14 +65,14 @@ it("leaves passed cases out of a long table, and says how many", () => {
       ...(at % 50 === 0 && { passed: 0, outcomes: { "no-call": 5 } }),
     }),
   );
-  const text = terminal.render({ summary: runOf([suiteOf({ cases })], 1), manifest, display });
+  const text = reports.terminal.render({ summary: runOf([suiteOf({ cases })], 1), manifest, display });
   expect(text.split("\n\n")[2]).toMatchInlineSnapshot(`
-    "gate    case      expected  passed (95%)    outcomes
-    ─────────────────────────────────────────────────────
-    ✗ ≥80%  case-0    tool      0/5 0% (0–43%)  no-call 5
-    ✗ ≥80%  case-50   tool      0/5 0% (0–43%)  no-call 5
-    ✗ ≥80%  case-100  tool      0/5 0% (0–43%)  no-call 5
-    ✗ ≥80%  case-150  tool      0/5 0% (0–43%)  no-call 5
-    … and 196 more cases, all passed"
+    "gate    case      expected  passed (95% CI)  outcomes
+    ──────────────────────────────────────────────────────
+    ✗ ≥80%  case-0    tool      0/5 0% (0-43%)   no-call 5
+    ✗ ≥80%  case-50   tool      0/5 0% (0-43%)   no-call 5
+    ✗ ≥80%  case-100  tool      0/5 0% (0-43%)   no-call 5
+    ✗ ≥80%  case-150  tool      0/5 0% (0-43%)   no-call 5
+    … and 196 more cases"
   `);
 });

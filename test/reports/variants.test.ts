@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { columns } from "../../src/evals/reports/layout.ts";
-import { variantsReport } from "../../src/evals/reports/variants.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { variantsDocument } from "../../src/evals/reports/variants.ts";
 import type { VariantsSummary } from "../../src/evals/verdicts/variants/summary.ts";
 
 const display = { colour: false, width: 100, unicode: true };
@@ -12,8 +13,8 @@ const adopted: VariantsSummary = {
   model: "anthropic:claude",
   note: null,
   kind: "adopt",
-  headline: "ADOPT clear",
-  reason: "clear against the incumbent: +40 points, p = 0.00012 against 0.01",
+  basis: { kind: "tested", variant: "clear", change: 0.4, p: 0.00012, alpha: 0.01, harm: null },
+  furtherTrials: null,
   method: "uniform",
   margin: 0.1,
   winner: "clear",
@@ -71,42 +72,42 @@ const adopted: VariantsSummary = {
 
 describe("the report of variants", () => {
   it("is this where one is adopted", () => {
-    expect(variantsReport(adopted, display)).toMatchInlineSnapshot(`
+    expect(renderTerminal(variantsDocument(adopted), display)).toMatchInlineSnapshot(`
       "ADOPT clear
-        clear against the incumbent: +40 points, p = 0.00012 against 0.01
+        clear against the incumbent: +40 pp, p < .001 against alpha = .01.
+        Next: write the winner to a file with --write, and put its wording into the server.
 
-      files · anthropic:claude · 3 wordings on 4 cases
-      wording    passed (95%)        gain in points    p        prompt tokens   breaks
-      ────────────────────────────────────────────────────────────────────────────────────
-      incumbent  10/20 50% (30–70%)  –                 –        812             –
-      terse      11/20 55% (34–74%)  +5 (−20 to +30)   1        600 (−212)      some case
-      clear      18/20 90% (70–97%)  +40 (+15 to +60)  0.00012  1,912 (+1,100)  none shown
+      files · anthropic:claude · 3 wordings, 4 cases
+      wording    passed (95% CI)     gain (95% CI)           p      prompt tokens   breaks
+      ───────────────────────────────────────────────────────────────────────────────────────────────
+      incumbent  10/20 50% (30-70%)  -                       -      812             -
+      terse      11/20 55% (34-74%)  +5 pp (-20 to +30 pp)   1      600 (-212)      at least one case
+      clear      18/20 90% (70-97%)  +40 pp (+15 to +60 pp)  <.001  1,912 (+1,100)  none shown
 
-      Flipped cases (incumbent → clear)
-        ✓ read-one: 1/5 → 5/5
-        ✗ rename: 4/5 → 2/5
+      Cases that changed (incumbent -> clear)
+        ✓ read-one: 1/5 -> 5/5
+        ✗ rename: 4/5 -> 2/5
 
-      What clear changes
+      Changes in clear
         read: description
           Read one {+text+} file{+, whole+}.
 
-      Method: exact stratified test (CMH) of each variant against the incumbent, p corrected for all
-        (Holm)
-      Trials: 60 (2 broken, in no rate), 180 saved by stopping early · cost $0.1234
+      Method: exact Cochran-Mantel-Haenszel test of each variant against the incumbent, stratified by
+        case, p adjusted by Holm's method
+      Trials: 60 (2 broken, excluded from rates), 180 saved by stopping early · cost $0.12
       Record: /home/me/reports/run-1
       "
     `);
   });
 
-  it("is this on a model that always answers alike, where a gain breaks a case", () => {
+  it("is this on a deterministic model, where a gain breaks a case", () => {
     const size = { kind: "bytes", mean: 7000 } as const;
     const kept: VariantsSummary = {
       ...adopted,
       model: "lexical",
       note: "a retrieval baseline",
       kind: "keep",
-      headline: "KEEP the incumbent",
-      reason: "terse passes 1 more case on the whole, but breaks rename",
+      basis: { kind: "counted", variant: "terse", gain: 1, breaks: ["rename"] },
       method: "deterministic",
       winner: null,
       wordings: [
@@ -124,22 +125,22 @@ describe("the report of variants", () => {
       calls: { made: 8, broken: 0, saved: 0 },
       costUsd: 0,
     };
-    expect(variantsReport(kept, display)).toMatchInlineSnapshot(`
+    expect(renderTerminal(variantsDocument(kept), display)).toMatchInlineSnapshot(`
       "KEEP the incumbent
-        terse passes 1 more case on the whole, but breaks rename
+        terse passes 1 more case overall, but breaks rename.
 
-      files · lexical (a retrieval baseline) · 2 wordings on 4 cases
-      wording    passed (95%)      gain in points  list bytes      breaks
-      ───────────────────────────────────────────────────────────────────
-      incumbent  2/4 50% (15–85%)  –               7,000           –
-      terse      3/4 75% (30–95%)  +25             5,766 (−1,234)  rename
+      files · lexical (a retrieval baseline) · 2 wordings, 4 cases
+      wording    passed (95% CI)   gain (95% CI)  list bytes      breaks
+      ──────────────────────────────────────────────────────────────────
+      incumbent  2/4 50% (15-85%)  -              7,000           -
+      terse      3/4 75% (30-95%)  +25 pp         5,766 (-1,234)  rename
 
-      Flipped cases (incumbent → clear)
-        ✓ read-one: 1/5 → 5/5
-        ✗ rename: 4/5 → 2/5
+      Cases that changed (incumbent -> clear)
+        ✓ read-one: 1/5 -> 5/5
+        ✗ rename: 4/5 -> 2/5
 
-      Method: the model always answers alike, so a difference is a difference
-      Not asked, for no variant touches their lists: weather
+      Method: the model is deterministic, so any difference is real
+      Not asked (no variant changes their tool lists): weather
       Trials: 8 · cost $0
       Record: /home/me/reports/run-1
       "
@@ -150,8 +151,7 @@ describe("the report of variants", () => {
     const stopped: VariantsSummary = {
       ...adopted,
       kind: "inconclusive",
-      headline: "INCONCLUSIVE: stopped before the verdict",
-      reason: "what was asked so far is on the record",
+      basis: { kind: "stopped" },
       method: null,
       winner: null,
       wordings: adopted.wordings.map((one) => ({ ...one, passed: 0, trials: 0, interval: null, test: null })),
@@ -160,20 +160,21 @@ describe("the report of variants", () => {
       costUsd: "unknown",
       exitCode: 130,
     };
-    expect(variantsReport(stopped, display)).toMatchInlineSnapshot(`
+    expect(renderTerminal(variantsDocument(stopped), display)).toMatchInlineSnapshot(`
       "INCONCLUSIVE: stopped before the verdict
-        what was asked so far is on the record
+        The trials made so far are on the record.
+        Next: finish it with \`evals variants --resume run-1\`.
 
-      files · anthropic:claude · 3 wordings on 4 cases
-      wording    passed (95%)  gain in points  p  prompt tokens   breaks
-      ──────────────────────────────────────────────────────────────────
-      incumbent  not scored    –               –  812             –
-      terse      not scored    –               –  600 (−212)      –
-      clear      not scored    –               –  1,912 (+1,100)  –
+      files · anthropic:claude · 3 wordings, 4 cases
+      wording    passed (95% CI)  gain (95% CI)  p  prompt tokens   breaks
+      ────────────────────────────────────────────────────────────────────
+      incumbent  not scored       -              -  812             -
+      terse      not scored       -              -  600 (-212)      -
+      clear      not scored       -              -  1,912 (+1,100)  -
 
-      In after round 1: clear, terse
-      In after round 2: clear
-      Trials: 60 (2 broken, in no rate), 180 saved by stopping early · cost unknown
+      Left after round 1: clear, terse
+      Left after round 2: clear
+      Trials: 60 (2 broken, excluded from rates), 180 saved by stopping early · cost unknown
       Record: /home/me/reports/run-1
       "
     `);
@@ -182,7 +183,7 @@ describe("the report of variants", () => {
   it("fits 100 columns in ASCII, whatever the names hold", () => {
     const name = `\u001b[31m${"é".repeat(80)}`;
     const hostile = { ...adopted, suite: name, wordings: adopted.wordings.map((one) => ({ ...one, name })) };
-    const text = variantsReport(hostile, { ...display, unicode: false });
+    const text = renderTerminal(variantsDocument(hostile), { ...display, unicode: false });
     expect(text).toMatch(/^[\n -~]*$/);
     for (const line of text.split("\n")) expect(columns(line)).toBeLessThanOrEqual(100);
   });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { converse, createConversation, createHostedTrial } from "../../src/evals/trials/conversation.ts";
-import { createExecutor } from "../../src/evals/trials/execution.ts";
-import type { SkillShelf } from "../../src/evals/trials/skills.ts";
+import { conversationOf, hostedTrial } from "../../src/evals/trials/conversation.ts";
+import { converse } from "../../src/evals/trials/converse.ts";
+import { executorFor } from "../../src/evals/trials/execute.ts";
+import type { SkillShelf } from "../../src/evals/trials/library.ts";
 import type { Message } from "../../src/evals/types/model.ts";
 import type { SkillForm } from "../../src/evals/types/skill.ts";
 import type { Case } from "../../src/evals/types/suite.ts";
@@ -35,7 +36,7 @@ function conversation(
   };
   const tools = toolset.tools.filter(({ origin }) => origin !== "skill");
   const context = { show: () => ({ tools, listedName: (name: string) => name }), skills: () => shelf };
-  return createConversation(placeOf(changes, model), context, createExecutor(toolset, "safe", undefined));
+  return conversationOf(placeOf(changes, model), context, executorFor(toolset, "safe", undefined));
 }
 
 const wantsPdf = { expect: { kind: "skill", skill: "pdf", avoid: [] } } as const;
@@ -93,7 +94,7 @@ describe("what a model is shown of skills", () => {
       const tools = toolset.tools.filter(({ origin }) => origin !== "skill");
       const context = { show: () => ({ tools, listedName: (name: string) => name }), skills: () => undefined };
       const place = { ...placeOf(wantsPdf), orderSeed };
-      return createConversation(place, context, createExecutor(toolset, "safe", undefined)).catalogue?.[0]?.name;
+      return conversationOf(place, context, executorFor(toolset, "safe", undefined)).catalogue?.[0]?.name;
     });
     expect(new Set(orders)).toEqual(new Set(["pdf", "docx"]));
   });
@@ -133,10 +134,10 @@ describe("a trial of a host", () => {
     const shelf = {
       packages: new Map([["pdf", aSkill("pdf", { description: "old words" })]]),
     } as unknown as SkillShelf;
-    const trial = createHostedTrial(
+    const trial = hostedTrial(
       { ...place, model: scriptedModel(() => turn("")) },
       shelf,
-      createExecutor(toolset, "safe", undefined),
+      executorFor(toolset, "safe", undefined),
     );
     expect(trial.tools.map(({ name }) => name)).toEqual(["list"]);
     expect(trial.skills.map(({ name, description, dir }) => [name, description, dir])).toEqual([

@@ -84,32 +84,27 @@ describe("blame", () => {
     });
   });
 
-  it("blames nobody when reverting does not mend the case", () => {
+  it("blames nobody when reverting does not fix the case", () => {
     const { verdict } = simulate(blame({ case: "a", changed, known }), (_, arm) =>
       arm.startsWith("search:1") ? "fail" : "pass",
     );
     expect(verdict).toMatchObject({
       kind: "inconclusive",
       culprits: [],
-      reason:
-        "read is the likeliest, but reverting was not shown to mend the case: 5/5 with it reverted, 5/5 with all new (p = 1)",
+      basis: { kind: "not confirmed" },
     });
   });
 
   it("says why there is nothing to find", () => {
-    const reason = (setup: Partial<Parameters<typeof blame>[0]>) =>
-      verdictOn(blame({ case: "a", changed, known, ...setup }), evidenceOf({})).reason;
+    const basis = (setup: Partial<Parameters<typeof blame>[0]>) =>
+      verdictOn(blame({ case: "a", changed, known, ...setup }), evidenceOf({})).basis.kind;
     const none = { passed: 0, trials: 0 };
-    expect(reason({ changed: [] })).toBe("no description changed, so none can be to blame");
-    expect(reason({ known: { old: known.old, new: none } })).toBe(
-      "the case was not scored in both arms, so there is nothing to explain",
-    );
-    expect(reason({ known: { old: known.old, new: known.old } })).toBe(
-      "the case did not drop, so there is nothing to explain",
-    );
+    expect(basis({ changed: [] })).toBe("nothing changed");
+    expect(basis({ known: { old: known.old, new: none } })).toBe("not scored before");
+    expect(basis({ known: { old: known.old, new: known.old } })).toBe("no drop");
     expect(simulate(blame({ case: "a", changed, known }), () => "broken").verdict).toMatchObject({
       kind: "inconclusive",
-      reason: "nothing was scored: every trial of the search broke",
+      basis: { kind: "search broke" },
     });
   });
 });

@@ -50,7 +50,7 @@ describe("a case of which nothing is known with everything new", () => {
 
   it("is left alone when it did not drop", () => {
     const { verdict, calls } = simulate(design(), () => "pass");
-    expect(verdict[0]?.reason).toBe("the case did not drop, so there is nothing to explain");
+    expect(verdict[0]?.basis.kind).toBe("no drop");
     expect(calls).toBe(10);
   });
 });

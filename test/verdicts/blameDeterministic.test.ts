@@ -1,19 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { maskOfArm } from "../../src/evals/verdicts/blame.ts";
+import { type BlameVerdict, maskOfArm } from "../../src/evals/verdicts/blame.ts";
 import { blameDeterministic } from "../../src/evals/verdicts/blameDeterministic.ts";
 import { simulate } from "../../src/evals/verdicts/simulate.ts";
 import { evidenceOf, verdictOn } from "./support.ts";
 
 const names = (n: number) => Array.from({ length: n }, (_, i) => `change ${i}`);
 
-/** The changes that the reason says to mend and to break the case. */
-function namedIn(reason: string): { mended: number[]; broken: number[] } {
-  const [mended = [], broken = []] = ["reverting ", ", and "].map((start) => {
-    const part = reason.split(start)[1]?.split(/ mends| alone/)[0] ?? "";
-    return [...part.matchAll(/\d+/g)].map(Number);
-  });
-  return { mended, broken };
+/** The changes whose reverting fixes the case, and those that break it, by index. */
+function namedIn({ basis }: BlameVerdict): { reverted: number[]; breaking: number[] } {
+  if (basis.kind !== "seen to break") throw new Error(basis.kind);
+  const indices = (changes: readonly string[]) => changes.map((change) => Number(change.replace("change ", "")));
+  return { reverted: indices(basis.reverted), breaking: indices(basis.breaking) };
 }
 
 /** Blame on a case that breaks wherever all changes of one of these sets are new. */
@@ -27,16 +25,16 @@ function blameOn(changed: number, breaking: readonly (readonly number[])[]) {
   return { ...found, asked };
 }
 
-describe("blame on a model that always answers alike", () => {
+describe("blame on a deterministic model", () => {
   it.each([
-    ["single", [[5]], [5], "reverting change 5 mends the case, and change 5 alone breaks it"],
-    ["either", [[1], [6]], [1, 6], "reverting change 1 and change 6 mends the case, and change 1 alone breaks it"],
-    ["both", [[2, 7]], [2, 7], "reverting change 2 mends the case, and change 2 with change 7 alone breaks it"],
-  ] as const)("finds %s", (relation, breaking, members, reason) => {
+    ["single", [[5]], [5], { reverted: [5], breaking: [5] }],
+    ["either", [[1], [6]], [1, 6], { reverted: [1, 6], breaking: [1] }],
+    ["both", [[2, 7]], [2, 7], { reverted: [2], breaking: [2, 7] }],
+  ] as const)("finds %s", (relation, breaking, members, seen) => {
     const { verdict, calls } = blameOn(8, breaking);
-    expect(verdict).toEqual({
+    expect(namedIn(verdict)).toEqual(seen);
+    expect(verdict).toMatchObject({
       kind: "blamed",
-      reason: `${reason}; the model always answers alike, so this is certain`,
       culprits: members.map((i) => `change ${i}`),
       relation,
       chance: 1,
@@ -45,20 +43,20 @@ describe("blame on a model that always answers alike", () => {
     });
   });
 
-  it("finds a smallest set that mends and a smallest one that breaks, whatever works together", () => {
+  it("finds a smallest set that fixes the case and a smallest one that breaks it, whatever works together", () => {
     const sets = fc.array(fc.uniqueArray(fc.nat(9), { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(sets, (breaking) => {
         const { verdict, asked } = blameOn(10, breaking);
         expect(verdict.kind).toBe("blamed");
         expect(new Set(asked).size).toBe(asked.length);
-        const { mended, broken } = namedIn(verdict.reason);
+        const { reverted, breaking: enough } = namedIn(verdict);
         const breaks = (on: readonly number[]) => breaking.some((set) => set.every((i) => on.includes(i)));
         const all = names(10).map((_, i) => i);
-        const mends = (off: readonly number[]) => !breaks(all.filter((i) => !off.includes(i)));
+        const fixes = (off: readonly number[]) => !breaks(all.filter((i) => !off.includes(i)));
         for (const [set, holds] of [
-          [mended, mends],
-          [broken, breaks],
+          [reverted, fixes],
+          [enough, breaks],
         ] as const) {
           expect(holds(set)).toBe(true);
           for (const one of set) expect(holds(set.filter((i) => i !== one))).toBe(false);
@@ -67,7 +65,7 @@ describe("blame on a model that always answers alike", () => {
     );
   });
 
-  it("names only what was seen to mend and to break, even where more changes may do less", () => {
+  it("names only what was seen to fix and to break, even where more changes may do less", () => {
     const tables = fc.array(fc.boolean(), { minLength: 32, maxLength: 32 });
     fc.assert(
       fc.property(tables, (fails) => {
@@ -77,9 +75,9 @@ describe("blame on a model that always answers alike", () => {
         const { verdict } = simulate(blameDeterministic("a", names(5)), (_, arm) =>
           breaks(maskOfArm(arm)) ? "fail" : "pass",
         );
-        const { mended, broken } = namedIn(verdict.reason);
-        expect(breaks(names(5).map((_, i) => !mended.includes(i)))).toBe(false);
-        expect(breaks(names(5).map((_, i) => broken.includes(i)))).toBe(true);
+        const { reverted, breaking: enough } = namedIn(verdict);
+        expect(breaks(names(5).map((_, i) => !reverted.includes(i)))).toBe(false);
+        expect(breaks(names(5).map((_, i) => enough.includes(i)))).toBe(true);
       }),
     );
   });
@@ -90,14 +88,14 @@ describe("blame on a model that always answers alike", () => {
   });
 
   it("names nobody when the changes do not explain the case", () => {
-    const reason = (answer: (mask: readonly boolean[]) => "pass" | "fail" | "broken", changed = 3) =>
-      simulate(blameDeterministic("a", names(changed)), (_, arm) => answer(maskOfArm(arm))).verdict;
+    const basis = (answer: (mask: readonly boolean[]) => "pass" | "fail" | "broken", changed = 3) =>
+      simulate(blameDeterministic("a", names(changed)), (_, arm) => answer(maskOfArm(arm))).verdict.basis.kind;
     expect(verdictOn(blameDeterministic("a", []), evidenceOf({}))).toMatchObject({
       kind: "inconclusive",
-      reason: "no description changed, so none can be to blame",
+      basis: { kind: "nothing changed" },
     });
-    expect(reason(() => "pass").reason).toBe("the case passes with all new wordings, so there is nothing to explain");
-    expect(reason(() => "fail").reason).toBe("the case fails with all old wordings, too");
-    expect(reason(() => "broken").reason).toBe("a trial broke, so there is no telling what its list does");
+    expect(basis(() => "pass")).toBe("passes with all new");
+    expect(basis(() => "fail")).toBe("fails with all old");
+    expect(basis(() => "broken")).toBe("a trial broke");
   });
 });

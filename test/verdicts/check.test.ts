@@ -69,6 +69,16 @@ describe("the regression check of a run", () => {
     expect(summary).toMatchObject({ ok: false, exitCode: 1 });
     expect(summary.suites[0]?.verdict).toMatchInlineSnapshot(`
       {
+        "basis": {
+          "kind": "dropped",
+          "look": 1,
+          "looks": 3,
+          "test": {
+            "alpha": 0.005,
+            "kind": "p-value",
+            "p": 0.003968253968253969,
+          },
+        },
         "calls": {
           "base": 60,
           "broken": 0,
@@ -83,7 +93,6 @@ describe("the regression check of a run", () => {
             "label": "read: description",
           },
         ],
-        "drift": null,
         "exitCode": 1,
         "flagged": [
           {
@@ -115,10 +124,10 @@ describe("the regression check of a run", () => {
             "picked": "write",
           },
         ],
-        "headline": "REGRESSED",
         "kind": "regressed",
         "margin": 0.1,
         "method": "thorough",
+        "modelDrift": null,
         "net": {
           "cases": 5,
           "change": -0.2,
@@ -131,8 +140,12 @@ describe("the regression check of a run", () => {
           "added since then, not compared: f",
         ],
         "pairedT": 0.1869504831500296,
-        "reason": "1 case dropped: b 5/5 -> 0/5 (p = 0.004 against 0.005, look 1 of 3)",
-        "smallestBreak": "5/5 -> 0/5 (p = 0.004)",
+        "reach": {
+          "baseTrials": 5,
+          "headPasses": 0,
+          "headTrials": 5,
+          "p": 0.003968253968253969,
+        },
       }
     `);
   });
@@ -142,7 +155,7 @@ describe("the regression check of a run", () => {
     expect(summary).toMatchObject({ ok: true, exitCode: 0, totals: { trials: 60, calls: 120 } });
     expect(summary.suites[0]?.verdict).toMatchObject({
       kind: "no-regression",
-      headline: "NO REGRESSION within 10 points",
+      basis: { kind: "drop ruled out" },
     });
   });
 
@@ -151,7 +164,7 @@ describe("the regression check of a run", () => {
     expect(summary.exitCode).toBe(3);
     expect(summary.suites[0]?.verdict).toMatchObject({
       kind: "inconclusive",
-      headline: "INCONCLUSIVE: the run was stopped at look 1",
+      basis: { kind: "stopped", look: 1 },
     });
   });
 
@@ -192,8 +205,8 @@ describe("the regression check of a run", () => {
     expect(other).toMatchObject({ ok: false, exitCode: 3 });
     expect(other.suites[0]?.verdict).toEqual({
       kind: "not-comparable",
-      headline: "NOT COMPARABLE with the baseline: the host profile was plain then",
-      notes: ["the model changed"],
+      reasons: ["the host profile was plain then", "the model changed"],
+      notes: [],
       exitCode: 3,
     });
     const none = summarise(compare({ cases: [] }), heads);

@@ -106,7 +106,7 @@ describe("which of two records is better", () => {
     const found = compared(side({ a: "p", b: "p" }, certain), side({ a: "f", b: "p" }, certain));
     expect(found).toMatchObject({
       better: { kind: "base", p: null },
-      check: { kind: "regressed", method: "deterministic", smallestBreak: null },
+      check: { kind: "regressed", method: "deterministic", reach: null },
     });
   });
 

@@ -24,7 +24,7 @@ describe("variants on a model that always answers alike", () => {
       kind: "adopt",
       winner: "y",
       method: "deterministic",
-      reason: "y passes 2 more cases and breaks none; the model always answers alike",
+      basis: { kind: "counted", variant: "y", gain: 2, breaks: [] },
       calls: { made: 9, broken: 0, saved: 0 },
     });
   });
@@ -36,11 +36,11 @@ describe("variants on a model that always answers alike", () => {
   it("keeps the incumbent when nothing gains, or all that gains breaks a case", () => {
     expect(verdict("ppf", "ppf", "pff")).toMatchObject({
       kind: "keep",
-      reason: "no challenger passes more cases; the model always answers alike",
+      basis: { kind: "counted", gain: 0 },
     });
     expect(verdict("pff", "fpp", "fff")).toMatchObject({
       kind: "keep",
-      reason: "x passes 1 more case on the whole, but breaks a",
+      basis: { kind: "counted", variant: "x", gain: 1, breaks: ["a"] },
     });
     expect(verdict("pff", "fpp", "fff").winner).toBeUndefined();
   });
@@ -48,11 +48,11 @@ describe("variants on a model that always answers alike", () => {
   it("is inconclusive where trials broke", () => {
     expect(verdict("bbb", "bbb", "bbb")).toMatchObject({
       kind: "inconclusive",
-      reason: "nothing was scored, so no wording can be preferred",
+      basis: { kind: "nothing scored" },
     });
     expect(verdict("pff", "pfb", "pff")).toMatchObject({
       kind: "inconclusive",
-      reason: "not every case was scored with every wording",
+      basis: { kind: "cases not scored" },
     });
     expect(verdict("pff", "ppb", "ppf")).toMatchObject({ kind: "adopt", winner: "y" });
   });

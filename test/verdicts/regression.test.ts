@@ -34,7 +34,7 @@ describe("thorough", () => {
     expect(verdict).toMatchObject({
       kind: "regressed",
       look: 1,
-      reason: "1 case dropped: b 5/5 -> 0/5 (p = 0.004 against 0.005, look 1 of 3)",
+      basis: { kind: "dropped", test: { p: expect.closeTo(1 / 252, 12), alpha: 0.005 }, look: 1, looks: 3 },
       calls: { base: 15, head: 15, broken: 0, cap: 150, saved: 120 },
     });
     expect(verdict.flagged.map((one) => [one.case, one.adjusted])).toEqual([["b", expect.closeTo(1 / 252, 12)]]);
@@ -43,9 +43,7 @@ describe("thorough", () => {
   it("tells no regression at the first look that shows it, with the break that it could have missed", () => {
     const verdict = verdictOn(thorough(twenty), evidenceOf(all(twenty, "ppppp", "ppppp")));
     expect(verdict).toMatchObject({ kind: "no-regression", look: 1, net: { change: 0 }, flagged: [], unscored: [] });
-    expect(verdict.reason).toMatch(
-      /^a mean drop of \d\.\d points or more is ruled out, within the margin of 10 points \(look 1 of 3\)$/,
-    );
+    expect(verdict.basis).toMatchObject({ kind: "drop ruled out", drop: expect.closeTo(0.09, 1), look: 1, looks: 3 });
     expect(verdict.reach).toMatchObject({
       baseTrials: 5,
       headTrials: 5,
@@ -77,7 +75,7 @@ describe("thorough", () => {
     const nothing = verdictOn(thorough(["a"]), evidenceOf(all(["a"], "bbbbb", "bbbbb")));
     expect(nothing).toMatchObject({
       kind: "inconclusive",
-      reason: "nothing was scored in both arms, so nothing can be compared",
+      basis: { kind: "nothing scored" },
       unscored: ["a"],
       calls: { broken: 10 },
     });
@@ -94,7 +92,7 @@ describe("thorough", () => {
     expect(verdict).toMatchObject({
       kind: "inconclusive",
       unscored: ["c4"],
-      reason: "no trial could be scored of 1 case: c4",
+      basis: { kind: "cases not scored", cases: ["c4"] },
     });
   });
 });
@@ -180,7 +178,7 @@ describe("screen", () => {
     const heads = Object.fromEntries(ten.map((id) => [id, { head: "bbbbb" }]));
     expect(verdictOn(screen(ten, bank(ten, 20)), evidenceOf(heads))).toMatchObject({
       kind: "inconclusive",
-      reason: "nothing was scored in both arms, so nothing can be compared",
+      basis: { kind: "nothing scored" },
     });
   });
 });
@@ -222,7 +220,7 @@ describe("deterministic", () => {
       kind: "regressed",
       method: "deterministic",
       criterion: { kind: "equality" },
-      reason: "1 case passed before and fails now: a 1/1 -> 0/1",
+      basis: { kind: "dropped", test: null },
       net: { change: 0 },
     });
   });

@@ -44,7 +44,7 @@ describe("a few variants", () => {
     });
     const verdict = verdictOn(variants({ cases, challengers: ["x"] }), evidence);
     expect(verdict).toMatchObject({ kind: "keep", best: { harm: { harmed: true, cases: ["d"] } } });
-    expect(verdict.reason).toContain("but it breaks d");
+    expect(verdict.basis).toMatchObject({ kind: "tested", variant: "x", harm: { cases: ["d"] } });
     expect(verdict.winner).toBeUndefined();
   });
 
@@ -60,7 +60,7 @@ describe("a few variants", () => {
   it("prefers nothing when nothing was scored", () => {
     expect(verdictOn(variants(setup), each({ incumbent: "bbbbb", x: "bbbbb", y: "bbbbb" }))).toMatchObject({
       kind: "inconclusive",
-      reason: "nothing was scored, so no wording can be preferred",
+      basis: { kind: "nothing scored" },
     });
   });
 });

@@ -2,9 +2,15 @@ import { relative, resolve } from "node:path";
 import { type CaseToolsets, changesByCase } from "../changes/changes.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { baselineFigures, baselineText, baselineTitle, rateChanges } from "../reports/baseline.ts";
-import { screenFor } from "../reports/screen.ts";
-import { wordingLines } from "../reports/wording.ts";
+import {
+  acceptedDocument,
+  type BaselineDifference,
+  baselineDocument,
+  differenceDocument,
+} from "../reports/baseline.ts";
+import { heading } from "../reports/document.ts";
+import { count, some } from "../reports/format.ts";
+import { renderTerminal } from "../reports/terminal.ts";
 import { baselineFile, baselineOf, expectSuite, readBaseline, readBaselines, writeBaseline } from "../runs/baseline.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
 import type { Source } from "../toolsets/source.ts";
@@ -14,15 +20,12 @@ import type { RunManifest, SuiteSummary } from "../types/run.ts";
 import type { SkillPackage } from "../types/skill.ts";
 import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
 import { summariser } from "../verdicts/summary.ts";
-import { plural, some } from "../verdicts/words.ts";
 import { createCaseToolsets } from "../workspace/cases.ts";
 import { closeServers, type Opened, openServers, refuseMistakes } from "../workspace/servers.ts";
 import { selectSuites } from "../workspace/suites.ts";
 
 /** The trials of every case that a regression check by the screen design wants. */
 const bank = 20;
-
-const displayOf = ({ colour, width, unicode }: Io) => ({ colour, width, unicode });
 
 export type BaselineOptions = {
   action: "accept" | "show" | "diff";
@@ -58,12 +61,11 @@ async function accept({ targets = [], baselines: dir, out, force }: BaselineOpti
       return { file, fresh, old: await toReplace(file, fresh, io) };
     }),
   );
-  const { text } = screenFor(displayOf(io));
   for (const { file, fresh, old } of made) {
     await writeBaseline(file, fresh);
-    const title = text(`${baselineTitle(fresh)} · ${baselineFigures(fresh)}`);
-    const news = old === "none" ? ["  the first one of this suite and model"] : newsOf(old, fresh, io);
-    io.out(`${[title, `  written to ${relative(io.cwd, file)}`, ...news].join("\n")}\n`);
+    const replaced =
+      typeof old === "string" ? old : { baseline: old, difference: compareBaseline(old, fresh, comparedOf(fresh)) };
+    io.out(renderTerminal(acceptedDocument(fresh, relative(io.cwd, file), replaced), io));
   }
   return exitCodes.passed;
 }
@@ -76,7 +78,7 @@ function refuse(manifest: RunManifest, suites: Summaries, graded: Summaries, for
   const { id, finishedAt } = manifest;
   const missing = suites.reduce((sum, { totals }) => sum + totals.missing, 0);
   if (!force && (finishedAt === undefined || missing > 0)) {
-    const what = missing > 0 ? `${plural(missing, "trial")} missing` : "it was cut short at its end";
+    const what = missing > 0 ? `${count(missing, "trial")} missing` : "it was cut short at its end";
     const hint = `Finish it with \`evals run --resume ${id}\`, or accept what is there with --force.`;
     throw usageError(`the run ${id} is incomplete: ${what}`, hint);
   }
@@ -129,41 +131,30 @@ async function toReplace(file: string, fresh: Baseline, io: Io): Promise<Baselin
   return old ?? "none";
 }
 
-/** What the new baseline changes: wording, cases, rates. */
-function newsOf(old: Baseline | "unreadable", fresh: Baseline, io: Io): string[] {
-  if (old === "unreadable") return [];
-  const { text } = screenFor(displayOf(io));
-  const rates = rateChanges(old, fresh).map((rate) => text(`    ${rate}`));
-  const news = [...changeLines(old, fresh, comparedOf(fresh), 4, io), ...rates];
-  const since = text(`  against the one of ${old.acceptedAt.slice(0, 10)} (run ${old.run})`);
-  return [news.length > 0 ? `${since}:` : `${since}: nothing changed`, ...news];
+/** What differs from a baseline: the wording of its tools, and its cases. */
+function compareBaseline(before: Baseline, now: CaseToolsets, compared: ComparedRun): BaselineDifference {
+  const comparable = comparability(comparedOf(before), compared);
+  return {
+    lists: changesByCase(before, now),
+    notes: comparable.kind === "comparable" ? comparable.notes : comparable.reasons,
+  };
 }
 
-/** What is otherwise now than in a baseline, as indented lines: the wording of its tools, then its cases. */
-function changeLines(then: Baseline, now: CaseToolsets, compared: ComparedRun, indent: number, io: Io): string[] {
-  const screen = screenFor(displayOf(io));
-  const wording = changesByCase(then, now).flatMap(({ cases, changes }) => [
-    ...(cases.length < then.cases.length ? screen.lines(`the tools of ${some(cases)}:`, indent) : []),
-    ...changes.flatMap((change) => wordingLines(change, displayOf(io), indent)),
-  ]);
-  const comparable = comparability(comparedOf(then), compared);
-  const notes = comparable.kind === "comparable" ? comparable.notes : comparable.reasons;
-  return [...wording, ...notes.flatMap((note) => screen.lines(note, indent))];
-}
-
-type Found = { file: string; baseline: Baseline };
+type NamedBaseline = { file: string; baseline: Baseline };
 
 /** Prints what the baselines of these suites or files hold, or all of them. */
 async function show({ targets = [], baselines: dir }: BaselineOptions, io: Io): Promise<ExitCode> {
   const found = await (targets.length > 0
     ? Promise.all(targets.map((target) => named(target, dir, io)))
     : allBaselines(dir, io));
-  const texts = found.flat().map((one) => baselineText(one.baseline, relative(io.cwd, one.file), displayOf(io)));
+  const texts = found
+    .flat()
+    .map((one) => renderTerminal(baselineDocument(one.baseline, relative(io.cwd, one.file)), io));
   io.out(texts.join("\n"));
   return exitCodes.passed;
 }
 
-async function named(target: string, dir: string, io: Io): Promise<Found[]> {
+async function named(target: string, dir: string, io: Io): Promise<NamedBaseline[]> {
   const file = resolve(io.cwd, target);
   const given = target.endsWith(".json") ? await readBaseline(file) : undefined;
   if (given) return [{ file, baseline: given }];
@@ -176,7 +167,7 @@ async function named(target: string, dir: string, io: Io): Promise<Found[]> {
   throw usageError(`there is no baseline of a suite or in a file "${target}"`, hint);
 }
 
-async function allBaselines(dir: string, io: Io): Promise<Found[]> {
+async function allBaselines(dir: string, io: Io): Promise<NamedBaseline[]> {
   const found = await readBaselines(resolve(io.cwd, dir));
   if (found.length > 0) return found;
   const hint = `Make one with \`evals run -n ${bank}\`, then \`evals baseline accept\`; --baselines names another folder.`;
@@ -189,18 +180,16 @@ async function diff({ targets = [], baselines: dir }: BaselineOptions, io: Io): 
   const { suites, skills } = await selectSuites({ paths: targets }, io);
   const wanted = suites.filter(({ name }) => baselines.some((one) => one.baseline.suite === name));
   const opened = await openServers(wanted, io);
-  const { text } = screenFor(displayOf(io));
   try {
-    for (const { file, baseline: then } of baselines) {
-      const live = opened.find(({ suite }) => suite.name === then.suite);
+    for (const { file, baseline } of baselines) {
+      const live = opened.find(({ suite }) => suite.name === baseline.suite);
       if (!live && targets.length > 0) continue;
       if (live && "failure" in live) continue;
-      const lines = live ? liveLines(then, live, skills.get(live.suite.name) ?? [], io) : [];
-      const end = !live ? `: there is no suite ${then.suite}` : lines.length > 0 ? "" : ": unchanged";
-      io.out(`${[text(`${baselineTitle(then)} (${relative(io.cwd, file)})${end}`), ...lines].join("\n")}\n`);
+      const difference = live && compareLive(baseline, live, skills.get(live.suite.name) ?? []);
+      io.out(renderTerminal(differenceDocument(baseline, relative(io.cwd, file), difference), io));
     }
     for (const { name } of suites.filter((suite) => !wanted.includes(suite)))
-      io.out(`${text(`${name}: there is no baseline`)}\n`);
+      io.out(renderTerminal([heading(1, `${name}: there is no baseline`)], io));
     refuseMistakes(opened);
     const failures = opened.flatMap((one) => ("failure" in one ? [one.failure] : []));
     if (failures.length > 0) throw EvalsError.all(failures.filter((failure) => failure instanceof EvalsError));
@@ -210,17 +199,17 @@ async function diff({ targets = [], baselines: dir }: BaselineOptions, io: Io): 
   return exitCodes.passed;
 }
 
-function liveLines(
-  then: Baseline,
+/** What differs from a baseline in the tools that a live server lists. */
+function compareLive(
+  before: Baseline,
   { suite, source }: Extract<Opened, { source: Source }>,
   skills: readonly SkillPackage[],
-  io: Io,
-): string[] {
+): BaselineDifference {
   const toolsetOf = createCaseToolsets(suite, source, skills);
   const shown = suite.cases.map((one) => ({ id: one.id, toolset: toolsetOf(one) }));
   const now = {
     cases: shown.map(({ id, toolset }) => ({ id, toolset: toolset.hash })),
     toolsets: Object.fromEntries(shown.map(({ toolset }) => [toolset.hash, toolset.tools])),
   };
-  return changeLines(then, now, { ...comparedOf(then), cases: suite.cases }, 2, io);
+  return compareBaseline(before, now, { ...comparedOf(before), cases: suite.cases });
 }

@@ -2,7 +2,10 @@ import { listChanges, type ToolChange } from "../changes/changes.ts";
 import { applyChanges } from "../changes/edits.ts";
 import { EvalsError, type ExitCode, exitCodes } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { blameText } from "../reports/blame.ts";
+import { blameDocument, blameJson } from "../reports/blame.ts";
+import { safeJson } from "../reports/escape.ts";
+import { some } from "../reports/format.ts";
+import { renderTerminal } from "../reports/terminal.ts";
 import { freeze } from "../toolsets/toolset.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import { canonicalJson } from "../types/json.ts";
@@ -10,7 +13,6 @@ import type { OfferedTool } from "../types/tool.ts";
 import { maskOfArm } from "../verdicts/blame.ts";
 import { type BlameReport, blameCases } from "../verdicts/blameCases.ts";
 import { comparability } from "../verdicts/comparable.ts";
-import { some } from "../verdicts/words.ts";
 import { version } from "../version.ts";
 import type { RequestOptions } from "../workspace/models.ts";
 import { type BlameQuestion, findRunQuestions, readBaselineQuestion } from "./blameQuestion.ts";
@@ -61,11 +63,11 @@ export async function blameRun(
 
 /** Prints the result as a report, or as one JSON object. */
 export function printBlame(result: BlameResult, json: boolean, io: Io): void {
-  const { colour, width, unicode } = io;
+  const { blames, exitCode } = result;
   io.out(
     json
-      ? `${JSON.stringify(result)}\n`
-      : result.blames.map((report) => blameText(report, { colour, width, unicode })).join("\n"),
+      ? safeJson({ blames: blames.map(blameJson), exitCode })
+      : blames.map((report) => renderTerminal(blameDocument(report), io)).join("\n"),
   );
 }
 

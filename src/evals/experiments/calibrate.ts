@@ -1,6 +1,8 @@
 import type { ExitCode } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { calibrationReport } from "../reports/calibrate.ts";
+import { calibrationDocument } from "../reports/calibrate.ts";
+import { safeJson } from "../reports/escape.ts";
+import { renderTerminal } from "../reports/terminal.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { Trial } from "../types/trial.ts";
 import { type Calibration, calibrate as calibrateDesign, summariseCalibration } from "../verdicts/calibrate.ts";
@@ -46,7 +48,7 @@ export async function calibrate(given: CalibrateOptions, io: Io): Promise<ExitCo
       performed.kind === "decided" ? performed.verdict : { stopped: stoppedExitCode(performed.end, io) },
       { trials: setup.trials, made: { trials, broken } },
     );
-    io.out(options.json ? `${JSON.stringify(summary)}\n` : calibrationReport(summary, io));
+    io.out(options.json ? safeJson(summary) : renderTerminal(calibrationDocument(summary), io));
     return summary.exitCode as ExitCode;
   });
 }

@@ -1,7 +1,9 @@
 import { resolve } from "node:path";
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { comparisonText } from "../reports/comparison.ts";
+import { comparisonDocument, comparisonJson } from "../reports/comparison.ts";
+import { safeJson } from "../reports/escape.ts";
+import { renderTerminal } from "../reports/terminal.ts";
 import { readBaseline } from "../runs/baseline.ts";
 import { findRecord, findRun, readManifest, readTrials } from "../runs/record.ts";
 import type { Baseline } from "../types/baseline.ts";
@@ -43,8 +45,9 @@ export async function compare(flags: CompareOptions, io: Io): Promise<ExitCode> 
   const notes = [...base.notes, ...head.notes, ...unpaired("A", then, pairs), ...unpaired("B", now, pairs)];
   const named = ({ name, what }: Recorded) => ({ name, what });
   const report = { base: named(base), head: named(head), interleaved: false as const, comparisons, notes };
-  const display = { colour: io.colour, width: io.width, unicode: io.unicode };
-  io.out(flags.json ? `${JSON.stringify({ ...report, exitCode }, null, 2)}\n` : comparisonText(report, display));
+  io.out(
+    flags.json ? safeJson({ ...comparisonJson(report), exitCode }, 2) : renderTerminal(comparisonDocument(report), io),
+  );
   return exitCode;
 }
 

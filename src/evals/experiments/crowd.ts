@@ -2,13 +2,15 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type ExitCode, formatProblem, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { crowdReport } from "../reports/crowd.ts";
+import { crowdDocument } from "../reports/crowd.ts";
+import { safeJson } from "../reports/escape.ts";
+import { some } from "../reports/format.ts";
+import { renderTerminal } from "../reports/terminal.ts";
 import { openSource } from "../toolsets/source.ts";
 import { ownerOf } from "../toolsets/toolset.ts";
-import { countTrials } from "../trials/plan.ts";
+import { trialsOf } from "../trials/plan.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import { askAll, CrowdTally, crowdArm, crowdOf, summariseCrowd } from "../verdicts/crowd.ts";
-import { some } from "../verdicts/words.ts";
 import {
   type Bench,
   describeExperiment,
@@ -42,7 +44,7 @@ export async function crowd(given: CrowdOptions, io: Io): Promise<ExitCode> {
     const own = cases.flatMap(({ toolset }) => toolset.tools.filter(({ origin }) => origin === "distractor"));
     const names = new Set([...own, ...joining].map(({ name }) => name));
     const tally = new CrowdTally({ cases: ids, sizes, certain: model.deterministic }, names);
-    const asked = cases.map((planned) => ({ id: planned.case.id, trials: countTrials(planned, model) }));
+    const asked = cases.map((planned) => ({ id: planned.case.id, trials: trialsOf(planned, model) }));
     const question: Question<"asked"> = {
       cases,
       arms: new Map(
@@ -58,7 +60,7 @@ export async function crowd(given: CrowdOptions, io: Io): Promise<ExitCode> {
       certain: model.deterministic,
       stopped: performed.kind === "stopped" ? stoppedExitCode(performed.end, io) : undefined,
     });
-    io.out(options.json ? `${JSON.stringify(summary)}\n` : crowdReport(summary, io));
+    io.out(options.json ? safeJson(summary) : renderTerminal(crowdDocument(summary), io));
     return summary.exitCode as ExitCode;
   });
 }

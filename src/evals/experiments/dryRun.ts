@@ -1,8 +1,8 @@
-import { type Ceiling, computeCeiling, countJudgeRequests } from "../trials/ceiling.ts";
+import { count } from "../reports/format.ts";
+import { type Ceiling, ceilingOf, judgeRequests } from "../trials/ceiling.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { Model } from "../types/model.ts";
 import { designOf } from "../verdicts/check.ts";
-import { plural } from "../verdicts/words.ts";
 import type { PlannedChecks } from "./check.ts";
 
 const integer = (n: number) => Math.round(n).toLocaleString("en-US");
@@ -26,7 +26,7 @@ function suiteLine(cases: readonly PlannedCase[]): string[] {
   const ids = new Set(cases.map((planned) => planned.case.id));
   const arms = suite.lift === undefined ? "" : `, each with and without the skill ${suite.lift}`;
   return [
-    `${suite.name}: ${plural(ids.size, "case")}${arms}, ${plural(tools.size, "tool")}, execute ${suite.execute} (${suite.file})`,
+    `${suite.name}: ${count(ids.size, "case")}${arms}, ${count(tools.size, "tool")}, execute ${suite.execute} (${suite.file})`,
   ];
 }
 
@@ -53,9 +53,9 @@ export function describePlan(
 ): string {
   const suites = [...new Set(cases.map(({ suite }) => suite))];
   const lines = suites.flatMap((suite) => suiteLine(cases.filter((planned) => planned.suite === suite)));
-  const ceilings = models.flatMap((model) => ceilingLines(model, computeCeiling(cases, model)));
+  const ceilings = models.flatMap((model) => ceilingLines(model, ceilingOf(cases, model)));
   const judged = judge
-    ? [`judge ${judge.id}: at most ${integer(countJudgeRequests(cases, models))} requests, beside the above`]
+    ? [`judge ${judge.id}: at most ${integer(judgeRequests(cases, models))} requests, beside the above`]
     : [];
   return [
     ...lines,

@@ -3,7 +3,9 @@ import { readFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import { type ExitCode, messageOf, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { judgeReport } from "../reports/judge.ts";
+import { safeJson } from "../reports/escape.ts";
+import { judgeDocument } from "../reports/judge.ts";
+import { renderTerminal } from "../reports/terminal.ts";
 import { promptHash } from "../scoring/judge.ts";
 import { type Label, parseLabels } from "../scoring/judgeLabels.ts";
 import type { Match } from "../scoring/match.ts";
@@ -49,7 +51,7 @@ export async function judge(flags: JudgeOptions, io: Io): Promise<ExitCode> {
   });
   const written = checked.broken.length > 0 ? null : await write(checked, model, flags, io);
   const summary: JudgeCheckSummary = { ...checked, written };
-  io.out(flags.json ? `${JSON.stringify(summary)}\n` : judgeReport(summary, io));
+  io.out(flags.json ? safeJson(summary) : renderTerminal(judgeDocument(summary), io));
   return summary.exitCode as ExitCode;
 }
 

@@ -3,9 +3,13 @@ import { dirname, join, resolve } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { type ReportName, reports } from "../reports/index.ts";
-import type { ReportInput } from "../reports/report.ts";
+import { type ReportInput, type ReportName, reports } from "../reports/index.ts";
+import type { RunInput } from "../reports/run.ts";
 import {
+  BenchmarkFigures,
+  type BenchmarkRun,
+  benchmarkMetadata,
+  benchmarkRun,
   evalMetadata,
   gradingSchema,
   type Place,
@@ -16,12 +20,6 @@ import {
   type Workspace,
   workspacesOf,
 } from "../reports/skillCreator.ts";
-import {
-  BenchmarkFigures,
-  type BenchmarkRun,
-  benchmarkMetadata,
-  benchmarkRun,
-} from "../reports/skillCreatorBenchmark.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
 import type { Trial } from "../types/trial.ts";
 import { summariser } from "../verdicts/summary.ts";
@@ -47,8 +45,7 @@ export async function writeReports(dir: string, input: ReportInput): Promise<voi
 
 /** Prints one report as data. */
 export function printReport(name: ReportName, input: ReportInput, io: Io): void {
-  const display = { colour: io.colour, width: io.width, unicode: io.unicode };
-  io.out(reports[name].render({ ...input, display }));
+  io.out(reports[name].render({ ...input, display: io }));
 }
 
 /**
@@ -56,7 +53,7 @@ export function printReport(name: ReportName, input: ReportInput, io: Io): void 
  * The journal is read trial by trial, and the benchmark is put together from what was written: neither is held whole.
  * What else lies there, such as a reader's feedback, stays.
  */
-export async function writeSkillCreator(dir: string, { summary, manifest }: ReportInput): Promise<void> {
+export async function writeSkillCreator(dir: string, { summary, manifest }: RunInput): Promise<void> {
   const workspaces = workspacesOf(manifest);
   if (workspaces.length === 0) return;
   for (const workspace of workspaces) await writeMetadata(join(dir, workspace.folder), workspace);

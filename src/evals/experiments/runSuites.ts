@@ -1,5 +1,6 @@
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { Io } from "../io.ts";
+import { blameJson } from "../reports/blame.ts";
 import { planCells } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
 import type { RunManifest } from "../types/run.ts";
@@ -84,7 +85,11 @@ async function finish(
     const { blameRun, printBlame } = await import("./blame.ts");
     const blamed = await blameRun(dir, options, io);
     if (options.json)
-      printReport("json", { summary: { ...summary, ...(blamed && { blame: [...blamed.blames] }) }, manifest }, io);
+      printReport(
+        "json",
+        { summary: { ...summary, ...(blamed && { blame: blamed.blames.map(blameJson) }) }, manifest },
+        io,
+      );
     else if (blamed) {
       io.out("\n");
       printBlame(blamed, false, io);

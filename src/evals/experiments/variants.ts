@@ -1,7 +1,9 @@
 import { resolve } from "node:path";
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { variantsReport } from "../reports/variants.ts";
+import { safeJson } from "../reports/escape.ts";
+import { renderTerminal } from "../reports/terminal.ts";
+import { variantsDocument, variantsJson } from "../reports/variants.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import { nearest } from "../types/nearest.ts";
 import { incumbent } from "../verdicts/design.ts";
@@ -76,7 +78,7 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
     const result = { ...summary, exitCode: unwritten ? exitCodes.failed : summary.exitCode };
     // Standard output is the overlay's alone when it goes there.
     const print = options.write === "-" ? io.err : io.out;
-    print(options.json ? `${JSON.stringify(result)}\n` : variantsReport(result, io));
+    print(options.json ? safeJson(variantsJson(result)) : renderTerminal(variantsDocument(result), io));
     if (options.write !== undefined) await writePatch(options.write, chosen, io);
     return result.exitCode as ExitCode;
   });

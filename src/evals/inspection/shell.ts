@@ -1,4 +1,4 @@
-import { asciiJson } from "../reports/probe.ts";
+import { asciiJson } from "../reports/escape.ts";
 import type { JsonObject } from "../types/json.ts";
 
 /** A text as one word that a POSIX shell reads back as it is. */

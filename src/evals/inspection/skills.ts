@@ -3,7 +3,8 @@ import { resolve } from "node:path";
 import type { SkillsFlags } from "../commands/skills.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { type EvalCounts, type SkillListing, skillsText } from "../reports/skills.ts";
+import { type EvalCounts, type SkillListing, skillsDocument } from "../reports/skills.ts";
+import { renderTerminal } from "../reports/terminal.ts";
 import { discoverSkills, getPrecedence, type SkillRoot, skillRoots } from "../skills/discover.ts";
 import { readSkillEvals } from "../skills/evals.ts";
 import type { SkillEval, SkillPackage } from "../types/skill.ts";
@@ -26,8 +27,7 @@ export async function listSkills(flags: SkillsFlags, io: Io): Promise<ExitCode> 
     shadowed: found.shadowed,
     skipped: found.skipped,
   };
-  const { colour, width, unicode } = io;
-  io.out(flags.json ? `${JSON.stringify(listing, null, 2)}\n` : skillsText(listing, { colour, width, unicode }));
+  io.out(flags.json ? `${JSON.stringify(listing, null, 2)}\n` : renderTerminal(skillsDocument(listing), io));
   const problems = [...found.warnings, ...read.flatMap((one) => one.problems)];
   for (const problem of problems) io.err(`${formatProblem(problem)}\n`);
   return problems.some(({ severity }) => severity === "error") ? exitCodes.usage : exitCodes.passed;

@@ -1,61 +1,99 @@
 import type { Baseline } from "../types/baseline.ts";
-import { atMost, count, percent } from "./format.ts";
-import type { Display } from "./report.ts";
-import { screenFor } from "./screen.ts";
+import { type Block, type Blocks, heading, rowsOf, section, type TextChange, text } from "./document.ts";
+import { count, integer, share, some } from "./format.ts";
 
 type BaselineCase = Baseline["cases"][number];
 
-/** How a baseline is named in a line of text. */
-export const baselineTitle = ({ suite, model }: Baseline): string => `${suite} · ${model.id}`;
+/** What differs from a baseline: changes of tool lists with the cases that were shown them, and lines on cases. */
+export type BaselineDifference = {
+  lists: readonly { cases: readonly string[]; changes: readonly TextChange[] }[];
+  notes: readonly string[];
+};
+
+const titleOf = ({ suite, model }: Baseline) => `${suite} · ${model.id}`;
 
 /** What a baseline holds: `4 cases, 14 tools, 78 of 80 trials passed`. */
-export function baselineFigures({ cases, toolsets }: Baseline): string {
-  const tools = new Set(Object.values(toolsets).flatMap((list) => list.map(({ name }) => name)));
+function contents({ cases, toolsets }: Baseline): string {
   const sum = (of: (one: BaselineCase) => number) => cases.reduce((total, one) => total + of(one), 0);
-  const passed = `${sum((one) => one.passed)} of ${count(
+  const trials = count(
     sum((one) => one.trials),
     "trial",
-  )} passed`;
-  return [count(cases.length, "case"), count(tools.size, "tool"), passed].join(", ");
+  );
+  const passed = `${integer(sum((one) => one.passed))} of ${trials} passed`;
+  return [count(cases.length, "case"), count(toolNames(toolsets).length, "tool"), passed].join(", ");
 }
 
-/** A baseline for a person to read. Untrusted text in it is made visible. */
-export function baselineText(baseline: Baseline, file: string, display: Display): string {
-  const screen = screenFor(display);
-  const { git, run, acceptedAt, harness, host, node, cases, model } = baseline;
-  const tools = [...new Set(Object.values(baseline.toolsets).flatMap((list) => list.map(({ name }) => name)))].sort();
+const toolNames = (toolsets: Baseline["toolsets"]) =>
+  [...new Set(Object.values(toolsets).flatMap((list) => list.map(({ name }) => name)))].sort();
+
+/** A baseline for a person to read. */
+export function baselineDocument(baseline: Baseline, file: string): Block[] {
+  const { git, run, acceptedAt, harness, host, node, cases, model, toolsets } = baseline;
   const commit = git && `commit ${git.commit}${git.dirty ? " with uncommitted changes" : ""}`;
-  const facts = [
-    `file: ${file}`,
-    [`accepted: ${acceptedAt}`, `from run ${run}`, ...(commit ? [commit] : [])].join(" · "),
-    [`by: tool-evals ${harness}`, ...(node ? [`Node ${node}`] : []), `host ${host}`].join(" · "),
-    `model: ${model.kind}, ${model.deterministic ? "always answers alike" : "varies"}, ${JSON.stringify(model.settings)}`,
-    `tools: ${atMostNames(tools)}`,
+  const rows = cases.map((one) => [one.id, rate(one)]);
+  const columns = [
+    { head: "case", kind: "name" as const },
+    { head: "passed", kind: "figure" as const },
   ];
-  const rows = cases.map((one) => [{ text: one.id }, { text: passes(one) }]);
-  const lines = [
-    screen.paint("bold", screen.text(`${baselineTitle(baseline)} · ${baselineFigures(baseline)}`)),
-    ...facts.flatMap((fact) => screen.lines(fact, 2, 4)),
-    ...screen.table([{ head: "case" }, { head: "passed", fixed: true }], rows).map((line) => `  ${line}`),
+  return [
+    heading(1, `${titleOf(baseline)} · ${contents(baseline)}`),
+    {
+      kind: "facts",
+      facts: [
+        ["File", file],
+        ["Accepted", [acceptedAt, `from run ${run}`, ...(commit ? [commit] : [])].join(" · ")],
+        ["Written by", [`tool-evals ${harness}`, ...(node ? [`Node ${node}`] : []), `host ${host}`].join(" · ")],
+        [
+          "Model",
+          `${model.kind}, ${model.deterministic ? "deterministic" : "varies"}, ${JSON.stringify(model.settings)}`,
+        ],
+        ["Tools", some(toolNames(toolsets), 40)],
+      ],
+    },
+    { kind: "table", columns, rows: rowsOf(rows), most: Number.POSITIVE_INFINITY, noun: "case" },
   ];
-  return `${lines.join("\n")}\n`;
 }
 
-/** The cases that both hold, word for word, and that passed at another rate: `rename: 20/20 (100%) before, 11/20 (55%) now`. */
-export function rateChanges(before: Baseline, now: Baseline): string[] {
-  const then = new Map(before.cases.map((one) => [one.id, one]));
+/** A baseline that was accepted, and what it changes: `old` is the one that it replaces. */
+export function acceptedDocument(
+  fresh: Baseline,
+  file: string,
+  old: { baseline: Baseline; difference: BaselineDifference } | "none" | "unreadable",
+): Block[] {
+  const lines = [`Written to ${file}`, ...(old === "none" ? ["The first baseline of this suite and model."] : [])];
+  const title = heading(1, `${titleOf(fresh)} · ${contents(fresh)}`);
+  if (typeof old === "string") return [title, text(...lines)];
+  const before = `the baseline of ${old.baseline.acceptedAt.slice(0, 10)} (run ${old.baseline.run})`;
+  const { lists, notes } = old.difference;
+  const rates = rateChanges(old.baseline, fresh);
+  const changes = differenceBlocks(old.baseline, { lists, notes: [...notes, ...rates] });
+  if (changes.length === 0) return [title, text(...lines, `Nothing changed since ${before}.`)];
+  return [title, text(...lines), ...section(`Changes since ${before}`, changes)];
+}
+
+/** What is different now from a baseline; undefined `now`: its suite is gone. */
+export function differenceDocument(baseline: Baseline, file: string, now: BaselineDifference | undefined): Block[] {
+  const changes = now ? differenceBlocks(baseline, now) : [];
+  const end = !now ? `: there is no suite ${baseline.suite}` : changes.length > 0 ? "" : ": unchanged";
+  return [heading(1, `${titleOf(baseline)} (${file})${end}`), ...changes];
+}
+
+function differenceBlocks(baseline: Baseline, { lists, notes }: BaselineDifference): Blocks {
+  const blocks = lists.flatMap(({ cases, changes }): Block[] => [
+    text(cases.length < baseline.cases.length ? `Tools of ${some(cases)}:` : undefined),
+    { kind: "diff", changes, most: Number.POSITIVE_INFINITY },
+  ]);
+  return section("", [...blocks, text(...notes)]).slice(1);
+}
+
+/** The cases that are the same in both but passed at another rate: `rename: 20/20 (100%) before, 11/20 (55%) now`. */
+function rateChanges(before: Baseline, now: Baseline): string[] {
+  const known = new Map(before.cases.map((one) => [one.id, one]));
   return now.cases.flatMap((one) => {
-    const old = then.get(one.id);
+    const old = known.get(one.id);
     if (!old || old.hash !== one.hash || old.passed * one.trials === one.passed * old.trials) return [];
-    return [`${one.id}: ${passes(old)} before, ${passes(one)} now`];
+    return [`${one.id}: ${rate(old)} before, ${rate(one)} now`];
   });
 }
 
-function passes({ passed, trials }: BaselineCase): string {
-  return trials === 0 ? "not graded" : `${passed}/${trials} (${percent(passed / trials)})`;
-}
-
-function atMostNames(names: readonly string[]): string {
-  const { shown, left } = atMost(names, 40);
-  return shown.join(", ") + (left > 0 ? ` and ${left} more` : "");
-}
+const rate = (one: BaselineCase) => (one.trials === 0 ? "not graded" : share(one));

@@ -1,92 +1,96 @@
 import type { BlameVerdict } from "../verdicts/blame.ts";
 import type { BlameReport } from "../verdicts/blameCases.ts";
-import { count, integer, money, percent, probability } from "./format.ts";
-import type { Display } from "./report.ts";
-import { bounded, type Screen, screenFor, title } from "./screen.ts";
-import { wordingLines } from "./wording.ts";
+import { type Block, heading, section, text } from "./document.ts";
+import { count, integer, money, percent, pValue, ratio } from "./format.ts";
+import { modelLabel } from "./runText.ts";
 
-type Counts = { passed: number; trials: number };
-type Verdict = BlameVerdict;
-type BlamedCase = BlameReport["cases"][number];
-const most = { ranking: 3, wordings: 6 } as const;
-
-/** Who is to blame, for a person: the culprits first, then their wording, then what that rests on. */
-export function blameText(report: BlameReport, display: Display): string {
-  const screen = screenFor(display);
-  const { suite, model, note, from, stopped, costUsd, dir } = report;
-  const blocks = [
-    ...report.cases.flatMap((one) => caseBlocks(one, report, screen, display)),
-    [
-      ...screen.lines(`${suite} · ${model}${note ? ` (${note})` : ""}, against ${from} · cost ${money(costUsd)}`),
-      ...(stopped === null ? [] : screen.lines(`Stopped: ${stopped}`)),
-      ...screen.lines(`Record: ${dir}`, 0, 8),
-    ],
+/** The report of `evals blame` on one suite and model: for each case the culprits, their wording, and the evidence. */
+export function blameDocument(report: BlameReport): Block[] {
+  const { suite, model, note, from, stopped, costUsd, run, dir } = report;
+  return [
+    ...report.cases.flatMap((one) => caseBlocks(one, report)),
+    {
+      kind: "facts",
+      facts: [
+        ["Suite", `${suite} · ${modelLabel({ model, note })}, against ${from} · cost ${money(costUsd)}`],
+        ...(stopped === null ? [] : [["Stopped", `${stopped}. Blame again to decide (record ${run}).`] as const]),
+        ["Record", dir],
+      ],
+    },
   ];
-  const texts = blocks.filter((block) => block.length > 0).map((block) => block.join("\n"));
-  return `${texts.join("\n\n")}\n`;
 }
 
-function caseBlocks(one: BlamedCase, report: BlameReport, screen: Screen, display: Display): string[][] {
-  const { verdict, changes } = one;
-  const known = one.known.new
-    ? `: ${passes(one.known.old)} with the old list, ${passes(one.known.new)} with the new`
-    : "";
-  const asked = screen.lines(`Case ${one.case}${known}`);
-  const input = `  ${screen.paint("dim", screen.short(`"${one.input}"`, screen.width - 2))}`;
-  if (!verdict) return [[...title(screen, `NOT DECIDED · ${one.case}`, "yellow"), ...asked, input]];
+/** The object that `evals blame --json` prints of a report. */
+export function blameJson(report: BlameReport) {
+  const cases = report.cases.map((one) => ({
+    ...one,
+    verdict: one.verdict && { ...one.verdict, reason: blameReason(one.verdict) },
+  }));
+  return { ...report, cases };
+}
+
+function caseBlocks(one: BlameReport["cases"][number], { deterministic }: BlameReport): Block[] {
+  const { verdict, changes, known, input } = one;
+  const rates = known.new ? `: ${ratio(known.old)} with the old list, ${ratio(known.new)} with the new one` : "";
+  const asked = [["Case ", { code: one.case }, rates], { code: `"${input}"`, max: 90, dim: true as const }];
+  if (!verdict) return [heading(1, `NOT DECIDED: ${one.case}`, "warn"), text(...asked)];
   const blamed = verdict.kind === "blamed";
   const culprits = changes.filter(({ id }) => verdict.culprits.includes(id));
   return [
-    [
-      ...title(screen, headline(verdict), blamed ? "red" : "yellow"),
-      ...asked,
-      input,
-      ...(blamed ? screen.lines(sentence(verdict)) : []),
-    ],
-    culprits.length === 0
-      ? []
-      : [
-          ...title(screen, culprits.length === 1 ? "What changed in it" : "What changed in them"),
-          ...bounded(culprits, most.wordings, "change", 2, screen, (change) => wordingLines(change, display, 2)),
-        ],
-    (blamed ? restsOn(verdict) : likeliest(verdict)).flatMap((line) => screen.lines(line)),
-    screen.lines(spent(verdict, changes.length, report.deterministic)),
+    heading(1, blamed ? `TO BLAME: ${verdict.culprits.join(" and ")}` : "INCONCLUSIVE", blamed ? "bad" : "warn"),
+    text(blameReason(verdict), blamed ? "Next: revert or reword what is to blame." : undefined, ...asked),
+    ...section(culprits.length === 1 ? "The change" : "The changes", [{ kind: "diff", changes: culprits, most: 6 }]),
+    text(evidence(verdict), spent(verdict, changes.length, deterministic)),
   ];
 }
 
-function headline({ kind, culprits, reason }: Verdict): string {
-  return kind === "blamed" ? `TO BLAME: ${culprits.join(" and ")}` : `INCONCLUSIVE: ${reason}`;
+/** Why the verdict is what it is, in one sentence or two. */
+export function blameReason({ basis, culprits, relation, ranking, necessity }: BlameVerdict): string {
+  const likeliest = ranking[0]?.changes.join(" and ") ?? "";
+  switch (basis.kind) {
+    case "confirmed": {
+      const fixes = `Reverting ${culprits.join(" and ")} fixes the case`;
+      if (culprits.length < 2 || relation === "single") return `${fixes}.`;
+      const how = relation === "either" ? "either of them is enough to break it" : "it takes both to break it";
+      return `${fixes}. By the search, ${how}.`;
+    }
+    case "not confirmed":
+      return `${likeliest} is the likeliest, but reverting it was not shown to fix the case${necessity ? ` (${pValue(necessity.p)})` : ""}.`;
+    case "seen to break":
+      return `Reverting ${basis.reverted.join(" and ")} fixes the case, and ${basis.breaking.join(" with ")} alone breaks it. The model is deterministic, so this is certain.`;
+    case "nothing changed":
+      return "No description changed, so there is nothing to blame.";
+    case "not scored before":
+      return "The case was not scored in both arms, so there is nothing to explain.";
+    case "no drop":
+      return "The case did not drop, so there is nothing to explain.";
+    case "passes with all new":
+      return "The case passes with all new wordings, so there is nothing to explain.";
+    case "fails with all old":
+      return "The case fails with all old wordings, too.";
+    case "search broke":
+      return "Nothing was scored: every trial of the search broke.";
+    case "confirmation broke":
+      return "Nothing was scored: a whole arm of the necessity test broke.";
+    case "a trial broke":
+      return "A trial broke, so the effect of its tool list is unknown.";
+    case "not tested":
+      return "Nothing was tested.";
+  }
 }
 
-function sentence({ relation, culprits, reason, necessity }: Verdict): string {
-  if (!necessity) return `${capital(reason)}.`;
-  const reverting = `Reverting ${culprits.join(" and ")} mends the case`;
-  if (culprits.length < 2 || relation === "single") return `${reverting}.`;
-  const how = relation === "either" ? "each of them suffices to break it" : "it takes them together to break it";
-  return `${reverting}; by the search, ${how}.`;
+function evidence({ kind, necessity, ranking }: BlameVerdict): string | undefined {
+  if (kind === "blamed" && necessity) {
+    const { reverted, allNew, p } = necessity;
+    return `Necessity test on fresh trials: ${ratio(reverted)} with it reverted, ${ratio(allNew)} with all new (${pValue(p)}, one-sided, alpha = .05 over all looks).`;
+  }
+  const listed = ranking.slice(0, 3).map(({ changes, chance }) => `${changes.join(" + ")} (${percent(chance)})`);
+  return kind === "blamed" || listed.length === 0 ? undefined : `Likeliest by the search: ${listed.join(", ")}.`;
 }
 
-function restsOn({ necessity }: Verdict): string[] {
-  if (!necessity) return [];
-  const { reverted, allNew, p } = necessity;
-  const told = `p ${probability(p).replace(/^(<?)/, (sign) => `${sign || "="} `)}`;
-  const seen = `${passes(reverted)} with it reverted, ${passes(allNew)} with all new`;
-  return [`Necessity test on fresh trials: ${seen} (${told}, one-sided, 5% over all looks)`];
-}
-
-function likeliest({ ranking }: Verdict): string[] {
-  const listed = ranking
-    .slice(0, most.ranking)
-    .map(({ changes, chance }) => `${changes.join(" + ")} (${percent(chance)})`);
-  return listed.length === 0 ? [] : [`Likeliest by the search: ${listed.join(", ")}`];
-}
-
-function spent({ calls }: Verdict, changes: number, deterministic: boolean): string {
-  const made = `${count(changes, "change")}; ${count(calls.search, "call")} to search, ${integer(calls.confirmation)} to confirm.`;
+function spent({ calls }: BlameVerdict, changes: number, deterministic: boolean): string {
+  const made = `${count(changes, "change")}; ${count(calls.search, "trial")} to search, ${integer(calls.confirmation)} to confirm.`;
   if (changes < 2) return made;
   const each = deterministic ? "once" : "ten times";
-  return `${made} Reverting each by itself ${each} would have taken ${integer(calls.oneAtATime)}, and misses two that each suffice.`;
+  return `${made} Reverting each change by itself ${each} would have taken ${integer(calls.oneAtATime)}, and misses two that each suffice.`;
 }
-
-const passes = ({ passed, trials }: Counts) => `${integer(passed)}/${integer(trials)}`;
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,97 +1,87 @@
 import type { CalibrationSummary } from "../verdicts/calibrate.ts";
-import { count, integer, money, percent, points } from "./format.ts";
-import type { Display } from "./report.ts";
-import { bounded, type Screen, screenFor, title } from "./screen.ts";
-import { modelLabel } from "./view.ts";
+import { type Block, heading, rowsOf, text } from "./document.ts";
+import { count, integer, money, percent, points, ratio, size } from "./format.ts";
+import { modelLabel } from "./runText.ts";
 
-type Counts = { passed: number; trials: number };
-type Found = NonNullable<CalibrationSummary["found"]>;
+type Figures = NonNullable<CalibrationSummary["found"]>;
 
-const most = { cases: 20 } as const;
-
-/** The report of `evals calibrate` for a person: how large chance is in one line, then what follows from it. */
-export function calibrationReport(summary: CalibrationSummary, display: Display): string {
-  const screen = screenFor(display);
-  const { suite, model, note, found, made, costUsd, dir, trials } = summary;
+/** The report of `evals calibrate`: the noise floor in one line, then what follows from it. */
+export function calibrationDocument(summary: CalibrationSummary): Block[] {
+  const { suite, model, note, found: figures, made, costUsd, dir, trials } = summary;
   const about = [
     suite,
-    modelLabel({ model, ...(note !== null && { note }) }),
-    ...(found ? [`${count(found.cases.length, "case")} × ${count(trials, "trial")} in each of two equal arms`] : []),
+    modelLabel({ model, note }),
+    ...(figures ? [`${count(figures.cases.length, "case")}, ${count(trials, "trial")} in each of two equal arms`] : []),
   ];
-  const facts = [
-    `Trials: ${integer(made.trials)}${made.broken > 0 ? ` (${integer(made.broken)} broken, in no rate)` : ""} · cost ${money(costUsd)}`,
-    `Record: ${dir}`,
+  const broken = made.broken > 0 ? ` (${integer(made.broken)} broken, excluded from rates)` : "";
+  return [
+    heading(1, headline(summary), figures ? undefined : "warn"),
+    text(figures ? nextStep(figures, trials) : undefined),
+    heading(2, about.join(" · ")),
+    ...(figures ? [text(...evidence(figures, trials)), ...caseTable(figures)] : []),
+    {
+      kind: "facts",
+      facts: [
+        ["Trials", `${integer(made.trials)}${broken} · cost ${money(costUsd)}`],
+        ["Record", dir],
+      ],
+    },
   ];
-  const findings =
-    found === null ? [] : found.duplicates.oneTrialSuffices ? [same] : [noise, correlated, repeats, power];
-  const blocks = [
-    title(screen, headlineOf(summary), found ? "bold" : "yellow"),
-    title(screen, about.join(" · ")),
-    ...findings.map((finding) => (found ? finding(found, trials).flatMap((text) => screen.lines(text)) : [])),
-    found ? casesBlock(found, screen) : [],
-    facts.flatMap((fact) => screen.lines(fact, 0, 2)),
-  ];
-  const texts = blocks.filter((block) => block.length > 0).map((block) => block.join("\n"));
-  return `${texts.join("\n\n")}\n`;
 }
 
-function headlineOf({ stopped, found, trials }: CalibrationSummary): string {
-  if (stopped) return "STOPPED before there was enough to calibrate on; what was asked is on the record";
+function headline({ stopped, found, trials }: CalibrationSummary): string {
+  if (stopped) return "STOPPED before there were enough trials to calibrate; those made are on the record";
   if (!found) return "NOT SCORED: nothing was scored in both arms";
-  if (found.duplicates.oneTrialSuffices) return "ALWAYS THE SAME: one trial a case suffices";
-  return `NOISE FLOOR ${points(found.noise.floor, "")} points at ${count(trials, "trial")} a case`;
+  if (found.duplicates.oneTrialSuffices) return "DETERMINISTIC: one trial per case is enough";
+  return `NOISE FLOOR ${size(found.noise.floor)} with ${count(trials, "trial")} per case`;
 }
 
-function same({ noise: { difference } }: Found): string[] {
+function nextStep({ duplicates, noise }: Figures, trials: number): string | undefined {
+  if (duplicates.oneTrialSuffices) return undefined;
+  return `Differences below ${size(noise.floor)} between two runs with ${count(trials, "trial")} per case may be chance.`;
+}
+
+function evidence(figures: Figures, trials: number): string[] {
+  const { noise, duplicates } = figures;
+  if (duplicates.oneTrialSuffices)
+    return [
+      "Every reply to a case called the same tool with the same arguments, whatever the order of the tools. A second trial adds no information, and any difference between two lists is real.",
+      noise.difference === 0 ? "" : "Yet the results of those calls differed, so the pass rates of the arms differ.",
+    ];
   return [
-    "Every reply to a case called the same tool with the same arguments, whatever the order of the tools. A second trial tells nothing new, and any difference between two lists is a difference.",
-    ...(difference === 0 ? [] : ["Yet the results of those calls differed, so the arms do not pass alike."]),
+    `Noise: two equal lists differ by up to ${size(noise.floor)} in 95% of comparisons with ${count(trials, "trial")} per case (mean over cases). Here they differed by ${points(noise.difference)}.`,
+    correlation(figures),
+    `Repeats: ${percent(duplicates.share)} of pairs of replies to one case called the same tools with the same arguments, so more than one trial per case is needed.`,
+    ...power(figures),
   ];
 }
 
-function noise({ noise: { difference, floor } }: Found, trials: number): string[] {
-  return [
-    `Noise: two equal lists differ by up to ${points(floor, "")} points in 95 of 100 comparisons with ${count(trials, "trial")} a case (mean over cases). Here they differed by ${points(difference)}. A smaller difference than that says nothing.`,
-  ];
+function correlation({ correlation: found, level }: Figures): string {
+  if (found.kind === "undefined") return `Correlation: unknown, because ${found.why}.`;
+  const interval = found.iccInterval.map((end) => end.toFixed(2)).join(" to ");
+  return `Correlation: trials of one case are correlated (intraclass correlation ${found.icc.toFixed(2)}, 95% CI ${interval}, from ${count(found.cases, "case")} that varied; 0 is independent). With that, \`--check thorough\` would call this unchanged suite regressed in ${percent(level.correlated)} of runs, and with independent trials in ${percent(level.independent)}. It promises at most 5%.`;
 }
 
-function correlated({ correlation, level }: Found): string[] {
-  if (correlation.kind === "undefined") return [`Correlation: not known, for ${correlation.why}.`];
-  const { icc, iccInterval, cases } = correlation;
-  const interval = iccInterval.map((end) => end.toFixed(2)).join(" to ");
-  return [
-    `Correlation: trials of one case hang together with ${icc.toFixed(2)} (intraclass, 95% interval ${interval}, from ${count(cases, "case")} that varied; 0 is independent). With that, \`--check thorough\` would call this suite regressed without any change in ${percent(level.correlated)} of runs; with independent trials in ${percent(level.independent)}. It promises at most 5%.`,
-  ];
-}
-
-function repeats({ duplicates: { share } }: Found): string[] {
-  return [
-    `Repeats: ${percent(share)} of pairs of replies to one case called the same tools with the same arguments, so more than one trial a case is needed.`,
-  ];
-}
-
-function power({ detect }: Found): string[] {
+function power({ detect }: Figures): string[] {
   return detect.map((one) => {
-    const drop = `A drop of ${points(one.drop, "")} points in every case`;
+    const drop = `Power: a drop of ${size(one.drop)} in every case is detected`;
     const cost = one.costUsd === "unknown" ? "" : `; both arms cost about ${money(one.costUsd)}`;
     return one.kind === "reachable"
-      ? `${drop} is found in ${percent(one.power)} of runs with ${count(one.trials, "trial")} per case and arm${cost}.`
-      : `${drop} is found in only ${percent(one.power)} of runs even with ${count(one.most, "trial")} per case and arm${cost}. More cases help more than more trials.`;
+      ? `${drop} in ${percent(one.power)} of runs with ${count(one.trials, "trial")} per case and arm${cost}.`
+      : `${drop} in only ${percent(one.power)} of runs even with ${count(one.most, "trial")} per case and arm${cost}. More cases help more than more trials.`;
   });
 }
 
-function casesBlock({ cases, duplicates, noise: { difference } }: Found, screen: Screen): string[] {
-  if (duplicates.oneTrialSuffices && difference === 0) return [];
-  const passes = ({ passed, trials }: Counts) => `${integer(passed)}/${integer(trials)}`;
-  const rate = ({ passed, trials }: Counts) => (trials === 0 ? 0 : passed / trials);
-  const apart = cases.toSorted((a, b) => Math.abs(rate(b.base) - rate(b.head)) - Math.abs(rate(a.base) - rate(a.head)));
-  const head = [{ head: "case" }, { head: "first arm", fixed: true }, { head: "second arm", fixed: true }];
-  const rows = apart.slice(0, most.cases).map((one) => [one.case, passes(one.base), passes(one.head)]);
-  return [
-    ...screen.table(
-      head,
-      rows.map((row) => row.map((text) => ({ text }))),
-    ),
-    ...bounded(apart.slice(most.cases), 0, "case", 0, screen, () => []),
+function caseTable({ cases, duplicates, noise }: Figures): Block[] {
+  if (duplicates.oneTrialSuffices && noise.difference === 0) return [];
+  const rate = ({ passed, trials }: { passed: number; trials: number }) => (trials === 0 ? 0 : passed / trials);
+  const distance = ({ base, head }: Figures["cases"][number]) => Math.abs(rate(base) - rate(head));
+  const rows = cases
+    .toSorted((a, b) => distance(b) - distance(a))
+    .map((one) => [one.case, ratio(one.base), ratio(one.head)]);
+  const columns = [
+    { head: "case", kind: "name" as const },
+    ...["first arm", "second arm"].map((head) => ({ head, kind: "figure" as const })),
   ];
+  return [{ kind: "table", columns, rows: rowsOf(rows), most: 20, noun: "case" }];
 }

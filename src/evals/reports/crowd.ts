@@ -1,99 +1,82 @@
 import type { CrowdPoint, CrowdSummary } from "../verdicts/crowd.ts";
-import { count, integer, money, percent, points, probability, range, ranked } from "./format.ts";
-import type { Display } from "./report.ts";
-import { bounded, type Screen, screenFor, title, tonePaint } from "./screen.ts";
-import type { Cell, Column } from "./table.ts";
-import { modelLabel, type Tone } from "./view.ts";
+import { type Block, heading, rowsOf, section, type Tone, text } from "./document.ts";
+import {
+  count,
+  integer,
+  money,
+  percent,
+  pointsWithInterval,
+  probability,
+  rateWithInterval,
+  ratio,
+  tally,
+} from "./format.ts";
+import { modelLabel } from "./runText.ts";
 
-type Counts = { passed: number; trials: number };
-
-const most = { falls: 12, picked: 3 } as const;
-const kindTone: Readonly<Record<CrowdSummary["kind"], Tone>> = {
-  fell: "bad",
-  "no fall shown": "good",
-  "not scored": "warn",
-  stopped: "warn",
+const tones: Readonly<Record<CrowdSummary["kind"], Tone>> = {
+  ...{ fell: "bad", "no fall shown": "good", "not scored": "warn", stopped: "warn" },
 };
 
-/** The report of `evals crowd` for a person: what the largest crowd does in one line, then the curve. */
-export function crowdReport(summary: CrowdSummary, display: Display): string {
-  const screen = screenFor(display);
-  const { suite, model, note, cases, points: curve, costUsd, dir } = summary;
-  const about = [suite, modelLabel({ model, ...(note !== null && { note }) }), count(cases, "case")];
+/** The report of `evals crowd`: the loss of accuracy with the most foreign tools in one line, then the curve. */
+export function crowdDocument(summary: CrowdSummary): Block[] {
+  const { suite, model, note, cases, points: curve, falls, costUsd, dir, kind } = summary;
   const broken = curve.reduce((sum, one) => sum + one.broken, 0);
   const trials = curve.reduce((sum, one) => sum + one.trials, 0) + broken;
-  const facts = [
-    `Trials: ${integer(trials)}${broken > 0 ? ` (${integer(broken)} broken, in no rate)` : ""} · cost ${money(costUsd)}`,
-    `Record: ${dir}`,
+  const [first, last] = [curve[0]?.size ?? 0, curve.at(-1)?.size ?? 0];
+  return [
+    heading(1, headline(summary), tones[kind]),
+    text(nextSteps[kind]),
+    ...section([suite, modelLabel({ model, note }), count(cases, "case")].join(" · "), [curveTable(curve)]),
+    ...section(`Cases that fell most, ${integer(first)} -> ${integer(last)} foreign tools`, [
+      {
+        kind: "list",
+        items: falls.map(({ case: id, alone, crowded, picked }) => [
+          ...[{ code: id }, `: ${ratio(alone)} -> ${ratio(crowded)}; picked `],
+          ...picked.slice(0, 3).flatMap(({ tool, n }, at) => [at === 0 ? "" : ", ", { code: tool }, ` ${integer(n)}`]),
+        ]),
+        noun: "case",
+      },
+    ]),
+    {
+      kind: "facts",
+      facts: [
+        [
+          "Trials",
+          `${integer(trials)}${broken > 0 ? ` (${integer(broken)} broken, excluded from rates)` : ""} · cost ${money(costUsd)}`,
+        ],
+        ["Record", dir],
+      ],
+    },
   ];
-  const blocks = [
-    title(screen, headlineOf(summary), tonePaint[kindTone[summary.kind]]),
-    [...title(screen, about.join(" · ")), ...curveTable(curve, screen)],
-    fallsBlock(summary, screen),
-    facts.flatMap((fact) => screen.lines(fact, 0, 2)),
-  ];
-  const texts = blocks.filter((block) => block.length > 0).map((block) => block.join("\n"));
-  return `${texts.join("\n\n")}\n`;
 }
 
-/** One line: the rate without the crowd and with it. */
-function headlineOf({ kind, points: curve }: CrowdSummary): string {
-  const first = curve[0];
-  const last = curve.at(-1);
+const nextSteps: Partial<Record<CrowdSummary["kind"], string>> = {
+  fell: "Next: see which foreign tools are picked instead (below), and say in your descriptions what sets your tools apart.",
+};
+
+/** One line: the rate without foreign tools and with them. */
+function headline({ kind, points: curve }: CrowdSummary): string {
+  const [first, last] = [curve[0], curve.at(-1)];
   if (kind === "not scored" || !first || !last) return "NOT SCORED: every trial broke or could not be graded";
-  const told = `${share(first)} right with ${integer(first.size)} foreign tools, ${share(last)} with ${integer(last.size)}`;
-  if (kind === "stopped") return `STOPPED: ${told}, of what was asked so far`;
-  return `${kind === "fell" ? "SELECTION FALLS" : "NO FALL SHOWN"}: ${told}`;
+  const rates = `${rate(first)} correct with ${integer(first.size)} foreign tools, ${rate(last)} with ${integer(last.size)}`;
+  if (kind === "stopped") return `STOPPED: ${rates}, of the trials made so far`;
+  return `${kind === "fell" ? "ACCURACY FALLS" : "NO FALL SHOWN"}: ${rates}`;
 }
 
-function share({ passed, trials }: Counts): string {
+function rate({ passed, trials }: CrowdPoint): string {
   return trials === 0 ? "none scored" : percent(passed / trials);
 }
 
-function curveTable(curve: readonly CrowdPoint[], screen: Screen): string[] {
+function curveTable(curve: readonly CrowdPoint[]): Block {
   const tested = curve.some(({ adjusted }) => adjusted !== null);
-  const head: Column[] = [
-    { head: "foreign tools", fixed: true },
-    { head: "right (95%)", fixed: true },
-    { head: "change in points", fixed: true },
-    ...(tested ? [{ head: "p (Holm)", fixed: true }] : []),
-    { head: "picked instead", joins: true },
-  ];
-  const rows = curve.map((one): Cell[] => [
-    { text: integer(one.size) },
-    { text: rateText(one) },
-    { text: changeText(one) },
-    ...(tested ? [{ text: one.adjusted === null ? "–" : probability(one.adjusted) }] : []),
-    { text: ranked(one.instead).map(([what, n]) => `${what} ${integer(n)}`) },
+  const figures = ["foreign tools", "correct (95% CI)", "change (95% CI)", ...(tested ? ["p (Holm)"] : [])];
+  const rows = curve.map((one) => [
+    integer(one.size),
+    one.interval ? rateWithInterval(one, one.interval) : "not scored",
+    one.change ? pointsWithInterval(one.change.change, one.change.interval).replace("95% CI ", "") : "-",
+    ...(tested ? [one.adjusted === null ? "-" : probability(one.adjusted)] : []),
+    { lines: tally(one.instead) },
   ]);
-  return screen.table(head, rows);
-}
-
-/** `19/20 95% (76–99%)` */
-function rateText({ passed, trials, interval }: CrowdPoint): string {
-  if (interval === null) return "not scored";
-  return `${integer(passed)}/${integer(trials)} ${percent(passed / trials)} (${range(interval)})`;
-}
-
-function changeText({ change }: CrowdPoint): string {
-  if (change === null) return "–";
-  const { interval } = change;
-  return interval === null
-    ? points(change.change)
-    : `${points(change.change)} (${interval.map((end) => points(end)).join(" to ")})`;
-}
-
-function fallsBlock({ points: curve, falls }: CrowdSummary, screen: Screen): string[] {
-  if (falls.length === 0) return [];
-  const passes = ({ passed, trials }: Counts) => `${integer(passed)}/${integer(trials)}`;
-  return [
-    ...title(
-      screen,
-      `Cases that fell most, ${integer(curve[0]?.size ?? 0)} → ${integer(curve.at(-1)?.size ?? 0)} foreign tools`,
-    ),
-    ...bounded(falls, most.falls, "case", 2, screen, ({ case: id, alone, crowded, picked }) => {
-      const tools = picked.slice(0, most.picked).map(({ tool, n }) => `${tool} ${integer(n)}`);
-      return screen.lines(`${id}: ${passes(alone)} → ${passes(crowded)}; picked ${tools.join(", ")}`, 2, 4);
-    }),
-  ];
+  const columns = [...figures.map((head) => ({ head, kind: "figure" as const })), { head: "picked instead" }];
+  return { kind: "table", columns, rows: rowsOf(rows), most: 100, noun: "size" };
 }

@@ -1,71 +1,50 @@
 import type { Diagnosis, DoctorReport, Examined } from "../diagnosis/report.ts";
-import { count, integer } from "./format.ts";
-import type { Display } from "./report.ts";
-import { bounded, type Screen, screenFor, title } from "./screen.ts";
+import { type Block, heading, type Item, text } from "./document.ts";
+import { count, duration, integer, some } from "./format.ts";
 
-const most = { evidence: 12, notCalled: 5 } as const;
-
-/** What `evals doctor` found, for a person: how many are healthy, then a block for each server. */
-export function doctorText({ servers, healthy, unhealthy, ok }: DoctorReport, display: Display): string {
-  const screen = screenFor(display);
+/** The report of `evals doctor`: how many servers are healthy, then a block for each. */
+export function doctorDocument({ servers, healthy, unhealthy, ok }: DoctorReport): Block[] {
   const all = count(servers.length, "server");
   const verdict = ok ? `HEALTHY: ${all}` : `UNHEALTHY: ${integer(unhealthy)} of ${all}`;
   const rest = ok || healthy === 0 ? "" : `; ${integer(healthy)} healthy`;
-  const blocks = [
-    title(screen, `${verdict}${rest}`, ok ? "green" : "red"),
-    ...servers.map((one) => block(one, screen)),
-  ];
-  return `${blocks.map((lines) => lines.join("\n")).join("\n\n")}\n`;
+  return [heading(1, `${verdict}${rest}`, ok ? "good" : "bad"), ...servers.flatMap(serverBlocks)];
 }
 
-function block(one: Examined, screen: Screen): string[] {
+function serverBlocks(one: Examined): Block[] {
   const { name, via, starts, diagnoses, healthy } = one;
-  const mark = healthy ? "✓" : "✗";
-  const head = `${mark} ${name}${via === undefined ? "" : ` (${via})`}`;
   return [
-    ...title(screen, head, healthy ? "green" : "red"),
-    ...(starts === "" || starts === name ? [] : screen.lines(starts, 2)),
-    ...works(one).flatMap((line) => screen.lines(line, 2, 4)),
-    ...diagnoses.flatMap((diagnosis) => diagnosed(diagnosis, screen)),
+    heading(3, `${healthy ? "✓" : "✗"} ${name}${via === undefined ? "" : ` (${via})`}`, healthy ? "good" : "bad"),
+    text(starts === name ? undefined : starts, ...works(one)),
+    { kind: "list", items: diagnoses.map(diagnosisItem), most: Number.POSITIVE_INFINITY, noun: "diagnosis" },
   ];
 }
 
-function works({ about, startMs, listMs, tools, called, notCalled }: Examined): string[] {
+function works({ about, startMs = 0, listMs = 0, tools, called, notCalled }: Examined): string[] {
   if (!about) return [];
   const { name = "no name", version = "", protocol = "", transport = "" } = about;
-  const listed = tools === undefined ? "" : `; ${count(tools, "tool")} listed in ${time(listMs)}`;
-  const lines = [
-    `${`${name} ${version}`.trim()}, protocol ${protocol} over ${transport}: answers after ${time(startMs)}${listed}`,
-  ];
-  if (tools === undefined || tools === 0) return lines;
+  const listed = tools === undefined ? "" : `; ${count(tools, "tool")} listed in ${duration(listMs)}`;
+  const line = `${`${name} ${version}`.trim()}, protocol ${protocol} over ${transport}: answers after ${duration(startMs)}${listed}`;
+  if (tools === undefined || tools === 0) return [line];
   const answered = called.filter((call) => call.answered).length;
-  const tried =
+  const calls =
     called.length === 0 ? "no tool called" : `${count(called.length, "tool")} called, ${integer(answered)} answered`;
-  return [...lines, `${tried}${left(notCalled)}`];
+  return [line, `${calls}${leftOut(notCalled)}`];
 }
 
 /** The tools that were not called, together by the reason. */
-function left(notCalled: Examined["notCalled"]): string {
+function leftOut(notCalled: Examined["notCalled"]): string {
   const reasons = [...new Set(notCalled.map(({ why }) => why))].map((why) => {
     const names = notCalled.filter((one) => one.why === why).map(({ tool }) => tool);
-    const more = names.length > most.notCalled ? ` and ${integer(names.length - most.notCalled)} more` : "";
-    return `${names.slice(0, most.notCalled).join(", ")}${more} (${why})`;
+    return `${some(names)} (${why})`;
   });
   return reasons.length === 0 ? "" : `; not called: ${reasons.join("; ")}`;
 }
 
-function diagnosed({ severity, id, wrong, evidence, remedy, show }: Diagnosis, screen: Screen): string[] {
-  const [first = "", ...others] = screen.lines(`${severity}: ${wrong} [${id}]`, 2, 4);
-  return [
-    first.replace(severity, screen.paint(severity === "error" ? "red" : "yellow", severity)),
-    ...others,
-    ...bounded(evidence, most.evidence, "line", 6, screen, (line) => screen.lines(`| ${line}`, 6, 8)),
-    ...screen.lines(`→ ${remedy}`, 4, 6),
-    // On one line, whatever its length: it is there to be copied.
-    ...(show === undefined ? [] : [`    ${screen.text(`$ ${show}`)}`]),
-  ];
-}
-
-function time(ms = 0): string {
-  return ms < 1000 ? `${Math.max(1, Math.round(ms))} ms` : `${(ms / 1000).toFixed(1)} s`;
+function diagnosisItem({ severity, id, wrong, evidence, remedy, show }: Diagnosis): Item {
+  return {
+    text: [{ strong: severity, tone: severity === "error" ? "bad" : "warn" }, `: ${wrong} [${id}]`],
+    items: [`Fix: ${remedy}`, ...evidence.map((line) => ({ code: `| ${line}`, max: 500 }))],
+    most: 13,
+    ...(show !== undefined && { command: show }),
+  };
 }

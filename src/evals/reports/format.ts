@@ -1,4 +1,9 @@
+// The one way in which numbers and counts are written, in every report and message.
+
 const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+
+type Counts = { passed: number; trials: number };
+type Interval = readonly [number, number];
 
 /** A whole number with thousands separators, the same in every locale: `12,345`. */
 export function integer(n: number): string {
@@ -22,33 +27,69 @@ export function percent(rate: number): string {
   return `${rounded}%`;
 }
 
-/** The two ends of an interval of rates: `38–96%`. They are estimates, so plain rounding is right for them. */
-export function range([low, high]: readonly [number, number]): string {
-  return `${Math.round(low * 100)}–${Math.round(high * 100)}%`;
+/** The two ends of an interval of rates: `38-96%`. They are estimates, so plain rounding is right for them. */
+export function range([low, high]: Interval): string {
+  return `${Math.round(low * 100)}-${Math.round(high * 100)}%`;
 }
 
-/** A difference of rates in percentage points, with its sign: `−12.5`, `+4`, `0`. `plus` is the sign of a rise. */
-export function points(change: number, plus = "+"): string {
+/** `19/20` */
+export function ratio({ passed, trials }: Counts): string {
+  return `${integer(passed)}/${integer(trials)}`;
+}
+
+/** `19/20 (95%)`; the counts alone without trials. */
+export function share(counts: Counts): string {
+  return counts.trials === 0 ? ratio(counts) : `${ratio(counts)} (${percent(counts.passed / counts.trials)})`;
+}
+
+/** `19/20 95% (76-99%)`: a rate never stands without its counts and its 95% interval. */
+export function rateWithInterval(counts: Counts, interval: Interval): string {
+  return `${ratio(counts)} ${percent(counts.passed / counts.trials)} (${range(interval)})`;
+}
+
+/** A difference of rates in percentage points, with its sign: `-12.5 pp`, `+4 pp`, `0 pp`. */
+export function points(change: number): string {
+  return `${signedPoints(change)} pp`;
+}
+
+/** The size of a difference of rates: `12.5 pp`. */
+export function size(change: number): string {
+  return points(change).replace(/^[+-]/, "");
+}
+
+/** `-34.8 pp (95% CI -49 to -20 pp)`; without the interval where there is none. */
+export function pointsWithInterval(change: number, interval: Interval | null): string {
+  if (interval === null) return points(change);
+  return `${points(change)} (95% CI ${signedPoints(interval[0])} to ${signedPoints(interval[1])} pp)`;
+}
+
+function signedPoints(change: number): string {
   const rounded = Number((Math.abs(change) * 100).toFixed(1));
-  return `${rounded === 0 ? "" : change < 0 ? "−" : plus}${rounded}`;
+  return `${rounded === 0 ? "" : change < 0 ? "-" : "+"}${rounded}`;
 }
 
-/** A p-value with two significant digits, and never 0: `0.031`, `<0.0001`. */
+/** A p-value with three decimals, and never 0: `.031`, `<.001`, `1`. */
 export function probability(p: number): string {
-  return p < 0.0001 ? "<0.0001" : String(Number(p.toPrecision(2)));
+  if (p < 0.001) return "<.001";
+  return p.toFixed(3).replace(/^0|\.000$/, "");
 }
 
-/** `p = 0.031`, `p < 0.0001` */
+/** `p = .031`, `p < .001` */
 export function pValue(p: number): string {
-  return `p ${p < 0.0001 ? "" : "= "}${probability(p)}`.replace("<", "< ");
+  return `p ${p < 0.001 ? "< " : "= "}${probability(p).replace("<", "")}`;
 }
 
-/** US dollars, four decimals below one dollar and two above. What is not known is said to be unknown, never 0. */
+/** The level of a test: `.015`. */
+export function level(alpha: number): string {
+  return String(alpha).replace(/^0/, "");
+}
+
+/** US dollars, in cents, or four decimals below one cent. What is not known is `unknown`, never 0. */
 export function money(usd: number | "unknown"): string {
   if (usd === "unknown") return "unknown";
   if (usd === 0) return "$0";
   if (usd < 0.0001) return "<$0.0001";
-  return `$${usd.toFixed(usd < 1 ? 4 : 2)}`;
+  return `$${usd.toFixed(usd < 0.01 ? 4 : 2)}`;
 }
 
 /** A time in milliseconds with a unit a reader can compare: `0.4 ms`, `320 ms`, `1.2 s`, `2 min 3 s`. */
@@ -60,11 +101,9 @@ export function duration(ms: number): string {
   return `${integer(Math.floor(seconds / 60))} min ${seconds % 60} s`;
 }
 
-/** Counts by name, the largest first: `wrong-tool 3, right-tool 2`. */
-export function tally(counts: Readonly<Record<string, number>>): string {
-  return ranked(counts)
-    .map(([name, n]) => `${name} ${integer(n)}`)
-    .join(", ");
+/** Counts by name, the largest first: `wrong-tool 3`, `right-tool 2`. */
+export function tally(counts: Readonly<Record<string, number>>): string[] {
+  return ranked(counts).map(([name, n]) => `${name} ${integer(n)}`);
 }
 
 /** The same as a phrase: `3 failed, 1 broken`. */
@@ -74,15 +113,15 @@ export function tallyPhrase(counts: Readonly<Record<string, number>>): string {
     .join(", ");
 }
 
-/** The entries of a tally that are not zero, the largest first, ties by name in code unit order. */
-export function ranked(counts: Readonly<Record<string, number>>): [string, number][] {
+/** The entries that are not zero, the largest first, ties by name in code unit order. */
+function ranked(counts: Readonly<Record<string, number>>): [string, number][] {
   return Object.entries(counts)
     .filter(([, n]) => n > 0)
     .sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
 }
 
-/** The first items of a list, and how many are left out: a bounded report says what it does not show. */
-export function atMost<T>(list: readonly T[], max: number): { shown: readonly T[]; left: number } {
-  const shown = list.slice(0, max);
-  return { shown, left: list.length - shown.length };
+/** The first few of a list in a sentence, and how many more there are: `a, b and 3 more`. */
+export function some(list: readonly string[], most = 5): string {
+  const shown = list.slice(0, most).join(", ");
+  return list.length > most ? `${shown} and ${integer(list.length - most)} more` : shown;
 }

@@ -1,85 +1,111 @@
-import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
-import { checkLines, checkView } from "./check.ts";
-import { atMost, count } from "./format.ts";
-import { pipe, type Report } from "./report.ts";
-import { terminal } from "./terminal.ts";
-import { plain } from "./untrusted.ts";
-import { caseSentence, headline, modelLabel, redFirst, runStatus } from "./view.ts";
+import type { LintReport, Severity } from "../types/lint.ts";
+import type { CaseSummary, SuiteSummary } from "../types/run.ts";
+import { checkLines } from "./check.ts";
+import { plain } from "./escape.ts";
+import { count } from "./format.ts";
+import { lintDocument, subjectText, worstFirst } from "./lint.ts";
+import { type RunInput, runDocument } from "./run.ts";
+import { caseSentence, headline, modelLabel, redFirst, runStatus } from "./runText.ts";
+import { type Display, renderTerminal } from "./terminal.ts";
+
+// For the log of a GitHub workflow: a report in which commands are switched off, because it quotes untrusted text, and
+// annotations on lines of files.
 
 type Level = "error" | "warning" | "notice";
-type Annotation = { level: Level; place: CaseSummary | undefined; title: string; message: readonly string[] };
+type AnnotatedPlace = { file?: string | undefined; line?: number | undefined; column?: number | undefined };
+type Annotation = { level: Level; place?: AnnotatedPlace | undefined; title?: string; message: readonly string[] };
 
 /** GitHub shows ten annotations of a level in a step and drops the rest without a word. */
 const most = 10;
-/** What a change or a reason may take of an annotation, and how many dropped cases and changes it names. */
-const shownSigns = 500;
-const shownRows = 5;
+/** What a line may take of an annotation. */
+const shownCharacters = 500;
 
 /**
- * For the log of a GitHub workflow: the terminal report, in which commands are switched off because it quotes untrusted
- * text, and annotations on the suite file's lines: an error for every regression and every red case, a warning for every
- * case with lost trials, a notice for every other check.
+ * The report of a run, with an error for every regression and every red case, a warning for every case with lost trials,
+ * and a notice for every other check, on the lines of the suite file.
  */
-export const github: Report = {
-  name: "github",
-  render: (input) => {
-    const { summary, manifest } = input;
-    const all = summary.suites.flatMap((suite) => [
-      ...checkAnnotation(suite, manifest),
-      ...redFirst(suite.cases).flatMap((one) => caseAnnotation(suite, one)),
-    ]);
-    const lines = (["error", "warning", "notice"] as const).flatMap((level) => annotations(level, all, summary));
-    // What is red without a red case (a run cut short, a run of nothing) still has to stand out.
-    if (all.every(({ level }) => level !== "error") && runStatus(summary) !== "PASSED")
-      lines.push(command("error", {}, plain(headline(summary))));
-    return (
-      withoutCommands(terminal.render({ ...input, display: input.display ?? pipe })) +
-      lines.map((line) => `${line}\n`).join("")
-    );
-  },
-};
+export function githubRun(input: RunInput, display: Display): string {
+  const { summary } = input;
+  const all = summary.suites.flatMap((suite) => [
+    ...checkAnnotation(suite),
+    ...redFirst(suite.cases).flatMap((one) => caseAnnotation(suite, one)),
+  ]);
+  // What is red without a red case (a run cut short, a run of nothing) still has to stand out.
+  if (all.every(({ level }) => level !== "error") && runStatus(summary) !== "PASSED")
+    all.push({ level: "error", message: [headline(summary)] });
+  const annotations = annotate(all, "tool-evals", ` in the report in ${summary.dir}`);
+  return withoutCommands(renderTerminal(runDocument(input), display)) + annotations;
+}
 
-function annotations(level: Level, all: readonly Annotation[], { dir }: RunSummary): string[] {
-  const own = all.filter((one) => one.level === level);
-  const { shown, left } = atMost(own, own.length > most ? most - 1 : most);
-  const more = `and ${count(left, level === "notice" ? "more check" : "more case")}: see the report in ${dir}`;
-  return [
-    ...shown.map(({ place, title, message }) => {
-      const at = place && { file: place.file, line: place.line };
-      return command(level, { ...at, title: title.slice(0, 200) }, message.map(plain).join("\n"));
-    }),
-    ...(left > 0 ? [command(level, { title: "tool-evals" }, more)] : []),
-  ];
+/** The report of a lint, with annotations on the lines of the findings; those of a live server on the line that names it. */
+export function githubLint(report: LintReport, display: Display): string {
+  const problems = report.problems.map(({ message, hint, place }): Annotation => {
+    return { level: "error", place, title: "not linted", message: [message, ...(hint ? [hint] : [])] };
+  });
+  const findings = worstFirst(report.findings).map(({ severity, rule, message, fix, where }): Annotation => {
+    const place = where.file === undefined ? where.via : where;
+    const subject = `${subjectText(where)} ${where.path}`;
+    return { level: levels[severity], place, title: rule, message: [subject, message, fix] };
+  });
+  const unused = report.unusedSuppressions.map(({ rule, reason, place }): Annotation => {
+    return { level: "warning", place, title: `unused suppression: ${rule}`, message: [reason] };
+  });
+  const annotations = annotate([...problems, ...findings, ...unused], "tool-evals lint", " in the log of this step");
+  return withoutCommands(renderTerminal(lintDocument(report), display)) + annotations;
+}
+
+const levels = { error: "error", warning: "warning", info: "notice" } as const satisfies Record<Severity, Level>;
+
+/** The annotations as lines, errors first, at most ten of a level, the last of which says how many are left out. */
+function annotate(all: readonly Annotation[], title: string, where: string): string {
+  const lines = (["error", "warning", "notice"] as const).flatMap((level) => {
+    const own = all.filter((one) => one.level === level);
+    const shown = own.slice(0, own.length > most ? most - 1 : most);
+    const left = own.length - shown.length;
+    return [
+      ...shown.map((one) =>
+        command(level, { ...placed(one.place), ...titled(one) }, one.message.map(plain).join("\n")),
+      ),
+      ...(left > 0 ? [command(level, { title }, `and ${count(left, "more annotation")}: see all${where}`)] : []),
+    ];
+  });
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+const titled = ({ title }: Annotation) => (title === undefined ? {} : { title: title.slice(0, 200) });
+
+function placed({ file, line, column }: Partial<AnnotatedPlace> = {}): Record<string, string | number> {
+  if (file === undefined) return {};
+  return { file, ...(line !== undefined && { line }), ...(column !== undefined && { col: column }) };
 }
 
 /** On the line of the case that dropped most, or of the suite's first case. */
-function checkAnnotation(suite: SuiteSummary, _manifest: RunManifest): Annotation[] {
+function checkAnnotation(suite: SuiteSummary): Annotation[] {
   const { verdict } = suite;
-  const view = checkView(suite);
-  if (!verdict || !view) return [];
+  if (!verdict) return [];
   const worst = verdict.kind === "regressed" ? verdict.flagged[0]?.case : undefined;
   const level = verdict.kind === "regressed" ? "error" : "notice";
-  const rows = level === "error" ? shownRows : 0;
-  const tables = view.tables.map((table) => ({ ...table, rows: table.rows.slice(0, rows) }));
-  const lines = checkLines({ ...view, tables, involved: view.involved.slice(0, rows), others: [], facts: [] });
+  const lines = checkLines(verdict, level === "error" ? 5 : 0);
   return [
     {
       level,
-      place: suite.cases.find(({ id }) => id === worst) ?? suite.cases[0],
+      place: placeOf(suite.cases.find(({ id }) => id === worst) ?? suite.cases[0]),
       title: `${suite.name}: regression check (${suite.model})`,
-      message: lines.map((line) => plain(line).slice(0, shownSigns)),
+      message: lines.map((line) => plain(line).slice(0, shownCharacters)),
     },
   ];
 }
 
+const placeOf = (one: CaseSummary | undefined) => one && { file: one.file, line: one.line };
+
 /** None for a case that passed with all its trials. */
 function caseAnnotation(suite: SuiteSummary, one: CaseSummary): Annotation[] {
   if (one.ok && one.trials >= one.planned) return [];
-  const reasons = one.reasons.slice(0, 3).map(({ text, n }) => `${n}x ${plain(text).slice(0, shownSigns)}`);
+  const reasons = one.reasons.slice(0, 3).map(({ text, n }) => `${n}x ${plain(text).slice(0, shownCharacters)}`);
   return [
     {
       level: one.ok ? "warning" : "error",
-      place: one,
+      place: placeOf(one),
       title: `${suite.name}: ${one.id} (${suite.model})`,
       message: [caseSentence(one), `expected ${one.expected}; model: ${modelLabel(suite)}`, ...reasons],
     },

@@ -1,70 +1,180 @@
 import { createHash } from "node:crypto";
-import type { RunSummary } from "../types/run.ts";
-import { figureList } from "./htmlCheck.ts";
-import { manifestSection } from "./htmlManifest.ts";
+import {
+  type Bar,
+  type Block,
+  type Blocks,
+  type Cell,
+  type Column,
+  hasContent,
+  type Inline,
+  type Item,
+  isItem,
+  limited,
+  type Mark,
+  type Row,
+  type Span,
+  spans,
+} from "./document.ts";
+import { Markup, markup, multiline, only, plain } from "./escape.ts";
+import { capital, points } from "./format.ts";
 import { style } from "./htmlStyle.ts";
-import { casesPassed, skillPart, suiteSection } from "./htmlSuite.ts";
-import { Markup, markup, only } from "./markup.ts";
-import type { Report } from "./report.ts";
-import { judgeText, type SkillView, triggerViews } from "./skillView.ts";
-import { figures, headline, modelLabel, outcome, statusTone, trialsPhrase } from "./view.ts";
+import { changedText } from "./markdown.ts";
 
 /** Only this very style sheet is allowed, and nothing else: no script, no request, no form. */
 const policy = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'; base-uri 'none'; form-action 'none'`;
 
-/** The report to read at leisure: one file that asks the network for nothing and runs no script. */
-export const html: Report = {
-  name: "html",
-  file: "report.html",
-  render: ({ summary, manifest }) =>
-    markup`<!doctype html>
+/** More than anyone reads of a list; the record has it all. */
+const most = 500;
+/** Longer verbatim texts in a cell are folded. */
+const foldedFrom = 240;
+
+/** A document to read at leisure: one file that asks the network for nothing and runs no script. */
+export function renderHtml(blocks: Blocks): string {
+  const shown = blocks.filter(hasContent);
+  const title = shown.find(({ kind }) => kind === "heading");
+  const ids = new Map(shown.filter(isSection).map((block, at) => [block, `section-${at + 1}`]));
+  return markup`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${new Markup(policy)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>${headline(summary)}</title>
+<title>${title?.kind === "heading" ? textOf(title.text) : "tool-evals"}</title>
 <style>${new Markup(style)}</style>
 </head>
 <body>
-<div class="page">
-${pageHeader(summary)}
 <main>
-${summary.suites.map((suite, at) => suiteSection(suite, `suite-${at + 1}`, manifest))}${triggerViews(summary).map((view, at) => skillSection(view, `skills-${at + 1}`))}${manifestSection(manifest, summary.dir)}</main>
-<footer>Intervals are 95% Wilson score intervals over graded trials. Broken and missing trials are in no rate. Cost is at list price.</footer>
-</div>
+${contents(ids)}${shown.map((block) => renderBlock(block, ids.get(block)))}</main>
 </body>
 </html>
-`.source,
-};
-
-function pageHeader(summary: RunSummary): Markup {
-  const { status, main, detail, beside } = outcome(summary);
-  const models = [...new Set(summary.suites.map(modelLabel))].join(", ");
-  const lede = [detail, ...beside, trialsPhrase(summary)].filter((part) => part !== "").join(" · ");
-  const several = summary.suites.length > 1;
-  const judge = judgeText(summary);
-  return markup`<header>
-<p class="eyebrow">tool-evals run ${summary.run}</p>
-<h1><span class="${statusTone[status]}">${status.charAt(0) + status.slice(1).toLowerCase()}</span> ${main}</h1>
-<p class="lede">${lede}${models === "" ? "" : ` on ${models}`}</p>
-${only(several, () => figureList(figures({ totals: summary.totals })))}
-${only(several, () => suiteIndex(summary))}${only(judge !== undefined, () => markup`\n<p class="note">${judge ?? ""}</p>`)}
-</header>`;
+`.source;
 }
 
-function skillSection(view: SkillView, id: string): Markup {
-  return markup`<section id="${id}" aria-labelledby="${id}-title">
-<h2 id="${id}-title">${view.title}</h2>
-${skillPart(view)}</section>
-`;
-}
+const isSection = (block: Block) => block.kind === "heading" && block.level === 2;
+const none = new Markup("");
 
-function suiteIndex({ suites }: RunSummary): Markup {
-  const items = suites.map(
-    (suite, at) =>
-      markup`<li><span class="mark ${suite.ok ? "good" : "bad"}" aria-hidden="true">${suite.ok ? "✓" : "✗"}</span><a href="#suite-${at + 1}">${suite.name} on <code>${suite.model}</code></a> <span class="soft">${casesPassed(suite)} cases passed${only(suite.verdict !== undefined, () => markup`, ${suite.verdict?.kind.replace("-", " ") ?? ""}`)}</span></li>`,
+/** Links to the sections, where there are several. */
+function contents(ids: ReadonlyMap<Block, string>): Markup {
+  const links = [...ids].map(([block, id]) =>
+    block.kind === "heading" ? markup`<li><a href="#${id}">${textOf(block.text)}</a></li>` : none,
   );
-  return markup`<nav aria-label="Suites"><ul>${items}</ul></nav>`;
+  return only(links.length > 1, () => markup`<nav aria-label="Sections"><ul>${links}</ul></nav>\n`);
+}
+
+function renderBlock(block: Block, id?: string): Markup {
+  switch (block.kind) {
+    case "heading": {
+      const tag = new Markup(`h${block.level}`);
+      const anchor = only(id !== undefined, () => markup` id="${id ?? ""}"`);
+      const tone = only(block.tone !== undefined, () => markup` class="${block.tone ?? ""}"`);
+      return markup`<${tag}${anchor}${tone}>${line(block.text)}</${tag}>\n`;
+    }
+    case "text":
+      return markup`${block.lines.map((one) => markup`<p>${line(one)}</p>\n`)}`;
+    case "facts": {
+      const facts = block.facts.map(
+        ([label, value]) => markup`<div><dt>${capital(label)}</dt><dd>${line(value)}</dd></div>`,
+      );
+      return markup`<dl>${facts}</dl>\n`;
+    }
+    case "table":
+      return table(block);
+    case "list": {
+      const { shown, more } = limited(block.items, most, block.noun);
+      return markup`<ul>${shown.map(listItem)}${remark(more)}</ul>\n`;
+    }
+    case "diff": {
+      const { shown, more } = limited(block.changes, most, "change");
+      // A change in Markdown is HTML in which every sign of its text is an entity.
+      const items = shown.map((change) => markup`<li>${new Markup(changedText(change))}</li>\n`);
+      return markup`<ul class="diff">${items}${remark(more)}</ul>\n`;
+    }
+    case "scale":
+      return scale(block);
+    case "verbatim":
+      return markup`<pre>${multiline(block.text)}</pre>\n`;
+    case "details":
+      return markup`<details><summary>${line(block.title)}</summary>
+${block.blocks.filter(hasContent).map((one) => renderBlock(one))}</details>\n`;
+  }
+}
+
+const remark = (more: string | undefined) =>
+  only(more !== undefined, () => markup`<li class="soft">${more ?? ""}</li>`);
+
+function listItem(item: Inline | Item): Markup {
+  if (!isItem(item)) return markup`<li>${line(item)}</li>\n`;
+  const { shown, more } = limited(item.items ?? [], most, item.noun ?? "line");
+  const below = [...shown.map((one) => markup`<li>${line(one)}</li>`), remark(more)];
+  const list = only(shown.length > 0, () => markup`<ul>${below}</ul>`);
+  return markup`<li>${line(item.text)}${list}${only(item.command !== undefined, () => markup`<pre>$ ${item.command ?? ""}</pre>`)}</li>\n`;
+}
+
+function table({ columns, rows, noun }: Extract<Block, { kind: "table" }>): Markup {
+  const { shown, more } = limited(rows, most, noun, ({ tone }) => tone === "bad");
+  const heads = columns.map((column) => markup`<th scope="col"${figureClass(column)}>${capital(column.head)}</th>`);
+  return markup`<table><thead><tr>${heads}</tr></thead><tbody>
+${shown.map((row) => tableRow(row, columns))}</tbody></table>
+${only(more !== undefined, () => markup`<p class="soft">${more ?? ""}</p>\n`)}`;
+}
+
+function tableRow({ cells, tone }: Row, columns: readonly Column[]): Markup {
+  const tds = cells.map((one, at) => markup`<td${figureClass(columns[at])}>${cell(one, columns[at]?.kind)}</td>`);
+  return markup`<tr${only(tone !== undefined, () => markup` class="${tone ?? ""}-row"`)}>${tds}</tr>\n`;
+}
+
+const figureClass = (column: Column | undefined) => only(column?.kind === "figure", () => markup` class="n"`);
+
+function cell(one: Cell, kind: Column["kind"]): Markup {
+  if (typeof one === "object" && "lines" in one) return markup`${one.lines.join(", ")}`;
+  return typeof one === "string" && kind === "name" ? markup`<code>${one}</code>` : line(one);
+}
+
+function line(inline: Inline): Markup {
+  return markup`${spans(inline).map(inlineSpan)}`;
+}
+
+function inlineSpan(span: Span): Markup {
+  if (typeof span === "string") return markup`${span}`;
+  if ("strong" in span)
+    return markup`<strong${only(span.tone !== undefined, () => markup` class="${span.tone ?? ""}"`)}>${span.strong}</strong>`;
+  if ("mark" in span)
+    return markup`<span class="${span.mark === "open" ? "bad" : span.mark}">${marks[span.mark]}</span>`;
+  if ("bar" in span) return bar(span.bar);
+  if (span.code.length <= foldedFrom || !span.dim) return markup`<code>${span.code}</code>`;
+  return markup`<details><summary>${span.code.slice(0, foldedFrom)}…</summary><pre>${multiline(span.code)}</pre></details>`;
+}
+
+const marks: Readonly<Record<Mark, string>> = { good: "✓", bad: "✗", warn: "!", open: "?" };
+
+/** The text of a line without its markup. */
+function textOf(inline: Inline): string {
+  return spans(inline)
+    .map((span) =>
+      typeof span === "string" ? span : "strong" in span ? span.strong : "code" in span ? plain(span.code) : "",
+    )
+    .join("");
+}
+
+/** A scale from 0 to 1: the interval as a band, the rate as a point, what is needed as a tick. */
+function bar({ rate, interval: [low, high] = [rate, rate], needed }: Bar): Markup {
+  const at = (share: number) => (share * 160).toFixed(1);
+  const tick = only(
+    needed !== undefined,
+    () => markup`<rect class="tick" x="${((needed ?? 0) * 160 - 0.75).toFixed(1)}" y="0" width="1.5" height="14"/>`,
+  );
+  return markup`<svg class="bar" viewBox="0 0 160 14" aria-hidden="true"><rect class="track" x="0" y="6" width="160" height="2"/><rect class="band" x="${at(low)}" y="3.5" width="${at(high - low)}" height="7" rx="3.5"/>${tick}<circle class="point" cx="${at(rate)}" cy="7" r="4"/></svg>`;
+}
+
+/** The interval as a band, the margin as a line, what lies beyond it shaded. */
+function scale({ change, interval: [low, high], margin, tone }: Extract<Block, { kind: "scale" }>): Markup {
+  const reach = 1.2 * Math.max(margin, Math.abs(low), Math.abs(high));
+  const at = (rate: number) => 160 + (rate / reach) * 160;
+  const x = (rate: number) => at(rate).toFixed(1);
+  const tick = (name: string, rate: number) =>
+    markup`<rect class="${name}" x="${(at(rate) - 0.75).toFixed(1)}" y="18" width="1.5" height="24"/>`;
+  // Close to zero there is no room for a label around the margin's line.
+  const anchor = margin / reach < 0.3 ? "end" : "middle";
+  return markup`<svg class="scale ${tone}" viewBox="0 0 320 60" aria-hidden="true"><rect class="beyond" x="0" y="18" width="${x(-margin)}" height="24"/><rect class="track" x="0" y="29" width="320" height="2"/>${tick("zero", 0)}${tick("limit", -margin)}<rect class="band" x="${x(low)}" y="25" width="${(at(high) - at(low)).toFixed(1)}" height="10" rx="5"/><circle class="point" cx="${x(change)}" cy="30" r="5"/><text x="0" y="10">worse</text><text x="320" y="10" text-anchor="end">better</text><text x="${x(-margin)}" y="56" text-anchor="${anchor}">margin ${points(-margin)}</text><text x="160" y="56" text-anchor="middle">0</text></svg>\n`;
 }

@@ -1,11 +1,28 @@
-import { github } from "./github.ts";
-import { html } from "./html.ts";
-import { json } from "./json.ts";
+import { runJson } from "./check.ts";
+import { safeJson } from "./escape.ts";
+import { githubRun } from "./github.ts";
+import { renderHtml } from "./html.ts";
 import { junit } from "./junit.ts";
-import { markdown } from "./markdown.ts";
-import type { Report } from "./report.ts";
-import { terminal } from "./terminal.ts";
+import { renderMarkdown } from "./markdown.ts";
+import { type RunInput, runDocument } from "./run.ts";
+import { type Display, pipe, renderTerminal } from "./terminal.ts";
 
-/** Every form a run's result can take, by the name that `--as` takes. A new one is a file and a line here. */
-export const reports = { terminal, json, junit, markdown, html, github } as const satisfies Record<string, Report>;
+/** `display` is for text on a screen, `pretty` (default true) for JSON. */
+export type ReportInput = RunInput & { display?: Display; pretty?: boolean };
+
+/**
+ * One form of a run's result. `file` is the name it is written under in the run's folder; a report without one goes to
+ * stdout. `render` is pure, does not throw, and its text ends with a line break.
+ */
+export type Report = { readonly file?: string; render(input: ReportInput): string };
+
+/** Every form a run's result can take, by the name that `--as` takes. A new one is a line here. */
+export const reports = {
+  terminal: { render: (input) => renderTerminal(runDocument(input), input.display ?? pipe) },
+  json: { render: ({ summary, pretty = true }) => safeJson(runJson(summary), pretty ? 2 : 0) },
+  junit: { file: "junit.xml", render: junit },
+  markdown: { file: "summary.md", render: (input) => renderMarkdown(runDocument(input)) },
+  html: { file: "report.html", render: (input) => renderHtml(runDocument(input, true)) },
+  github: { render: (input) => githubRun(input, input.display ?? pipe) },
+} as const satisfies Record<string, Report>;
 export type ReportName = keyof typeof reports;

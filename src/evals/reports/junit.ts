@@ -1,11 +1,10 @@
 import { exitCodes } from "../errors.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
-import { checkLines, checkView } from "./check.ts";
+import { checkLines } from "./check.ts";
+import { type Markup, markup, only, plain } from "./escape.ts";
 import { tally } from "./format.ts";
-import { type Markup, markup, only } from "./markup.ts";
-import type { Report, ReportInput } from "./report.ts";
-import { plain } from "./untrusted.ts";
-import { caseSentence, caseState, headline, modelLabel, runStatus } from "./view.ts";
+import type { RunInput } from "./run.ts";
+import { caseSentence, caseState, headline, modelLabel, runStatus } from "./runText.ts";
 
 /** What one test case came to; the first of its lines is the message of a red one. */
 type Test = {
@@ -19,24 +18,20 @@ type Test = {
 /**
  * JUnit XML, as CI services read it: a test suite per suite and model, a test case per case and one for the regression
  * check. `<failure>` is a rate that missed its gate or a regression, `<error>` what has no answer to judge. Class name
- * and name together are unique, since some services drop doubles. There is no time per case: trials run at once, so a
- * case has none of its own.
+ * and name together are unique, since some services drop doubles. There is no time per case: trials run concurrently, so
+ * a case has no time of its own.
  */
-export const junit: Report = {
-  name: "junit",
-  file: "junit.xml",
-  render: ({ summary, manifest }: ReportInput) => {
-    const suites = summary.suites.map((suite) => ({ suite, tests: testsOf(suite, manifest) }));
-    const tests = suites.flatMap((one) => one.tests);
-    // A reader of this file alone must see red whenever the run is red.
-    const isTold = runStatus(summary) === "PASSED" || tests.some(({ tag }) => tag !== "system-out");
-    const wholeRun = isTold ? [] : [runTest(summary)];
-    return markup`<?xml version="1.0" encoding="UTF-8"?>
+export function junit({ summary, manifest }: RunInput): string {
+  const suites = summary.suites.map((suite) => ({ suite, tests: testsOf(suite) }));
+  const tests = suites.flatMap((one) => one.tests);
+  // A reader of this file alone must see red whenever the run is red.
+  const isShown = runStatus(summary) === "PASSED" || tests.some(({ tag }) => tag !== "system-out");
+  const wholeRun = isShown ? [] : [runTest(summary)];
+  return markup`<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="tool-evals"${counts([...tests, ...wholeRun])}${runTime(manifest)}>
 ${suites.map((one) => testSuite(one.suite, one.tests, manifest))}${wholeRun.map(runSuite)}</testsuites>
 `.source;
-  },
-};
+}
 
 function counts(tests: readonly Test[]): Markup {
   const of = (tag: Test["tag"]) => tests.filter((test) => test.tag === tag).length;
@@ -77,14 +72,13 @@ function testCase(classname: string, { name, place, tag, type, lines }: Test): M
 `;
 }
 
-function testsOf(suite: SuiteSummary, _manifest: RunManifest): Test[] {
+function testsOf(suite: SuiteSummary): Test[] {
   const { verdict, cases } = suite;
-  const check = checkView(suite);
   const tests = cases.map((one) => caseTest(suite, one));
-  if (!verdict || !check) return tests;
+  if (!verdict) return tests;
   const { kind, exitCode } = verdict;
   const tag = kind === "regressed" ? "failure" : exitCode === exitCodes.passed ? "system-out" : "error";
-  return [{ name: "regression check", tag, type: kind, lines: checkLines(check) }, ...tests];
+  return [{ name: "regression check", tag, type: kind, lines: checkLines(verdict, 100) }, ...tests];
 }
 
 function caseTest(suite: SuiteSummary, one: CaseSummary): Test {
@@ -100,8 +94,8 @@ function detail(suite: SuiteSummary, one: CaseSummary): string[] {
     `input: ${one.input}`,
     `expected: ${one.expected}`,
     `model: ${modelLabel(suite)}`,
-    `outcomes: ${tally(one.outcomes) || "none"}`,
-    ...(one.broken > 0 ? [`broken, in no rate: ${tally(one.brokenStages)}`] : []),
+    `outcomes: ${tally(one.outcomes).join(", ") || "none"}`,
+    ...(one.broken > 0 ? [`broken (excluded from the rate): ${tally(one.brokenStages).join(", ")}`] : []),
     ...one.reasons.map(({ text, n }) => `${n}x ${text}`),
   ];
 }

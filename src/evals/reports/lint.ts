@@ -1,45 +1,30 @@
-import type { Finding, LintReport, Severity, Where } from "../types/lint.ts";
-import { atMost, count } from "./format.ts";
-import { safeJson } from "./json.ts";
-import { wrap } from "./layout.ts";
-import type { Display } from "./report.ts";
-import { type Paint, type Screen, screenFor } from "./screen.ts";
+import type { Finding, LintReport, RuleInfo, Severity, Where } from "../types/lint.ts";
+import { type Block, heading, type Item, rowsOf, section, text } from "./document.ts";
+import { count } from "./format.ts";
 
-const paints: Readonly<Record<Severity, Paint>> = { error: "red", warning: "yellow", info: "dim" };
 const severities: readonly Severity[] = ["error", "warning", "info"];
 
 /** More than anyone reads; the JSON has them all. */
-const mostShown = 500;
-const margin = 2;
-const gap = 2;
+const most = 500;
 
-/** The findings for a person to read, by what they are about, errors first, each with its remedy; then the counts. */
-export function lintText(report: LintReport, display: Display): string {
-  const screen = screenFor({ ...display, width: Math.max(60, display.width) - margin });
-  const { shown, left } = atMost(worstFirst(report.findings), mostShown);
-  const ruleWidth = Math.max(0, ...shown.map(({ rule }) => rule.length));
+/** The report of `evals lint`: the counts, then the findings by what they are about, errors first, each with its fix. */
+export function lintDocument(report: LintReport): Block[] {
+  const { confusable, changes, ok } = report;
   const groups = new Map<string, Finding[]>();
-  for (const finding of shown) {
-    const subject = subjectOf(finding.where);
+  for (const finding of worstFirst(report.findings).slice(0, most)) {
+    const subject = subjectText(finding.where);
     groups.set(subject, [...(groups.get(subject) ?? []), finding]);
   }
-  const lines = [
-    ...[...groups].flatMap(([subject, findings]) => [
-      ...screen.lines(subject).map((line) => screen.paint("bold", line)),
-      ...rows(findings, ruleWidth, screen).map((line) => " ".repeat(margin) + line),
-      "",
-    ]),
-    ...pairLines(report.confusable, screen),
-    ...changeLines(report.changes, screen),
-    ...(left > 0 ? [...screen.lines(`… and ${count(left, "more finding")}: --json has them all`), ""] : []),
-    ...closing(report, screen),
+  const left = worstFirst(report.findings).length - most;
+  return [
+    heading(1, headline(report), ok ? "good" : "bad"),
+    ...[...groups].flatMap(([subject, findings]) =>
+      section(subject, [{ kind: "list", items: findings.map(findingItem), most, noun: "finding" }]),
+    ),
+    ...(left > 0 ? [text(`… and ${count(left, "more finding")}: --json has them all`)] : []),
+    ...(confusable ? confusablePairs(confusable) : []),
+    ...(changes ? changeList(changes) : []),
   ];
-  return `${lines.join("\n")}\n`;
-}
-
-/** Exactly one object. */
-export function lintJson(report: LintReport): string {
-  return safeJson(report, 2);
 }
 
 /** What is not suppressed, errors first; within a severity in the order of what was linted. */
@@ -49,70 +34,82 @@ export function worstFirst(findings: readonly Finding[]): Finding[] {
 }
 
 /** What a finding is about: `server · tool`, `skill name`, or the file. */
-export function subjectOf({ server, tool, skill, file }: Where): string {
+export function subjectText({ server, tool, skill, file }: Where): string {
   if (skill !== undefined) return `skill ${skill}`;
   if (server !== undefined) return tool === undefined ? server : `${server} · ${tool}`;
   return file ?? "";
 }
 
+function findingItem({ severity, rule, message, fix, where }: Finding): Item {
+  const tone = severity === "error" ? "bad" : "warn";
+  return {
+    text: [{ strong: severity, ...(severity !== "info" && { tone }) }, ` ${rule}  ${placeText(where)}`],
+    items: [message, `Fix: ${fix}`],
+  };
+}
+
 /** `file:line:column` where the text lives in a file, then the path. */
-function placeOf({ file, line, column, path }: Where): string {
+function placeText({ file, line, column, path }: Where): string {
   const place = [file, line, column].filter((part) => part !== undefined).join(":");
   return [place, path].filter(Boolean).join(" ");
 }
 
-function rows(findings: readonly Finding[], ruleWidth: number, screen: Screen): string[] {
-  const levelWidth = "warning".length + gap;
-  const indent = levelWidth + ruleWidth + gap;
-  const room = Math.max(20, screen.width - indent);
-  // Not through the table: it takes seconds to lay out hundreds of cells of several lines.
-  return findings.flatMap(({ severity, rule, message, fix, where }) => {
-    const [first = "", ...rest] = [placeOf(where), message, `→ ${fix}`].flatMap((raw) => wrap(screen.text(raw), room));
-    const level = screen.paint(paints[severity], severity) + " ".repeat(levelWidth - severity.length);
-    return [level + rule.padEnd(ruleWidth + gap) + first, ...rest.map((line) => " ".repeat(indent) + line)];
-  });
-}
-
-function pairLines(pairs: LintReport["confusable"], screen: Screen): string[] {
-  if (!pairs) return [];
-  if (pairs.length === 0) return ["No two tools are much alike.", ""];
+function confusablePairs(pairs: NonNullable<LintReport["confusable"]>): Block[] {
+  if (pairs.length === 0) return [text("No two tools are easily confused.")];
   const several = new Set(pairs.map(({ server }) => server)).size > 1;
   const rows = pairs.map(({ server, a, b, similarity, shared }) => [
-    { text: similarity.toFixed(2) },
-    { text: [a, b] },
-    { text: shared.join(" ") },
-    ...(several ? [{ text: server }] : []),
+    ...[similarity.toFixed(2), { lines: [a, b] }, shared.join(" ")],
+    ...(several ? [server] : []),
   ]);
-  const columns = ["tools", "shared words", ...(several ? ["server"] : [])].map((head) => ({ head }));
-  const head = [{ head: "alike", fixed: true }, ...columns];
-  return [screen.paint("bold", "Tools that a model can confuse"), ...screen.table(head, rows), ""];
-}
-
-function changeLines(changes: LintReport["changes"], screen: Screen): string[] {
-  if (!changes) return [];
-  if (changes.length === 0) return ["Nothing changed in the list.", ""];
-  const { shown, left } = atMost(changes, mostShown);
-  return [
-    screen.paint("bold", "What changed in the list"),
-    ...shown.flatMap((change) => screen.lines(`${change.class}: ${change.what}`, margin)),
-    ...(left > 0 ? screen.lines(`… and ${count(left, "more change")}`, margin) : []),
-    "",
+  const columns = [
+    { head: "similarity", kind: "figure" as const },
+    ...["tools", "shared words", ...(several ? ["server"] : [])].map((head) => ({ head })),
   ];
+  return section("Tools that a model can confuse", [
+    { kind: "table", columns, rows: rowsOf(rows), most: Number.POSITIVE_INFINITY, noun: "pair" },
+  ]);
 }
 
-function closing({ counts, ok, exitCode, problems, unusedSuppressions }: LintReport, screen: Screen): string[] {
+function changeList(changes: NonNullable<LintReport["changes"]>): Block[] {
+  if (changes.length === 0) return [text("The tool list is unchanged.")];
+  const items = changes.map((change) => `${change.class}: ${change.what}`);
+  return section("Changes in the tool list", [{ kind: "list", items, most, noun: "change" }]);
+}
+
+function headline({ counts, ok, exitCode, problems, unusedSuppressions }: LintReport): string {
   const { error, warning, info, suppressed, linted } = counts;
   const word = ok ? "PASSED" : exitCode === 1 ? "FAILED" : "INCOMPLETE";
   const found = [count(error, "error"), count(warning, "warning"), count(info, "info", "info")];
-  const looked = Object.entries(linted)
+  const subjects = Object.entries(linted)
     .filter(([kind]) => kind !== "toolsets" && kind !== "versions")
     .map(([kind, n]) => count(n, kind.replace(/s$/, ""), kind));
-  const parts = [
+  return [
     `${word} ${found.join(", ")}`,
     ...(suppressed > 0 ? [`${suppressed} suppressed`] : []),
     ...(unusedSuppressions.length > 0 ? [count(unusedSuppressions.length, "unused suppression")] : []),
     ...(problems.length > 0 ? [count(problems.length, "problem")] : []),
-    `linted ${looked.join(", ") || "nothing"}`,
+    `linted ${subjects.join(", ") || "nothing"}`,
+  ].join(" · ");
+}
+
+/** The catalogue of rules. */
+export function rulesDocument(rules: readonly RuleInfo[]): Block[] {
+  const families = [...new Set(rules.map(({ on }) => on))];
+  return [
+    heading(1, count(rules.length, "rule")),
+    ...families.flatMap((family) => {
+      const own = rules.filter(({ on }) => on === family);
+      const items = own.map(({ id, severity, why }) => ({ text: `${id} (${severity})`, items: [why] }));
+      return section(`${family}: ${count(own.length, "rule")}`, [{ kind: "list", items, most, noun: "rule" }]);
+    }),
   ];
-  return screen.lines(parts.join(" · ")).map((line) => screen.paint(ok ? "green" : "red", line));
+}
+
+/** The same as a table in Markdown for documentation, each rule with a link to what it goes by. */
+export function rulesMarkdown(rules: readonly RuleInfo[]): string {
+  const rows = rules.map(({ id, severity, on, why, docs }) => {
+    const name = docs.startsWith("http") ? `[\`${id}\`](${docs})` : `\`${id}\``;
+    return `| ${name} | ${severity} | ${on} | ${why.replaceAll("|", "\\|")} |`;
+  });
+  return `${["| rule | severity | on | why |", "|---|---|---|---|", ...rows].join("\n")}\n`;
 }

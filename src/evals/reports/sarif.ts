@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "../types/json.ts";
 import type { Finding, LintReport, RuleInfo, Severity } from "../types/lint.ts";
+import { plain } from "./escape.ts";
 import { count } from "./format.ts";
-import { subjectOf, worstFirst } from "./lint.ts";
-import { plain } from "./untrusted.ts";
+import { subjectText, worstFirst } from "./lint.ts";
 
 const levels = { error: "error", warning: "warning", info: "note" } as const satisfies Record<Severity, string>;
 
@@ -19,15 +19,15 @@ export function sarif(report: LintReport, { rules, version }: { rules: readonly 
   const all = [...worstFirst(report.findings), ...suppressed];
   const results = all.slice(0, mostResults);
   const found = new Set(results.map(({ rule }) => rule));
-  const told = rules.filter(({ id }) => found.has(id));
-  const index = new Map(told.map(({ id }, at) => [id, at]));
+  const used = rules.filter(({ id }) => found.has(id));
+  const index = new Map(used.map(({ id }, at) => [id, at]));
   const fingerprint = fingerprints();
   const log = {
     $schema: "https://json.schemastore.org/sarif-2.1.0.json",
     version: "2.1.0",
     runs: [
       {
-        tool: { driver: { name: "tool-evals", version, rules: told.map(descriptor) } },
+        tool: { driver: { name: "tool-evals", version, rules: used.map(descriptor) } },
         columnKind: "utf16CodeUnits",
         invocations: [
           {
@@ -68,7 +68,7 @@ function descriptor({ id, severity, why, docs, clauses }: RuleInfo): JsonObject 
 /** In the file that holds the text, else in the one that names the server; the logical location says what it is about. */
 function location({ where }: Finding): JsonObject {
   const { file, line, column } = where.file === undefined ? (where.via ?? {}) : where;
-  const logical = { fullyQualifiedName: plain(`${subjectOf(where)} ${where.path}`), kind: "member" };
+  const logical = { fullyQualifiedName: plain(`${subjectText(where)} ${where.path}`), kind: "member" };
   return {
     ...(file !== undefined && {
       physicalLocation: {

@@ -1,10 +1,12 @@
 import * as z from "zod";
-import { type RunManifest, withoutArm } from "../types/run.ts";
+import { type RunManifest, type RunSummary, withoutArm } from "../types/run.ts";
 import type { Cell, Trial, Turn } from "../types/trial.ts";
+import { count } from "./format.ts";
+import { judgeText, liftSentence } from "./skillEffect.ts";
 
 // The files of anthropics/skills' skill-creator, as its references/schemas.md, aggregate_benchmark.py and eval viewer
 // have them. They know passed and failed only, and take what is absent for 0 %: so an expectation that was not graded is
-// left out and told as a note, and a run without any graded one has no grading.json and is in no figure.
+// left out and noted, and a run without any graded one has no grading.json and is in no figure.
 
 /** `grading.json`. Without `timing`, for with it the aggregation takes no tokens from timing.json. */
 export const gradingSchema = z.object({
@@ -22,7 +24,7 @@ export const gradingSchema = z.object({
     workarounds: z.array(z.string()),
   }),
 });
-export type Grading = z.infer<typeof gradingSchema>;
+type Grading = z.infer<typeof gradingSchema>;
 
 /** `timing.json`: time is that of waiting for the model, tokens are input and output. */
 export const timingSchema = z.object({
@@ -33,10 +35,10 @@ export const timingSchema = z.object({
   executor_duration_seconds: z.number(),
   grader_duration_seconds: z.number().optional(),
 });
-export type Timing = z.infer<typeof timingSchema>;
+type Timing = z.infer<typeof timingSchema>;
 
-export const configurations = ["with_skill", "without_skill"] as const;
-export type Configuration = (typeof configurations)[number];
+const configurations = ["with_skill", "without_skill"] as const;
+type Configuration = (typeof configurations)[number];
 
 type Eval = { id: number; name: string; prompt: string; runs: number };
 
@@ -108,7 +110,7 @@ export function evalMetadata({ id, name, prompt }: Eval) {
 /** What is written of one trial: `grading` is absent when nothing of it was graded; `output` is for a reader. */
 export function runFiles(trial: Trial): { grading?: Grading; timing: Timing; output: string } {
   const grading = gradingOf(trial);
-  return { ...(grading && { grading }), timing: timingOf(trial), output: outputOf(trial) };
+  return { ...(grading && { grading }), timing: timingOf(trial), output: transcriptOf(trial) };
 }
 
 function gradingOf({ verdict, turns }: Trial): Grading | undefined {
@@ -165,16 +167,130 @@ function timingOf({ turns, startedAt, judging }: Trial): Timing {
   };
 }
 
-function outputOf({ turns, outcome }: Trial): string {
-  const said = turns.flatMap(({ text, calls }) => [
+function transcriptOf({ turns, outcome }: Trial): string {
+  const lines = turns.flatMap(({ text, calls }) => [
     ...(text.trim() === "" ? [] : [text]),
     ...calls.map(({ tool, arguments: args, argumentsText = "" }) =>
-      `→ ${tool} ${args === undefined ? argumentsText : JSON.stringify(args)}`.trimEnd(),
+      `-> ${tool} ${args === undefined ? argumentsText : JSON.stringify(args)}`.trimEnd(),
     ),
   ]);
   const broken = outcome.kind === "broken" ? [`(broken, ${outcome.stage}: ${outcome.message})`] : [];
-  return `${[...said, ...broken].join("\n\n") || "(nothing was said)"}\n`;
+  return `${[...lines, ...broken].join("\n\n") || "(no output)"}\n`;
 }
 
 /** To four digits, as the aggregation rounds. */
-export const rounded = (value: number) => Math.round(value * 1e4) / 1e4;
+const rounded = (value: number) => Math.round(value * 1e4) / 1e4;
+
+// `benchmark.json` of skill-creator: the runs of a workspace, and what they come to.
+
+/** One run in `benchmark.json`. */
+export function benchmarkRun({ eval: one, configuration, run }: Place, grading: Grading, timing: Timing) {
+  const { expectations, summary, execution_metrics: metrics, user_notes_summary: notes } = grading;
+  return {
+    eval_id: one.id,
+    eval_name: one.name,
+    configuration,
+    run_number: run,
+    result: {
+      ...summary,
+      time_seconds: timing.total_duration_seconds,
+      tokens: timing.total_tokens,
+      tool_calls: metrics.total_tool_calls,
+      errors: metrics.errors_encountered,
+    },
+    expectations,
+    notes: notes.needs_review,
+  };
+}
+export type BenchmarkRun = ReturnType<typeof benchmarkRun>;
+
+const measures = ["pass_rate", "time_seconds", "tokens"] as const;
+type Measure = (typeof measures)[number];
+
+/** What the runs of a workspace come to, fed with each graded one. Keeps three numbers a run. */
+export class BenchmarkFigures {
+  readonly #values = new Map<Configuration, Record<Measure, number[]>>();
+  #open = 0;
+
+  add({ configuration, result, notes }: BenchmarkRun): void {
+    const known = this.#values.get(configuration) ?? { pass_rate: [], time_seconds: [], tokens: [] };
+    this.#values.set(configuration, known);
+    for (const measure of measures) known[measure].push(result[measure]);
+    this.#open += notes.length;
+  }
+
+  /** A configuration without a graded run is absent, and so is the difference then: it would read as 0 %. */
+  runSummary() {
+    const [one, other] = configurations.map((configuration) => this.#statistics(configuration));
+    const delta = (measure: Measure, digits: number) => {
+      const change = (one?.[measure].mean ?? 0) - (other?.[measure].mean ?? 0);
+      return `${change < 0 ? "-" : "+"}${Math.abs(change).toFixed(digits)}`;
+    };
+    return {
+      ...(one && { with_skill: one }),
+      ...(other && { without_skill: other }),
+      ...(one &&
+        other && {
+          delta: {
+            pass_rate: delta("pass_rate", 2),
+            time_seconds: delta("time_seconds", 1),
+            tokens: delta("tokens", 0),
+          },
+        }),
+    };
+  }
+
+  /** What the figures leave out, and the verdict that they cannot give. */
+  notes({ suite, model, evals }: Workspace, run: RunSummary): string[] {
+    const planned = evals.reduce((sum, { runs }) => sum + configurations.length * runs, 0);
+    const graded = [...this.#values.values()].reduce((sum, { pass_rate }) => sum + pass_rate.length, 0);
+    const summary = run.suites.find((one) => one.name === suite && one.model === model);
+    const judge = judgeText(run);
+    return [
+      ...(summary?.lift ? [liftSentence(summary.lift)] : []),
+      ...(summary?.lift?.net
+        ? ["The lift counts runs that meet all of their expectations; the pass rates are shares of expectations."]
+        : []),
+      ...(this.#open > 0
+        ? [`Left out of the rates: ${count(this.#open, "expectation")} that could not be graded.`]
+        : []),
+      ...(planned > graded
+        ? [`Left out of all figures: ${count(planned - graded, "run")} of ${planned}, not graded, broken or missing.`]
+        : []),
+      ...(judge === undefined ? [] : [judge]),
+    ];
+  }
+
+  #statistics(configuration: Configuration) {
+    const values = this.#values.get(configuration);
+    if (!values) return undefined;
+    const { pass_rate, time_seconds, tokens } = values;
+    return { pass_rate: statistics(pass_rate), time_seconds: statistics(time_seconds), tokens: statistics(tokens) };
+  }
+}
+
+/** As the aggregation has them: the deviation is that of a sample, and 0 for one value. */
+function statistics(values: readonly number[]) {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  const all = values.length > 1 ? Math.sqrt(squares / (values.length - 1)) : 0;
+  return {
+    mean: rounded(mean),
+    stddev: rounded(all),
+    min: rounded(values.reduce((least, value) => Math.min(least, value))),
+    max: rounded(values.reduce((most, value) => Math.max(most, value))),
+  };
+}
+
+/** The head of `benchmark.json`. */
+export function benchmarkMetadata({ skill, skillPath, model, evals }: Workspace, { startedAt, judge }: RunManifest) {
+  return {
+    skill_name: skill,
+    skill_path: skillPath,
+    executor_model: model,
+    ...(judge && { analyzer_model: judge.model }),
+    timestamp: startedAt,
+    evals_run: evals.map(({ id }) => id),
+    runs_per_configuration: Math.max(0, ...evals.map(({ runs }) => runs)),
+  };
+}

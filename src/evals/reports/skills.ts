@@ -1,6 +1,5 @@
+import { type Block, heading, type Item, rowsOf, section, text } from "./document.ts";
 import { count } from "./format.ts";
-import type { Display } from "./report.ts";
-import { type Screen, screenFor } from "./screen.ts";
 
 /** What the eval files of a package hold, in numbers; `unreadable` when they are wrong. */
 export type EvalCounts = { positives: number; negatives: number; checks: number } | "unreadable";
@@ -21,30 +20,38 @@ export type SkillListing = {
   skipped: readonly { file: string; reason: string }[];
 };
 
-/** The skills that a host would load, where they lie and what they are tested with; then those it passes over, and why. */
-export function skillsText({ host, folders, skills, shadowed, skipped }: SkillListing, display: Display): string {
-  const screen = screenFor(display);
+/** The skills that a host would load, where they are and what they are tested with; then those it ignores, and why. */
+export function skillsDocument({ host, folders, skills, shadowed, skipped }: SkillListing): Block[] {
   const rows = skills.map(({ name, level, file, evals }) => [
-    { text: name },
-    { text: level },
-    { text: evalsText(evals) },
-    { text: file.replace(/[\\/]SKILL\.md$/, "") },
+    ...[name, level, evalsText(evals)],
+    file.replace(/[\\/]SKILL\.md$/, ""),
   ]);
-  const head = [{ head: "skill" }, { head: "level", fixed: true }, { head: "queries" }, { head: "where" }];
-  const lines = [
+  const columns = [
+    { head: "skill", kind: "name" as const },
+    { head: "level", kind: "figure" as const },
+    ...["queries", "folder"].map((head) => ({ head })),
+  ];
+  const list = (items: readonly Item[]): Block[] => [
+    { kind: "list", items, most: Number.POSITIVE_INFINITY, noun: "skill" },
+  ];
+  return [
     ...(skills.length > 0
       ? [
-          screen.paint("bold", screen.text(`${count(skills.length, "skill")} · host ${host}`)),
-          ...screen.table(head, rows),
+          heading(1, `${count(skills.length, "skill")} · host ${host}`),
+          { kind: "table" as const, columns, rows: rowsOf(rows), most: Number.POSITIVE_INFINITY, noun: "skill" },
         ]
-      : ["No skill was found. Looked in:", ...folders.flatMap((folder) => screen.lines(folder, 2))]),
-    ...passedOver(screen, "Shadowed (another skill of the name is loaded)", shadowed, ({ name, file, by, reason }) => [
-      `${name}: ${file}`,
-      `by ${by}: ${reason}`,
-    ]),
-    ...passedOver(screen, "Skipped (no host can load them)", skipped, ({ file, reason }) => [file, reason]),
+      : [heading(1, "No skill was found"), text("Searched:", ...folders.map((folder) => `  ${folder}`))]),
+    ...section(
+      `Shadowed (another skill of the same name is loaded): ${shadowed.length}`,
+      list(
+        shadowed.map(({ name, file, by, reason }) => ({ text: `${name}: ${file}`, items: [`by ${by}: ${reason}`] })),
+      ),
+    ),
+    ...section(
+      `Skipped (no host can load them): ${skipped.length}`,
+      list(skipped.map(({ file, reason }) => ({ text: file, items: [reason] }))),
+    ),
   ];
-  return `${lines.join("\n")}\n`;
 }
 
 function evalsText(evals: EvalCounts): string {
@@ -52,15 +59,4 @@ function evalsText(evals: EvalCounts): string {
   const { positives, negatives, checks } = evals;
   if (positives + negatives === 0) return "none";
   return `${count(positives, "positive")}, ${count(negatives, "negative")}, ${count(checks, "check")}`;
-}
-
-function passedOver<T>(
-  screen: Screen,
-  title: string,
-  list: readonly T[],
-  print: (one: T) => [string, string],
-): string[] {
-  if (list.length === 0) return [];
-  const items = list.map(print).flatMap(([first, second]) => [...screen.lines(first, 2), ...screen.lines(second, 4)]);
-  return ["", screen.paint("bold", screen.text(`${title}: ${list.length}`)), ...items];
 }

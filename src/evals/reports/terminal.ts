@@ -1,170 +1,268 @@
-import type { CaseSummary, RunSummary, SuiteSummary } from "../types/run.ts";
-import { checkView } from "./check.ts";
-import { atMost, count, integer, percent, ranked } from "./format.ts";
-import { cut } from "./layout.ts";
-import { pipe, type Report } from "./report.ts";
-import { bounded, labelled, type Paint, type Screen, screenFor, title, tonePaint } from "./screen.ts";
-import { judgeText, liftView, type SkillView, triggerViews } from "./skillView.ts";
-import type { Cell, Column } from "./table.ts";
-import { checkBlocks, tableBlock } from "./terminalCheck.ts";
-import { plain } from "./untrusted.ts";
+import CliTable from "cli-table3";
 import {
-  caseState,
-  coverageText,
-  explainedCases,
-  figures,
-  headline,
-  lossOf,
-  lostPhrase,
-  modelLabel,
-  onlyBroke,
-  provenance,
-  rateText,
-  runStatus,
-  stateMark,
-  statusTone,
-  unansweredCases,
-  wrongPairs,
-} from "./view.ts";
+  type Block,
+  type Blocks,
+  type Cell,
+  type Column,
+  hasContent,
+  type Inline,
+  type Item,
+  isItem,
+  limited,
+  type Mark,
+  type Row,
+  type Span,
+  spans,
+  type TextChange,
+  type Tone,
+} from "./document.ts";
+import { plain, plainAscii } from "./escape.ts";
+import { capital } from "./format.ts";
+import { columns, cut, narrowed, wrap } from "./layout.ts";
+import { diffPieces, type Piece } from "./wordDiff.ts";
 
-/** What is shown of each list; the rest is in the other reports, and how much that is gets said. */
-const most = { cases: 60, explained: 12, reasons: 3, pairs: 10, tools: 12 } as const;
+/** What a terminal can show. `width` in columns; without `unicode` the text is ASCII only. */
+export type Display = { colour: boolean; width: number; unicode: boolean };
 
-/** The report for a person at a terminal, and for a log. Never wider than the display, 40 columns at least. */
-export const terminal: Report = {
-  name: "terminal",
-  render({ summary, manifest, display = pipe }) {
-    const screen = screenFor(display);
-    const judge = judgeText(summary);
-    const blocks = [
-      verdictLine(summary, screen),
-      ...summary.suites.flatMap((suite) => [
-        title(screen, `${suite.name} · ${modelLabel(suite)}`),
-        ...checkBlocks(checkView(suite), screen, display),
-        ...sections.map((section) => section(suite, screen)),
-        ...skillBlocks(liftView(suite), screen),
-      ]),
-      ...triggerViews(summary).flatMap((view) => skillBlocks(view, screen)),
-      summary.suites.length > 1 ? labelled(screen, "In all", figures({ totals: summary.totals })) : [],
-      judge === undefined ? [] : screen.lines(judge),
-      [...labelled(screen, "Run", provenance(manifest)), ...screen.lines(`Record: ${summary.dir}`, 0, 8)],
+/** Where nothing is known of the screen: a pipe, a log. */
+export const pipe: Display = { colour: false, width: 100, unicode: true };
+
+const codes = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const;
+type Paint = keyof typeof codes;
+const tonePaint: Readonly<Record<Tone, Paint>> = { good: "green", bad: "red", warn: "yellow" };
+const marks: Readonly<Record<Mark, string>> = { good: "✓", bad: "✗", warn: "!", open: "?" };
+
+/** A piece of a line that is safe for the screen. */
+type Segment = { text: string; paint?: Paint | undefined };
+
+/**
+ * A document for a person at a terminal, and for a log: no wider than the display, 40 columns at least (but for what is
+ * there to be copied). Escape sequences are written only where the display has colour.
+ */
+export function renderTerminal(blocks: Blocks, display: Display): string {
+  const screen = new Screen(display);
+  const lines: string[] = [];
+  let previous: Block | undefined;
+  for (const block of blocks.flatMap(unfolded).filter(hasContent)) {
+    const isUnderHeading = previous?.kind === "heading" && previous.level !== 2;
+    const rendered = screen.block(block, isUnderHeading ? 2 : 0);
+    if (rendered.length === 0) continue;
+    const isDeeper = block.kind === "heading" && previous?.kind === "heading" && block.level > previous.level;
+    if (previous && (!isUnderHeading || isDeeper)) lines.push("");
+    lines.push(...rendered);
+    previous = block;
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function unfolded(block: Block): Block[] {
+  if (block.kind !== "details") return [block];
+  if (!hasContent(block)) return [];
+  if (block.brief) return [{ kind: "text", lines: [block.title] }];
+  return [{ kind: "heading", level: 3, text: block.title }, ...block.blocks.flatMap(unfolded)];
+}
+
+class Screen {
+  readonly #display: Display;
+  readonly #width: number;
+  readonly #safe: (text: string) => string;
+  readonly #ellipsis: string;
+
+  constructor(display: Display) {
+    this.#display = display;
+    this.#width = Math.max(40, display.width);
+    this.#safe = display.unicode ? plain : plainAscii;
+    this.#ellipsis = this.#safe("…");
+  }
+
+  /** The lines of a block; `indent` is that of text, which a table does not follow. */
+  block(block: Block, indent: number): string[] {
+    switch (block.kind) {
+      case "heading":
+        return this.#heading(block);
+      case "text":
+        return block.lines.flatMap((line) => this.#lines(line, indent));
+      case "facts":
+        return block.facts.flatMap(([label, value]) => this.#lines([`${capital(label)}: `, ...spans(value)], indent));
+      case "table":
+        return this.#table(block);
+      case "list":
+        return this.#list(block);
+      case "diff": {
+        const { shown, more } = limited(block.changes, block.most ?? 12, "change");
+        return [...shown.flatMap((change) => this.#change(change)), ...this.#more(more, 2)];
+      }
+      case "verbatim":
+        return block.text.split("\n").map((line) => `    ${this.#safe(line)}`);
+      default:
+        return [];
+    }
+  }
+
+  #heading({ text, tone }: Extract<Block, { kind: "heading" }>): string[] {
+    const segments = this.#segments(text);
+    const paint = tone ? tonePaint[tone] : "bold";
+    return this.#wrapped(
+      segments.some((one) => one.paint) ? segments : segments.map((one) => ({ ...one, paint })),
+      0,
+      2,
+    );
+  }
+
+  #list({ items, most = 12, noun }: Extract<Block, { kind: "list" }>): string[] {
+    const { shown, more } = limited(items, most, noun);
+    return [
+      ...shown.flatMap((item) => (isItem(item) ? this.#item(item) : this.#lines(item, 2))),
+      ...this.#more(more, 2),
     ];
-    const texts = blocks.filter((block) => block.length > 0).map((block) => block.join("\n"));
-    return `${texts.join("\n\n")}\n`;
-  },
+  }
+
+  #item({ text, items = [], most = 12, noun = "line", command }: Item): string[] {
+    const { shown, more } = limited(items, most, noun);
+    return [
+      ...this.#lines(text, 2),
+      ...shown.flatMap((item) => this.#lines(item, 4)),
+      ...this.#more(more, 4),
+      ...(command === undefined ? [] : [`    ${this.#safe(`$ ${command}`)}`]),
+    ];
+  }
+
+  #more(text: string | undefined, indent: number): string[] {
+    return text === undefined ? [] : this.#lines(text, indent);
+  }
+
+  /** Removed words are red and added ones green; without colour they stand in `[-...-]` and `{+...+}`, as git prints them. */
+  #change(change: TextChange): string[] {
+    const pieces = diffPieces(change);
+    const segments = pieces.flatMap((piece, at) => {
+      // Without marks around them, an old word and the new one would read as one.
+      const isTouching = this.#display.colour && piece.kind === "added" && pieces[at - 1]?.kind === "removed";
+      return [...(isTouching ? [{ text: " " }] : []), this.#piece(piece)];
+    });
+    const label = [{ text: this.#safe(change.label), paint: "bold" as const }];
+    return [...this.#wrapped(label, 2, 4), ...(segments.length > 0 ? this.#wrapped(segments, 4, 4) : [])];
+  }
+
+  #piece({ kind, text }: Piece): Segment {
+    const safe = this.#safe(text);
+    if (kind === "same") return { text: safe };
+    if (this.#display.colour) return { text: safe, paint: kind === "removed" ? "red" : "green" };
+    return { text: kind === "removed" ? `[-${safe}-]` : `{+${safe}+}` };
+  }
+
+  #lines(inline: Inline, indent: number): string[] {
+    return this.#wrapped(this.#segments(inline), indent, indent + 2);
+  }
+
+  #segments(inline: Inline): Segment[] {
+    return spans(inline).map((span) => this.#segment(span));
+  }
+
+  #segment(span: Span): Segment {
+    if (typeof span === "string") return { text: this.#safe(span) };
+    if ("strong" in span) return { text: this.#safe(span.strong), paint: span.tone ? tonePaint[span.tone] : "bold" };
+    if ("mark" in span) return { text: this.#safe(marks[span.mark]), paint: markPaint(span.mark) };
+    if ("bar" in span) return { text: "" };
+    const { code, max = 100, dim } = span;
+    return { text: cut(this.#safe(code), max, this.#ellipsis), ...(dim && { paint: "dim" as const }) };
+  }
+
+  /** Lines no wider than the screen: the first indented by `indent`, the others by `hang`, which is not less. */
+  #wrapped(segments: readonly Segment[], indent: number, hang: number): string[] {
+    const lines = wrap(segments.map(({ text }) => text).join(""), this.#width - hang);
+    const painted =
+      this.#display.colour && segments.some(({ paint }) => paint) ? this.#repaint(lines, segments) : lines;
+    return painted.map((line, at) => " ".repeat(at === 0 ? indent : hang) + line);
+  }
+
+  /** Lines were broken without colours, which have no width; this puts them back. Each break took one space away. */
+  #repaint(lines: readonly string[], segments: readonly Segment[]): string[] {
+    let [at, taken] = [0, 0];
+    const skipEmpty = () => {
+      for (; segments[at] && taken >= (segments[at]?.text.length ?? 0); at++) taken = 0;
+    };
+    return lines.map((line) => {
+      let done = "";
+      let left = line.length;
+      skipEmpty();
+      for (let segment = segments[at]; left > 0 && segment; segment = segments[at]) {
+        const part = segment.text.slice(taken, taken + left);
+        done += this.#paint(segment.paint, part);
+        left -= part.length;
+        taken += part.length;
+        skipEmpty();
+      }
+      if (segments[at]?.text[taken] === " ") taken++;
+      return done;
+    });
+  }
+
+  #paint(name: Paint | undefined, text: string): string {
+    if (!this.#display.colour || name === undefined || text === "") return text;
+    return `\x1b[${codes[name][0]}m${text}\x1b[${codes[name][1]}m`;
+  }
+
+  #table({ columns: head, rows, most = 12, noun }: Extract<Block, { kind: "table" }>): string[] {
+    const { shown, more } = limited(rows, most, noun, ({ tone }) => tone === "bad");
+    const table = shown.length > 0 ? this.#grid(head, shown) : [];
+    return [...table, ...this.#more(more, 0)];
+  }
+
+  /** The lines of a table without frames: the head, a rule, the rows. No wider than the screen, unless figures are. */
+  #grid(head: readonly Column[], rows: readonly Row[]): string[] {
+    const cells = rows.map(({ cells: row }) => row.map((cell) => this.#cell(cell)));
+    const widths = columnWidths(head, cells, this.#width - gap * (head.length - 1));
+    const table = new CliTable({
+      head: head.map((column) =>
+        this.#paint("dim", cut(column.head, widths[head.indexOf(column)] ?? 0, this.#ellipsis)),
+      ),
+      colWidths: widths.map((width) => width + gap),
+      style: { head: [], border: [], compact: true, "padding-left": 0, "padding-right": gap },
+      chars: noFrame,
+      truncate: this.#ellipsis,
+    });
+    for (const row of cells) {
+      const fitted = row.map(({ lines, paint }, at) => {
+        const room = widths[at] ?? 0;
+        const whole = lines.join(", ");
+        return (columns(whole) <= room ? [whole] : lines)
+          .map((line) => this.#paint(paint, cut(line, room, this.#ellipsis)))
+          .join("\n");
+      });
+      table.push(fitted);
+    }
+    const [header = "", ...body] = table.toString().split("\n");
+    const rule = this.#safe("─").repeat(widths.reduce((sum, width) => sum + width + gap, -gap));
+    return [header.trimEnd(), this.#paint("dim", rule), ...body.map((line) => line.trimEnd())];
+  }
+
+  #cell(cell: Cell): { lines: string[]; paint: Paint | undefined } {
+    if (typeof cell === "object" && "lines" in cell) return { lines: cell.lines.map(this.#safe), paint: undefined };
+    const segments = this.#segments(cell);
+    const text = segments.map((segment) => segment.text).join("");
+    return { lines: [text.trimEnd()], paint: segments.find(({ paint }) => paint)?.paint };
+  }
+}
+
+const markPaint = (mark: Mark) => tonePaint[mark === "open" ? "bad" : mark];
+
+const gap = 2;
+const noFrame = {
+  ...{ top: "", "top-mid": "", "top-left": "", "top-right": "" },
+  ...{ bottom: "", "bottom-mid": "", "bottom-left": "", "bottom-right": "" },
+  ...{ left: "", "left-mid": "", mid: "", "mid-mid": "", right: "", "right-mid": "", middle: "" },
 };
 
-/** The parts of a suite, each a block of lines, or none where there is nothing to say. */
-const sections: readonly ((suite: SuiteSummary, screen: Screen) => string[])[] = [
-  caseTable,
-  brokenSection,
-  confusionSection,
-  reasonsSection,
-  figuresSection,
-];
-
-function skillBlocks(view: SkillView | undefined, screen: Screen): string[][] {
-  if (!view) return [];
-  const { title: heading, sentences, tables } = view;
-  const head = [...title(screen, heading), ...sentences.flatMap((sentence) => screen.lines(sentence, 2))];
-  return [head, ...tables.map((table) => tableBlock(table, screen))];
-}
-
-function verdictLine(summary: RunSummary, screen: Screen): string[] {
-  const status = runStatus(summary);
-  const [first = "", ...rest] = screen.lines(headline(summary));
-  return [screen.paint(tonePaint[statusTone[status]], status) + first.slice(status.length), ...rest];
-}
-
-function caseTable({ cases }: SuiteSummary, screen: Screen): string[] {
-  if (cases.length === 0) return [screen.paint("red", "No case was run.")];
-  const red = cases.filter((one) => !one.ok);
-  // In a long list the cases that passed are the ones to leave out.
-  const listed = cases.length <= most.cases ? cases : red.slice(0, most.cases);
-  const [left, leftRed] = [cases.length - listed.length, red.length - listed.length];
-  const table = listed.length === 0 ? [] : screen.table(caseColumns, listed.map(caseRow));
-  if (left === 0) return table;
-  const which = leftRed > 0 ? `${integer(leftRed)} of them red` : "all passed";
-  return [...table, screen.text(`… and ${count(left, "more case")}, ${which}`)];
-}
-
-const caseColumns: readonly Column[] = [
-  { head: "gate", fixed: true },
-  { head: "case" },
-  { head: "expected" },
-  { head: "passed (95%)", fixed: true },
-  { head: "outcomes", joins: true },
-];
-
-function caseRow(one: CaseSummary): Cell[] {
-  const paint: Paint = one.ok ? "green" : "red";
-  const rate = rateText(one);
-  return [
-    { text: `${stateMark[caseState(one)]} ≥${percent(one.passRate)}`, paint },
-    { text: one.id },
-    { text: one.expected },
-    { text: one.trials > 0 && one.notGradable > 0 ? [rate, `${integer(one.notGradable)} not gradable`] : rate, paint },
-    { text: ranked(one.outcomes).map(([name, n]) => `${name} ${integer(n)}`) },
-  ];
-}
-
-function brokenSection(suite: SuiteSummary, screen: Screen): string[] {
-  const lost = lostPhrase(suite.totals);
-  if (lost === "") return [];
-  return [
-    ...title(screen, `Not answered, so in no rate: ${lost} of ${count(suite.totals.trials, "trial")}`, "yellow"),
-    ...bounded(unansweredCases(suite), most.explained, "case", 2, screen, (one) => [
-      ...screen.lines(`${brief(one.id)}: ${lossOf(one)}`, 2),
-      ...(onlyBroke(one) ? reasons(one, screen) : []),
-    ]),
-  ];
-}
-
-function confusionSection(suite: SuiteSummary, screen: Screen): string[] {
-  const pairs = wrongPairs(suite);
-  if (pairs.length === 0) return [];
-  return [
-    ...title(screen, "Confused (expected → picked)"),
-    ...bounded(pairs, most.pairs, "pair", 2, screen, ({ expected, picked, n }) =>
-      screen.lines(`${times(n)}${brief(expected)} → ${brief(picked)}`, 2, 8),
-    ),
-  ];
-}
-
-function reasonsSection(suite: SuiteSummary, screen: Screen): string[] {
-  const cases = explainedCases(suite);
-  if (cases.length === 0) return [];
-  return [
-    ...title(screen, "Why"),
-    ...bounded(cases, most.explained, "case", 2, screen, (one) => [
-      ...screen.lines(`${stateMark[caseState(one)]} ${brief(one.id)} (${one.file}:${one.line})`, 2, 4),
-      `    ${screen.paint("dim", screen.short(`"${one.input}"`, screen.width - 4))}`,
-      ...reasons(one, screen),
-    ]),
-  ];
-}
-
-function reasons(one: CaseSummary, screen: Screen): string[] {
-  return bounded(one.reasons, most.reasons, "reason", 4, screen, ({ text, n }) =>
-    screen.lines(`${times(n)}${brief(text, 300)}`, 4, 10),
+function columnWidths(head: readonly Column[], cells: readonly { lines: string[] }[][], total: number): number[] {
+  const natural = head.map((column, at) =>
+    Math.max(columns(column.head), ...cells.map((row) => columns(row[at]?.lines.join(", ") ?? ""))),
   );
-}
-
-function figuresSection(suite: SuiteSummary, screen: Screen): string[] {
-  const missing = atMost(suite.coverage.missing, most.tools);
-  const names = missing.shown.map((tool) => brief(tool)).join(", ");
-  const rest = missing.left === 0 ? "" : ` and ${integer(missing.left)} more`;
-  return [
-    ...screen.lines(`Coverage: ${coverageText(suite)}${names === "" ? "" : `; by none: ${names}${rest}`}`),
-    ...labelled(screen, "Took", figures(suite)),
-  ];
-}
-
-/** Untrusted text that stands inside a line, shortened so that the line stays readable. */
-function brief(raw: string, width = 60): string {
-  return cut(plain(raw), width, "…");
-}
-
-function times(n: number): string {
-  return `${integer(n)}×`.padEnd(6);
+  const isFixed = (at: number) => head[at]?.kind === "figure";
+  const fixed = natural.reduce((sum, width, at) => sum + (isFixed(at) ? width : 0), 0);
+  const fitted = narrowed(
+    natural.filter((_, at) => !isFixed(at)),
+    total - fixed,
+    6,
+  );
+  return natural.map((width, at) => (isFixed(at) ? width : (fitted.shift() ?? width)));
 }

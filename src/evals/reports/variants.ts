@@ -1,121 +1,141 @@
 import type { VariantsSummary, WordingSummary } from "../verdicts/variants/summary.ts";
-import { count, integer, money, percent, points, probability, range } from "./format.ts";
-import type { Display } from "./report.ts";
-import { bounded, type Paint, type Screen, screenFor, title } from "./screen.ts";
-import type { Cell, Column } from "./table.ts";
-import { modelLabel } from "./view.ts";
-import { wordingLines } from "./wording.ts";
+import { type Block, type Cell, heading, type Row, section, type Tone, text } from "./document.ts";
+import {
+  count,
+  integer,
+  level,
+  money,
+  points,
+  pointsWithInterval,
+  probability,
+  pValue,
+  rateWithInterval,
+  ratio,
+  size,
+  some,
+} from "./format.ts";
+import { modelLabel } from "./runText.ts";
 
-const most = { flipped: 20, changes: 12, untouched: 12 } as const;
-const kindPaint: Readonly<Record<VariantsSummary["kind"], Paint>> = {
-  adopt: "green",
-  keep: "green",
-  inconclusive: "yellow",
-};
+const tones: Readonly<Record<VariantsSummary["kind"], Tone>> = { adopt: "good", keep: "good", inconclusive: "warn" };
 
-/** The report of `evals variants` for a person: the verdict in one line, then what it rests on. */
-export function variantsReport(summary: VariantsSummary, display: Display): string {
-  const screen = screenFor(display);
-  const { suite, model, note, cases, wordings } = summary;
-  const about = [
-    suite,
-    modelLabel({ model, ...(note !== null && { note }) }),
-    `${count(wordings.length, "wording")} on ${count(cases, "case")}`,
-  ];
-  const blocks = [
-    [...title(screen, summary.headline, kindPaint[summary.kind]), ...screen.lines(summary.reason, 2)],
-    [...title(screen, about.join(" · ")), ...wordingTable(summary, screen)],
-    flippedBlock(summary, screen),
-    changesBlock(summary, screen, display),
-    factsBlock(summary, screen),
-  ];
-  const texts = blocks.filter((block) => block.length > 0).map((block) => block.join("\n"));
-  return `${texts.join("\n\n")}\n`;
-}
-
-function wordingTable({ wordings, winner, method }: VariantsSummary, screen: Screen): string[] {
-  const certain = method === "deterministic";
-  const unit = wordings[0]?.size.kind === "tokens" ? "prompt tokens" : "list bytes";
-  const head: Column[] = [
-    { head: "wording" },
-    { head: "passed (95%)", fixed: true },
-    { head: "gain in points", fixed: true },
-    ...(certain ? [] : [{ head: "p", fixed: true }]),
-    { head: unit, fixed: true },
-    { head: "breaks", joins: true },
-  ];
-  const current = wordings[0]?.size.mean ?? 0;
-  const rows = wordings.map((one, at): Cell[] => [
-    { text: one.name, ...(one.name === winner && { paint: "green" }) },
-    { text: rateText(one) },
-    { text: gainText(one) },
-    ...(certain ? [] : [{ text: typeof one.test?.p === "number" ? probability(one.test.p) : "–" }]),
-    { text: at === 0 ? integer(one.size.mean) : `${integer(one.size.mean)} (${signed(one.size.mean - current)})` },
-    { text: breaksOf(one) },
+/** The report of `evals variants`: the verdict, its reason and the next step, then what it rests on. */
+export function variantsDocument(summary: VariantsSummary): Block[] {
+  const { suite, model, note, cases, wordings, best, kind } = summary;
+  const about = [suite, modelLabel({ model, note }), `${count(wordings.length, "wording")}, ${count(cases, "case")}`];
+  const flipped = best?.flipped.map(({ direction, case: id, incumbent, challenger }) => [
+    { mark: direction === "mended" ? ("good" as const) : ("bad" as const) },
+    ...[" ", { code: id }, `: ${ratio(incumbent)} -> ${ratio(challenger)}`],
   ]);
-  return screen.table(head, rows);
+  return [
+    heading(1, variantsHeadline(summary), tones[kind]),
+    text(variantsReason(summary), nextStep(summary)),
+    ...section(about.join(" · "), [wordingTable(summary)]),
+    ...section(`Cases that changed (incumbent -> ${best?.name})`, [
+      { kind: "list", items: flipped ?? [], most: 20, noun: "case" },
+    ]),
+    ...section(`Changes in ${best?.name}`, [{ kind: "diff", changes: kind === "keep" ? [] : (best?.changes ?? []) }]),
+    { kind: "facts", facts: facts(summary) },
+  ];
 }
 
-function breaksOf({ test }: WordingSummary): readonly string[] {
-  if (!test?.harmed) return [test ? "none shown" : "–"];
-  return test.harms.length > 0 ? test.harms : ["some case"];
+/** The object that `evals variants --json` prints. */
+export function variantsJson(summary: VariantsSummary) {
+  return { ...summary, headline: variantsHeadline(summary), reason: variantsReason(summary) };
 }
 
-/** `19/20 95% (76–99%)` */
-function rateText({ passed, trials, interval }: WordingSummary): string {
-  if (interval === null) return "not scored";
-  return `${integer(passed)}/${integer(trials)} ${percent(passed / trials)} (${range(interval)})`;
+function variantsHeadline({ kind, winner, furtherTrials, basis }: VariantsSummary): string {
+  if (basis.kind === "stopped") return "INCONCLUSIVE: stopped before the verdict";
+  if (kind === "adopt") return `ADOPT ${winner}`;
+  if (kind === "keep") return "KEEP the incumbent";
+  if (furtherTrials === null) return "INCONCLUSIVE";
+  return `INCONCLUSIVE: ${count(furtherTrials, "more trial")} per case and wording would settle it`;
 }
 
-function gainText({ test }: WordingSummary): string {
-  if (!test?.gain) return "–";
-  const { change, interval } = test.gain;
-  return interval === null ? points(change) : `${points(change)} (${interval.map((end) => points(end)).join(" to ")})`;
+function variantsReason({ kind, basis, margin }: VariantsSummary): string {
+  switch (basis.kind) {
+    case "stopped":
+      return "The trials made so far are on the record.";
+    case "nothing scored":
+      return "Nothing was scored, so no wording can be preferred.";
+    case "cases not scored":
+      return "Not every case was scored with every wording.";
+    case "counted": {
+      const { variant, gain, breaks } = basis;
+      if (gain <= 0) return "No challenger passes more cases. The model is deterministic.";
+      if (kind === "adopt")
+        return `${variant} passes ${count(gain, "more case")} and breaks none. The model is deterministic.`;
+      return `${variant} passes ${count(gain, "more case")} overall, but breaks ${some(breaks)}.`;
+    }
+    case "tested": {
+      const { variant, change, p, alpha, harm } = basis;
+      const test = `${variant} against the incumbent: ${points(change)}, ${pValue(p)} against alpha = ${level(alpha)}`;
+      if (kind === "adopt") return `${test}.`;
+      if (kind === "inconclusive") return `${test}. A gain of ${size(margin)} is neither shown nor ruled out.`;
+      if (!harm) return `${test}. No challenger gains ${size(margin)} or more.`;
+      const broken = harm.cases.length > 0 ? some(harm.cases) : "at least one case";
+      return `${test}. But it breaks ${broken} (${pValue(harm.p)}).`;
+    }
+  }
+}
+
+function nextStep({ kind, run, basis }: VariantsSummary): string | undefined {
+  if (basis.kind === "stopped") return `Next: finish it with \`evals variants --resume ${run}\`.`;
+  if (kind === "adopt") return "Next: write the winner to a file with --write, and put its wording into the server.";
+  return undefined;
+}
+
+function wordingTable({ wordings, winner, method }: VariantsSummary): Block {
+  const certain = method === "deterministic";
+  const current = wordings[0]?.size;
+  const figures = ["passed (95% CI)", "gain (95% CI)", ...(certain ? [] : ["p"])];
+  const unit = current?.kind === "tokens" ? "prompt tokens" : "list bytes";
+  const rows = wordings.map((one, at): Row => {
+    const cells: Cell[] = [
+      one.name === winner ? { strong: one.name, tone: "good" } : one.name,
+      one.interval ? rateWithInterval(one, one.interval) : "not scored",
+      one.test?.gain ? pointsWithInterval(one.test.gain.change, one.test.gain.interval).replace("95% CI ", "") : "-",
+      ...(certain ? [] : [typeof one.test?.p === "number" ? probability(one.test.p) : "-"]),
+      at === 0 ? integer(one.size.mean) : `${integer(one.size.mean)} (${signed(one.size.mean - (current?.mean ?? 0))})`,
+      { lines: brokenCases(one) },
+    ];
+    return { cells };
+  });
+  const columns = [
+    { head: "wording", kind: "name" as const },
+    ...[...figures, unit].map((head) => ({ head, kind: "figure" as const })),
+    { head: "breaks" },
+  ];
+  return { kind: "table", columns, rows, most: 100, noun: "wording" };
+}
+
+function brokenCases({ test }: WordingSummary): readonly string[] {
+  if (!test?.harmed) return [test ? "none shown" : "-"];
+  return test.harms.length > 0 ? test.harms : ["at least one case"];
 }
 
 function signed(difference: number): string {
   const rounded = Math.round(difference);
-  return rounded > 0 ? `+${integer(rounded)}` : rounded < 0 ? `−${integer(-rounded)}` : "0";
-}
-
-function flippedBlock({ best }: VariantsSummary, screen: Screen): string[] {
-  if (!best || best.flipped.length === 0) return [];
-  const passes = ({ passed, trials }: { passed: number; trials: number }) => `${integer(passed)}/${integer(trials)}`;
-  return [
-    ...title(screen, `Flipped cases (incumbent → ${best.name})`),
-    ...bounded(best.flipped, most.flipped, "case", 2, screen, (one) => {
-      const mark = one.direction === "mended" ? "✓" : "✗";
-      return screen.lines(`${mark} ${one.case}: ${passes(one.incumbent)} → ${passes(one.challenger)}`, 2, 4);
-    }),
-  ];
-}
-
-function changesBlock({ best, kind }: VariantsSummary, screen: Screen, display: Display): string[] {
-  if (!best || kind === "keep") return [];
-  return [
-    ...title(screen, `What ${best.name} changes`),
-    ...bounded(best.changes, most.changes, "change", 2, screen, (change) => wordingLines(change, display, 2)),
-  ];
+  return `${rounded > 0 ? "+" : rounded < 0 ? "-" : ""}${integer(Math.abs(rounded))}`;
 }
 
 const methodText: Readonly<Record<NonNullable<VariantsSummary["method"]>, string>> = {
-  uniform: "exact stratified test (CMH) of each variant against the incumbent, p corrected for all (Holm)",
-  halving: "sequential halving, then an exact stratified test (CMH) of the last one on fresh trials",
-  deterministic: "the model always answers alike, so a difference is a difference",
+  uniform:
+    "exact Cochran-Mantel-Haenszel test of each variant against the incumbent, stratified by case, p adjusted by Holm's method",
+  halving:
+    "sequential halving, then an exact Cochran-Mantel-Haenszel test of the last variant on fresh trials, stratified by case",
+  deterministic: "the model is deterministic, so any difference is real",
 };
 
-function factsBlock(summary: VariantsSummary, screen: Screen): string[] {
-  const { method, rounds, untouched, calls, costUsd, dir } = summary;
-  const broken = calls.broken > 0 ? ` (${integer(calls.broken)} broken, in no rate)` : "";
+function facts({ method, rounds, untouched, calls, costUsd, dir }: VariantsSummary): [string, string][] {
+  const broken = calls.broken > 0 ? ` (${integer(calls.broken)} broken, excluded from rates)` : "";
   const saved = calls.saved > 0 ? `, ${integer(calls.saved)} saved by stopping early` : "";
-  const left = untouched.slice(0, most.untouched).join(", ");
-  const more = untouched.length > most.untouched ? ` and ${integer(untouched.length - most.untouched)} more` : "";
-  const facts = [
-    ...(method ? [`Method: ${methodText[method]}`] : []),
-    ...rounds.map((names, at) => `In after round ${at + 1}: ${names.join(", ")}`),
-    ...(untouched.length > 0 ? [`Not asked, for no variant touches their lists: ${left}${more}`] : []),
-    `Trials: ${integer(calls.made)}${broken}${saved} · cost ${money(costUsd)}`,
-    `Record: ${dir}`,
+  return [
+    ...(method ? [["Method", methodText[method]] satisfies [string, string]] : []),
+    ...rounds.map((names, at): [string, string] => [`Left after round ${at + 1}`, names.join(", ")]),
+    ...(untouched.length > 0
+      ? [["Not asked (no variant changes their tool lists)", some(untouched, 12)] satisfies [string, string]]
+      : []),
+    ["Trials", `${integer(calls.made)}${broken}${saved} · cost ${money(costUsd)}`],
+    ["Record", dir],
   ];
-  return facts.flatMap((fact) => screen.lines(fact, 0, 2));
 }

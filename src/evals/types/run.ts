@@ -156,12 +156,34 @@ const toolChangeSchema = z.object({
   after: z.string().optional().describe("absent for what was removed"),
 });
 
-/** The verdict of a regression check, with all that a report says of it. Rates are 0 to 1. */
+const testSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("p-value"), p: z.number(), alpha: z.number() }),
+  z.object({ kind: z.literal("e-value"), e: z.number(), threshold: z.number() }),
+]);
+
+const look = { look: z.number().int().describe("from 1"), looks: z.number().int() };
+
+/** Why a regression check came to its verdict. `test` and `drop` are null for a deterministic model. */
+const checkBasisSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("dropped"), test: testSchema.nullable(), ...look }),
+  z.object({ kind: z.literal("drop ruled out"), drop: z.number().nullable().describe("or more"), ...look }),
+  z.object({ kind: z.literal("neither shown"), test: testSchema, drop: z.number().describe("not ruled out") }),
+  z.object({ kind: z.literal("too much variance") }),
+  z.object({ kind: z.literal("cases not scored"), cases: z.array(z.string()) }),
+  z.object({ kind: z.literal("nothing scored") }),
+  z.object({ kind: z.literal("stopped"), look: z.number().int() }),
+]);
+export type CheckBasis = z.infer<typeof checkBasisSchema>;
+
+const sentence = z.string().optional().describe("text for people, in --json");
+
+/** The verdict of a regression check, with all that a report shows of it. Rates are 0 to 1. */
 const checkSummarySchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.enum(["regressed", "no-regression", "inconclusive"]),
-    headline: z.string(),
-    reason: z.string(),
+    basis: checkBasisSchema,
+    headline: sentence,
+    reason: sentence,
     method: z.string(),
     margin: z.number(),
     net: z
@@ -173,28 +195,42 @@ const checkSummarySchema = z.discriminatedUnion("kind", [
       .array(z.object({ expected: z.string(), picked: z.string(), base: countsSchema, head: countsSchema }))
       .describe("confusion pairs that got more frequent; passed counts the confusions"),
     changes: z.array(toolChangeSchema).describe("what changed in the list"),
-    smallestBreak: z.string().nullable().describe("the smallest break of one case that this run could have caught"),
+    smallestBreak: sentence.nullable(),
+    reach: z
+      .object({
+        baseTrials: z.number().int(),
+        headTrials: z.number().int(),
+        headPasses: z.number().int().nullable(),
+        p: z.number().nullable(),
+      })
+      .nullable()
+      .describe("the smallest break of one case that these trials could detect; headPasses null: not even a total one"),
     furtherTrials: z.number().int().nullable().describe("per case and arm, to settle what is inconclusive"),
-    pairedT: z.number().nullable().describe("p of a paired t-test over cases, a second opinion"),
+    pairedT: z.number().nullable().describe("p of a paired t-test over cases (secondary)"),
     calls: z.object({
       base: z.number().int(),
       head: z.number().int(),
       broken: z.number().int(),
       saved: z.number().int(),
     }),
-    drift: z.string().nullable().describe("how the model itself has changed since the baseline; never fails a run"),
+    drift: sentence.nullable(),
+    modelDrift: z
+      .object({ direction: z.enum(["down", "up"]), p: z.number() })
+      .nullable()
+      .describe("how the model itself has changed since the baseline; never fails a run"),
     notes: z.array(z.string()),
     exitCode: z.number().int(),
   }),
   z.object({
     kind: z.literal("unchanged"),
-    headline: z.string(),
+    headline: sentence,
     notes: z.array(z.string()),
     exitCode: z.number().int(),
   }),
   z.object({
     kind: z.literal("not-comparable"),
-    headline: z.string(),
+    headline: sentence,
+    reasons: z.array(z.string()).describe("empty: no case is the same as in the baseline"),
     notes: z.array(z.string()),
     exitCode: z.number().int(),
   }),

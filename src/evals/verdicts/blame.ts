@@ -12,7 +12,6 @@ import {
 } from "./culprits.ts";
 import type { Design, Evidence, Look, Step } from "./design.ts";
 import { countTrials, madeTrials, requestAll, stillMissing } from "./evidence.ts";
-import { passes, probability } from "./words.ts";
 
 /** The case that broke, the names of what changed since (descriptions, parameters), and what was seen of it before. */
 export type BlameSetup = { case: string; changed: readonly string[]; known: Known; searchCap?: number };
@@ -29,6 +28,13 @@ type Necessity = {
   confirmed: boolean;
 };
 
+/** Why a verdict. `seen to break`: a deterministic model passes with `reverted`, and fails with `breaking` alone. */
+export type BlameBasis =
+  | { kind: "confirmed" | "not confirmed" }
+  | { kind: "seen to break"; reverted: readonly string[]; breaking: readonly string[] }
+  | { kind: "nothing changed" | "not scored before" | "no drop" | "passes with all new" | "fails with all old" }
+  | { kind: "search broke" | "confirmation broke" | "a trial broke" | "not tested" };
+
 /**
  * `blamed`: `culprits` were confirmed by the fresh necessity test. `relation` tells whether each of two suffices to break
  * the case or it takes both; it is the likeliest reading, not tested. `ranking` is what the search came to believe.
@@ -36,7 +42,7 @@ type Necessity = {
  */
 export type BlameVerdict = {
   kind: "blamed" | "inconclusive";
-  reason: string;
+  basis: BlameBasis;
   culprits: readonly string[];
   relation: Hypothesis["kind"];
   chance: number;
@@ -86,33 +92,28 @@ export function blame({
       const searched = searchedIn(evidence, id);
       const belief = posterior(prior, searched.tried, known).toSorted((a, b) => b.chance - a.chance);
       const best = belief[0];
-      const told = {
+      const search = {
         changed,
         belief,
         calls: { search: searched.made, confirmation: 0, oneAtATime: 10 * changed.length },
       };
       const obstacle = obstacleTo(changed, known);
-      if (obstacle || !best) return { kind: "decided", verdict: verdictOf(told, undefined, obstacle) };
+      if (obstacle || !best) return { kind: "decided", verdict: verdictOf(search, undefined, obstacle) };
       if (best.chance < certain && searched.made < searchCap)
         return ask(id, evidence, nextMask(belief, changed.length));
       if (searched.made > 0 && searched.tried.length === 0) {
-        return {
-          kind: "decided",
-          verdict: verdictOf(told, undefined, "nothing was scored: every trial of the search broke"),
-        };
+        return { kind: "decided", verdict: verdictOf(search, undefined, { kind: "search broke" }) };
       }
-      return confirm(id, evidence, best.hypothesis, told);
+      return confirm(id, evidence, best.hypothesis, search);
     },
   };
 }
 
-function obstacleTo(changed: readonly string[], known: Known): string | undefined {
-  if (changed.length === 0) return "no description changed, so none can be to blame";
-  if (known.old.trials === 0 || known.new.trials === 0)
-    return "the case was not scored in both arms, so there is nothing to explain";
-  if (known.new.passed * known.old.trials >= known.old.passed * known.new.trials)
-    return "the case did not drop, so there is nothing to explain";
-  return undefined;
+function obstacleTo(changed: readonly string[], known: Known): BlameBasis | undefined {
+  if (changed.length === 0) return { kind: "nothing changed" };
+  if (known.old.trials === 0 || known.new.trials === 0) return { kind: "not scored before" };
+  const hasDropped = known.new.passed * known.old.trials < known.old.passed * known.new.trials;
+  return hasDropped ? undefined : { kind: "no drop" };
 }
 
 function searchedIn(evidence: Evidence, id: string): { tried: Tried[]; made: number } {
@@ -128,10 +129,10 @@ function ask(id: string, evidence: Evidence, mask: Mask): Step<BlameVerdict> {
   return { kind: "ask", look: 1, requests: [{ case: id, arm, from: next, trials: next }] };
 }
 
-type Told = { changed: readonly string[]; belief: readonly Weighted[]; calls: BlameVerdict["calls"] };
+type SearchResult = { changed: readonly string[]; belief: readonly Weighted[]; calls: BlameVerdict["calls"] };
 
-function confirm(id: string, evidence: Evidence, blamed: Hypothesis, told: Told): Step<BlameVerdict> {
-  const allNew = told.changed.map(() => true);
+function confirm(id: string, evidence: Evidence, blamed: Hypothesis, search: SearchResult): Step<BlameVerdict> {
+  const allNew = search.changed.map(() => true);
   const arms = [allNew.map((_, i) => !blamed.members.includes(i)), allNew].map((mask) => blameArm("confirm", mask));
   const [reverted = "", full = ""] = arms;
   let necessity: Necessity | undefined;
@@ -146,13 +147,13 @@ function confirm(id: string, evidence: Evidence, blamed: Hypothesis, told: Told)
     if (confirmed || p > 0.5) break;
   }
   const confirmation = arms.reduce((sum, arm) => sum + madeTrials(evidence, [id], arm).made, 0);
-  return { kind: "decided", verdict: verdictOf({ ...told, calls: { ...told.calls, confirmation } }, necessity) };
+  return { kind: "decided", verdict: verdictOf({ ...search, calls: { ...search.calls, confirmation } }, necessity) };
 }
 
 function verdictOf(
-  { changed, belief, calls }: Told,
+  { changed, belief, calls }: SearchResult,
   necessity: Necessity | undefined,
-  obstacle?: string,
+  obstacle?: BlameBasis,
 ): BlameVerdict {
   const ranking = belief.slice(0, 5).map(({ hypothesis, chance }) => ({
     kind: hypothesis.kind,
@@ -163,7 +164,7 @@ function verdictOf(
   const blamed = necessity?.confirmed ?? false;
   return {
     kind: blamed ? "blamed" : "inconclusive",
-    reason: obstacle ?? reasonOf(first?.changes ?? [], necessity),
+    basis: obstacle ?? basisOf(necessity),
     culprits: blamed ? (first?.changes ?? []) : [],
     relation: first?.kind ?? "single",
     chance: first?.chance ?? 0,
@@ -173,12 +174,9 @@ function verdictOf(
   };
 }
 
-function reasonOf(changes: readonly string[], necessity: Necessity | undefined): string {
-  if (!necessity) return "nothing was tested";
-  const { reverted, allNew, p, confirmed } = necessity;
-  const seen = `${passes(reverted)} with it reverted, ${passes(allNew)} with all new (p = ${probability(p)})`;
-  if (reverted.trials === 0 || allNew.trials === 0)
-    return "nothing was scored: a whole arm of the necessity test broke";
-  if (confirmed) return `reverting ${changes.join(" and ")} mends the case: ${seen}`;
-  return `${changes.join(" and ")} is the likeliest, but reverting was not shown to mend the case: ${seen}`;
+function basisOf(necessity: Necessity | undefined): BlameBasis {
+  if (!necessity) return { kind: "not tested" };
+  const { reverted, allNew, confirmed } = necessity;
+  if (reverted.trials === 0 || allNew.trials === 0) return { kind: "confirmation broke" };
+  return { kind: confirmed ? "confirmed" : "not confirmed" };
 }

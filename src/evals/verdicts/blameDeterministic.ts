@@ -1,4 +1,4 @@
-import { type BlameVerdict, blameArm } from "./blame.ts";
+import { type BlameBasis, type BlameVerdict, blameArm } from "./blame.ts";
 import type { Hypothesis } from "./culprits.ts";
 import type { Design, Evidence, Step } from "./design.ts";
 import { madeTrials } from "./evidence.ts";
@@ -9,8 +9,8 @@ import { madeTrials } from "./evidence.ts";
  */
 type Search<R> = Generator<ReadonlySet<number>, R, boolean>;
 
-/** Indices of changes: reverting all of `mended` mends the case, and all of `broken` alone break it. */
-type Found = { kind: "found"; mended: number[]; broken: number[] } | { kind: "none"; why: string };
+/** Indices of changes: reverting all of `reverted` mends the case, and all of `broken` alone break it. */
+type SearchResult = { kind: "found"; reverted: number[]; breaking: number[] } | { kind: "none"; basis: BlameBasis };
 
 /**
  * Blame on a model that always answers alike: one trial a list, and an answer is certain. Finds a smallest set of changes
@@ -34,8 +34,8 @@ export function blameDeterministic(id: string, changed: readonly string[]): Desi
         const [seen] = evidence.get(id)?.get(arm) ?? [];
         if (seen === undefined) return { kind: "ask", look: 1, requests: [{ case: id, arm, from: 1, trials: 1 }] };
         if (seen === "broken") {
-          const why = "a trial broke, so there is no telling what its list does";
-          return { kind: "decided", verdict: verdictOf({ kind: "none", why }, id, changed, evidence) };
+          const found = { kind: "none", basis: { kind: "a trial broke" } } as const;
+          return { kind: "decided", verdict: verdictOf(found, id, changed, evidence) };
         }
         turn = search.next(seen === "pass");
       }
@@ -43,31 +43,30 @@ export function blameDeterministic(id: string, changed: readonly string[]): Desi
   };
 }
 
-function* culprits(changed: number): Search<Found> {
+function* culprits(changed: number): Search<SearchResult> {
   const all = Array.from({ length: changed }, (_, i) => i);
   const without = (reverted: Iterable<number>) => {
     const left = new Set(all);
     for (const i of reverted) left.delete(i);
     return left;
   };
-  if (changed === 0) return { kind: "none", why: "no description changed, so none can be to blame" };
-  if (yield new Set(all))
-    return { kind: "none", why: "the case passes with all new wordings, so there is nothing to explain" };
-  if (!(yield new Set<number>())) return { kind: "none", why: "the case fails with all old wordings, too" };
-  const mended = yield* smallest(all, function* (reverted) {
+  if (changed === 0) return { kind: "none", basis: { kind: "nothing changed" } };
+  if (yield new Set(all)) return { kind: "none", basis: { kind: "passes with all new" } };
+  if (!(yield new Set<number>())) return { kind: "none", basis: { kind: "fails with all old" } };
+  const reverted = yield* smallest(all, function* (reverted) {
     return yield without(reverted);
   });
   const breaks = function* (applied: readonly number[]): Search<boolean> {
     return !(yield new Set(applied));
   };
   // Whatever breaks the case holds one of those that mend it, so the second search starts there.
-  let enough: readonly number[] = mended;
-  if (!(yield* breaks(mended))) {
-    const others = all.filter((i) => !mended.includes(i));
-    enough = [...mended, ...(yield* smallest(others, (more) => breaks([...mended, ...more])))];
+  let enough: readonly number[] = reverted;
+  if (!(yield* breaks(reverted))) {
+    const others = all.filter((i) => !reverted.includes(i));
+    enough = [...reverted, ...(yield* smallest(others, (more) => breaks([...reverted, ...more])))];
   }
-  const broken = enough.length > 1 ? yield* smallest(enough, breaks) : [...enough];
-  return { kind: "found", mended, broken };
+  const breaking = enough.length > 1 ? yield* smallest(enough, breaks) : [...enough];
+  return { kind: "found", reverted, breaking };
 }
 
 /**
@@ -88,21 +87,21 @@ function* smallest(from: readonly number[], holds: (subset: readonly number[]) =
   return (yield* explain([], false, from)).sort((a, b) => a - b);
 }
 
-function verdictOf(found: Found, id: string, changed: readonly string[], evidence: Evidence): BlameVerdict {
+function verdictOf(found: SearchResult, id: string, changed: readonly string[], evidence: Evidence): BlameVerdict {
   const names = (indices: readonly number[]) => indices.map((i) => changed[i] ?? "");
   const arms = [...(evidence.get(id)?.keys() ?? [])];
   const search = arms.reduce((sum, arm) => sum + madeTrials(evidence, [id], arm).made, 0);
   const calls = { search, confirmation: 0, oneAtATime: changed.length };
   if (found.kind === "none") {
     const nobody = { culprits: [], relation: "single", chance: 0, ranking: [] } as const;
-    return { kind: "inconclusive", reason: found.why, ...nobody, calls };
+    return { kind: "inconclusive", basis: found.basis, ...nobody, calls };
   }
-  const { mended, broken } = found;
-  const blamed = names([...new Set([...mended, ...broken])].sort((a, b) => a - b));
-  const relation: Hypothesis["kind"] = broken.length > 1 ? "both" : mended.length > 1 ? "either" : "single";
+  const { reverted, breaking } = found;
+  const blamed = names([...new Set([...reverted, ...breaking])].sort((a, b) => a - b));
+  const relation: Hypothesis["kind"] = breaking.length > 1 ? "both" : reverted.length > 1 ? "either" : "single";
   return {
     kind: "blamed",
-    reason: `reverting ${names(mended).join(" and ")} mends the case, and ${names(broken).join(" with ")} alone breaks it; the model always answers alike, so this is certain`,
+    basis: { kind: "seen to break", reverted: names(reverted), breaking: names(breaking) },
     culprits: blamed,
     relation,
     chance: 1,

@@ -1,4 +1,4 @@
-import { type ExitCode, exitCodes } from "../errors.ts";
+import type { ExitCode } from "../errors.ts";
 import { type CaseCounts, type Counts, comparable } from "../stats/counts.ts";
 import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
 import { deriveSeed, type Random, seededRandom } from "../stats/random.ts";
@@ -6,6 +6,7 @@ import type { Cost } from "../types/trial.ts";
 import { type Correlation, correlationOf } from "./correlation.ts";
 import { type Design, type Evidence, type ExperimentFacts, regressionArms, type Step } from "./design.ts";
 import { countCases, type NamedCounts, requestAll, stillMissing } from "./evidence.ts";
+import { exitCodeOf } from "./exitCode.ts";
 import { thorough } from "./regression/thorough.ts";
 import { regressionDefaults } from "./regression/verdict.ts";
 import { type Answer, correlated, independent, simulate } from "./simulate.ts";
@@ -53,7 +54,7 @@ export function summariseCalibration(
 ): CalibrationSummary {
   const stopped = "stopped" in result;
   const found = stopped ? null : withPrices(result, facts.costUsd, made.trials);
-  const exitCode = stopped ? result.stopped : found ? exitCodes.passed : exitCodes.incomplete;
+  const exitCode = exitCodeOf({ undecided: !found, stopped: stopped ? result.stopped : undefined });
   return { ...facts, stopped, trials, made, found, exitCode };
 }
 

@@ -1,17 +1,16 @@
 import { changesByCase } from "../changes/changes.ts";
-import { exitCodes } from "../errors.ts";
 import type { CheckPlan, CheckSummary } from "../types/run.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
 import { ConfusionGrowth } from "./confusion.ts";
 import type { Design } from "./design.ts";
 import { EvidenceBook } from "./evidence.ts";
+import { exitCodeOf } from "./exitCode.ts";
 import { anytime } from "./regression/anytime.ts";
 import { deterministic } from "./regression/deterministic.ts";
 import { screen } from "./regression/screen.ts";
 import { thorough } from "./regression/thorough.ts";
 import type { RegressionVerdict } from "./regression/verdict.ts";
-import { passes, plural, points, probability } from "./words.ts";
 
 type Compared = Extract<CheckSummary, { kind: "regressed" | "no-regression" | "inconclusive" }>;
 type ComparePlan = Extract<CheckPlan, { kind: "compare" }>;
@@ -54,10 +53,8 @@ export class Check {
 
   summary(): CheckSummary {
     const { notes } = this.#plan;
-    if (this.#plan.cases.length === 0) {
-      const headline = "INCONCLUSIVE: no case is the same as in the baseline, so nothing was compared";
-      return { kind: "not-comparable", headline, notes, exitCode: exitCodes.incomplete };
-    }
+    if (this.#plan.cases.length === 0)
+      return { kind: "not-comparable", reasons: [], notes, exitCode: exitCodeOf({ undecided: true }) };
     const step = this.design.next(this.book.evidence);
     if (step.kind === "ask") return stopped(this.#plan, step.look, this.#changes);
     return comparedSummary(step.verdict, { grew: this.#growth.pairs(), changes: this.#changes, notes });
@@ -70,23 +67,27 @@ export function comparedSummary(
   { grew, changes, notes }: { grew: Compared["grew"]; changes: readonly RecordedChange[]; notes: readonly string[] },
 ): Compared {
   const { base, head, broken, saved } = verdict.calls;
+  const { bound, unscored, drift, kind } = verdict;
   return {
-    kind: verdict.kind,
-    headline: headlineOf(verdict),
-    reason: verdict.reason,
+    kind,
+    basis: verdict.basis,
     method: verdict.method,
     margin: verdict.margin,
     net: netOf(verdict),
     flagged: verdict.flagged.map((one) => ({ ...one })),
     grew,
     changes: [...changes],
-    smallestBreak: reachOf(verdict),
+    reach: reachOf(verdict),
     furtherTrials: verdict.furtherTrials ?? null,
     pairedT: verdict.pairedT.kind === "tested" ? verdict.pairedT.p : null,
     calls: { base, head, broken, saved },
-    drift: driftOf(verdict),
+    modelDrift: drift?.drifted ? { direction: drift.direction, p: drift.p } : null,
     notes: [...notes],
-    exitCode: exitCodeOf(verdict),
+    // An open verdict on scored trials is no alarm; one on nothing is never a pass.
+    exitCode: exitCodeOf({
+      failed: kind === "regressed",
+      undecided: kind === "inconclusive" && (bound.kind === "no cases" || unscored.length > 0),
+    }),
   };
 }
 
@@ -97,36 +98,9 @@ export function observationOf({ outcome, verdict }: Trial): "pass" | "fail" | "b
 
 /** The summary of a plan under which nothing is asked. */
 export function settledCheck(plan: Exclude<CheckPlan, { kind: "compare" }>): CheckSummary {
-  if (plan.kind === "unchanged") {
-    const headline = "UNCHANGED: the list is the same to the byte as in the baseline, so there is nothing to compare";
-    return { kind: "unchanged", headline, notes: plan.notes, exitCode: exitCodes.passed };
-  }
-  return {
-    kind: "not-comparable",
-    headline: `NOT COMPARABLE with the baseline: ${plan.reasons[0] ?? ""}`,
-    notes: plan.reasons.slice(1),
-    exitCode: exitCodes.incomplete,
-  };
-}
-
-/** One line: the verdict, and for an open one what it would take. */
-function headlineOf({
-  kind,
-  margin,
-  furtherTrials,
-  unscored,
-}: Pick<RegressionVerdict, "kind" | "margin" | "furtherTrials" | "unscored">): string {
-  if (kind === "regressed") return "REGRESSED";
-  if (kind === "no-regression") return `NO REGRESSION within ${points(margin).replace("+", "")}`;
-  if (furtherTrials === undefined || unscored.length > 0) return "INCONCLUSIVE";
-  return `INCONCLUSIVE: ${plural(furtherTrials, "more trial")} per case and arm would settle it`;
-}
-
-/** An open verdict on scored trials is no alarm; one on nothing is never a pass. */
-function exitCodeOf({ kind, bound, unscored }: RegressionVerdict): number {
-  if (kind === "regressed") return exitCodes.failed;
-  const blind = bound.kind === "no cases" || unscored.length > 0;
-  return kind === "inconclusive" && blind ? exitCodes.incomplete : exitCodes.passed;
+  return plan.kind === "unchanged"
+    ? { kind: "unchanged", notes: plan.notes, exitCode: exitCodeOf({ undecided: false }) }
+    : { kind: "not-comparable", reasons: plan.reasons, notes: [], exitCode: exitCodeOf({ undecided: true }) };
 }
 
 function stopped(
@@ -136,21 +110,20 @@ function stopped(
 ): CheckSummary {
   return {
     kind: "inconclusive",
-    headline: `INCONCLUSIVE: the run was stopped at look ${look}`,
-    reason: "resume the run to finish the look",
+    basis: { kind: "stopped", look },
     method: design,
     margin,
     net: null,
     flagged: [],
     grew: [],
     changes: [...changes],
-    smallestBreak: null,
+    reach: null,
     furtherTrials: null,
     pairedT: null,
     calls: { base: 0, head: 0, broken: 0, saved: 0 },
-    drift: null,
+    modelDrift: null,
     notes,
-    exitCode: exitCodes.incomplete,
+    exitCode: exitCodeOf({ undecided: true }),
   };
 }
 
@@ -159,19 +132,11 @@ function netOf({ net, bound }: RegressionVerdict) {
   return { change: net.change, interval: [net.lower, net.upper] as const, cases: bound.cases };
 }
 
-function reachOf({ reach, method }: RegressionVerdict): string | null {
+function reachOf({ reach, method }: RegressionVerdict): Compared["reach"] {
   if (method === "deterministic" || !reach) return null;
   const { baseTrials, headTrials, smallest } = reach;
-  if (smallest.kind === "none")
-    return `none: with ${baseTrials} base and ${headTrials} head trials not even a total break of one case could be told`;
-  const base = passes({ passed: baseTrials, trials: baseTrials });
-  return `${base} -> ${passes({ passed: smallest.headPasses, trials: headTrials })} (p = ${probability(smallest.p)})`;
-}
-
-function driftOf({ drift }: RegressionVerdict): string | null {
-  if (!drift?.drifted) return null;
-  const way = drift.direction === "down" ? "less" : "more";
-  return `the model passes ${way} often with the baseline's own list than it did then (p = ${probability(drift.p)}): it has changed, not the wording`;
+  const caught = smallest.kind === "none" ? { headPasses: null, p: null } : smallest;
+  return { baseTrials, headTrials, headPasses: caught.headPasses, p: caught.p };
 }
 
 /** The changes between the lists of the compared cases, each once, with what each does to those who call the tool. */

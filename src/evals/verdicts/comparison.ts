@@ -1,5 +1,4 @@
 import { changesByCase } from "../changes/changes.ts";
-import { exitCodes } from "../errors.ts";
 import type { Counts } from "../stats/counts.ts";
 import { isSignificant } from "../stats/hypothesisTests.ts";
 import type { CheckSummary } from "../types/run.ts";
@@ -10,6 +9,7 @@ import { type ComparedRun, comparability } from "./comparable.ts";
 import { ConfusionGrowth } from "./confusion.ts";
 import { type Evidence, regressionArms } from "./design.ts";
 import { EvidenceBook, pool } from "./evidence.ts";
+import { exitCodeOf } from "./exitCode.ts";
 import { deterministic } from "./regression/deterministic.ts";
 import { compareRecords } from "./regression/thorough.ts";
 import { type CaseChange, type RegressionVerdict, regressionDefaults } from "./regression/verdict.ts";
@@ -57,9 +57,9 @@ export function compareSides(base: Side, head: Side, margin: number = regression
   const { suite, model } = head;
   const compared = comparability(...identities(base, head));
   if (compared.kind === "not comparable")
-    return { kind: "refused", suite, model, reasons: compared.reasons, exitCode: exitCodes.incomplete };
+    return { kind: "refused", suite, model, reasons: compared.reasons, exitCode: exitCodeOf({ undecided: true }) };
   if (compared.cases.length === 0)
-    return { kind: "refused", suite, model, reasons: compared.notes, exitCode: exitCodes.incomplete };
+    return { kind: "refused", suite, model, reasons: compared.notes, exitCode: exitCodeOf({ undecided: true }) };
   const { cases, notes } = compared;
   const certain = base.deterministic && head.deterministic;
   const verdict = verdictOn(base, head, cases, margin, certain);
@@ -175,11 +175,9 @@ function checkOf(
   changes: CheckResult["changes"],
   notes: readonly string[],
 ): CheckResult {
-  const scored = verdict.bound.kind === "bounded";
+  const undecided = verdict.bound.kind === "no cases";
   return {
     ...comparedSummary(verdict, { grew, changes, notes }),
-    // There is only one look at records, so it goes without saying.
-    reason: verdict.reason.replace(/, look 1 of 1(?=\))| \(look 1 of 1\)/, ""),
-    exitCode: verdict.kind === "regressed" ? exitCodes.failed : scored ? exitCodes.passed : exitCodes.incomplete,
+    exitCode: exitCodeOf({ failed: verdict.kind === "regressed", undecided }),
   };
 }

@@ -1,4 +1,4 @@
-import { type ExitCode, exitCodes } from "../errors.ts";
+import type { ExitCode } from "../errors.ts";
 import { type Counts, comparable, rate } from "../stats/counts.ts";
 import { cochranMantelHaenszel, holm, isSignificant } from "../stats/hypothesisTests.ts";
 import { type Interval, wilson } from "../stats/intervals.ts";
@@ -9,6 +9,7 @@ import type { Trial } from "../types/trial.ts";
 import { observationOf } from "./check.ts";
 import type { Design, ExperimentFacts } from "./design.ts";
 import { countCases, EvidenceBook, madeTrials, requestAll, stillMissing } from "./evidence.ts";
+import { exitCodeOf } from "./exitCode.ts";
 
 /** What a trial that failed picked in the place of the right tool. A foreign tool is one that is not the server's. */
 export type Instead = "own tool" | "foreign tool" | "no tool" | "unknown tool" | "right tool, wrong call";
@@ -52,8 +53,7 @@ export function summariseCrowd(
   { cases, certain, stopped }: { cases: number; certain: boolean; stopped: ExitCode | undefined },
 ): CrowdSummary {
   const kind = stopped === undefined ? kindOf(curve, certain) : "stopped";
-  const exitCode = stopped ?? (kind === "not scored" ? exitCodes.incomplete : exitCodes.passed);
-  return { ...facts, kind, ...curve, cases, exitCode };
+  return { ...facts, kind, ...curve, cases, exitCode: exitCodeOf({ undecided: kind === "not scored", stopped }) };
 }
 
 /** With a deterministic model there is no chance, so any fall is one. */

@@ -1,7 +1,8 @@
-import { type ExitCode, exitCodes } from "../errors.ts";
+import type { ExitCode } from "../errors.ts";
 import { kappa, wilson } from "../stats/intervals.ts";
 import { type Opinion, type OpinionCounts, opinions } from "../types/judge.ts";
 import type { Cost } from "../types/trial.ts";
+import { exitCodeOf } from "./exitCode.ts";
 
 type Interval = readonly [number, number];
 /** So many of so many, with the interval of the rate; null where there are none. */
@@ -65,18 +66,22 @@ export function summariseJudgeCheck(judged: readonly JudgedLabel[], { stopped, .
   const measures = measureJudge(counts);
   const broken = judged.flatMap((one) => ("broken" in one ? [{ id: one.id, line: one.line, why: one.broken }] : []));
   const isBelow = facts.minKappa !== null && (measures.kappa === null || measures.kappa.value < facts.minKappa);
-  // What broke makes the measurement incomplete, whatever it shows; only a whole one passes or fails the gate.
-  const decided = broken.length > 0 ? exitCodes.incomplete : isBelow ? exitCodes.failed : exitCodes.passed;
+  const wasStopped = stopped !== undefined && broken.length > 0;
   return {
     ...facts,
     counts,
     ...measures,
-    stopped: stopped !== undefined && broken.length > 0,
+    stopped: wasStopped,
     disagreements: answered
       .filter(({ human, judge }) => human !== judge)
       .sort((a, b) => harm(a) - harm(b) || a.line - b.line),
     broken,
-    exitCode: stopped !== undefined && broken.length > 0 ? stopped : decided,
+    // What broke makes the measurement incomplete, whatever it shows; only a whole one passes or fails the gate.
+    exitCode: exitCodeOf({
+      failed: isBelow && broken.length === 0,
+      undecided: broken.length > 0,
+      stopped: wasStopped ? stopped : undefined,
+    }),
   };
 }
 

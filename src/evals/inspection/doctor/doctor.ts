@@ -2,8 +2,9 @@ import type { DoctorFlags } from "../../commands/doctor.ts";
 import type { DoctorReport, Examined } from "../../diagnosis/report.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import type { Io } from "../../io.ts";
-import { doctorText } from "../../reports/doctor.ts";
-import { asciiJson } from "../../reports/probe.ts";
+import { doctorDocument } from "../../reports/doctor.ts";
+import { asciiJson } from "../../reports/escape.ts";
+import { renderTerminal } from "../../reports/terminal.ts";
 import { schedule } from "../../trials/schedule.ts";
 import { examine } from "./examine.ts";
 import { patientsOf } from "./patients.ts";
@@ -24,7 +25,6 @@ export async function doctor(flags: DoctorFlags, io: Io): Promise<ExitCode> {
   const ok = healthy === examined.length;
   const exitCode = ok ? exitCodes.passed : exitCodes.failed;
   const report: DoctorReport = { servers: examined, healthy, unhealthy: examined.length - healthy, ok, exitCode };
-  const { colour, width, unicode } = io;
-  io.out(flags.json ? `${asciiJson(report)}\n` : doctorText(report, { colour, width, unicode }));
+  io.out(flags.json ? `${asciiJson(report)}\n` : renderTerminal(doctorDocument(report), io));
   return exitCode;
 }

@@ -5,18 +5,17 @@ import { lint as lintTargets } from "../../lint/lint.ts";
 import type { ToolsetSubject } from "../../lint/rule.ts";
 import { confusablePairs } from "../../lint/rules/confusable.ts";
 import { catalogue, rules } from "../../lint/rules.ts";
-import { lintJson, lintText } from "../../reports/lint.ts";
-import { lintGithub } from "../../reports/lintGithub.ts";
-import { rulesMarkdown, rulesText } from "../../reports/lintRules.ts";
+import { safeJson } from "../../reports/escape.ts";
+import { githubLint } from "../../reports/github.ts";
+import { lintDocument, rulesDocument, rulesMarkdown } from "../../reports/lint.ts";
 import { sarif } from "../../reports/sarif.ts";
+import { renderTerminal } from "../../reports/terminal.ts";
 import { type LintReport, severitySchema } from "../../types/lint.ts";
 import { version } from "../../version.ts";
 import { commandSpec } from "./commandLine.ts";
 import { type Gathered, type Gathering, together } from "./gathered.ts";
 import { commonSettings } from "./settings.ts";
 import { fileTools } from "./tools.ts";
-
-const displayOf = ({ colour, width, unicode }: Io) => ({ colour, width, unicode });
 
 /** `evals lint`: gathers what there is to lint, runs the rules, prints what they found. Throws EvalsError. */
 export async function lint(flags: LintFlags, io: Io): Promise<ExitCode> {
@@ -29,22 +28,24 @@ export async function lint(flags: LintFlags, io: Io): Promise<ExitCode> {
   const gathered = judge ? together([listed, await judge(listed.targets)]) : listed;
   if (io.signal.aborted) return io.signalExitCode();
   const report = await reportOf(gathered, flags, io);
-  const display = displayOf(io);
-  if (format === "json") io.out(lintJson(report));
+  if (format === "json") io.out(safeJson(report, 2));
   else if (format === "sarif") io.out(sarif(report, { rules: catalogue(rules), version }));
-  else io.out(format === "github" ? lintGithub(report, display) : lintText(report, display));
+  else io.out(format === "github" ? githubLint(report, io) : renderTerminal(lintDocument(report), io));
   // The log of a workflow obeys commands on both streams: what is quoted here stands in the report, made safe.
   if (format !== "github") for (const problem of asides(gathered, report)) io.err(`${formatProblem(problem)}\n`);
   return report.exitCode as ExitCode;
 }
 
-async function printRules(format: LintFlags["format"], io: Io): Promise<ExitCode> {
+function printRules(format: LintFlags["format"], io: Io): ExitCode {
   const list = catalogue(rules);
   if (format === "sarif" || format === "github")
     throw usageError(`--rules cannot be printed as ${format}`, "Take table, json or markdown.");
-  if (format === "markdown") io.out(rulesMarkdown(list, (await import("../../lint/examples.ts")).examples));
-  else if (format === "json") io.out(`${JSON.stringify({ rules: list }, null, 2)}\n`);
-  else io.out(rulesText(list, displayOf(io)));
+  const texts = {
+    table: () => renderTerminal(rulesDocument(list), io),
+    json: () => `${JSON.stringify({ rules: list }, null, 2)}\n`,
+    markdown: () => rulesMarkdown(list),
+  };
+  io.out(texts[format]());
   return exitCodes.passed;
 }
 

@@ -3,7 +3,9 @@ import type { Io } from "../../io.ts";
 import { planProbes, probeUnknownTool } from "../../probes/plan.ts";
 import { type ProbeReport, type ServerReport, unknownToolRow } from "../../probes/report.ts";
 import { toolRules, unknownToolRules } from "../../probes/rules.ts";
-import { asciiJson, probeText } from "../../reports/probe.ts";
+import { asciiJson } from "../../reports/escape.ts";
+import { probeDocument } from "../../reports/probe.ts";
+import { renderTerminal } from "../../reports/terminal.ts";
 import { executable } from "../../scoring/policy.ts";
 import { deriveSeed } from "../../stats/random.ts";
 import { openSource } from "../../toolsets/source.ts";
@@ -29,7 +31,7 @@ export async function probe(options: ProbeOptions, io: Io): Promise<ExitCode> {
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 31);
   const probed = await Promise.all(targets.map((target) => tryServer(target, targets.length, { options, seed, io })));
   const report = makeReport(probed, seed, options, io);
-  io.out(options.json ? `${asciiJson(report, 2)}\n` : probeText(report, io));
+  io.out(options.json ? `${asciiJson(report, 2)}\n` : renderTerminal(probeDocument(report), io));
   // `formatProblem` escapes what servers put into messages.
   for (const problem of [...warnings, ...probed.flatMap((one) => one.warnings), ...report.problems])
     io.err(`${formatProblem(problem)}\n`);

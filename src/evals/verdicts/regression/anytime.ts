@@ -3,7 +3,7 @@ import { addBlock, type EProcess, evidence as evidenceOf, startEProcess } from "
 import { type Design, type Evidence, regressionArms, type Step } from "../design.ts";
 import { countCases, requestAll, stillMissing } from "../evidence.ts";
 import { decide } from "./thorough.ts";
-import { type Finding, type RegressionVerdict, regressionDefaults, regressionVerdict } from "./verdict.ts";
+import { type LookResult, type RegressionVerdict, regressionDefaults, regressionVerdict } from "./verdict.ts";
 
 /** The bound is looked at after 5, 10, 20, 40, ... rounds and may err with half, a quarter, an eighth ... of alpha. */
 const firstBound = 5;
@@ -31,13 +31,13 @@ export function anytime(
         const { value, regressed } = evidenceOf(state, regressionDefaults.alpha);
         const bounded = isBoundLook(round);
         if (!regressed && !bounded && round < rounds) continue;
-        const finding = findingAt(evidence, cases, { look: round, looks: rounds, margin }, value);
-        const kind = regressed ? "regressed" : bounded ? decide(finding, false) : "go on";
-        if (kind !== "go on") return decided(kind, finding, state, evidence, cap);
-        if (round === rounds) return decided("inconclusive", finding, state, evidence, cap);
+        const result = resultAt(evidence, cases, { look: round, looks: rounds, margin }, value);
+        const kind = regressed ? "regressed" : bounded ? decide(result, false) : "go on";
+        if (kind !== "go on") return decided(kind, result, state, evidence, cap);
+        if (round === rounds) return decided("inconclusive", result, state, evidence, cap);
       }
-      const finding = findingAt(evidence, cases, { look: 1, looks: rounds, margin }, 1);
-      return decided("inconclusive", finding, state, evidence, cap);
+      const result = resultAt(evidence, cases, { look: 1, looks: rounds, margin }, 1);
+      return decided("inconclusive", result, state, evidence, cap);
     },
   };
 }
@@ -58,12 +58,12 @@ function isBoundLook(round: number): boolean {
   return round >= firstBound && Number.isInteger(doublings(round));
 }
 
-function findingAt(
+function resultAt(
   evidence: Evidence,
   cases: readonly string[],
   at: { look: number; looks: number; margin: number },
   e: number,
-): Finding {
+): LookResult {
   const { alpha } = regressionDefaults;
   const counts = countCases(evidence, cases, regressionArms, { from: 1, to: at.look });
   const share = alpha / 2 ** (Math.max(0, Math.floor(doublings(at.look))) + 1);
@@ -74,12 +74,12 @@ function findingAt(
 /** Cases are named by their own e-values: their p-values were looked at too often to mean anything. */
 function decided(
   kind: RegressionVerdict["kind"],
-  finding: Finding,
+  result: LookResult,
   state: EProcess,
   evidence: Evidence,
   cap: number,
 ): Step<RegressionVerdict> {
-  const { caseValues } = evidenceOf(state, finding.alpha);
+  const { caseValues } = evidenceOf(state, result.alpha);
   const named = caseValues.map((e) => ({ p: Math.min(1, 1 / e), adjusted: Math.min(1, caseValues.length / e) }));
-  return { kind: "decided", verdict: regressionVerdict(kind, { ...finding, named }, { evidence, cap }) };
+  return { kind: "decided", verdict: regressionVerdict(kind, { ...result, named }, { evidence, cap }) };
 }

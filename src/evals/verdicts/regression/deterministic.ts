@@ -1,8 +1,7 @@
 import { comparable } from "../../stats/counts.ts";
 import { type Design, regressionArms } from "../design.ts";
 import { countCases, requestAll, stillMissing } from "../evidence.ts";
-import { passes, plural, some } from "../words.ts";
-import { type Finding, type RegressionVerdict, regressionDefaults, regressionVerdict } from "./verdict.ts";
+import { type LookResult, type RegressionVerdict, regressionDefaults, regressionVerdict } from "./verdict.ts";
 
 /**
  * The design for a model that always answers alike: one trial per case and arm, and a difference is a difference. Any
@@ -17,7 +16,7 @@ export function deterministic(cases: readonly string[]): Design<RegressionVerdic
       if (requests.length > 0) return { kind: "ask", requests, look: 1 };
       const counts = countCases(evidence, cases, regressionArms, { from: 1, to: 1 });
       const margin = regressionDefaults.margin;
-      const finding: Finding = {
+      const result: LookResult = {
         method: "deterministic",
         look: 1,
         looks: 1,
@@ -28,7 +27,7 @@ export function deterministic(cases: readonly string[]): Design<RegressionVerdic
         tested: counts,
         bounded: counts,
       };
-      const { drift: _, ...verdict } = regressionVerdict("inconclusive", finding, { evidence, cap });
+      const { drift: _, ...verdict } = regressionVerdict("inconclusive", result, { evidence, cap });
       const lost = verdict.cases.filter((one) => comparable([one]).length > 0 && one.head.passed < one.base.passed);
       return { kind: "decided", verdict: settle(verdict, lost) };
     },
@@ -37,19 +36,9 @@ export function deterministic(cases: readonly string[]): Design<RegressionVerdic
 
 function settle(verdict: RegressionVerdict, lost: RegressionVerdict["flagged"]): RegressionVerdict {
   const { furtherTrials: _, reach: __, ...rest } = verdict;
-  if (lost.length > 0) {
-    const list = some(lost.map((one) => `${one.case} ${passes(one.base)} -> ${passes(one.head)}`));
-    return {
-      ...rest,
-      kind: "regressed",
-      flagged: lost,
-      reason: `${plural(lost.length, "case")} passed before and fails now: ${list}`,
-    };
-  }
+  const look = { look: 1, looks: 1 };
+  if (lost.length > 0)
+    return { ...rest, kind: "regressed", flagged: lost, basis: { kind: "dropped", test: null, ...look } };
   if (rest.bound.kind === "no cases" || rest.unscored.length > 0) return rest;
-  return {
-    ...rest,
-    kind: "no-regression",
-    reason: "no case that passed before fails now; the model always answers alike",
-  };
+  return { ...rest, kind: "no-regression", basis: { kind: "drop ruled out", drop: null, ...look } };
 }

@@ -6,7 +6,7 @@ import { countTrials, type NamedCounts, pool, requestAll, type Span, stillMissin
 import { driftOf } from "./drift.ts";
 import { decide } from "./thorough.ts";
 import {
-  type Finding,
+  type LookResult,
   type RegressionVerdict,
   regressionDefaults,
   regressionVerdict,
@@ -61,9 +61,9 @@ export function screen(
         const banked = cases.map((id) => screened(evidence, bank, id, { from: 1, to: trials }));
         const suspects = suspectsOf(banked);
         if (suspects.length > 0) return confirm(spent, banked, suspects, { used: trials, margin });
-        const finding = screeningFinding(banked, margin, j + 1);
-        if (trials === most || withinMargin(finding) || !likelyToClear(finding, most)) {
-          return { kind: "decided", verdict: screeningVerdict(finding, spent) };
+        const result = screeningResult(banked, margin, j + 1);
+        if (trials === most || withinMargin(result) || !likelyToClear(result, most)) {
+          return { kind: "decided", verdict: screeningVerdict(result, spent) };
         }
       }
       throw new RangeError("the last look of the screening decides");
@@ -80,17 +80,17 @@ function confirm(
   { used, margin }: { used: number; margin: number },
 ): Step<RegressionVerdict> {
   const before = 2;
-  let finding = screeningFinding(banked, margin, before);
+  let result = screeningResult(banked, margin, before);
   for (const [j, { trials, alpha }] of confirmationLooks.entries()) {
     const span = { from: used + 1, to: used + trials };
     const requests = stillMissing(spent.evidence, requestAll(suspects, regressionArms, span));
     const look = before + j + 1;
     if (requests.length > 0) return { kind: "ask", requests, look };
-    finding = confirmationFinding(spent.evidence, banked, suspects, span, { look, looks, margin }, alpha);
-    const kind = decide(finding, look === looks);
-    if (kind !== "go on") return { kind: "decided", verdict: regressionVerdict(kind, finding, spent) };
+    result = confirmationResult(spent.evidence, banked, suspects, span, { look, looks, margin }, alpha);
+    const kind = decide(result, look === looks);
+    if (kind !== "go on") return { kind: "decided", verdict: regressionVerdict(kind, result, spent) };
   }
-  return { kind: "decided", verdict: regressionVerdict("inconclusive", finding, spent) };
+  return { kind: "decided", verdict: regressionVerdict("inconclusive", result, spent) };
 }
 
 const looks = 2 + confirmationLooks.length;
@@ -111,37 +111,35 @@ function suspectsOf(banked: readonly NamedCounts[]): string[] {
   return (all ? passing : [...suspected]).map((one) => one.case);
 }
 
-function screeningFinding(banked: readonly NamedCounts[], margin: number, look: number): Finding {
+function screeningResult(banked: readonly NamedCounts[], margin: number, look: number): LookResult {
   const criterion = { kind: "p-value", p: globalTest(banked).p, alpha: 0 } as const;
   return { method: "screen", look, looks, criterion, margin, z, alpha: suspicion, tested: banked, bounded: banked };
 }
 
 /** Whether the same rates would be within the margin, had there been this many head trials. */
-function likelyToClear(finding: Finding, trials: number): boolean {
-  const grown = finding.bounded.map((one) => ({
+function likelyToClear(result: LookResult, trials: number): boolean {
+  const grown = result.bounded.map((one) => ({
     ...one,
     head: { passed: Math.round((one.head.passed / one.head.trials) * trials), trials },
   }));
-  const scored = comparable(finding.bounded).length === grown.length;
-  return scored && withinMargin({ ...finding, bounded: grown });
+  const scored = comparable(result.bounded).length === grown.length;
+  return scored && withinMargin({ ...result, bounded: grown });
 }
 
-function screeningVerdict(finding: Finding, spent: Spent): RegressionVerdict {
-  if (withinMargin(finding)) return regressionVerdict("no-regression", finding, spent);
-  const scored = comparable(finding.bounded).length === finding.bounded.length;
-  const because =
-    "no case looks worse than its bank, but the suite varies too much to rule out a mean drop beyond the margin";
-  return regressionVerdict("inconclusive", finding, spent, scored ? because : undefined);
+function screeningVerdict(result: LookResult, spent: Spent): RegressionVerdict {
+  if (withinMargin(result)) return regressionVerdict("no-regression", result, spent);
+  const scored = comparable(result.bounded).length === result.bounded.length;
+  return regressionVerdict("inconclusive", result, spent, scored ? { kind: "too much variance" } : undefined);
 }
 
-function confirmationFinding(
+function confirmationResult(
   evidence: Evidence,
   banked: readonly NamedCounts[],
   suspects: readonly string[],
   span: Span,
   at: { look: number; looks: number; margin: number },
   alpha: number,
-): Finding {
+): LookResult {
   const chosen = new Set(suspects);
   const fresh = (id: string, arm: string) => countTrials(evidence, id, arm, span);
   const tested = suspects.map((id) => ({ case: id, base: fresh(id, "base"), head: fresh(id, "head") }));

@@ -4,7 +4,7 @@ import { globalTest, isSignificant, stepDown } from "../../stats/hypothesisTests
 import { type Design, type Evidence, type Look, regressionArms, type Step } from "../design.ts";
 import { countCases, type NamedCounts, requestAll, stillMissing } from "../evidence.ts";
 import {
-  type Finding,
+  type LookResult,
   type RegressionVerdict,
   regressionDefaults,
   regressionVerdict,
@@ -39,7 +39,7 @@ export function thorough(
   return {
     cap,
     next(evidence): Step<RegressionVerdict> {
-      let finding = findingAt(
+      let result = resultAt(
         [],
         { trials: 0, alpha: regressionDefaults.alpha },
         { look: 1, looks: looks.length, margin },
@@ -48,15 +48,15 @@ export function thorough(
         const span = { from: 1, to: look.trials };
         const requests = stillMissing(evidence, requestAll(cases, regressionArms, span));
         if (requests.length > 0) return { kind: "ask", requests, look: j + 1 };
-        finding = findingAt(countCases(evidence, cases, regressionArms, span), look, {
+        result = resultAt(countCases(evidence, cases, regressionArms, span), look, {
           look: j + 1,
           looks: looks.length,
           margin,
         });
-        const kind = decide(finding, j + 1 === looks.length);
-        if (kind !== "go on") return decided(kind, finding, evidence, cap);
+        const kind = decide(result, j + 1 === looks.length);
+        if (kind !== "go on") return decided(kind, result, evidence, cap);
       }
-      return decided("inconclusive", finding, evidence, cap);
+      return decided("inconclusive", result, evidence, cap);
     },
   };
 }
@@ -72,34 +72,34 @@ export function compareRecords(
 ): RegressionVerdict {
   const counts = countCases(evidence, cases, regressionArms);
   const look = { trials: 0, alpha: regressionDefaults.alpha };
-  const finding: Finding = { ...findingAt(counts, look, { look: 1, looks: 1, margin }), method: "records" };
-  const kind = decide(finding, true);
-  return regressionVerdict(kind === "go on" ? "inconclusive" : kind, finding, { evidence, cap: 0 });
+  const result: LookResult = { ...resultAt(counts, look, { look: 1, looks: 1, margin }), method: "records" };
+  const kind = decide(result, true);
+  return regressionVerdict(kind === "go on" ? "inconclusive" : kind, result, { evidence, cap: 0 });
 }
 
-function findingAt(
+function resultAt(
   counts: readonly NamedCounts[],
   { alpha }: Look,
   at: { look: number; looks: number; margin: number },
-): Finding {
+): LookResult {
   const criterion = { kind: "p-value", p: globalTest(counts).p, alpha } as const;
   return { method: "thorough", ...at, criterion, z: normalQuantile(1 - alpha), alpha, tested: counts, bounded: counts };
 }
 
 /** The rule of one look, for designs that test with a p-value. Without anything scored it is inconclusive at once. */
-export function decide(finding: Finding, last: boolean): RegressionVerdict["kind"] | "go on" {
-  const { criterion, tested, bounded } = finding;
+export function decide(result: LookResult, last: boolean): RegressionVerdict["kind"] | "go on" {
+  const { criterion, tested, bounded } = result;
   if (comparable(bounded).length === 0) return "inconclusive";
   if (criterion.kind === "p-value" && isSignificant(criterion.p, criterion.alpha)) return "regressed";
   const quiet = last || stepDown(tested).every(({ p }) => p > calm);
-  return quiet && withinMargin(finding) ? "no-regression" : "go on";
+  return quiet && withinMargin(result) ? "no-regression" : "go on";
 }
 
 function decided(
   kind: RegressionVerdict["kind"],
-  finding: Finding,
+  result: LookResult,
   evidence: Evidence,
   cap: number,
 ): Step<RegressionVerdict> {
-  return { kind: "decided", verdict: regressionVerdict(kind, finding, { evidence, cap }) };
+  return { kind: "decided", verdict: regressionVerdict(kind, result, { evidence, cap }) };
 }

@@ -9,9 +9,9 @@ import {
   stepDown,
 } from "../../stats/hypothesisTests.ts";
 import { type DropBound, type NetChange, netChange, noRegressionBound, trialsToSettle } from "../../stats/meanDrop.ts";
+import type { CheckBasis } from "../../types/run.ts";
 import { type Evidence, regressionArms } from "../design.ts";
 import { madeTrials, type NamedCounts } from "../evidence.ts";
-import { passes, plural, points, probability, some } from "../words.ts";
 import type { Drift } from "./drift.ts";
 
 export type RegressionKind = "regressed" | "no-regression" | "inconclusive";
@@ -23,12 +23,11 @@ type RegressionMethod = "thorough" | "screen" | "anytime" | "records" | "determi
  */
 export type CaseChange = NamedCounts & CaseP;
 
-/** What the verdict rests on: an exact p-value, an e-value, plain equality, or nothing at all. */
+/** What the verdict rests on: an exact p-value, an e-value or plain equality. */
 type Criterion =
   | { kind: "p-value"; p: number; alpha: number }
   | { kind: "e-value"; e: number; threshold: number }
-  | { kind: "equality" }
-  | { kind: "none" };
+  | { kind: "equality" };
 
 /** A case of this many trials per arm that passed all of base is caught when at most `headPasses` of head pass. */
 type Reach = { baseTrials: number; headTrials: number; alpha: number; smallest: SmallestBreak };
@@ -37,8 +36,7 @@ type Reach = { baseTrials: number; headTrials: number; alpha: number; smallest: 
 export type RegressionVerdict = {
   kind: RegressionKind;
   method: RegressionMethod;
-  /** One sentence: why this kind. */
-  reason: string;
+  basis: CheckBasis;
   /** The look that decided, from 1; the screening stage of `screen` is 1. `looks` is how many there could have been. */
   look: number;
   looks: number;
@@ -65,7 +63,7 @@ export type RegressionVerdict = {
 };
 
 /** What the decision at a look is made of. */
-export type Finding = {
+export type LookResult = {
   method: RegressionMethod;
   look: number;
   looks: number;
@@ -86,21 +84,21 @@ export type Finding = {
 /** The defaults of every regression design. */
 export const regressionDefaults = { alpha: 0.05, margin: 0.1 } as const;
 
-/** The bound of a finding says "no regression": it is below the margin, and every case was scored in both arms. */
-export function withinMargin({ bounded, z, margin }: Pick<Finding, "bounded" | "z" | "margin">): boolean {
+/** The bound of a look shows "no regression": it is below the margin, and every case was scored in both arms. */
+export function withinMargin({ bounded, z, margin }: Pick<LookResult, "bounded" | "z" | "margin">): boolean {
   const bound = noRegressionBound(bounded, z);
   return bound.kind === "bounded" && bound.upper < margin && comparable(bounded).length === bounded.length;
 }
 
-/** Makes the verdict out of a finding and a decision. `because` replaces the usual reason. */
+/** Makes the verdict from the result of a look and a decision. `basis` replaces the usual one. */
 export function regressionVerdict(
   kind: RegressionKind,
-  finding: Finding,
+  result: LookResult,
   spent: { evidence: Evidence; cap: number },
-  because?: string,
+  basis?: CheckBasis,
 ): RegressionVerdict {
-  const { tested, bounded, z, margin, alpha } = finding;
-  const ps = finding.named ?? stepDown(tested);
+  const { tested, bounded, z, margin, alpha } = result;
+  const ps = result.named ?? stepDown(tested);
   const cases = tested.map((one, i) => ({ ...one, ...(ps[i] ?? { p: 1, adjusted: 1 }) }));
   const named = cases.filter(({ adjusted }) => isSignificant(adjusted, alpha)).toSorted((a, b) => a.p - b.p);
   const flagged = kind === "regressed" ? named : [];
@@ -110,10 +108,10 @@ export function regressionVerdict(
   const further = kind === "inconclusive" ? furtherTrials(bounded, margin) : undefined;
   const verdict = {
     kind,
-    method: finding.method,
-    look: finding.look,
-    looks: finding.looks,
-    criterion: finding.criterion,
+    method: result.method,
+    look: result.look,
+    looks: result.looks,
+    criterion: result.criterion,
     margin,
     net: netChange(bounded),
     bound,
@@ -124,9 +122,9 @@ export function regressionVerdict(
     ...(further !== undefined && { furtherTrials: further }),
     pairedT: pairedT(bounded),
     calls: callsOf(spent, bounded),
-    ...(finding.drift && { drift: finding.drift }),
+    ...(result.drift && { drift: result.drift }),
   };
-  return { ...verdict, reason: because ?? reasonOf(verdict) };
+  return { ...verdict, basis: basis ?? basisOf(verdict) };
 }
 
 function callsOf(
@@ -161,27 +159,12 @@ function furtherTrials(cases: readonly NamedCounts[], margin: number): number | 
   return Math.max(1, needed - made);
 }
 
-function reasonOf(verdict: Omit<RegressionVerdict, "reason">): string {
-  const { kind, bound, margin, flagged, unscored, criterion } = verdict;
-  const at = `look ${verdict.look} of ${verdict.looks}`;
-  if (bound.kind === "no cases") return "nothing was scored in both arms, so nothing can be compared";
-  if (kind === "regressed") return `${named(flagged)} (${strength(criterion)}, ${at})`;
-  const upper = `a mean drop of ${points(bound.upper).replace("+", "")}`;
-  if (kind === "no-regression")
-    return `${upper} or more is ruled out, within the margin of ${points(margin).replace("+", "")} (${at})`;
-  if (unscored.length > 0) return `no trial could be scored of ${plural(unscored.length, "case")}: ${some(unscored)}`;
-  return `neither a drop (${strength(criterion)}) nor its absence is shown: ${upper} is not ruled out`;
-}
-
-function named(flagged: readonly CaseChange[]): string {
-  const list = flagged.map((one) => `${one.case} ${passes(one.base)} -> ${passes(one.head)}`);
-  if (list.length === 0) return "at least one case dropped, but none can be named by itself";
-  return `${plural(list.length, "case")} dropped: ${some(list)}`;
-}
-
-function strength(criterion: Criterion): string {
-  if (criterion.kind === "p-value") return `p = ${probability(criterion.p)} against ${criterion.alpha}`;
-  if (criterion.kind === "e-value")
-    return `e-value ${Number(criterion.e.toPrecision(3))} against ${criterion.threshold}`;
-  return "no test";
+function basisOf(verdict: Omit<RegressionVerdict, "basis">): CheckBasis {
+  const { kind, bound, unscored, criterion, look, looks } = verdict;
+  if (bound.kind === "no cases") return { kind: "nothing scored" };
+  const test = criterion.kind === "equality" ? null : criterion;
+  if (kind === "regressed") return { kind: "dropped", test, look, looks };
+  if (kind === "no-regression") return { kind: "drop ruled out", drop: test && bound.upper, look, looks };
+  if (unscored.length > 0 || !test) return { kind: "cases not scored", cases: [...unscored] };
+  return { kind: "neither shown", test, drop: bound.upper };
 }

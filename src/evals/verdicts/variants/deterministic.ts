@@ -2,9 +2,8 @@ import { comparable } from "../../stats/counts.ts";
 import { type Design, incumbent, type Step } from "../design.ts";
 import { requestAll, stillMissing } from "../evidence.ts";
 import { regressionDefaults } from "../regression/verdict.ts";
-import { plural, some } from "../words.ts";
 import { type Trialled, trial } from "./trial.ts";
-import { type VariantSetup, type VariantVerdict, variantVerdict } from "./verdict.ts";
+import { type VariantBasis, type VariantSetup, type VariantVerdict, variantVerdict } from "./verdict.ts";
 
 /** The verdict on a model that always answers alike. The figures of chance in `tests` mean nothing here. */
 export type CertainVerdict = Omit<VariantVerdict, "method"> & { method: "deterministic" };
@@ -31,7 +30,7 @@ export function deterministicVariants(setup: VariantSetup): Design<CertainVerdic
       const best = chosen ?? ranked[0];
       const kind = chosen ? "adopt" : tests.every(isWhole) ? "keep" : "inconclusive";
       const frame = { method: "uniform", rounds: [], look: 1, looks: 1, margin, cap } as const;
-      const made = variantVerdict(kind, best ? [best] : [], setup, frame, evidence, reasonOf(kind, best));
+      const made = variantVerdict(kind, best ? [best] : [], setup, frame, evidence, basisOf(kind, best));
       const { furtherTrials: _, ...verdict } = made;
       return { kind: "decided", verdict: { ...verdict, method: "deterministic", tests: ranked } };
     },
@@ -52,12 +51,8 @@ function isWhole({ counts }: Trialled): boolean {
   return comparable(counts).length === counts.length;
 }
 
-function reasonOf(kind: VariantVerdict["kind"], best: Trialled | undefined): string {
-  if (!best || comparable(best.counts).length === 0) return "nothing was scored, so no wording can be preferred";
-  if (kind === "inconclusive") return "not every case was scored with every wording";
-  const gain = gainOf(best);
-  if (kind === "adopt")
-    return `${best.variant} passes ${plural(gain, "more case")} and breaks none; the model always answers alike`;
-  if (gain <= 0) return "no challenger passes more cases; the model always answers alike";
-  return `${best.variant} passes ${plural(gain, "more case")} on the whole, but breaks ${some(brokenBy(best))}`;
+function basisOf(kind: VariantVerdict["kind"], best: Trialled | undefined): VariantBasis {
+  if (!best || comparable(best.counts).length === 0) return { kind: "nothing scored" };
+  if (kind === "inconclusive") return { kind: "cases not scored" };
+  return { kind: "counted", variant: best.variant, gain: gainOf(best), breaks: brokenBy(best) };
 }

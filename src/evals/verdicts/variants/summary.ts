@@ -1,15 +1,15 @@
 import { listChanges } from "../../changes/changes.ts";
-import { type ExitCode, exitCodes } from "../../errors.ts";
+import type { ExitCode } from "../../errors.ts";
 import { comparable } from "../../stats/counts.ts";
 import { wilson } from "../../stats/intervals.ts";
 import type { OfferedTool } from "../../types/tool.ts";
 import type { Trial } from "../../types/trial.ts";
 import { type Evidence, type ExperimentFacts, incumbent } from "../design.ts";
 import { madeTrials } from "../evidence.ts";
-import { plural } from "../words.ts";
+import { exitCodeOf } from "../exitCode.ts";
 import type { CertainVerdict } from "./deterministic.ts";
 import type { Trialled } from "./trial.ts";
-import { standingOf, type VariantVerdict } from "./verdict.ts";
+import { standingOf, type VariantBasis, type VariantVerdict } from "./verdict.ts";
 
 type Counts = { passed: number; trials: number };
 type Interval = readonly [number, number];
@@ -36,8 +36,9 @@ export type WordingSummary = Counts & {
 /** What `evals variants` came to: the object that `--json` prints and the report is made from. Rates are 0 to 1. */
 export type VariantsSummary = ExperimentFacts & {
   kind: "adopt" | "keep" | "inconclusive";
-  headline: string;
-  reason: string;
+  basis: VariantBasis;
+  /** Trials per case and wording that would settle what is inconclusive. */
+  furtherTrials: number | null;
   /** Null when it was stopped before the verdict. */
   method: "uniform" | "halving" | "deterministic" | null;
   margin: number;
@@ -100,8 +101,8 @@ export function summariseVariants(result: VariantsResult): VariantsSummary {
   return {
     ...facts,
     kind: verdict?.kind ?? "inconclusive",
-    headline: verdict ? headlineOf(verdict) : "INCONCLUSIVE: stopped before the verdict",
-    reason: verdict?.reason ?? "what was asked so far is on the record",
+    basis: verdict?.basis ?? { kind: "stopped" },
+    furtherTrials: verdict?.furtherTrials ?? null,
     method: verdict?.method ?? null,
     margin,
     winner: verdict?.winner ?? null,
@@ -115,21 +116,17 @@ export function summariseVariants(result: VariantsResult): VariantsSummary {
       broken: spent.reduce((sum, one) => sum + one.broken, 0),
       saved: verdict?.calls.saved ?? 0,
     },
-    exitCode: "stopped" in result.verdict ? result.verdict.stopped : exitCodeOf(result.verdict),
+    exitCode: exitCodeOf({
+      undecided: "stopped" in result.verdict || isUndecided(result.verdict),
+      stopped: "stopped" in result.verdict ? result.verdict.stopped : undefined,
+    }),
   };
 }
 
-function headlineOf({ kind, winner, furtherTrials }: Verdict): string {
-  if (kind === "adopt") return `ADOPT ${winner}`;
-  if (kind === "keep") return "KEEP the incumbent";
-  if (furtherTrials === undefined) return "INCONCLUSIVE";
-  return `INCONCLUSIVE: ${plural(furtherTrials, "more trial")} per case and wording would settle it`;
-}
-
 /** An open verdict on scored trials is no alarm; one without scored trials is never a pass. */
-function exitCodeOf({ kind, best }: Verdict): ExitCode {
-  const scored = best !== undefined && comparable(best.counts).length === best.counts.length;
-  return kind === "inconclusive" && !scored ? exitCodes.incomplete : exitCodes.passed;
+function isUndecided({ kind, best }: Verdict): boolean {
+  const isScored = best !== undefined && comparable(best.counts).length === best.counts.length;
+  return kind === "inconclusive" && !isScored;
 }
 
 function wordingsOf(

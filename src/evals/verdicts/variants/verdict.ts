@@ -2,11 +2,25 @@ import { comparable } from "../../stats/counts.ts";
 import { isSignificant } from "../../stats/hypothesisTests.ts";
 import { type Evidence, incumbent } from "../design.ts";
 import { countTrials, madeTrials } from "../evidence.ts";
-import { points, probability, some } from "../words.ts";
 import { type Trialled, wasScored } from "./trial.ts";
 
 /** Where a wording stands over all of its trials: the mean of its cases' rates. Absent when nothing was scored. */
 export type Standing = { variant: string; passed: number; trials: number; rate?: number };
+
+/** Why a verdict: what the best challenger, if any was scored, was shown to do. `counted`: by a deterministic model. */
+export type VariantBasis =
+  | { kind: "stopped" }
+  | { kind: "nothing scored" }
+  | { kind: "cases not scored" }
+  | {
+      kind: "tested";
+      variant: string;
+      change: number;
+      p: number;
+      alpha: number;
+      harm: { p: number; cases: readonly string[] } | null;
+    }
+  | { kind: "counted"; variant: string; gain: number; breaks: readonly string[] };
 
 /**
  * `adopt`: `winner` passes more than the incumbent, and breaks no case that could be shown. `keep`: no challenger is
@@ -16,7 +30,7 @@ export type Standing = { variant: string; passed: number; trials: number; rate?:
 export type VariantVerdict = {
   kind: "adopt" | "keep" | "inconclusive";
   method: "uniform" | "halving";
-  reason: string;
+  basis: VariantBasis;
   winner?: string;
   best?: Trialled;
   tests: readonly Trialled[];
@@ -71,9 +85,9 @@ export function variantVerdict(
   setup: VariantSetup,
   frame: Frame,
   evidence: Evidence,
-  because?: string,
+  basis?: VariantBasis,
 ): VariantVerdict {
-  const { cap, ...told } = frame;
+  const { cap, ...rest } = frame;
   const ranked = tests.toSorted((a, b) => Number(a.harm.harmed) - Number(b.harm.harmed) || a.p - b.p);
   const best = ranked[0];
   const arms = [incumbent, ...setup.challengers];
@@ -82,8 +96,8 @@ export function variantVerdict(
   const broken = spent.reduce((sum, one) => sum + one.broken, 0);
   return {
     kind,
-    ...told,
-    reason: because ?? reasonOf(kind, best, frame.margin),
+    ...rest,
+    basis: basis ?? basisOf(best),
     ...(kind === "adopt" && best && { winner: best.variant }),
     ...(best && { best }),
     tests: ranked,
@@ -93,15 +107,8 @@ export function variantVerdict(
   };
 }
 
-function reasonOf(kind: VariantVerdict["kind"], best: Trialled | undefined, margin: number): string {
-  if (!best || !wasScored(best) || best.gain.kind === "no cases")
-    return "nothing was scored, so no wording can be preferred";
-  const { variant, gain, harm } = best;
-  const change = `${variant} against the incumbent: ${points(gain.change)}, p = ${probability(best.adjusted)} against ${best.alpha}`;
-  if (kind === "adopt") return change;
-  const within = `${points(margin).replace("+", "")}`;
-  if (kind === "inconclusive") return `${change}; a gain of ${within} is neither shown nor ruled out`;
-  if (harm.harmed)
-    return `${change}, but it breaks ${harm.cases.length > 0 ? some(harm.cases) : "at least one case"} (p = ${probability(harm.p)})`;
-  return `${change}; no challenger gains ${within} or more`;
+function basisOf(best: Trialled | undefined): VariantBasis {
+  if (!best || !wasScored(best) || best.gain.kind === "no cases") return { kind: "nothing scored" };
+  const { variant, gain, harm, adjusted: p, alpha } = best;
+  return { kind: "tested", variant, change: gain.change, p, alpha, harm: harm.harmed ? harm : null };
 }

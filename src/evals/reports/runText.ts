@@ -1,18 +1,26 @@
 import { exitCodes } from "../errors.ts";
 import type { CaseSummary, CheckSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
-import { atMost, count, duration, integer, money, percent, range, tally, tallyPhrase } from "./format.ts";
+import type { Mark, Tone } from "./document.ts";
+import {
+  count,
+  duration,
+  integer,
+  money,
+  percent,
+  range,
+  rateWithInterval,
+  some,
+  tally,
+  tallyPhrase,
+} from "./format.ts";
 
-// What all reports say alike, as raw text: each report makes it safe for its own medium.
+// Phrases on runs, suites and cases that several reports share, as raw text: each form makes it safe.
 
 /** What became of a case. All but `passed` are red: nothing passes for want of an answer. */
 export type CaseState = "passed" | "failed" | "not gradable" | "broken" | "missing";
 
-export const stateMark: Record<CaseState, string> = {
-  passed: "✓",
-  failed: "✗",
-  "not gradable": "?",
-  broken: "!",
-  missing: "!",
+export const stateMark: Record<CaseState, Mark> = {
+  ...{ passed: "good", failed: "bad", "not gradable": "open", broken: "warn", missing: "warn" },
 };
 
 /** `failed` only where graded trials missed the gate; otherwise the first cause that kept the case from an answer. */
@@ -36,8 +44,6 @@ export function redFirst(cases: readonly CaseSummary[]): CaseSummary[] {
 
 export type RunStatus = "PASSED" | "REGRESSED" | "FAILED" | "INCOMPLETE";
 
-/** What a word means for the reader; each report has a colour or a sign of its own for it. */
-export type Tone = "good" | "bad" | "warn";
 export const statusTone: Record<RunStatus, Tone> = {
   PASSED: "good",
   REGRESSED: "bad",
@@ -54,36 +60,51 @@ export function runStatus({ suites, ok, exitCode }: RunSummary): RunStatus {
 
 /** The result in one line: `FAILED 3 of 10 cases · 50 trials · lexical (a retrieval baseline, not a language model)`. */
 export function headline(summary: RunSummary): string {
-  const models = atMost([...new Set(summary.suites.map(modelLabel))], 3);
-  const { status, main, detail, beside } = outcome(summary);
+  const { status, main, detail, others } = outcome(summary);
   const parts = [
     `${status} ${withDetail(main, detail)}`,
-    ...beside,
+    ...others,
     trialsPhrase(summary),
-    models.shown.join(", ") + (models.left > 0 ? ` and ${count(models.left, "more model")}` : ""),
+    some([...new Set(summary.suites.map(modelLabel))], 3),
   ];
   return parts.filter((part) => part !== "").join(" · ");
 }
 
 /** `3 of 10 cases (2 failed, 1 broken)` */
-export function withDetail(main: string, detail: string): string {
+function withDetail(main: string, detail: string): string {
   return detail === "" ? main : `${main} (${detail})`;
 }
 
 /**
- * The result in its parts: `FAILED`, `3 of 10 cases`, `2 failed, 1 broken` or nothing, and what has to be known beside
- * it: the cases of a run that regressed, and the checks that came to no answer.
+ * The result in its parts: `FAILED`, `3 of 10 cases`, `2 failed, 1 broken` or nothing, and what has to be known with it:
+ * the cases of a run that regressed, and the checks that came to no answer.
  */
-export function outcome(summary: RunSummary): { status: RunStatus; main: string; detail: string; beside: string[] } {
+function outcome(summary: RunSummary): { status: RunStatus; main: string; detail: string; others: string[] } {
   const status = runStatus(summary);
   const checks = (kind: CheckSummary["kind"]) => summary.suites.filter(({ verdict }) => verdict?.kind === kind).length;
   const open = (["inconclusive", "not-comparable"] as const).flatMap((kind) =>
     checks(kind) > 0 ? [`${count(checks(kind), "check")} ${kind.replace("-", " ")}`] : [],
   );
   const { main, detail } = caseCounts(summary, status);
-  if (status !== "REGRESSED") return { status, main, detail, beside: open };
+  if (status !== "REGRESSED") return { status, main, detail, others: open };
   const suites = `${integer(checks("regressed"))} of ${count(summary.suites.length, "suite")}`;
-  return { status, main: suites, detail: "", beside: [withDetail(main, detail), ...open] };
+  return { status, main: suites, detail: "", others: [withDetail(main, detail), ...open] };
+}
+
+/** What a person should do next; undefined where everything passed. */
+export function nextStep(summary: RunSummary): string | undefined {
+  const { run, totals } = summary;
+  switch (runStatus(summary)) {
+    case "PASSED":
+      return undefined;
+    case "REGRESSED":
+      return "Next: revert or reword what changed in the tool list, or accept it with `evals baseline accept`. `evals blame` finds the change that broke a case.";
+    case "INCOMPLETE":
+      if (totals.missing > 0) return `Next: finish the run with \`evals run --resume ${run}\`.`;
+      return "Next: see below what broke or could not be decided, fix its cause, then run again.";
+    case "FAILED":
+      return "Next: see below why the red cases failed, then improve the descriptions, or correct the cases.";
+  }
 }
 
 /** How many cases passed or failed, and how the others are red where that is not all one thing. */
@@ -102,7 +123,7 @@ function caseCounts({ suites }: RunSummary, status: RunStatus): { main: string; 
 }
 
 /** The planned trials, and how many of them broke or are missing. */
-export function trialsPhrase({ totals }: Pick<RunSummary, "totals">): string {
+function trialsPhrase({ totals }: Pick<RunSummary, "totals">): string {
   const lost = lostPhrase(totals);
   return `${count(totals.trials, "trial")}${lost === "" ? "" : ` (${lost})`}`;
 }
@@ -113,18 +134,18 @@ export function lostPhrase({ broken, missing }: RunSummary["totals"]): string {
 }
 
 /** A model with the note that says how its figures must be read. */
-export function modelLabel({ model, note }: Pick<SuiteSummary, "model" | "note">): string {
-  return note === undefined ? model : `${model} (${note})`;
+export function modelLabel({ model, note }: { model: string; note?: string | null | undefined }): string {
+  return note ? `${model} (${note})` : model;
 }
 
-/** `4/5 80% (38–96%)`: the rate never stands without its count and its 95 % interval. */
+/** `4/5 80% (38-96%)`: the rate never stands without its counts and its 95% interval. */
 export function rateText(one: CaseSummary): string {
   if (one.rate === null || one.interval === null) return one.notGradable > 0 ? "not gradable" : "no graded trial";
-  return `${integer(one.passed)}/${integer(one.trials)} ${percent(one.rate)} (${range(one.interval)})`;
+  return rateWithInterval(one, one.interval);
 }
 
-/** What stands beside the graded trials of a case: `2 not gradable, 1 broken`; empty if nothing does. */
-export function ungraded(one: CaseSummary): string {
+/** The trials of a case that were not graded: `2 not gradable, 1 broken`; empty if there are none. */
+function ungraded(one: CaseSummary): string {
   return tallyPhrase({ "not gradable": one.notGradable, broken: one.broken, missing: missingTrials(one) });
 }
 
@@ -133,9 +154,9 @@ export function caseSentence(one: CaseSummary): string {
   const graded =
     one.rate === null || one.interval === null
       ? `none of ${count(one.planned, "trial")} was graded`
-      : `${integer(one.passed)} of ${count(one.trials, "graded trial")} passed: ${percent(one.rate)} (95% interval ${range(one.interval)})`;
-  const beside = ungraded(one);
-  return `${graded}, needs ${percent(one.passRate)}${beside === "" ? "" : `; ${beside}`}`;
+      : `${integer(one.passed)} of ${count(one.trials, "graded trial")} passed: ${percent(one.rate)} (95% CI ${range(one.interval)})`;
+  const rest = ungraded(one);
+  return `${graded}, needs ${percent(one.passRate)}${rest === "" ? "" : `; ${rest}`}`;
 }
 
 /** The pairs of the confusion table in which the pick was not the expected one. */
@@ -144,9 +165,9 @@ export function wrongPairs(suite: SuiteSummary): SuiteSummary["confusion"] {
 }
 
 /** The trials of a case that got no answer, by stage: `3 of 5 (model 2, timeout 1)`. */
-export function lossOf(one: CaseSummary): string {
+export function lossText(one: CaseSummary): string {
   const missing = missingTrials(one);
-  return `${integer(one.broken + missing)} of ${integer(one.planned)} (${tally({ ...one.brokenStages, missing })})`;
+  return `${integer(one.broken + missing)} of ${integer(one.planned)} (${tally({ ...one.brokenStages, missing }).join(", ")})`;
 }
 
 /** Cases with trials that got no answer: they broke, or are not on the record. */
@@ -154,7 +175,7 @@ export function unansweredCases(suite: SuiteSummary): CaseSummary[] {
   return suite.cases.filter((one) => one.broken + missingTrials(one) > 0);
 }
 
-/** Cases that have something to explain beside broken trials, the red ones first. */
+/** Cases that have something to explain in addition to broken trials, the red ones first. */
 export function explainedCases(suite: SuiteSummary): CaseSummary[] {
   return redFirst(suite.cases).filter((one) => one.reasons.length > 0 && !onlyBroke(one));
 }
@@ -171,31 +192,32 @@ export function coverageText({ coverage }: SuiteSummary): string {
   return `${integer(coverage.expected)} of ${count(coverage.tools, "tool")} ${verb} expected by a case`;
 }
 
-/** What the trials took, as label and value. Latency is a suite's own, so totals alone have none. */
+/** What the trials took. Latency is a suite's own, so totals alone have none. */
 export function figures({
   totals,
   latencyMs,
-}: Pick<SuiteSummary, "totals"> & Partial<SuiteSummary>): [string, string][] {
-  const latency = latencyMs && `p50 ${duration(latencyMs.p50)}, p95 ${duration(latencyMs.p95)}`;
-  const errors = totals.toolErrors > 0 ? `, ${count(totals.toolErrors, "tool error")}` : "";
+}: Pick<SuiteSummary, "totals"> & Partial<Pick<SuiteSummary, "latencyMs">>): string {
+  const errors = totals.toolErrors > 0 ? ` (${count(totals.toolErrors, "tool error")})` : "";
   return [
-    ["model replies", integer(totals.calls)],
-    ["calls executed", `${integer(totals.executed)}${errors}`],
-    ["tokens in", integer(totals.inputTokens)],
-    ["tokens out", integer(totals.outputTokens)],
-    ["cost", money(totals.costUsd)],
-    ...(latencyMs === undefined ? [] : [["latency", latency ?? "unknown"] satisfies [string, string]]),
-  ];
+    count(totals.calls, "model reply", "model replies"),
+    `${count(totals.executed, "call")} executed${errors}`,
+    `${integer(totals.inputTokens)} tokens in`,
+    `${integer(totals.outputTokens)} out`,
+    `cost ${money(totals.costUsd)}`,
+    ...(latencyMs ? [`latency p50 ${duration(latencyMs.p50)}, p95 ${duration(latencyMs.p95)}`] : []),
+  ].join(" · ");
 }
 
-/** What is needed to repeat the run, as label and value. */
-export function provenance(manifest: RunManifest): [string, string][] {
-  const { git } = manifest;
+/** What is needed to repeat the run. */
+export function provenance({ git, seed, harness, node, host, startedAt }: RunManifest): string {
+  const commit =
+    git === undefined ? "none" : `${git.commit.slice(0, 12)}${git.dirty ? " and uncommitted changes" : ""}`;
   return [
-    ["seed", String(manifest.seed)],
-    ["commit", git === undefined ? "none" : `${git.commit.slice(0, 12)}${git.dirty ? " and uncommitted changes" : ""}`],
-    ["harness", `${manifest.harness}, Node ${manifest.node.replace(/^v/, "")}`],
-    ["names shown as", manifest.host],
-    ["started", manifest.startedAt],
-  ];
+    `seed ${seed}`,
+    `commit ${commit}`,
+    `tool-evals ${harness}`,
+    `Node ${node.replace(/^v/, "")}`,
+    `tool names as ${host} shows them`,
+    `started ${startedAt}`,
+  ].join(" · ");
 }

@@ -4,10 +4,10 @@ import {
   caseState,
   explainedCases,
   headline,
-  lossOf,
+  lossText,
   rateText,
   runStatus,
-} from "../../src/evals/reports/view.ts";
+} from "../../src/evals/reports/runText.ts";
 import { caseOf, empty, failed, incomplete, passed, runOf, suiteOf } from "./samples.ts";
 
 const a = { id: "a", input: "do a", expected: "a" };
@@ -28,9 +28,7 @@ describe("headline", () => {
 
   it("does not repeat a model, and counts those beyond three", () => {
     const suites = ["m1", "m2", "m3", "m4", "m1"].map((model) => suiteOf({ cases: [caseOf(a)], model, note: "n" }));
-    expect(headline(runOf(suites, 0))).toBe(
-      "PASSED 5 of 5 cases · 25 trials · m1 (n), m2 (n), m3 (n) and 1 more model",
-    );
+    expect(headline(runOf(suites, 0))).toBe("PASSED 5 of 5 cases · 25 trials · m1 (n), m2 (n), m3 (n) and 1 more");
   });
 
   it("is not passed when trials broke though every case is fine", () => {
@@ -66,9 +64,9 @@ describe("caseState", () => {
 describe("a case in words", () => {
   it("never gives a rate without its count", () => {
     const some = caseOf({ ...a, trials: 3, passed: 2, broken: 1, planned: 5, brokenStages: { timeout: 1 } });
-    expect([rateText(some), caseSentence(some), lossOf(some)]).toEqual([
-      "2/3 67% (21–94%)",
-      "2 of 3 graded trials passed: 67% (95% interval 21–94%), needs 80%; 1 broken, 1 missing",
+    expect([rateText(some), caseSentence(some), lossText(some)]).toEqual([
+      "2/3 67% (21-94%)",
+      "2 of 3 graded trials passed: 67% (95% CI 21-94%), needs 80%; 1 broken, 1 missing",
       "2 of 5 (missing 1, timeout 1)",
     ]);
     const none = caseOf({ ...a, trials: 0, broken: 5 });

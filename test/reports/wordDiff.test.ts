@@ -1,11 +1,21 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { TextChange } from "../../src/evals/reports/document.ts";
 import { columns } from "../../src/evals/reports/layout.ts";
-import { type Wording, wordingLines, wordingMarkdown } from "../../src/evals/reports/wording.ts";
+import { changedText } from "../../src/evals/reports/markdown.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 
 const display = { colour: false, width: 80, unicode: true };
-const text = (wording: Wording, changes = {}) => wordingLines(wording, { ...display, ...changes }).join("\n");
+/** The lines of a change; a diff is indented by two columns. */
+const linesOf = (change: TextChange, changes = {}) =>
+  renderTerminal([{ kind: "diff", changes: [change] }], { ...display, ...changes })
+    .trimEnd()
+    .split("\n");
+const text = (change: TextChange, changes = {}) =>
+  linesOf(change, changes)
+    .map((line) => line.slice(2))
+    .join("\n");
 
 const long = {
   label: "read_file: description",
@@ -21,13 +31,13 @@ const long = {
     "parameter to read only the last N lines of a file. Operates on the file as text regardless of extension.",
 };
 
-describe("wordingLines", () => {
+describe("a change at a terminal", () => {
   it("shows the changed neighbourhood, marked as git does", () => {
     expect(text(long)).toMatchInlineSnapshot(`
       "read_file: description
         … be read. Use this tool when you need to examine the contents of [-a
-        single-]{+one+} file{+, never of a folder+}. Use the 'head' parameter to read
-        only the first N lines of a file, …"
+        single-]{+one+} file{+, never of a folder+}. Use the 'head' parameter to
+        read only the first N lines of a file, …"
     `);
   });
 
@@ -39,7 +49,7 @@ describe("wordingLines", () => {
     expect(shown).toBe("\x1b[1mt: description\x1b[22m\n  Reads \x1b[31ma\x1b[39m \x1b[32mone\x1b[39m file.");
   });
 
-  it.each<[string, Wording, string]>([
+  it.each<[string, TextChange, string]>([
     [
       "a word that came",
       { label: "t", before: "Reads a file.", after: "Reads a text file." },
@@ -99,7 +109,7 @@ describe("wordingLines", () => {
       fc.property(anyText, anyText, fc.integer({ min: 40, max: 200 }), (before, after, width) => {
         fc.pre(before.length < 60 && after.length < 60 && !/[-[\]{}+]/.test(before + after));
         const bare = (raw: string) => raw.replaceAll("\x1b", "\\x1b").replace(/\s/g, "");
-        const [, ...lines] = wordingLines({ label: "t", before, after }, { ...display, width });
+        const [, ...lines] = linesOf({ label: "t", before, after }, { width });
         const shown = lines.join("").replace(/\s/g, "");
         if (bare(before) === "" && bare(after) === "") return;
         if (shown === "(onlywhitespacediffers)") {
@@ -120,12 +130,8 @@ describe("wordingLines", () => {
           before: `${before} same words at the end`,
           after: `${after} same words at the end`,
         };
-        for (const line of wordingLines(wording, { ...display, width }, 4))
-          expect(columns(line)).toBeLessThanOrEqual(width);
-        const words = (colour: boolean) =>
-          wordingLines(wording, { ...display, width, colour }, 4)
-            .join("")
-            .replace(/\s/g, "");
+        for (const line of linesOf(wording, { width })) expect(columns(line)).toBeLessThanOrEqual(width);
+        const words = (colour: boolean) => linesOf(wording, { width, colour }).join("").replace(/\s/g, "");
         const unmarked = words(false).replace(/\[-|-\]|\{\+|\+\}/g, "");
         expect(stripVTControlCharacters(words(true))).toBe(unmarked);
       }),
@@ -133,22 +139,22 @@ describe("wordingLines", () => {
   });
 });
 
-describe("wordingMarkdown", () => {
-  it("is a list item of code in which nothing is active", () => {
+describe("a change in Markdown", () => {
+  it("is code in which nothing is active", () => {
     expect(
-      wordingMarkdown({ label: "a_b: description", before: "Reads a <file>.", after: "Reads a `file` for @you." }),
+      changedText({ label: "a_b: description", before: "Reads a <file>.", after: "Reads a `file` for @you." }),
     ).toMatchInlineSnapshot(
-      `"- <code>a&#95;b&#58; description</code>: <code>Reads a <del>&#60;</del><ins>&#96;</ins>file<del>&#62;</del><ins>&#96; for &#64;you</ins>&#46;</code>"`,
+      `"<code>a&#95;b&#58; description</code>: <code>Reads a <del>&#60;</del><ins>&#96;</ins>file<del>&#62;</del><ins>&#96; for &#64;you</ins>&#46;</code>"`,
     );
-    expect(wordingMarkdown({ label: "old: renamed to new" })).toMatchInlineSnapshot(
-      `"- <code>old&#58; renamed to new</code>"`,
+    expect(changedText({ label: "old: renamed to new" })).toMatchInlineSnapshot(
+      `"<code>old&#58; renamed to new</code>"`,
     );
   });
 
   it("lets no sign of Markdown or HTML through, whatever the texts hold", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (before, after) => {
-        const inner = wordingMarkdown({ label: before, before, after }).slice(2);
+        const inner = changedText({ label: before, before, after });
         expect(inner.replace(/<\/?(?:code|del|ins)>/g, "").replace(/&#\d+;/g, "")).not.toMatch(/[<>&`*_[\]@|\n\\]/);
       }),
     );

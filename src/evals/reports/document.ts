@@ -1,0 +1,110 @@
+import { count, integer } from "./format.ts";
+
+// A report is a list of blocks. Each form (terminal, Markdown, HTML) renders every kind of block, so a new report is one
+// function that builds blocks, and a new form is one function that renders them. Renderers make all text safe for their
+// medium; what is marked as `code` comes from outside and is also shown verbatim, as code.
+
+/** What a word means for the reader. */
+export type Tone = "good" | "bad" | "warn";
+export type Mark = Tone | "open";
+
+/** A rate with its interval and the rate that it needs, all 0 to 1. A drawing: text next to it says the same. */
+export type Bar = { rate: number; interval?: readonly [number, number]; needed?: number };
+
+/** A piece of a line. `max`: how many characters of a verbatim text are shown where room is scarce. */
+export type Span =
+  | string
+  | { code: string; max?: number; dim?: true }
+  | { strong: string; tone?: Tone }
+  | { mark: Mark }
+  | { bar: Bar };
+export type Inline = Span | readonly Span[];
+
+/** `name` and `text` columns give way where room is scarce, `figure` columns never. A name is shown as code. */
+export type Column = { head: string; kind?: "name" | "text" | "figure" };
+/** Several `lines` stand on one line where there is room. */
+export type Cell = Inline | { lines: readonly string[] };
+export type Row = { cells: readonly Cell[]; tone?: Tone };
+
+/** An item of a list, with what belongs to it. `command` is there to be copied: it is never broken into lines. */
+export type Item = {
+  text: Inline;
+  items?: readonly Inline[];
+  most?: number;
+  noun?: string;
+  command?: string;
+};
+
+/** A text that changed. Without `before` it is new, without `after` it is gone. */
+export type TextChange = { label: string; before?: string | undefined; after?: string | undefined };
+
+/** `most` of a table, list or diff: how many are shown at a terminal; `noun` names one of those left out. */
+export type Block =
+  | { kind: "heading"; level: 1 | 2 | 3; text: Inline; tone?: Tone }
+  | { kind: "text"; lines: readonly Inline[] }
+  | { kind: "facts"; facts: readonly (readonly [string, Inline])[] }
+  | { kind: "table"; columns: readonly Column[]; rows: readonly Row[]; most?: number; noun: string }
+  | { kind: "list"; items: readonly (Inline | Item)[]; most?: number; noun: string }
+  | { kind: "diff"; changes: readonly TextChange[]; most?: number }
+  /** The change of a mean on a scale around 0, with its interval and the margin. A drawing, as a bar is. */
+  | { kind: "scale"; change: number; interval: readonly [number, number]; margin: number; tone: Tone }
+  | { kind: "verbatim"; text: string }
+  /** Folded where a form can fold. `brief`: a terminal shows the title alone. */
+  | { kind: "details"; title: Inline; blocks: readonly Block[]; brief?: true };
+
+export type Blocks = readonly Block[];
+
+export function heading(level: 1 | 2 | 3, text: Inline, tone?: Tone): Block {
+  return { kind: "heading", level, text, ...(tone && { tone }) };
+}
+
+/** Lines of text; those that are undefined or empty are left out. */
+export function text(...lines: readonly (Inline | undefined)[]): Block {
+  return { kind: "text", lines: lines.flatMap((line) => (line === undefined || line === "" ? [] : [line])) };
+}
+
+/** Blocks under a heading; nothing where none of them has content. */
+export function section(title: Inline, blocks: Blocks, tone?: Tone): Block[] {
+  const full = blocks.filter(hasContent);
+  return full.length === 0 ? [] : [heading(3, title, tone), ...full];
+}
+
+/** Rows of plain cells. */
+export function rowsOf(cells: readonly (readonly Cell[])[]): Row[] {
+  return cells.map((row) => ({ cells: row }));
+}
+
+/** Whether there is anything in a block. */
+export function hasContent(block: Block): boolean {
+  switch (block.kind) {
+    case "text":
+      return block.lines.length > 0;
+    case "facts":
+      return block.facts.length > 0;
+    case "table":
+      return block.rows.length > 0;
+    case "list":
+      return block.items.length > 0;
+    case "diff":
+      return block.changes.length > 0;
+    case "details":
+      return block.blocks.some(hasContent);
+    default:
+      return true;
+  }
+}
+
+export const spans = (inline: Inline): readonly Span[] =>
+  typeof inline === "object" && Symbol.iterator in inline ? inline : [inline];
+
+export function isItem(item: Inline | Item): item is Item {
+  return typeof item === "object" && "text" in item;
+}
+
+/** The first of a list, and the line that says how much is left out; none where all is shown. */
+export function limited<T>(list: readonly T[], most: number, noun: string, isRed?: (one: T) => boolean) {
+  const [shown, left] = [list.slice(0, most), list.slice(most)];
+  const red = isRed ? left.filter(isRed).length : 0;
+  const remark = isRed && red > 0 ? `, ${integer(red)} of them red` : "";
+  return { shown, more: left.length === 0 ? undefined : `… and ${count(left.length, `more ${noun}`)}${remark}` };
+}

@@ -1,0 +1,79 @@
+import { escaped, visible } from "../types/visible.ts";
+
+// Tool names, model text and server messages come from outside. Nothing of them may move a cursor, hide, or break a
+// file format, so what cannot be seen is written out as an escape that can.
+
+/**
+ * Untrusted text as one visible line: line breaks and tabs become a space, every other invisible character an escape
+ * such as `\x1b` or `\u{202e}`. The result is legal in XML and holds no terminal sequence. Idempotent.
+ */
+export function plain(text: string): string {
+  return visible(text.replace(/[\t\n\v\f\r]+/g, " "));
+}
+
+const asciiFor: Readonly<Record<string, string>> = {
+  "…": "...",
+  "·": "-",
+  "─": "-",
+  "≥": ">=",
+  "✓": "ok",
+  "✗": "FAIL",
+};
+
+/** `plain`, and ASCII only: the reports' own signs get a spelling, all else an escape. */
+export function plainAscii(text: string): string {
+  return plain(text).replace(/[^ -~]/gu, (sign) => asciiFor[sign] ?? escaped(sign));
+}
+
+/** A value as JSON. What JSON leaves bare and a terminal may obey is escaped, to the same value. */
+export function safeJson(value: unknown, indent = 0): string {
+  return `${JSON.stringify(value, null, indent).replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, jsonEscapes)}\n`;
+}
+
+/** JSON in printable ASCII, the rest escaped to the same value: no terminal obeys it, and it can be copied. */
+export function asciiJson(value: unknown, indent?: number): string {
+  return JSON.stringify(value, null, indent).replace(/[^\n -~]/g, jsonEscapes);
+}
+
+function jsonEscapes(sign: string): string {
+  return Array.from({ length: sign.length }, (_, at) => jsonEscape(sign.charCodeAt(at))).join("");
+}
+
+const jsonEscape = (unit: number) => `\\u${unit.toString(16).padStart(4, "0")}`;
+
+/** A piece of HTML or XML that is already safe. Everything else is text and gets escaped. */
+export class Markup {
+  readonly source: string;
+
+  constructor(source: string) {
+    this.source = source;
+  }
+}
+
+type Part = string | number | Markup | readonly Markup[];
+
+const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+
+/**
+ * The tag for HTML and XML: what is interpolated is text, made visible and escaped, unless it is `Markup`. Safe between
+ * tags and inside quoted attributes.
+ */
+export function markup(pieces: TemplateStringsArray, ...parts: readonly Part[]): Markup {
+  return new Markup(pieces.map((piece, at) => (at === 0 ? piece : safe(parts[at - 1] ?? "") + piece)).join(""));
+}
+
+/** Text whose line breaks are kept. */
+export function multiline(text: string): Markup {
+  return new Markup(text.split(/\r?\n/).map(safe).join("\n"));
+}
+
+/** The piece, or nothing, for a part that is there only where `when` holds. */
+export function only(when: boolean, part: () => Markup): Markup {
+  return when ? part() : new Markup("");
+}
+
+function safe(part: Part): string {
+  if (part instanceof Markup) return part.source;
+  if (typeof part === "object") return part.map(safe).join("");
+  return plain(String(part)).replace(/[&<>"']/g, (sign) => entities[sign] ?? sign);
+}

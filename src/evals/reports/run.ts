@@ -1,0 +1,194 @@
+import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
+import { checkBlocks } from "./check.ts";
+import { type Block, type Cell, heading, type Item, type Row, rowsOf, type Span, text } from "./document.ts";
+import { count, integer, percent, tally } from "./format.ts";
+import {
+  caseState,
+  coverageText,
+  explainedCases,
+  figures,
+  headline,
+  lossText,
+  lostPhrase,
+  modelLabel,
+  nextStep,
+  onlyBroke,
+  provenance,
+  rateText,
+  redFirst,
+  runStatus,
+  stateMark,
+  statusTone,
+  unansweredCases,
+  wrongPairs,
+} from "./runText.ts";
+import { judgeText, liftBlocks, triggerBlocks } from "./skillEffect.ts";
+
+/** What a run's reports are made from. */
+export type RunInput = { summary: RunSummary; manifest: RunManifest };
+
+/** How much of each list a terminal shows; the other forms show more, and each says how much it leaves out. */
+const most = { cases: 60, explained: 12, reasons: 4, pairs: 10, tools: 12 } as const;
+
+/** The report of a run. `full`: with the queries of all cases, and all that decided the answers. */
+export function runDocument({ summary, manifest }: RunInput, full = false): Block[] {
+  const judge = judgeText(summary);
+  return [
+    heading(1, headline(summary), statusTone[runStatus(summary)]),
+    text(nextStep(summary)),
+    ...summary.suites.flatMap((suite) => suiteBlocks(suite, full)),
+    ...triggerBlocks(summary),
+    ...(full ? manifestBlocks(manifest) : []),
+    {
+      kind: "facts",
+      facts: [
+        ...(summary.suites.length > 1 ? [["Total", figures({ totals: summary.totals })] as const] : []),
+        ...(judge === undefined ? [] : [["Judge", judge] as const]),
+        ["Run", provenance(manifest)],
+        ["Record", { code: summary.dir, max: 1000 }],
+      ],
+    },
+  ];
+}
+
+function suiteBlocks(suite: SuiteSummary, full: boolean): Block[] {
+  return [
+    heading(2, `${suite.name} · ${modelLabel(suite)}`),
+    ...checkBlocks(suite),
+    ...caseTable(suite, full),
+    ...unanswered(suite),
+    ...confusions(suite),
+    ...explanations(suite),
+    {
+      kind: "facts",
+      facts: [
+        ["Coverage", coverage(suite, full ? 500 : most.tools)],
+        ["Usage", figures(suite)],
+      ],
+    },
+    ...liftBlocks(suite),
+  ];
+}
+
+function caseTable({ cases }: SuiteSummary, full: boolean): Block[] {
+  if (cases.length === 0) return [text([{ strong: "No case was run.", tone: "bad" }])];
+  const red = cases.filter((one) => !one.ok).length;
+  return [
+    {
+      kind: "table",
+      columns: [
+        { head: "gate" },
+        { head: "case", kind: "name" },
+        ...(full ? [{ head: "query" }] : []),
+        { head: "expected", kind: "name" },
+        { head: "passed (95% CI)", kind: "figure" },
+        { head: "outcomes" },
+      ],
+      rows: redFirst(cases).map((one) => caseRow(one, full)),
+      // In a long list the cases that passed are the ones to leave out.
+      most: cases.length <= most.cases ? most.cases : Math.min(red, most.cases),
+      noun: "case",
+    },
+  ];
+}
+
+function caseRow(one: CaseSummary, full: boolean): Row {
+  const tone = one.ok ? "good" : "bad";
+  const { rate, interval, passRate, notGradable, trials } = one;
+  const cells: Cell[] = [
+    [{ mark: stateMark[caseState(one)] }, ` ≥${percent(passRate)}`],
+    one.id,
+    ...(full ? [{ code: one.input, dim: true } satisfies Span] : []),
+    one.expected,
+    [
+      { strong: rateText(one), tone },
+      ...(rate === null || interval === null ? [] : [{ bar: { rate, interval, needed: passRate } }]),
+    ],
+    { lines: tally({ ...one.outcomes, ...(trials > 0 && { "not gradable": notGradable }) }) },
+  ];
+  return { cells, ...(!one.ok && { tone: "bad" as const }) };
+}
+
+function unanswered(suite: SuiteSummary): Block[] {
+  const lost = lostPhrase(suite.totals);
+  if (lost === "") return [];
+  const items = unansweredCases(suite).map((one): Item => {
+    return { text: [{ code: one.id }, `: ${lossText(one)}`], ...(onlyBroke(one) && reasons(one)) };
+  });
+  const title = `Unanswered (excluded from rates): ${lost} of ${count(suite.totals.trials, "trial")}`;
+  if (items.length === 0) return [text(title)];
+  return [{ kind: "details", title, blocks: [{ kind: "list", items, most: most.explained, noun: "case" }] }];
+}
+
+function confusions(suite: SuiteSummary): Block[] {
+  const items = wrongPairs(suite).map(({ expected, picked, n }) => [
+    `${integer(n)}x expected `,
+    ...[{ code: expected, max: 60 }, ", picked ", { code: picked, max: 60 }],
+  ]);
+  return [
+    { kind: "details", title: "Confused tools", blocks: [{ kind: "list", items, most: most.pairs, noun: "pair" }] },
+  ];
+}
+
+function explanations(suite: SuiteSummary): Block[] {
+  const items = explainedCases(suite).map((one): Item => {
+    const where = one.file === "" ? "" : ` (${one.file}:${one.line})`;
+    const { items: all, ...rest } = reasons(one);
+    const query: Span = { code: `"${one.input}"`, max: 90, dim: true };
+    return {
+      text: [{ mark: stateMark[caseState(one)] }, " ", { code: one.id }, where],
+      items: [query, ...all],
+      ...rest,
+    };
+  });
+  return [
+    {
+      kind: "details",
+      title: "Why trials failed",
+      blocks: [{ kind: "list", items, most: most.explained, noun: "case" }],
+    },
+  ];
+}
+
+function reasons({ reasons: all }: CaseSummary) {
+  const items = all.map(({ text: reason, n }): Span[] => [`${integer(n)}x `, { code: reason, max: 300 }]);
+  return { items, most: most.reasons, noun: "reason" };
+}
+
+function coverage(suite: SuiteSummary, max: number): Span[] {
+  const { missing } = suite.coverage;
+  const names = missing
+    .slice(0, max)
+    .flatMap((tool, at): Span[] => [at === 0 ? "; no case expects " : ", ", { code: tool }]);
+  const left = missing.length - max;
+  return [coverageText(suite), ...names, left > 0 ? ` and ${integer(left)} more` : ""];
+}
+
+/** What decided the run's answers: models with their settings, suites, and the tools that were shown. */
+function manifestBlocks({ models, suites, toolsets }: RunManifest): Block[] {
+  const json = (value: unknown): Block[] =>
+    value === undefined ? [] : [{ kind: "verbatim", text: JSON.stringify(value, null, 2) ?? "" }];
+  return [
+    heading(2, "What decided this run"),
+    ...models.map(({ id, kind, note, settings }): Block => {
+      return { kind: "details", title: ["Model ", { code: id }, `: ${note ?? kind}`], blocks: json(settings) };
+    }),
+    ...suites.map(({ name, file, hash, execute, isolate, server }): Block => {
+      const title = `Suite ${name}: ${file}, executes calls: ${execute}, a server per ${isolate}`;
+      return { kind: "details", title, blocks: [text(["SHA-256 ", { code: hash }]), ...json(server)] };
+    }),
+    ...Object.entries(toolsets).map(([hash, tools]): Block => {
+      const rows = tools.map(({ name, description, server, origin }): Cell[] => [
+        ...[name, { code: description ?? "(no description)" }],
+        origin === "server" ? server : `${server}, ${origin}`,
+      ]);
+      const columns = [{ head: "tool", kind: "name" as const }, { head: "description" }, { head: "from" }];
+      const table: Block = { kind: "table", columns, rows: rowsOf(rows), noun: "tool" };
+      return {
+        kind: "details",
+        title: [`${count(tools.length, "tool")} shown, toolset `, { code: hash.slice(0, 12) }],
+        blocks: [table],
+      };
+    }),
+  ];
+}

@@ -1,0 +1,83 @@
+import { diffWords } from "diff";
+import type { TextChange } from "./document.ts";
+import { plain } from "./escape.ts";
+
+/** A piece of a changed text, made visible. */
+export type Piece = { kind: "same" | "removed" | "added"; text: string };
+
+/** Beyond this, in single edits and in characters, the whole text is shown as replaced: it bounds time and memory. */
+const most = { edits: 2000, characters: 40_000 } as const;
+/** A text of which less than this share stayed reads better as replaced than as fragments. */
+const leastKept = 0.3;
+/** How many characters are shown on each side of a change, and at each end of a removed or added text. */
+const context = { same: 70, changed: 300 } as const;
+
+const known = new WeakMap<TextChange, Piece[]>();
+
+/**
+ * What changed, word by word, with the neighbourhood of each change; none where there is no text at all. Several forms
+ * render one report, and comparing takes time, so a change is compared once.
+ */
+export function diffPieces(change: TextChange): readonly Piece[] {
+  const pieces = known.get(change) ?? compareTexts(change);
+  known.set(change, pieces);
+  return pieces;
+}
+
+function compareTexts({ before, after }: TextChange): Piece[] {
+  if (!before && !after) return [];
+  const [old, now] = [oneLine(before ?? ""), oneLine(after ?? "")];
+  if (old === now) return [{ kind: "same", text: "(only white space differs)" }];
+  return moveOuterSpace(compareWords(old, now)).map((piece, at, all) => shorten(piece, at, all.length));
+}
+
+/** Visible, and without what a person cannot see the difference of. */
+const oneLine = (text: string) => plain(text).replace(/ +/g, " ").trim();
+
+/** The pieces of which those that are not added make `before`, and those that are not removed make `after`. */
+function compareWords(before: string, after: string): Piece[] {
+  const replaced: Piece[] = [
+    { kind: "removed", text: before },
+    { kind: "added", text: after },
+  ];
+  if (before.length + after.length > most.characters) return replaced;
+  // By the rules of Unicode: words of any script, not only of Latin ones.
+  const intlSegmenter = new Intl.Segmenter("en", { granularity: "word" });
+  const changes = diffWords(before, after, { intlSegmenter, maxEditLength: most.edits });
+  if (!changes) return replaced;
+  const pieces = changes.map(({ added, removed, value }): Piece => {
+    return { kind: added ? "added" : removed ? "removed" : "same", text: value };
+  });
+  const kept = pieces.reduce((sum, { kind, text }) => sum + (kind === "same" ? text.trim().length : 0), 0);
+  const isWorth = before === "" || after === "" || kept >= leastKept * Math.max(before.length, after.length);
+  return isWorth ? pieces : replaced;
+}
+
+/** White space at the ends of a changed piece is moved out of it, so that the marks stand at words. */
+function moveOuterSpace(pieces: readonly Piece[]): Piece[] {
+  const moved = pieces.flatMap(({ kind, text }): Piece[] => {
+    if (kind === "same" || text.trim() === "") return [{ kind, text }];
+    const [lead, trail] = [text.length - text.trimStart().length, text.trimEnd().length];
+    return [
+      { kind: "same", text: text.slice(0, lead) },
+      { kind, text: text.slice(lead, trail) },
+      { kind: "same", text: text.slice(trail) },
+    ];
+  });
+  return moved.filter(({ text }) => text !== "");
+}
+
+function shorten({ kind, text }: Piece, at: number, count: number): Piece {
+  const { same, changed } = context;
+  if (kind !== "same") return { kind, text: cutMiddle(text, changed, changed) };
+  return { kind, text: cutMiddle(text, at === 0 ? 0 : same, at === count - 1 ? 0 : same) };
+}
+
+/** The beginning and the end of a long text, cut between words where there are any. */
+function cutMiddle(text: string, first: number, last: number): string {
+  const characters = [...text];
+  if (characters.length <= first + last + 20) return text;
+  const head = characters.slice(0, first).join("");
+  const tail = last === 0 ? "" : characters.slice(-last).join("");
+  return `${head.replace(/(?<= )\S*$/, "")}…${tail.replace(/^\S* /, " ")}`;
+}
