@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { safeJson } from "../../src/evals/reports/escape.ts";
 import { githubLint } from "../../src/evals/reports/github.ts";
-import { lintDocument, rulesDocument, rulesMarkdown } from "../../src/evals/reports/lint.ts";
+import { lintDocument, rulesDocument } from "../../src/evals/reports/lint.ts";
+import { rulesMarkdown } from "../../src/evals/reports/lintRules.ts";
 import { pipe, renderTerminal } from "../../src/evals/reports/terminal.ts";
 import { lintReportSchema } from "../../src/evals/types/lint.ts";
 import { aFinding, aReport, hostile, mixed, ruleInfos } from "./lintSamples.ts";
@@ -151,15 +152,27 @@ describe("the catalogue", () => {
     );
   });
 
-  it("is a table in markdown", () => {
-    expect(rulesMarkdown(ruleInfos)).toBe(
+  it("is a page in markdown, with an example of each rule", () => {
+    const examples = {
+      "required-unknown": { invalid: { inputSchema: { required: ["a\u200b"] } }, valid: {} },
+      "suite-size": { invalid: "cases: []\n", valid: "x".repeat(400) },
+    };
+    const page = rulesMarkdown(ruleInfos, examples);
+    expect(page.slice(page.indexOf("## Rules"))).toBe(
       [
-        "| rule | severity | on | why |",
-        "|---|---|---|---|",
-        "| [`required-unknown`](https://json-schema.org/x#y) | error | tools | A model cannot give what is described nowhere. |",
-        "| `suite-size` | warning | suites | Few queries \\| little known. |",
-        "",
-      ].join("\n"),
+        "## Rules for tools",
+        "### required-unknown",
+        "Severity: error. A model cannot give what is described nowhere. [Source](https://json-schema.org/x#y).",
+        "Checks:\n\n- each required name is a property",
+        'Invalid:\n\n```json\n{ "inputSchema": { "required": ["a<U+200B>"] } }\n```',
+        "Valid:\n\n```json\n{}\n```",
+        "## Rules for suites",
+        "### suite-size",
+        "Severity: warning. Few queries | little known.",
+        "Checks:\n\n- at least 5 cases",
+        "Invalid:\n\n```yaml\ncases: []\n```",
+        `Valid:\n\n\`\`\`yaml\n${"x".repeat(100)}... (400 characters)\n\`\`\`\n`,
+      ].join("\n\n"),
     );
   });
 });

@@ -104,12 +104,3 @@ export function rulesDocument(rules: readonly RuleInfo[]): Block[] {
     }),
   ];
 }
-
-/** The same as a table in Markdown for documentation, each rule with a link to what it goes by. */
-export function rulesMarkdown(rules: readonly RuleInfo[]): string {
-  const rows = rules.map(({ id, severity, on, why, docs }) => {
-    const name = docs.startsWith("http") ? `[\`${id}\`](${docs})` : `\`${id}\``;
-    return `| ${name} | ${severity} | ${on} | ${why.replaceAll("|", "\\|")} |`;
-  });
-  return `${["| rule | severity | on | why |", "|---|---|---|---|", ...rows].join("\n")}\n`;
-}

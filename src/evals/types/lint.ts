@@ -100,7 +100,7 @@ export const lintReportSchema = z.object({
 });
 export type LintReport = z.infer<typeof lintReportSchema>;
 
-/** What a catalogue says of a rule. */
+/** What documentation says about a rule. */
 export type RuleInfo = {
   id: string;
   severity: Severity;
@@ -110,3 +110,6 @@ export type RuleInfo = {
   docs: string;
   clauses: readonly string[];
 };
+
+/** Two inputs of a rule: JSON values, or text in the format of what the rule looks at. */
+export type RuleExample = { invalid: unknown; valid: unknown };

@@ -7,7 +7,8 @@ import { confusablePairs } from "../../lint/rules/confusable.ts";
 import { catalogue, rules } from "../../lint/rules.ts";
 import { safeJson } from "../../reports/escape.ts";
 import { githubLint } from "../../reports/github.ts";
-import { lintDocument, rulesDocument, rulesMarkdown } from "../../reports/lint.ts";
+import { lintDocument, rulesDocument } from "../../reports/lint.ts";
+import { rulesMarkdown } from "../../reports/lintRules.ts";
 import { sarif } from "../../reports/sarif.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
 import { type LintReport, severitySchema } from "../../types/lint.ts";
@@ -36,16 +37,13 @@ export async function lint(flags: LintFlags, io: Io): Promise<ExitCode> {
   return report.exitCode as ExitCode;
 }
 
-function printRules(format: LintFlags["format"], io: Io): ExitCode {
+async function printRules(format: LintFlags["format"], io: Io): Promise<ExitCode> {
   const list = catalogue(rules);
   if (format === "sarif" || format === "github")
     throw usageError(`--rules cannot be printed as ${format}`, "Take table, json or markdown.");
-  const texts = {
-    table: () => renderTerminal(rulesDocument(list), io),
-    json: () => `${JSON.stringify({ rules: list }, null, 2)}\n`,
-    markdown: () => rulesMarkdown(list),
-  };
-  io.out(texts[format]());
+  if (format === "markdown") io.out(rulesMarkdown(list, (await import("../../lint/examples.ts")).examples));
+  else if (format === "json") io.out(`${JSON.stringify({ rules: list }, null, 2)}\n`);
+  else io.out(renderTerminal(rulesDocument(list), io));
   return exitCodes.passed;
 }
 

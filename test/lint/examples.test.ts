@@ -1,0 +1,91 @@
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { examples } from "../../src/evals/lint/examples.ts";
+import { lint } from "../../src/evals/lint/lint.ts";
+import type { Kind, Subjects, Target } from "../../src/evals/lint/rule.ts";
+import { catalogue, rules } from "../../src/evals/lint/rules.ts";
+import { rulesMarkdown } from "../../src/evals/reports/lintRules.ts";
+import { readSkillEvals } from "../../src/evals/skills/evals.ts";
+import { parseSkill } from "../../src/evals/skills/package.ts";
+import { loadSuites } from "../../src/evals/suites/load.ts";
+import type { JsonObject } from "../../src/evals/types/json.ts";
+import { aRegistrationSubject, aSkillSubject, aSuiteSubject, aToolSubject } from "./cases/cases.ts";
+
+type Subject = { [K in Kind]: (example: unknown, id: string) => Promise<Subjects[K]> | Subjects[K] };
+
+const scratch = mkdtempSync(join(tmpdir(), "lint-examples-"));
+let written = 0;
+
+/** How the example of each kind of rule becomes what the rule looks at. */
+const subjects: Subject = {
+  tools(example) {
+    const [tool = {}, ...siblings] = [example].flat() as JsonObject[];
+    return aToolSubject(
+      tool,
+      siblings.map(({ name }) => String(name)),
+    );
+  },
+  toolsets: (example) => ({ server: "weather", tools: example as JsonObject[] }),
+  "judged tools": (example, rule) => ({
+    judge: "model",
+    grades: [{ rule, ...(example as { score: number; reason: string }) }],
+  }),
+  versions: (example) => example as Subjects["versions"],
+  skills(example) {
+    const text = example as string;
+    const parsed = parseSkill(text, { folder: "image-compressor", file: "SKILL.md" });
+    const { package: bare } = aSkillSubject();
+    // No host loads a package without a description, so the loader reports it before lint does.
+    if ("reason" in parsed) return aSkillSubject({ document: { ...bare.document, frontMatter: {} } });
+    const siblings = [{ name: "video-compressor", description: "Compresses videos." }];
+    return aSkillSubject({ ...parsed, folder: "image-compressor" }, { "SKILL.md": text, "sizes.md": "" }, siblings);
+  },
+  async "eval files"(example) {
+    const dir = join(scratch, String(written++));
+    mkdirSync(join(dir, "evals"), { recursive: true });
+    const { package: skill } = aSkillSubject({ dir, file: join(dir, "SKILL.md") });
+    writeFileSync(join(dir, "evals", "evals.json"), JSON.stringify(example));
+    const { evals } = await readSkillEvals(skill, { repository: dir, cwd: dir }).catch(() => ({ evals: [] }));
+    return { skill: skill.name, raw: example, evals, all: evals };
+  },
+  "host entries"(example) {
+    const [[name = "", entry] = []] = Object.entries(example as JsonObject);
+    const subject = aRegistrationSubject(entry, name, ["/srv/weather/server.js", "/usr/bin/node"]);
+    return { ...subject, isSet: (variable) => variable === "GITHUB_TOKEN" };
+  },
+  async suites(example) {
+    const file = join(scratch, `${written++}.yaml`);
+    writeFileSync(file, example as string);
+    const { suites } = await loadSuites([file], { cwd: scratch }).catch(() => ({ suites: [] }));
+    // The loader itself refuses a case that expects nothing.
+    const [suite = aSuiteSubject([{}]).suite] = suites;
+    return { suite, tools: ["get_weather", "send_mail"] };
+  },
+};
+
+async function findRules(kind: Kind, id: string, example: unknown): Promise<string[]> {
+  const subject = await subjects[kind](example, id);
+  const target = { kind, subject, names: [], settings: [], where: () => ({ path: "$" }) } as unknown as Target;
+  return lint([target], rules).findings.map(({ rule }) => rule);
+}
+
+const all = (Object.keys(rules) as Kind[]).flatMap((kind) => rules[kind].map(({ id }) => ({ kind, id })));
+
+it("has one example for every rule", () => {
+  expect(Object.keys(examples).sort()).toEqual(all.map(({ id }) => id).sort());
+});
+
+describe.each(all)("$id", ({ kind, id }) => {
+  it("reports its invalid example, and not its valid one", async () => {
+    const example = examples[id];
+    expect(await findRules(kind, id, example?.invalid)).toContain(id);
+    expect(await findRules(kind, id, example?.valid)).not.toContain(id);
+  });
+});
+
+it("is the source of the page of lint rules; `npm run build && npm run docs:lint` writes it", () => {
+  const page = readFileSync(join(import.meta.dirname, "../../docs/lint-rules.md"), "utf8");
+  expect(page).toBe(rulesMarkdown(catalogue(rules), examples));
+});
