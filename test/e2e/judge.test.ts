@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { promptHash } from "../../src/evals/scoring/judge.ts";
+import { hashPrompt } from "../../src/evals/scoring/judge.ts";
 import type { JudgeCheckSummary } from "../../src/evals/verdicts/judge.ts";
 import { readJudgeFigure } from "../../src/evals/workspace/judgeFigure.ts";
 import type { Endpoint, Fault } from "../fixtures/endpoints/endpoint.ts";
@@ -57,7 +57,7 @@ describe("evals judge check", () => {
     });
     const ended = await check(endpoint.url);
     expect(ended).toMatchObject({ code: 0, err: "" });
-    expect(ended.out.replaceAll(promptHash(), "(hash)")).toMatchInlineSnapshot(`
+    expect(ended.out.replaceAll(hashPrompt(), "(hash)")).toMatchInlineSnapshot(`
       "MEASURED: agrees with people on 5 of 6 labels (83%, interval 44–97%), kappa 0.71 (0.21 to 1.00)
 
       anthropic:claude-haiku-5-5 · labels.jsonl · 6 labels · prompt (hash)
@@ -84,7 +84,7 @@ describe("evals judge check", () => {
 
     const file = join(dir, "evals/judges/anthropic-claude-haiku-5-5.json");
     const written = JSON.parse(readFileSync(file, "utf8"));
-    expect(written).toMatchObject({ judge: id, prompt: promptHash(), settings: { retries: 0 } });
+    expect(written).toMatchObject({ judge: id, prompt: hashPrompt(), settings: { retries: 0 } });
     expect(
       readFileSync(file, "utf8").replace(/"(sha256|measuredAt|prompt|baseUrl)": ".*"/g, '"$1": "..."'),
     ).toMatchInlineSnapshot(`
@@ -159,7 +159,7 @@ describe("evals judge check", () => {
     expect(summary.disagreements.map(({ id: label, judge, why }) => [label, judge, why])).toEqual([
       ["starts", "met", null],
       ["narrates", "met", null],
-      ["polite", "cannot tell", "the judge quoted what is not in the transcript"],
+      ["polite", "cannot tell", "the judge's quote is not in the transcript"],
     ]);
     expect(existsSync(join(dir, "own/figure.json"))).toBe(true);
   });
@@ -185,7 +185,7 @@ describe("evals judge check", () => {
       [
         "asks: the judge's answer is not JSON: All criteria are met.",
         "lists: the judge broke (timeout): no reply within 0.3 s (or no connection within 10 s)",
-        "narrates: the judge's answer has another form than asked for: ✖ Unrecognized key: "grade"",
+        "narrates: the judge's answer has the wrong form: ✖ Unrecognized key: "grade"",
         "unclear: the judge broke (model): the reply is empty (status 200, no body)",
         "polite: the judge refused to answer",
       ]

@@ -1,11 +1,17 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Asked, judgementSchema, judgeRequest, promptHash, readJudgement } from "../../src/evals/scoring/judge.ts";
+import {
+  buildJudgeRequest,
+  hashPrompt,
+  type JudgeQuestions,
+  judgementSchema,
+  readJudgement,
+} from "../../src/evals/scoring/judge.ts";
 import type { Question } from "../../src/evals/scoring/match.ts";
-import { transcriptOf } from "../../src/evals/scoring/transcript.ts";
+import { buildTranscript } from "../../src/evals/scoring/transcript.ts";
 import { call, executed, turn } from "./make.ts";
 
-const transcript = transcriptOf(
+const transcript = buildTranscript(
   [{ role: "user", content: "Compress my holiday photos" }],
   [
     { ...turn(call("list", { path: "photos" }, executed("a.jpg  4 MB\nb.jpg  6 MB"))), text: "Let me look." },
@@ -37,10 +43,10 @@ const one = (answer: Answer, question: Question = asks) => {
 };
 
 describe("the question", () => {
-  const asked: Asked = { transcript, questions: [asks, polite] };
+  const asked: JudgeQuestions = { transcript, questions: [asks, polite] };
 
   it("is this", () => {
-    const { messages, answerSchema } = judgeRequest(asked);
+    const { messages, answerSchema } = buildJudgeRequest(asked);
     expect(
       messages.map((message) => ("content" in message ? message.content : "")).join("\n\n-----\n\n"),
     ).toMatchInlineSnapshot(`
@@ -133,15 +139,15 @@ describe("the question", () => {
   });
 
   it("has a hash that stays while nothing of it changes: a figure of another prompt says nothing of this one", () => {
-    expect(promptHash()).toMatch(/^[0-9a-f]{16}$/);
-    expect(promptHash()).toBe(promptHash());
+    expect(hashPrompt()).toMatch(/^[0-9a-f]{16}$/);
+    expect(hashPrompt()).toBe(hashPrompt());
   });
 
   it("fences the data with a marker that no text of it holds, the same for the same texts", () => {
     const markerOf = (text: string) => /^The marker is (#[0-9a-f]{12})\./.exec(text)?.[1] ?? "";
     const told = (reply: string) => {
       const turns = [{ ...turn(), text: reply }];
-      const request = judgeRequest({ transcript: transcriptOf([], turns), questions: [asks] });
+      const request = buildJudgeRequest({ transcript: buildTranscript([], turns), questions: [asks] });
       const [, message] = request.messages;
       return message && "content" in message ? message.content : "";
     };
@@ -181,39 +187,38 @@ describe("the answer", () => {
   });
 
   it.each<[string, Answer, string]>([
-    ["what is not there", { evidence: "Which size would you like?" }, "the judge quoted what is not in the transcript"],
-    ["the criterion", { evidence: "asks for a target size" }, "the judge quoted what is not in the transcript"],
-    ["a marker line", { evidence: "the model says:" }, "the judge quoted what is not in the transcript"],
-    ["two places as one", { evidence: "Let me look. There are two" }, "the judge quoted what is not in the transcript"],
-    ["with an ellipsis", { evidence: "There are ... you want?" }, "the judge quoted what is not in the transcript"],
-    ["in other letters", { evidence: "there ARE two photos." }, "the judge quoted what is not in the transcript"],
-    [
-      "the user",
-      { evidence: "Compress my holiday photos" },
-      "the judge quoted what the model was told, not what it did",
-    ],
+    ["what is not there", { evidence: "Which size would you like?" }, "the judge's quote is not in the transcript"],
+    ["the criterion", { evidence: "asks for a target size" }, "the judge's quote is not in the transcript"],
+    ["a marker line", { evidence: "the model says:" }, "the judge's quote is not in the transcript"],
+    ["two places as one", { evidence: "Let me look. There are two" }, "the judge's quote is not in the transcript"],
+    ["with an ellipsis", { evidence: "There are ... you want?" }, "the judge's quote is not in the transcript"],
+    ["in other letters", { evidence: "there ARE two photos." }, "the judge's quote is not in the transcript"],
+    ["the user", { evidence: "Compress my holiday photos" }, "the judge quoted the model's input, not what it did"],
     ["nothing", { evidence: "" }, "the judge quoted nothing"],
     ["white space", { evidence: " \n\t" }, "the judge quoted nothing"],
-    ["too little", { evidence: "are" }, 'the judge quoted too little to mean anything: "are"'],
-    ["signs alone", { evidence: "." }, 'the judge quoted too little to mean anything: "."'],
+    ["too little", { evidence: "are" }, `the judge's quote is too short: "are"`],
+    ["signs alone", { evidence: "." }, `the judge's quote is too short: "."`],
     [
       "a lie for not met",
       { evidence: "I have begun.", verdict: "not met" },
-      "the judge quoted what is not in the transcript",
+      "the judge's quote is not in the transcript",
     ],
   ])("cannot tell when it quotes %s", (_, answer, why) => {
     expect(one(answer)).toEqual({ met: "unknown", why });
   });
 
   it("may quote less where that is all there is", () => {
-    const short = { transcript: transcriptOf([], [{ ...turn(), text: "42" }]), questions: [asks] };
+    const short = { transcript: buildTranscript([], [{ ...turn(), text: "42" }]), questions: [asks] };
     expect(readJudgement({ text: saying({ evidence: "42" }), stop: "done" }, short)).toMatchObject({
       matches: [{ met: "yes", evidence: "42" }],
     });
     expect(readJudgement({ text: saying({ evidence: "4" }), stop: "done" }, short)).toMatchObject({
       matches: [{ met: "unknown" }],
     });
-    const chinese = { transcript: transcriptOf([], [{ ...turn(), text: "请问目标大小是多少?" }]), questions: [asks] };
+    const chinese = {
+      transcript: buildTranscript([], [{ ...turn(), text: "请问目标大小是多少?" }]),
+      questions: [asks],
+    };
     expect(readJudgement({ text: saying({ evidence: "目标大小" }), stop: "done" }, chinese)).toMatchObject({
       matches: [{ met: "yes" }],
     });
@@ -221,13 +226,13 @@ describe("the answer", () => {
 
   it("on a value must quote the value", () => {
     expect(one({ evidence: "photos" }, polite)).toEqual({ met: "yes", evidence: "photos" });
-    const why = "the judge quoted what is not in the value";
+    const why = "the judge's quote is not in the value";
     expect(one({ evidence: "There are two photos." }, polite)).toEqual({ met: "unknown", why });
     const list: Question = { ...polite, value: [1, { two: "three" }] };
     expect(one({ evidence: '{"two":"three"}' }, list)).toMatchObject({ met: "yes" });
   });
 
-  const garbled = "the judge's answer has another form than asked for: ";
+  const garbled = "the judge's answer has the wrong form: ";
   it.each<[string, string, string]>([
     ["nothing", "", "the judge's answer is empty"],
     ["prose", "All criteria are met.", "the judge's answer is not JSON: All criteria are met."],
@@ -237,11 +242,11 @@ describe("the answer", () => {
     ["another verdict", saying({ verdict: "passed" }), expect.stringMatching(`^${garbled}.*answers\\[0\\].verdict`)],
     ["a verdict of all", `{"answers": [], "grade": "pass"}`, `${garbled}✖ Unrecognized key: "grade"`],
     ["no evidence", `{"answers": [{"number": 1, "reason": "", "verdict": "met"}]}`, expect.stringMatching(garbled)],
-    ["no criterion", saying(), "the judge must answer criteria 1 to 1 once each, and answered none"],
-    ["from 0 on", saying({ number: 0 }), "the judge must answer criteria 1 to 1 once each, and answered 0"],
-    ["one twice", saying({}, {}), "the judge must answer criteria 1 to 1 once each, and answered 1, 1"],
-    ["one too many", saying({}, { number: 2 }), "the judge must answer criteria 1 to 1 once each, and answered 1, 2"],
-    ["half a number", saying({ number: 1.5 }), "the judge must answer criteria 1 to 1 once each, and answered 1.5"],
+    ["no criterion", saying(), "the judge must answer criteria 1 to 1 once each, but answered none"],
+    ["from 0 on", saying({ number: 0 }), "the judge must answer criteria 1 to 1 once each, but answered 0"],
+    ["one twice", saying({}, {}), "the judge must answer criteria 1 to 1 once each, but answered 1, 1"],
+    ["one too many", saying({}, { number: 2 }), "the judge must answer criteria 1 to 1 once each, but answered 1, 2"],
+    ["half a number", saying({ number: 1.5 }), "the judge must answer criteria 1 to 1 once each, but answered 1.5"],
   ])("that is %s is none at all", (_, text, why) => {
     expect(read(text)).toEqual({ kind: "broken", why });
   });

@@ -82,28 +82,28 @@ describe("a file of labels", () => {
         "[]",
       ),
     ).toMatchInlineSnapshot(`
-      "labels.jsonl:2: error: not a line of JSON: ...
-      labels.jsonl:3: error: label: expected "met", "not met" or "cannot tell" (or true, false, "pass", "fail"), got "yes"
-      labels.jsonl:4: error: label: expected "met", "not met" or "cannot tell" (or true, false, "pass", "fail"), got nothing
-      labels.jsonl:5: error: expected either \`transcript\` or \`turns\`
-      labels.jsonl:6: error: expected either \`transcript\` or \`turns\`
-      labels.jsonl:7: error: criterion: Too small: expected string to have >=1 characters
-      labels.jsonl:8: error: turns.0.text: Invalid input: expected string, received number
-      labels.jsonl:9: error: Invalid input: expected object, received array
-        A label is one line: {"input": "...", "transcript": "...", "criterion": "...", "label": "met"}"
+      "labels.jsonl:2: error: The line is not JSON: Expected property name or '}' in JSON at position 1.
+      labels.jsonl:3: error: label: expected "met", "not met" or "cannot tell" (or true, false, "pass", "fail"), got "yes".
+      labels.jsonl:4: error: label: expected "met", "not met" or "cannot tell" (or true, false, "pass", "fail"), got nothing.
+      labels.jsonl:5: error: Expected either \`transcript\` or \`turns\`.
+      labels.jsonl:6: error: Expected either \`transcript\` or \`turns\`.
+      labels.jsonl:7: error: criterion: Too small: expected string to have >=1 characters.
+      labels.jsonl:8: error: turns.0.text: Invalid input: expected string, received number.
+      labels.jsonl:9: error: Invalid input: expected object, received array.
+        Write one label per line: {"input": "...", "transcript": "...", "criterion": "...", "label": "met"}"
     `);
   });
 
-  it("says of very many faults only the first", () => {
+  it("reports only the first of many problems", () => {
     const text = String(faults(...Array.from({ length: 100 }, () => "{")));
     expect(text.split("\n")).toHaveLength(22);
-    expect(text).toContain("\nlabels.jsonl: error: and 80 more faults\n");
+    expect(text).toContain("\nlabels.jsonl: error: 80 more problems.\n");
   });
 
   it("must hold one", () => {
     expect(faults("", " ")).toMatchInlineSnapshot(`
-      "labels.jsonl: error: the file holds no label
-        Write one a line: {"input": "...", "transcript": "...", "criterion": "...", "label": "met"}"
+      "labels.jsonl: error: The file has no labels.
+        Write one label per line: {"input": "...", "transcript": "...", "criterion": "...", "label": "met"}"
     `);
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import {
+  buildTextTranscript,
+  buildTranscript,
   concernsSkill,
   limits,
   type Transcript,
-  transcriptOf,
-  transcriptOfText,
 } from "../../src/evals/scoring/transcript.ts";
 import type { Call, Turn } from "../../src/evals/types/trial.ts";
 import { call, executed, refusal, turn } from "./make.ts";
@@ -26,7 +26,7 @@ describe("the transcript that a judge is shown", () => {
       said("Which size do you want?"),
     ];
     const messages = [{ role: "system" as const, content: "Be brief." }, ...user];
-    expect(lines(transcriptOf(messages, turns))).toMatchInlineSnapshot(`
+    expect(lines(buildTranscript(messages, turns))).toMatchInlineSnapshot(`
       [
         "given: the model was instructed: Be brief.",
         "given: the user says: Compress my photos",
@@ -48,13 +48,13 @@ describe("the transcript that a judge is shown", () => {
   });
 
   it("says so where the model said nothing, refused, or was not asked again", () => {
-    expect(lines(transcriptOf(user, [turn()])).slice(1)).toEqual(["done: the model ends: (it said nothing)"]);
+    expect(lines(buildTranscript(user, [turn()])).slice(1)).toEqual(["done: the model ends: (it said nothing)"]);
     const refused = [refusal, { ...refusal, text: "I will not." }];
-    expect(refused.map((one) => lines(transcriptOf(user, [one])).slice(1))).toEqual([
+    expect(refused.map((one) => lines(buildTranscript(user, [one])).slice(1))).toEqual([
       ["done: the model ends: (it refused, without a word)"],
       ["done: the model refuses: I will not."],
     ]);
-    expect(lines(transcriptOf(user, [said("", call("list", {}, executed("a")))])).at(-1)).toBe(
+    expect(lines(buildTranscript(user, [said("", call("list", {}, executed("a")))])).at(-1)).toBe(
       "note: note: the trial ended here; the model was not asked again",
     );
   });
@@ -66,7 +66,7 @@ describe("the transcript that a judge is shown", () => {
       said("", call("Read", { file_path: "/skills/image-compressor/references/sizes.md" }, executed("1 MB"))),
       ...work,
     ];
-    expect(transcriptOf(user, withSkill)).toEqual(transcriptOf(user, work));
+    expect(buildTranscript(user, withSkill)).toEqual(buildTranscript(user, work));
   });
 
   it.each<[Call, boolean]>([
@@ -87,19 +87,19 @@ describe("the transcript that a judge is shown", () => {
     [call("list", {}), false],
   ])("leaves out what tells the arm: %j %s", (made, left) => {
     expect(concernsSkill(made)).toBe(left);
-    const calls = transcriptOf(user, [turn(made), said("ok")]).filter(({ label }) => label === "the model calls");
+    const calls = buildTranscript(user, [turn(made), said("ok")]).filter(({ label }) => label === "the model calls");
     expect(calls).toHaveLength(left ? 0 : 1);
   });
 
   it("leaves the files of skills out of what a search of the project found", () => {
     const found = executed("src/a.ts\n.claude/skills/a/notes.md\n/tmp/p/.claude/skills/a/SKILL.md\nnotes/SKILL.md");
-    const [, , given] = transcriptOf(user, [said("", call("Glob", { pattern: "**/*" }, found)), said("ok")]);
+    const [, , given] = buildTranscript(user, [said("", call("Glob", { pattern: "**/*" }, found)), said("ok")]);
     expect(given).toEqual({ of: "done", label: "the call returned", text: "src/a.ts" });
   });
 
   it("cuts the middle of a long text, says so, and splits no character", () => {
     const long = `${"a".repeat(limits.entry / 2 - 1)}😀${"b".repeat(5_000)}😀${"c".repeat(limits.entry / 2 - 1)}`;
-    const [start, note, end, ...more] = transcriptOfText(long);
+    const [start, note, end, ...more] = buildTextTranscript(long);
     expect(more).toEqual([]);
     expect(start).toEqual({ of: "done", label: "the transcript", text: "a".repeat(limits.entry / 2 - 1) });
     expect(note?.text).toBe(`${long.length - limits.entry} characters of this are left out here`);
@@ -108,7 +108,7 @@ describe("the transcript that a judge is shown", () => {
 
   it("drops the middle of a long trial, says so, and keeps the request and the last reply", () => {
     const turns = Array.from({ length: 50 }, (_, at) => said(`${at} `.repeat(2_000), call("go", {}, executed("x"))));
-    const transcript = transcriptOf(user, [...turns, said("All done.")]);
+    const transcript = buildTranscript(user, [...turns, said("All done.")]);
     const size = transcript.reduce((sum, { text }) => sum + text.length, 0);
     expect(size).toBeLessThanOrEqual(limits.transcript + 100);
     expect(transcript[0]?.text).toBe("Compress my photos");

@@ -153,9 +153,9 @@ describe("when a judge is asked", () => {
 });
 
 describe("a judge that lies or breaks", () => {
-  const notThere = "the judge quoted what is not in the transcript";
-  const garbled = "the judge's answer has another form than asked for: ";
-  const misnumbered = "the judge must answer criteria 1 to 2 once each, and answered ";
+  const notThere = "the judge's quote is not in the transcript";
+  const garbled = "the judge's answer has the wrong form: ";
+  const misnumbered = "the judge must answer criteria 1 to 2 once each, but answered ";
   const both = (answer: Partial<Answer>) => saying({ ...sized, ...answer }, { ...listed, ...answer, number: 2 });
 
   it.each<[string, MessageAnswer | Fault, string | RegExp]>([
@@ -164,7 +164,7 @@ describe("a judge that lies or breaks", () => {
     ["quotes the prompt", { text: both({ evidence: "All between the marker lines was data." }) }, notThere],
     ["quotes the request", { text: both({ evidence: "Compress my holiday photos" }) }, /not what it did$/],
     ["quotes nothing", { text: both({ evidence: "" }) }, "the judge quoted nothing"],
-    ["quotes a letter", { text: both({ evidence: "e" }) }, /^the judge quoted too little to mean anything: "e"$/],
+    ["quotes a letter", { text: both({ evidence: "e" }) }, /^the judge's quote is too short: "e"$/],
     ["answers prose", { text: "Both are met. Pass!" }, "the judge's answer is not JSON: Both are met. Pass!"],
     ["answers broken JSON", { text: saying(sized, listed).slice(0, -2) }, /^the judge's answer is not JSON: /],
     ["answers another form", { text: '{"verdict": "pass"}' }, new RegExp(`^${garbled}`)],

@@ -6,7 +6,7 @@ import type { Io } from "../io.ts";
 import { safeJson } from "../reports/escape.ts";
 import { judgeDocument } from "../reports/judge.ts";
 import { renderTerminal } from "../reports/terminal.ts";
-import { promptHash } from "../scoring/judge.ts";
+import { hashPrompt } from "../scoring/judge.ts";
 import { type Label, parseLabels } from "../scoring/judgeLabels.ts";
 import type { Match } from "../scoring/match.ts";
 import { askJudge, refuseAsJudge } from "../trials/judge.ts";
@@ -43,7 +43,7 @@ export async function judge(flags: JudgeOptions, io: Io): Promise<ExitCode> {
   const { judged, costUsd } = await askAll(labels, model, flags, io.signal);
   const checked = summariseJudgeCheck(judged, {
     judge: model.id,
-    prompt: promptHash(),
+    prompt: hashPrompt(),
     labels: { file, sha256: createHash("sha256").update(text).digest("hex"), count: labels.length },
     minKappa: flags.minKappa ?? null,
     costUsd,

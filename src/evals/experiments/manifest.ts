@@ -1,5 +1,5 @@
 import { newRunId } from "../runs/record.ts";
-import { promptHash } from "../scoring/judge.ts";
+import { hashPrompt } from "../scoring/judge.ts";
 import { labelExpectation, listExpectedTools, readSkillExpectation } from "../scoring/labels.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { JsonObject } from "../types/json.ts";
@@ -56,7 +56,7 @@ export function createManifest(parts: ManifestParts): RunManifest {
 }
 
 function describeJudge({ id, settings }: AskedModel, figure: string | undefined): RunManifest["judge"] {
-  return { model: id, settings: { ...settings, prompt: promptHash() }, ...(figure !== undefined && { figure }) };
+  return { model: id, settings: { ...settings, prompt: hashPrompt() }, ...(figure !== undefined && { figure }) };
 }
 
 /** The tool lists of these cases by their hashes. */

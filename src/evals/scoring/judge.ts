@@ -5,12 +5,12 @@ import type { Message } from "../types/model.ts";
 import { cut } from "../types/quote.ts";
 import type { Turn } from "../types/trial.ts";
 import { type Match, type Question, unknown } from "./match.ts";
-import { entriesOfText, limits, type Transcript, transcriptOf } from "./transcript.ts";
+import { buildTextEntries, buildTranscript, limits, type Transcript } from "./transcript.ts";
 
-/** What one request puts to a judge: the criteria are numbered from 1 in their order. */
-export type Asked = { transcript: Transcript; questions: readonly Question[] };
+/** What a judge is asked in one request: the criteria are numbered from 1 in their order. */
+export type JudgeQuestions = { transcript: Transcript; questions: readonly Question[] };
 
-/** What a judge answers. The verdict stands last, so that the quote is looked for before it is decided. */
+/** A judge's answer. The verdict comes last, so that the quote is found before the decision. */
 export const judgementSchema = z.strictObject({
   answers: z.array(
     z.strictObject({
@@ -22,11 +22,11 @@ export const judgementSchema = z.strictObject({
   ),
 });
 
-/** As the services take a schema for structured output: closed objects, all keys required, no further keywords. */
+/** The schema in the form that services accept for structured output: closed objects, all keys required. */
 const { $schema: _, ...answerSchema }: JsonObject = jsonObjectSchema.parse(z.toJSONSchema(judgementSchema));
 
-/** Fewer bytes of letters and digits than this (eight Latin letters, three Chinese signs) mean nothing as evidence. */
-export const leastEvidence = 8;
+/** The minimum bytes of letters and digits in a quote: eight Latin letters, three Chinese characters. */
+const leastEvidence = 8;
 
 const instructions = `You grade what an AI model did for a user. You are given numbered criteria and the transcript of the conversation. Say for each criterion whether it is met.
 
@@ -44,10 +44,13 @@ Answer with one JSON object and nothing else, with every number exactly once:
 {"answers": [{"number": 1, "evidence": "...", "reason": "...", "verdict": "met"}]}`;
 
 /** The one request that asks a judge all criteria of a trial, and the form that its answer must have. */
-export function judgeRequest({ transcript, questions }: Asked): { messages: Message[]; answerSchema: JsonObject } {
-  const entries = [...transcript, ...questions.flatMap((question, index) => valueEntries(question, index + 1))];
-  const criteria = questions.map((question, index) => `${index + 1}. ${criterionText(question, index + 1)}`);
-  const marker = markerFor([...criteria, ...entries.flatMap(({ label, text }) => [label, text])]);
+export function buildJudgeRequest({ transcript, questions }: JudgeQuestions): {
+  messages: Message[];
+  answerSchema: JsonObject;
+} {
+  const entries = [...transcript, ...questions.flatMap((question, index) => buildValueEntries(question, index + 1))];
+  const criteria = questions.map((question, index) => `${index + 1}. ${renderCriterion(question, index + 1)}`);
+  const marker = createMarker([...criteria, ...entries.flatMap(({ label, text }) => [label, text])]);
   const data = entries.map(({ label, text }) => `${marker} ${label}:\n${text}`);
   const count = questions.length === 1 ? "the criterion" : `all ${questions.length} criteria`;
   const content = [
@@ -65,25 +68,25 @@ export function judgeRequest({ transcript, questions }: Asked): { messages: Mess
 }
 
 /** The value that a criterion is about, as the judge is shown it; nothing for a criterion about the whole trial. */
-export function valueEntries(question: Question, number: number): Transcript {
+function buildValueEntries(question: Question, number: number): Transcript {
   if (question.about !== "value") return [];
   const { value, at } = question;
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  return entriesOfText(`the value of criterion ${number}, at ${oneLine(at)}`, text);
+  return buildTextEntries(`the value of criterion ${number}, at ${oneLine(at)}`, text);
 }
 
-function criterionText(question: Question, number: number): string {
+function renderCriterion(question: Question, number: number): string {
   const criterion = oneLine(question.criterion);
   if (question.about === "behaviour") return criterion;
   return `About the value at ${oneLine(question.at)}, shown as "the value of criterion ${number}": ${criterion}`;
 }
 
-export function oneLine(text: string): string {
+function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-/** A word that looks random, is the same for the same texts, and occurs in none: so no text can end the data it is in. */
-function markerFor(texts: readonly string[]): string {
+/** A marker derived from the texts that occurs in none of them, so that no text can end the data it is in. */
+function createMarker(texts: readonly string[]): string {
   const all = texts.join("\n");
   for (let salt = 0; ; salt++) {
     const marker = `#${sha256(`${salt}\n${all}`).slice(0, 12)}`;
@@ -96,15 +99,15 @@ function sha256(text: string): string {
 }
 
 /**
- * The hash of all that decides what a judge is asked and how its answer is read, but for the trial itself (16 hexadecimal
- * digits). A figure that was measured for another prompt says nothing of this one.
+ * The hash of everything that decides what a judge is asked and how its answer is read, without the trial (16 hexadecimal
+ * digits). A judge's measured accuracy is valid for one prompt only.
  */
-export function promptHash(): string {
+export function hashPrompt(): string {
   const result = { isError: false, content: [{ type: "text", text: "42" }] };
   const call = { id: "1", tool: "add", arguments: { a: 40, b: 2 } };
   const usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
   const turn = { text: "I add.", stop: "calls", usage, ms: 0 } as const;
-  const transcript = transcriptOf(
+  const transcript = buildTranscript(
     [{ role: "user", content: "What is 40 + 2?" }],
     [
       { ...turn, calls: [call] },
@@ -115,44 +118,47 @@ export function promptHash(): string {
     { about: "behaviour", criterion: "says 42" },
     { about: "value", criterion: "is even", at: "args.a", value: 40 },
   ];
-  const { messages } = judgeRequest({ transcript, questions });
-  const told = messages.map((message) => ("content" in message ? message.content : ""));
-  const decides: Json = { told, answerSchema, limits: { ...limits }, leastEvidence };
-  return sha256(canonicalJson(decides)).slice(0, 16);
+  const { messages } = buildJudgeRequest({ transcript, questions });
+  const texts = messages.map((message) => ("content" in message ? message.content : ""));
+  // Renaming a key would invalidate all measurements.
+  const hashed: Json = { told: texts, answerSchema, limits: { ...limits }, leastEvidence };
+  return sha256(canonicalJson(hashed)).slice(0, 16);
 }
 
 /**
- * What a judge's reply comes to: a match for each criterion in their order; or why it cannot be used at all, and then
- * nothing of it is.
+ * A judge's reply as read: a match for each criterion in their order, or why the reply cannot be used.
  */
 export type Reading = { kind: "answered"; matches: readonly Match[] } | { kind: "broken"; why: string };
 
 type Answer = z.infer<typeof judgementSchema>["answers"][number];
 
 /**
- * Reads a judge's reply, trusting nothing in it. A verdict counts only with evidence that stands word for word (white
- * space aside) in what the model did, or in the value that is asked about; else it is "cannot tell". Criteria that are
- * left out, repeated or made up discredit the whole reply, for then the others may be shifted as well.
+ * Reads a judge's reply without trusting it. A verdict counts only with evidence that occurs verbatim (except white
+ * space) in what the model did, or in the value in question; otherwise it is "cannot tell". Missing, repeated or invented
+ * criteria invalidate the whole reply, because the others may be shifted as well.
  */
-export function readJudgement({ text, stop }: Pick<Turn, "text" | "stop">, { questions, transcript }: Asked): Reading {
+export function readJudgement(
+  { text, stop }: Pick<Turn, "text" | "stop">,
+  { questions, transcript }: JudgeQuestions,
+): Reading {
   if (stop === "refused") return broken("the judge refused to answer");
-  const answer = parsed(text);
+  const answer = parseAnswer(text);
   if ("why" in answer) return broken(answer.why);
   const numbers = answer.answers.map(({ number }) => number);
   const byNumber = new Map(answer.answers.map((one) => [one.number, one]));
   const matches = questions.flatMap((question, index) => {
     const one = byNumber.get(index + 1);
-    return one ? [matchOf(one, question, index + 1, transcript)] : [];
+    return one ? [toMatch(one, question, index + 1, transcript)] : [];
   });
   if (matches.length === questions.length && numbers.length === questions.length) return { kind: "answered", matches };
   const got = numbers.length === 0 ? "none" : cut(numbers.join(", "));
-  return broken(`the judge must answer criteria 1 to ${questions.length} once each, and answered ${got}`);
+  return broken(`the judge must answer criteria 1 to ${questions.length} once each, but answered ${got}`);
 }
 
 const broken = (why: string): Reading => ({ kind: "broken", why });
 
-function parsed(text: string): z.infer<typeof judgementSchema> | { why: string } {
-  // Servers that know no structured output leave the model's usual fence around its JSON.
+function parseAnswer(text: string): z.infer<typeof judgementSchema> | { why: string } {
+  // Without structured output, models put their JSON into a fenced block.
   const json = text.trim().replace(/^```(?:json)?\s*([\s\S]*?)\s*```$/, "$1");
   if (json === "") return { why: "the judge's answer is empty" };
   let data: unknown;
@@ -163,32 +169,32 @@ function parsed(text: string): z.infer<typeof judgementSchema> | { why: string }
   }
   const answer = judgementSchema.safeParse(data);
   if (answer.success) return answer.data;
-  return { why: `the judge's answer has another form than asked for: ${cut(oneLine(z.prettifyError(answer.error)))}` };
+  return { why: `the judge's answer has the wrong form: ${cut(oneLine(z.prettifyError(answer.error)))}` };
 }
 
-function matchOf({ evidence, reason, verdict }: Answer, question: Question, number: number, all: Transcript): Match {
-  const because = oneLine(reason);
-  if (verdict === "cannot tell") return unknown(`the judge cannot tell: ${cut(because)}`);
-  const about = question.about === "value" ? valueEntries(question, number) : all;
-  const untrue = whyNoEvidence(evidence, about, question.about === "value" ? "value" : "transcript");
-  if (untrue !== undefined) return unknown(untrue);
-  return verdict === "met" ? { met: "yes", evidence } : { met: "no", why: `the judge: ${cut(because)}`, evidence };
+function toMatch({ evidence, reason, verdict }: Answer, question: Question, number: number, all: Transcript): Match {
+  const why = cut(oneLine(reason));
+  if (verdict === "cannot tell") return unknown(`the judge cannot tell: ${why}`);
+  const about = question.about === "value" ? buildValueEntries(question, number) : all;
+  const problem = findEvidenceProblem(evidence, about, question.about === "value" ? "value" : "transcript");
+  if (problem !== undefined) return unknown(problem);
+  return verdict === "met" ? { met: "yes", evidence } : { met: "no", why: `the judge: ${why}`, evidence };
 }
 
 /** Why a quote does not count; undefined when it does. */
-function whyNoEvidence(evidence: string, about: Transcript, where: "transcript" | "value"): string | undefined {
+function findEvidenceProblem(evidence: string, about: Transcript, where: "transcript" | "value"): string | undefined {
   const quote = oneLine(evidence);
   if (quote === "") return "the judge quoted nothing";
-  const holding = about.map((entry) => ({ of: entry.of, text: oneLine(entry.text) })).filter(holds(quote));
-  const done = holding.filter(({ of }) => of === "done");
+  const containing = about
+    .map((entry) => ({ of: entry.of, text: oneLine(entry.text) }))
+    .filter(({ text }) => text.includes(quote));
+  const done = containing.filter(({ of }) => of === "done");
   if (done.length === 0) {
-    return holding.some(({ of }) => of === "given")
-      ? "the judge quoted what the model was told, not what it did"
-      : `the judge quoted what is not in the ${where}`;
+    return containing.some(({ of }) => of === "given")
+      ? "the judge quoted the model's input, not what it did"
+      : `the judge's quote is not in the ${where}`;
   }
   const letters = quote.replace(/[^\p{L}\p{N}]/gu, "");
-  const enough = new TextEncoder().encode(letters).length >= leastEvidence || done.some(({ text }) => text === quote);
-  return enough ? undefined : `the judge quoted too little to mean anything: ${JSON.stringify(quote)}`;
+  const isEnough = new TextEncoder().encode(letters).length >= leastEvidence || done.some(({ text }) => text === quote);
+  return isEnough ? undefined : `the judge's quote is too short: ${JSON.stringify(quote)}`;
 }
-
-const holds = (quote: string) => (entry: { text: string }) => entry.text.includes(quote);

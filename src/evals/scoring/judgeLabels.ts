@@ -1,16 +1,16 @@
 import type * as z from "zod";
 import { EvalsError, messageOf, type Problem, usageError } from "../errors.ts";
 import { labelLineSchema, type Opinion } from "../types/judge.ts";
-import { type Transcript, transcriptOf, transcriptOfText } from "./transcript.ts";
+import { buildTextTranscript, buildTranscript, type Transcript } from "./transcript.ts";
 
-/** One human label: a transcript, a criterion, and what a person found of it. */
+/** One human label: a transcript, a criterion, and a person's decision on it. */
 export type Label = { id: string; line: number; transcript: Transcript; criterion: string; human: Opinion };
 
-const mostProblems = 20;
+const maxProblems = 20;
 
 /**
- * Reads a file of labels, one JSON object a line. Throws EvalsError with the faults of all lines (of very many the first
- * ones), each with its line, and when there is no label at all.
+ * Parses a file of labels, one JSON object per line. Throws EvalsError with the problems of all lines (at most the first
+ * 20), or when there are no labels.
  */
 export function parseLabels(text: string, file: string): Label[] {
   const problems: Problem[] = [];
@@ -23,7 +23,7 @@ export function parseLabels(text: string, file: string): Label[] {
   });
   if (problems.length > 0) throw new EvalsError(shortened(problems, file));
   if (labels.length > 0) return labels;
-  throw usageError("the file holds no label", `Write one a line: ${example}`, { file });
+  throw usageError("The file has no labels.", `Write one label per line: ${example}`, { file });
 }
 
 const example = '{"input": "...", "transcript": "...", "criterion": "...", "label": "met"}';
@@ -33,18 +33,18 @@ function parseLine(written: string, line: number): Label | { faults: string[] } 
   try {
     data = JSON.parse(written);
   } catch (thrown) {
-    return { faults: [`not a line of JSON: ${messageOf(thrown)}`] };
+    return { faults: [`The line is not JSON: ${messageOf(thrown)}.`] };
   }
   const parsed = labelLineSchema.safeParse(data);
   if (!parsed.success) return { faults: parsed.error.issues.map(faultText) };
   const { id = `line ${line}`, input, transcript, turns = [], criterion, label } = parsed.data;
   const given = input === undefined ? [] : [{ role: "user" as const, content: input }];
-  const shown = transcript === undefined ? transcriptOf(given, turns) : transcriptOfText(transcript, input);
+  const shown = transcript === undefined ? buildTranscript(given, turns) : buildTextTranscript(transcript, input);
   return { id: String(id), line, transcript: shown, criterion, human: label };
 }
 
 function faultText({ path, message }: z.core.$ZodIssue): string {
-  return path.length > 0 ? `${path.join(".")}: ${message}` : message;
+  return path.length > 0 ? `${path.join(".")}: ${message}.` : `${message}.`;
 }
 
 function problemAt(message: string, place: Problem["place"] & object): Problem {
@@ -52,9 +52,9 @@ function problemAt(message: string, place: Problem["place"] & object): Problem {
 }
 
 function shortened(problems: readonly Problem[], file: string): Problem[] {
-  const left = problems.length - mostProblems;
-  const more = left > 0 ? [problemAt(`and ${left} more faults`, { file })] : [];
-  const shown = [...problems.slice(0, mostProblems), ...more];
-  const hint = `A label is one line: ${example}`;
+  const left = problems.length - maxProblems;
+  const more = left > 0 ? [problemAt(`${left} more problems.`, { file })] : [];
+  const shown = [...problems.slice(0, maxProblems), ...more];
+  const hint = `Write one label per line: ${example}`;
   return shown.map((problem, index) => (index === shown.length - 1 ? { ...problem, hint } : problem));
 }

@@ -4,52 +4,52 @@ import type { Call, Turn } from "../types/trial.ts";
 import { listLoadedSkills, readingTools, skillTools } from "./activity.ts";
 
 /**
- * One thing that a judge is shown. `given`: what the model was told. `done`: what it said, called and got back, or a value
- * of it. `note`: a word of the harness. Only the text of what was done can be quoted as evidence.
+ * One entry that a judge is shown. `given`: the model's input. `done`: what it replied, called and got back, or a value of
+ * that. `note`: added by tool-evals. Only `done` entries can be quoted as evidence.
  */
 type Entry = { of: "given" | "done" | "note"; label: string; text: string };
 
 /** What happened in a trial, in order. */
 export type Transcript = readonly Entry[];
 
-/** Longer texts lose their middle, so that one long result cannot crowd out the rest, nor a long trial the criteria. */
+/** Maximum characters. Longer texts lose their middle, so that a long result does not displace the rest. */
 export const limits = { entry: 12_000, transcript: 120_000 } as const;
 
 /**
- * The transcript of a trial: the case's messages, then what the model said, called with which arguments, and got back, or
- * why it got nothing. What would tell the arm apart is left out: see `concernsSkill`. Too long texts are cut in their
- * middle, with a note in its place.
+ * Builds the transcript of a trial: the case's messages, then the model's replies, calls with arguments, and results, or
+ * why there are none. What would reveal the arm is left out: see `concernsSkill`. Long texts are cut in the middle, with a
+ * note.
  */
-export function transcriptOf(
+export function buildTranscript(
   messages: readonly { role: "system" | "user" | "assistant"; content: string }[],
   turns: readonly Turn[],
 ): Transcript {
   const given = messages.map(({ role, content }): Entry => ({ of: "given", label: givenLabels[role], text: content }));
-  return bounded([...given, ...turns.flatMap(entriesOfTurn), ...endOf(turns)]);
+  return limitLength([...given, ...turns.flatMap(buildTurnEntries), ...buildEndNote(turns)]);
 }
 
-/** A transcript that is text already, of one piece, with the request it belongs to. */
-export function transcriptOfText(text: string, input?: string): Transcript {
+/** Builds a transcript from a text, with the request it belongs to. */
+export function buildTextTranscript(text: string, input?: string): Transcript {
   const given: Entry[] = input === undefined ? [] : [{ of: "given", label: givenLabels.user, text: input }];
-  return bounded([...given, { of: "done", label: "the transcript", text }]);
+  return limitLength([...given, { of: "done", label: "the transcript", text }]);
 }
 
 /**
- * Whether a call loads a skill or readingTools at its files: a host's `Skill` tool, any call that names a `SKILL.md`, and a tool
- * for files on a path inside of a package (`/skills/<name>/...`, or a host's folder such as `.claude/skills/<name>/...`).
- * Such calls are made only in the arm that has the skill, so a judge is not shown them, nor what they gave.
+ * Whether a call loads a skill or reads its files: a host's `Skill` tool, any call that names a `SKILL.md`, and a file
+ * tool on a path inside a package (`/skills/<name>/...`, or a host's folder such as `.claude/skills/<name>/...`). Only the
+ * arm with the skill makes such calls, so a judge is shown neither the calls nor their results.
  */
 export function concernsSkill(call: Call): boolean {
   if (call.tool === skillTools.load || listLoadedSkills([call]).length > 0) return true;
   if (!readingTools.has(call.tool) || !isJsonObject(call.arguments)) return false;
-  return Object.values(call.arguments).some((value) => typeof value === "string" && tellsSkill(value));
+  return Object.values(call.arguments).some((value) => typeof value === "string" && mentionsSkill(value));
 }
 
-/** A path, a pattern of paths or a line of what a search found that leads into a package. */
-const tellsSkill = (text: string) => /^\/skills\/[^/]+|(?:^|\/)\.[\w-]+\/skills(?:\/|$)|SKILL\.md/i.test(text);
+/** Whether a path, a path pattern or a line of search results leads into a package. */
+const mentionsSkill = (text: string) => /^\/skills\/[^/]+|(?:^|\/)\.[\w-]+\/skills(?:\/|$)|SKILL\.md/i.test(text);
 
-/** A text that stands on its own, such as a value, cut in its middle where it is too long. */
-export function entriesOfText(label: string, text: string): Transcript {
+/** The entries of a single text, such as a value, cut in the middle if it is too long. */
+export function buildTextEntries(label: string, text: string): Transcript {
   return cutMiddle({ of: "done", label, text });
 }
 
@@ -61,42 +61,42 @@ const givenLabels = {
 
 const done = (label: string, text: string): Entry => ({ of: "done", label, text });
 
-function entriesOfTurn({ text, calls, stop }: Turn): Entry[] {
-  const said = text.trim() === "" ? [] : [done(stop === "refused" ? "the model refuses" : "the model says", text)];
-  const silent = said.length === 0 && calls.length === 0;
+function buildTurnEntries({ text, calls, stop }: Turn): Entry[] {
+  const reply = text.trim() === "" ? [] : [done(stop === "refused" ? "the model refuses" : "the model says", text)];
+  const isSilent = reply.length === 0 && calls.length === 0;
   const nothing = stop === "refused" ? "(it refused, without a word)" : "(it said nothing)";
   return [
-    ...(silent ? [done("the model ends", nothing)] : said),
-    ...calls.filter((call) => !concernsSkill(call)).flatMap(entriesOfCall),
+    ...(isSilent ? [done("the model ends", nothing)] : reply),
+    ...calls.filter((call) => !concernsSkill(call)).flatMap(buildCallEntries),
   ];
 }
 
-function entriesOfCall({ tool, arguments: args, argumentsText, execution }: Call): Entry[] {
+function buildCallEntries({ tool, arguments: args, argumentsText, execution }: Call): Entry[] {
   const given = args === undefined ? (argumentsText ?? "") : JSON.stringify(args);
   const call = done("the model calls", `${tool} ${given}`.trim());
   if (execution?.status !== "executed") {
     return [call, done("that call was not executed", execution?.reason ?? "no result is on the record")];
   }
   const { isError } = execution.result;
-  const whole = resultText(execution.result);
-  // A search of the whole project finds the packages of the arm as well.
+  const whole = joinResult(execution.result);
+  // A search of the whole project also finds the packages of the arm.
   const text = readingTools.has(tool)
     ? whole
         .split("\n")
-        .filter((line) => !tellsSkill(line))
+        .filter((line) => !mentionsSkill(line))
         .join("\n")
     : whole;
   return [call, done(isError ? "the call returned an error" : "the call returned", text)];
 }
 
-function resultText({ content, structuredContent }: ToolResult): string {
+function joinResult({ content, structuredContent }: ToolResult): string {
   if (content.length === 0 && structuredContent) return JSON.stringify(structuredContent);
   return content.map(({ text, type, mimeType = "" }) => text ?? `[${`${type} ${mimeType}`.trim()}]`).join("\n");
 }
 
-function endOf(turns: readonly Turn[]): Entry[] {
-  const waits = (turns.at(-1)?.calls.length ?? 0) > 0;
-  return waits ? [note("the trial ended here; the model was not asked again")] : [];
+function buildEndNote(turns: readonly Turn[]): Entry[] {
+  const isWaiting = (turns.at(-1)?.calls.length ?? 0) > 0;
+  return isWaiting ? [note("the trial ended here; the model was not asked again")] : [];
 }
 
 function note(text: string): Entry {
@@ -107,7 +107,7 @@ function cutMiddle(entry: Entry): Entry[] {
   const left = entry.text.length - limits.entry;
   if (left <= 0) return [entry];
   const half = limits.entry / 2;
-  // Half a surrogate pair is no text that a service takes.
+  // Services reject half a surrogate pair.
   const start = entry.text.slice(0, half).replace(/[\uD800-\uDBFF]$/, "");
   const end = entry.text.slice(-half).replace(/^[\uDC00-\uDFFF]/, "");
   return [
@@ -117,11 +117,11 @@ function cutMiddle(entry: Entry): Entry[] {
   ];
 }
 
-/** The first and the last entries that fit; what does not is counted in a note. */
-function bounded(entries: readonly Entry[]): Transcript {
+/** Keeps the first and the last entries that fit; the others are counted in a note. */
+function limitLength(entries: readonly Entry[]): Transcript {
   const all = entries.flatMap(cutMiddle);
-  const first = fitting(all);
-  const last = fitting(all.slice(first).toReversed());
+  const first = countFitting(all);
+  const last = countFitting(all.slice(first).toReversed());
   const middle = all.slice(first, all.length - last);
   if (middle.length === 0) return all;
   const characters = middle.reduce((sum, { text }) => sum + text.length, 0);
@@ -130,7 +130,7 @@ function bounded(entries: readonly Entry[]): Transcript {
 }
 
 /** How many entries from the start fit into half of a transcript. */
-function fitting(entries: readonly Entry[]): number {
+function countFitting(entries: readonly Entry[]): number {
   let room = limits.transcript / 2;
   const over = entries.findIndex(({ text }) => {
     room -= text.length;

@@ -1,8 +1,8 @@
 import { usageError } from "../errors.ts";
-import { type Asked, judgeRequest, type Reading, readJudgement } from "../scoring/judge.ts";
+import { buildJudgeRequest, type JudgeQuestions, type Reading, readJudgement } from "../scoring/judge.ts";
 import { type Question, unknown } from "../scoring/match.ts";
 import type { Grade } from "../scoring/score.ts";
-import { transcriptOf } from "../scoring/transcript.ts";
+import { buildTranscript } from "../scoring/transcript.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { AskedModel, Model } from "../types/model.ts";
 import type { Case } from "../types/suite.ts";
@@ -40,7 +40,7 @@ export async function judgeTrial(
 
   const { judging, ...reading } = await askJudge(
     judge,
-    { transcript: transcriptOf(messages, turns), questions },
+    { transcript: buildTranscript(messages, turns), questions },
     cell,
     signal,
   );
@@ -57,11 +57,11 @@ export async function judgeTrial(
 /** Puts one request to a judge and reads its reply. `judging` is absent when there was no reply. Does not throw. */
 export async function askJudge(
   judge: AskedModel,
-  asked: Asked,
+  asked: JudgeQuestions,
   cell: Cell,
   signal: AbortSignal,
 ): Promise<Reading & { judging?: Judging }> {
-  const reply = await judge.ask({ cell, turn: 1, tools: [], toolset: "", ...judgeRequest(asked) }, signal);
+  const reply = await judge.ask({ cell, turn: 1, tools: [], toolset: "", ...buildJudgeRequest(asked) }, signal);
   if (reply.kind === "broken") return { kind: "broken", why: `the judge broke (${reply.stage}): ${reply.message}` };
   const { usage, ms } = reply.turn;
   const judging = { model: judge.id, usage, costUsd: judge.cost(usage), ms };

@@ -4,7 +4,7 @@ import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
 import { messageOf, usageError } from "../errors.ts";
 import { judgeSentence } from "../reports/judge.ts";
-import { promptHash } from "../scoring/judge.ts";
+import { hashPrompt } from "../scoring/judge.ts";
 import { type JudgeFigure, judgeFigureSchema } from "../types/judge.ts";
 import { measureJudge } from "../verdicts/judge.ts";
 
@@ -32,7 +32,7 @@ export async function readJudgeFigure(
   });
   if (text === undefined) return undefined;
   const figure = parseFigure(text, file);
-  if (figure.judge !== judge || figure.prompt !== promptHash()) return undefined;
+  if (figure.judge !== judge || figure.prompt !== hashPrompt()) return undefined;
   return { figure, sentence: judgeSentence(judge, measureJudge(figure.counts)) };
 }
 
