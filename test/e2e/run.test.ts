@@ -370,7 +370,7 @@ describe("bad input", () => {
     `);
   });
 
-  it("tells of a tool that is not listed and of an argument that cannot match, before it asks", async () => {
+  it("reports a tool that is not listed and an argument that cannot match before any model call", async () => {
     const server = "server: { command: node, args: [dist/server/main.js] }\n";
     const file = suite(
       "unlisted.yaml",
@@ -379,10 +379,10 @@ describe("bad input", () => {
     const { code, err } = await run(file);
     expect(code).toBe(2);
     expect(err).toMatchInlineSnapshot(`
-      "unlisted.yaml:3:5: error: case a: expects ehco, which is not listed
-        did you mean echo?
-      unlisted.yaml:5:5: error: case b: can never match: args.text must be string, got 5
-        the inputSchema of echo says {"type":"string","description":"The text to echo back"}
+      "unlisted.yaml:3:5: error: Case "a": expected tool "ehco" is not listed.
+        Did you mean "echo"?
+      unlisted.yaml:5:5: error: Case "b": can never match: args.text must be string, got 5.
+        Fit it to the inputSchema of "echo": {"type":"string","description":"The text to echo back"}.
       "
     `);
   });
@@ -394,7 +394,7 @@ describe("bad input", () => {
     );
     const { code, err } = await run(file);
     expect(code).toBe(2);
-    expect(err).toContain("case shrink-my-photos: expects skill image-compressor, which is not offered");
+    expect(err).toContain('Case "shrink-my-photos": expected skill "image-compressor" is not offered.');
   });
 
   it("never passes what only a judge could grade, and says that it was not graded", async () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Judge, no, noJudge, unknown, yes } from "../../src/evals/scoring/match.ts";
-import { compileMatcher, isMatcher, matcherProblems } from "../../src/evals/scoring/matchers.ts";
+import { compileMatcher, findMatcherProblems, isMatcher } from "../../src/evals/scoring/matchers.ts";
 import type { Json } from "../../src/evals/types/json.ts";
 
 const match = (expected: Json, value: Json | undefined, judge: Judge = noJudge) =>
@@ -118,7 +118,7 @@ describe("keywords", () => {
     [{ type: "null" }, undefined, "args.x: expected a value of type null, got nothing"],
     [{ optional: "a" }, "b", 'args.x: expected "a", got "b"'],
     [{ any: true }, undefined, "args.x: expected some value, got nothing"],
-    [{ absent: true }, null, "args.x: expected it to be left out, got null"],
+    [{ absent: true }, null, "args.x: expected no value, got null"],
     [{ unordered: ["a", "b"] }, ["a", "a"], 'args.x: expected ["a","b"] in any order, got ["a","a"]'],
     [{ unordered: ["a"] }, ["a", "a"], 'args.x: expected ["a"] in any order, got ["a","a"]'],
     [{ unordered: ["a"] }, "a", 'args.x: expected ["a"] in any order, got "a"'],
@@ -139,9 +139,7 @@ describe("keywords", () => {
     expect(match({ judge: "is polite" }, "hi", judge)).toEqual(no("args.x: rude"));
     expect(asked).toEqual(['{"about":"value","criterion":"is polite","at":"args.x","value":"hi"}']);
     expect(match({ judge: "is polite" }, "hi")).toEqual(unknown("no judge model was given"));
-    expect(why({ judge: "is polite" }, undefined)).toBe(
-      "args.x: expected a value that a judge finds to be: is polite, got nothing",
-    );
+    expect(why({ judge: "is polite" }, undefined)).toBe("args.x: expected a value that meets: is polite, got nothing");
   });
 
   test("what is decided goes before what is unknown", () => {
@@ -164,7 +162,7 @@ describe("isMatcher", () => {
   });
 });
 
-describe("matcherProblems", () => {
+describe("findMatcherProblems", () => {
   test("names the place of every wrong operand and bad regular expression", () => {
     const args = {
       kind: { type: "file" },
@@ -173,7 +171,7 @@ describe("matcherProblems", () => {
       fine: { equals: { type: "file" } },
       none: { any: false },
     };
-    expect(matcherProblems(args, "args")).toEqual([
+    expect(findMatcherProblems(args, "args")).toEqual([
       {
         at: "args.kind.type",
         message: 'Invalid option: expected one of "string"|"number"|"integer"|"boolean"|"array"|"object"|"null"',

@@ -53,34 +53,34 @@ test("nothing is wrong with a case that can pass", () => {
 describe("tools", () => {
   test("that are not listed, with the nearest name or the list", () => {
     expect(found(expectTool({ tools: ["raed_file", "fetch"] }, { avoid: ["write_fil"] }))).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: error: case read-one: expects raed_file, which is not listed
-        did you mean read_file?
-      evals/files.yaml:3:5: error: case read-one: expects fetch, which is not listed
-        listed are: read_file, write_file, list_issues
-      evals/files.yaml:3:5: error: case read-one: avoids write_fil, which is not listed
-        did you mean write_file?"
+      "evals/files.yaml:3:5: error: Case "read-one": expected tool "raed_file" is not listed.
+        Did you mean "read_file"?
+      evals/files.yaml:3:5: error: Case "read-one": expected tool "fetch" is not listed.
+        Use a listed tool: read_file, write_file, list_issues.
+      evals/files.yaml:3:5: error: Case "read-one": avoided tool "write_fil" is not listed.
+        Did you mean "write_file"?"
     `);
     expect(found(expectTool({ tools: ["x"] }), toolsetOf([]))).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: error: case read-one: expects x, which is not listed
-        no tool is listed: does the suite name a server?"
+      "evals/files.yaml:3:5: error: Case "read-one": expected tool "x" is not listed.
+        Add a server with tools to the suite."
     `);
   });
 
   test("that are named twice, or wanted and avoided at once", () => {
     const expectation = expectTool({ tools: ["read_file", "read_file"] }, { avoid: ["read_file"] });
     expect(found(expectation)).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: error: case read-one: both expects and avoids read_file, so a call of it can never pass
-        take it out of one of the two
-      evals/files.yaml:3:5: warning: case read-one: names read_file twice in one list
-        take one of the two out"
+      "evals/files.yaml:3:5: error: Case "read-one": tool "read_file" is both expected and avoided: a call of it can never pass.
+        Remove one of the two.
+      evals/files.yaml:3:5: warning: Case "read-one": tool "read_file" is named twice in one list.
+        Remove one of the two."
     `);
   });
 
   test("that are listed twice", () => {
     const twice = toolsetOf([{ name: "get" }, { name: "get", server: "other", origin: "distractor" }]);
     expect(found(expectTool({ tools: ["get"] }), twice)).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: error: case read-one: expects get, which is listed 2 times (files, other)
-        rename one"
+      "evals/files.yaml:3:5: error: Case "read-one": expected tool "get" is listed 2 times (files, other).
+        Rename all but one of them."
     `);
     expect(found({ kind: "none", avoid: [] }, twice)).toBe("");
   });
@@ -88,8 +88,8 @@ describe("tools", () => {
   test("whose schema cannot be read", () => {
     const odd = toolsetOf([{ name: "odd", inputSchema: { type: "object", properties: { a: { $ref: "#/nowhere" } } } }]);
     expect(found(expectTool({ tools: ["odd"] }), odd)).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: warning: case read-one: the inputSchema of odd cannot be read: can't resolve reference #/nowhere from id inputSchema
-        its arguments are not checked against the schema; mend it in the server"
+      "evals/files.yaml:3:5: warning: Case "read-one": the inputSchema of "odd" cannot be compiled: can't resolve reference #/nowhere from id inputSchema.
+        Fix the schema in the server: until then, arguments are not checked against it."
     `);
     expect(found({ kind: "any", avoid: [] }, odd)).toBe(found(expectTool({ tools: ["odd"] }), odd));
   });
@@ -98,17 +98,17 @@ describe("tools", () => {
 describe("arguments", () => {
   test("that the schema does not have", () => {
     expect(foundIn({ paht: "a", everything: 1 })).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: error: case read-one: read_file has no argument paht
-        did you mean path?
-      evals/files.yaml:3:5: error: case read-one: read_file has no argument everything
-        it has: path, head, mode, tags, where, until, follow"
+      "evals/files.yaml:3:5: error: Case "read-one": "read_file" has no argument "paht".
+        Did you mean "path"?
+      evals/files.yaml:3:5: error: Case "read-one": "read_file" has no argument "everything".
+        Use one of: path, head, mode, tags, where, until, follow."
     `);
     const open = expectTool({ tools: ["write_file"], args: { pth: "a", content: { absent: true } } });
     expect(found(open)).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: warning: case read-one: write_file has no argument pth
-        did you mean path?
-      evals/files.yaml:3:5: warning: case read-one: write_file has no argument content
-        it has: path"
+      "evals/files.yaml:3:5: warning: Case "read-one": "write_file" has no argument "pth".
+        Did you mean "path"?
+      evals/files.yaml:3:5: warning: Case "read-one": "write_file" has no argument "content".
+        Use one of: path."
     `);
     const composed = toolsetOf([{ name: "a", inputSchema: { type: "object", allOf: [{ properties: { z: {} } }] } }]);
     expect(found(expectTool({ tools: ["a"], args: { z: 1 } }), composed)).toBe("");
@@ -116,8 +116,8 @@ describe("arguments", () => {
 
   test("that can never match", () => {
     expect(foundIn({ path: 1 })).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: error: case read-one: can never match: args.path must be string, got 1
-        the inputSchema of read_file says {"type":"string"}"
+      "evals/files.yaml:3:5: error: Case "read-one": can never match: args.path must be string, got 1.
+        Fit it to the inputSchema of "read_file": {"type":"string"}."
     `);
     const never: JsonObject[] = [
       { path: { absent: true } },
@@ -145,35 +145,35 @@ describe("arguments", () => {
     const reasons = never.map((args) => foundIn(args).split("\n")[0]?.split("can never match: ")[1]);
     expect(reasons).toMatchInlineSnapshot(`
       [
-        "args.path must be absent, and is required",
-        "args.path: type integer does not fit the schema's type string",
-        "args.path: \`gte\` does not fit the schema's type string",
-        "args.path: an array does not fit the schema's type string",
-        "args.path must be string, got 1",
-        "args.head must be >= 1, got 0",
-        "args.head must be <= 100, got 101",
-        "args.head: gte 101 is over maximum 100",
-        "args.head: lte 0 is under minimum 1",
-        "args.head: no number is >= 5 and <= 4",
-        "args.head: \`matches\` does not fit the schema's type integer",
-        "args.mode must be equal to one of the allowed values: ["text","binary"], got "hex"",
-        "args.mode: {"startsWith":"x"} matches none of ["text","binary"]",
-        "args.follow: {"type":"string"} matches none of [true,false]",
-        "args.tags[1] must be string, got 1",
-        "args.tags[] must be string, got 1",
-        "args.tags[0]: \`gte\` does not fit the schema's type string",
-        "args.where.city: type number does not fit the schema's type string",
-        "args.where.parent.parent.city: \`lte\` does not fit the schema's type string",
-        "args.until: \`gte\` does not fit the schema's type string",
-        "args.until must be string, got 5",
+        "args.path must be absent, but is required.",
+        "args.path: type integer does not fit the schema's type string.",
+        "args.path: \`gte\` does not fit the schema's type string.",
+        "args.path: an array does not fit the schema's type string.",
+        "args.path must be string, got 1.",
+        "args.head must be >= 1, got 0.",
+        "args.head must be <= 100, got 101.",
+        "args.head: gte 101 is over maximum 100.",
+        "args.head: lte 0 is under minimum 1.",
+        "args.head: no number is >= 5 and <= 4.",
+        "args.head: \`matches\` does not fit the schema's type integer.",
+        "args.mode must be equal to one of the allowed values: ["text","binary"], got "hex".",
+        "args.mode: {"startsWith":"x"} matches none of ["text","binary"].",
+        "args.follow: {"type":"string"} matches none of [true,false].",
+        "args.tags[1] must be string, got 1.",
+        "args.tags[] must be string, got 1.",
+        "args.tags[0]: \`gte\` does not fit the schema's type string.",
+        "args.where.city: type number does not fit the schema's type string.",
+        "args.where.parent.parent.city: \`lte\` does not fit the schema's type string.",
+        "args.until: \`gte\` does not fit the schema's type string.",
+        "args.until must be string, got 5.",
       ]
     `);
   });
 
   test("that exact mode leaves out although they are required", () => {
     expect(foundIn({ head: 1 }, "exact")).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: error: case read-one: can never match: read_file requires path, which argsMode exact does not allow
-        name it with { any: true }, or set argsMode: partial"
+      "evals/files.yaml:3:5: error: Case "read-one": can never match: "read_file" requires path, which argsMode exact does not allow.
+        Add them with { any: true }, or set argsMode: partial."
     `);
     expect(foundIn({}, "exact")).toBe(foundIn({ head: 1 }, "exact"));
     expect(foundIn({ head: 1 })).toBe("");
@@ -181,10 +181,10 @@ describe("arguments", () => {
 
   test("with wrong matchers", () => {
     expect(foundIn({ path: { matches: "(a" }, mode: { type: "text" } })).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: error: case read-one: args.path.matches: "(a" is not a regular expression in RE2 syntax: error parsing regexp: missing closing ): \`(a\`
-        mend the matcher, or write { equals: ... } for a value that only looks like one
-      evals/files.yaml:3:5: error: case read-one: args.mode.type: Invalid option: expected one of "string"|"number"|"integer"|"boolean"|"array"|"object"|"null"
-        mend the matcher, or write { equals: ... } for a value that only looks like one"
+      "evals/files.yaml:3:5: error: Case "read-one": args.path.matches: "(a" is not a regular expression in RE2 syntax: error parsing regexp: missing closing ): \`(a\`.
+        Fix the matcher, or write { equals: ... } for a value that only looks like a matcher.
+      evals/files.yaml:3:5: error: Case "read-one": args.mode.type: Invalid option: expected one of "string"|"number"|"integer"|"boolean"|"array"|"object"|"null".
+        Fix the matcher, or write { equals: ... } for a value that only looks like a matcher."
     `);
   });
 
@@ -194,10 +194,10 @@ describe("arguments", () => {
     });
     const dotted = toolsetOf([{ name: "read_file", inputSchema: { ...readSchema, type: "dict" } }]);
     expect(found(expectation, dotted)).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: error: case read-one: args.head is no list of accepted values
-        write a list, for example [1]
-      evals/files.yaml:3:5: error: case read-one: read_file has no argument z
-        it has: path, head, mode, tags, where, until, follow"
+      "evals/files.yaml:3:5: error: Case "read-one": args.head is not a list of accepted values.
+        Write a list, for example [1].
+      evals/files.yaml:3:5: error: Case "read-one": "read_file" has no argument "z".
+        Use one of: path, head, mode, tags, where, until, follow."
     `);
   });
 });
@@ -206,10 +206,10 @@ describe("results", () => {
   test("of tools that are not executed", () => {
     const expectation = expectTool({ tools: ["write_file", "list_issues", "read_file"], result: { success: true } });
     expect(found(expectation)).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: error: case read-one: expects a result of write_file, which is not executed: write_file is not annotated read-only or non-destructive (execute: safe)
-        set execute: always, or take \`result\` out
-      evals/files.yaml:3:5: error: case read-one: expects a result of list_issues, which is not executed: list_issues is a distractor
-        a result can be checked only for a tool of the suite's own live server"
+      "evals/files.yaml:3:5: error: Case "read-one": expected a result of "write_file", but it is not executed: write_file is not annotated read-only or non-destructive (execute: safe).
+        Set execute: always, or remove \`result\`.
+      evals/files.yaml:3:5: error: Case "read-one": expected a result of "list_issues", but it is not executed: list_issues is a distractor.
+        Remove \`result\`: only tools of the suite's own server are executed."
     `);
     expect(found(expectTool({ tools: ["write_file"], result: { success: true } }), toolset, "always")).toBe("");
   });
@@ -217,8 +217,8 @@ describe("results", () => {
   test("of any tool, when none is executed", () => {
     const any = { kind: "any", avoid: [], result: { isError: false } } as const;
     expect(found(any, toolset, "never")).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: error: case read-one: expects a result, and no listed tool is executed
-        set execute: always; a result can be checked only for a tool of the suite's own live server"
+      "evals/files.yaml:3:5: error: Case "read-one": expected a result, but no listed tool is executed.
+        Set execute: always for tools of the suite's own server, or remove \`result\`."
     `);
     expect(found(any)).toBe("");
   });
@@ -226,10 +226,10 @@ describe("results", () => {
   test("with wrong matchers", () => {
     const result = { matches: "[", json: { a: { matches: "*" } } };
     expect(found(expectTool({ tools: ["read_file"], result }))).toMatchInlineSnapshot(`
-      "evals/files.yaml:3:5: error: case read-one: result.matches: "[" is not a regular expression in RE2 syntax: error parsing regexp: missing closing ]: \`[\`
-        mend the regular expression
-      evals/files.yaml:3:5: error: case read-one: result.json.a.matches: "*" is not a regular expression in RE2 syntax: error parsing regexp: missing argument to repetition operator: \`*\`
-        mend the matcher"
+      "evals/files.yaml:3:5: error: Case "read-one": result.matches: "[" is not a regular expression in RE2 syntax: error parsing regexp: missing closing ]: \`[\`.
+        Fix the regular expression.
+      evals/files.yaml:3:5: error: Case "read-one": result.json.a.matches: "*" is not a regular expression in RE2 syntax: error parsing regexp: missing argument to repetition operator: \`*\`.
+        Fix the matcher."
     `);
   });
 });

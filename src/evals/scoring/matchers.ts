@@ -10,7 +10,7 @@ type Operands = { [K in Keyword]-?: Exclude<Matcher[K], undefined> };
 
 const keywords: ReadonlySet<string> = new Set(Object.keys(matcherSchema.shape));
 
-/** True for an object all of whose keys are matcher keywords, right or wrong as their operands may be. */
+/** Whether a value is an object whose keys are all matcher keywords; their operands may be invalid. */
 export function isMatcher(value: Json): boolean {
   if (!isJsonObject(value)) return false;
   const keys = Object.keys(value);
@@ -18,9 +18,9 @@ export function isMatcher(value: Json): boolean {
 }
 
 /**
- * What decides whether a value is as expected: a literal is compared deeply (JSON types, numbers by value, objects without
- * further keys) and may hold matchers inside; all keywords of a matcher must hold. Compile once, test often.
- * A matcher with a wrong operand never throws here: it is unknown for every value, and `matcherProblems` reports it.
+ * Compiles an expected value: a literal is compared deeply (JSON types, numbers by value, objects without additional keys)
+ * and may contain matchers; all keywords of a matcher must hold. Compile once, test often. A matcher with an invalid
+ * operand does not throw: it is unknown for every value, and `findMatcherProblems` reports it.
  */
 export function compileMatcher(expected: Json): Test {
   if (isMatcher(expected)) return compileKeywords(expected);
@@ -32,7 +32,7 @@ export function compileMatcher(expected: Json): Test {
 function compileKeywords(written: Json): Test {
   const parsed = matcherSchema.safeParse(written);
   if (!parsed.success) return (_value, at) => unknown(`${at}: ${showJson(written)} is not a valid matcher`);
-  // The operands as they were written: a parsed copy has lost a member that is called __proto__.
+  // The operands as written: a parsed copy loses a member called __proto__.
   const matcher = written as Matcher;
   const tests = (Object.keys(matcher) as Keyword[]).map((keyword) => compileKeyword(keyword, matcher));
   const [only] = tests;
@@ -85,11 +85,11 @@ const compilers: { [K in Keyword]: (operand: Operands[K]) => Test } = {
     return (value, at, judge) => (value === undefined ? yes : test(value, at, judge));
   },
   any: () => (value, at) => (value === undefined ? differs(at, "some value", value) : yes),
-  absent: () => (value, at) => (value === undefined ? yes : differs(at, "it to be left out", value)),
+  absent: () => (value, at) => (value === undefined ? yes : differs(at, "no value", value)),
   unordered: (items) => compileUnordered(items),
   judge: (criterion) => (value, at, judge) =>
     value === undefined
-      ? differs(at, `a value that a judge finds to be: ${criterion}`, value)
+      ? differs(at, `a value that meets: ${criterion}`, value)
       : judge({ about: "value", criterion, at, value }),
 };
 
@@ -130,7 +130,7 @@ function compileUnordered(items: readonly Json[]): Test {
   };
 }
 
-/** True when a JSON value has a type of JSON Schema: 1.0 is an integer. */
+/** Whether a JSON value has a JSON Schema type: 1.0 is an integer. */
 function hasType(value: Json, type: Operands["type"]): boolean {
   if (type === "null") return value === null;
   if (type === "array") return Array.isArray(value);
@@ -139,7 +139,7 @@ function hasType(value: Json, type: Operands["type"]): boolean {
   return typeof value === type;
 }
 
-/** A regular expression that runs in linear time, or what is wrong with it. */
+/** Compiles a regular expression that runs in linear time, or returns what is wrong with it. */
 export function compileRegex(pattern: string): RE2JS | string {
   try {
     return RE2JS.compile(pattern);
@@ -148,12 +148,12 @@ export function compileRegex(pattern: string): RE2JS | string {
   }
 }
 
-/** What is wrong with the matchers inside a value (wrong operands, bad regular expressions), each with its place. */
-export function matcherProblems(expected: Json, at: string): { at: string; message: string }[] {
-  if (Array.isArray(expected)) return expected.flatMap((item, index) => matcherProblems(item, `${at}[${index}]`));
+/** Finds invalid matchers inside a value (operands, regular expressions), each with its path. */
+export function findMatcherProblems(expected: Json, at: string): { at: string; message: string }[] {
+  if (Array.isArray(expected)) return expected.flatMap((item, index) => findMatcherProblems(item, `${at}[${index}]`));
   if (!isJsonObject(expected)) return [];
   if (!isMatcher(expected)) {
-    return Object.entries(expected).flatMap(([key, item]) => matcherProblems(item, member(at, key)));
+    return Object.entries(expected).flatMap(([key, item]) => findMatcherProblems(item, member(at, key)));
   }
   const parsed = matcherSchema.safeParse(expected);
   if (!parsed.success) {
@@ -163,9 +163,9 @@ export function matcherProblems(expected: Json, at: string): { at: string; messa
   const regex = matches === undefined ? undefined : compileRegex(matches);
   return [
     ...(typeof regex === "string" ? [{ at: `${at}.matches`, message: regex }] : []),
-    ...matcherProblems(anyOf, `${at}.anyOf`),
-    ...matcherProblems(unordered, `${at}.unordered`),
-    ...(optional === undefined ? [] : matcherProblems(optional, `${at}.optional`)),
-    ...(contains === undefined ? [] : matcherProblems(contains, `${at}.contains`)),
+    ...findMatcherProblems(anyOf, `${at}.anyOf`),
+    ...findMatcherProblems(unordered, `${at}.unordered`),
+    ...(optional === undefined ? [] : findMatcherProblems(optional, `${at}.optional`)),
+    ...(contains === undefined ? [] : findMatcherProblems(contains, `${at}.contains`)),
   ];
 }

@@ -4,9 +4,8 @@ import type { OfferedTool } from "../types/tool.ts";
 export type Executable = { yes: true } | { yes: false; reason: string };
 
 /**
- * Whether a call of this tool is executed. Only tools of the suite's own live server ever are; under `safe` only those
- * that the server annotates as read-only or as not destructive. Without annotations the protocol's default is
- * destructive, so silence is no permission.
+ * Whether a call of this tool is executed. Only tools of the suite's own server are; with `safe`, only those annotated as
+ * read-only or not destructive. Without annotations the protocol's default is destructive, so the call is skipped.
  */
 export function executable(tool: OfferedTool, policy: ExecutionPolicy): Executable {
   if (tool.origin === "distractor") return { yes: false, reason: `${tool.name} is a distractor` };
