@@ -172,14 +172,14 @@ test("servers whose lists or calls are wrong", async () => {
     ✗ node faulty.mjs twins
       faulty 0, protocol 2025-11-25 over stdio: answers after N s
       error: Two of its tools have the same name. [duplicate-tools]
-          | server "node faulty.mjs twins" lists two tools named "twin"
+          | Server "node faulty.mjs twins" lists two tools named "twin".
         → Give each tool a unique name: neither a host nor a model can tell them apart.
         $ evals lint --server 'node faulty.mjs twins'
 
     ✗ node faulty.mjs malformed
       faulty 0, protocol 2025-11-25 over stdio: answers after N s
       error: A malformed tool makes clients reject the list. [malformed-tool]
-          | server "node faulty.mjs malformed": tool "broken" (number 2 of its list) is malformed: inputSchema: Invalid input: expected record, received string
+          | Server "node faulty.mjs malformed": tool "broken" (number 2 of its list) is malformed: inputSchema: Invalid input: expected record, received string.
         → Mend the tool in the server; a tool needs a name and an inputSchema that is an object.
         $ evals lint --server 'node faulty.mjs malformed'
 
@@ -205,7 +205,7 @@ test("servers whose lists or calls are wrong", async () => {
         → Handle calls under the names that are listed.
         $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_unknown","arguments":{}}'
       error: A call of "get_dead" breaks the server. [call-breaks]
-          | server "node broken.mjs calls", called for "get_dead", exited with code 9; its stderr ends with:     TypeError: boom
+          | Server "node broken.mjs calls", called for "get_dead", exited with code 9. Its stderr ends with:     TypeError: boom
         → Catch the exception in the tool, and return an error result that says how to recover.
         $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_dead","arguments":{}}'
     "
@@ -297,29 +297,29 @@ test("URLs that lead to no server", async () => {
         error: The server requires credentials. [credentials]
             | HTTP 401
             | WWW-Authenticate: Bearer
-            | client: server "http://127.0.0.1:PORT/401" answers HTTP 401 at http://127.0.0.1:PORT/401
+            | client: Server "http://127.0.0.1:PORT/401" answers with HTTP 401 at http://127.0.0.1:PORT/401.
           → Add them to "headers" as Authorization: Bearer <token>, or log in with the host.
           $ curl -i -X POST http://127.0.0.1:PORT/401
 
       ✗ http://127.0.0.1:PORT/404
         error: There is no MCP endpoint at this URL. [no-endpoint]
             | HTTP 404
-            | client: server "http://127.0.0.1:PORT/404" answers HTTP 404 at http://127.0.0.1:PORT/404
+            | client: Server "http://127.0.0.1:PORT/404" answers with HTTP 404 at http://127.0.0.1:PORT/404.
           → Check the path (often /mcp or /sse), and whether the server uses the transport sse.
           $ curl -i -X POST http://127.0.0.1:PORT/404
 
       ✗ http://127.0.0.1:PORT/moved
         error: The URL redirects to /login. [redirect]
             | HTTP 302
-            | client: server "http://127.0.0.1:PORT/moved" does not answer as an MCP server at http://127.0.0.1:PORT/moved: Error POSTing to endpoint: Redirect to http://127.0.0.1:PORT/login not followed; use that URL as the endpoint if it is the intended server (redirectPolicy: 'same-origin')
+            | client: Server "http://127.0.0.1:PORT/moved" does not answer as an MCP server at http://127.0.0.1:PORT/moved: Error POSTing to endpoint: Redirect to http://127.0.0.1:PORT/login not followed; use that URL as the endpoint if it is the intended server (redirectPolicy: 'same-origin').
           → Use the target URL: hosts drop headers on redirects, or do not follow them.
           $ curl -i -X POST http://127.0.0.1:PORT/moved
 
       ✗ http://127.0.0.1:PORT/page
         error: The URL answers, but not with MCP. [not-mcp]
             | HTTP 200, text/html
-            | client: server "http://127.0.0.1:PORT/page" does not answer as an MCP server at http://127.0.0.1:PORT/page: Unexpected content type: text/html
-          → Check the url, and whether the server's transport is http (Streamable HTTP) or sse.
+            | client: Server "http://127.0.0.1:PORT/page" does not answer as an MCP server at http://127.0.0.1:PORT/page: Unexpected content type: text/html.
+          → Check the URL, and whether the server's transport is http (Streamable HTTP) or sse.
           $ curl -i -X POST http://127.0.0.1:PORT/page
 
       ✗ https://127.0.0.1:PORT/mcp

@@ -97,7 +97,7 @@ describe("evals lint", () => {
     const report = reportOf(ended);
     expect(report.counts.linted).toEqual({ "host entries": 4, tools: 5, toolsets: 3 });
     expect(report.problems.map(({ message, place }) => [message.split(":")[0], place?.file, place?.line])).toEqual([
-      ['server "dies" exited with code 7; its stderr ends with', ".mcp.json", 3],
+      ['Server "dies" exited with code 7. Its stderr ends with', ".mcp.json", 3],
     ]);
     // Clients refuse both of these lists as a whole.
     const refused = report.findings.filter(({ rule }) => ["input-schema-missing", "name-shared"].includes(rule));

@@ -64,13 +64,13 @@ describe("evals probe", () => {
         "err": "",
         "out": "bad · 1 call
         get_crash {"name":"aaaaaaaaaaaaaaaaaaaaa"}
-        → server "server", called for "get_crash", exited with code 3; its stderr ends with: out of
+        → Server "server", called for "get_crash", exited with code 3. Its stderr ends with: out of
           cheese
 
       error survives · bad · get_crash
         The call ended the server.
         call: get_crash {"name":"aaaaaaaaaaaaaaaaaaaaa"}
-        got:  server "server", called for "get_crash", exited with code 3; its stderr ends with: out of
+        got:  Server "server", called for "get_crash", exited with code 3. Its stderr ends with: out of
           cheese
         why:  When the server exits, all its tools are gone until the host restarts it.
         → Catch exceptions of the tool, and return them as failures.

@@ -201,7 +201,7 @@ describe("evals variants on the real filesystem server", () => {
     expect(ended).toEqual({
       code: 2,
       out: "",
-      err: 'wrong.yaml:2:8: error: no tool "read_text_fil" is listed\n  did you mean "read_text_file"?\n',
+      err: 'wrong.yaml:2:8: error: No tool "read_text_fil" is listed.\n  Did you mean "read_text_file"?\n',
     });
   });
 

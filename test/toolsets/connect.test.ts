@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DEFAULT_INHERITED_ENV_VARS } from "@modelcontextprotocol/client/stdio";
 import { expect, test } from "vitest";
 import { connect } from "../../src/evals/toolsets/connect.ts";
-import { inheritedVariables } from "../../src/evals/toolsets/process.ts";
+import { inheritedVariables } from "../../src/evals/toolsets/stdio.ts";
 import { fixture, later, never, open, serve, tidyUp } from "./servers.ts";
 
 tidyUp();
@@ -24,9 +24,9 @@ const kinds = [
 ] as const;
 
 const deaths = {
-  stdio: /^server "sut", called for "\w+", exited with code 3; its stderr ends with:\n {4}out of cheese$/,
-  http: /^server "sut", called for "\w+", broke the connection at http:.*\/mcp \(.+\)$/,
-  sse: /^server "sut", called for "\w+", broke the connection at http:.*\/sse \(.+\)$/,
+  stdio: /^Server "sut", called for "\w+", exited with code 3\. Its stderr ends with:\n {4}out of cheese$/,
+  http: /^Server "sut", called for "\w+", broke the connection at http:.*\/mcp \(.+\)\.$/,
+  sse: /^Server "sut", called for "\w+", broke the connection at http:.*\/sse \(.+\)\.$/,
 };
 
 async function openKind(script: string, kind: "stdio" | "http" | "sse", args: readonly string[]) {
@@ -72,7 +72,7 @@ for (const [script, kind, args, about] of kinds) {
     expect(await cancelled).toEqual({
       kind: "broken",
       stage: "cancelled",
-      message: 'the call of "hang" was cancelled',
+      message: 'The call of "hang" was cancelled.',
     });
     expect(server.alive()).toBe(true);
 
@@ -112,7 +112,7 @@ test("a server that is closed is not alive, and its calls are broken", async () 
   expect(await server.call("tool_0", {}, never)).toEqual({
     kind: "broken",
     stage: "server",
-    message: 'server "sut", called for "tool_0", was closed',
+    message: 'Server "sut", called for "tool_0", was closed.',
   });
 });
 
@@ -138,7 +138,7 @@ test("a call that takes longer than callTimeoutMs is broken, and the server live
   expect(await server.call("hang", {}, never)).toEqual({
     kind: "broken",
     stage: "timeout",
-    message: 'server "sut", called for "hang", did not answer within 0.1 s',
+    message: 'Server "sut", called for "hang", did not answer within 0.1 s.',
   });
   expect(server.alive()).toBe(true);
 });

@@ -24,16 +24,16 @@ const listFault = async (fault: string) => (await openFault(fault)).list(never);
 
 test("a server that dies at start: exit code, the end of its stderr without colours", async () => {
   expect(await failureOf(openFault("dies"))).toMatchInlineSnapshot(`
-    "error: server "sut" exited with code 7; its stderr ends with:
+    "error: Server "sut" exited with code 7. Its stderr ends with:
         cannot open the database
           at line 3
-      Run the server's command by hand, in the same folder, to see what it says."
+      Run the command of the server in a terminal, in the same folder, to see its output."
   `);
 });
 
 test("of much stderr, the last ten lines are shown", async () => {
   expect(await failureOf(openFault("chatty"))).toMatchInlineSnapshot(`
-    "error: server "sut" exited with code 1; its stderr ends with:
+    "error: Server "sut" exited with code 1. Its stderr ends with:
         line 1990
         line 1991
         line 1992
@@ -44,42 +44,42 @@ test("of much stderr, the last ten lines are shown", async () => {
         line 1997
         line 1998
         line 1999
-      Run the server's command by hand, in the same folder, to see what it says."
+      Run the command of the server in a terminal, in the same folder, to see its output."
   `);
 });
 
 test("a program that does not exist", async () => {
   expect(await failureOf(open({ command: "no-such-program" }))).toMatchInlineSnapshot(`
-    "error: server "sut" could not be started: there is no program "no-such-program"
-      Check command and cwd: a program must be on the PATH, or be given by its path."
+    "error: Server "sut" could not be started: there is no program "no-such-program".
+      Check "command" and "cwd": a program must be on the PATH or given by its path."
   `);
 });
 
 test("a program that may not be run", async () => {
   expect(await failureOf(open({ command: "./faulty.mjs" }))).toMatchInlineSnapshot(`
-    "error: server "sut" could not be started: "./faulty.mjs" is not executable
-      Check command and cwd: a program must be on the PATH, or be given by its path."
+    "error: Server "sut" could not be started: "./faulty.mjs" is not executable.
+      Check "command" and "cwd": a program must be on the PATH or given by its path."
   `);
 });
 
 test("a folder that does not exist", async () => {
   expect(await failureOf(open({ command: "node", cwd: "/no/such/folder" }))).toMatchInlineSnapshot(`
-    "error: server "sut" could not be started: its folder /no/such/folder does not exist
-      Check command and cwd: a program must be on the PATH, or be given by its path."
+    "error: Server "sut" could not be started: its folder /no/such/folder does not exist.
+      Check "command" and "cwd": a program must be on the PATH or given by its path."
   `);
 });
 
 test("a server that never answers", async () => {
   expect(await failureOf(openFault("silent", { startTimeoutMs: 300 }))).toMatchInlineSnapshot(`
-    "error: server "sut" did not answer within 0.3 s
-      Run the server's command by hand, in the same folder, to see what it says."
+    "error: Server "sut" did not answer within 0.3 s.
+      Run the command of the server in a terminal, in the same folder, to see its output."
   `);
 });
 
 test("a server that prints to stdout and never answers: what it printed is quoted", async () => {
   expect(await failureOf(openFault("only-noise", { startTimeoutMs: 300 }))).toMatchInlineSnapshot(`
-    "error: server "sut" did not answer within 0.3 s; its stdout carries text that is not the protocol: "Listening on port 3000"
-      A server must write its logs to stderr: its stdout belongs to the protocol."
+    "error: Server "sut" did not answer within 0.3 s. Its stdout contains text other than protocol messages: "Listening on port 3000".
+      Write logs to stderr: stdout is reserved for protocol messages."
   `);
 });
 
@@ -98,9 +98,7 @@ test("an old server that passes over the question for its revision is waited for
 
 test("a cancelled start", async () => {
   const work = open(fixture("faulty.mjs", "silent"), AbortSignal.abort());
-  expect(await failureOf(work)).toMatchInlineSnapshot(
-    `"error: server "sut" was not waited for: the run was cancelled"`,
-  );
+  expect(await failureOf(work)).toMatchInlineSnapshot(`"error: The start of server "sut" was cancelled."`);
 });
 
 test("10,000 tools over many pages are listed", async () => {
@@ -111,50 +109,50 @@ test("10,000 tools over many pages are listed", async () => {
 
 test("more than 10,000 tools", async () => {
   expect(await failureOf(listFault("too-many"))).toMatchInlineSnapshot(`
-    "error: server "sut" lists more than 10,000 tools
-      No model can choose from so many."
+    "error: Server "sut" lists more than 10,000 tools.
+      List fewer: no model can choose from so many."
   `);
 });
 
 test("cursors without end", async () => {
   expect(await failureOf(listFault("endless"))).toMatchInlineSnapshot(`
-    "error: server "sut" does not end its list of tools: its tools/list has more than 64 pages
-      The last page must have no nextCursor; larger pages need fewer of them."
+    "error: The tool list of server "sut" does not end: tools/list has more than 64 pages.
+      Send no nextCursor on the last page, or use larger pages."
   `);
 });
 
 test("a cursor that comes back", async () => {
   expect(await failureOf(listFault("repeated-cursor"))).toMatchInlineSnapshot(`
-    "error: server "sut" does not end its list of tools: its tools/list gives the cursor "again" twice
-      The last page must have no nextCursor; larger pages need fewer of them."
+    "error: The tool list of server "sut" does not end: tools/list repeats the cursor "again".
+      Send no nextCursor on the last page, or use larger pages."
   `);
 });
 
 test("a malformed tool", async () => {
   expect(await failureOf(listFault("malformed"))).toMatchInlineSnapshot(`
-    "error: server "sut": tool "broken" (number 2 of its list) is malformed: inputSchema: Invalid input: expected record, received string
-      Mend the tool in the server; a tool needs a name and an inputSchema that is an object."
+    "error: Server "sut": tool "broken" (number 2 of its list) is malformed: inputSchema: Invalid input: expected record, received string.
+      Correct the tool in the server: it needs a name and an inputSchema that is an object."
   `);
 });
 
 test("a tool without a name", async () => {
   expect(await failureOf(listFault("nameless"))).toMatchInlineSnapshot(`
-    "error: server "sut": tool without a name (number 1 of its list) is malformed: name: Invalid input: expected string, received undefined
-      Mend the tool in the server; a tool needs a name and an inputSchema that is an object."
+    "error: Server "sut": tool without a name (number 1 of its list) is malformed: name: Invalid input: expected string, received undefined.
+      Correct the tool in the server: it needs a name and an inputSchema that is an object."
   `);
 });
 
 test("two tools of one name", async () => {
   expect(await failureOf(listFault("twins"))).toMatchInlineSnapshot(`
-    "error: server "sut" lists two tools named "twin"
-      A model could not tell them apart."
+    "error: Server "sut" lists two tools named "twin".
+      Rename one: a model cannot distinguish them."
   `);
 });
 
 test("a server without tools", async () => {
   expect(await failureOf(listFault("no-tools"))).toMatchInlineSnapshot(`
-    "error: server "sut" answered tools/list with an error: Method not found
-      It must declare the tools capability, and list its tools."
+    "error: Server "sut" answered tools/list with an error: Method not found.
+      Declare the tools capability, and implement tools/list."
   `);
 });
 
@@ -162,8 +160,8 @@ test("a list that never comes shares the start's time limit", async () => {
   const server = await openFault("slow-list", { startTimeoutMs: 600 });
   const message = await failureOf(server.list(never));
   expect(message.replace(/0\.\d+/, "0.N")).toMatchInlineSnapshot(`
-    "error: server "sut" did not answer within 0.N s
-      Run the server's command by hand, in the same folder, to see what it says."
+    "error: Server "sut" did not answer within 0.N s.
+      Run the command of the server in a terminal, in the same folder, to see its output."
   `);
 });
 
@@ -187,7 +185,7 @@ test("long text is cut, and the cut is marked", async () => {
   const server = await openFault("huge");
   const outcome = await server.call("tool_0", {}, never);
   const text = outcome.kind === "result" ? outcome.result.content[0]?.text : "";
-  expect(text).toBe(`${"x".repeat(65_536)}… [cut: 200000 characters in all]`);
+  expect(text).toBe(`${"x".repeat(65_536)}… [cut: 200000 characters in total]`);
 });
 
 test("a line of more than 10 MiB ends the server", async () => {
@@ -195,7 +193,7 @@ test("a line of more than 10 MiB ends the server", async () => {
   expect(await server.call("tool_0", {}, never)).toEqual({
     kind: "broken",
     stage: "server",
-    message: 'server "sut", called for "tool_0", sent a line of more than 10 MiB on stdout',
+    message: 'Server "sut", called for "tool_0", sent a line larger than 10 MiB on stdout.',
   });
   expect(server.alive()).toBe(false);
 });
@@ -264,8 +262,8 @@ for (const transport of ["http", "sse"] as const) {
 
 test("a URL that is neither http nor https", async () => {
   expect(await failureOf(open({ url: "file:///etc/passwd?key=secret" }))).toMatchInlineSnapshot(`
-    "error: "file:///etc/passwd" is not an http or https URL
-      Write the server's url as https://host/path."
+    "error: "file:///etc/passwd" is not an http or https URL.
+      Write the server's URL as https://host/path."
   `);
 });
 

@@ -4,9 +4,8 @@ import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { readParsed } from "../../src/evals/parsing/read.ts";
-import { readHostServer } from "../../src/evals/toolsets/hostConfig.ts";
-import { fillIn } from "../../src/evals/toolsets/spec.ts";
-import { readStaticList } from "../../src/evals/toolsets/staticList.ts";
+import { expandVariables, readHostServer } from "../../src/evals/toolsets/spec.ts";
+import { readStaticList } from "../../src/evals/toolsets/toolList.ts";
 import { later, tidyUp } from "./servers.ts";
 
 tidyUp();
@@ -80,13 +79,13 @@ test("a variable that is not set, and a file of variables, are warned of at the 
   expect(warnings).toEqual([
     {
       severity: "warning",
-      message: 'server "files": envFile is not read',
-      hint: "Name the variables under env.",
+      message: 'Server "files": "envFile" is ignored.',
+      hint: 'List the variables under "env".',
       place: { file: path, line: 3, column: 14 },
     },
     {
       severity: "warning",
-      message: 'server "files" names the environment variable KEY, which is not set; it is left as written',
+      message: 'Server "files" uses the environment variable KEY, which is not set; it is left as written.',
       hint: `Set KEY, or give a default: \${KEY:-value}.`,
       place: { file: path, line: 3, column: 14 },
     },
@@ -96,7 +95,7 @@ test("a variable that is not set, and a file of variables, are warned of at the 
 test("variables: default for unset and empty, in url and headers too; what is no variable stays", () => {
   const url = `http://\${HOST:-localhost}:\${PORT:-}/\${1}/$HOST/\${workspaceFolder`;
   const headers = { X: `\${A}\${A:-b}` };
-  expect(fillIn({ url, headers }, { HOST: "", A: "" }, "s")).toEqual({
+  expect(expandVariables({ url, headers }, { HOST: "", A: "" }, "s")).toEqual({
     spec: { url: `http://localhost:/\${1}/$HOST/\${workspaceFolder`, headers: { X: "b" } },
     warnings: [],
   });
@@ -107,7 +106,7 @@ test("text without $ is never changed by filling in", () => {
     fc.property(
       fc.string().filter((text) => !text.includes("$")),
       (text) => {
-        expect(fillIn({ command: text, args: [text] }, {}, "s").spec).toEqual({ command: text, args: [text] });
+        expect(expandVariables({ command: text, args: [text] }, {}, "s").spec).toEqual({ command: text, args: [text] });
       },
     ),
   );
@@ -116,18 +115,18 @@ test("text without $ is never changed by filling in", () => {
 test("an unknown server: the nearest name and all there are", async () => {
   const path = await file(".mcp.json", { mcpServers: { filesystem: { command: "a" }, memory: { command: "b" } } });
   expect(await failureOf(readHostServer(path, "filesytem", {}))).toMatchInlineSnapshot(`
-    ".mcp.json:2:17: error: no server "filesytem" is registered here
-      Did you mean "filesystem"? There are: filesystem, memory."
+    ".mcp.json:2:17: error: No server "filesytem" is registered in this file.
+      Did you mean "filesystem"? Registered: filesystem, memory."
   `);
   expect(await failureOf(readHostServer(path, "toString", {}))).toMatchInlineSnapshot(`
-    ".mcp.json:2:17: error: no server "toString" is registered here
-      There are: filesystem, memory."
+    ".mcp.json:2:17: error: No server "toString" is registered in this file.
+      Registered: filesystem, memory."
   `);
 });
 
 test("a configuration without servers", async () => {
   expect(await failureOf(readHostServer(await file("c.json", { mcp: {} }), "a", {}))).toMatchInlineSnapshot(`
-    "c.json:1:1: error: no servers are registered here: the file has neither mcpServers nor servers
+    "c.json:1:1: error: The file registers no servers: it has neither "mcpServers" nor "servers".
       Write { "mcpServers": { "<name>": { "command": "…", "args": [] } } }."
   `);
 });
@@ -135,12 +134,12 @@ test("a configuration without servers", async () => {
 test("an entry that is neither a command nor a url", async () => {
   const path = await file("c.json", { mcpServers: { a: { args: [] }, b: { command: "x", args: "-y" } } });
   expect(await failureOf(readHostServer(path, "a", {}))).toMatchInlineSnapshot(`
-    "c.json:3:10: error: server "a": url: Invalid input: expected string, received undefined
-      An entry has a command (with args, env, cwd), or a url (with type http or sse, headers)."
+    "c.json:3:10: error: Server "a" is malformed: url: Invalid input: expected string, received undefined.
+      Give it a "command" (with "args", "env", "cwd") or a "url" (with "type" http or sse, "headers")."
   `);
   expect(await failureOf(readHostServer(path, "b", {}))).toMatchInlineSnapshot(`
-    "c.json:6:10: error: server "b": args: Invalid input: expected array, received string
-      An entry has a command (with args, env, cwd), or a url (with type http or sse, headers)."
+    "c.json:6:10: error: Server "b" is malformed: args: Invalid input: expected array, received string.
+      Give it a "command" (with "args", "env", "cwd") or a "url" (with "type" http or sse, "headers")."
   `);
 });
 
@@ -202,20 +201,20 @@ test("a static list: every malformed tool is told with its place", async () => {
   const { inputSchema, ...bare } = tool;
   const list = [tool, { ...bare, name: "b", input_schema: inputSchema }, { ...bare, name: "c" }, 5, tool];
   expect(await failureOf(readStaticList(await file("t.json", { tools: list })))).toMatchInlineSnapshot(`
-    "t.json:10:5: error: tool "b" is malformed: inputSchema: Invalid input: expected record, received undefined
-      Rename input_schema to inputSchema, as MCP names it.
-    t.json:17:5: error: tool "c" is malformed: inputSchema: Invalid input: expected record, received undefined
-      A tool has a name, a description and an inputSchema that is an object.
-    t.json:21:5: error: tool without a name is malformed: Invalid input: expected object, received number
-      A tool has a name, a description and an inputSchema that is an object.
-    t.json:23:15: error: two tools are named "read"
+    "t.json:10:5: error: Tool "b" is malformed: inputSchema: Invalid input: expected record, received undefined.
+      Rename "input_schema" to "inputSchema", its name in MCP.
+    t.json:17:5: error: Tool "c" is malformed: inputSchema: Invalid input: expected record, received undefined.
+      Write a tool with a name, a description and an inputSchema that is an object.
+    t.json:21:5: error: Tool without a name is malformed: Invalid input: expected object, received number.
+      Write a tool with a name, a description and an inputSchema that is an object.
+    t.json:23:15: error: Two tools are named "read".
       Remove one, or rename it."
   `);
 });
 
 test("a static list that is none", async () => {
   expect(await failureOf(readStaticList(await file("t.json", { tools: {} })))).toMatchInlineSnapshot(`
-    "t.json:2:12: error: this is no list of tools
+    "t.json:2:12: error: This is not a tool list.
       Write an array of tools, or { tools: [...] }."
   `);
   expect(await failureOf(readStaticList(await file("t.yaml", "a: [b")))).toMatchInlineSnapshot(

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { layOver, type ReadVariants, readVariants } from "../../src/evals/experiments/overlay.ts";
-import { overlay } from "../../src/evals/toolsets/overlay.ts";
-import { freeze } from "../../src/evals/toolsets/toolset.ts";
+import { applyVariant } from "../../src/evals/toolsets/overlay.ts";
+import { createToolset } from "../../src/evals/toolsets/toolset.ts";
 import type { OfferedTool } from "../../src/evals/types/tool.ts";
 import { aCase, aSuite, aTool } from "../fakes/suite.ts";
 import { complaint, workspace } from "../suites/workspace.ts";
@@ -30,7 +30,7 @@ const list = [read, edit, aTool("find", { origin: "distractor", server: "other" 
 
 describe("overlay", () => {
   it("changes a description and nothing else", () => {
-    expect(overlay(list, { read: "Shows a file." })).toEqual([
+    expect(applyVariant(list, { read: "Shows a file." })).toEqual([
       { ...read, description: "Shows a file." },
       ...list.slice(1),
     ]);
@@ -38,7 +38,7 @@ describe("overlay", () => {
 
   it("changes the descriptions of parameters, also of nested ones, of items, and of dotted names", () => {
     const parameters = { "edits.oldText": "a", "edits[].newText": "b", "options.dry.run": "c", edits: "all" };
-    const [, changed] = overlay(list, { edit: { parameters } });
+    const [, changed] = applyVariant(list, { edit: { parameters } });
     expect(changed).toEqual({
       ...edit,
       inputSchema: {
@@ -57,14 +57,14 @@ describe("overlay", () => {
 
   it("takes a whole tool, but for its name, its annotations and where calls to it go", () => {
     const tool = { description: "Edits.", inputSchema: { type: "object", properties: { all: text("everything") } } };
-    expect(overlay(list, { edit: { tool } })[1]).toEqual({
+    expect(applyVariant(list, { edit: { tool } })[1]).toEqual({
       ...tool,
       name: "edit",
       annotations: { destructiveHint: true },
       server: "s",
       origin: "server",
     });
-    expect(overlay(list, { read: { tool } })[0]).not.toHaveProperty("title");
+    expect(applyVariant(list, { read: { tool } })[0]).not.toHaveProperty("title");
   });
 
   test("names, order, annotations and origins never change, and what is not named is the very same tool", () => {
@@ -76,7 +76,7 @@ describe("overlay", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom("read", "edit", "find", "gone"), change), (variant) => {
         const kept = ({ name, annotations, server, origin }: OfferedTool) => ({ name, annotations, server, origin });
-        const laid = overlay(list, variant);
+        const laid = applyVariant(list, variant);
         expect(laid.map(kept)).toEqual(list.map(kept));
         for (const [at, tool] of list.entries()) if (!(tool.name in variant)) expect(laid[at]).toBe(tool);
       }),
@@ -86,7 +86,7 @@ describe("overlay", () => {
 
 const planned = (tools: readonly OfferedTool[]) => {
   const one = aCase("a");
-  return { suite: aSuite("s", [one]), case: one, arm: "head", toolset: freeze(tools) };
+  return { suite: aSuite("s", [one]), case: one, arm: "head", toolset: createToolset(tools) };
 };
 
 async function readFileOf(content: string, name = "w.yaml"): Promise<ReadVariants> {
@@ -171,16 +171,16 @@ describe("a variants file", () => {
     nothing_like_it: x
 `),
     ).toMatchInlineSnapshot(`
-      "w.yaml:3:5: error: no tool "raed" is listed
-        did you mean "read"?
-      w.yaml:4:27: error: read has no parameter "pth"
-        did you mean "path"?
-      w.yaml:4:35: error: read has no parameter "size"
-        its parameters: path, head
-      w.yaml:5:21: error: the tool "edit" cannot be named "change"
-        calls go to the server, which knows the tool by its own name: leave the name out
-      w.yaml:6:5: error: no tool "nothing_like_it" is listed
-        listed: read, edit, find"
+      "w.yaml:3:5: error: No tool "raed" is listed.
+        Did you mean "read"?
+      w.yaml:4:27: error: "read" has no parameter "pth".
+        Did you mean "path"?
+      w.yaml:4:35: error: "read" has no parameter "size".
+        Its parameters: path, head.
+      w.yaml:5:21: error: The tool "edit" cannot be renamed to "change".
+        Remove the name: the server only knows the tool by its listed name.
+      w.yaml:6:5: error: No tool "nothing_like_it" is listed.
+        Listed tools: read, edit, find."
     `);
   });
 

@@ -45,8 +45,8 @@ test("a static list offers tools and has no server", async () => {
   expect(source.tools).toEqual([{ ...tool("list_issues"), server: "github", origin: "static" }]);
   expect(source.server).toBeUndefined();
   await expect(source.reopen(never)).rejects.toThrowErrorMatchingInlineSnapshot(`
-    [EvalsError: error: this suite has no live server to open
-      Give it a server with a command or a url.]
+    [EvalsError: error: The suite has no live server to open.
+      Give it a server with a "command" or a "url".]
   `);
 });
 
@@ -62,7 +62,7 @@ test("reopen starts a fresh process; close ends them all", async () => {
   expect([source.server?.alive(), second.alive()]).toEqual([false, true]);
   await source.close();
   expect(second.alive()).toBe(false);
-  await expect(source.reopen(never)).rejects.toThrow('server "server" was not waited for');
+  await expect(source.reopen(never)).rejects.toThrow('error: The start of server "server" was cancelled.');
 });
 
 test("variables of the suite's own entry are filled in, with warnings", async () => {
@@ -73,7 +73,7 @@ test("variables of the suite's own entry are filled in, with warnings", async ()
   const text = outcome?.kind === "result" ? outcome.result.content[0]?.text : undefined;
   expect(JSON.parse(text ?? "")).toEqual({ A: "t", B: `\${NOT_SET}` });
   expect(source.warnings.map(({ message }) => message)).toEqual([
-    'server "server" names the environment variable NOT_SET, which is not set; it is left as written',
+    'Server "server" uses the environment variable NOT_SET, which is not set; it is left as written.',
   ]);
 });
 
@@ -90,11 +90,11 @@ test("all that fails is told at once, and nothing is left open", async () => {
   });
   const message = await work.catch((error: Error) => error.message.replaceAll(dir, "DIR"));
   expect(message).toMatchInlineSnapshot(`
-    "error: server "distractor 1" could not be started: there is no program "no-such-program"
-      Check command and cwd: a program must be on the PATH, or be given by its path.
-    error: server "silent" did not answer within 0.2 s
-      Run the server's command by hand, in the same folder, to see what it says.
-    DIR/.mcp.json:1:15: error: no server "slient" is registered here
-      Did you mean "silent"? There are: mine, silent."
+    "error: Server "distractor 1" could not be started: there is no program "no-such-program".
+      Check "command" and "cwd": a program must be on the PATH or given by its path.
+    error: Server "silent" did not answer within 0.2 s.
+      Run the command of the server in a terminal, in the same folder, to see its output.
+    DIR/.mcp.json:1:15: error: No server "slient" is registered in this file.
+      Did you mean "silent"? Registered: mine, silent."
   `);
 });

@@ -2,9 +2,8 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { EvalsError } from "../../src/evals/errors.ts";
-import { type HostName, hosts, show } from "../../src/evals/toolsets/host.ts";
-import { skillEntry } from "../../src/evals/toolsets/skillEntry.ts";
-import { freeze } from "../../src/evals/toolsets/toolset.ts";
+import { type HostName, hosts, presentTools } from "../../src/evals/toolsets/host.ts";
+import { createSkillEntry, createToolset } from "../../src/evals/toolsets/toolset.ts";
 import type { OfferedTool } from "../../src/evals/types/tool.ts";
 
 const tool = (name: string, server = "files", origin: OfferedTool["origin"] = "server"): OfferedTool => ({
@@ -30,7 +29,7 @@ test("the hash is the SHA-256 of the canonical JSON of the tools sorted by name"
   const canonical =
     '[{"description":"a of files","inputSchema":{"type":"object"},"name":"a","origin":"server","server":"files"},' +
     '{"description":"b of files","inputSchema":{"type":"object"},"name":"b","origin":"server","server":"files"}]';
-  const frozen = freeze([tool("b"), tool("a")]);
+  const frozen = createToolset([tool("b"), tool("a")]);
   expect(frozen.hash).toBe(createHash("sha256").update(canonical).digest("hex"));
   expect(frozen.tools.map(({ name }) => name)).toEqual(["b", "a"]);
 });
@@ -41,7 +40,7 @@ test("the hash does not depend on the order of tools, nor on that of keys", () =
       const turned = [...tools]
         .reverse()
         .map((one) => Object.fromEntries(Object.entries(one).reverse()) as OfferedTool);
-      expect(freeze(turned).hash).toBe(freeze(tools).hash);
+      expect(createToolset(turned).hash).toBe(createToolset(tools).hash);
     }),
   );
 });
@@ -52,19 +51,19 @@ test("the hash changes with any word of a description", () => {
       const changed = tools.map((one, index) =>
         index === pick % tools.length ? { ...one, description: `${one.description}${added}` } : one,
       );
-      expect(freeze(changed).hash).not.toBe(freeze(tools).hash);
+      expect(createToolset(changed).hash).not.toBe(createToolset(tools).hash);
     }),
   );
 });
 
 test("two tools of one name", () => {
-  expect(() => freeze([tool("read"), tool("read", "github", "distractor")])).toThrowErrorMatchingInlineSnapshot(`
-    [EvalsError: error: two tools are named "read": one of server "files" and one of the distractor "github"
-      An expectation could not tell them apart. Rename one, or leave that distractor out.]
+  expect(() => createToolset([tool("read"), tool("read", "github", "distractor")])).toThrowErrorMatchingInlineSnapshot(`
+    [EvalsError: error: Two tools are named "read": one of server "files" and one of the distractor "github".
+      Rename one, or remove that distractor: an expectation cannot distinguish them.]
   `);
 });
 
-const shownBy = (host: HostName, ...tools: OfferedTool[]) => show(tools, host).tools.map(({ name }) => name);
+const shownBy = (host: HostName, ...tools: OfferedTool[]) => presentTools(tools, host).tools.map(({ name }) => name);
 const long = "a_tool_with_a_name_that_is_much_too_long_for_any_host_to_show";
 
 test("each host names a tool in its own way", () => {
@@ -82,9 +81,9 @@ test("each host names a tool in its own way", () => {
 });
 
 test("no host lists a skill among the tools", () => {
-  const entry = skillEntry({ name: "pdf", description: "Fills in forms." });
+  const entry = createSkillEntry({ name: "pdf", description: "Fills in forms." });
   for (const host of Object.keys(hosts)) expect(shownBy(host as HostName, entry)).toEqual([]);
-  expect(freeze([entry]).hash).not.toBe(freeze([{ ...entry, description: "Fills in PDF forms." }]).hash);
+  expect(createToolset([entry]).hash).not.toBe(createToolset([{ ...entry, description: "Fills in PDF forms." }]).hash);
 });
 
 test("Gemini CLI takes the middle out of a name of more than 63 characters", () => {
@@ -121,26 +120,28 @@ test("names of all hosts keep to their limits", () => {
 test("what is shown leads back to what is listed", () => {
   const tools = [tool("read.file"), tool("read", "github", "distractor")];
   for (const host of Object.keys(hosts) as HostName[]) {
-    const shown = show(tools, host);
-    expect(shown.tools.map(({ name }) => shown.listed(name))).toEqual(host === "codex" ? [tools[0], tools[1]] : tools);
-    expect(shown.listed("something else")).toBeUndefined();
+    const shown = presentTools(tools, host);
+    expect(shown.tools.map(({ name }) => shown.findListed(name))).toEqual(
+      host === "codex" ? [tools[0], tools[1]] : tools,
+    );
+    expect(shown.findListed("something else")).toBeUndefined();
   }
 });
 
 test("a name that a host's prefix tells apart is no collision", () => {
   const twins = [tool("read"), tool("read", "github", "distractor")];
   expect(shownBy("claude-code", ...twins)).toEqual(["mcp__files__read", "mcp__github__read"]);
-  expect(() => show(twins, "plain")).toThrowErrorMatchingInlineSnapshot(`
-    [EvalsError: error: "read" of server "files" and "read" of the distractor "github" would both be shown as "read"
-      Rename one, or choose a host that shows the server's name too.]
+  expect(() => presentTools(twins, "plain")).toThrowErrorMatchingInlineSnapshot(`
+    [EvalsError: error: "read" of server "files" and "read" of the distractor "github" would both be shown as "read".
+      Rename one, or choose a host that also shows the name of the server.]
   `);
 });
 
 test("names that a host makes equal are a collision", () => {
   const twins = [tool("read.file"), tool("read_file")];
-  expect(() => show(twins, "claude-code")).toThrow(EvalsError);
-  expect(() => show(twins, "claude-code")).toThrowErrorMatchingInlineSnapshot(`
-    [EvalsError: error: "read.file" of server "files" and "read_file" of server "files" would both be shown as "mcp__files__read_file"
+  expect(() => presentTools(twins, "claude-code")).toThrow(EvalsError);
+  expect(() => presentTools(twins, "claude-code")).toThrowErrorMatchingInlineSnapshot(`
+    [EvalsError: error: "read.file" of server "files" and "read_file" of server "files" would both be shown as "mcp__files__read_file".
       Rename one.]
   `);
   expect(shownBy("gemini-cli", ...twins)).toEqual(["mcp_files_read.file", "mcp_files_read_file"]);

@@ -75,7 +75,7 @@ function diagnoseFailure({ start, connected, listed, show }: ServerFacts): Diagn
 
 function diagnoseList({ message, hint }: Failure): Pick<Diagnosis, "id" | "wrong" | "evidence" | "remedy"> {
   const evidence = [message];
-  // By the messages of toolsets/listing.ts.
+  // By the messages of toolsets/toolList.ts.
   if (/\btwo tools\b|\bduplicate\b/i.test(message))
     return {
       id: "duplicate-tools",

@@ -6,7 +6,7 @@ import { blameDocument, blameJson } from "../reports/blame.ts";
 import { safeJson } from "../reports/escape.ts";
 import { some } from "../reports/format.ts";
 import { renderTerminal } from "../reports/terminal.ts";
-import { freeze } from "../toolsets/toolset.ts";
+import { createToolset } from "../toolsets/toolset.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { OfferedTool } from "../types/tool.ts";
@@ -152,7 +152,7 @@ function makeList(arm: string, suspect: Suspect | undefined) {
   const { base, planned, changes } = suspect;
   const mask = maskOfArm(arm);
   const taken = new Set(changes.flatMap(({ id }, i) => (mask[i] ? [id] : [])));
-  return freeze(applyChanges(base, planned.toolset.tools, taken));
+  return createToolset(applyChanges(base, planned.toolset.tools, taken));
 }
 
 /** The cases to explain, worst first. Throws EvalsError, with every reason, when they can no longer be repeated. */

@@ -7,7 +7,7 @@ import { safeJson } from "../reports/escape.ts";
 import { some } from "../reports/format.ts";
 import { renderTerminal } from "../reports/terminal.ts";
 import { openSource } from "../toolsets/source.ts";
-import { ownerOf } from "../toolsets/toolset.ts";
+import { describeOrigin } from "../toolsets/toolset.ts";
 import { trialsOf } from "../trials/plan.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import { askAll, CrowdTally, crowdArm, crowdOf, summariseCrowd } from "../verdicts/crowd.ts";
@@ -93,7 +93,7 @@ function pickTools(
   const own = new Set(cases.flatMap(({ toolset }) => toolset.tools.map(({ name }) => name)));
   const { tools, leftOut } = crowdOf(foreign, own, seed);
   if (leftOut.length > 0) {
-    const which = some(leftOut.map((tool) => `"${tool.name}" of ${ownerOf(tool)}`));
+    const which = some(leftOut.map((tool) => `"${tool.name}" of ${describeOrigin(tool)}`));
     const message = `Foreign tools skipped because of a duplicate name: ${which}.`;
     io.err(`${formatProblem({ severity: "warning", message })}\n`);
   }

@@ -4,8 +4,8 @@ import { EvalsError, messageOf, usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { readParsed } from "../parsing/read.ts";
 import { describeValue, explain, type PathProblem, placeProblem, quotePath } from "../suites/explain.ts";
-import { overlay, overlayFaults } from "../toolsets/overlay.ts";
-import { freeze } from "../toolsets/toolset.ts";
+import { applyVariant, checkVariant } from "../toolsets/overlay.ts";
+import { createToolset } from "../toolsets/toolset.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
@@ -85,14 +85,14 @@ export function layOver({ variants, refuse }: ReadVariants, cases: readonly Plan
   const tools = lists.map((list) => list.tools);
   const within =
     (name: string) =>
-    (problem: ReturnType<typeof overlayFaults>[number]): PathProblem => ({
+    (problem: ReturnType<typeof checkVariant>[number]): PathProblem => ({
       ...problem,
       path: ["variants", name, ...problem.path],
       part: "key",
     });
-  refuse([...variants].flatMap(([name, variant]) => overlayFaults(tools, variant).map(within(name))));
+  refuse([...variants].flatMap(([name, variant]) => checkVariant(tools, variant).map(within(name))));
   const overlaid = [...variants].map(([name, variant]) => {
-    const listOf = eachListOnce((list) => overlay(list, variant));
+    const listOf = eachListOnce((list) => applyVariant(list, variant));
     return { name, variant, listOf, hashes: lists.map((list) => listOf({ toolset: list }).hash).join() };
   });
   const seen = new Map([[lists.map(({ hash }) => hash).join(), "changes nothing"]]);
@@ -114,7 +114,7 @@ export function eachListOnce(
 ): (planned: Pick<PlannedCase, "toolset">) => Toolset {
   const made = new Map<string, Toolset>();
   return ({ toolset }) => {
-    const list = made.get(toolset.hash) ?? freeze(change(toolset.tools));
+    const list = made.get(toolset.hash) ?? createToolset(change(toolset.tools));
     made.set(toolset.hash, list);
     return list;
   };

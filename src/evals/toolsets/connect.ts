@@ -1,33 +1,32 @@
+import type { CallToolResult } from "@modelcontextprotocol/client";
 import * as z from "zod";
-import type { JsonObject } from "../types/json.ts";
+import { isJsonObject, type JsonObject } from "../types/json.ts";
 import type { CallOutcome, ToolServer } from "../types/server.ts";
-import type { Tool } from "../types/tool.ts";
-import { parseTools, readPages } from "./listing.ts";
-import { errorResult, saysUnknownTool, toToolResult } from "./results.ts";
+import type { ContentItem, Tool, ToolResult } from "../types/tool.ts";
 import {
   type ConnectContext,
+  classifyFailure,
+  failureToError,
   noClientTimeout,
   openSession,
   type Session,
-  troubleError,
-  troubleOf,
-  within,
+  withDeadline,
 } from "./session.ts";
 import { type LiveSpec, serverError } from "./spec.ts";
+import { parseTools, readPages } from "./toolList.ts";
 
 const defaultStartMs = 30_000;
 const defaultCallMs = 60_000;
 
-/** A server that is connected, which also tells its list as it sent it. */
+/** A connected server that also gives its list as it was sent. */
 export type Connection = ToolServer & {
-  /** The entries of the list, all pages, unchecked and with all of their fields. Throws EvalsError as `list` does. */
+  /** The entries of the list, all pages, unchecked and with all fields. Throws EvalsError as `list` does. */
   listRaw(signal: AbortSignal): Promise<readonly unknown[]>;
 };
 
 /**
- * Connects to a server: a process over stdio, or a URL over Streamable HTTP or SSE; of protocol revision 2026-07-28 or
- * older, whichever it speaks. `startTimeoutMs` covers connecting and the first listing together.
- * Throws EvalsError, saying why, when there is no answer.
+ * Connects to a server: a process over stdio, or a URL over Streamable HTTP or SSE, with protocol revision 2026-07-28 or
+ * an older one. `startTimeoutMs` covers connecting and the first listing together. Throws EvalsError when that fails.
  */
 export async function connect(spec: LiveSpec, context: ConnectContext): Promise<Connection> {
   const startMs = spec.startTimeoutMs ?? defaultStartMs;
@@ -50,7 +49,7 @@ class ConnectedServer implements Connection {
 
   constructor(name: string, session: Session, listMs: number, callMs: number) {
     this.name = name;
-    this.about = aboutOf(session);
+    this.about = describeServer(session);
     this.#session = session;
     this.#listMs = listMs;
     this.#callMs = callMs;
@@ -74,7 +73,7 @@ class ConnectedServer implements Connection {
   async listRaw(signal: AbortSignal): Promise<readonly unknown[]> {
     const { client, link, sdk } = this.#session;
     try {
-      return await within(this.#listMs, signal, link, (abort) =>
+      return await withDeadline(this.#listMs, signal, link, (abort) =>
         readPages(this.name, (cursor) =>
           client.request({ method: "tools/list", ...(cursor !== undefined && { params: { cursor } }) }, pageSchema, {
             ...noClientTimeout,
@@ -85,56 +84,55 @@ class ConnectedServer implements Connection {
     } catch (error) {
       if (error instanceof sdk.ProtocolError) {
         throw serverError(
-          `server "${this.name}" answered tools/list with an error: ${error.message}`,
-          "It must declare the tools capability, and list its tools.",
+          `Server "${this.name}" answered tools/list with an error: ${error.message}.`,
+          "Declare the tools capability, and implement tools/list.",
         );
       }
-      throw troubleError(this.name, link, await troubleOf(error, link));
+      throw failureToError(this.name, link, await classifyFailure(error, link));
     }
   }
 
   async call(tool: string, args: JsonObject, signal: AbortSignal): Promise<CallOutcome> {
     const { client, link, sdk } = this.#session;
     const listed = this.#known?.has(tool);
-    // Without its outputSchema: the client would withhold an answer that breaks it, and that answer is to be judged.
+    // Without its outputSchema: the client would hide an answer that violates it, and that answer must be scored.
     const toolDefinition = {
       name: tool,
       inputSchema: { type: "object" as const, ...this.#known?.get(tool)?.inputSchema },
     };
     try {
-      const answer = await within(this.#callMs, signal, link, (abort) =>
+      const answer = await withDeadline(this.#callMs, signal, link, (abort) =>
         client.callTool({ name: tool, arguments: args }, { ...noClientTimeout, signal: abort, toolDefinition }),
       );
       const result = toToolResult(answer);
       const text = result.content.map((item) => item.text ?? "").join("\n");
-      return result.isError && saysUnknownTool(tool, text, listed)
+      return result.isError && isUnknownTool(tool, text, listed)
         ? { kind: "unknown-tool", message: text }
         : { kind: "result", result };
     } catch (error) {
       if (!(error instanceof sdk.ProtocolError)) return this.#broken(tool, error);
-      // The server answered: its error is what the model would be told.
-      return saysUnknownTool(tool, error.message, listed, error.code)
+      // The server answered: a model would get its error.
+      return isUnknownTool(tool, error.message, listed, error.code)
         ? { kind: "unknown-tool", message: error.message }
-        : { kind: "result", result: errorResult(error.message) };
+        : { kind: "result", result: toErrorResult(error.message) };
     }
   }
 
   async #broken(tool: string, error: unknown): Promise<CallOutcome> {
     const { link } = this.#session;
-    const trouble = await troubleOf(error, link);
-    if (trouble === "cancelled") {
-      return { kind: "broken", stage: "cancelled", message: `the call of "${tool}" was cancelled` };
-    }
-    const stage = trouble.kind === "silent" ? "timeout" : "server";
+    const failure = await classifyFailure(error, link);
+    if (failure === "cancelled")
+      return { kind: "broken", stage: "cancelled", message: `The call of "${tool}" was cancelled.` };
+    const stage = failure.kind === "silent" ? "timeout" : "server";
     return {
       kind: "broken",
       stage,
-      message: `server "${this.name}", called for "${tool}", ${link.explain(trouble).message}`,
+      message: `Server "${this.name}", called for "${tool}", ${link.explain(failure).message}`,
     };
   }
 }
 
-function aboutOf({ client, link }: Session): JsonObject {
+function describeServer({ client, link }: Session): JsonObject {
   const { name, version } = client.getServerVersion() ?? {};
   const protocol = client.getNegotiatedProtocolVersion();
   return {
@@ -143,4 +141,68 @@ function aboutOf({ client, link }: Session): JsonObject {
     ...(protocol !== undefined && { protocol }),
     transport: link.kind,
   };
+}
+
+const maxText = 64 * 1024;
+
+/**
+ * The answer of a server as it is recorded: text up to 64 Ki characters per item (a cut is marked), everything else as
+ * type, MIME type and size in bytes. It is not checked against the tool's outputSchema, because what the server sent is
+ * scored. Structured content that is not an object (allowed since revision 2026-07-28) is kept as text if there is no
+ * other text.
+ */
+function toToolResult(answer: CallToolResult): ToolResult {
+  const content = answer.content.map(toItem);
+  const structured: unknown = answer.structuredContent;
+  if (structured !== undefined && !isJsonObject(structured) && !content.some(({ type }) => type === "text")) {
+    content.push({ type: "text", text: cut(JSON.stringify(structured)) });
+  }
+  return {
+    isError: answer.isError === true,
+    content,
+    ...(isJsonObject(structured) && { structuredContent: structured as JsonObject }),
+  };
+}
+
+/** A JSON-RPC error in answer to a call, as a tool error. */
+function toErrorResult(message: string): ToolResult {
+  return { isError: true, content: [{ type: "text", text: cut(message) }] };
+}
+
+function toItem(item: CallToolResult["content"][number]): ContentItem {
+  switch (item.type) {
+    case "text":
+      return { type: "text", text: cut(item.text) };
+    case "image":
+    case "audio":
+      return { type: item.type, mimeType: item.mimeType, bytes: Buffer.byteLength(item.data, "base64") };
+    case "resource_link":
+      return { type: item.type, ...mime(item.mimeType), ...(item.size !== undefined && { bytes: item.size }) };
+    case "resource": {
+      const { resource } = item;
+      const bytes = "blob" in resource ? Buffer.byteLength(resource.blob, "base64") : Buffer.byteLength(resource.text);
+      return { type: item.type, ...mime(resource.mimeType), bytes };
+    }
+  }
+}
+
+function mime(mimeType: string | undefined): { mimeType?: string } {
+  return mimeType === undefined ? {} : { mimeType };
+}
+
+function cut(text: string): string {
+  return text.length <= maxText ? text : `${text.slice(0, maxText)}… [cut: ${text.length} characters in total]`;
+}
+
+// `Unknown tool: x` (in the protocol) and `MCP error -32602: Tool x not found` (the 1.x SDK's McpServer).
+const unknownTool = /\bunknown tool\b|\btool\b.*\b(?:not found|does not exist|is not known)\b/is;
+
+/**
+ * Whether the error of a call means that the server has no such tool. A listed tool exists, whatever its error; for an
+ * unlisted one the code -32602 is enough, which the protocol assigns to unknown tools.
+ */
+function isUnknownTool(tool: string, message: string, listed: boolean | undefined, code?: number): boolean {
+  if (listed === true) return false;
+  if (listed === false && code === -32602) return true;
+  return unknownTool.test(message) && message.includes(tool);
 }

@@ -1,20 +1,21 @@
 import { messageOf, usageError } from "../errors.ts";
-import type { ClientSdk, Explanation, Link, Trouble } from "./link.ts";
+import type { ClientSdk, Explanation, Failure, Link } from "./link.ts";
 import type { UrlSpec } from "./spec.ts";
 
 const maxAnswerBytes = 10 * 1024 * 1024;
-const goodbyeMs = 1_000;
+const terminateMs = 1_000;
 
 /** A link to a server behind a URL. Throws EvalsError for a URL that is not http or https. */
-export function httpLink(spec: UrlSpec, sdk: ClientSdk): Link {
+export function createHttpLink(spec: UrlSpec, sdk: ClientSdk): Link {
   const kind = spec.transport ?? "http";
-  const url = httpUrl(spec.url);
-  const shown = showUrl(url);
-  const headers = { ...basicAuth(url), ...spec.headers };
+  const url = parseHttpUrl(spec.url);
+  // Without the query, which may contain a secret.
+  const shown = `${url.origin}${url.pathname}`;
+  const headers = { ...takeCredentials(url), ...spec.headers };
   const loss = new AbortController();
   const options = {
     requestInit: { headers },
-    fetch: watchedFetch((what, error) => loss.abort(`${what} at ${shown} (${rootMessage(error)})`)),
+    fetch: createWatchedFetch((what, error) => loss.abort(`${what} at ${shown} (${getRootMessage(error)})`)),
   };
   const transport =
     kind === "sse" ? new sdk.SSEClientTransport(url, options) : new sdk.StreamableHTTPClientTransport(url, options);
@@ -23,16 +24,16 @@ export function httpLink(spec: UrlSpec, sdk: ClientSdk): Link {
     transport,
     lost: loss.signal,
     onError: (error) => {
-      // A new event stream is a new session: answers to the requests of the old one never come.
-      if (error instanceof sdk.SseError) loss.abort(`broke the connection at ${shown} (${rootMessage(error)})`);
+      // A new event stream is a new session: requests of the old one are never answered.
+      if (error instanceof sdk.SseError) loss.abort(`broke the connection at ${shown} (${getRootMessage(error)})`);
     },
-    explain: (trouble) => explain(shown, kind, trouble),
+    explain: (failure) => explain(shown, kind, failure),
     close: async () => {
       loss.abort("was closed");
       if ("terminateSession" in transport) {
         await Promise.race([
           transport.terminateSession().catch(() => {}),
-          new Promise((resolve) => setTimeout(resolve, goodbyeMs).unref()),
+          new Promise((resolve) => setTimeout(resolve, terminateMs).unref()),
         ]);
       }
       await transport.close().catch(() => {});
@@ -40,33 +41,28 @@ export function httpLink(spec: UrlSpec, sdk: ClientSdk): Link {
   };
 }
 
-function httpUrl(text: string): URL {
+function parseHttpUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && ["http:", "https:"].includes(url.protocol)) return url;
   throw usageError(
-    `"${text.split("?")[0]}" is not an http or https URL`,
-    "Write the server's url as https://host/path.",
+    `"${text.split("?")[0]}" is not an http or https URL.`,
+    "Write the server's URL as https://host/path.",
   );
 }
 
-/** Takes user and password out of the URL, where fetch refuses them, and puts them where HTTP wants them. */
-function basicAuth(url: URL): Record<string, string> {
+/** Moves user and password from the URL, where fetch refuses them, to the header for them. */
+function takeCredentials(url: URL): Record<string, string> {
   const pair = [url.username, url.password].map(decodeURIComponent).join(":");
   url.username = "";
   url.password = "";
   return pair === ":" ? {} : { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
 }
 
-/** A URL without what may be a secret in it: a query. */
-function showUrl(url: URL): string {
-  return `${url.origin}${url.pathname}`;
-}
-
 /**
- * `fetch`, telling when the answer to a POST cannot come any more. The client ends no request when its answer stream
- * breaks, so a server that dies during a call would else be found out by the time-out.
+ * `fetch` that reports when a POST can no longer be answered. The client ends no request when the stream of its answer
+ * breaks, so without this a server that dies during a call would only be noticed by the timeout.
  */
-function watchedFetch(onLost: (what: string, error: unknown) => void): typeof fetch {
+function createWatchedFetch(onLost: (what: string, error: unknown) => void): typeof fetch {
   let answered = false;
   return async (input, init) => {
     if (init?.method !== "POST") return fetch(input, init);
@@ -80,16 +76,16 @@ function watchedFetch(onLost: (what: string, error: unknown) => void): typeof fe
     answered = true;
     if (!response.body) return response;
     const { status, statusText, headers } = response;
-    return new Response(ReadableStream.from(bounded(response.body, report)), { status, statusText, headers });
+    return new Response(ReadableStream.from(limitSize(response.body, report)), { status, statusText, headers });
   };
 }
 
-async function* bounded(body: AsyncIterable<Uint8Array>, report: (error: unknown) => unknown) {
+async function* limitSize(body: AsyncIterable<Uint8Array>, report: (error: unknown) => unknown) {
   let bytes = 0;
   try {
     for await (const chunk of body) {
       bytes += chunk.length;
-      if (bytes > maxAnswerBytes) throw new Error("an answer of more than 10 MiB");
+      if (bytes > maxAnswerBytes) throw new Error("the answer is larger than 10 MiB");
       yield chunk;
     }
   } catch (error) {
@@ -97,38 +93,37 @@ async function* bounded(body: AsyncIterable<Uint8Array>, report: (error: unknown
   }
 }
 
-function explain(shown: string, kind: "http" | "sse", trouble: Trouble): Explanation {
-  const hint = "Check the url, and whether the server's transport is http (Streamable HTTP) or sse.";
-  if (trouble.kind === "silent") return { message: `did not answer within ${trouble.ms / 1000} s at ${shown}`, hint };
-  if (trouble.kind === "lost") {
-    return { message: trouble.reason, hint: "Is the server running? Check host and port, and the server's own log." };
-  }
-  const chain = causes(trouble.error);
-  const status = chain.map(statusOf).find(Boolean);
-  if (status) return { message: `answers HTTP ${status} at ${shown}`, hint: statusHint(status, kind) };
-  return { message: `does not answer as an MCP server at ${shown}: ${rootMessage(trouble.error)}`, hint };
+function explain(shown: string, kind: "http" | "sse", failure: Failure): Explanation {
+  const hint = "Check the URL, and whether the server's transport is http (Streamable HTTP) or sse.";
+  if (failure.kind === "silent") return { message: `did not answer within ${failure.ms / 1000} s at ${shown}.`, hint };
+  if (failure.kind === "lost")
+    return { message: `${failure.reason}.`, hint: "Check that the server is running, its host and port, and its log." };
+  const chain = listCauses(failure.error);
+  const status = chain.map(getStatus).find(Boolean);
+  if (status) return { message: `answers with HTTP ${status} at ${shown}.`, hint: hintForStatus(status, kind) };
+  return { message: `does not answer as an MCP server at ${shown}: ${getRootMessage(failure.error)}.`, hint };
 }
 
-function statusHint(status: number, kind: "http" | "sse"): string {
-  if (status === 401 || status === 403) return "Give the credentials that it asks for under headers.";
-  if (status >= 500) return "The server failed: see its own log.";
+function hintForStatus(status: number, kind: "http" | "sse"): string {
+  if (status === 401 || status === 403) return 'Give its credentials under "headers".';
+  if (status >= 500) return "See the log of the server.";
   return kind === "http"
-    ? "Check the url's path; a server of the older SSE transport needs transport: sse."
-    : "Check the url's path; a Streamable HTTP server needs transport: http.";
+    ? 'Check the path of the URL; a server with the older SSE transport needs "transport: sse".'
+    : 'Check the path of the URL; a Streamable HTTP server needs "transport: http".';
 }
 
-function causes(error: unknown): unknown[] {
+function listCauses(error: unknown): unknown[] {
   const chain: unknown[] = [];
   for (let at = error; at instanceof Error && !chain.includes(at); at = at.cause) chain.push(at);
   return chain;
 }
 
-function rootMessage(error: unknown): string {
-  return messageOf(causes(error).at(-1) ?? error).slice(0, 200);
+function getRootMessage(error: unknown): string {
+  return messageOf(listCauses(error).at(-1) ?? error).slice(0, 200);
 }
 
 /** The HTTP status that the SDK's errors carry: `status` (Streamable HTTP) or a numeric `code` (SSE). */
-function statusOf(error: unknown): number | undefined {
+function getStatus(error: unknown): number | undefined {
   const { data, code } = error as { data?: { status?: unknown }; code?: unknown };
   return [data?.status, code].find((value): value is number => typeof value === "number" && value >= 400);
 }

@@ -2,24 +2,24 @@ import type * as Sdk from "@modelcontextprotocol/client";
 
 export type ClientSdk = typeof Sdk;
 
-/** What went wrong with a request: the connection is gone, no answer came in time, or the client threw. */
-export type Trouble =
+/** Why a request failed: the connection was lost, no answer came in time, or the client threw. */
+export type Failure =
   | { kind: "lost"; reason: string }
   | { kind: "silent"; ms: number }
   | { kind: "error"; error: unknown };
 
-/** A trouble in words that follow "the server …", with what to do about it. */
+/** A failure in words that follow "Server …", up to the full stop, and how to fix it. */
 export type Explanation = { message: string; hint: string };
 
-/** A transport to one server, and what its troubles mean. */
+/** A transport to one server. */
 export type Link = {
   readonly kind: "stdio" | "http" | "sse";
   readonly transport: Sdk.Transport;
-  /** Aborts when the connection is lost or closed, with the reason in words that follow "the server". */
+  /** Aborts when the connection is lost or closed, with the reason in words that follow "Server …". */
   readonly lost: AbortSignal;
-  /** Told what the client reports out of band once it is connected. */
+  /** Called with errors that the client reports outside of requests, once it is connected. */
   onError?(error: unknown): void;
-  explain(trouble: Trouble): Explanation;
+  explain(failure: Failure): Explanation;
   /** Does not throw; safe to call twice. */
   close(): Promise<void>;
 };

@@ -3,99 +3,102 @@ import { nearest } from "../types/nearest.ts";
 import type { OfferedTool, Tool } from "../types/tool.ts";
 import type { ToolChange, Variant } from "../types/variants.ts";
 
-/** What a variant names that is not there; `path` leads to it inside of the variant. */
-export type OverlayFault = { path: readonly string[]; message: string; hint: string };
+/** A name in a variant that no list has; `path` leads to it inside the variant. */
+export type VariantProblem = { path: readonly string[]; message: string; hint: string };
 
 /**
- * The list with the wording of a variant. Only what is shown changes: names, order, annotations and where each tool comes
- * from stay, so calls go where they went. What the variant names and the list does not have is passed over: see
- * `overlayFaults`.
+ * The list with the wording of a variant. Names, order, annotations and origins stay, so calls reach the same tools.
+ * Names in the variant that the list does not have are ignored: see `checkVariant`.
  */
-export function overlay(tools: readonly OfferedTool[], variant: Variant): OfferedTool[] {
+export function applyVariant(tools: readonly OfferedTool[], variant: Variant): OfferedTool[] {
   const changes = new Map(Object.entries(variant));
   return tools.map((tool) => {
     const change = changes.get(tool.name);
-    return change === undefined ? tool : changed(tool, change);
+    return change === undefined ? tool : applyChange(tool, change);
   });
 }
 
-/** Tools and parameters that a variant names and that none of the lists has. */
-export function overlayFaults(lists: readonly (readonly Tool[])[], variant: Variant): OverlayFault[] {
+/** Tools and parameters in a variant that none of the lists has. */
+export function checkVariant(lists: readonly (readonly Tool[])[], variant: Variant): VariantProblem[] {
   const tools = lists.flat();
   const names = [...new Set(tools.map(({ name }) => name))];
   return Object.entries(variant).flatMap(([name, change]) => {
     const meant = tools.filter((tool) => tool.name === name);
     if (meant.length === 0)
-      return [{ path: [name], message: `no tool "${name}" is listed`, hint: hintFor(name, names, "listed") }];
+      return [{ path: [name], message: `No tool "${name}" is listed.`, hint: suggest(name, names, "Listed tools") }];
     if (typeof change === "string") return [];
-    return "tool" in change ? renamed(name, change.tool.name) : unknownParameters(name, meant, change.parameters ?? {});
+    return "tool" in change ? checkName(name, change.tool.name) : checkParameters(name, meant, change.parameters ?? {});
   });
 }
 
-function renamed(name: string, other = name): OverlayFault[] {
+function checkName(name: string, other = name): VariantProblem[] {
   if (other === name) return [];
-  const hint = "calls go to the server, which knows the tool by its own name: leave the name out";
-  return [{ path: [name, "tool", "name"], message: `the tool "${name}" cannot be named "${other}"`, hint }];
+  const hint = "Remove the name: the server only knows the tool by its listed name.";
+  return [{ path: [name, "tool", "name"], message: `The tool "${name}" cannot be renamed to "${other}".`, hint }];
 }
 
-function unknownParameters(name: string, tools: readonly Tool[], texts: Readonly<Record<string, string>>) {
-  const known = [...new Set(tools.flatMap(({ inputSchema }) => parametersOf(inputSchema)))];
-  const unknown = Object.keys(texts).filter((parameter) => !known.includes(plainPath(parameter)));
-  return unknown.map((parameter): OverlayFault => {
-    const hint = hintFor(parameter, known, "its parameters");
-    return { path: [name, "parameters", parameter], message: `${name} has no parameter "${parameter}"`, hint };
+function checkParameters(name: string, tools: readonly Tool[], texts: Readonly<Record<string, string>>) {
+  const known = [...new Set(tools.flatMap(({ inputSchema }) => listParameters(inputSchema)))];
+  const unknown = Object.keys(texts).filter((parameter) => !known.includes(normalizePath(parameter)));
+  return unknown.map((parameter): VariantProblem => {
+    const hint = suggest(parameter, known, "Its parameters");
+    return { path: [name, "parameters", parameter], message: `"${name}" has no parameter "${parameter}".`, hint };
   });
 }
 
-function hintFor(name: string, candidates: readonly string[], what: string): string {
+function suggest(name: string, candidates: readonly string[], what: string): string {
   const near = nearest(name, candidates);
-  if (near !== undefined) return `did you mean "${near}"?`;
+  if (near !== undefined) return `Did you mean "${near}"?`;
   const shown = candidates.slice(0, 12).join(", ");
   const more = candidates.length > 12 ? ` and ${candidates.length - 12} more` : "";
-  return `${what}: ${shown === "" ? "none" : shown}${more}`;
+  return `${what}: ${shown === "" ? "none" : shown}${more}.`;
 }
 
-function changed(tool: OfferedTool, change: ToolChange): OfferedTool {
+function applyChange(tool: OfferedTool, change: ToolChange): OfferedTool {
   if (typeof change === "string") return { ...tool, description: change };
   if ("tool" in change) {
     const { title: _, description: __, inputSchema: ___, outputSchema: ____, ...kept } = tool;
     return { ...kept, ...change.tool, name: tool.name };
   }
   const { description, parameters = {} } = change;
-  const texts = new Map(Object.entries(parameters).map(([path, text]) => [plainPath(path), text]));
+  const texts = new Map(Object.entries(parameters).map(([path, text]) => [normalizePath(path), text]));
   return {
     ...tool,
     ...(description !== undefined && { description }),
-    ...(texts.size > 0 && { inputSchema: described(tool.inputSchema, [], texts) }),
+    ...(texts.size > 0 && { inputSchema: describeParameters(tool.inputSchema, [], texts) }),
   };
 }
 
-/** A path may mark the items of a list, as reports of changes do: `edits[].oldText` is `edits.oldText`. */
-const plainPath = (path: string) => path.replaceAll("[]", "");
+/** A path may mark the items of a list, as in reports of changes: `edits[].oldText` is `edits.oldText`. */
+const normalizePath = (path: string) => path.replaceAll("[]", "");
 
-/** The schema with other descriptions of the parameters at these paths. */
-function described(schema: JsonObject, above: readonly string[], texts: ReadonlyMap<string, string>): JsonObject {
-  const properties = propertiesOf(schema).map(([name, property]): [string, Json] => {
+/** The schema with the given descriptions of the parameters at these paths. */
+function describeParameters(
+  schema: JsonObject,
+  above: readonly string[],
+  texts: ReadonlyMap<string, string>,
+): JsonObject {
+  const properties = listProperties(schema).map(([name, property]): [string, Json] => {
     if (!isJsonObject(property)) return [name, property];
     const path = [...above, name];
     const text = texts.get(path.join("."));
-    return [name, { ...described(property, path, texts), ...(text !== undefined && { description: text }) }];
+    return [name, { ...describeParameters(property, path, texts), ...(text !== undefined && { description: text }) }];
   });
   return {
     ...schema,
     ...(isJsonObject(schema.properties) && { properties: Object.fromEntries(properties) }),
-    ...(isJsonObject(schema.items) && { items: described(schema.items, above, texts) }),
+    ...(isJsonObject(schema.items) && { items: describeParameters(schema.items, above, texts) }),
   };
 }
 
-/** The dotted paths of all parameters that can have a description, those inside of others and of their items too. */
-function parametersOf(schema: JsonObject, above: readonly string[] = []): string[] {
-  const own = propertiesOf(schema).flatMap(([name, property]) =>
-    isJsonObject(property) ? [[...above, name].join("."), ...parametersOf(property, [...above, name])] : [],
+/** The dotted paths of all parameters that can have a description, nested ones and those of items included. */
+function listParameters(schema: JsonObject, above: readonly string[] = []): string[] {
+  const own = listProperties(schema).flatMap(([name, property]) =>
+    isJsonObject(property) ? [[...above, name].join("."), ...listParameters(property, [...above, name])] : [],
   );
-  return isJsonObject(schema.items) ? [...own, ...parametersOf(schema.items, above)] : own;
+  return isJsonObject(schema.items) ? [...own, ...listParameters(schema.items, above)] : own;
 }
 
-function propertiesOf({ properties }: JsonObject): [string, Json][] {
+function listProperties({ properties }: JsonObject): [string, Json][] {
   return isJsonObject(properties) ? Object.entries(properties) : [];
 }

@@ -1,41 +1,40 @@
 import { setMaxListeners } from "node:events";
 import type { Client } from "@modelcontextprotocol/client";
 import { EvalsError } from "../errors.ts";
-import { httpLink } from "./http.ts";
-import type { ClientSdk, Link, Trouble } from "./link.ts";
-import { launch } from "./process.ts";
+import { createHttpLink } from "./http.ts";
+import type { ClientSdk, Failure, Link } from "./link.ts";
 import { type Env, type LiveSpec, serverError } from "./spec.ts";
-import { stdioLink } from "./stdio.ts";
+import { createStdioLink, launch } from "./stdio.ts";
 
-/** What a connection needs beside the spec. */
+/** What a connection needs in addition to the spec. */
 export type ConnectContext = {
   /** How messages name the server. */
   name: string;
-  /** The absolute folder that a relative `cwd` starts from, and the default of it. */
+  /** The absolute folder that a relative `cwd` is resolved against; also its default. */
   dir: string;
   env: Env;
   signal: AbortSignal;
-  /** The protocol revision that this server spoke before: an old one need not be asked for its revision again. */
+  /** The protocol revision of an earlier connection, so that an old server is not asked for it again. */
   revision?: string;
 };
 
-/** A client that is connected, and the link that it is connected by. */
+/** A connected client, and its link. */
 export type Session = { client: Client; link: Link; sdk: ClientSdk };
 
-/** How to find out what a server speaks: ask it, or go by what is known (`old`: it wants `initialize`). */
+/** How to start: ask the server for its revision, or use what is known (`old`: it needs `initialize`). */
 type Era = "ask" | "old" | "new";
 
-/** A local server that is silent on the question for its revision for this long is taken for an old one. */
+/** A local server that does not answer the question for its revision within this time counts as old. */
 const probeMs = 5_000;
 const newEra = "2026-07-28";
-/** JSON-RPC's code for "unsupported protocol version": what a server of the new era alone says to `initialize`. */
+/** "Unsupported protocol version": the answer of a server of the new revision only to `initialize`. */
 const unsupportedVersion = -32022;
-/** How long a failed write may be ahead of the news that the process is gone. */
-const obituaryMs = 300;
-/** The time limits are kept here, not by the client: it gets the longest that a timer can have. */
+/** A failed write can be noticed this long before the end of the process. */
+const exitNoticeMs = 300;
+/** Timeouts are enforced here, not by the client, which gets the longest that a timer can have. */
 export const noClientTimeout = { timeout: 2 ** 31 - 1 };
 
-/** Opens a session in at most `ms`. Throws EvalsError saying why there is none. */
+/** Opens a session in at most `ms`. Throws EvalsError when that fails. */
 export async function openSession(spec: LiveSpec, context: ConnectContext, ms: number): Promise<Session> {
   const began = performance.now();
   const old = context.revision !== undefined && context.revision < newEra;
@@ -47,7 +46,7 @@ export async function openSession(spec: LiveSpec, context: ConnectContext, ms: n
   }
 }
 
-/** The server may be reached, but not in the way that was tried. */
+/** Thrown when the server can be reached, but speaks another era of the protocol. */
 class WrongEra extends Error {
   readonly speaks: "old" | "new";
   constructor(speaks: "old" | "new") {
@@ -57,10 +56,10 @@ class WrongEra extends Error {
 }
 
 async function open(spec: LiveSpec, context: ConnectContext, era: Era, ms: number): Promise<Session> {
-  // The process starts before the client is loaded, so that both happen at once.
+  // The process starts before the client is loaded, so that both happen in parallel.
   const server = "command" in spec ? launch(spec, context.dir, context.env) : spec;
   const sdk = await import("@modelcontextprotocol/client");
-  const link = "url" in server ? httpLink(server, sdk) : stdioLink(server, sdk);
+  const link = "url" in server ? createHttpLink(server, sdk) : createStdioLink(server, sdk);
   const probe = link.kind === "stdio" && era === "ask" ? Math.min(probeMs, ms / 2) : ms;
   const client = new sdk.Client(
     { name: "tool-evals", version: "0" },
@@ -72,19 +71,21 @@ async function open(spec: LiveSpec, context: ConnectContext, era: Era, ms: numbe
   };
   const prior = era === "old" ? { prior: { kind: "legacy" as const } } : {};
   try {
-    await within(ms, context.signal, link, () => client.connect(link.transport, { ...noClientTimeout, ...prior }));
+    await withDeadline(ms, context.signal, link, () =>
+      client.connect(link.transport, { ...noClientTimeout, ...prior }),
+    );
     connected = true;
     return { client, link, sdk };
   } catch (error) {
-    const trouble = await troubleOf(error, link);
+    const failure = await classifyFailure(error, link);
     await link.close();
-    if (era === "ask" && trouble !== "cancelled") {
-      // Servers of old SDKs exist that leave on any request before `initialize`.
-      if (trouble.kind === "lost" && "pid" in server && server.pid !== undefined) throw new WrongEra("old");
-      // A server of the new era alone that starts slowly misses the probe, and then refuses `initialize`.
+    if (era === "ask" && failure !== "cancelled") {
+      // Some servers of old SDKs exit on any request before `initialize`.
+      if (failure.kind === "lost" && "pid" in server && server.pid !== undefined) throw new WrongEra("old");
+      // A server of the new revision only that starts slowly misses the probe, and then refuses `initialize`.
       if (error instanceof sdk.ProtocolError && error.code === unsupportedVersion) throw new WrongEra("new");
     }
-    throw troubleError(context.name, link, trouble);
+    throw failureToError(context.name, link, failure);
   }
 }
 
@@ -99,13 +100,18 @@ class TooLate extends Error {
 class Lost extends Error {}
 
 /**
- * What `work` comes to, unless it is cancelled, takes longer than `ms` or loses the connection: then it is aborted and
- * this rejects at once, with an error that `troubleOf` can read.
+ * The result of `work`. When it is cancelled, takes longer than `ms` or loses the connection, it is aborted and this
+ * rejects at once, with an error for `classifyFailure`.
  */
-export function within<T>(ms: number, signal: AbortSignal, link: Link, work: (signal: AbortSignal) => Promise<T>) {
+export function withDeadline<T>(
+  ms: number,
+  signal: AbortSignal,
+  link: Link,
+  work: (signal: AbortSignal) => Promise<T>,
+) {
   return new Promise<T>((resolve, reject) => {
     const abort = new AbortController();
-    // Every call under way listens: with many at once Node would warn of a leak.
+    // Every call in flight adds a listener; with many, Node would warn of a leak.
     setMaxListeners(0, signal, link.lost);
     const stop = (error: Error) => {
       reject(error);
@@ -128,23 +134,23 @@ export function within<T>(ms: number, signal: AbortSignal, link: Link, work: (si
   });
 }
 
-/** What a rejection of `within` means. A connection that is lost explains every other failure. */
-export async function troubleOf(error: unknown, link: Link): Promise<Trouble | "cancelled"> {
+/** Classifies a rejection of `withDeadline`. A lost connection explains every other failure. */
+export async function classifyFailure(error: unknown, link: Link): Promise<Failure | "cancelled"> {
   if (error instanceof Cancelled) return "cancelled";
   if (error instanceof TooLate) return { kind: "silent", ms: error.ms };
   if (link.kind === "stdio" && !link.lost.aborted && !(error instanceof EvalsError)) {
     await new Promise((resolve) => {
       link.lost.addEventListener("abort", resolve, { once: true });
-      setTimeout(resolve, obituaryMs);
+      setTimeout(resolve, exitNoticeMs);
     });
   }
   return link.lost.aborted ? { kind: "lost", reason: String(link.lost.reason) } : { kind: "error", error };
 }
 
-/** A trouble as the error that the user reads. */
-export function troubleError(name: string, link: Link, trouble: Trouble | "cancelled"): EvalsError {
-  if (trouble === "cancelled") return serverError(`server "${name}" was not waited for: the run was cancelled`);
-  if (trouble.kind === "error" && trouble.error instanceof EvalsError) return trouble.error;
-  const { message, hint } = link.explain(trouble);
-  return serverError(`server "${name}" ${message}`, hint);
+/** The error message of a failure. */
+export function failureToError(name: string, link: Link, failure: Failure | "cancelled"): EvalsError {
+  if (failure === "cancelled") return serverError(`The start of server "${name}" was cancelled.`);
+  if (failure.kind === "error" && failure.error instanceof EvalsError) return failure.error;
+  const { message, hint } = link.explain(failure);
+  return serverError(`Server "${name}" ${message}`, hint);
 }

@@ -4,30 +4,29 @@ import type { ToolServer } from "../types/server.ts";
 import type { ServerSpec } from "../types/suite.ts";
 import type { OfferedTool, Tool } from "../types/tool.ts";
 import { connect } from "./connect.ts";
-import { readHostServer } from "./hostConfig.ts";
-import { type Env, fillIn, type LiveSpec, serverError } from "./spec.ts";
-import { readStaticList } from "./staticList.ts";
+import { type Env, expandVariables, type LiveSpec, readHostServer, serverError } from "./spec.ts";
+import { readStaticList } from "./toolList.ts";
 
-/** The parts of a suite that say where its tools come from. `dir` is absolute. */
+/** The parts of a suite that define where its tools come from. `dir` is absolute. */
 export type SourceParts = { server?: ServerSpec; distractors: readonly ServerSpec[]; dir: string };
 
-/** The tools that a suite offers, under their listed names, and the live server that runs those of origin `server`. */
+/** The tools that a suite offers, under their listed names, and the live server that executes those of origin `server`. */
 export type Source = {
   readonly tools: readonly OfferedTool[];
   /** Absent for a static list, and for a suite without a server. */
   readonly server?: ToolServer;
-  /** A further connection to the same server: a fresh process, or a new session. Throws EvalsError. */
+  /** Opens another connection to the same server: a new process, or a new session. Throws EvalsError. */
   reopen(signal: AbortSignal): Promise<ToolServer>;
   readonly warnings: readonly Problem[];
-  /** Closes every server that was opened here, by `reopen` too. Does not throw. */
+  /** Closes every server that was opened here, also by `reopen`. Does not throw. */
   close(): Promise<void>;
 };
 
-type Listed = { name: string; tools: readonly Tool[]; live?: { server: ToolServer; reopen: Source["reopen"] } };
+type ListedServer = { name: string; tools: readonly Tool[]; live?: { server: ToolServer; reopen: Source["reopen"] } };
 
 /**
- * Opens a suite's server and lists it, and lists its distractors, all at once; distractor servers are closed again.
- * Throws EvalsError with the problems of all of them; then nothing is left open.
+ * Opens and lists the server of a suite, and lists its distractors, in parallel; distractor servers are closed again.
+ * Throws EvalsError with the problems of all of them; nothing is left open then.
  */
 export async function openSource(parts: SourceParts, env: Env, signal: AbortSignal): Promise<Source> {
   const warnings: Problem[] = [];
@@ -42,15 +41,15 @@ export async function openSource(parts: SourceParts, env: Env, signal: AbortSign
     opened.push(server);
     if (!closed) return server;
     await server.close();
-    throw serverError(`server "${server.name}" was not waited for: the run was cancelled`);
+    throw serverError(`The start of server "${server.name}" was cancelled.`);
   };
 
-  const list = async (written: ServerSpec, fallback: string): Promise<Listed> => {
+  const list = async (written: ServerSpec, fallback: string): Promise<ListedServer> => {
     if ("tools" in written) {
       const file = resolve(parts.dir, written.tools);
       return { name: basename(file, extname(file)), tools: await readStaticList(file) };
     }
-    const { spec, dir, warnings: found } = await liveSpec(written, fallback, parts.dir, env);
+    const { spec, dir, warnings: found } = await resolveSpec(written, fallback, parts.dir, env);
     warnings.push(...found);
     const registered = "config" in written ? written.name : undefined;
     const context = { name: registered ?? fallback, dir, env };
@@ -63,13 +62,13 @@ export async function openSource(parts: SourceParts, env: Env, signal: AbortSign
   const distract = async (written: ServerSpec, index: number) => {
     const { live, name, tools } = await list(written, `distractor ${index + 1}`);
     await live?.server.close();
-    return offer(tools, name, "distractor");
+    return toOffered(tools, name, "distractor");
   };
 
   const main = parts.server && list(parts.server, "server");
   const others = parts.distractors.map(distract);
   try {
-    await allOrProblems([main, ...others]);
+    await waitForAll([main, ...others]);
   } catch (error) {
     await close();
     throw error;
@@ -77,7 +76,7 @@ export async function openSource(parts: SourceParts, env: Env, signal: AbortSign
   const own = await main;
   return {
     tools: [
-      ...(own ? offer(own.tools, own.name, own.live ? "server" : "static") : []),
+      ...(own ? toOffered(own.tools, own.name, own.live ? "server" : "static") : []),
       ...(await Promise.all(others)).flat(),
     ],
     ...(own?.live && { server: own.live.server }),
@@ -88,12 +87,12 @@ export async function openSource(parts: SourceParts, env: Env, signal: AbortSign
 }
 
 async function noServer(): Promise<never> {
-  throw usageError("this suite has no live server to open", "Give it a server with a command or a url.");
+  throw usageError("The suite has no live server to open.", 'Give it a server with a "command" or a "url".');
 }
 
-/** The spec to connect by, variables filled in, and the folder that its paths start from. */
-async function liveSpec(written: Exclude<ServerSpec, { tools: string }>, name: string, dir: string, env: Env) {
-  if (!("config" in written)) return { dir, ...fillIn<LiveSpec>(written, env, name) };
+/** The spec to connect with, variables expanded, and the folder that its paths are relative to. */
+async function resolveSpec(written: Exclude<ServerSpec, { tools: string }>, name: string, dir: string, env: Env) {
+  if (!("config" in written)) return { dir, ...expandVariables<LiveSpec>(written, env, name) };
   const { startTimeoutMs, callTimeoutMs } = written;
   const host = await readHostServer(resolve(dir, written.config), written.name, env);
   const limits = {
@@ -103,20 +102,15 @@ async function liveSpec(written: Exclude<ServerSpec, { tools: string }>, name: s
   return { ...host, spec: { ...host.spec, ...limits } };
 }
 
-function offer(tools: readonly Tool[], server: string, origin: OfferedTool["origin"]): OfferedTool[] {
+function toOffered(tools: readonly Tool[], server: string, origin: OfferedTool["origin"]): OfferedTool[] {
   return tools.map((tool) => ({ ...tool, server, origin }));
 }
 
-/** Waits for all, then throws what failed: the problems of every EvalsError together, or the first defect. */
-async function allOrProblems(work: readonly (Promise<unknown> | undefined)[]): Promise<void> {
+/** Waits for all, then throws the problems of every EvalsError together, or the first other error. */
+async function waitForAll(work: readonly (Promise<unknown> | undefined)[]): Promise<void> {
   const errors = (await Promise.allSettled(work)).flatMap((end) => (end.status === "rejected" ? [end.reason] : []));
-  const defect = errors.find((error) => !(error instanceof EvalsError));
-  if (defect !== undefined) throw defect;
+  const unexpected = errors.find((error) => !(error instanceof EvalsError));
+  if (unexpected !== undefined) throw unexpected;
   const failures = errors.filter((error) => error instanceof EvalsError);
-  const [first] = failures;
-  if (first)
-    throw new EvalsError(
-      failures.flatMap(({ problems }) => problems),
-      first.exitCode,
-    );
+  if (failures.length > 0) throw EvalsError.all(failures);
 }

@@ -1,60 +1,162 @@
-import { EvalsError, exitCodes, type Problem } from "../errors.ts";
+import { basename, dirname } from "node:path";
+import * as z from "zod";
+import { EvalsError, exitCodes, type Problem, usageError } from "../errors.ts";
+import { readParsed } from "../parsing/read.ts";
+import { isJsonObject } from "../types/json.ts";
+import { nearest } from "../types/nearest.ts";
 import type { ServerSpec } from "../types/suite.ts";
 
-/** A server that is started as a process and spoken to over its stdin and stdout. */
+/** A server that is started as a process, with the protocol on its stdin and stdout. */
 export type CommandSpec = Extract<ServerSpec, { command: string }>;
 /** A server that is reached over HTTP. */
 export type UrlSpec = Extract<ServerSpec, { url: string }>;
-/** A server that can be connected to: what is left once host configuration files and static lists are resolved. */
+/** A server to connect to, after host configuration files are resolved. */
 export type LiveSpec = CommandSpec | UrlSpec;
 
-/** Environment variables as the process has them; never read from the process here. */
+/** Environment variables of the process; never read from the process here. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** A failure of a server, as opposed to a mistake in a file: the run is incomplete, not misused. */
+/** The error for a failed server, as opposed to a mistake in a file: its exit code is "incomplete". */
 export function serverError(message: string, hint?: string): EvalsError {
   return new EvalsError({ severity: "error", message, ...(hint && { hint }) }, exitCodes.incomplete);
 }
 
-// ${VAR} and ${VAR:-default} as Claude Code has them; ${env:VAR} is how VS Code and Cursor write the same.
+/** The issues of a zod error on one line, each with its path. */
+export function formatIssues(error: { issues: readonly { path: readonly PropertyKey[]; message: string }[] }): string {
+  return error.issues.map(({ path, message }) => [path.join("."), message].filter(Boolean).join(": ")).join("; ");
+}
+
+// ${VAR} and ${VAR:-default} as in Claude Code; ${env:VAR} as in VS Code and Cursor.
 const reference = /\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
 /**
  * The spec with `${VAR}` and `${VAR:-default}` replaced in command, args, env, url and headers. A variable that is unset
- * and has no default stays as it is written, with a warning that names it.
+ * and has no default is left as written, with a warning that names it.
  */
-export function fillIn<S extends LiveSpec>(
+export function expandVariables<S extends LiveSpec>(
   spec: S,
   env: Env,
   name: string,
   place?: Problem["place"],
 ): { spec: S; warnings: Problem[] } {
   const unset = new Set<string>();
-  const fill = (text: string) =>
+  const expand = (text: string) =>
     text.replace(reference, (whole, variable: string, fallback: string | undefined) => {
       // As in a shell, `:-` also replaces a variable that is set and empty.
       const value = fallback === undefined ? env[variable] : env[variable] || fallback;
       if (value === undefined) unset.add(variable);
       return value ?? whole;
     });
-  const fillAll = (record: Record<string, string>) =>
-    Object.fromEntries(Object.entries(record).map(([key, value]) => [key, fill(value)]));
+  const expandAll = (record: Record<string, string>) =>
+    Object.fromEntries(Object.entries(record).map(([key, value]) => [key, expand(value)]));
   const filled =
     "command" in spec
       ? {
           ...spec,
-          command: fill(spec.command),
-          ...(spec.args && { args: spec.args.map(fill) }),
-          ...(spec.env && { env: fillAll(spec.env) }),
+          command: expand(spec.command),
+          ...(spec.args && { args: spec.args.map(expand) }),
+          ...(spec.env && { env: expandAll(spec.env) }),
         }
-      : { ...spec, url: fill(spec.url), ...(spec.headers && { headers: fillAll(spec.headers) }) };
+      : { ...spec, url: expand(spec.url), ...(spec.headers && { headers: expandAll(spec.headers) }) };
   const warnings = [...unset].map(
     (variable): Problem => ({
       severity: "warning",
-      message: `server "${name}" names the environment variable ${variable}, which is not set; it is left as written`,
+      message: `Server "${name}" uses the environment variable ${variable}, which is not set; it is left as written.`,
       hint: `Set ${variable}, or give a default: \${${variable}:-value}.`,
       ...(place && { place }),
     }),
   );
   return { spec: filled, warnings };
+}
+
+/** A server of a host's configuration. `dir` is the folder of the project, where the host would start it. */
+export type HostServer = { spec: LiveSpec; dir: string; warnings: Problem[] };
+
+const commonFields = { type: z.string().optional(), transport: z.string().optional() };
+const commandEntry = z.object({
+  command: z.string().min(1),
+  args: z.array(z.string()).optional(),
+  env: z.record(z.string(), z.string()).optional(),
+  cwd: z.string().optional(),
+  envFile: z.unknown().optional(),
+  ...commonFields,
+});
+const urlEntry = z.object({
+  url: z.string().min(1),
+  headers: z.record(z.string(), z.string()).optional(),
+  ...commonFields,
+});
+
+/** Folders for the configuration of hosts in a project. */
+const hostFolders = [".vscode", ".cursor", ".claude", ".gemini"];
+
+/**
+ * The server `name` of a host's configuration file, under `mcpServers` (.mcp.json, claude_desktop_config.json,
+ * .cursor/mcp.json) or `servers` (.vscode/mcp.json). Comments and trailing commas are allowed. `file` is its path.
+ * Fields for hosts only are ignored. Throws EvalsError with line and column.
+ */
+export async function readHostServer(file: string, name: string, env: Env): Promise<HostServer> {
+  const { value, place } = await readParsed(file, file, { lenient: true });
+  const root = isJsonObject(value) ? value : {};
+  const key = ["mcpServers", "servers"].find((candidate) => isJsonObject(root[candidate]));
+  const servers = key === undefined ? undefined : root[key];
+  if (key === undefined || !isJsonObject(servers)) {
+    throw usageError(
+      'The file registers no servers: it has neither "mcpServers" nor "servers".',
+      'Write { "mcpServers": { "<name>": { "command": "…", "args": [] } } }.',
+      place([]),
+    );
+  }
+  const entry = Object.hasOwn(servers, name) ? servers[name] : undefined;
+  if (entry === undefined) throw unknownServer(name, Object.keys(servers), place([key]));
+  const at = place([key, name]);
+  const { spec, warnings } = readEntry(entry, name, at);
+  const filled = expandVariables(spec, env, name, at);
+  const folder = dirname(file);
+  return {
+    spec: filled.spec,
+    dir: hostFolders.includes(basename(folder)) ? dirname(folder) : folder,
+    warnings: [...warnings, ...filled.warnings],
+  };
+}
+
+function unknownServer(name: string, names: readonly string[], place: Problem["place"]) {
+  const close = nearest(name, names);
+  const known = names.length === 0 ? "The file registers none." : `Registered: ${names.join(", ")}.`;
+  return usageError(
+    `No server "${name}" is registered in this file.`,
+    close === undefined ? known : `Did you mean "${close}"? ${known}`,
+    place,
+  );
+}
+
+function readEntry(entry: unknown, name: string, place: Problem["place"]): { spec: LiveSpec; warnings: Problem[] } {
+  const isCommand = isJsonObject(entry) && "command" in entry;
+  const parsed = isCommand ? commandEntry.safeParse(entry) : urlEntry.safeParse(entry);
+  if (!parsed.success) {
+    throw usageError(
+      `Server "${name}" is malformed: ${formatIssues(parsed.error)}.`,
+      'Give it a "command" (with "args", "env", "cwd") or a "url" (with "type" http or sse, "headers").',
+      place,
+    );
+  }
+  const read = parsed.data;
+  if ("url" in read) {
+    const { url, headers, type, transport } = read;
+    const sse = (type ?? transport)?.toLowerCase() === "sse";
+    return { spec: { url, transport: sse ? "sse" : "http", ...(headers && { headers }) }, warnings: [] };
+  }
+  const { command, args, env, cwd, envFile } = read;
+  const warnings: Problem[] =
+    envFile === undefined
+      ? []
+      : [
+          {
+            severity: "warning",
+            message: `Server "${name}": "envFile" is ignored.`,
+            hint: 'List the variables under "env".',
+            ...(place && { place }),
+          },
+        ];
+  return { spec: { command, ...(args && { args }), ...(env && { env }), ...(cwd !== undefined && { cwd }) }, warnings };
 }

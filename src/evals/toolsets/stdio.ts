@@ -1,17 +1,88 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { messageOf } from "../errors.ts";
-import type { ClientSdk, Link, Trouble } from "./link.ts";
-import type { ServerProcess } from "./process.ts";
+import { type Exit, type ProcessGroup, startGroup } from "../processes/group.ts";
+import type { ClientSdk, Failure, Link } from "./link.ts";
+import type { CommandSpec, Env } from "./spec.ts";
+
+/** The process of a server, with the processes that it started. */
+export type ServerProcess = {
+  readonly pid: number | undefined;
+  readonly stdin: ProcessGroup["child"]["stdin"];
+  readonly stdout: ProcessGroup["child"]["stdout"];
+  /** Resolves at its end, with how it ended, for example "exited with code 1". Never rejects. */
+  readonly ended: Promise<string>;
+  /** The last lines of its stderr, for an error message. */
+  stderrTail(): string;
+  /** Ends the whole process group. Does not throw; safe to call twice. */
+  stop(): Promise<void>;
+};
+
+const stderrLines = 10;
+/** The time that a server gets to exit by itself after its stdin is closed. */
+const exitMs = 150;
+const orphanMs = 500;
+
+/** The variables that a server inherits, as in the MCP SDK's default environment. Others must be configured. */
+export const inheritedVariables =
+  process.platform === "win32"
+    ? "APPDATA COMSPEC HOMEDRIVE HOMEPATH LOCALAPPDATA PATH PATHEXT PROCESSOR_ARCHITECTURE PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432 SYSTEMDRIVE SYSTEMROOT TEMP USERNAME USERPROFILE WINDIR".split(
+        " ",
+      )
+    : ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
+
+/** Starts the process of a server. Does not throw: a program that cannot be started has `ended`. */
+export function launch(spec: CommandSpec, dir: string, env: Env): ServerProcess {
+  const cwd = resolve(dir, spec.cwd ?? ".");
+  const options = { cwd, env: { ...selectInherited(env), ...spec.env }, orphanMs };
+  const { child, exited, ended, stderrTail, end } = startGroup(spec.command, spec.args ?? [], options);
+  return {
+    pid: child.pid,
+    stdin: child.stdin,
+    stdout: child.stdout,
+    ended: ended.then((exit) => describeExit(exit, spec.command, cwd)),
+    stderrTail: () => stderrTail().split("\n").slice(-stderrLines).join("\n"),
+    stop: async () => {
+      child.stdin.end();
+      await Promise.race([exited, delay(exitMs, undefined, { ref: false })]);
+      await end();
+      await ended;
+      child.stdout.destroy();
+      child.stderr.destroy();
+    },
+  };
+}
+
+function selectInherited(env: Env): Record<string, string> {
+  return Object.fromEntries(
+    inheritedVariables.flatMap((name) => {
+      const value = env[name];
+      // An exported shell function is code and not a value.
+      return value === undefined || value.startsWith("()") ? [] : [[name, value]];
+    }),
+  );
+}
+
+function describeExit(exit: Exit, command: string, cwd: string): string {
+  if (!("error" in exit)) return exit.signal ? `was killed by ${exit.signal}` : `exited with code ${exit.code}`;
+  const { error } = exit;
+  if (!existsSync(cwd)) return `could not be started: its folder ${cwd} does not exist`;
+  if (error.code === "ENOENT") return `could not be started: there is no program "${command}"`;
+  if (error.code === "EACCES") return `could not be started: "${command}" is not executable`;
+  return `could not be started: ${error.message}`;
+}
 
 const maxLineBytes = 10 * 1024 * 1024;
 const quotedNoise = 120;
 
 /**
- * The protocol over a process's stdin and stdout, one JSON message a line.
+ * The protocol over stdin and stdout of a process, one JSON message per line.
  *
- * It has the shape of the SDK's own stdio transport (`pid` and `stderr`), so the client judges a silent or failed probe
- * for the protocol revision as it does for any local process; but it is not that class, so the client probes on this
- * very process instead of starting a second one for it, which halves the time to the first answer.
+ * It has the properties of the SDK's stdio transport (`pid` and `stderr`), so the client treats a silent or failed probe
+ * for the protocol revision as it does for any local process. It is not an instance of that class, so the client probes
+ * on this process instead of starting a second one, which halves the time to the first answer.
  */
 class LineTransport implements Transport {
   onclose?: () => void;
@@ -44,7 +115,7 @@ class LineTransport implements Transport {
     });
   }
 
-  /** The client closes what it could not connect to. The process is left to the link, which still has to ask why. */
+  /** Called by the client when it cannot connect. The link stops the process, after it has read why. */
   async close(): Promise<void> {
     this.onclose?.();
   }
@@ -52,17 +123,17 @@ class LineTransport implements Transport {
   #read(chunk: Buffer): void {
     let rest = chunk;
     for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
-      this.#take(rest.subarray(0, end));
+      this.#append(rest.subarray(0, end));
       const line = Buffer.concat(this.#line).toString().trim();
       this.#line = [];
       this.#lineBytes = 0;
       if (line !== "") this.#deliver(line);
       rest = rest.subarray(end + 1);
     }
-    this.#take(rest);
+    this.#append(rest);
   }
 
-  #take(part: Buffer): void {
+  #append(part: Buffer): void {
     this.#lineBytes += part.length;
     if (this.#lineBytes <= maxLineBytes) this.#line.push(part);
     else this.#onOverlong();
@@ -73,7 +144,7 @@ class LineTransport implements Transport {
     try {
       message = this.#parse(line);
     } catch {
-      // Servers that print to stdout are common, and the hosts tolerate them.
+      // Servers that print to stdout are common, and hosts tolerate them.
       this.noise ??= line.slice(0, quotedNoise);
       return;
     }
@@ -82,10 +153,10 @@ class LineTransport implements Transport {
 }
 
 /** A link to a server's process that was just launched. */
-export function stdioLink(server: ServerProcess, sdk: ClientSdk): Link {
+export function createStdioLink(server: ServerProcess, sdk: ClientSdk): Link {
   const loss = new AbortController();
   const transport = new LineTransport(server, sdk.deserializeMessage, () => {
-    loss.abort("sent a line of more than 10 MiB on stdout");
+    loss.abort("sent a line larger than 10 MiB on stdout");
     void server.stop();
   });
   void server.ended.then((how) => {
@@ -96,8 +167,8 @@ export function stdioLink(server: ServerProcess, sdk: ClientSdk): Link {
     kind: "stdio",
     transport,
     lost: loss.signal,
-    explain: (trouble) => ({
-      message: `${inWords(trouble)}${evidence(server, transport.noise)}`,
+    explain: (failure) => ({
+      message: `${describeFailure(failure)}.${quoteOutput(server, transport.noise)}`,
       hint: hintFor(server, transport.noise),
     }),
     close: async () => {
@@ -107,27 +178,27 @@ export function stdioLink(server: ServerProcess, sdk: ClientSdk): Link {
   };
 }
 
-function inWords(trouble: Trouble): string {
-  switch (trouble.kind) {
+function describeFailure(failure: Failure): string {
+  switch (failure.kind) {
     case "lost":
-      return trouble.reason;
+      return failure.reason;
     case "silent":
-      return `did not answer within ${trouble.ms / 1000} s`;
+      return `did not answer within ${failure.ms / 1000} s`;
     case "error":
-      return `answered with an error: ${messageOf(trouble.error)}`;
+      return `answered with an error: ${messageOf(failure.error)}`;
   }
 }
 
-function evidence(server: ServerProcess, noise: string | undefined): string {
+function quoteOutput(server: ServerProcess, noise: string | undefined): string {
   const stderr = server.stderrTail();
   return [
-    noise === undefined ? "" : `; its stdout carries text that is not the protocol: ${JSON.stringify(noise)}`,
-    stderr === "" ? "" : `; its stderr ends with:\n${stderr.replace(/^/gm, "    ")}`,
+    noise === undefined ? "" : ` Its stdout contains text other than protocol messages: ${JSON.stringify(noise)}.`,
+    stderr === "" ? "" : ` Its stderr ends with:\n${stderr.replace(/^/gm, "    ")}`,
   ].join("");
 }
 
 function hintFor(server: ServerProcess, noise: string | undefined): string {
-  if (server.pid === undefined) return "Check command and cwd: a program must be on the PATH, or be given by its path.";
-  if (noise !== undefined) return "A server must write its logs to stderr: its stdout belongs to the protocol.";
-  return "Run the server's command by hand, in the same folder, to see what it says.";
+  if (server.pid === undefined) return 'Check "command" and "cwd": a program must be on the PATH or given by its path.';
+  if (noise !== undefined) return "Write logs to stderr: stdout is reserved for protocol messages.";
+  return "Run the command of the server in a terminal, in the same folder, to see its output.";
 }

@@ -1,20 +1,21 @@
 import { createHash } from "node:crypto";
 import { usageError } from "../errors.ts";
 import { canonicalJson, jsonSchema } from "../types/json.ts";
+import { type SkillPackage, skillEntryName } from "../types/skill.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 
 /**
- * The list of tools with the hash that names it, the same for every order of the list.
- * Throws EvalsError when two tools have one name.
+ * The list of tools with its hash, which does not depend on the order of the list.
+ * Throws EvalsError when two tools have the same name.
  */
-export function freeze(tools: readonly OfferedTool[]): Toolset {
+export function createToolset(tools: readonly OfferedTool[]): Toolset {
   const byName = new Map<string, OfferedTool>();
   for (const tool of tools) {
     const other = byName.get(tool.name);
     if (other) {
       throw usageError(
-        `two tools are named "${tool.name}": one of ${ownerOf(other)} and one of ${ownerOf(tool)}`,
-        "An expectation could not tell them apart. Rename one, or leave that distractor out.",
+        `Two tools are named "${tool.name}": one of ${describeOrigin(other)} and one of ${describeOrigin(tool)}.`,
+        "Rename one, or remove that distractor: an expectation cannot distinguish them.",
       );
     }
     byName.set(tool.name, tool);
@@ -24,7 +25,18 @@ export function freeze(tools: readonly OfferedTool[]): Toolset {
   return { hash: createHash("sha256").update(text).digest("hex"), tools: [...tools] };
 }
 
-/** Where a tool comes from, for a message: `server "files"`, `the distractor "github"`. */
-export function ownerOf({ server, origin }: OfferedTool): string {
+/** Where a tool comes from, in a message: `server "files"`, `the distractor "github"`. */
+export function describeOrigin({ server, origin }: OfferedTool): string {
   return origin === "server" ? `server "${server}"` : `the ${origin === "static" ? "list" : "distractor"} "${server}"`;
+}
+
+/** A skill as an entry of a tool list, so that its description is part of the hash. */
+export function createSkillEntry({ name, description }: Pick<SkillPackage, "name" | "description">): OfferedTool {
+  return {
+    name: skillEntryName(name),
+    description,
+    inputSchema: { type: "object" },
+    server: "skills",
+    origin: "skill",
+  };
 }

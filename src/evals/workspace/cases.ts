@@ -1,8 +1,7 @@
 import type { Problem } from "../errors.ts";
 import { reservedTools } from "../scoring/activity.ts";
-import { skillEntry } from "../toolsets/skillEntry.ts";
 import type { Source } from "../toolsets/source.ts";
-import { freeze } from "../toolsets/toolset.ts";
+import { createSkillEntry, createToolset } from "../toolsets/toolset.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import { withoutArm } from "../types/run.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
@@ -11,7 +10,7 @@ import type { Toolset } from "../types/tool.ts";
 import { isUnavailable, type Opened } from "./servers.ts";
 
 /** The tool list of a suite whose server could not be reached. */
-export const neverListed: Toolset = freeze([]);
+export const neverListed: Toolset = createToolset([]);
 
 /** The cases of one suite in the arm `head`, each with its tools; all broken when the server could not be reached. */
 export function planCases(opened: Opened, skills: readonly SkillPackage[]): PlannedCase[] {
@@ -35,12 +34,12 @@ export function createCaseToolsets(
   { tools }: Pick<Source, "tools">,
   skills: readonly SkillPackage[],
 ): (one: Case) => Toolset {
-  const entries = skills.map(skillEntry);
-  const whole = freeze([...tools, ...entries]);
+  const entries = skills.map(createSkillEntry);
+  const whole = createToolset([...tools, ...entries]);
   const added = [...tools.filter(({ origin }) => origin === "distractor"), ...entries];
   return ({ tools: own }) =>
     own
-      ? freeze([...own.map((tool) => ({ ...tool, server: suite.name, origin: "static" as const })), ...added])
+      ? createToolset([...own.map((tool) => ({ ...tool, server: suite.name, origin: "static" as const })), ...added])
       : whole;
 }
 
@@ -55,7 +54,7 @@ export function addLiftArms(cases: readonly PlannedCase[]): PlannedCase[] {
     if (suite.lift === undefined) return [planned];
     const removed = skillEntryName(suite.lift);
     const key = JSON.stringify([toolset.hash, removed]);
-    const without = lists.get(key) ?? freeze(toolset.tools.filter(({ name }) => name !== removed));
+    const without = lists.get(key) ?? createToolset(toolset.tools.filter(({ name }) => name !== removed));
     lists.set(key, without);
     return [planned, { ...planned, arm: withoutArm, toolset: without }];
   });

@@ -1,6 +1,6 @@
 import { createGrader, type Grade } from "../scoring/score.ts";
 import { readPackageFile } from "../skills/packageFiles.ts";
-import { type HostName, show, skillFormOf } from "../toolsets/host.ts";
+import { getSkillForm, type HostName, presentTools } from "../toolsets/host.ts";
 import type { Source } from "../toolsets/source.ts";
 import { judgeTrial } from "../trials/judge.ts";
 import type { SkillShelf } from "../trials/library.ts";
@@ -27,8 +27,8 @@ export function createTrialContext(
   const pools = new Map(opened.map(({ suite, source }) => [suite, createPool(suite, source)]));
   const shelves = new Map([...skills].map(([suite, packages]) => [suite, createShelf(packages, host)]));
   const showOnce = memoize((toolset: Toolset): Shown => {
-    const { tools, listed } = show(toolset.tools, host);
-    return { tools, listedName: (name) => listed(name)?.name ?? name };
+    const { tools, findListed } = presentTools(toolset.tools, host);
+    return { tools, listedName: (name) => findListed(name)?.name ?? name };
   });
   const graderFor = memoize((planned: PlannedCase): Grade => createGrader(planned.case, planned.toolset));
   return {
@@ -46,7 +46,7 @@ export function createTrialContext(
 
 function createShelf(packages: readonly SkillPackage[], host: HostName): SkillShelf {
   return {
-    form: skillFormOf(host),
+    form: getSkillForm(host),
     packages: new Map(packages.map((skill) => [skill.name, skill])),
     read: readPackageFile,
   };

@@ -2,8 +2,8 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import type { LocalStart } from "../../diagnosis/local.ts";
 import { scriptOf } from "../../lint/rules/registration.ts";
-import { inheritedVariables, launch } from "../../toolsets/process.ts";
 import type { CommandSpec, Env } from "../../toolsets/spec.ts";
+import { inheritedVariables, launch } from "../../toolsets/stdio.ts";
 import { greeting } from "./greeting.ts";
 
 const mostNoise = 5;

@@ -7,8 +7,7 @@ import type { Io } from "../../io.ts";
 import { registrationRules } from "../../lint/rules/registration.ts";
 import { discover } from "../../suites/discover.ts";
 import { loadSuites } from "../../suites/load.ts";
-import { readHostServer } from "../../toolsets/hostConfig.ts";
-import { fillIn, type LiveSpec } from "../../toolsets/spec.ts";
+import { expandVariables, type LiveSpec, readHostServer } from "../../toolsets/spec.ts";
 import { canonicalJson, type Json } from "../../types/json.ts";
 import type { ServerSpec } from "../../types/suite.ts";
 import { readHostFile } from "../hostFile.ts";
@@ -56,7 +55,7 @@ function again(one: string, all = one): Required<Patient["commands"]> {
 }
 
 function written(name: string, spec: LiveSpec, dir: string, io: Io, commands: Patient["commands"]): Patient {
-  const filled = fillIn<LiveSpec>(spec, io.env, name);
+  const filled = expandVariables<LiveSpec>(spec, io.env, name);
   const entry = filled.warnings.map(({ message, hint = "" }) => {
     return { id: "unset-variable", severity: "warning" as const, message: `${message}.`, fix: hint };
   });

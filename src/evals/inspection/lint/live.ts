@@ -3,8 +3,7 @@ import type { Place } from "../../errors.ts";
 import type { Io } from "../../io.ts";
 import type { Settings } from "../../lint/rule.ts";
 import { connect } from "../../toolsets/connect.ts";
-import { readHostServer } from "../../toolsets/hostConfig.ts";
-import { fillIn, type LiveSpec } from "../../toolsets/spec.ts";
+import { expandVariables, type LiveSpec, readHostServer } from "../../toolsets/spec.ts";
 import type { ServerSpec } from "../../types/suite.ts";
 import { isUnavailable } from "../../workspace/servers.ts";
 import { type Gathered, type Gathering, missing } from "./gathered.ts";
@@ -35,7 +34,7 @@ export async function liveTools(
 
 /** The spec to connect by, variables filled in, and the folder that its paths start from. */
 async function liveSpec(server: LiveServer, dir: string, { env }: Io) {
-  if (!("config" in server)) return { dir, ...fillIn<LiveSpec>(server, env, "server") };
+  if (!("config" in server)) return { dir, ...expandVariables<LiveSpec>(server, env, "server") };
   const { config, name, ...limits } = server;
   const host = await readHostServer(resolve(dir, config), name, env);
   return { ...host, spec: { ...host.spec, ...limits } };

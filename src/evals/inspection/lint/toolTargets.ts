@@ -54,7 +54,7 @@ function whereIn({ server, via, place }: RawList, names: readonly (string | unde
 /** The longest name that a known host shows a tool under. */
 function longestName(server: string, name: string): string {
   const tool = { server, name, inputSchema: {}, origin: "server" as const };
-  const shown = (Object.keys(hosts) as HostName[]).map((host) => hosts[host].nameOf(tool));
+  const shown = (Object.keys(hosts) as HostName[]).map((host) => hosts[host].getName(tool));
   return shown.reduce((longest, one) => (one.length > longest.length ? one : longest), name);
 }
 

@@ -1,0 +1,128 @@
+import { EvalsError, type Problem, usageError } from "../errors.ts";
+import { readParsed } from "../parsing/read.ts";
+import { isJsonObject } from "../types/json.ts";
+import { type Tool, toolSchema } from "../types/tool.ts";
+import { formatIssues, serverError } from "./spec.ts";
+
+const maxPages = 64;
+const maxTools = 10_000;
+
+/** One page of a server's list, with unchecked tools. */
+export type ToolPage = { tools: readonly unknown[]; nextCursor?: string | undefined };
+
+/**
+ * The entries of a server's list, all pages, as they were sent. Throws EvalsError for a list that does not end (more than
+ * 64 pages, a repeated cursor) and for more than 10,000 entries.
+ */
+export async function readPages(
+  server: string,
+  page: (cursor?: string) => Promise<ToolPage>,
+): Promise<readonly unknown[]> {
+  const entries: unknown[] = [];
+  const cursors = new Set<string>();
+  for (let { tools: found, nextCursor } = await page(); ; { tools: found, nextCursor } = await page(nextCursor)) {
+    for (const entry of found) entries.push(entry);
+    if (entries.length > maxTools) {
+      throw serverError(
+        `Server "${server}" lists more than 10,000 tools.`,
+        "List fewer: no model can choose from so many.",
+      );
+    }
+    if (nextCursor === undefined) break;
+    if (cursors.has(nextCursor)) {
+      throw endlessList(server, `tools/list repeats the cursor ${JSON.stringify(nextCursor.slice(0, 80))}`);
+    }
+    cursors.add(nextCursor);
+    if (cursors.size >= maxPages) throw endlessList(server, `tools/list has more than ${maxPages} pages`);
+  }
+  return entries;
+}
+
+/** The tools of a list. Throws EvalsError for a malformed tool and for two tools with the same name. */
+export function parseTools(server: string, entries: readonly unknown[]): readonly Tool[] {
+  const tools = entries.map((entry, at) => parseTool(server, entry, at + 1));
+  assertUniqueNames(server, tools);
+  return tools;
+}
+
+function endlessList(server: string, what: string): EvalsError {
+  return serverError(
+    `The tool list of server "${server}" does not end: ${what}.`,
+    "Send no nextCursor on the last page, or use larger pages.",
+  );
+}
+
+function parseTool(server: string, tool: unknown, position: number): Tool {
+  const parsed = toolSchema.safeParse(tool);
+  if (parsed.success) return parsed.data;
+  throw serverError(
+    `Server "${server}": tool ${quoteName(tool)} (number ${position} of its list) is malformed: ${formatIssues(parsed.error)}.`,
+    "Correct the tool in the server: it needs a name and an inputSchema that is an object.",
+  );
+}
+
+/** The name of a possible tool, for a message. */
+function quoteName(tool: unknown): string {
+  const name = typeof tool === "object" && tool !== null && "name" in tool ? tool.name : undefined;
+  return typeof name === "string" && name !== "" ? JSON.stringify(name) : "without a name";
+}
+
+function assertUniqueNames(server: string, tools: readonly Tool[]): void {
+  const seen = new Set<string>();
+  for (const { name } of tools) {
+    if (seen.has(name)) {
+      throw serverError(
+        `Server "${server}" lists two tools named "${name}".`,
+        "Rename one: a model cannot distinguish them.",
+      );
+    }
+    seen.add(name);
+  }
+}
+
+/**
+ * The tools of a file: a list of tools or, as in the answer of tools/list, `{ tools: [...] }`, in JSON or YAML.
+ * Throws EvalsError with the place of every tool that is malformed.
+ */
+export async function readStaticList(file: string): Promise<readonly Tool[]> {
+  const { value, place } = await readParsed(file, file, { lenient: true });
+  const path = Array.isArray(value) ? [] : ["tools"];
+  const list = isJsonObject(value) ? value.tools : value;
+  if (!Array.isArray(list)) {
+    throw usageError("This is not a tool list.", "Write an array of tools, or { tools: [...] }.", place(path));
+  }
+  const problems: Problem[] = [];
+  const tools: Tool[] = [];
+  const seen = new Set<string>();
+  for (const [index, item] of list.entries()) {
+    const parsed = toolSchema.safeParse(item);
+    if (!parsed.success) {
+      problems.push({
+        severity: "error",
+        message: `Tool ${quoteName(item)} is malformed: ${formatIssues(parsed.error)}.`,
+        hint: hintForTool(item),
+        place: place([...path, index]),
+      });
+    } else if (seen.has(parsed.data.name)) {
+      problems.push({
+        severity: "error",
+        message: `Two tools are named "${parsed.data.name}".`,
+        hint: "Remove one, or rename it.",
+        place: place([...path, index, "name"]),
+      });
+    } else {
+      seen.add(parsed.data.name);
+      tools.push(parsed.data);
+    }
+  }
+  if (problems.length > 0) throw new EvalsError(problems);
+  return tools;
+}
+
+function hintForTool(item: unknown): string {
+  // The names of the input schema in the APIs of models.
+  const other = isJsonObject(item) && ["input_schema", "parameters"].find((key) => key in item);
+  return other
+    ? `Rename "${other}" to "inputSchema", its name in MCP.`
+    : "Write a tool with a name, a description and an inputSchema that is an object.";
+}
