@@ -193,7 +193,7 @@ describe("evals lint", () => {
   });
 
   it.each([
-    [["--severity", "name-lenght=off"], 'error: there is no rule "name-lenght"\n  Did you mean "name-length"?\n'],
+    [["--severity", "name-lenght=off"], 'error: There is no rule "name-lenght".\n  Did you mean "name-length"?\n'],
     [
       ["--severity", "name-length=never"],
       "error: --severity name-length=never sets no severity\n  Write --severity <rule>=error|warning|info|off.\n",
@@ -216,7 +216,7 @@ describe("evals lint", () => {
       cwd: suite("lint: { ignore: [{ rule: suite-sise, reason: r }] }\n"),
     });
     expect([ended.err, ended.code]).toEqual([
-      's.yaml:6:26: error: there is no rule "suite-sise"\n  Did you mean "suite-size"?\n',
+      's.yaml:6:26: error: There is no rule "suite-sise".\n  Did you mean "suite-size"?\n',
       2,
     ]);
   });
@@ -297,7 +297,7 @@ describe("evals lint --judge", () => {
   });
 
   it.each([
-    ["a malformed answer", { text: "Fine." }, 'the judge\'s answer is no JSON: "Fine."'],
+    ["a malformed answer", { text: "Fine." }, 'the judge\'s answer is not JSON: "Fine."'],
     ["a refusal", { text: "I will not.", stopReason: "refusal" }, "the judge refused to answer"],
     ["silence", { fault: "hang" }, "the judge broke (timeout)"],
   ] as const)("%s: the others are graded, and the tool is a problem", async (_, answer, why) => {

@@ -1,3 +1,4 @@
+import { getProperty, listProperties, listRequired } from "../jsonSchema/values.ts";
 import { isStopWord, words } from "../search/keywords.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import type { Tool } from "../types/tool.ts";
@@ -19,9 +20,9 @@ export function fillArguments({ name: toolName, description, inputSchema }: Aske
   const { literals } = literalsOf(query);
   const evidence = { query, asked: new Set(words(query)), unused: literals };
   const filled = fillObject(inputSchema, evidence);
-  const missing = requiredOf(inputSchema).filter((name) => !Object.hasOwn(filled, name));
+  const missing = listRequired(inputSchema).filter((name) => !Object.hasOwn(filled, name));
   const [text] = missing;
-  if (missing.length === 1 && text !== undefined && isFreeText(propertyOf(inputSchema, text))) {
+  if (missing.length === 1 && text !== undefined && isFreeText(readProperty(inputSchema, text))) {
     const said = remainingText(query, new Set(words(`${toolName} ${description ?? ""} ${namesIn(inputSchema)}`)));
     if (said !== "") filled[text] = said;
   }
@@ -30,11 +31,11 @@ export function fillArguments({ name: toolName, description, inputSchema }: Aske
 
 /** Required parameters choose first, then the others; among them in the order of the schema. */
 function fillObject(schema: JsonObject, evidence: Evidence): JsonObject {
-  const required = new Set(requiredOf(schema));
-  const names = isJsonObject(schema.properties) ? Object.keys(schema.properties) : [];
+  const required = new Set(listRequired(schema));
+  const names = listProperties(schema).map(([name]) => name);
   const filled: JsonObject = {};
   for (const name of [...names.filter((n) => required.has(n)), ...names.filter((n) => !required.has(n))]) {
-    const value = valueFor(name, propertyOf(schema, name), required.has(name), evidence);
+    const value = valueFor(name, readProperty(schema, name), required.has(name), evidence);
     if (value !== undefined) filled[name] = value;
   }
   return filled;
@@ -160,9 +161,10 @@ function remainingText(query: string, known: ReadonlySet<string>): string {
 }
 
 /** The names of an object's parameters, and the values that they can choose from. */
-function namesIn({ properties }: JsonObject): string {
-  const entries = isJsonObject(properties) ? Object.entries(properties) : [];
-  return entries.map(([key, value]) => (isJsonObject(value) && value.enum ? `${key} ${value.enum}` : key)).join(" ");
+function namesIn(schema: JsonObject): string {
+  return listProperties(schema)
+    .map(([key, value]) => (isJsonObject(value) && value.enum ? `${key} ${value.enum}` : key))
+    .join(" ");
 }
 
 function isFreeText(schema: JsonObject): boolean {
@@ -181,11 +183,7 @@ function typeOf(schema: JsonObject): string {
   return isJsonObject(schema.properties) ? "object" : "string";
 }
 
-function requiredOf(schema: JsonObject): string[] {
-  return Array.isArray(schema.required) ? schema.required.filter((name) => typeof name === "string") : [];
-}
-
-function propertyOf(schema: JsonObject, name: string): JsonObject {
-  const property = isJsonObject(schema.properties) ? schema.properties[name] : undefined;
+function readProperty(schema: JsonObject, name: string): JsonObject {
+  const property = getProperty(schema, name);
   return isJsonObject(property) ? property : {};
 }

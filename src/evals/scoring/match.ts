@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from "../types/json.ts";
+import type { Json } from "../types/json.ts";
 import { showJson } from "../types/quote.ts";
 
 /**
@@ -64,19 +64,6 @@ export function member(at: string, key: string): string {
 /** An own member of the object: inherited ones (`constructor`, `toString`) are absent. */
 export function own(object: { readonly [key: string]: Json }, key: string): Json | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
-}
-
-/** The same JSON value: numbers by value (-0 is 0), object members in any order. */
-export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((item, index) => sameJson(item, b[index]));
-  }
-  if (!isJsonObject(a) || !isJsonObject(b)) return false;
-  const keys = Object.keys(a);
-  return (
-    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
-  );
 }
 
 /** For each left item the right item it is paired with, undefined where it found none. */

@@ -1,9 +1,9 @@
 import { RE2JS } from "re2js";
 import { messageOf } from "../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { isJsonObject, type Json, type JsonObject, sameJson } from "../types/json.ts";
 import { showJson } from "../types/quote.ts";
 import { type Matcher, matcherSchema } from "../types/suite.ts";
-import { complete, differs, every, member, no, own, pairUp, sameJson, some, type Test, unknown, yes } from "./match.ts";
+import { complete, differs, every, member, no, own, pairUp, some, type Test, unknown, yes } from "./match.ts";
 
 type Keyword = keyof Matcher;
 type Operands = { [K in Keyword]-?: Exclude<Matcher[K], undefined> };

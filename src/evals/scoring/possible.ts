@@ -1,12 +1,14 @@
+import { resolvePointer } from "../jsonSchema/paths.ts";
 import { compileSchema, type Validate } from "../jsonSchema/validate.ts";
+import { getNumber, getProperty, listTypes } from "../jsonSchema/values.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { showJson } from "../types/quote.ts";
 import { type Matcher, matcherSchema } from "../types/suite.ts";
-import { member, noJudge, own } from "./match.ts";
+import { member, noJudge } from "./match.ts";
 import { compileMatcher, isMatcher } from "./matchers.ts";
 
 /** The JSON types that a keyword can hold for. Keywords that are not here hold for any, or look inside. */
-const typesOf: { readonly [K in keyof Matcher]?: readonly string[] } = {
+const typesByKeyword: { readonly [K in keyof Matcher]?: readonly string[] } = {
   matches: ["string"],
   startsWith: ["string"],
   endsWith: ["string"],
@@ -18,8 +20,8 @@ const typesOf: { readonly [K in keyof Matcher]?: readonly string[] } = {
 };
 
 /**
- * Why no value that `schema` allows can meet `expected`, with the dotted place; undefined when one may. It errs towards
- * undefined: whatever it cannot read in a schema might allow the value. `root` is where the schema's references point to.
+ * Why no value that `schema` allows can meet `expected`, with the dotted path; undefined when one may. In doubt it is
+ * undefined: whatever is unreadable in a schema might allow the value. `root` is the document of the schema's references.
  */
 export function whyNever(expected: Json, schema: Json | undefined, root: JsonObject, at: string): string | undefined {
   return never(expected, schema, { root, depth: 0 }, at);
@@ -32,7 +34,8 @@ function never(expected: Json, schema: Json | undefined, context: Context, at: s
   if (!isJsonObject(schema) || context.depth > 30) return undefined;
   const deeper = { ...context, depth: context.depth + 1 };
   if (isLiteral(expected)) return literalNever(expected, schema, context.root, at);
-  if (typeof schema.$ref === "string") return never(expected, resolve(schema.$ref, context.root), deeper, at);
+  if (typeof schema.$ref === "string")
+    return never(expected, resolvePointer(schema.$ref, context.root)?.value, deeper, at);
   const branches = Array.isArray(schema.anyOf) ? schema.anyOf : schema.oneOf;
   if (Array.isArray(branches)) {
     const reasons = branches.map((branch) => never(expected, branch, deeper, at));
@@ -41,7 +44,7 @@ function never(expected: Json, schema: Json | undefined, context: Context, at: s
   return enumNever(expected, schema, at) ?? partsNever(expected, schema, deeper, at);
 }
 
-/** True when no matcher stands inside; `equals` alone is a literal too. */
+/** True when it contains no matcher; `equals` alone is a literal too. */
 function isLiteral(expected: Json): boolean {
   if (Array.isArray(expected)) return expected.every(isLiteral);
   if (!isJsonObject(expected)) return true;
@@ -56,7 +59,7 @@ function literalNever(expected: Json, schema: JsonObject, root: JsonObject, at: 
   return typeof validate === "string" ? undefined : validate(literal, at);
 }
 
-/** Compiling costs more than validating by far, and many cases name the same argument. */
+/** Memoized: compiling costs far more than validating, and many cases name the same argument. */
 const validators = new WeakMap<JsonObject, Validate | string>();
 
 function compileMember(schema: JsonObject, { $defs, definitions }: JsonObject): Validate | string {
@@ -83,11 +86,10 @@ function partsNever(expected: Json, schema: JsonObject, context: Context, at: st
     return mistyped ?? first(expected, (item, index) => never(item, schema.items, context, `${at}[${index}]`));
   }
   if (!isJsonObject(expected)) return undefined;
-  const properties = isJsonObject(schema.properties) ? schema.properties : {};
   const mistyped = typeNever(["object"], "an object", schema, at);
   return (
     mistyped ??
-    first(Object.entries(expected), ([key, item]) => never(item, own(properties, key), context, member(at, key)))
+    first(Object.entries(expected), ([key, item]) => never(item, getProperty(schema, key), context, member(at, key)))
   );
 }
 
@@ -98,7 +100,7 @@ function matcherNever(matcher: Matcher, schema: JsonObject, context: Context, at
   if (reason !== undefined && reasons.every((other) => other !== undefined)) return reason;
   return (
     (type === undefined ? undefined : typeNever([type], `type ${type}`, schema, at)) ??
-    first(Object.entries(typesOf), ([keyword, types]) =>
+    first(Object.entries(typesByKeyword), ([keyword, types]) =>
       keyword in matcher ? typeNever(types, `\`${keyword}\``, schema, at) : undefined,
     ) ??
     boundsNever(gte, lte, schema, at) ??
@@ -111,8 +113,8 @@ function matcherNever(matcher: Matcher, schema: JsonObject, context: Context, at
 }
 
 function typeNever(wanted: readonly string[], what: string, schema: JsonObject, at: string): string | undefined {
-  const allowed = typeof schema.type === "string" ? [schema.type] : schema.type;
-  if (!Array.isArray(allowed)) return undefined;
+  const allowed = listTypes(schema);
+  if (allowed.length === 0) return undefined;
   const fits = wanted.some((type) => allowed.some((one) => one === type || isNumber(type, one)));
   return fits ? undefined : `${at}: ${what} does not fit the schema's type ${allowed.join(" | ")}`;
 }
@@ -128,9 +130,8 @@ function boundsNever(
   schema: JsonObject,
   at: string,
 ): string | undefined {
-  const bound = (name: string) => (typeof schema[name] === "number" ? schema[name] : undefined);
-  const { maximum, minimum } = { maximum: bound("maximum"), minimum: bound("minimum") };
-  const { above, below } = { above: bound("exclusiveMinimum"), below: bound("exclusiveMaximum") };
+  const [minimum, maximum] = [getNumber(schema, "minimum"), getNumber(schema, "maximum")];
+  const [above, below] = [getNumber(schema, "exclusiveMinimum"), getNumber(schema, "exclusiveMaximum")];
   if (gte !== undefined && lte !== undefined && gte > lte) return `${at}: no number is >= ${gte} and <= ${lte}`;
   if (gte !== undefined && maximum !== undefined && gte > maximum)
     return `${at}: gte ${gte} is over maximum ${maximum}`;
@@ -139,16 +140,6 @@ function boundsNever(
     return `${at}: lte ${lte} is under minimum ${minimum}`;
   if (lte !== undefined && above !== undefined && lte <= above) return `${at}: lte ${lte} is not above ${above}`;
   return undefined;
-}
-
-/** The schema that a local reference (`#/$defs/x`) points to. */
-function resolve(reference: string, root: JsonObject): Json | undefined {
-  if (!reference.startsWith("#/")) return undefined;
-  const steps = reference.slice(2).split("/");
-  return steps.reduce<Json | undefined>((found, step) => {
-    const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
-    return isJsonObject(found) ? own(found, key) : undefined;
-  }, root);
 }
 
 function first<T>(items: readonly T[], why: (item: T, index: number) => string | undefined): string | undefined {

@@ -1,3 +1,4 @@
+import { listProperties } from "../jsonSchema/values.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
 import type { OfferedTool, Tool } from "../types/tool.ts";
@@ -97,8 +98,4 @@ function listParameters(schema: JsonObject, above: readonly string[] = []): stri
     isJsonObject(property) ? [[...above, name].join("."), ...listParameters(property, [...above, name])] : [],
   );
   return isJsonObject(schema.items) ? [...own, ...listParameters(schema.items, above)] : own;
-}
-
-function listProperties({ properties }: JsonObject): [string, Json][] {
-  return isJsonObject(properties) ? Object.entries(properties) : [];
 }
