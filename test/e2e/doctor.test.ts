@@ -29,7 +29,7 @@ const doctor = (args: readonly string[], env: Record<string, string> = {}, cwd =
   evals(["doctor", ...args], { cwd, env });
 const each = (...ways: string[]) => ways.flatMap((way) => ["--server", `node ${way}`]);
 
-test("servers that work: of the old SDK, of the new one alone, and one that prints to stdout", async () => {
+test("working servers: of the old SDK, of the new one, and one that prints to stdout", async () => {
   const { code, out } = await doctor(each("sdk1.mjs", "sdk2.mjs stdio reject", "faulty.mjs noise"));
   expect(stable(out)).toMatchInlineSnapshot(`
     "HEALTHY: 3 servers
@@ -109,17 +109,18 @@ test("servers that do not start", async () => {
   expect(code).toBe(1);
 });
 
-test("long lines of stderr are cut, and what is no URL is told from what cannot be reached", async () => {
+test("long lines of stderr are cut, and an invalid URL is diagnosed without a request", async () => {
   const line = "node -e 'console.error(`x`.repeat(999)); process.exit(1)'";
-  const { code, out } = await doctor(["--server", line, "--url", "ftp://example.com/mcp", "--json"]);
+  writeFileSync(join(empty, "ftp.json"), JSON.stringify({ mcpServers: { ftp: { url: "ftp://example.com/mcp" } } }));
+  const { code, out } = await doctor(["--server", line, "--config", "ftp.json", "--json"], {}, empty);
   const [long, other] = doctorReportSchema.parse(JSON.parse(out)).servers;
   expect(long?.diagnoses[0]?.evidence).toEqual(["exited with code 1", `stderr: ${"x".repeat(200)}…`]);
-  expect(other?.diagnoses.map(({ id }) => id)).toEqual(["no-url"]);
+  expect(other?.diagnoses.map(({ id }) => id)).toEqual(["no-url", "registration-url"]);
   expect(out).toMatch(/^[\n -~]+$/);
   expect(code).toBe(1);
 });
 
-test("what it prints to be copied repeats what it found, quotes and all", async () => {
+test("the printed commands reproduce the diagnoses", async () => {
   writeFileSync(join(empty, "it's.mjs"), `import ${JSON.stringify(join(servers, "broken.mjs"))};`);
   const { out } = await doctor(["--server", `node "it's.mjs" calls`, "--json"], {}, empty);
   const [{ diagnoses = [] } = {}] = doctorReportSchema.parse(JSON.parse(out)).servers;
@@ -137,7 +138,7 @@ test("what it prints to be copied repeats what it found, quotes and all", async 
   expect(again(shown[1]).stdout).toContain("Invalid arguments: city is required");
 });
 
-test("a suite's own time limit holds for a server of a host's file too", async () => {
+test("the timeout of a suite applies to a server of a host configuration", async () => {
   const entry = { command: "node", args: [join(servers, "faulty.mjs"), "silent"] };
   writeFileSync(join(empty, "silent.json"), JSON.stringify({ mcpServers: { silent: entry } }));
   writeFileSync(
@@ -148,7 +149,7 @@ test("a suite's own time limit holds for a server of a host's file too", async (
   expect(out).toContain("The server is running, but did not answer within 0.4 s.");
 });
 
-test("a module that is missing is told, however long the trace", async () => {
+test("a missing module is diagnosed at the end of a long trace", async () => {
   const { out } = await doctor([...each("broken.mjs needs-module"), "--json"]);
   const [examined] = doctorReportSchema.parse(JSON.parse(out)).servers;
   expect(examined?.diagnoses.map(({ id, severity }) => ({ id, severity }))).toEqual([
@@ -156,7 +157,7 @@ test("a module that is missing is told, however long the trace", async () => {
   ]);
 });
 
-test("servers whose lists or calls are wrong", async () => {
+test("servers with faulty lists or calls", async () => {
   const { code, out } = await doctor(
     each("broken.mjs empty", "faulty.mjs twins", "faulty.mjs malformed", "broken.mjs calls"),
   );
@@ -185,11 +186,11 @@ test("servers whose lists or calls are wrong", async () => {
 
     ✗ node broken.mjs calls
       broken 0, protocol 2025-11-25 over stdio: answers after N s; 11 tools listed in N s
-      7 tools called, 2 answered; not called: get_city, get_unlisted (needs arguments); delete_all (not annotated read-only or non-destructive); get_after (the server is gone)
+      7 tools called, 2 answered; not called: get_city, get_unlisted (needs arguments); delete_all (not annotated read-only or non-destructive); get_after (the server has exited)
       error: 2 tools have an invalid inputSchema. [malformed-schema]
           | get_untyped: $.inputSchema.type: The inputSchema has no type.
           | get_untyped: $.inputSchema.properties.city.type: "str" is not a type of JSON Schema.
-          | get_unlisted: $.inputSchema.required: Required, but not among the properties: "town".
+          | get_unlisted: $.inputSchema.required: Required but not among the properties: "town".
         → Fix the schema: hosts refuse such a tool, or its calls fail.
         $ evals lint --server 'node broken.mjs calls'
       error: A call of "get_refused" without arguments fails, although its schema requires none. [call-fails]
@@ -221,7 +222,7 @@ test("--execute never calls nothing", async () => {
   expect(code).toBe(0);
 });
 
-test("every server of a host's file, and its entry", async () => {
+test("every server of a host configuration, and its entry", async () => {
   const script = join(servers, "sdk1.mjs");
   const file = {
     mcpServers: {
@@ -247,8 +248,8 @@ test("every server of a host's file, and its entry", async () => {
           | "server.mjs" is relative to EMPTY
         → Use the absolute path of the script: hosts start servers in different working directories.
         $ cd EMPTY && node server.mjs "\${NOT_SET_ANYWHERE}" "\${SECRET}"
-      error: The script "server.mjs" is given by a relative path. [registration-absolute-script]
-        → Give it from the root of the file system.
+      error: The script "server.mjs" is a relative path. [registration-absolute-script]
+        → Write an absolute path.
       warning: The variable NOT_SET_ANYWHERE is not set. [registration-unset-variable]
         → Set it, or give a default: \${NOT_SET_ANYWHERE:-value}.
 
@@ -260,16 +261,16 @@ test("every server of a host's file, and its entry", async () => {
       NODE SERVERS/sdk1.mjs
       sdk1 1.2.3, protocol 2025-11-25 over stdio: answers after N s; 8 tools listed in N s
       no tool called; not called: echo, read_env, get_sum, break_promise, get_media and 3 more (--execute never)
-      warning: Hosts replace or refuse characters of the name "my key". [registration-name]
+      warning: Hosts replace or reject characters of the name "my key". [registration-name]
         → Use letters, digits, _ and -.
-      warning: A token of GitHub is written into the entry. [registration-secret]
-        → Put it into an environment variable, and write \${NAME} here.
+      warning: The entry contains a token of GitHub. [registration-secret]
+        → Put it in an environment variable, and write \${NAME} here.
     "
   `);
   expect(code).toBe(1);
 });
 
-test("URLs that lead to no server", async () => {
+test("URLs without a server", async () => {
   const answers: Record<string, RequestListener> = {
     "/401": (_, res) => res.writeHead(401, { "www-authenticate": "Bearer" }).end(),
     "/404": (_, res) => res.writeHead(404).end(),
@@ -342,7 +343,7 @@ test("URLs that lead to no server", async () => {
   }
 });
 
-test("a suite whose server is a static list has nothing to examine", async () => {
+test("a suite with a static tool list has nothing to examine", async () => {
   writeFileSync(join(empty, "tools.json"), "[]");
   writeFileSync(
     join(empty, "list.yaml"),
@@ -350,8 +351,10 @@ test("a suite whose server is a static list has nothing to examine", async () =>
   );
   const { code, err } = await doctor(["list.yaml"], {}, empty);
   expect(err).toMatchInlineSnapshot(`
-    "error: there is no server to examine
-      Name one with --server, --url or --config, or give a suite that has one.
+    "error: There is no live server among the targets.
+      Name one with --server, --url or --config, or a suite whose server has a command or a URL.
+    list.yaml: warning: This suite is skipped: it has a static tool list.
+      Only a live server can be started and called. Give the suite a server with a command or a URL.
     "
   `);
   expect(code).toBe(2);

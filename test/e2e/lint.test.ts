@@ -64,7 +64,7 @@ describe("evals lint", () => {
       ]),
     );
     expect(report.problems.map(({ message, place }) => [message, place?.line, place?.column])).toEqual([
-      ["entry 2 of the list is no tool", 12, 5],
+      ["Item 2 of the list is not a tool.", 12, 5],
     ]);
     expect(ended.code).toBe(1);
   });
@@ -127,8 +127,8 @@ describe("evals lint", () => {
       { rule: "description-missing", reason: "there was none", place: { file: "s.yaml", line: 11, column: 7 } },
     ]);
     expect(ended.err).toContain(
-      "s.yaml:11:7: warning: the suppression of description-missing suppresses nothing\n" +
-        "  Remove it; it was there because: there was none\n",
+      "s.yaml:11:7: warning: The suppression of description-missing suppresses nothing.\n" +
+        "  Remove it. Its reason was: there was none\n",
     );
   });
 
@@ -196,15 +196,21 @@ describe("evals lint", () => {
     [["--severity", "name-lenght=off"], 'error: There is no rule "name-lenght".\n  Did you mean "name-length"?\n'],
     [
       ["--severity", "name-length=never"],
-      "error: --severity name-length=never sets no severity\n  Write --severity <rule>=error|warning|info|off.\n",
+      "error: --severity name-length=never is not valid.\n  Write --severity <rule>=error|warning|info|off.\n",
     ],
-    [["--format", "markdown"], "error: --format markdown is for --rules only\n  Take table, json, sarif or github.\n"],
-    [["--server", 'node "main.js'], 'error: --server node "main.js: a quote is not closed\n  Close it: ".\n'],
-    [["--skills", "nowhere"], 'error: there is no folder "nowhere"\n  Give a skill package, or a folder of them.\n'],
+    [
+      ["--format", "markdown"],
+      "error: --format markdown works only with --rules.\n  Use table, json, sarif or github.\n",
+    ],
+    [["--server", 'node "main.js'], 'error: --server node "main.js has an unclosed quote.\n  Close it with ".\n'],
+    [
+      ["--skills", "nowhere"],
+      'error: The folder "nowhere" does not exist.\n  Name a skill package, or a folder of skill packages.\n',
+    ],
     [
       [],
-      "error: nothing to lint under evals/\n" +
-        "  Give a suite or a skill package, or say what to lint with --server, --url, --tools, --skills or --config.\n",
+      "error: There is no suite and no skill package under evals/.\n" +
+        "  Name a suite, a skill package, or a server with --server, --url or --config.\n",
     ],
   ])("refuses %j", async (args, message) => {
     const ended = await evals(["lint", ...args], { cwd: folder({}) });
@@ -299,7 +305,7 @@ describe("evals lint --judge", () => {
   it.each([
     ["a malformed answer", { text: "Fine." }, 'the judge\'s answer is not JSON: "Fine."'],
     ["a refusal", { text: "I will not.", stopReason: "refusal" }, "the judge refused to answer"],
-    ["silence", { fault: "hang" }, "the judge broke (timeout)"],
+    ["silence", { fault: "hang" }, "the judge failed (timeout)"],
   ] as const)("%s: the others are graded, and the tool is a problem", async (_, answer, why) => {
     const { ended, report } = await judged({ get_c: answer }, "--timeout", "0.5");
     expect(report?.problems.map(({ message, place }) => [message, place?.line])).toEqual([
@@ -308,11 +314,11 @@ describe("evals lint --judge", () => {
     expect([report?.counts.linted["judged tools"], ended.code]).toEqual([2, 3]);
   });
 
-  it("asks no more once the budget is spent", async () => {
+  it("asks no more once the budget is spent.", async () => {
     const { report, requests, ended } = await judged({}, "--budget", "0.000001", "--concurrency", "1");
     expect(requests.length).toBe(1);
     expect(report?.problems.map(({ message }) => message)).toEqual([
-      "2 tools not judged (get_b, get_c): the budget is spent",
+      "2 tools not judged (get_b, get_c): the budget is spent.",
     ]);
     expect(ended.code).toBe(3);
   });

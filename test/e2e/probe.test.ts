@@ -126,8 +126,8 @@ describe("evals probe", () => {
     expect(await evals(args, { cwd: dir })).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "err": "error: no server c is registered in named.json
-        There are: a, b.
+        "err": "named.json:1:15: error: No server "c" is registered.
+        Did you mean "a"? Registered servers: a, b.
       ",
         "out": "",
       }
@@ -165,8 +165,8 @@ describe("evals probe", () => {
     const bySuites = await evals(["probe", "--json"], { cwd: dir });
     expect([bySuites.code, reportOf(bySuites).servers.map(({ server }) => server)]).toEqual([0, ["reference"]]);
     expect(bySuites.err).toMatchInlineSnapshot(`
-      "evals/c.json: warning: this suite has no server whose tools could be called
-        A static list and skills alone cannot be probed.
+      "evals/c.json: warning: This suite is skipped: it has a static tool list.
+        Only a live server can be started and called. Give the suite a server with a command or a URL.
       "
     `);
     const byName = await evals(["probe", "--config", ".mcp.json", "--name", "good", "--json"], { cwd: dir });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { commandSpec } from "../../src/evals/inspection/lint/commandLine.ts";
 import { jsonPath } from "../../src/evals/jsonSchema/paths.ts";
 import { lint } from "../../src/evals/lint/lint.ts";
 import type { Families, Rule, Settings, Target, ToolSubject, Violation } from "../../src/evals/lint/rule.ts";
@@ -101,26 +100,5 @@ describe("jsonPath", () => {
     [["a b", 'say "hi"', "0", "_x1"], '$["a b"]["say \\"hi\\""]["0"]._x1'],
   ])("writes %j", (path, text) => {
     expect(jsonPath(path)).toBe(text);
-  });
-});
-
-describe("the command line of a server", () => {
-  it.each([
-    ["node dist/main.js --port 0", ["node", "dist/main.js", "--port", "0"]],
-    ["  npx\t-y  weather ", ["npx", "-y", "weather"]],
-    ['"/opt/My App/run" --name="a b"', ["/opt/My App/run", "--name=a b"]],
-    ["node 'it is' \"\" ''", ["node", "it is", "", ""]],
-    ['say "a \\"b\\" \\\\c" d\\ e', ["say", 'a "b" \\c', "d e"]],
-    ["C:\\node\\node.exe main.js", ["C:\\node\\node.exe", "main.js"]],
-    ["echo $HOME; rm -r *", ["echo", "$HOME;", "rm", "-r", "*"]],
-  ])("%j is words, and no shell", (line, [command, ...args]) => {
-    expect(commandSpec(line)).toEqual({ command, args });
-  });
-
-  it.each([
-    ['node "a', 'error: --server node "a: a quote is not closed\n  Close it: ".'],
-    [" ", 'error: --server names no command\n  Write --server "node dist/main.js".'],
-  ])("%j is refused", (line, message) => {
-    expect(() => commandSpec(line)).toThrow(message);
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { toolTargets } from "../../src/evals/inspection/lint/toolTargets.ts";
+import { describeToolList } from "../../src/evals/inspection/lint/toolSubjects.ts";
 import { lint } from "../../src/evals/lint/lint.ts";
 import { rules } from "../../src/evals/lint/rules.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
@@ -10,16 +10,16 @@ import { labels } from "./labelled/measure.ts";
 
 const servers = ["everything", "filesystem"] as const;
 
-function toolsOf(server: string): JsonObject[] {
+function readTools(server: string): JsonObject[] {
   const file = join(import.meta.dirname, `../fixtures/lint/${server}.json`);
   return JSON.parse(readFileSync(file, "utf8")).tools;
 }
 
-/** Every rule that looks at tools or lists, as `evals lint` runs them. */
+/** The findings of all rules for tools and lists, as in `evals lint`. */
 const found = servers.flatMap((server) =>
-  lint(toolTargets({ server, tools: toolsOf(server) }, []), rules).findings.map(({ rule, where: { tool, path } }) => ({
-    ...{ server, tool, rule, path },
-  })),
+  lint(describeToolList({ server, items: readTools(server), settings: [] }).subjects, rules).findings.map(
+    ({ rule, where: { tool, path } }) => ({ server, tool, rule, path }),
+  ),
 );
 const keyOf = ({
   server,

@@ -126,8 +126,8 @@ test("an unknown server: the nearest name and all there are", async () => {
 
 test("a configuration without servers", async () => {
   expect(await failureOf(readHostServer(await file("c.json", { mcp: {} }), "a", {}))).toMatchInlineSnapshot(`
-    "c.json:1:1: error: The file registers no servers: it has neither "mcpServers" nor "servers".
-      Write { "mcpServers": { "<name>": { "command": "…", "args": [] } } }."
+    "c.json:1:1: error: The file registers no servers under "mcpServers" or "servers".
+      Write { "mcpServers": { "<name>": { "command": "...", "args": [] } } }."
   `);
 });
 

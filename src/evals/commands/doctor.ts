@@ -1,5 +1,5 @@
-import { type Args, defineCommand, number } from "./command.ts";
-import { jsonFlag } from "./flags.ts";
+import { defineCommand, number } from "./command.ts";
+import { jsonFlag, serverFlags } from "./flags.ts";
 
 const positionals = {
   paths: {
@@ -10,14 +10,7 @@ const positionals = {
 } as const;
 
 const flags = {
-  server: { type: "string", array: true, nargs: 1, describe: "Command line of an MCP server" },
-  url: { type: "string", array: true, nargs: 1, describe: "URL of an MCP server" },
-  transport: {
-    choices: ["http", "sse"] as const,
-    default: "http" as const,
-    describe: "Transport of --url: Streamable HTTP, or the older SSE",
-  },
-  config: { type: "string", array: true, nargs: 1, describe: "Host configuration file, for example .mcp.json" },
+  ...serverFlags,
   execute: {
     choices: ["always", "safe", "never"] as const,
     default: "safe" as const,
@@ -27,8 +20,6 @@ const flags = {
   timeout: number({ above: 0, max: 3600, default: 30, describe: "Timeout of a server's start, in seconds" }),
   json: jsonFlag,
 } as const;
-
-export type DoctorFlags = Args<typeof positionals, typeof flags>;
 
 /** `evals doctor`: why a server does not start, list its tools or answer calls. */
 export const doctorCommand = defineCommand({

@@ -128,3 +128,20 @@ export const baselinesFlag = {
   default: "evals/baselines",
   describe: "Folder of the accepted baselines; commit it",
 } as const satisfies Options;
+
+/** How lint, probe and doctor name servers. */
+export const serverFlags = inGroup("Servers:", {
+  server: { type: "string", array: true, nargs: 1, describe: "Command line of an MCP server" },
+  url: { type: "string", array: true, nargs: 1, describe: "URL of an MCP server" },
+  transport: {
+    choices: ["http", "sse"] as const,
+    describe: "Transport of --url: Streamable HTTP (default), or the older SSE",
+  },
+  config: {
+    type: "string",
+    array: true,
+    nargs: 1,
+    describe: "Host configuration file, for example .mcp.json: every server in it",
+  },
+  name: { type: "string", array: true, nargs: 1, describe: "With --config: only the servers of these names" },
+});

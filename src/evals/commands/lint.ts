@@ -1,5 +1,5 @@
-import { type Args, defineCommand } from "./command.ts";
-import { requestFlags } from "./flags.ts";
+import { defineCommand } from "./command.ts";
+import { requestFlags, serverFlags } from "./flags.ts";
 
 const positionals = {
   paths: {
@@ -10,16 +10,9 @@ const positionals = {
 } as const;
 
 const flags = {
-  server: { type: "string", array: true, nargs: 1, describe: "Command line of an MCP server; its tools are linted" },
-  url: { type: "string", array: true, nargs: 1, describe: "URL of an MCP server (Streamable HTTP)" },
+  ...serverFlags,
   tools: { type: "string", array: true, nargs: 1, describe: "JSON or YAML file with a tool list" },
   skills: { type: "string", array: true, nargs: 1, describe: "Skill package, or folder of skill packages" },
-  config: {
-    type: "string",
-    array: true,
-    nargs: 1,
-    describe: "Host configuration file, for example .mcp.json: its entries, and the tools of every server in it",
-  },
   confusable: { type: "boolean", default: false, describe: "Also rank the pairs of tools that are easy to confuse" },
   against: {
     type: "string",
@@ -59,8 +52,6 @@ const flags = {
   json: { type: "boolean", default: false, describe: "Same as --format json" },
   rules: { type: "boolean", default: false, describe: "Print all rules instead of linting" },
 } as const;
-
-export type LintFlags = Args<typeof positionals, typeof flags>;
 
 /** `evals lint`: checks the conventions of tools, skills, suites and host entries. */
 export const lintCommand = defineCommand({

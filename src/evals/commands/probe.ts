@@ -1,5 +1,5 @@
 import { defineCommand, number } from "./command.ts";
-import { jsonFlag } from "./flags.ts";
+import { jsonFlag, serverFlags } from "./flags.ts";
 
 const positionals = {
   paths: {
@@ -10,15 +10,7 @@ const positionals = {
 } as const;
 
 const flags = {
-  server: { type: "string", array: true, nargs: 1, describe: "Command line of an MCP server; its tools are probed" },
-  url: { type: "string", array: true, nargs: 1, describe: "URL of an MCP server (Streamable HTTP)" },
-  config: {
-    type: "string",
-    array: true,
-    nargs: 1,
-    describe: "Host configuration file, for example .mcp.json: every server in it",
-  },
-  name: { type: "string", array: true, nargs: 1, describe: "With --config: only the servers with these names" },
+  ...serverFlags,
   tool: {
     type: "string",
     array: true,

@@ -1,4 +1,4 @@
-import { type Args, defineCommand } from "./command.ts";
+import { defineCommand } from "./command.ts";
 import { hostFlag, jsonFlag } from "./flags.ts";
 
 const positionals = {
@@ -22,8 +22,6 @@ const flags = {
   dir: { type: "string", array: true, describe: "Also search this folder of packages, or this package" },
   json: { ...jsonFlag, describe: "Print one JSON object instead of the table" },
 } as const;
-
-export type SkillsFlags = Args<Record<never, never>, typeof flags>;
 
 /** `evals skills`: which skills there are to evaluate. */
 export const skillsCommand = defineCommand({

@@ -1,12 +1,31 @@
+import { usageError } from "../errors.ts";
 import { asciiJson } from "../reports/escape.ts";
+import type { CommandSpec } from "../toolsets/spec.ts";
 import type { JsonObject } from "../types/json.ts";
 
-/** A text as one word that a POSIX shell reads back as it is. */
+// Quoted parts, escaped characters, plain characters. Any other backslash is literal, as in Windows paths.
+const word = /(?:"(?:\\["\\]|[^"])*"|'[^']*'|\\["'\\ ]|[^\s"'])+/g;
+const piece = /"((?:\\["\\]|[^"])*)"|'([^']*)'|\\(["'\\ ])|([^\s"'])/g;
+
+/** Splits the command line of a server into words, with quotes as in a shell; no shell is run. Throws EvalsError. */
+export function parseCommandLine(line: string): CommandSpec {
+  const rest = line.replace(word, "").trim();
+  if (rest !== "") throw usageError(`--server ${line} has an unclosed quote.`, `Close it with ${rest[0]}.`);
+  const [command, ...args] = (line.match(word) ?? []).map((one) =>
+    [...one.matchAll(piece)]
+      .map(([, double, single, escaped, plain]) => double?.replace(/\\(["\\])/g, "$1") ?? single ?? escaped ?? plain)
+      .join(""),
+  );
+  if (!command) throw usageError("--server has no command.", 'Write --server "node dist/main.js".');
+  return { command, args };
+}
+
+/** Quotes a text as one word of a POSIX shell. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** As `shellWord`, but `${NAME}` and `${env:NAME}` are left for the shell to fill in, as a host does. */
+/** As `shellWord`, but the shell substitutes `${NAME}` and `${env:NAME}`, as a host does. */
 export function shellTemplate(text: string): string {
   const parts = text.split(/\$\{(?:env:)?([A-Za-z_]\w*(?::-[^}]*)?)\}/);
   if (parts.length === 1) return shellWord(text);
@@ -14,7 +33,7 @@ export function shellTemplate(text: string): string {
   return `"${words.join("")}"`;
 }
 
-/** The flag by which `evals probe` makes a call. */
+/** The flag with which `evals probe` makes a call. */
 export function callFlag(tool: string, args: JsonObject): string {
   return `--call ${shellWord(asciiJson({ tool, arguments: args }))}`;
 }

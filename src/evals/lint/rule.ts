@@ -52,7 +52,10 @@ export function defineRules<Subject>(
  * A tool as it is listed, unchecked: any field may be missing or of a wrong type. `siblings` are the names of the other
  * tools of the same list; `shownName` is the longest name that a known host shows it under.
  */
-export type ToolSubject = { server: string; tool: JsonObject; siblings: ReadonlySet<string>; shownName: string };
+export type ToolSubject = { server: string; tool: JsonObject; siblings: Names; shownName: string };
+
+/** Names, each once. */
+export type Names = Iterable<string> & { readonly size: number; has(name: string): boolean };
 
 /** A whole list, for what only shows between tools. Paths start with the index of a tool. */
 export type ToolsetSubject = { server: string; tools: readonly JsonObject[] };

@@ -4,7 +4,7 @@ import type { ToolServer } from "../types/server.ts";
 import type { ServerSpec } from "../types/suite.ts";
 import type { OfferedTool, Tool } from "../types/tool.ts";
 import { connect } from "./connect.ts";
-import { type Env, expandVariables, type LiveSpec, readHostServer, serverError } from "./spec.ts";
+import { type Env, resolveServer, serverError } from "./spec.ts";
 import { readStaticList } from "./toolList.ts";
 
 /** The parts of a suite that define where its tools come from. `dir` is absolute. */
@@ -49,7 +49,7 @@ export async function openSource(parts: SourceParts, env: Env, signal: AbortSign
       const file = resolve(parts.dir, written.tools);
       return { name: basename(file, extname(file)), tools: await readStaticList(file) };
     }
-    const { spec, dir, warnings: found } = await resolveSpec(written, fallback, parts.dir, env);
+    const { spec, dir, warnings: found } = await resolveServer(written, fallback, parts.dir, env);
     warnings.push(...found);
     const registered = "config" in written ? written.name : undefined;
     const context = { name: registered ?? fallback, dir, env };
@@ -88,18 +88,6 @@ export async function openSource(parts: SourceParts, env: Env, signal: AbortSign
 
 async function noServer(): Promise<never> {
   throw usageError("The suite has no live server to open.", 'Give it a server with a "command" or a "url".');
-}
-
-/** The spec to connect with, variables expanded, and the folder that its paths are relative to. */
-async function resolveSpec(written: Exclude<ServerSpec, { tools: string }>, name: string, dir: string, env: Env) {
-  if (!("config" in written)) return { dir, ...expandVariables<LiveSpec>(written, env, name) };
-  const { startTimeoutMs, callTimeoutMs } = written;
-  const host = await readHostServer(resolve(dir, written.config), written.name, env);
-  const limits = {
-    ...(startTimeoutMs !== undefined && { startTimeoutMs }),
-    ...(callTimeoutMs !== undefined && { callTimeoutMs }),
-  };
-  return { ...host, spec: { ...host.spec, ...limits } };
 }
 
 function toOffered(tools: readonly Tool[], server: string, origin: OfferedTool["origin"]): OfferedTool[] {

@@ -1,8 +1,8 @@
-import { basename, dirname } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import * as z from "zod";
-import { EvalsError, exitCodes, type Problem, usageError } from "../errors.ts";
+import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../errors.ts";
 import { readParsed } from "../parsing/read.ts";
-import { isJsonObject } from "../types/json.ts";
+import { isJsonObject, type Json } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
 import type { ServerSpec } from "../types/suite.ts";
 
@@ -12,6 +12,9 @@ export type CommandSpec = Extract<ServerSpec, { command: string }>;
 export type UrlSpec = Extract<ServerSpec, { url: string }>;
 /** A server to connect to, after host configuration files are resolved. */
 export type LiveSpec = CommandSpec | UrlSpec;
+
+/** A server as a suite names it: to connect to, or registered in a host's configuration. */
+export type LiveServer = Exclude<ServerSpec, { tools: string }>;
 
 /** Environment variables of the process; never read from the process here. */
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -90,44 +93,79 @@ const urlEntry = z.object({
 /** Folders for the configuration of hosts in a project. */
 const hostFolders = [".vscode", ".cursor", ".claude", ".gemini"];
 
+/** The server entries of a host's configuration file, unchecked. `path` is absolute; paths for `place` start with a name. */
+export type HostFile = {
+  file: string;
+  path: string;
+  entries: ReadonlyMap<string, Json>;
+  place(path: readonly (string | number)[]): Place;
+};
+
 /**
- * The server `name` of a host's configuration file, under `mcpServers` (.mcp.json, claude_desktop_config.json,
- * .cursor/mcp.json) or `servers` (.vscode/mcp.json). Comments and trailing commas are allowed. `file` is its path.
- * Fields for hosts only are ignored. Throws EvalsError with line and column.
+ * Reads a host's configuration file with servers under `mcpServers` (.mcp.json, claude_desktop_config.json,
+ * .cursor/mcp.json) or `servers` (.vscode/mcp.json). Comments and trailing commas are allowed. `file` is how messages
+ * name it. Throws EvalsError when it cannot be read, or registers no servers.
  */
-export async function readHostServer(file: string, name: string, env: Env): Promise<HostServer> {
-  const { value, place } = await readParsed(file, file, { lenient: true });
+export async function readHostFile(path: string, file = path): Promise<HostFile> {
+  const { value, place } = await readParsed(path, file, { lenient: true });
   const root = isJsonObject(value) ? value : {};
   const key = ["mcpServers", "servers"].find((candidate) => isJsonObject(root[candidate]));
   const servers = key === undefined ? undefined : root[key];
-  if (key === undefined || !isJsonObject(servers)) {
+  if (key === undefined || !isJsonObject(servers) || Object.keys(servers).length === 0)
     throw usageError(
-      'The file registers no servers: it has neither "mcpServers" nor "servers".',
-      'Write { "mcpServers": { "<name>": { "command": "…", "args": [] } } }.',
+      'The file registers no servers under "mcpServers" or "servers".',
+      'Write { "mcpServers": { "<name>": { "command": "...", "args": [] } } }.',
       place([]),
     );
-  }
-  const entry = Object.hasOwn(servers, name) ? servers[name] : undefined;
-  if (entry === undefined) throw unknownServer(name, Object.keys(servers), place([key]));
-  const at = place([key, name]);
-  const { spec, warnings } = readEntry(entry, name, at);
-  const filled = expandVariables(spec, env, name, at);
-  const folder = dirname(file);
-  return {
-    spec: filled.spec,
-    dir: hostFolders.includes(basename(folder)) ? dirname(folder) : folder,
-    warnings: [...warnings, ...filled.warnings],
-  };
+  const entries = new Map(Object.entries(servers));
+  return { file, path, entries, place: (inside) => place([key, ...inside]) };
 }
 
-function unknownServer(name: string, names: readonly string[], place: Problem["place"]) {
+/** The entry `name` of a host's configuration file. Throws EvalsError when there is none. */
+export function findEntry({ entries, place }: HostFile, name: string): Json {
+  const entry = entries.get(name);
+  if (entry === undefined) throw unknownServer(name, [...entries.keys()], place([]));
+  return entry;
+}
+
+/** The error for a name that is not registered. `place` is absent if there are several files. */
+export function unknownServer(name: string, names: readonly string[], place?: Place): EvalsError {
   const close = nearest(name, names);
-  const known = names.length === 0 ? "The file registers none." : `Registered: ${names.join(", ")}.`;
+  const known = `Registered: ${names.join(", ")}.`;
   return usageError(
-    `No server "${name}" is registered in this file.`,
+    `No server "${name}" is registered in ${place ? "this file" : "these files"}.`,
     close === undefined ? known : `Did you mean "${close}"? ${known}`,
     place,
   );
+}
+
+/**
+ * The server `name` of a host's configuration file, with its variables expanded. Fields for hosts only are ignored.
+ * Throws EvalsError with line and column.
+ */
+export async function readHostServer(path: string, name: string, env: Env): Promise<HostServer> {
+  const host = await readHostFile(path);
+  const place = host.place([name]);
+  const { spec, warnings } = readEntry(findEntry(host, name), name, place);
+  const expanded = expandVariables(spec, env, name, place);
+  const folder = dirname(path);
+  return {
+    spec: expanded.spec,
+    dir: hostFolders.includes(basename(folder)) ? dirname(folder) : folder,
+    warnings: [...warnings, ...expanded.warnings],
+  };
+}
+
+/** The spec to connect with, variables expanded, and the folder that its paths are relative to. Throws EvalsError. */
+export async function resolveServer(server: LiveServer, name: string, dir: string, env: Env): Promise<HostServer> {
+  if (!("config" in server)) return { dir, ...expandVariables<LiveSpec>(server, env, name) };
+  const { startTimeoutMs, callTimeoutMs } = server;
+  const host = await readHostServer(resolve(dir, server.config), server.name, env);
+  const limits = {
+    ...(startTimeoutMs !== undefined && { startTimeoutMs }),
+    ...(callTimeoutMs !== undefined && { callTimeoutMs }),
+  };
+  return { ...host, spec: { ...host.spec, ...limits } };
 }
 
 function readEntry(entry: unknown, name: string, place: Problem["place"]): { spec: LiveSpec; warnings: Problem[] } {

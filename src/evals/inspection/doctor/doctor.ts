@@ -1,30 +1,123 @@
-import type { DoctorFlags } from "../../commands/doctor.ts";
+import { resolve } from "node:path";
+import { diagnose, type ServerFacts } from "../../diagnosis/diagnose.ts";
 import type { DoctorReport, Examined } from "../../diagnosis/report.ts";
-import { type ExitCode, exitCodes } from "../../errors.ts";
+import { EvalsError, type ExitCode, exitCodes, formatProblem } from "../../errors.ts";
 import type { Io } from "../../io.ts";
+import { registrationRules } from "../../lint/rules/registration.ts";
 import { doctorDocument } from "../../reports/doctor.ts";
 import { asciiJson } from "../../reports/escape.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
+import { type LiveSpec, resolveServer } from "../../toolsets/spec.ts";
 import { schedule } from "../../trials/schedule.ts";
-import { examine } from "./examine.ts";
-import { patientsOf } from "./patients.ts";
+import type { ExecutionPolicy } from "../../types/suite.ts";
+import { callFlag, shellTemplate, shellWord } from "../shell.ts";
+import {
+  describeRegistration,
+  hideSecrets,
+  resolveTargets,
+  type ServerTarget,
+  selectServers,
+  type TargetOptions,
+} from "../targets.ts";
+import { nothing, observe } from "./observe.ts";
 
-/** Starting many at once would make slow starts of good ones. */
-const atOnce = 4;
+/** The options of `evals doctor`. `timeout` is in seconds. */
+export type DoctorOptions = Omit<TargetOptions, "tools" | "skills"> & {
+  execute: ExecutionPolicy;
+  timeout: number;
+  json: boolean;
+};
 
-/** `evals doctor`: examines every server that is named, and prints what is wrong with each. Throws EvalsError. */
-export async function doctor(flags: DoctorFlags, io: Io): Promise<ExitCode> {
-  const patients = await patientsOf(flags, io);
-  const settings = { execute: flags.execute, startMs: flags.timeout * 1000, io };
+/** More servers starting at once would slow each other down. */
+const concurrency = 4;
+
+/** `evals doctor`: examines every server that the options name, and prints what is wrong with each. Throws EvalsError. */
+export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> {
+  const resolved = await resolveTargets(options, io, { distractors: true });
+  const { servers, warnings } = selectServers(resolved.targets);
   const examined: Examined[] = [];
-  await schedule(patients.entries(), atOnce, io.signal, async ([at, patient]) => {
-    examined[at] = await examine(patient, settings);
+  await schedule(servers.entries(), concurrency, io.signal, async ([at, target]) => {
+    examined[at] = await examine(target, options, io);
   });
   if (io.signal.aborted) return io.signalExitCode();
   const healthy = examined.filter((one) => one.healthy).length;
   const ok = healthy === examined.length;
   const exitCode = ok ? exitCodes.passed : exitCodes.failed;
   const report: DoctorReport = { servers: examined, healthy, unhealthy: examined.length - healthy, ok, exitCode };
-  io.out(flags.json ? `${asciiJson(report)}\n` : renderTerminal(doctorDocument(report), io));
+  io.out(options.json ? `${asciiJson(report)}\n` : renderTerminal(doctorDocument(report), io));
+  for (const problem of [...resolved.warnings, ...warnings]) io.err(`${formatProblem(problem)}\n`);
   return exitCode;
+}
+
+/** Starts, lists and calls one server, and diagnoses it. Does not throw for anything that a server does. */
+async function examine(target: ServerTarget, { execute, timeout }: DoctorOptions, io: Io): Promise<Examined> {
+  const { name, via } = target;
+  const { resolved, written, entry } = await resolveEntry(target, io);
+  const { starts, direct } = written ? describeStart(written.spec, written.dir) : { starts: "", direct: "" };
+  const { stages, seen } = resolved
+    ? await observe(resolved.spec, { name, dir: resolved.dir, startMs: timeout * 1000, execute, io })
+    : nothing;
+  const show = { direct, lint: direct, ...describeCommands(target, execute) };
+  const diagnoses = diagnose({ show, entry, ...stages });
+  const healthy = resolved !== undefined && diagnoses.every(({ severity }) => severity !== "error");
+  return { name, starts, ...(via !== undefined && { via }), healthy, ...seen, diagnoses };
+}
+
+/**
+ * What to connect to, the same as `written`, without the values of variables, which may be secret, and what is wrong with
+ * the entry in a host configuration. Both are absent if the entry cannot be used.
+ */
+async function resolveEntry(target: ServerTarget, io: Io) {
+  const { registration, server, dir, name } = target;
+  const entry = registration ? [...checkRegistration(registration, io)] : [];
+  try {
+    const resolved = await resolveServer(server, name, dir, io.env);
+    const written = "config" in server ? await resolveServer(server, name, dir, {}) : { spec: server, dir };
+    // The rules for entries report unset variables themselves.
+    if (!registration)
+      for (const { message, hint = "" } of resolved.warnings)
+        entry.push({ id: "unset-variable", severity: "warning", message: `${message.replace(/\.$/, "")}.`, fix: hint });
+    return { resolved, written, entry };
+  } catch (error) {
+    if (!(error instanceof EvalsError)) throw error;
+    const [{ message, hint: fix = "" } = { message: "" }] = error.problems;
+    if (!entry.some(({ severity }) => severity === "error"))
+      entry.push({ id: "entry-unreadable", severity: "error", message, fix });
+    return { entry };
+  }
+}
+
+function* checkRegistration(
+  registration: NonNullable<ServerTarget["registration"]>,
+  io: Io,
+): Generator<ServerFacts["entry"][number]> {
+  const subject = describeRegistration(registration, io);
+  for (const { id, severity, check } of registrationRules)
+    for (const { message, fix } of check(subject)) yield { id, severity, message, fix };
+}
+
+/** The commands that lint the server and call a tool of it, if no secret is printed with them. */
+function describeCommands(
+  { server, flags, via, isDistractor }: ServerTarget,
+  execute: ExecutionPolicy,
+): Partial<ServerFacts["show"]> {
+  if ("url" in server && via === undefined && hideSecrets(server.url) !== server.url) return {};
+  const lint = `evals lint ${flags}`;
+  // `evals probe` does not call distractors.
+  if (isDistractor) return { lint };
+  const permission = execute === "always" ? " --execute always" : "";
+  return { lint, call: (tool) => `evals probe ${flags} ${callFlag(tool, {})}${permission}` };
+}
+
+/** How a person starts or requests a server, without the values of variables and headers, which may be secret. */
+function describeStart(spec: LiveSpec, dir: string): { starts: string; direct: string } {
+  if ("url" in spec) {
+    const url = hideSecrets(spec.url);
+    const headers = Object.keys(spec.headers ?? {}).map((name) => ` -H '${name}: ...'`);
+    const method = spec.transport === "sse" ? "" : " -X POST";
+    return { starts: url, direct: `curl -i${method}${headers.join("")} ${shellWord(url)}` };
+  }
+  const line = [spec.command, ...(spec.args ?? [])].map(shellTemplate).join(" ");
+  const variables = Object.keys(spec.env ?? {}).map((name) => `${name}=... `);
+  return { starts: line, direct: `cd ${shellWord(resolve(dir, spec.cwd ?? "."))} && ${variables.join("")}${line}` };
 }

@@ -10,18 +10,18 @@ import { type Level, type LintSettings, lintSettingsSchema } from "../../types/l
 const projectFile = "evals/lint.yaml";
 const levels = lintSettingsSchema.shape.severities.unwrap().valueType.options;
 
-/** What holds for everything that is linted: the flags, then the project's file if there is one. Throws EvalsError. */
-export async function commonSettings(flags: readonly string[], io: Io): Promise<Settings[]> {
-  const severities = Object.fromEntries(flags.map(severityFlag));
+/** The settings that apply to everything: those of `--severity`, then those of evals/lint.yaml. Throws EvalsError. */
+export async function readSettings(flags: readonly string[], io: Io): Promise<Settings[]> {
+  const severities = Object.fromEntries(flags.map(parseSeverity));
   const kind = await stat(resolve(io.cwd, projectFile)).catch(() => undefined);
   if (!kind) return [{ severities }];
   const { loadLintSettings } = await import("../../suites/load.ts");
   const { settings, place } = await loadLintSettings(projectFile, io);
-  return [{ severities }, placed(settings, place)];
+  return [{ severities }, placeSettings(settings, place)];
 }
 
-/** The settings with the places of their suppressions. Throws EvalsError for every rule in them that there is not. */
-export function placed({ ignore = [], severities = {} }: LintSettings, place: (path: Path) => Place): Settings {
+/** Settings with the places of their suppressions. Throws EvalsError for every unknown rule in them. */
+export function placeSettings({ ignore = [], severities = {} }: LintSettings, place: (path: Path) => Place): Settings {
   const named = [
     ...ignore.map(({ rule }, at): [string, Path] => [rule, ["ignore", at, "rule"]]),
     ...Object.keys(severities).map((rule): [string, Path] => [rule, ["severities", rule]]),
@@ -34,11 +34,11 @@ export function placed({ ignore = [], severities = {} }: LintSettings, place: (p
   return { severities, ignore: ignore.map((one, at) => ({ ...one, place: place(["ignore", at]) })) };
 }
 
-function severityFlag(flag: string): [string, Level] {
+function parseSeverity(flag: string): [string, Level] {
   const [rule = "", given] = flag.split("=");
   const level = levels.find((one) => one === given);
   if (level === undefined)
-    throw usageError(`--severity ${flag} sets no severity`, `Write --severity <rule>=${levels.join("|")}.`);
+    throw usageError(`--severity ${flag} is not valid.`, `Write --severity <rule>=${levels.join("|")}.`);
   const wrong = unknownRule(rule, rules);
   if (wrong) throw usageError(wrong.message, wrong.hint);
   return [rule, level];

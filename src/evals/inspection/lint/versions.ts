@@ -3,38 +3,37 @@ import { toolsOfBaseline } from "../../changes/changes.ts";
 import { listEffects } from "../../changes/tools.ts";
 import { type Place, usageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
-import type { Path } from "../../jsonSchema/paths.ts";
-import { jsonPath } from "../../jsonSchema/paths.ts";
-import type { Target, TargetOf } from "../../lint/rule.ts";
+import { jsonPath, type Path } from "../../jsonSchema/paths.ts";
+import type { Target as LintSubject, TargetOf } from "../../lint/rule.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { readBaseline } from "../../runs/baseline.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import type { LintReport } from "../../types/lint.ts";
 
-/** A list as it was, and where something of a tool stands in its file. */
+/** The earlier list, and the place of a value of a tool in its file. */
 type Older = { tools: readonly JsonObject[]; place(tool: Path[number], inside: Path): Place };
 
 /**
- * The list that is linted beside an older one, and every change between the two. Throws EvalsError unless just one list is
- * linted, or when the file holds neither a baseline nor a list.
+ * Compares the linted list with an earlier one: a subject for the versioning rules, and every change. Throws EvalsError
+ * unless exactly one list is linted, and when the file has neither a baseline nor a list.
  */
-export async function versionTarget(
+export async function compareVersions(
   file: string,
   lists: readonly TargetOf<"toolsets">[],
   io: Io,
-): Promise<{ target: Target; changes: NonNullable<LintReport["changes"]> }> {
+): Promise<{ subject: LintSubject; changes: NonNullable<LintReport["changes"]> }> {
   const [list, ...more] = lists;
   if (!list || more.length > 0)
     throw usageError(
-      `--against compares one list of tools; ${lists.length} are linted`,
+      `--against needs exactly one tool list, but ${lists.length} are linted.`,
       "Name one server or list with --server, --url or --tools, or one suite.",
     );
   const older = await readOlder(file, io);
   const { server, tools } = list.subject;
-  const target: Target = {
+  const compared: LintSubject = {
     kind: "versions",
     subject: { before: older.tools, after: tools },
-    names: [...new Set([...tools, ...older.tools].map(nameOf))],
+    names: [...new Set([...tools, ...older.tools].map(getName))],
     settings: list.settings,
     where: ([tool = "", ...inside]) => {
       const now = tools.findIndex((one) => one.name === tool);
@@ -43,10 +42,10 @@ export async function versionTarget(
     },
   };
   const changes = listEffects(older.tools, tools).map((effect) => ({ ...effect, path: [...effect.path] }));
-  return { target, changes };
+  return { subject: compared, changes };
 }
 
-const nameOf = ({ name }: JsonObject) => String(name);
+const getName = ({ name }: JsonObject) => String(name);
 
 async function readOlder(file: string, io: Io): Promise<Older> {
   const path = resolve(io.cwd, file);
@@ -59,8 +58,8 @@ async function readOlder(file: string, io: Io): Promise<Older> {
   const items: unknown = isJsonObject(value) ? value.tools : value;
   if (!Array.isArray(items))
     throw usageError(
-      "this is neither a baseline nor a list of tools",
-      "Give a file of evals/baselines, an array of tools, or { tools: [...] }.",
+      "This is neither a baseline nor a tool list.",
+      "Use a file of evals/baselines, an array of tools, or { tools: [...] }.",
       place([]),
     );
   const tools = items.filter(isJsonObject);

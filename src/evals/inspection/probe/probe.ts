@@ -9,39 +9,74 @@ import { renderTerminal } from "../../reports/terminal.ts";
 import { executable } from "../../scoring/policy.ts";
 import { deriveSeed } from "../../stats/random.ts";
 import { openSource } from "../../toolsets/source.ts";
-import { type Severity, severitySchema } from "../../types/lint.ts";
+import type { Severity } from "../../types/lint.ts";
+import type { ExecutionPolicy } from "../../types/suite.ts";
 import type { OfferedTool } from "../../types/tool.ts";
 import { isUnavailable } from "../../workspace/servers.ts";
+import { decideExitCode } from "../exitCode.ts";
+import { shellWord } from "../shell.ts";
+import { resolveTargets, type ServerTarget, selectServers, type TargetOptions } from "../targets.ts";
 import { makeCalls } from "./calls.ts";
 import { compileTool, makeUnknownTool, openSession } from "./session.ts";
-import { listProbeTargets, type ProbeOptions, type ProbeTarget } from "./targets.ts";
-import { newTally, type Probing, probeTool, reportTool } from "./tool.ts";
+import { newTally, type ProbeTarget, type Probing, probeTool, reportTool } from "./tool.ts";
+
+/** The options of `evals probe`. `timeout` is in seconds. */
+export type ProbeOptions = Omit<TargetOptions, "tools" | "skills"> & {
+  tool?: string[] | undefined;
+  execute?: ExecutionPolicy | undefined;
+  runs: number;
+  seed?: number | undefined;
+  timeout: number;
+  maxCalls: number;
+  call?: string[] | undefined;
+  failOn: Severity;
+  json: boolean;
+};
+
+/** The default of `timeout`. */
+const defaultTimeout = 10;
 
 type Probed = { server?: ServerReport; problems: readonly Problem[]; warnings: readonly Problem[] };
 type Context = { options: ProbeOptions; seed: number; io: Io };
+type Job = ProbeTarget & { server: ServerTarget };
 
 /** `evals probe`: probes every server that the options name, and prints the findings. Throws EvalsError. */
 export async function probe(options: ProbeOptions, io: Io): Promise<ExitCode> {
-  const { targets, warnings } = await listProbeTargets(options, io);
-  if (options.call && targets.length !== 1)
+  const resolved = await resolveTargets(options, io);
+  const { servers, warnings } = selectServers(resolved.targets);
+  const jobs = servers.flatMap((server) => planJobs(server, options));
+  if (options.call && jobs.length !== 1)
     throw usageError(
-      `--call needs exactly one server, but ${targets.length} are named.`,
+      `--call needs exactly one server, but ${jobs.length} are named.`,
       "Name one with --server, --url, --config and --name, or one suite.",
     );
   const seed = options.seed ?? Math.floor(Math.random() * 2 ** 31);
-  const probed = await Promise.all(targets.map((target) => tryServer(target, targets.length, { options, seed, io })));
+  const probed = await Promise.all(jobs.map((job) => tryServer(job, jobs.length, { options, seed, io })));
   const report = makeReport(probed, seed, options, io);
   io.out(options.json ? `${asciiJson(report, 2)}\n` : renderTerminal(probeDocument(report), io));
   // `formatProblem` escapes what servers put into messages.
-  for (const problem of [...warnings, ...probed.flatMap((one) => one.warnings), ...report.problems])
+  for (const problem of [
+    ...resolved.warnings,
+    ...warnings,
+    ...probed.flatMap((one) => one.warnings),
+    ...report.problems,
+  ])
     io.err(`${formatProblem(problem)}\n`);
   return report.exitCode as ExitCode;
 }
 
+/** One job for each policy that applies to a server: that of the options, else those of its suites. */
+function planJobs(server: ServerTarget, { execute, timeout }: ProbeOptions): Job[] {
+  const limits = `${execute ? ` --execute ${execute}` : ""}${timeout === defaultTimeout ? "" : ` --timeout ${timeout}`}`;
+  const suites = new Map(server.suites.map((suite) => [execute ?? suite.execute, suite]));
+  if (suites.size === 0) return [{ server, execute: execute ?? "safe", flags: server.flags + limits }];
+  return [...suites].map(([policy, { file }]) => ({ server, execute: policy, flags: shellWord(file) + limits }));
+}
+
 /** Several servers do not depend on each other: one that fails is a problem, and the others are probed. */
-async function tryServer(target: ProbeTarget, total: number, context: Context): Promise<Probed> {
+async function tryServer(job: Job, total: number, context: Context): Promise<Probed> {
   try {
-    return await probeServer(target, context);
+    return await probeServer(job, context);
   } catch (error) {
     if (context.io.signal.aborted && error instanceof EvalsError) return { problems: [], warnings: [] };
     if (isUnavailable(error) || (total > 1 && error instanceof EvalsError))
@@ -51,27 +86,28 @@ async function tryServer(target: ProbeTarget, total: number, context: Context): 
 }
 
 /** Starts a server, probes it, ends it. What was found is kept when the server cannot be restarted. */
-async function probeServer(target: ProbeTarget, context: Context): Promise<Probed> {
+async function probeServer({ server: target, ...job }: Job, context: Context): Promise<Probed> {
   const { io, options } = context;
-  const source = await openSource({ server: target.spec, distractors: [], dir: target.dir }, io.env, io.signal);
+  const spec = { ...target.server, callTimeoutMs: options.timeout * 1000 };
+  const source = await openSource({ server: spec, distractors: [], dir: target.dir }, io.env, io.signal);
   const { tools, warnings, server: first } = source;
-  if (!first) throw new Error("A probe target must be a live server.");
-  const server: ServerReport = {
+  if (!first) throw new Error("A server target must be live.");
+  const report: ServerReport = {
     ...{ server: tools[0]?.server ?? first.name, calls: 0, starts: 1 },
     ...{ tools: [], skipped: [], findings: [], answers: [] },
   };
   const session = openSession(source, first, io.signal);
-  const probing: Probing = { session, target, maxCalls: options.maxCalls, signal: io.signal };
+  const probing: Probing = { session, target: job, maxCalls: options.maxCalls, signal: io.signal };
   try {
-    if (options.call) await makeCalls(options.call, tools, server, probing);
-    else await probeTools(tools, server, probing, context);
-    const isCalled = options.call !== undefined || server.tools.some(({ tool }) => tool !== unknownToolRow);
-    return { server, problems: isCalled || io.signal.aborted ? [] : [nothingCalled(server)], warnings };
+    if (options.call) await makeCalls(options.call, tools, report, probing);
+    else await probeTools(tools, report, probing, context);
+    const isCalled = options.call !== undefined || report.tools.some(({ tool }) => tool !== unknownToolRow);
+    return { server: report, problems: isCalled || io.signal.aborted ? [] : [nothingCalled(report)], warnings };
   } catch (error) {
     if (!(error instanceof EvalsError) || error.exitCode === exitCodes.usage) throw error;
-    return { server, problems: io.signal.aborted ? [] : error.problems, warnings };
+    return { server: report, problems: io.signal.aborted ? [] : error.problems, warnings };
   } finally {
-    Object.assign(server, { calls: session.calls, starts: session.starts });
+    Object.assign(report, { calls: session.calls, starts: session.starts });
     await source.close();
   }
 }
@@ -93,7 +129,7 @@ function nothingCalled({ server, skipped }: ServerReport): Problem {
 
 async function probeTools(
   tools: readonly OfferedTool[],
-  server: ServerReport,
+  report: ServerReport,
   probing: Probing,
   { options, seed }: Context,
 ): Promise<void> {
@@ -104,12 +140,12 @@ async function probeTools(
     const permitted = executable(tool, target.execute);
     const compiled = permitted.yes ? compileTool(tool) : permitted.reason;
     if (typeof compiled === "string") {
-      server.skipped.push({ tool: tool.name, reason: compiled });
+      report.skipped.push({ tool: tool.name, reason: compiled });
       continue;
     }
     const probes = planProbes(compiled, { seed: deriveSeed(seed, tool.name), runs: options.runs });
     if (probes.length === 0) {
-      server.skipped.push({ tool: tool.name, reason: "no valid input could be generated from its inputSchema" });
+      report.skipped.push({ tool: tool.name, reason: "no valid input could be generated from its inputSchema" });
       continue;
     }
     const before = session.calls;
@@ -117,8 +153,8 @@ async function probeTools(
     try {
       await probeTool(compiled, probes, tally, probing);
     } finally {
-      server.tools.push(reportTool(tool.name, session.calls - before, tally));
-      server.findings.push(...tally.findings.values());
+      report.tools.push(reportTool(tool.name, session.calls - before, tally));
+      report.findings.push(...tally.findings.values());
     }
   }
   if (target.execute === "never" || signal.aborted) return;
@@ -130,8 +166,8 @@ async function probeTools(
   try {
     await probeTool(makeUnknownTool(unknown), [probeUnknownTool()], tally, probing);
   } finally {
-    server.tools.push(reportTool(unknownToolRow, session.calls - before, tally, unknownToolRules));
-    server.findings.push(...tally.findings.values());
+    report.tools.push(reportTool(unknownToolRow, session.calls - before, tally, unknownToolRules));
+    report.findings.push(...tally.findings.values());
   }
 }
 
@@ -152,11 +188,8 @@ function makeReport(probed: readonly Probed[], seed: number, { failOn }: ProbeOp
   const findings = servers.flatMap((server) => server.findings);
   const count = (severity: Severity) => findings.filter((one) => one.severity === severity).length;
   const counts = { error: count("error"), warning: count("warning"), info: count("info") };
-  const levels = severitySchema.options;
-  const isFailed = levels.slice(0, levels.indexOf(failOn) + 1).some((level) => counts[level] > 0);
   const stopped = io.signal.aborted;
-  const done = isFailed ? exitCodes.failed : problems.length > 0 ? exitCodes.incomplete : exitCodes.passed;
-  const exitCode = stopped ? io.signalExitCode() : done;
+  const exitCode = stopped ? io.signalExitCode() : decideExitCode(counts, failOn, problems.length === 0);
   return {
     ...{ seed, servers, problems, counts, checks: catalogue, failOn, stopped },
     ...{ ok: exitCode === exitCodes.passed, exitCode },

@@ -11,9 +11,12 @@ import { getResult, isFailure } from "../../probes/results.ts";
 import { checkRules, toolRules } from "../../probes/rules.ts";
 import { shorten, shrink, simplifyObject } from "../../probes/shrink.ts";
 import { canonicalJson } from "../../types/json.ts";
+import type { ExecutionPolicy } from "../../types/suite.ts";
 import { callFlag } from "../shell.ts";
 import { makeProbe, type Session } from "./session.ts";
-import type { ProbeTarget } from "./targets.ts";
+
+/** What may be called, and the words that name the server in a command line that repeats calls. */
+export type ProbeTarget = { execute: ExecutionPolicy; flags: string };
 
 /** What probing a tool needs besides the tool. `maxCalls` limits the calls to shrink one finding. */
 export type Probing = { session: Session; target: ProbeTarget; maxCalls: number; signal: AbortSignal };

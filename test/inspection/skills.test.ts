@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { EvalsError } from "../../src/evals/errors.ts";
 import { listSkills } from "../../src/evals/inspection/skills.ts";
 import type { Io } from "../../src/evals/io.ts";
-import { type Files, skillText, workspace } from "./workspace.ts";
+import { type Files, skillText, workspace } from "../skills/workspace.ts";
 
 const files: Files = {
   "home/.claude/skills/same/SKILL.md": skillText("same"),
@@ -26,8 +26,7 @@ async function list(project: Files, flags: Partial<Parameters<typeof listSkills>
     signal: new AbortController().signal,
     signalExitCode: () => 130,
   };
-  const all = { host: "plain" as const, json: false, hostDir: undefined, dir: undefined, _: [], $0: "evals" };
-  const code = await listSkills({ ...all, "host-dir": undefined, ...flags }, io);
+  const code = await listSkills({ host: "plain", json: false, ...flags }, io);
   const told = (texts: readonly string[]) => texts.join("").replaceAll(cwd, "<cwd>");
   return { code, out: told(printed.out), err: told(printed.err) };
 }
@@ -38,12 +37,12 @@ describe("evals skills list", () => {
     expect(code).toBe(0);
     expect(out).toMatchInlineSnapshot(`
       "2 skills · host plain
-      skill  level    queries                          where
+      skill  level    queries                          folder
       ────────────────────────────────────────────────────────────────────
       one    named    none                             mine/one
       same   project  1 positive, 1 negative, 1 check  .claude/skills/same
 
-      Shadowed (another skill of the name is loaded): 1
+      Shadowed (another skill of the same name is loaded): 1
         same: home/.claude/skills/same/SKILL.md
           by .claude/skills/same/SKILL.md: project skills take precedence over user skills
 
@@ -84,6 +83,6 @@ describe("evals skills list", () => {
 
   it("refuses a folder that is not there", async () => {
     await expect(list(files, { dir: ["gone"] })).rejects.toThrow(EvalsError);
-    await expect(list(files, { dir: ["gone"] })).rejects.toThrow(/there is no folder "gone"/);
+    await expect(list(files, { dir: ["gone"] })).rejects.toThrow(/The folder "gone"/);
   });
 });

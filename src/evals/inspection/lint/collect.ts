@@ -1,0 +1,139 @@
+import { resolve } from "node:path";
+import { EvalsError, exitCodes, type Place, type Problem } from "../../errors.ts";
+import type { Io } from "../../io.ts";
+import { jsonPath, type Path } from "../../jsonSchema/paths.ts";
+import type { Target as LintSubject, Settings } from "../../lint/rule.ts";
+import { readParsed } from "../../parsing/read.ts";
+import { resolveServer } from "../../toolsets/spec.ts";
+import type { Suite } from "../../types/suite.ts";
+import { describeRegistration, type ServerTarget, type SuiteTarget, type ToolListTarget } from "../targets.ts";
+import { placeSettings } from "./settings.ts";
+import { describeToolList, readToolList, type ToolList } from "./toolSubjects.ts";
+
+/** What there is to lint, what could not be linted, and warnings. */
+export type Collected = { subjects: LintSubject[]; problems: Problem[]; warnings: Problem[] };
+
+/** What every collector needs: the settings that apply to everything, the strongest first. */
+export type Context = { io: Io; settings: readonly Settings[] };
+
+export const nothing: Collected = { subjects: [], problems: [], warnings: [] };
+
+export function join(parts: readonly Collected[]): Collected {
+  return {
+    subjects: parts.flatMap(({ subjects }) => subjects),
+    problems: parts.flatMap(({ problems }) => problems),
+    warnings: parts.flatMap(({ warnings }) => warnings),
+  };
+}
+
+/** What could not be linted; the other targets are. */
+export function collectFailure({ problems }: EvalsError, place?: Place): Collected {
+  return { ...nothing, problems: problems.map((problem) => ({ ...(place && { place }), ...problem })) };
+}
+
+/** A suite with its own settings, and the places of its values. */
+type PlacedSuite = { suite: Suite; own: Settings; place(path: Path): Place };
+
+/**
+ * The suites of a target, and the tools of its server or list, to which the settings of all these suites apply. A server
+ * that cannot be listed is a problem; its suites are linted all the same. Throws EvalsError for mistakes in files.
+ */
+export async function collectTools(target: ServerTarget | ToolListTarget, context: Context): Promise<Collected> {
+  const { io } = context;
+  const suites = await Promise.all(target.suites.map((suite) => placeSuite(suite, io)));
+  const settings = mergeSettings(
+    context.settings,
+    suites.map(({ own }) => own),
+  );
+  if (target.kind === "tool list") {
+    const { names, ...list } = await readToolList(target.file, settings, io);
+    return join([
+      collectSuites(suites, context, list.problems.length === 0 ? names : undefined),
+      { ...nothing, ...list },
+    ]);
+  }
+  const { registration } = target;
+  const via =
+    registration && suites.length === 0 ? registration.host.place([registration.name]) : suites[0]?.place(["server"]);
+  const entry = registration && suites.length === 0 ? [describeEntry(registration, context)] : [];
+  try {
+    const { names, warnings, ...list } = await listServer(target, settings, via, io);
+    const known = list.problems.length === 0 ? names : undefined;
+    return join([{ ...nothing, subjects: entry }, collectSuites(suites, context, known), { ...list, warnings }]);
+  } catch (error) {
+    // The rules for entries say what is wrong with an entry.
+    if (!(error instanceof EvalsError) || (error.exitCode === exitCodes.usage && !registration)) throw error;
+    return join([{ ...nothing, subjects: entry }, collectSuites(suites, context), collectFailure(error, via)]);
+  }
+}
+
+/** A suite without a server. */
+export async function collectSuite({ suite }: SuiteTarget, context: Context): Promise<Collected> {
+  return collectSuites([await placeSuite(suite, context.io)], context);
+}
+
+async function placeSuite(suite: Suite, io: Io): Promise<PlacedSuite> {
+  const { place } = await readParsed(resolve(io.cwd, suite.file), suite.file);
+  const own = placeSettings(suite.lint ?? {}, (path) => place(["lint", ...path]));
+  return { suite, own, place };
+}
+
+/** Flags override suites, and suites override the file of the project. */
+function mergeSettings([flags = {}, ...project]: readonly Settings[], own: readonly Settings[]): Settings[] {
+  return [flags, ...own, ...project];
+}
+
+/** `names` are the tools of the suites' server, where they are known. */
+function collectSuites(suites: readonly PlacedSuite[], { settings }: Context, names?: readonly string[]): Collected {
+  const subjects = suites.map(({ suite, own, place }): LintSubject => {
+    return {
+      kind: "suites",
+      subject: { suite, ...(names && { tools: names }) },
+      names: [],
+      settings: mergeSettings(settings, [own]),
+      where: (at) => {
+        const [key, index] = at;
+        const ofCase = key === "cases" && typeof index === "number" ? suite.cases[index]?.place : undefined;
+        return { path: jsonPath(at), ...(ofCase ?? place(at)) };
+      },
+    };
+  });
+  return { ...nothing, subjects };
+}
+
+function describeEntry(
+  registration: NonNullable<ServerTarget["registration"]>,
+  { io, settings }: Context,
+): LintSubject {
+  const { host, name } = registration;
+  return {
+    kind: "host entries",
+    subject: describeRegistration(registration, io),
+    names: [name],
+    settings,
+    where: (at) => ({ server: name, path: jsonPath(at), ...host.place([name, ...at]) }),
+  };
+}
+
+/**
+ * Lists a server and closes it. Items are taken as sent: a tool for which clients refuse the list is linted like any other.
+ * Throws EvalsError when the server cannot be listed.
+ */
+async function listServer(
+  target: ServerTarget,
+  settings: readonly Settings[],
+  via: Place | undefined,
+  io: Io,
+): Promise<ToolList & { warnings: Problem[] }> {
+  // Loaded only when there is a server: the client takes most of the time to start.
+  const { connect } = await import("../../toolsets/connect.ts");
+  const { spec, dir, warnings } = await resolveServer(target.server, target.name, target.dir, io.env);
+  const connection = await connect(spec, { name: target.name, dir, env: io.env, signal: io.signal });
+  try {
+    const items = await connection.listRaw(io.signal);
+    const server = target.registration?.name ?? String(connection.about.name ?? target.name);
+    return { ...describeToolList({ server, items, settings, ...(via && { via }) }), warnings };
+  } finally {
+    await connection.close();
+  }
+}

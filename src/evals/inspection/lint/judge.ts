@@ -1,0 +1,124 @@
+import type { Problem } from "../../errors.ts";
+import type { Io } from "../../io.ts";
+import type { JudgedSubject, Target as LintSubject, TargetOf } from "../../lint/rule.ts";
+import { readRubric, rubricRequest } from "../../lint/rules/rubric.ts";
+import { count, money } from "../../reports/format.ts";
+import { schedule } from "../../trials/schedule.ts";
+import type { JsonObject } from "../../types/json.ts";
+import type { AskedModel } from "../../types/model.ts";
+import { addCost, type Cost } from "../../types/trial.ts";
+import { openJudge, type RequestOptions } from "../../workspace/models.ts";
+import { type Collected, nothing } from "./collect.ts";
+
+/** The options of the judge; `concurrency` is the maximum of concurrent requests. */
+export type JudgeOptions = Omit<RequestOptions, "out" | "claudePath"> & {
+  judge?: string | undefined;
+  concurrency: number;
+};
+
+/** Opens the model of --judge. Returns a function that grades all tools. Throws EvalsError when it cannot judge. */
+export async function openJudging(
+  options: JudgeOptions,
+  io: Io,
+): Promise<((subjects: readonly LintSubject[]) => Promise<Collected>) | undefined> {
+  const judge = await openJudge({ ...options, out: "reports" }, io);
+  return judge && ((subjects) => gradeTools(subjects, judge, options, io));
+}
+
+/** A tool of a list. */
+type Asked = { list: TargetOf<"toolsets">; index: number; tool: JsonObject };
+type Outcome = { kind: "graded"; grades: JudgedSubject["grades"] } | { kind: "problem"; why: string };
+
+/**
+ * Asks the judge about every tool of the lists, with one request each. Returns a subject for each graded tool, and one
+ * problem per reason for the others. Prints the cost to stderr.
+ */
+async function gradeTools(
+  subjects: readonly LintSubject[],
+  judge: AskedModel,
+  { budget, concurrency }: Pick<JudgeOptions, "budget" | "concurrency">,
+  io: Io,
+): Promise<Collected> {
+  const lists = subjects.flatMap((subject) => (subject.kind === "toolsets" ? [subject] : []));
+  const all = lists.flatMap((list) => list.subject.tools.map((tool, index): Asked => ({ list, index, tool })));
+  const known = new Map<Asked, Outcome>();
+  let requests = 0;
+  let costUsd: Cost = 0;
+  const isSpent = () => budget !== undefined && costUsd !== "unknown" && costUsd >= budget;
+  await schedule(all, concurrency, io.signal, async (asked) => {
+    if (isSpent()) return;
+    requests++;
+    const { outcome, cost } = await ask(asked, judge, io.signal);
+    costUsd = addCost(costUsd, cost);
+    known.set(asked, outcome);
+  });
+  io.err(`${judge.id} was asked ${count(requests, "request")} about ${count(all.length, "tool")}: ${money(costUsd)}\n`);
+  const notAsked = { kind: "problem", why: io.signal.aborted ? "the run was stopped" : "the budget is spent" } as const;
+  const outcomes = all.map((asked) => ({ asked, outcome: known.get(asked) ?? notAsked }));
+  return {
+    ...nothing,
+    subjects: outcomes.flatMap(({ asked, outcome }) =>
+      outcome.kind === "graded" ? [makeSubject(asked, judge.id, outcome.grades)] : [],
+    ),
+    problems: describeUngraded(outcomes),
+  };
+}
+
+async function ask(
+  { list, tool }: Asked,
+  judge: AskedModel,
+  signal: AbortSignal,
+): Promise<{ outcome: Outcome; cost: Cost }> {
+  const { server, tools } = list.subject;
+  const { system, user, answerSchema } = rubricRequest(
+    tool,
+    tools.filter((one) => one !== tool),
+  );
+  const messages = [
+    { role: "system", content: system },
+    { role: "user", content: user },
+  ] as const;
+  const cell = { suite: "lint", case: getName(tool), arm: server, model: judge.id, trial: 1 };
+  const reply = await judge.ask({ cell, turn: 1, messages, tools: [], toolset: "", answerSchema }, signal);
+  if (reply.kind === "broken") {
+    return { outcome: { kind: "problem", why: `the judge failed (${reply.stage}): ${reply.message}` }, cost: 0 };
+  }
+  const { text, stop, usage } = reply.turn;
+  const outcome =
+    stop === "refused" ? ({ kind: "problem", why: "the judge refused to answer" } as const) : readRubric(text);
+  return { outcome, cost: judge.cost(usage) };
+}
+
+const getName = ({ name }: JsonObject) => (typeof name === "string" ? name : "without a name");
+
+function makeSubject({ list, index, tool }: Asked, judge: string, grades: JudgedSubject["grades"]): LintSubject {
+  return {
+    kind: "judged tools",
+    subject: { judge, grades },
+    names: [getName(tool)],
+    settings: list.settings,
+    where: (at) => list.where([index, ...at]),
+  };
+}
+
+const maxNamed = 5;
+
+/** One problem per reason, with the names of its first tools and the place of the first. */
+function describeUngraded(outcomes: readonly { asked: Asked; outcome: Outcome }[]): Problem[] {
+  const byReason = new Map<string, Asked[]>();
+  for (const { asked, outcome } of outcomes)
+    if (outcome.kind === "problem") byReason.set(outcome.why, [...(byReason.get(outcome.why) ?? []), asked]);
+  return [...byReason].map(([why, asked]) => {
+    const named = asked.slice(0, maxNamed).map(({ tool }) => getName(tool));
+    const more = asked.length > maxNamed ? [`${asked.length - maxNamed} more`] : [];
+    const { file, line, column, via } = asked[0]?.list.where([asked[0].index]) ?? {};
+    const place =
+      file === undefined ? via : { file, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
+    return {
+      severity: "error",
+      message: `${count(asked.length, "tool")} not judged (${[...named, ...more].join(", ")}): ${why.replace(/\.$/, "")}.`,
+      hint: "Run it again. The findings of the other rules are complete.",
+      ...(place && { place }),
+    };
+  });
+}

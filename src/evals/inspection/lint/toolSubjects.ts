@@ -1,0 +1,115 @@
+import { basename, extname, relative, resolve } from "node:path";
+import { type Place, type Problem, usageError } from "../../errors.ts";
+import type { Io } from "../../io.ts";
+import { jsonPath, type Path } from "../../jsonSchema/paths.ts";
+import type { Target as LintSubject, Settings, ToolSubject } from "../../lint/rule.ts";
+import { readParsed } from "../../parsing/read.ts";
+import { type HostName, hosts } from "../../toolsets/host.ts";
+import { isJsonObject, type JsonObject } from "../../types/json.ts";
+import type { Where } from "../../types/lint.ts";
+
+/** The subjects of a tool list, the names in it, and what is wrong with it as a whole. */
+export type ToolList = { subjects: LintSubject[]; problems: Problem[]; names: readonly string[] };
+
+type RawList = {
+  server: string;
+  /** As listed, unchecked. */
+  items: readonly unknown[];
+  settings: readonly Settings[];
+  /** The suite or host configuration that names the server. */
+  via?: Place;
+  /** The place of a value, for a list in a file. Paths start with the index of an item. */
+  place?(path: Path): Place;
+};
+
+/**
+ * Reads a tool list from a file: an array of tools or `{ tools: [...] }`, with any items. `file` is relative to the
+ * working directory. Throws EvalsError when the file has no list.
+ */
+export async function readToolList(file: string, settings: readonly Settings[], io: Io): Promise<ToolList> {
+  const path = resolve(io.cwd, file);
+  const { value, place } = await readParsed(path, relative(io.cwd, path) || ".", { lenient: true });
+  const root = Array.isArray(value) ? [] : ["tools"];
+  const items: unknown = isJsonObject(value) ? value.tools : value;
+  if (!Array.isArray(items))
+    throw usageError("This is not a tool list.", "Write an array of tools, or { tools: [...] }.", place(root));
+  const server = basename(file, extname(file));
+  return describeToolList({ server, items, settings, place: (at) => place([...root, ...at]) });
+}
+
+/** The subjects of a list: each tool, and the list as a whole. Items that are not objects are problems. */
+export function describeToolList({ server, items, settings, via, place }: RawList): ToolList {
+  const makeProblem = (message: string, hint: string, at?: Place): Problem => {
+    return { severity: "error", message, hint, ...(at && { place: at }) };
+  };
+  if (items.length === 0) {
+    const problem = makeProblem(`"${server}" lists no tools.`, "Check that it is the right server or file.", via);
+    return { subjects: [], problems: [problem], names: [] };
+  }
+  const entries = [...items.entries()];
+  const found = entries.flatMap(([index, item]) => (isJsonObject(item) ? [{ tool: item, index }] : []));
+  const problems = entries
+    .filter(([, item]) => !isJsonObject(item))
+    .map(([index]) => {
+      const message = `Item ${index + 1} of the list${place ? "" : ` of "${server}"`} is not a tool.`;
+      const hint = "A tool is an object with a name, a description and an inputSchema.";
+      return makeProblem(message, hint, place?.([index]) ?? via);
+    });
+  const tools = found.map(({ tool }) => tool);
+  const toolNames = tools.map(({ name }) => (typeof name === "string" ? name : undefined));
+  const where = (at: Path): Where => {
+    const [index, ...inside] = at;
+    const tool = typeof index === "number" ? toolNames[index] : undefined;
+    const path = jsonPath(tool === undefined ? at : inside);
+    const item = typeof index === "number" ? (found[index]?.index ?? index) : undefined;
+    const inFile = place?.(item === undefined ? [] : [item, ...inside]);
+    return { server, ...(tool !== undefined && { tool }), path, ...inFile, ...(via && { via }) };
+  };
+  const names = toolNames.flatMap((name) => name ?? []);
+  return { subjects: makeSubjects(server, tools, names, settings, where), problems, names };
+}
+
+function makeSubjects(
+  server: string,
+  tools: readonly JsonObject[],
+  names: readonly string[],
+  settings: readonly Settings[],
+  where: (path: Path) => Where,
+): LintSubject[] {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const all = new Set(names);
+  return [
+    ...tools.map((tool, index): LintSubject => {
+      const name = typeof tool.name === "string" ? tool.name : undefined;
+      // Another tool of the same name is a sibling.
+      const siblings = name !== undefined && counts.get(name) === 1 ? omitName(all, name) : all;
+      return {
+        kind: "tools",
+        subject: { server, tool, siblings, shownName: findLongestName(server, name ?? "") },
+        names: name === undefined ? [] : [name],
+        settings,
+        where: (at) => where([index, ...at]),
+      };
+    }),
+    { kind: "toolsets", subject: { server, tools }, names, settings, where },
+  ];
+}
+
+/** All names except one, without a copy, which for each tool of a long list would take quadratic time. */
+function omitName(all: ReadonlySet<string>, omitted: string): ToolSubject["siblings"] {
+  return {
+    size: all.size - 1,
+    has: (name) => name !== omitted && all.has(name),
+    *[Symbol.iterator]() {
+      for (const name of all) if (name !== omitted) yield name;
+    },
+  };
+}
+
+/** The longest name under which a known host shows a tool. */
+function findLongestName(server: string, name: string): string {
+  const tool = { server, name, inputSchema: {}, origin: "server" as const };
+  const shown = (Object.keys(hosts) as HostName[]).map((host) => hosts[host].getName(tool));
+  return shown.reduce((longest, one) => (one.length > longest.length ? one : longest), name);
+}

@@ -1,0 +1,242 @@
+import { existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { basename, dirname, isAbsolute, relative, resolve } from "node:path";
+import { EvalsError, type Problem, usageError } from "../errors.ts";
+import type { Io } from "../io.ts";
+import type { RegistrationSubject } from "../lint/rule.ts";
+import {
+  expandVariables,
+  findEntry,
+  type HostFile,
+  type LiveServer,
+  readHostFile,
+  unknownServer,
+} from "../toolsets/spec.ts";
+import type { ServerSpec, Suite } from "../types/suite.ts";
+import { parseCommandLine, shellWord } from "./shell.ts";
+
+/** How lint, probe and doctor name what they inspect. `name` selects servers of the `config` files. */
+export type TargetOptions = {
+  paths?: string[] | undefined;
+  server?: string[] | undefined;
+  url?: string[] | undefined;
+  transport?: "http" | "sse" | undefined;
+  config?: string[] | undefined;
+  name?: string[] | undefined;
+  tools?: string[] | undefined;
+  skills?: string[] | undefined;
+};
+
+/** A server that can be started or reached. */
+export type ServerTarget = {
+  kind: "server";
+  /** What a person calls it: its command line, its URL, or its name in a suite or host configuration. */
+  name: string;
+  server: LiveServer;
+  /** The folder that relative paths start from. */
+  dir: string;
+  /** The suite or host configuration that names it. */
+  via?: string;
+  /** Its entry in a host configuration. */
+  registration?: { host: HostFile; name: string };
+  /** The words that name it on the command line. */
+  flags: string;
+  /** The suites that test it; none for a distractor, and for a server that a flag names. */
+  suites: Suite[];
+  /** Whether suites only list it next to the server that they test. */
+  isDistractor?: boolean;
+};
+
+/** A tool list in a file, relative to the working directory. */
+export type ToolListTarget = { kind: "tool list"; file: string; suites: Suite[] };
+
+/** The skill packages in a folder, or the one that it is; `only` those in these folders of it. */
+export type SkillsTarget = { kind: "skills"; dir: string; only?: string[] };
+
+/** A suite without a server of its own. */
+export type SuiteTarget = { kind: "suite"; suite: Suite };
+
+export type Target = ServerTarget | ToolListTarget | SkillsTarget | SuiteTarget;
+
+/**
+ * Everything that the command line names, each server of suites once; without paths and flags, what is under `evals/`.
+ * Parsers and clients are loaded only where they are needed. Throws EvalsError for what does not exist or is malformed.
+ * @param distractors whether the distractor servers of suites are targets too
+ */
+export async function resolveTargets(
+  options: TargetOptions,
+  io: Io,
+  { distractors = false } = {},
+): Promise<{ targets: Target[]; warnings: Problem[] }> {
+  const { paths = [], server = [], url = [], transport, config = [], name = [], tools = [], skills = [] } = options;
+  for (const folder of skills) await requireFolder(folder, io);
+  if (name.length > 0 && config.length === 0)
+    throw usageError("--name needs --config.", "Name the host configuration file with --config.");
+  const flagged: Target[] = [
+    ...server.map((line) => resolveCommand(line, io)),
+    ...url.map((one) => resolveUrl(one, transport, io)),
+    ...tools.map((file): ToolListTarget => ({ kind: "tool list", file, suites: [] })),
+    ...skills.map((dir): SkillsTarget => ({ kind: "skills", dir })),
+    ...(await resolveConfigs(config, name, io)),
+  ];
+  if (paths.length === 0 && flagged.length > 0) return { targets: flagged, warnings: [] };
+  const found = await resolvePaths(paths, io, distractors);
+  return { targets: [...found.targets, ...flagged], warnings: found.warnings };
+}
+
+/** Throws EvalsError if a folder of skill packages does not exist. */
+export async function requireFolder(folder: string, io: Io): Promise<void> {
+  const found = await stat(resolve(io.cwd, folder)).catch(() => undefined);
+  if (!found?.isDirectory())
+    throw usageError(`The folder "${folder}" does not exist.`, "Name a skill package, or a folder of skill packages.");
+}
+
+function resolveCommand(line: string, io: Io): ServerTarget {
+  const flags = `--server ${shellWord(line)}`;
+  return { kind: "server", name: line, server: parseCommandLine(line), dir: io.cwd, flags, suites: [] };
+}
+
+function resolveUrl(url: string, transport: TargetOptions["transport"], io: Io): ServerTarget {
+  const filled = expandVariables({ url }, io.env, "--url").spec.url;
+  if (!/^https?:\/\/./i.test(filled) || !URL.canParse(filled))
+    throw usageError(`--url ${url} is not an HTTP or HTTPS URL.`, "Write it as https://host/path.");
+  const flags = `--url ${shellWord(url)}${transport === "sse" ? " --transport sse" : ""}`;
+  const server = { url, ...(transport && { transport }) };
+  return { kind: "server", name: hideSecrets(url), server, dir: io.cwd, flags, suites: [] };
+}
+
+/** A URL without the parts that may be secret: user, password and query. */
+export function hideSecrets(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+}
+
+/** The servers of host configuration files; with `names`, those, each of which has to be in one of the files. */
+async function resolveConfigs(files: readonly string[], names: readonly string[], io: Io): Promise<ServerTarget[]> {
+  const hosts = await Promise.all(files.map((file) => readHostFile(resolve(io.cwd, file), file)));
+  const all = hosts.flatMap((host) => [...host.entries.keys()].map((name) => ({ host, name })));
+  const missing = names.find((wanted) => !all.some(({ name }) => name === wanted));
+  if (missing !== undefined) {
+    const known = all.map(({ name }) => name);
+    throw unknownServer(missing, known, hosts.length === 1 ? hosts[0]?.place([]) : undefined);
+  }
+  const selected = all.filter(({ name }) => names.length === 0 || names.includes(name));
+  return selected.map(({ host, name }) => ({
+    kind: "server",
+    name,
+    server: { config: host.path, name },
+    dir: dirname(host.path),
+    via: host.file,
+    registration: { host, name },
+    flags: `--config ${shellWord(host.file)} --name ${shellWord(name)}`,
+    suites: [],
+  }));
+}
+
+async function resolvePaths(paths: readonly string[], io: Io, distractors: boolean) {
+  const [{ discover }, { loadSuites }] = await Promise.all([
+    import("../suites/discover.ts"),
+    import("../suites/load.ts"),
+  ]);
+  const { files, packages } = await discover(paths, io.cwd);
+  if (files.length + packages.length === 0)
+    throw usageError(
+      `There is no suite and no skill package under ${paths.join(", ") || "evals/"}.`,
+      "Name a suite, a skill package, or a server with --server, --url or --config.",
+    );
+  const { suites, warnings } = await loadSuites(files, { cwd: io.cwd });
+  return { targets: [...(await resolveSuites(suites, io, distractors)), ...groupPackages(packages, io)], warnings };
+}
+
+/** Packages of the same folder together: each is linted next to all others of its folder. */
+function groupPackages(packages: readonly string[], io: Io): SkillsTarget[] {
+  const folders = new Map<string, string[]>();
+  for (const path of packages) {
+    const dir = resolve(io.cwd, path);
+    folders.set(dirname(dir), [...(folders.get(dirname(dir)) ?? []), basename(dir)]);
+  }
+  return [...folders].map(([dir, only]) => ({ kind: "skills", dir, only }));
+}
+
+async function resolveSuites(suites: readonly Suite[], io: Io, distractors: boolean): Promise<Target[]> {
+  const targets = new Map<string, Target>();
+  const makeKey = (server: ServerSpec, dir: string) => JSON.stringify([server, dir]);
+  for (const suite of suites) {
+    const { server, dir } = suite;
+    const key = server ? makeKey(server, dir) : JSON.stringify(suite.name);
+    const known = targets.get(key);
+    if (!server) targets.set(key, { kind: "suite", suite });
+    else if (known && known.kind !== "skills" && known.kind !== "suite") known.suites.push(suite);
+    else if ("tools" in server)
+      targets.set(key, { kind: "tool list", file: resolve(dir, server.tools), suites: [suite] });
+    else targets.set(key, { ...(await resolveSuiteServer(server, suite, suite.name, io)), suites: [suite] });
+  }
+  if (!distractors) return [...targets.values()];
+  for (const suite of suites)
+    for (const [at, server] of suite.distractors.entries()) {
+      const key = makeKey(server, suite.dir);
+      if ("tools" in server || targets.has(key)) continue;
+      const target = await resolveSuiteServer(server, suite, `${suite.name}, distractor ${at + 1}`, io);
+      targets.set(key, { ...target, isDistractor: true });
+    }
+  return [...targets.values()];
+}
+
+async function resolveSuiteServer(
+  server: LiveServer,
+  { dir, file }: Suite,
+  name: string,
+  io: Io,
+): Promise<ServerTarget> {
+  const target: ServerTarget = { kind: "server", name, server, dir, via: file, flags: shellWord(file), suites: [] };
+  if (!("config" in server)) return target;
+  const path = resolve(dir, server.config);
+  const host = await readHostFile(path, relative(io.cwd, path));
+  findEntry(host, server.name);
+  return { ...target, name: server.name, registration: { host, name: server.name } };
+}
+
+/**
+ * The servers among the targets, for inspections that need a running server, and a warning for each other target.
+ * Throws EvalsError when there is no server.
+ */
+export function selectServers(targets: readonly Target[]): { servers: ServerTarget[]; warnings: Problem[] } {
+  const servers = targets.filter((target) => target.kind === "server");
+  const warnings = targets.flatMap((target) => explainSkipped(target));
+  if (servers.length > 0) return { servers, warnings };
+  const message = "There is no live server among the targets.";
+  const hint = "Name one with --server, --url or --config, or a suite whose server has a command or a URL.";
+  throw new EvalsError([{ severity: "error", message, hint }, ...warnings]);
+}
+
+function explainSkipped(target: Target): Problem[] {
+  if (target.kind === "server") return [];
+  if (target.kind === "skills")
+    return [
+      {
+        severity: "warning",
+        message: `Skill packages are skipped: ${target.only?.join(", ") ?? target.dir}.`,
+        hint: "Lint them with evals lint.",
+      },
+    ];
+  const hint = "Only a live server can be started and called. Give the suite a server with a command or a URL.";
+  const suites = target.kind === "suite" ? [target.suite] : target.suites;
+  return suites.map(({ file }) => ({
+    severity: "warning",
+    message: `This suite is skipped: it has ${target.kind === "suite" ? "no server" : "a static tool list"}.`,
+    hint,
+    place: { file },
+  }));
+}
+
+/** The entry of a server in a host configuration, for the lint rules. */
+export function describeRegistration({ host, name }: NonNullable<ServerTarget["registration"]>, io: Io) {
+  return {
+    name,
+    entry: host.entries.get(name),
+    absolute: isAbsolute,
+    exists: (path: string) => existsSync(resolve(dirname(host.path), path)),
+    isSet: (variable: string) => io.env[variable] !== undefined,
+  } satisfies RegistrationSubject;
+}

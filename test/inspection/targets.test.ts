@@ -1,0 +1,199 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { EvalsError, formatProblem } from "../../src/evals/errors.ts";
+import { doctor } from "../../src/evals/inspection/doctor/doctor.ts";
+import { lint } from "../../src/evals/inspection/lint/lint.ts";
+import { probe } from "../../src/evals/inspection/probe/probe.ts";
+import { resolveTargets, selectServers, type Target, type TargetOptions } from "../../src/evals/inspection/targets.ts";
+import { anIo } from "../fakes/io.ts";
+
+const cwd = realpathSync(mkdtempSync(join(tmpdir(), "targets-")));
+afterAll(() => rmSync(cwd, { recursive: true }));
+
+const file = (path: string, content: unknown) => {
+  mkdirSync(dirname(join(cwd, path)), { recursive: true });
+  writeFileSync(join(cwd, path), typeof content === "string" ? content : JSON.stringify(content));
+};
+const suite = (name: string, more: object) => ({
+  name,
+  cases: [{ input: "hello", expect: { tool: "echo" } }],
+  ...more,
+});
+const command = { command: "node", args: ["main.js"] };
+
+file("evals/a.json", suite("a", { server: command, distractors: [{ command: "other" }, { tools: "list.json" }] }));
+file("evals/b.json", suite("b", { server: command, execute: "never" }));
+file("evals/list.json", []);
+file("evals/static.json", suite("static", { server: { tools: "list.json" } }));
+file("more/registered.json", suite("registered", { server: { config: "../.mcp.json", name: "one" } }));
+file("more/skill/SKILL.md", "---\nname: skill\ndescription: Compresses images.\n---\n# Skill\n");
+file("more/none.json", suite("none", { skills: ["."] }));
+file("wrong/unregistered.json", suite("unregistered", { server: { config: "../.mcp.json", name: "onee" } }));
+file(".mcp.json", { mcpServers: { one: command, "my two": { url: "https://example.com/mcp" } } });
+file("empty.json", { mcpServers: {} });
+file("broken.json", "{");
+
+const io = anIo({ cwd, env: { HOST: "https://example.com" } });
+
+/** What identifies a target, without absolute paths. */
+function summarize(target: Target) {
+  const summary =
+    target.kind === "server"
+      ? {
+          ...{ name: target.name, server: target.server, flags: target.flags, via: target.via },
+          suites: target.suites.map(({ name }) => name),
+        }
+      : target.kind === "suite"
+        ? { suite: target.suite.name }
+        : target.kind === "skills"
+          ? { skills: target.dir, only: target.only }
+          : { list: target.file, suites: target.suites.map(({ name }) => name) };
+  return JSON.parse(JSON.stringify(summary).replaceAll(`${cwd}/`, "")) as unknown;
+}
+
+const one = { name: "one", server: { config: ".mcp.json", name: "one" }, via: ".mcp.json", suites: [] };
+const two = { ...one, name: "my two", server: { config: ".mcp.json", name: "my two" } };
+const shared = { name: "a", server: command, flags: "evals/a.json", via: "evals/a.json", suites: ["a", "b"] };
+const list = { list: "evals/list.json", suites: ["static"] };
+
+const cases: [string, TargetOptions, unknown[]][] = [
+  ["nothing: what is under evals/, each server once", {}, [shared, list]],
+  [
+    "--server",
+    { server: ['node "a b.js"'] },
+    [
+      {
+        name: 'node "a b.js"',
+        server: { command: "node", args: ["a b.js"] },
+        flags: "--server 'node \"a b.js\"'",
+        suites: [],
+      },
+    ],
+  ],
+  [
+    "--url, without what may be secret in its name",
+    { url: ["https://me:pw@example.com/mcp?key=1"], transport: "sse" },
+    [
+      {
+        name: "https://example.com/mcp",
+        server: { url: "https://me:pw@example.com/mcp?key=1", transport: "sse" },
+        flags: "--url 'https://me:pw@example.com/mcp?key=1' --transport sse",
+        suites: [],
+      },
+    ],
+  ],
+  [
+    "--url with a variable",
+    { url: [`\${HOST}/mcp`] },
+    [{ name: `\${HOST}/mcp`, server: { url: `\${HOST}/mcp` }, flags: `--url '\${HOST}/mcp'`, suites: [] }],
+  ],
+  [
+    "--config",
+    { config: [".mcp.json"] },
+    [
+      { ...one, flags: "--config .mcp.json --name one" },
+      { ...two, flags: "--config .mcp.json --name 'my two'" },
+    ],
+  ],
+  [
+    "--config and --name",
+    { config: [".mcp.json"], name: ["one"] },
+    [{ ...one, flags: "--config .mcp.json --name one" }],
+  ],
+  ["--tools", { tools: ["evals/list.json"] }, [{ list: "evals/list.json", suites: [] }]],
+  ["--skills", { skills: ["more"] }, [{ skills: "more" }]],
+  [
+    "paths, and flags after them",
+    { paths: ["evals/static.json", "more"], tools: ["evals/list.json"] },
+    [
+      list,
+      { suite: "none" },
+      {
+        ...one,
+        server: { config: "../.mcp.json", name: "one" },
+        flags: "more/registered.json",
+        via: "more/registered.json",
+        suites: ["registered"],
+      },
+      { skills: "more", only: ["skill"] },
+      { list: "evals/list.json", suites: [] },
+    ],
+  ],
+];
+
+describe("targets", () => {
+  it.each(cases)("%s", async (_, options, expected) => {
+    const { targets, warnings } = await resolveTargets(options, io);
+    expect(warnings).toEqual([]);
+    expect(targets.map(summarize)).toEqual(expected);
+  });
+
+  it("include the servers of distractors on request", async () => {
+    const { targets } = await resolveTargets({}, io, { distractors: true });
+    expect(targets.slice(2).map(summarize)).toEqual([
+      { name: "a, distractor 1", server: { command: "other" }, flags: "evals/a.json", via: "evals/a.json", suites: [] },
+    ]);
+  });
+
+  it("without a server are named when one is needed", async () => {
+    const { targets } = await resolveTargets({ paths: ["evals", "more"] }, io);
+    const { servers, warnings } = selectServers(targets);
+    expect(servers.map(({ name }) => name)).toEqual(["a", "one"]);
+    expect(warnings.map(formatProblem)).toMatchInlineSnapshot(`
+      [
+        "evals/static.json: warning: This suite is skipped: it has a static tool list.
+        Only a live server can be started and called. Give the suite a server with a command or a URL.",
+        "more/none.json: warning: This suite is skipped: it has no server.
+        Only a live server can be started and called. Give the suite a server with a command or a URL.",
+        "warning: Skill packages are skipped: skill.
+        Lint them with evals lint.",
+      ]
+    `);
+  });
+});
+
+const lintDefaults = {
+  confusable: false,
+  failOn: "error",
+  format: "table",
+  json: true,
+  rules: false,
+  concurrency: 1,
+} as const;
+const probeDefaults = { runs: 1, timeout: 1, maxCalls: 0, failOn: "error", json: true } as const;
+
+describe.each([
+  ["lint", (options: TargetOptions) => lint({ ...options, ...lintDefaults }, io)],
+  ["probe", (options: TargetOptions) => probe({ ...options, ...probeDefaults }, io)],
+  ["doctor", (options: TargetOptions) => doctor({ ...options, execute: "safe", timeout: 1, json: true }, io)],
+])("%s refuses", (_, inspect) => {
+  it.each<[TargetOptions, string]>([
+    [{ server: ['node "main.js'] }, 'error: --server node "main.js has an unclosed quote.\n  Close it with ".'],
+    [{ server: [" "] }, 'error: --server has no command.\n  Write --server "node dist/main.js".'],
+    [
+      { url: ["ftp://example.com"] },
+      "error: --url ftp://example.com is not an HTTP or HTTPS URL.\n  Write it as https://host/path.",
+    ],
+    [{ name: ["one"] }, "error: --name needs --config.\n  Name the host configuration file with --config."],
+    [
+      { config: [".mcp.json"], name: ["on"] },
+      '.mcp.json:1:15: error: No server "on" is registered in this file.\n  Did you mean "one"? Registered: one, my two.',
+    ],
+    [
+      { config: ["empty.json"] },
+      'empty.json:1:1: error: The file registers no servers under "mcpServers" or "servers".\n  Write { "mcpServers": { "<name>": { "command": "...", "args": [] } } }.',
+    ],
+    [{ paths: ["nowhere"] }, 'error: There is no file or folder "nowhere"'],
+    [
+      { paths: ["wrong"] },
+      '.mcp.json:1:15: error: No server "onee" is registered in this file.\n  Did you mean "one"? Registered: one, my two.',
+    ],
+  ])("%j", async (options, message) => {
+    const error = await inspect(options).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(EvalsError);
+    expect((error as EvalsError).exitCode).toBe(2);
+    expect((error as EvalsError).message.toLowerCase()).toContain(message.toLowerCase());
+  });
+});
