@@ -230,7 +230,7 @@ describe("evals judge check", () => {
   it.each([
     [["gone.jsonl", "--judge", id], "the labels cannot be read: "],
     [["bad.jsonl", "--judge", id], "bad.jsonl:1: error: label: expected "],
-    [["labels.jsonl", "--judge", "lexical"], "lexical cannot be a judge (retrieval baseline)"],
+    [["labels.jsonl", "--judge", "lexical"], "lexical cannot be a judge: it is not a language model"],
     [["labels.jsonl"], "Missing required argument: judge"],
   ])("refuses %j", async (args, message) => {
     writeFileSync(join(dir, "bad.jsonl"), '{"transcript": "a", "criterion": "b", "label": "perhaps"}\n');

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { conversationOf, hostedTrial } from "../../src/evals/trials/conversation.ts";
-import { converse } from "../../src/evals/trials/converse.ts";
-import { executorFor } from "../../src/evals/trials/execute.ts";
-import type { SkillShelf } from "../../src/evals/trials/library.ts";
+import { converse, createConversation, createHostedTrial } from "../../src/evals/trials/conversation.ts";
+import { createExecutor } from "../../src/evals/trials/execution.ts";
+import type { SkillShelf } from "../../src/evals/trials/skills.ts";
 import type { Message } from "../../src/evals/types/model.ts";
 import type { SkillForm } from "../../src/evals/types/skill.ts";
 import type { Case } from "../../src/evals/types/suite.ts";
@@ -36,7 +35,7 @@ function conversation(
   };
   const tools = toolset.tools.filter(({ origin }) => origin !== "skill");
   const context = { show: () => ({ tools, listedName: (name: string) => name }), skills: () => shelf };
-  return conversationOf(placeOf(changes, model), context, executorFor(toolset, "safe", undefined));
+  return createConversation(placeOf(changes, model), context, createExecutor(toolset, "safe", undefined));
 }
 
 const wantsPdf = { expect: { kind: "skill", skill: "pdf", avoid: [] } } as const;
@@ -94,7 +93,7 @@ describe("what a model is shown of skills", () => {
       const tools = toolset.tools.filter(({ origin }) => origin !== "skill");
       const context = { show: () => ({ tools, listedName: (name: string) => name }), skills: () => undefined };
       const place = { ...placeOf(wantsPdf), orderSeed };
-      return conversationOf(place, context, executorFor(toolset, "safe", undefined)).catalogue?.[0]?.name;
+      return createConversation(place, context, createExecutor(toolset, "safe", undefined)).catalogue?.[0]?.name;
     });
     expect(new Set(orders)).toEqual(new Set(["pdf", "docx"]));
   });
@@ -134,10 +133,10 @@ describe("a trial of a host", () => {
     const shelf = {
       packages: new Map([["pdf", aSkill("pdf", { description: "old words" })]]),
     } as unknown as SkillShelf;
-    const trial = hostedTrial(
+    const trial = createHostedTrial(
       { ...place, model: scriptedModel(() => turn("")) },
       shelf,
-      executorFor(toolset, "safe", undefined),
+      createExecutor(toolset, "safe", undefined),
     );
     expect(trial.tools.map(({ name }) => name)).toEqual(["list"]);
     expect(trial.skills.map(({ name, description, dir }) => [name, description, dir])).toEqual([

@@ -242,12 +242,12 @@ describe("what cannot judge", () => {
   const { ask: _, ...asleep } = host as HostModel & { ask?: unknown };
 
   it.each<[Model, string]>([
-    [lexical(), "lexical cannot be a judge (retrieval baseline)"],
+    [lexical(), "lexical cannot be a judge: it is not a language model that answers single requests."],
     [
       scriptedModel(() => turn(""), { id: "replay:latest", kind: "recorded answers" }),
-      "replay:latest cannot be a judge (recorded answers)",
+      "replay:latest cannot be a judge: it is not a language model that answers single requests.",
     ],
-    [asleep, "claude-code cannot be a judge (a host with a conversation of its own)"],
+    [asleep, "claude-code cannot be a judge: it is not a language model that answers single requests."],
   ])("is refused with a remedy: %#", (model, message) => {
     expect(() => refuseAsJudge(model)).toThrow(
       `error: ${message}\n  Name a language model, for example --judge anthropic:claude-opus-5-5.`,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ceilingOf } from "../../src/evals/trials/ceiling.ts";
+import { computeCeiling } from "../../src/evals/trials/ceiling.ts";
 import { orderTools, planCells, requestedCells } from "../../src/evals/trials/plan.ts";
 import { cellKey } from "../../src/evals/types/trial.ts";
 import { scriptedModel, turn } from "../fakes/model.ts";
@@ -96,21 +96,21 @@ describe("orderTools", () => {
   });
 });
 
-describe("ceilingOf", () => {
+describe("computeCeiling", () => {
   it("counts every turn of every trial, and says unknown when no price is known", () => {
     const cases = planned("s", 2, 3).map((one) => ({ ...one, case: { ...one.case, maxTurns: 4 } }));
     const priced = scriptedModel(() => turn(""), {
       maxOutputTokens: 1000,
       cost: (usage) => (usage.inputTokens + 5 * usage.outputTokens) / 1e6,
     });
-    const ceiling = ceilingOf(cases, priced);
+    const ceiling = computeCeiling(cases, priced);
     expect(ceiling).toMatchObject({ trials: 5, calls: 20, outputTokens: 20_000 });
     expect(ceiling.costUsd).toBeCloseTo((ceiling.inputTokens + 5 * ceiling.outputTokens) / 1e6, 9);
-    expect(ceilingOf(cases, { ...priced, cost: () => "unknown" }).costUsd).toBe("unknown");
+    expect(computeCeiling(cases, { ...priced, cost: () => "unknown" }).costUsd).toBe("unknown");
   });
 
   it("is free for a model that generates nothing", () => {
-    expect(ceilingOf(planned("s", 5), { ...other, kind: "retrieval baseline", maxOutputTokens: 0 })).toEqual({
+    expect(computeCeiling(planned("s", 5), { ...other, kind: "retrieval baseline", maxOutputTokens: 0 })).toEqual({
       trials: 1,
       calls: 1,
       inputTokens: 0,

@@ -1,5 +1,5 @@
 import { count } from "../reports/format.ts";
-import { type Ceiling, ceilingOf, judgeRequests } from "../trials/ceiling.ts";
+import { type Ceiling, computeCeiling, countJudgeRequests } from "../trials/ceiling.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { Model } from "../types/model.ts";
 import { designOf } from "../verdicts/check.ts";
@@ -53,9 +53,9 @@ export function describePlan(
 ): string {
   const suites = [...new Set(cases.map(({ suite }) => suite))];
   const lines = suites.flatMap((suite) => suiteLine(cases.filter((planned) => planned.suite === suite)));
-  const ceilings = models.flatMap((model) => ceilingLines(model, ceilingOf(cases, model)));
+  const ceilings = models.flatMap((model) => ceilingLines(model, computeCeiling(cases, model)));
   const judged = judge
-    ? [`judge ${judge.id}: at most ${integer(judgeRequests(cases, models))} requests, beside the above`]
+    ? [`judge ${judge.id}: at most ${integer(countJudgeRequests(cases, models))} requests, beside the above`]
     : [];
   return [
     ...lines,

@@ -1,7 +1,6 @@
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { Io } from "../io.ts";
 import type { PlannedCase } from "../trials/plan.ts";
-import type { Pursued } from "../trials/pursue.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
 import type { JsonObject } from "../types/json.ts";
 import type { Model } from "../types/model.ts";
@@ -14,7 +13,15 @@ import type { RequestOptions } from "../workspace/models.ts";
 import type { SuiteOptions } from "../workspace/suites.ts";
 import { type Workspace, withWorkspace } from "../workspace/workspace.ts";
 import { createManifest } from "./manifest.ts";
-import { ArmCases, type Arms, type AskOptions, type Conducted, conduct, pursueDesign } from "./pipeline.ts";
+import {
+  ArmCases,
+  type Arms,
+  type AskOptions,
+  type Conducted,
+  conduct,
+  type Pursued,
+  pursueDesign,
+} from "./pipeline.ts";
 import { pickRecorded, type Recalled, type Resumed } from "./recordedOptions.ts";
 
 /** The options of a command that puts one question to one suite and one model. */
@@ -68,7 +75,7 @@ export type Question<V> = {
 };
 
 /** How an experiment ended, and what is known by then. */
-export type Performed<V> = Conducted<Pursued<V> & { end: PlanEnd }> & { evidence: Evidence };
+export type Performed<V> = Conducted<Pursued<V>> & { evidence: Evidence };
 
 /** Runs the trials that a design asks for in these arms, until it decides or is stopped. */
 export async function performExperiment<V>(bench: Bench, question: Question<V>, io: Io): Promise<Performed<V>> {

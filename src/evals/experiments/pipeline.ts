@@ -3,7 +3,6 @@ import type { Io } from "../io.ts";
 import { openJournal } from "../runs/journal.ts";
 import { finishRun, journalOf } from "../runs/record.ts";
 import { type PlannedCase, type PlannedCell, requestedCells } from "../trials/plan.ts";
-import { type Pursued, pursue } from "../trials/pursue.ts";
 import { type PlanEnd, runPlan } from "../trials/runPlan.ts";
 import type { TrialContext } from "../trials/runTrial.ts";
 import type { Model } from "../types/model.ts";
@@ -87,15 +86,28 @@ export async function conduct<R extends { end: PlanEnd }>(
   return { ...result, dir: record.dir, summary, manifest: await finishRun(record.dir, known, summary, finishedAt) };
 }
 
-/** Runs the trials that a design asks for, until it decides or is stopped. */
+/** A design that came to its verdict, or what stopped it before. */
+export type Pursued<V> = { end: PlanEnd } & ({ kind: "decided"; verdict: V } | { kind: "stopped" });
+
+/**
+ * Runs the trials that a design asks for, look after look, until it decides or is stopped. The trials are added to the
+ * book while they are recorded. A design sees nothing but the book, so a resumed run continues where the record ends.
+ */
 export async function pursueDesign<V>(
   design: Design<V>,
   book: EvidenceBook,
   { find, model, seed }: { find(request: Request): PlannedCase; model: Model; seed: number },
   ask: Ask,
-): Promise<Pursued<V> & { end: PlanEnd }> {
-  const pursued = await pursue(design, book, (requests) => ask(requestedCells(requests, find, model, seed)));
-  return { end: "complete", ...pursued };
+): Promise<Pursued<V>> {
+  for (let previous = ""; ; ) {
+    const step = design.next(book.evidence);
+    if (step.kind === "decided") return { end: "complete", ...step };
+    const requests = JSON.stringify(step.requests);
+    if (requests === previous) throw new Error(`the trials that were asked for are not on the record: ${requests}`);
+    previous = requests;
+    const end = await ask(requestedCells(step.requests, find, model, seed));
+    if (end !== "complete") return { kind: "stopped", end };
+  }
 }
 
 /** The tools that a case is shown in an arm; undefined: it is not asked there. */

@@ -1,35 +1,97 @@
 import { listLoadedSkills } from "../scoring/activity.ts";
-import type { AskedModel, HostedTrial } from "../types/model.ts";
+import type { AskedModel, HostedTrial, Message, ModelRequest } from "../types/model.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
 import type { Case } from "../types/suite.ts";
 import type { OfferedTool } from "../types/tool.ts";
-import type { Call } from "../types/trial.ts";
-import { offerSkills } from "./catalogue.ts";
-import type { Conversation } from "./converse.ts";
-import type { Executor } from "./execute.ts";
-import { libraryOf, type SkillShelf } from "./library.ts";
+import type { Answer, Broken, Call, Cell, Turn } from "../types/trial.ts";
+import { type Executor, renderResult } from "./execution.ts";
 import { orderTools, type PlannedCell } from "./plan.ts";
-import type { TrialContext } from "./runTrial.ts";
+import { createLibrary, offerSkills, type SkillShelf } from "./skills.ts";
 
-/** What a model is asked in one cell, turn by turn: the case, the tools and the skills, in the order of the trial. */
-export function conversationOf(
+/** How a host shows tools: under their shown names, and the way back. */
+export type Shown = { tools: readonly OfferedTool[]; listedName: (shown: string) => string };
+
+/** How the tools of a cell are shown, and the skills that its suite offers, if any. */
+export type Surface = { show(cell: PlannedCell): Shown; skills(cell: PlannedCell): SkillShelf | undefined };
+
+/** One conversation. `tools` have the order and names to be shown; `listedName` returns the listed name. */
+export type Conversation = {
+  cell: Cell;
+  model: AskedModel;
+  messages: readonly Message[];
+  tools: readonly OfferedTool[];
+  toolset: string;
+  listedName: (shown: string) => string;
+  catalogue?: ModelRequest["catalogue"];
+  maxTurns: number;
+  executor: Pick<Executor, "execute">;
+  /** Whether the calls so far decide the trial, so that it can end. */
+  isDecided?(calls: readonly Call[]): boolean;
+};
+
+/**
+ * Sends the messages, executes the calls of each reply in their order and sends the results back, until the model makes no
+ * call, `maxTurns` is reached or the calls decide the trial. Does not throw.
+ */
+export async function converse(conversation: Conversation, signal: AbortSignal): Promise<Answer> {
+  const { cell, model, tools, toolset, catalogue, listedName, maxTurns, executor, isDecided } = conversation;
+  const messages = [...conversation.messages];
+  const turns: Turn[] = [];
+  for (let turn = 1; turn <= maxTurns; turn++) {
+    const reply = await model.ask({ cell, turn, messages, tools, toolset, ...(catalogue && { catalogue }) }, signal);
+    if (reply.kind === "broken") return { outcome: reply, turns };
+    const calls = reply.turn.calls.map((call) => ({ ...call, tool: listedName(call.tool) }));
+    const executed = await executeAll(calls, executor, signal);
+    if ("kind" in executed) return { outcome: executed, turns: [...turns, { ...reply.turn, calls }] };
+    turns.push({ ...reply.turn, calls: executed });
+    if (executed.length === 0 || isDecided?.(turns.flatMap((one) => one.calls))) break;
+    // The provider's own payload goes back unchanged; its calls have the names that were shown.
+    messages.push({ role: "assistant", content: reply.turn.text, turn: reply.turn, native: reply.native });
+    messages.push(toResults(executed));
+  }
+  return { outcome: { kind: "answered" }, turns };
+}
+
+async function executeAll(
+  calls: readonly Call[],
+  executor: Conversation["executor"],
+  signal: AbortSignal,
+): Promise<Call[] | Broken> {
+  const done: Call[] = [];
+  for (const call of calls) {
+    const execution = await executor.execute(call, signal);
+    if ("kind" in execution) return execution;
+    done.push({ ...call, execution });
+  }
+  return done;
+}
+
+function toResults(calls: readonly Call[]): Message {
+  const results = calls.flatMap(({ id, tool, execution }) =>
+    execution ? [{ callId: id, tool, ...renderResult(execution) }] : [],
+  );
+  return { role: "results", results };
+}
+
+/** The conversation of a cell: the messages of the case, with tools and skills in the order of the trial. */
+export function createConversation(
   place: PlannedCell & { model: AskedModel },
-  context: Pick<TrialContext, "show" | "skills">,
+  surface: Surface,
   executor: Executor,
 ): Conversation {
   const { cell, orderSeed, model, planned } = place;
   const { case: one, toolset } = planned;
-  const skills = context.skills(place);
-  const { tools, listedName } = context.show(place);
+  const skills = surface.skills(place);
+  const { tools, listedName } = surface.show(place);
   const files = one.files ?? [];
   const readable = measuresBehaviour(one);
   const entries = orderTools(toolset.tools.filter(isSkill), orderSeed);
   const offer = offerSkills(entries, skills?.form ?? "skill-tool", { files: files.map(({ path }) => path), readable });
-  const library = libraryOf(skills ?? noSkills, new Set(offer.catalogue?.map(({ name }) => name)), files, readable);
+  const library = createLibrary(skills ?? noSkills, new Set(offer.catalogue?.map(({ name }) => name)), files, readable);
   return {
     cell,
     model,
-    messages: withPrompt(one.messages, offer.prompt),
+    messages: addPrompt(one.messages, offer.prompt),
     tools: [...orderTools(tools, orderSeed), ...offer.tools],
     toolset: toolset.hash,
     ...(offer.catalogue && { catalogue: offer.catalogue }),
@@ -38,12 +100,12 @@ export function conversationOf(
     executor: {
       execute: async (call, signal) => (await library.execute(call)) ?? (await executor.execute(call, signal)),
     },
-    decided: deciderOf(one),
+    isDecided: createDecision(one),
   };
 }
 
-/** The same for a host that keeps the conversation itself. */
-export function hostedTrial(
+/** The same for a host that holds the conversation itself. */
+export function createHostedTrial(
   { cell, orderSeed, planned }: PlannedCell,
   skills: SkillShelf | undefined,
   executor: Executor,
@@ -54,7 +116,7 @@ export function hostedTrial(
     cell,
     messages: one.messages,
     tools: offered.filter((tool) => !isSkill(tool)),
-    skills: offered.filter(isSkill).map((entry) => packageOf(entry, skills?.packages)),
+    skills: offered.filter(isSkill).map((entry) => toPackage(entry, skills?.packages)),
     files: one.files ?? [],
     maxTurns: one.maxTurns,
     execute: executor.execute,
@@ -68,11 +130,11 @@ const noSkills: Pick<SkillShelf, "packages" | "read"> = {
 
 const isSkill = ({ origin }: OfferedTool) => origin === "skill";
 
-/** Sentences of expected behaviour are about what comes after a skill was loaded; without any, loading it is all. */
+/** Expected behaviour is about what happens after a skill was loaded; without it, loading is all that is measured. */
 const measuresBehaviour = ({ expectedBehavior }: Case) => expectedBehavior.length > 0;
 
-/** The package of an entry under the wording of the arm. One that is gone by now still has its front matter. */
-function packageOf(
+/** The package of an entry with the description of the arm. A package that was removed still has its front matter. */
+function toPackage(
   { name, description = "" }: OfferedTool,
   packages: SkillShelf["packages"] = new Map(),
 ): SkillPackage {
@@ -83,7 +145,7 @@ function packageOf(
   return { name: skill, folder: skill, description, dir: "", file: "", level: "named", document, hash: "" };
 }
 
-function withPrompt(messages: Case["messages"], prompt: string): Case["messages"] {
+function addPrompt(messages: Case["messages"], prompt: string): Case["messages"] {
   if (prompt === "") return messages;
   const [first, ...others] = messages;
   if (first?.role !== "system") return [{ role: "system", content: prompt }, ...messages];
@@ -91,10 +153,10 @@ function withPrompt(messages: Case["messages"], prompt: string): Case["messages"
 }
 
 /**
- * A trigger trial is over once the skill that it is about was loaded, for nothing after that changes the verdict. It goes
- * on past any other call: stopping at the first one would miss a skill that is loaded after a look around.
+ * Decides when a trial can end. A trigger trial ends when its skill was loaded, because nothing after that changes its
+ * score. It continues after any other call: a skill can be loaded after the model has looked around.
  */
-function deciderOf(one: Case): (calls: readonly Call[]) => boolean {
+function createDecision(one: Case): (calls: readonly Call[]) => boolean {
   const { expect } = one;
   if (measuresBehaviour(one)) return () => false;
   if (expect?.kind === "skill" && expect.avoid.length === 0) {

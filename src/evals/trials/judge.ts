@@ -9,7 +9,7 @@ import type { Case } from "../types/suite.ts";
 import type { Cell, Judging, Turn } from "../types/trial.ts";
 import type { Graded } from "./runTrial.ts";
 
-/** An answered trial, with the grader of its case and the judge to ask. `messages` are the case's own. */
+/** An answered trial, with the grader and the messages of its case and the judge to ask. */
 type Judged = {
   grade: Grade;
   turns: readonly Turn[];
@@ -21,9 +21,9 @@ type Judged = {
 const notAsked = unknown("not asked: the trial failed already");
 
 /**
- * Grades a trial whose case may need a judge. The judge is asked once for all, and only when there is something to ask:
- * sentences of expected behaviour always, for each one's verdict is data of its own; a value only while the trial is not
- * decided. A judge that breaks or cannot be believed leaves its checks unknown, with the reason. Does not throw.
+ * Grades a trial whose case may need a judge. The judge gets one request for all questions, and only when it is needed:
+ * always for sentences of expected behaviour, because each is reported on its own; for a value only while the trial is
+ * undecided. When the judge breaks or gives no evidence, its assertions are unknown, with the reason. Does not throw.
  */
 export async function judgeTrial(
   { grade, turns, messages, judge, cell }: Judged,
@@ -31,7 +31,7 @@ export async function judgeTrial(
 ): Promise<Graded> {
   const noted = new Map<string, Question>();
   const verdict = grade(turns, (question) => {
-    noted.set(keyOf(question), question);
+    noted.set(getKey(question), question);
     return notAsked;
   });
   const questions = [...noted.values()];
@@ -49,12 +49,12 @@ export async function judgeTrial(
   );
   const otherwise = unknown(reading.kind === "broken" ? reading.why : "the judge was not asked this");
   return {
-    verdict: grade(turns, (question) => answers.get(keyOf(question)) ?? otherwise),
+    verdict: grade(turns, (question) => answers.get(getKey(question)) ?? otherwise),
     ...(judging && { judging }),
   };
 }
 
-/** Puts one request to a judge and reads its reply. `judging` is absent when there was no reply. Does not throw. */
+/** Sends one request to a judge and reads its reply. `judging` is absent when there was no reply. Does not throw. */
 export async function askJudge(
   judge: AskedModel,
   asked: JudgeQuestions,
@@ -68,14 +68,13 @@ export async function askJudge(
   return { ...readJudgement(reply.turn, asked), judging };
 }
 
-const keyOf = (question: Question): string => canonicalJson(question);
+const getKey = (question: Question): string => canonicalJson(question);
 
-/** Throws a usage error for what cannot judge: only a language model that answers a single question can. */
+/** Throws a usage error for a model that cannot judge: only a language model that answers single requests can. */
 export function refuseAsJudge(model: Model): asserts model is AskedModel {
   if (model.kind === "language model" && "ask" in model) return;
-  const what = "ask" in model ? model.kind : "a host with a conversation of its own";
   throw usageError(
-    `${model.id} cannot be a judge (${what})`,
+    `${model.id} cannot be a judge: it is not a language model that answers single requests.`,
     "Name a language model, for example --judge anthropic:claude-opus-5-5.",
   );
 }

@@ -6,22 +6,22 @@ import type { Broken, Cell } from "../types/trial.ts";
 import type { Request } from "../verdicts/design.ts";
 
 /**
- * A case in one arm: the list that it is asked with there, or why there is none (then its trials break without being
- * asked). The arm of a plain run is `head`.
+ * A case in one arm, with the tools that it is shown there, or why they are unavailable (then its trials break without a
+ * model call). The arm of a plain run is `head`.
  */
 export type PlannedCase = { suite: Suite; case: Case; arm: string; toolset: Toolset; unavailable?: Broken };
 
 /** One trial to run. `orderSeed` seeds the order in which its tools are shown. */
 export type PlannedCell = { planned: PlannedCase; model: Model; cell: Cell; orderSeed: number };
 
-/** How many trials a case gets on a model: a deterministic model says the same every time, so one tells all. */
-export function trialsOf(planned: Pick<PlannedCase, "case">, model: Pick<Model, "deterministic">): number {
+/** The number of trials of a case on a model; one trial of a deterministic model is enough. */
+export function countTrials(planned: Pick<PlannedCase, "case">, model: Pick<Model, "deterministic">): number {
   return model.deterministic ? 1 : planned.case.trials;
 }
 
 /**
  * Every cell of a run, lazily. The first trial of all cases comes before the second of any, so that a drift of the
- * model, a rate limit or an early end touches all cases alike.
+ * model, a rate limit or an early end affects all cases equally.
  */
 export function* planCells(
   cases: readonly PlannedCase[],
@@ -31,7 +31,8 @@ export function* planCells(
   const rounds = Math.max(0, ...cases.map((planned) => planned.case.trials));
   for (let trial = 1; trial <= rounds; trial++) {
     for (const planned of cases)
-      for (const model of models) if (trial <= trialsOf(planned, model)) yield cellOf(planned, model, trial, seed);
+      for (const model of models)
+        if (trial <= countTrials(planned, model)) yield createCell(planned, model, trial, seed);
   }
 }
 
@@ -52,11 +53,11 @@ export function* requestedCells(
     const cases = new Map([...new Set(due.map((request) => request.case))].map((id, index) => [id, index]));
     const place = (request: Request) => cases.get(request.case) ?? 0;
     const order = due.toSorted((a, b) => place(a) - place(b) || (rank.get(a) ?? 0) - (rank.get(b) ?? 0));
-    for (const request of order) yield cellOf(find(request), model, trial, seed);
+    for (const request of order) yield createCell(find(request), model, trial, seed);
   }
 }
 
-function cellOf(planned: PlannedCase, model: Model, trial: number, seed: number): PlannedCell {
+function createCell(planned: PlannedCase, model: Model, trial: number, seed: number): PlannedCell {
   const { suite, case: one, arm } = planned;
   const cell = { suite: suite.name, case: one.id, arm, model: model.id, trial };
   return { planned, model, cell, orderSeed: deriveSeed(seed, "order", suite.name, trial) };
@@ -64,9 +65,9 @@ function cellOf(planned: PlannedCase, model: Model, trial: number, seed: number)
 
 /**
  * The tools in the order of a trial. The seed depends on the run, the suite and the trial's number alone: all cases of a
- * suite see the same order in the same trial, which lets a provider's prompt cache serve all but the first, and so do
- * both arms. A tool's place depends on its name, so one that was added or removed leaves the order of the others alone.
- * Within a case the trials stay independent of each other.
+ * suite and both arms see the same order in the same trial, which lets a provider's prompt cache serve all but the first.
+ * A tool's position depends on its name, so adding or removing one does not change the order of the others. The trials of
+ * a case are independent of each other.
  */
 export function orderTools(tools: readonly OfferedTool[], orderSeed: number): OfferedTool[] {
   const keys = new Map(tools.map((tool) => [tool, deriveSeed(orderSeed, tool.name)]));

@@ -6,9 +6,9 @@ import { schedule } from "./schedule.ts";
 
 export type RunPlanOptions = {
   concurrency: number;
-  /** Keys of cells that are on the record already. */
+  /** Keys of the cells that are on the record already. */
   done: ReadonlySet<string>;
-  /** US dollars after which no further trial is started; what is under way is finished. */
+  /** US dollars after which no further trial is started; in-flight trials are finished. */
   budgetUsd?: number;
   spentUsd: number;
   /** Makes the trial durable. */
@@ -17,15 +17,15 @@ export type RunPlanOptions = {
   onRecorded(trial: Trial): void;
 };
 
-/** How a plan ended: all cells are on the record, or why some are not. */
+/** How a plan ended: complete, or why some cells are missing. */
 export type PlanEnd = "complete" | "cancelled" | "budget";
 
-/** Trials that may wait for the disk before new ones are held back: bounds what a slow disk can pile up. */
+/** Maximum number of trials that wait for the disk before new ones are delayed. */
 const unrecordedLimit = 256;
 
 /**
- * Runs every cell of a plan that is not done. Stops starting new ones when `signal` aborts or the budget is spent;
- * trials under way at an abort are recorded as cancelled, so the journal always tells what was asked.
+ * Runs every cell of a plan that is not done. Starts no new ones when `signal` aborts or the budget is spent; trials that
+ * are in flight at an abort are recorded as cancelled, so the journal contains everything that was asked.
  */
 export async function runPlan(
   cells: Iterable<PlannedCell>,

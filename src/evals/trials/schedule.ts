@@ -1,7 +1,7 @@
 /**
- * Runs `work` over `items` with at most `concurrency` at once. Items are drawn one by one as places get free, so a plan
- * of any length takes no memory. Stops drawing when `signal` aborts; what is under way is awaited. Rejects with the first
- * error of `work`, after the others that were under way have ended.
+ * Runs `work` over `items` with at most `concurrency` concurrent calls. Items are drawn one by one, so a plan of any
+ * length takes no memory. Stops drawing when `signal` aborts and waits for in-flight work. Rejects with the first error of
+ * `work`, after in-flight work has ended.
  */
 export async function schedule<Item>(
   items: Iterable<Item>,

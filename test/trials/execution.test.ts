@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { converse } from "../../src/evals/trials/converse.ts";
-import { executorFor } from "../../src/evals/trials/execute.ts";
-import { isolatedPool, sharedPool } from "../../src/evals/trials/serverPool.ts";
+import { converse } from "../../src/evals/trials/conversation.ts";
+import { createExecutor, isolatedPool, sharedPool } from "../../src/evals/trials/execution.ts";
 import type { AskedModel } from "../../src/evals/types/model.ts";
 import type { ExecutionPolicy } from "../../src/evals/types/suite.ts";
 import { scriptedModel, turn } from "../fakes/model.ts";
@@ -22,7 +21,7 @@ function talk(
   policy: ExecutionPolicy = "safe",
   maxTurns = 3,
 ) {
-  const executor = executorFor(
+  const executor = createExecutor(
     toolset,
     policy,
     sharedPool(server, async () => server),
@@ -154,7 +153,7 @@ describe("server pools", () => {
     let next = 0;
     const pool = isolatedPool(async () => servers[next++] ?? scriptedServer(() => text("")));
     for (let trial = 0; trial < 2; trial++) {
-      const executor = executorFor(toolset, "safe", pool);
+      const executor = createExecutor(toolset, "safe", pool);
       await executor.execute({ id: "1", tool: "read", arguments: {} }, never);
       await executor.execute({ id: "2", tool: "read", arguments: {} }, never);
       await executor.close();

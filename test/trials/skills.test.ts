@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { libraryOf } from "../../src/evals/trials/library.ts";
+import { createLibrary } from "../../src/evals/trials/skills.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
 import { aSkill } from "../fakes/skill.ts";
 
@@ -12,7 +12,7 @@ const read = async (_: unknown, path: string) =>
 const files = [{ path: "data/in.csv", content: "a,b" }];
 
 function library(readable: boolean, offered = ["pdf", "gone"]) {
-  const { execute } = libraryOf({ packages, read }, new Set(offered), files, readable);
+  const { execute } = createLibrary({ packages, read }, new Set(offered), files, readable);
   return async (tool: string, args: JsonObject) => {
     const done = await execute({ id: "1", tool, arguments: args });
     if (done?.status !== "executed") return undefined;

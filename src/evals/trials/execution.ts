@@ -1,0 +1,128 @@
+import { messageOf } from "../errors.ts";
+import { executable } from "../scoring/policy.ts";
+import { isJsonObject } from "../types/json.ts";
+import type { ToolServer } from "../types/server.ts";
+import type { ExecutionPolicy } from "../types/suite.ts";
+import type { Toolset } from "../types/tool.ts";
+import type { Broken, Call, Execution } from "../types/trial.ts";
+
+/** Executes the calls of one trial. `close` releases the server, if one was needed. */
+export type Executor = {
+  execute(call: Call, signal: AbortSignal): Promise<Execution | Broken>;
+  close(): Promise<void>;
+};
+
+/**
+ * Creates the executor of one trial: a call is executed when its tool is listed, its arguments are an object and the
+ * policy permits it. A server is acquired only for the first such call.
+ */
+export function createExecutor(toolset: Toolset, policy: ExecutionPolicy, pool: ServerPool | undefined): Executor {
+  let lease: Lease | undefined;
+  return {
+    async execute(call, signal) {
+      const tool = toolset.tools.find((candidate) => candidate.name === call.tool);
+      if (!tool) return skip(`there is no tool ${call.tool}`);
+      if (!isJsonObject(call.arguments)) return skip("its arguments are not a JSON object");
+      const permission = executable(tool, policy);
+      if (!permission.yes) return skip(permission.reason);
+      if (!pool) return skip(`${call.tool} comes from a static list, without a server`);
+      if (!lease) {
+        const acquired = await pool.acquire(signal);
+        if ("kind" in acquired) return acquired;
+        lease = acquired;
+      }
+      const startedAt = performance.now();
+      const outcome = await lease.server.call(call.tool, call.arguments, signal);
+      if (outcome.kind === "broken") return outcome;
+      if (outcome.kind === "unknown-tool") return skip(outcome.message);
+      return { status: "executed", result: outcome.result, ms: performance.now() - startedAt };
+    },
+    async close() {
+      await lease?.release();
+    },
+  };
+}
+
+const skip = (reason: string): Execution => ({ status: "skipped", reason });
+
+/** A longer result is cut before it goes back to the model, so that the maximum of a plan is a real one. */
+export const resultCharacters = 20_000;
+
+/** The result of a call as the model gets it: its text, or the reason why there is none. */
+export function renderResult(execution: Execution): { text: string; isError: boolean } {
+  if (execution.status === "skipped") return { text: `This call was not executed: ${execution.reason}`, isError: true };
+  const items = execution.result.content.map(
+    (item) => item.text ?? `[${item.type}${item.mimeType ? ` ${item.mimeType}` : ""}]`,
+  );
+  const structured = execution.result.structuredContent;
+  const text = items.length === 0 && structured ? JSON.stringify(structured) : items.join("\n");
+  const cut =
+    text.length > resultCharacters
+      ? `${text.slice(0, resultCharacters)}\n[truncated: ${text.length} characters in total]`
+      : text;
+  return { text: cut, isError: execution.result.isError };
+}
+
+/** A server that one trial holds until it releases it. */
+export type Lease = { server: ToolServer; release(): Promise<void> };
+
+/** Provides the server of a suite. `acquire` does not throw: a server that is unavailable is a broken value. */
+export type ServerPool = { acquire(signal: AbortSignal): Promise<Lease | Broken>; close(): Promise<void> };
+
+type Open = (signal: AbortSignal) => Promise<ToolServer>;
+
+/** After this many failed starts in a row a server is not started again: trials that need it break at once. */
+const maxFailures = 3;
+
+const toBroken = (thrown: unknown): Broken => ({ kind: "broken", stage: "server", message: messageOf(thrown) });
+
+/** One process for the whole run, started again when it has died. */
+export function sharedPool(first: ToolServer, open: Open): ServerPool {
+  let current = first;
+  let opening: Promise<Broken | undefined> | undefined;
+  let failures = 0;
+  let lastFailure: Broken | undefined;
+
+  const restart = async (signal: AbortSignal): Promise<Broken | undefined> => {
+    if (failures >= maxFailures && lastFailure) return lastFailure;
+    try {
+      await current.close();
+      current = await open(signal);
+      failures = 0;
+      return undefined;
+    } catch (thrown) {
+      if (!signal.aborted) failures++;
+      lastFailure = toBroken(thrown);
+      return lastFailure;
+    }
+  };
+
+  return {
+    async acquire(signal) {
+      if (!current.alive()) {
+        opening ??= restart(signal).finally(() => {
+          opening = undefined;
+        });
+        const failure = await opening;
+        if (failure) return failure;
+      }
+      return { server: current, release: async () => {} };
+    },
+    close: () => current.close(),
+  };
+}
+
+/** A new process for every trial, for servers that keep state. */
+export function isolatedPool(open: Open): ServerPool {
+  return {
+    async acquire(signal) {
+      try {
+        const server = await open(signal);
+        return { server, release: () => server.close() };
+      } catch (thrown) {
+        return toBroken(thrown);
+      }
+    },
+    close: async () => {},
+  };
+}

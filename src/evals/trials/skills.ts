@@ -1,0 +1,150 @@
+import { posix } from "node:path";
+import { normalizeSkillName, skillTools } from "../scoring/activity.ts";
+import { isJsonObject, type JsonObject } from "../types/json.ts";
+import type { ModelRequest } from "../types/model.ts";
+import type { EvalFile, SkillForm, SkillPackage } from "../types/skill.ts";
+import type { OfferedTool } from "../types/tool.ts";
+import type { Call, Execution } from "../types/trial.ts";
+
+/** Paths under which a model finds the files of skills and of the case; they exist on no disk. */
+export const shelf = { skills: "/skills", project: "/project" } as const;
+
+/** What is added to the prompt and the tools of a trial so that the model knows its skills and files. */
+export type CatalogueOffer = { prompt: string; tools: readonly OfferedTool[]; catalogue?: ModelRequest["catalogue"] };
+
+const skillName = (entry: OfferedTool) => entry.name.slice("skill:".length);
+
+/**
+ * Shows skills (entries of origin `skill`, in the order to be shown) in one of the two forms that hosts use, and the
+ * files of a case. With `readable` the other files of a skill can be read as well, for trials that continue after a skill
+ * was loaded.
+ */
+export function offerSkills(
+  entries: readonly OfferedTool[],
+  form: SkillForm,
+  { files, readable }: { files: readonly string[]; readable: boolean },
+): CatalogueOffer {
+  const skills = entries.map((entry) => ({ name: skillName(entry), description: entry.description ?? "" }));
+  const reads = files.length > 0 || (skills.length > 0 && (readable || form === "available-skills"));
+  const prompts = [
+    ...(skills.length > 0 ? [renderCatalogue(skills, form)] : []),
+    ...(files.length > 0
+      ? [
+          `The user's files, to be read with ${skillTools.read}:\n${files.map((file) => `- ${shelf.project}/${file}`).join("\n")}`,
+        ]
+      : []),
+  ];
+  const loads = skills.length > 0 && form === "skill-tool";
+  return {
+    prompt: prompts.join("\n\n"),
+    tools: [...(loads ? [loadTool] : []), ...(reads ? [readTool] : [])],
+    ...(skills.length > 0 && {
+      catalogue: skills.map((skill) => ({ ...skill, load: describeLoad(skill.name, form) })),
+    }),
+  };
+}
+
+function describeLoad(skill: string, form: SkillForm): { tool: string; arguments: JsonObject } {
+  return form === "skill-tool"
+    ? { tool: skillTools.load, arguments: { skill } }
+    : { tool: skillTools.read, arguments: { file_path: `${shelf.skills}/${skill}/SKILL.md` } };
+}
+
+/** The two forms as hosts write them: a plain list for a `Skill` tool, and the tags of the Agent Skills guide. */
+function renderCatalogue(skills: readonly { name: string; description: string }[], form: SkillForm): string {
+  if (form === "skill-tool") {
+    const list = skills.map(({ name, description }) => `- ${name}: ${description}`);
+    return `These skills can be loaded with the ${skillTools.load} tool:\n\n${list.join("\n")}`;
+  }
+  const list = skills.flatMap(({ name, description }) => [
+    "  <skill>",
+    `    <name>${escapeTags(name)}</name>`,
+    `    <description>${escapeTags(description)}</description>`,
+    `    <location>${shelf.skills}/${escapeTags(name)}/SKILL.md</location>`,
+    "  </skill>",
+  ]);
+  const how = `A skill is a folder of instructions for one kind of task. When a task fits a skill's description, read its SKILL.md with ${skillTools.read} before anything else, and follow it.`;
+  return ["<available_skills>", ...list, "</available_skills>", "", how].join("\n");
+}
+
+function escapeTags(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+/** A tool of the harness itself, which every host shows unchanged. */
+function createOwnTool(name: string, description: string, parameter: string, meaning: string): OfferedTool {
+  const properties = { [parameter]: { type: "string", description: meaning } };
+  const inputSchema = { type: "object", properties, required: [parameter], additionalProperties: false };
+  return { name, description, inputSchema, server: "skills", origin: "static", annotations: { readOnlyHint: true } };
+}
+
+const loadTool = createOwnTool(
+  skillTools.load,
+  "Loads a skill: instructions for one kind of task. When a listed skill fits what the user asks for, load it before anything else, and follow it.",
+  "skill",
+  "The name of a listed skill",
+);
+
+const readTool = createOwnTool(
+  skillTools.read,
+  "Reads one file of a skill or of the user. Nothing is changed.",
+  "file_path",
+  `The whole path, for example ${shelf.skills}/<skill>/SKILL.md`,
+);
+
+/** The skills of a suite, the form in which they are shown, and the reader of their files. */
+export type SkillShelf = {
+  form: SkillForm;
+  packages: ReadonlyMap<string, SkillPackage>;
+  /** The text of a file by its path inside the package, or a sentence that says why there is none. */
+  read(skill: SkillPackage, path: string): Promise<{ text: string } | { problem: string }>;
+};
+
+/** Executes the harness's own tools in one trial; undefined when the call is not one of them. */
+export type Library = { execute(call: Call): Promise<Execution | undefined> };
+
+/**
+ * The results of the tools `Skill` and `Read` in one trial. `offered` are the names of the skills that the trial offers.
+ * Without `readable`, loading a skill returns no instructions: only whether it is loaded is measured then, and its
+ * instructions must not change what the model does next.
+ */
+export function createLibrary(
+  { packages, read }: Pick<SkillShelf, "packages" | "read">,
+  offered: ReadonlySet<string>,
+  files: readonly EvalFile[],
+  readable: boolean,
+): Library {
+  const load = (name: string): Execution => {
+    if (!offered.has(name)) return result(`Unknown skill: ${name}`, true);
+    const skill = packages.get(name);
+    const body =
+      readable && skill ? `\n\nBase folder of this skill: ${shelf.skills}/${name}\n\n${skill.document.body}` : "";
+    return result(`Launching skill: ${name}${body}`);
+  };
+  const readFile = async (written: string): Promise<Execution> => {
+    const path = posix.normalize(written);
+    const file = files.find((one) => path === one.path || path === `${shelf.project}/${one.path}`);
+    if (file) return result(file.content);
+    const [, name = "", inside = ""] = /^\/skills\/([^/]+)\/(.+)$/.exec(path) ?? [];
+    const skill = packages.get(name);
+    if (offered.has(name) && /^SKILL\.md$/i.test(inside)) return load(name);
+    // Only SKILL.md counts as loading a skill, so no other file may look like it.
+    if (!offered.has(name) || !readable || !skill) return result(`There is no file ${path}`, true);
+    const found = await read(skill, inside);
+    return "text" in found ? result(found.text) : result(found.problem, true);
+  };
+  return {
+    async execute({ tool, arguments: args }) {
+      const given = (name: string) => (isJsonObject(args) && typeof args[name] === "string" ? args[name] : undefined);
+      if (tool === skillTools.load)
+        return offered.size === 0 ? undefined : load(normalizeSkillName(given("skill") ?? ""));
+      if (tool !== skillTools.read) return undefined;
+      const path = given("file_path");
+      return path === undefined ? result("Give file_path, the whole path of a file.", true) : await readFile(path);
+    },
+  };
+}
+
+function result(text: string, isError = false): Execution {
+  return { status: "executed", result: { isError, content: [{ type: "text", text }] }, ms: 0 };
+}
