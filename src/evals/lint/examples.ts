@@ -380,7 +380,6 @@ const thanks = ask("Thank you, that is all.", "{ tool: none }");
 const mail = ask("Write to Kim that I am late.", "{ tool: send_mail }");
 
 const suiteExamples = {
-  "case-expectation": { invalid: suite("  - input: Will it rain in Oslo?\n"), valid: suite(rain) },
   "suite-size": {
     invalid: suite(rain + thanks),
     valid: suite(rain + mail + thanks + ask("Is it cold in Rome?") + ask("Do I need an umbrella in Bergen?")),

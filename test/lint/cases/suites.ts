@@ -23,10 +23,6 @@ const withTools = (tools: readonly string[], ...cases: Changes[]): SuiteSubject 
 });
 
 export const suiteCases: CasesOf<SuiteSubject> = {
-  "case-expectation": {
-    clean: [sound, aSuiteSubject([{ expectedBehavior: ["Asks for the city."] }])],
-    violations: { "every case expects something": [aSuiteSubject([...five, {}])] },
-  },
   "suite-size": {
     clean: [sound],
     violations: { "at least 5 cases": [aSuiteSubject(five.slice(1)), aSuiteSubject([])] },

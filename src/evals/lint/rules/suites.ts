@@ -8,20 +8,6 @@ const maxNames = 5;
 /** What the schema of a suite cannot express. */
 export const suiteRules = defineRules<SuiteSubject>([
   {
-    id: "case-expectation",
-    severity: "error",
-    docs,
-    why: "A case that expects nothing can be asked, but never graded.",
-    clauses: ["every case expects something"],
-    *check({ suite }) {
-      for (const [index, { id, expect, expectedBehavior }] of suite.cases.entries()) {
-        if (expect || expectedBehavior.length > 0) continue;
-        const message = `The case "${id}" expects nothing.`;
-        yield { at: ["cases", index], message, fix: "Add `expect` or `expected_behavior`." };
-      }
-    },
-  },
-  {
     id: "suite-size",
     severity: "warning",
     docs,
