@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { setMaxListeners } from "node:events";
+import { setFlagsFromString } from "node:v8";
 import { EvalsError, type ExitCode, exitCodes } from "./errors.ts";
 import type { Io } from "./io.ts";
 import { version } from "./version.ts";
@@ -14,6 +15,10 @@ if (argv[2] === "--version") {
   stdout.write(`${version}\n`);
   process.exit(exitCodes.passed);
 }
+
+// A run has 28 MB of live objects at any length. By default V8 collects them all only when garbage has grown to three
+// times that; at half of it, a run of 100,000 trials peaks at 150 MiB instead of 230, for some percent of CPU.
+setFlagsFromString("--heap-growing-percent=50");
 
 const stopping = new AbortController();
 setMaxListeners(0, stopping.signal);

@@ -1,20 +1,20 @@
 import { visible } from "./types/visible.ts";
 
-/** Where in a file an error or a warning belongs; line and column start at 1. */
+/** Where in a file a problem is; line and column start at 1. */
 export type Place = { file: string; line?: number; column?: number };
 
-/** One thing that is wrong, said so that the author can mend it: where, what, and what to do. */
+/** One thing that is wrong with a user's input: what it is, how to fix it, and where it is. Both texts are sentences. */
 export type Problem = { severity: "error" | "warning"; message: string; hint?: string; place?: Place };
 
-/** What the process exits with: see `exitCodes`. */
+/** The exit code of the process; see `exitCodes`. */
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 /** The exit codes of every command. Signals exit with 128 + their number (130 for SIGINT, 143 for SIGTERM). */
 export const exitCodes = { passed: 0, failed: 1, usage: 2, incomplete: 3, sigint: 130, sigterm: 143 } as const;
 
 /**
- * The one error class for what a user can cause and mend. It may carry several problems, so that one run of a command
- * shows all of them. Anything else that is thrown is a defect of the harness.
+ * The error class for everything that a user can cause and fix. It can have several problems, so that one run of a command
+ * shows all of them. Anything else that is thrown is an internal error.
  */
 export class EvalsError extends Error {
   override readonly name = "EvalsError";
@@ -28,7 +28,7 @@ export class EvalsError extends Error {
     this.exitCode = exitCode;
   }
 
-  /** The problems of several errors as one; it exits as the first does. */
+  /** One error with the problems of several; its exit code is that of the first. */
   static all(errors: readonly EvalsError[]): EvalsError {
     return new EvalsError(
       errors.flatMap(({ problems }) => problems),
@@ -37,22 +37,22 @@ export class EvalsError extends Error {
   }
 }
 
-/** An error of one problem, for the common case. */
+/** An error with one problem. */
 export function usageError(message: string, hint?: string, place?: Place): EvalsError {
   return new EvalsError({ severity: "error", message, ...(hint && { hint }), ...(place && { place }) });
 }
 
-const linesOf = (text: string) => text.replace(/\r\n?/g, "\n").replaceAll("\t", "  ").split("\n");
+const splitLines = (text: string) => text.replace(/\r\n?/g, "\n").replaceAll("\t", "  ").split("\n");
 
 /**
- * `file:line:column: error: message` and an indented hint: the form that editors and terminals make clickable. What a
- * server or a file put into it is made visible.
+ * `file:line:column: error: message` and an indented hint, the form that editors and terminals make clickable. Control
+ * characters in it, which come from servers and files, are made visible.
  */
 export function formatProblem({ severity, message, hint, place }: Problem): string {
   const where = place
     ? `${[place.file, place.line, place.column].filter((part) => part !== undefined).join(":")}: `
     : "";
-  return linesOf(`${where}${severity}: ${message}${hint ? `\n  ${hint}` : ""}`)
+  return splitLines(`${where}${severity}: ${message}${hint ? `\n  ${hint}` : ""}`)
     .map(visible)
     .join("\n");
 }

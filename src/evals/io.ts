@@ -1,10 +1,10 @@
 import type { ExitCode } from "./errors.ts";
 
-/** The world of a command: everything it may touch of the process. Built once, in cli.ts. */
+/** Everything of the process that a command may use. Built once, in cli.ts. */
 export type Io = {
-  /** Data, to standard output. */
+  /** Writes data to standard output. */
   out(text: string): void;
-  /** Messages, to standard error. */
+  /** Writes messages to standard error. */
   err(text: string): void;
   outIsTerminal: boolean;
   errIsTerminal: boolean;
@@ -16,6 +16,6 @@ export type Io = {
   cwd: string;
   /** Aborts at the first SIGINT or SIGTERM. */
   signal: AbortSignal;
-  /** What a command that was cut short by a signal exits with. */
+  /** The exit code of a command that was interrupted by a signal. */
   signalExitCode(): ExitCode;
 };

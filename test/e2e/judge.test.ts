@@ -132,7 +132,7 @@ describe("evals judge check", () => {
     expect(await readJudgeFigure(join(dir, "evals/judges"), id)).toBeUndefined();
     expect(await readJudgeFigure(join(dir, "evals/judges"), "anthropic:other")).toBeUndefined();
     writeFileSync(file, "<<<<<<< HEAD");
-    await expect(readJudgeFigure(join(dir, "evals/judges"), id)).rejects.toThrow(/the judge's figure is not JSON/);
+    await expect(readJudgeFigure(join(dir, "evals/judges"), id)).rejects.toThrow(/The judge's figure is not JSON/);
     writeFileSync(file, "{}");
     await expect(readJudgeFigure(join(dir, "evals/judges"), id)).rejects.toThrow(/not the figure of a judge/);
   });

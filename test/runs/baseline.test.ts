@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   baselineFile,
-  baselineOf,
+  createBaseline,
   expectSuite,
   readBaseline,
   readBaselines,
@@ -20,7 +20,7 @@ const counts = new Map([
   ["b", { passed: 18, trials: 20 }],
   ["a", { passed: 20, trials: 20 }],
 ]);
-const aBaseline = () => baselineOf(aManifest("b", "a", "never"), "s", "scripted", counts, acceptedAt);
+const aBaseline = () => createBaseline(aManifest("b", "a", "never"), "s", "scripted", counts, acceptedAt);
 
 let dir: string;
 let file: string;
@@ -45,11 +45,11 @@ async function change(by: (text: string) => string): Promise<void> {
   writeFileSync(file, by(readFileSync(file, "utf8")));
 }
 
-describe("baselineOf", () => {
+describe("createBaseline", () => {
   it("holds what decides a comparison: sorted, and only the lists that the cases are shown", () => {
     const manifest = aManifest("b", "a", "never");
     manifest.toolsets.unused = [aTool("unused")];
-    const { checksum, toolsets, ...rest } = baselineOf(manifest, "s", "scripted", counts, acceptedAt);
+    const { checksum, toolsets, ...rest } = createBaseline(manifest, "s", "scripted", counts, acceptedAt);
     expect(checksum).toMatch(/^[0-9a-f]{64}$/);
     expect(Object.entries(toolsets).map(([hash, tools]) => [hash, tools.map(({ name }) => name)])).toEqual([
       ["list", ["foreign", "read", "write"]],
@@ -75,7 +75,7 @@ describe("baselineOf", () => {
     const manifest = aManifest("never", "a", "b");
     manifest.toolsets.list?.reverse();
     const text = (baseline: Baseline) => JSON.stringify(baseline, null, 2);
-    expect(text(baselineOf(manifest, "s", "scripted", counts, acceptedAt))).toBe(text(aBaseline()));
+    expect(text(createBaseline(manifest, "s", "scripted", counts, acceptedAt))).toBe(text(aBaseline()));
   });
 });
 
@@ -138,29 +138,29 @@ describe("a baseline on disk", () => {
   ])("is refused when it is %s", async (_, by) => {
     await change(by);
     expect((await refusal()).replace(/^(\S+?):\d+:\d+:/, "$1:LINE:COLUMN:")).toBe(
-      "s.scripted.json:LINE:COLUMN: error: the baseline is not JSON: it ends too early\n" +
-        "  Accept it anew: `evals run -n 20 --check off`, then `evals baseline accept`.",
+      "s.scripted.json:LINE:COLUMN: error: The baseline is not JSON: it is truncated.\n" +
+        "  Accept it again: `evals run -n 20 --check off`, then `evals baseline accept`.",
     );
   });
 
   it("says where the text stops to be JSON", async () => {
     await change((text) => text.replace('"host": "plain",', '"host": "plain"'));
     expect(await refusal()).toMatchInlineSnapshot(`
-      "s.scripted.json:12:3: error: the baseline is not JSON: it holds a syntax error
-        Accept it anew: \`evals run -n 20 --check off\`, then \`evals baseline accept\`."
+      "s.scripted.json:12:3: error: The baseline is not JSON: it has a syntax error.
+        Accept it again: \`evals run -n 20 --check off\`, then \`evals baseline accept\`."
     `);
     await change((text) => `${text.slice(0, 60)}\n<<<<<<< HEAD\n${text.slice(60)}`);
     expect(await refusal()).toMatchInlineSnapshot(`
-      "s.scripted.json:4:1: error: the baseline is not JSON: it holds a merge conflict
-        Accept it anew: \`evals run -n 20 --check off\`, then \`evals baseline accept\`."
+      "s.scripted.json:4:1: error: The baseline is not JSON: it has a merge conflict.
+        Accept it again: \`evals run -n 20 --check off\`, then \`evals baseline accept\`."
     `);
   });
 
   it("is refused when it was edited by hand, in any value", async () => {
     await change((text) => text.replace('"passed": 18', '"passed": 20'));
     expect(await refusal()).toMatchInlineSnapshot(`
-      "s.scripted.json: error: the baseline was edited by hand: its checksum does not fit what it holds
-        Accept it anew: \`evals run -n 20 --check off\`, then \`evals baseline accept\`."
+      "s.scripted.json: error: The baseline was edited by hand: checksum mismatch.
+        Accept it again: \`evals run -n 20 --check off\`, then \`evals baseline accept\`."
     `);
     const edited = await refusal();
     for (const by of [
@@ -176,23 +176,23 @@ describe("a baseline on disk", () => {
   it("is refused when it is of another version, or no baseline at all", async () => {
     await change((text) => text.replace("baseline 1", "baseline 0"));
     expect(await refusal()).toMatchInlineSnapshot(`
-      "s.scripted.json: error: the baseline is of another version of tool-evals: it has the format "tool-evals baseline 0", this version reads "tool-evals baseline 1"
-        Accept it anew: \`evals run -n 20 --check off\`, then \`evals baseline accept\`."
+      "s.scripted.json: error: The baseline was written by another version of tool-evals: its format is "tool-evals baseline 0", this version reads "tool-evals baseline 1".
+        Accept it again: \`evals run -n 20 --check off\`, then \`evals baseline accept\`."
     `);
     writeFileSync(file, "[]");
     expect(await refusal()).toMatchInlineSnapshot(`
-      "s.scripted.json: error: this is not a baseline of tool-evals
-        Baselines are written by \`evals baseline accept\`."
+      "s.scripted.json: error: This is not a baseline of tool-evals.
+        Write baselines with \`evals baseline accept\`."
     `);
   });
 
   it("is refused when it cannot be read or written", async () => {
     mkdirSync(file);
     expect(await refusal()).toMatchInlineSnapshot(
-      `"s.scripted.json: error: the baseline cannot be read: EISDIR: illegal operation on a directory, read"`,
+      `"s.scripted.json: error: The baseline cannot be read: EISDIR: illegal operation on a directory, read."`,
     );
     await expect(writeBaseline(file, aBaseline())).rejects.toThrow(
-      /s\.scripted\.json: error: the baseline cannot be written: /,
+      /s\.scripted\.json: error: The baseline cannot be written: /,
     );
   });
 
@@ -207,10 +207,10 @@ describe("a baseline on disk", () => {
       return "it was not refused";
     };
     expect(refused("other", "scripted")).toMatchInlineSnapshot(`
-      "EvalsError: f.json: error: the baseline is of s on scripted, not of other on scripted
-        The file was copied or renamed. Move it away, then accept a baseline for this suite."
+      "EvalsError: f.json: error: The baseline is of "s" on scripted, not of "other" on scripted.
+        Move the file away, because it was copied or renamed, then accept a baseline for this suite."
     `);
-    expect(refused("s", "lexical")).toContain("the baseline is of s on scripted, not of s on lexical");
+    expect(refused("s", "lexical")).toContain('The baseline is of "s" on scripted, not of "s" on lexical.');
   });
 
   it("is found in its folder beside others, by name; one that cannot be trusted is told with all others", async () => {
@@ -222,10 +222,10 @@ describe("a baseline on disk", () => {
     writeFileSync(join(dir, "d.json"), "{");
     const error = await readBaselines(dir).catch((thrown: Error) => thrown.message.replaceAll(`${dir}/`, ""));
     expect(error).toMatchInlineSnapshot(`
-      "c.json: error: this is not a baseline of tool-evals
-        Baselines are written by \`evals baseline accept\`.
-      d.json:1:2: error: the baseline is not JSON: it ends too early
-        Accept it anew: \`evals run -n 20 --check off\`, then \`evals baseline accept\`."
+      "c.json: error: This is not a baseline of tool-evals.
+        Write baselines with \`evals baseline accept\`.
+      d.json:1:2: error: The baseline is not JSON: it is truncated.
+        Accept it again: \`evals run -n 20 --check off\`, then \`evals baseline accept\`."
     `);
   });
 });

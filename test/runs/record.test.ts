@@ -59,7 +59,7 @@ describe("the run record", () => {
     expect(await recorded()).toEqual([aTrial("c", 1)]);
     appendFileSync(join(dir, "trials.jsonl"), "\n");
     await expect(recorded()).rejects.toThrow(
-      `${join(dir, "trials.jsonl")}:2: error: this line of the journal is not JSON\n  It was edited by hand. Remove the line and resume the run.`,
+      `${join(dir, "trials.jsonl")}:2: error: This line of the journal is not JSON.\n  Remove the line, which was edited by hand, and resume the run.`,
     );
   });
 
@@ -81,11 +81,11 @@ describe("the run record", () => {
   it("tells a run that is not there, truncated, or of another format", async () => {
     await expect(readManifest(dir)).rejects.toThrow(/is not a run: it has no run.json/);
     await createRun(dir, aManifest("c"));
-    await expect(createRun(dir, aManifest("c"))).rejects.toThrow(/is there already/);
+    await expect(createRun(dir, aManifest("c"))).rejects.toThrow(/exists already/);
     writeFileSync(join(dir, "run.json"), '{"format":"tool-evals run 1",');
-    await expect(readManifest(dir)).rejects.toThrow("the manifest is not JSON");
+    await expect(readManifest(dir)).rejects.toThrow("The manifest is not JSON.");
     writeFileSync(join(dir, "run.json"), JSON.stringify({ ...aManifest("c"), format: "tool-evals run 9" }));
-    await expect(readManifest(dir)).rejects.toThrow("not a run record of this version");
+    await expect(readManifest(dir)).rejects.toThrow("Not a run record of this version");
   });
 
   it("finds a record by folder, by id and as the latest of its command", async () => {
@@ -97,13 +97,13 @@ describe("the run record", () => {
     expect((await findRecord("run", "latest", out)).dir).toBe(dir);
     expect((await findRecord("crowd", "latest", out)).dir).toBe(join(out, "run-2"));
     await expect(findRecord("run", "run-2", out)).rejects.toThrow(
-      "error: the record run-2 was made by `evals crowd`, not by `evals run`\n  Give one of `evals run`.",
+      "error: The record run-2 was made by `evals crowd`, not by `evals run`.\n  Give a record of `evals run`.",
     );
     await expect(findRecord("blame", "latest", out)).rejects.toThrow(
-      `there is no record of \`evals blame\` under ${out}`,
+      `There is no record of \`evals blame\` under ${out}`,
     );
     await expect(findRun("run-3", out)).rejects.toThrow(
-      `there is no run run-3\n  Runs are looked for under ${out}; change it with --out.`,
+      `There is no run "run-3".\n  Runs are read from ${out}; change the folder with --out.`,
     );
   });
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { layOver, type ReadVariants, readVariants } from "../../src/evals/experiments/overlay.ts";
+import { applyVariants, type ReadVariants, readVariants } from "../../src/evals/experiments/overlay.ts";
 import { applyVariant } from "../../src/evals/toolsets/overlay.ts";
 import { createToolset } from "../../src/evals/toolsets/toolset.ts";
 import type { OfferedTool } from "../../src/evals/types/tool.ts";
@@ -95,7 +95,7 @@ async function readFileOf(content: string, name = "w.yaml"): Promise<ReadVariant
 
 const told = (content: string, name?: string) => complaint(readFileOf(content, name));
 const toldOver = (content: string, lists = [list]) =>
-  complaint(readFileOf(content).then((file) => layOver(file, lists.map(planned))));
+  complaint(readFileOf(content).then((file) => applyVariants(file, lists.map(planned))));
 
 describe("a variants file", () => {
   it("lays every variant over every list, each list once", async () => {
@@ -103,7 +103,7 @@ describe("a variants file", () => {
       "variants:\n  terse: { read: Reads. }\n  long:\n    find: { description: Finds it. }\n",
     );
     const [a, b] = [planned(list), planned([read])];
-    const [terse, long] = layOver(file, [a, b]);
+    const [terse, long] = applyVariants(file, [a, b]);
     expect([terse?.name, long?.name]).toEqual(["terse", "long"]);
     expect(terse?.listOf(b).tools).toEqual([{ ...read, description: "Reads." }]);
     expect(terse?.listOf(planned(list))).toBe(terse?.listOf(a));
@@ -205,6 +205,6 @@ describe("a variants file", () => {
 
   it("finds a tool that only some cases are shown", async () => {
     const file = await readFileOf("variants:\n  a: { find: Finds. }\n");
-    expect(layOver(file, [planned([read]), planned(list)])).toHaveLength(1);
+    expect(applyVariants(file, [planned([read]), planned(list)])).toHaveLength(1);
   });
 });

@@ -11,7 +11,14 @@ import {
 import { heading } from "../reports/document.ts";
 import { count, some } from "../reports/format.ts";
 import { renderTerminal } from "../reports/terminal.ts";
-import { baselineFile, baselineOf, expectSuite, readBaseline, readBaselines, writeBaseline } from "../runs/baseline.ts";
+import {
+  baselineFile,
+  createBaseline,
+  expectSuite,
+  readBaseline,
+  readBaselines,
+  writeBaseline,
+} from "../runs/baseline.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
 import type { Source } from "../toolsets/source.ts";
 import { type Baseline, comparedOf } from "../types/baseline.ts";
@@ -24,7 +31,7 @@ import { createCaseToolsets } from "../workspace/cases.ts";
 import { closeServers, type Opened, openServers, refuseMistakes } from "../workspace/servers.ts";
 import { selectSuites } from "../workspace/suites.ts";
 
-/** The trials of every case that a regression check by the screen design wants. */
+/** Trials per case that the screen design of a regression check needs. */
 const bank = 20;
 
 export type BaselineOptions = {
@@ -35,30 +42,31 @@ export type BaselineOptions = {
   force: boolean;
 };
 
-/** `evals baseline`: one of its actions. */
+/** `evals baseline`: performs one of its actions. */
 export function baseline(flags: BaselineOptions, io: Io): Promise<ExitCode> {
   return { accept, show, diff }[flags.action](flags, io);
 }
 
-/** Writes one baseline for each suite and model of a run, and says what it changes. Nothing is written on an error. */
+/** Writes one baseline for each suite and model of a run, and prints what it changes. Writes nothing on an error. */
 async function accept({ targets = [], baselines: dir, out, force }: BaselineOptions, io: Io): Promise<ExitCode> {
   const [run = "latest", ...more] = targets;
-  if (more.length > 0) throw usageError("only one run can be accepted at a time", "Name one, or none for the latest.");
+  if (more.length > 0)
+    throw usageError("Only one run can be accepted at a time.", "Name one run, or none for the latest.");
   const { dir: folder, manifest } = await findRecord("run", run, resolve(io.cwd, out));
   const results = summariser(manifest, folder);
   for await (const trial of readTrials(folder)) results.add(trial);
-  // What a skill is worth is measured against the same queries without it, in every run: there is nothing to accept.
+  // A lift is measured within each run, against the same queries without the skill: there is nothing to accept.
   const suites = results.summary().suites.filter(({ lift }) => lift === undefined);
   const graded = suites.filter(({ cases }) => cases.some(({ trials }) => trials > 0));
-  refuse(manifest, suites, graded, force);
-  for (const problem of warningsOn(manifest, suites, graded)) io.err(`${formatProblem(problem)}\n`);
+  refuseUnfit(manifest, suites, graded, force);
+  for (const problem of listWarnings(manifest, suites, graded)) io.err(`${formatProblem(problem)}\n`);
 
   const now = new Date();
   const made = await Promise.all(
     graded.map(async ({ name, model, cases }) => {
       const file = baselineFile(resolve(io.cwd, dir), name, model);
-      const fresh = baselineOf(manifest, name, model, new Map(cases.map((one) => [one.id, one])), now);
-      return { file, fresh, old: await toReplace(file, fresh, io) };
+      const fresh = createBaseline(manifest, name, model, new Map(cases.map((one) => [one.id, one])), now);
+      return { file, fresh, old: await readReplaced(file, fresh, io) };
     }),
   );
   for (const { file, fresh, old } of made) {
@@ -71,56 +79,58 @@ async function accept({ targets = [], baselines: dir, out, force }: BaselineOpti
 }
 
 type Summaries = readonly SuiteSummary[];
-const namesOf = (suites: Summaries) => suites.map(({ name, model }) => `${name} on ${model}`);
+const nameSuites = (suites: Summaries) => suites.map(({ name, model }) => `${name} on ${model}`);
 
-/** Throws when this run can be no baseline, or none without `force`. */
-function refuse(manifest: RunManifest, suites: Summaries, graded: Summaries, force: boolean): void {
+/** Throws when this run cannot be a baseline, or only with `force`. */
+function refuseUnfit(manifest: RunManifest, suites: Summaries, graded: Summaries, force: boolean): void {
   const { id, finishedAt } = manifest;
   const missing = suites.reduce((sum, { totals }) => sum + totals.missing, 0);
   if (!force && (finishedAt === undefined || missing > 0)) {
-    const what = missing > 0 ? `${count(missing, "trial")} missing` : "it was cut short at its end";
-    const hint = `Finish it with \`evals run --resume ${id}\`, or accept what is there with --force.`;
-    throw usageError(`the run ${id} is incomplete: ${what}`, hint);
+    const what = missing > 0 ? `${count(missing, "trial")} missing` : "it was interrupted at its end";
+    const hint = `Finish it with \`evals run --resume ${id}\`, or accept it as it is with --force.`;
+    throw usageError(`The run ${id} is incomplete: ${what}.`, hint);
   }
-  const ungraded = namesOf(suites.filter((suite) => !graded.includes(suite)));
+  const ungraded = nameSuites(suites.filter((suite) => !graded.includes(suite)));
   if (graded.length > 0 && (force || ungraded.length === 0)) return;
-  const rest = graded.length > 0 ? " With --force, what was graded is accepted without it." : "";
-  const hint = `See why with \`evals report\`, then run again.${rest}`;
-  throw usageError(`the run ${id} has not one graded trial of ${some(ungraded) || "anything"}`, hint);
+  const rest = graded.length > 0 ? " With --force, the graded suites are accepted without it." : "";
+  const hint = `Find the cause with \`evals report\`, then run again.${rest}`;
+  throw usageError(`The run ${id} has no graded trial${ungraded.length > 0 ? ` of ${some(ungraded)}` : ""}.`, hint);
 }
 
-/** What the author should know of a run before relying on it as a baseline. */
-function warningsOn({ models, git, flags }: RunManifest, suites: Summaries, graded: Summaries): Problem[] {
+/** What the author should know about a run before relying on it as a baseline. */
+function listWarnings({ models, git, flags }: RunManifest, suites: Summaries, graded: Summaries): Problem[] {
   const warning = (message: string, hint: string): Problem => ({ severity: "warning", message, hint });
-  const leftOut = namesOf(suites.filter((suite) => !graded.includes(suite)));
+  const leftOut = nameSuites(suites.filter((suite) => !graded.includes(suite)));
   const thin = graded.flatMap(({ name, model, cases }) => {
     const wanted = models.find(({ id }) => id === model)?.deterministic ? 1 : bank;
     const few = cases
       .filter(({ trials }) => trials < wanted)
       .map(({ id, trials }) => (trials > 0 ? `${id} (${trials})` : id));
     const hint =
-      wanted === 1 ? "They cannot be compared." : `The screen design wants a bank of ${bank}: run with -n ${bank}.`;
-    const least = wanted === 1 ? "not one graded trial" : `fewer than ${wanted} graded trials`;
-    const message = `${name} on ${model}: ${least} of ${some(few)}`;
+      wanted === 1
+        ? "They cannot be compared."
+        : `The screen design needs ${bank} trials per case: run with -n ${bank}.`;
+    const least = wanted === 1 ? "no graded trial" : `fewer than ${wanted} graded trials`;
+    const message = `"${name}" on ${model} has ${least} of ${some(few)}.`;
     return few.length > 0 ? [warning(message, hint)] : [];
   });
   return [
-    ...leftOut.map((name) => warning(`${name} is left out: nothing was graded`, "Run it again, then accept that run.")),
+    ...leftOut.map((name) => warning(`Skipped ${name}: nothing was graded.`, "Run it again, then accept that run.")),
     ...thin,
-    ...(flags.case === undefined ? [] : [warning("the run was made with --case", "It covers no other cases.")]),
+    ...(flags.case === undefined ? [] : [warning("The run was made with --case.", "It covers no other cases.")]),
     ...(git?.dirty
       ? [
           warning(
-            `the run was made with changes that commit ${git.commit.slice(0, 12)} does not hold`,
-            "Commit, run and accept again if the commit is to tell which tools these are.",
+            `The run was made with changes that are not in commit ${git.commit.slice(0, 12)}.`,
+            "Commit, run and accept again if the commit should identify these tools.",
           ),
         ]
       : []),
   ];
 }
 
-/** The baseline to be replaced. That it cannot be read is no reason to keep it; that it is of another suite is one. */
-async function toReplace(file: string, fresh: Baseline, io: Io): Promise<Baseline | "none" | "unreadable"> {
+/** The baseline to be replaced. Throws when it is of another suite; one that cannot be read is replaced. */
+async function readReplaced(file: string, fresh: Baseline, io: Io): Promise<Baseline | "none" | "unreadable"> {
   const old = await readBaseline(file).catch((error: unknown) => {
     if (!(error instanceof EvalsError)) throw error;
     const hint = "It is replaced without a comparison.";
@@ -142,11 +152,11 @@ function compareBaseline(before: Baseline, now: CaseToolsets, compared: Compared
 
 type NamedBaseline = { file: string; baseline: Baseline };
 
-/** Prints what the baselines of these suites or files hold, or all of them. */
+/** Prints the contents of the baselines of these suites or files, or of all. */
 async function show({ targets = [], baselines: dir }: BaselineOptions, io: Io): Promise<ExitCode> {
   const found = await (targets.length > 0
-    ? Promise.all(targets.map((target) => named(target, dir, io)))
-    : allBaselines(dir, io));
+    ? Promise.all(targets.map((target) => findNamed(target, dir, io)))
+    : readAll(dir, io));
   const texts = found
     .flat()
     .map((one) => renderTerminal(baselineDocument(one.baseline, relative(io.cwd, one.file)), io));
@@ -154,29 +164,29 @@ async function show({ targets = [], baselines: dir }: BaselineOptions, io: Io): 
   return exitCodes.passed;
 }
 
-async function named(target: string, dir: string, io: Io): Promise<NamedBaseline[]> {
+async function findNamed(target: string, dir: string, io: Io): Promise<NamedBaseline[]> {
   const file = resolve(io.cwd, target);
   const given = target.endsWith(".json") ? await readBaseline(file) : undefined;
   if (given) return [{ file, baseline: given }];
-  const all = await allBaselines(dir, io);
+  const all = await readAll(dir, io);
   const found = all.filter((one) => one.baseline.suite === target);
   if (found.length > 0) return found;
   const suites = [...new Set(all.map((one) => one.baseline.suite))];
   const close = nearest(target, suites);
-  const hint = close === undefined ? `There are baselines of ${some(suites)}.` : `Did you mean ${close}?`;
-  throw usageError(`there is no baseline of a suite or in a file "${target}"`, hint);
+  const hint = close === undefined ? `There are baselines of ${some(suites)}.` : `Did you mean "${close}"?`;
+  throw usageError(`There is no baseline of a suite or in a file "${target}".`, hint);
 }
 
-async function allBaselines(dir: string, io: Io): Promise<NamedBaseline[]> {
+async function readAll(dir: string, io: Io): Promise<NamedBaseline[]> {
   const found = await readBaselines(resolve(io.cwd, dir));
   if (found.length > 0) return found;
-  const hint = `Make one with \`evals run -n ${bank}\`, then \`evals baseline accept\`; --baselines names another folder.`;
-  throw usageError(`there is no baseline under ${dir}`, hint);
+  const hint = `Create one with \`evals run -n ${bank}\`, then \`evals baseline accept\`, or set the folder with --baselines.`;
+  throw usageError(`There is no baseline under ${dir}.`, hint);
 }
 
-/** Prints what the live tools of the suites say otherwise than their baselines do. A difference is no error. */
+/** Prints how the live tools of the suites differ from their baselines. A difference is not an error. */
 async function diff({ targets = [], baselines: dir }: BaselineOptions, io: Io): Promise<ExitCode> {
-  const baselines = await allBaselines(dir, io);
+  const baselines = await readAll(dir, io);
   const { suites, skills } = await selectSuites({ paths: targets }, io);
   const wanted = suites.filter(({ name }) => baselines.some((one) => one.baseline.suite === name));
   const opened = await openServers(wanted, io);

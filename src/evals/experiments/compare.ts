@@ -12,7 +12,7 @@ import type { RunManifest } from "../types/run.ts";
 import type { Trial } from "../types/trial.ts";
 import { compareSides, type Side } from "../verdicts/comparison.ts";
 
-/** A record with what it is called, and one side for each suite and model in it. `dir`: where a run lies. */
+/** A record with its name, and one side for each suite and model in it. `dir` is the folder of a run. */
 type Recorded = { name: string; what: string; dir?: string; sides: readonly Side[]; notes: readonly string[] };
 
 export type CompareOptions = {
@@ -25,20 +25,20 @@ export type CompareOptions = {
   json: boolean;
 };
 
-/** `evals compare`: reads both records, compares what they have in common, and prints it. */
+/** `evals compare`: reads both records, compares what they have in common, and prints the result. */
 export async function compare(flags: CompareOptions, io: Io): Promise<ExitCode> {
   const out = resolve(io.cwd, flags.out);
   const [base, head] = await Promise.all([
-    flags.base.endsWith(".json") ? baselineRecord(flags.base, out, io) : runRecord(flags.base, out),
-    runRecord(flags.head, out),
+    flags.base.endsWith(".json") ? readBaselineRecord(flags.base, out, io) : readRunRecord(flags.base, out),
+    readRunRecord(flags.head, out),
   ]);
   if (base.dir !== undefined && base.dir === head.dir)
-    throw usageError(`both are the run ${head.name}`, "Name two different runs, or a baseline's file and a run.");
+    throw usageError(`Both are the run ${head.name}.`, "Name two different runs, or a baseline file and a run.");
   const wanted = ({ suite, model }: Side) =>
     (flags.suite?.includes(suite) ?? true) && (flags.model?.includes(model) ?? true);
   const [then, now] = [base.sides.filter(wanted), head.sides.filter(wanted)];
   if (then.length === 0 || now.length === 0) throw nothingLeft(then.length === 0 ? base : head, flags);
-  const pairs = pairsOf(then, now);
+  const pairs = pairSides(then, now);
   const comparisons = pairs.map(([a, b]) => compareSides(a, b, flags.margin));
   const codes = comparisons.map((one) => one.exitCode);
   const exitCode = [exitCodes.failed, exitCodes.incomplete].find((code) => codes.includes(code)) ?? exitCodes.passed;
@@ -51,8 +51,8 @@ export async function compare(flags: CompareOptions, io: Io): Promise<ExitCode> 
   return exitCode;
 }
 
-/** Every suite and model that both have. Where there is none, each with what comes nearest, to say what differs. */
-function pairsOf(base: readonly Side[], head: readonly Side[]): [Side, Side][] {
+/** Every suite and model that both have. Where there is none, each with its nearest, to report what differs. */
+function pairSides(base: readonly Side[], head: readonly Side[]): [Side, Side][] {
   const same = head.flatMap((b) =>
     base.filter((a) => a.suite === b.suite && a.model === b.model).map((a): [Side, Side] => [a, b]),
   );
@@ -71,14 +71,14 @@ function unpaired(name: string, sides: readonly Side[], pairs: readonly [Side, S
 function nothingLeft({ name, sides }: Recorded, { suite, model }: CompareOptions) {
   const asked = [...(suite ?? []), ...(model ?? [])].join(", ");
   const known = sides.map((side) => `${side.suite} on ${side.model}`).join(", ");
-  return usageError(`${name} has nothing of ${asked}`, `It has ${known}.`);
+  return usageError(`${name} does not contain ${asked}.`, `It contains ${known}.`);
 }
 
-async function runRecord(run: string, out: string): Promise<Recorded> {
+async function readRunRecord(run: string, out: string): Promise<Recorded> {
   if (run.endsWith(".json"))
     throw usageError(
-      `${run} is a file, and B must be a run`,
-      "Give the baseline first: evals compare <baseline> <run>.",
+      `"${run}" is a file, but B must be a run.`,
+      "Put the baseline first: evals compare <baseline> <run>.",
     );
   const { dir, manifest } = await findRecord("run", run, out);
   const { id, finishedAt, startedAt } = manifest;
@@ -89,11 +89,11 @@ async function runRecord(run: string, out: string): Promise<Recorded> {
     if (arm !== "head") continue;
     const seen = trials.get(key) ?? [];
     trials.set(key, seen);
-    // What was said is not compared, only what it came to.
+    // Only scores are compared, not replies.
     seen.push({ ...trial, turns: [] });
   }
   const sides = manifest.models.map(async (model) => {
-    const asked = await askedModel(model, out);
+    const asked = await findAskedModel(model, out);
     return manifest.suites.map((suite): Side => {
       const seen = trials.get(JSON.stringify([suite.name, model.id])) ?? [];
       const { host, harness, toolsets } = manifest;
@@ -101,7 +101,7 @@ async function runRecord(run: string, out: string): Promise<Recorded> {
       return { ...common, seen: { kind: "trials", trials: seen } };
     });
   });
-  const unfinished = `The run ${id} was cut short: what is on its record is compared`;
+  const unfinished = `The run ${id} was interrupted: only its recorded trials are compared`;
   return {
     name: id,
     what: `the run of ${startedAt.slice(0, 16).replace("T", " ")} UTC`,
@@ -111,30 +111,41 @@ async function runRecord(run: string, out: string): Promise<Recorded> {
   };
 }
 
-async function baselineRecord(given: string, out: string, io: Io): Promise<Recorded> {
+async function readBaselineRecord(given: string, out: string, io: Io): Promise<Recorded> {
   const file = resolve(io.cwd, given);
   const baseline = await readBaseline(file);
-  if (!baseline) throw usageError(`there is no baseline ${given}`, "Baselines are written by `evals baseline accept`.");
+  if (!baseline) throw usageError(`There is no baseline "${given}".`, "Write one with `evals baseline accept`.");
   return {
     name: given,
     what: `the baseline of ${baseline.acceptedAt.slice(0, 10)}, from the run ${baseline.run}`,
-    sides: [await baselineSide(baseline, out)],
+    sides: [await createBaselineSide(baseline, out)],
     notes: [],
   };
 }
 
-async function baselineSide({ suite, model, host, harness, cases, toolsets }: Baseline, out: string): Promise<Side> {
+async function createBaselineSide(
+  { suite, model, host, harness, cases, toolsets }: Baseline,
+  out: string,
+): Promise<Side> {
   const counts = new Map(cases.map(({ id, passed, trials }) => [id, { passed, trials }]));
-  return { suite, host, harness, cases, toolsets, ...(await askedModel(model, out)), seen: { kind: "counts", counts } };
+  return {
+    suite,
+    host,
+    harness,
+    cases,
+    toolsets,
+    ...(await findAskedModel(model, out)),
+    seen: { kind: "counts", counts },
+  };
 }
 
 type ModelEntry = Pick<RunManifest["models"][number], "id" | "kind" | "settings" | "deterministic">;
 
 /**
- * Which model's answers these are: for recorded answers, the model that was recorded, with the settings of then where
- * that run can still be read.
+ * The model that answered: for recorded answers the model that was recorded, with its settings where that run can still be
+ * read.
  */
-async function askedModel(
+async function findAskedModel(
   { id, kind, settings, deterministic }: ModelEntry,
   out: string,
 ): Promise<Pick<Side, "model" | "settings" | "deterministic">> {
@@ -145,5 +156,5 @@ async function askedModel(
     .then(readManifest)
     .catch(() => undefined);
   const recorded = recording?.models.find((one) => one.id === model);
-  return recorded ? askedModel(recorded, out) : { model, deterministic };
+  return recorded ? findAskedModel(recorded, out) : { model, deterministic };
 }

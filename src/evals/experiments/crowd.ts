@@ -20,7 +20,7 @@ import {
   stoppedExitCode,
   withBench,
 } from "./experiment.ts";
-import { eachListOnce } from "./overlay.ts";
+import { changeListsOnce } from "./overlay.ts";
 import { recallOptions } from "./recordedOptions.ts";
 
 export type CrowdOptions = ExperimentOptions & {
@@ -48,7 +48,7 @@ export async function crowd(given: CrowdOptions, io: Io): Promise<ExitCode> {
     const question: Question<"asked"> = {
       cases,
       arms: new Map(
-        sizes.map((size) => [crowdArm(size), eachListOnce((tools) => [...tools, ...joining.slice(0, size)])]),
+        sizes.map((size) => [crowdArm(size), changeListsOnce((tools) => [...tools, ...joining.slice(0, size)])]),
       ),
       design: askAll(asked, sizes.map(crowdArm)),
       setup: { sizes: [...sizes], joining: joining.map(({ name }) => name) },

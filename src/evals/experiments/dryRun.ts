@@ -8,10 +8,10 @@ import type { PlannedChecks } from "./check.ts";
 const integer = (n: number) => Math.round(n).toLocaleString("en-US");
 const dollars = (usd: number | "unknown") => (usd === "unknown" ? "unknown (no list price)" : `$${usd.toFixed(2)}`);
 
-function ceilingLines(model: Model, { trials, calls, inputTokens, outputTokens, costUsd }: Ceiling): string[] {
+function renderCeiling(model: Model, { trials, calls, inputTokens, outputTokens, costUsd }: Ceiling): string[] {
   return [
     `${model.id}${model.note ? ` (${model.note})` : ""}`,
-    `  trials         ${integer(trials)}${model.deterministic ? " (one a case: it answers the same every time)" : ""}`,
+    `  trials         ${integer(trials)}${model.deterministic ? " (one per case: the model is deterministic)" : ""}`,
     `  calls          at most ${integer(calls)}`,
     `  input tokens   at most ${integer(inputTokens)}`,
     `  output tokens  at most ${integer(outputTokens)}`,
@@ -19,7 +19,7 @@ function ceilingLines(model: Model, { trials, calls, inputTokens, outputTokens, 
   ];
 }
 
-function suiteLine(cases: readonly PlannedCase[]): string[] {
+function renderSuite(cases: readonly PlannedCase[]): string[] {
   const suite = cases[0]?.suite;
   if (!suite) return [];
   const tools = new Set(cases.flatMap(({ toolset }) => toolset.tools.map((tool) => tool.name)));
@@ -30,21 +30,21 @@ function suiteLine(cases: readonly PlannedCase[]): string[] {
   ];
 }
 
-/** A check takes the trials that its design asks for; how many is open, but not the most. */
-function checkLines({ plans }: PlannedChecks, models: readonly Model[]): string[] {
+/** A check takes the trials that its design asks for; only the maximum is known. */
+function renderChecks({ plans }: PlannedChecks, models: readonly Model[]): string[] {
   return [...plans].flatMap(([suite, all]) =>
     all.map((plan) => {
       const name = `check of ${suite} on ${plan.model}`;
-      if (plan.kind === "unchanged") return `${name}: the list is unchanged, nothing to compare`;
+      if (plan.kind === "unchanged") return `${name}: the tools are unchanged, nothing to compare`;
       if (plan.kind === "not comparable") return `${name}: not comparable, ${plan.reasons.join("; ")}`;
       const deterministic = models.find(({ id }) => id === plan.model)?.deterministic ?? false;
-      return `${name}: ${plan.design}, at most ${integer(designOf(plan, deterministic).cap)} trials, those above among them`;
+      return `${name}: ${plan.design}, at most ${integer(designOf(plan, deterministic).cap)} trials, including those above`;
     }),
   );
 }
 
-/** The plan of a run as text: what would be asked of each model, and the most that it can use. */
-export function describePlan(
+/** The plan of a run as text: the trials of each model, and the maximum that it can use. */
+export function renderPlan(
   cases: readonly PlannedCase[],
   models: readonly Model[],
   seed: number,
@@ -52,19 +52,19 @@ export function describePlan(
   judge?: Model,
 ): string {
   const suites = [...new Set(cases.map(({ suite }) => suite))];
-  const lines = suites.flatMap((suite) => suiteLine(cases.filter((planned) => planned.suite === suite)));
-  const ceilings = models.flatMap((model) => ceilingLines(model, computeCeiling(cases, model)));
+  const lines = suites.flatMap((suite) => renderSuite(cases.filter((planned) => planned.suite === suite)));
+  const ceilings = models.flatMap((model) => renderCeiling(model, computeCeiling(cases, model)));
   const judged = judge
-    ? [`judge ${judge.id}: at most ${integer(countJudgeRequests(cases, models))} requests, beside the above`]
+    ? [`judge ${judge.id}: at most ${integer(countJudgeRequests(cases, models))} additional requests`]
     : [];
   return [
     ...lines,
-    ...checkLines(checks, models),
+    ...renderChecks(checks, models),
     "",
     ...ceilings,
     ...judged,
     "",
-    `seed ${seed}; nothing was asked`,
+    `seed ${seed}; no model was called`,
     "",
   ].join("\n");
 }

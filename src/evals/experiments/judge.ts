@@ -29,11 +29,11 @@ export type JudgeOptions = Omit<RequestOptions, "out"> & {
 
 type Asked = { judged: JudgedLabel[]; costUsd: Cost };
 
-/** `evals judge check`: puts every label to the judge and prints how far it agrees with people. */
+/** `evals judge check`: sends every label to the judge and prints how far it agrees with people. */
 export async function judge(flags: JudgeOptions, io: Io): Promise<ExitCode> {
   const file = relative(io.cwd, resolve(io.cwd, flags.labels));
   const text = await readFile(resolve(io.cwd, flags.labels), "utf8").catch((error) => {
-    throw usageError(`the labels cannot be read: ${messageOf(error)}`, "Give the path of a file of JSON lines.");
+    throw usageError(`The labels cannot be read: ${messageOf(error)}.`, "Give the path of a JSON Lines file.");
   });
   const labels = parseLabels(text, file);
   const [model] = await openModels([flags.judge], { ...flags, out: "reports" }, io);
@@ -55,7 +55,7 @@ export async function judge(flags: JudgeOptions, io: Io): Promise<ExitCode> {
   return summary.exitCode as ExitCode;
 }
 
-/** Asks for all labels. Those that were not asked, for want of budget or because it was stopped, are broken. */
+/** Sends all labels. Those that were not sent because of the budget or a stop are broken. */
 async function askAll(
   labels: readonly Label[],
   judge: AskedModel,

@@ -80,7 +80,7 @@ function checkNames(names: readonly string[]): PathProblem[] {
  * Applies each variant to the lists of these cases. Throws EvalsError with places for names that no list has, a variant
  * that changes nothing, and one that equals another.
  */
-export function layOver({ variants, refuse }: ReadVariants, cases: readonly PlannedCase[]): Overlaid[] {
+export function applyVariants({ variants, refuse }: ReadVariants, cases: readonly PlannedCase[]): Overlaid[] {
   const lists = [...new Map(cases.map(({ toolset }) => [toolset.hash, toolset])).values()];
   const tools = lists.map((list) => list.tools);
   const within =
@@ -92,7 +92,7 @@ export function layOver({ variants, refuse }: ReadVariants, cases: readonly Plan
     });
   refuse([...variants].flatMap(([name, variant]) => checkVariant(tools, variant).map(within(name))));
   const overlaid = [...variants].map(([name, variant]) => {
-    const listOf = eachListOnce((list) => applyVariant(list, variant));
+    const listOf = changeListsOnce((list) => applyVariant(list, variant));
     return { name, variant, listOf, hashes: lists.map((list) => listOf({ toolset: list }).hash).join() };
   });
   const seen = new Map([[lists.map(({ hash }) => hash).join(), "changes nothing"]]);
@@ -109,7 +109,7 @@ export function layOver({ variants, refuse }: ReadVariants, cases: readonly Plan
 }
 
 /** The same changed list for all cases with the same list, so that derived data is computed once. */
-export function eachListOnce(
+export function changeListsOnce(
   change: (tools: readonly OfferedTool[]) => readonly OfferedTool[],
 ): (planned: Pick<PlannedCase, "toolset">) => Toolset {
   const made = new Map<string, Toolset>();
@@ -121,7 +121,7 @@ export function eachListOnce(
 }
 
 /** Writes one variant as a variants file, or prints it; reports when there is none to write. */
-export async function writePatch(target: string, chosen: Overlaid | undefined, io: Io): Promise<void> {
+export async function writeOverlay(target: string, chosen: Overlaid | undefined, io: Io): Promise<void> {
   if (!chosen) {
     io.err("No wording won, so no variants file was written. Name one with --of to write it anyway.\n");
     return;

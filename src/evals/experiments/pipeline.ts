@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Io } from "../io.ts";
 import { openJournal } from "../runs/journal.ts";
-import { finishRun, journalOf } from "../runs/record.ts";
+import { finishRun, journalPath } from "../runs/record.ts";
 import { type PlannedCase, type PlannedCell, requestedCells } from "../trials/plan.ts";
 import { type PlanEnd, runPlan } from "../trials/runPlan.ts";
 import type { TrialContext } from "../trials/runTrial.ts";
@@ -54,7 +54,7 @@ export async function conduct<R extends { end: PlanEnd }>(
     ? await resumeRecord(resumed, planned, { retryBroken, onKept: onTrial })
     : await startRecord(resolve(io.cwd, options.out), planned);
   const progress = progressLine(io, plan.cap(record), record.done.size);
-  const journal = await openJournal(journalOf(record.dir));
+  const journal = await openJournal(journalPath(record.dir));
   const ask: Ask = (cells, last) =>
     runPlan(
       cells,

@@ -1,12 +1,12 @@
 import type { Io } from "../io.ts";
 import type { Trial } from "../types/trial.ts";
 
-/** Shows how far a run is. */
+/** The progress of a run. */
 export type Progress = { add(trial: Trial): void; end(): void };
 
 const redrawMs = 100;
 
-/** One line on standard error that redraws itself, on a terminal; nothing at all elsewhere. */
+/** One line on standard error that redraws itself on a terminal; nothing elsewhere. */
 export function progressLine(io: Pick<Io, "err" | "errIsTerminal" | "width">, planned: number, done: number): Progress {
   if (!io.errIsTerminal) return { add: () => {}, end: () => {} };
   const startedAt = performance.now();
@@ -19,7 +19,7 @@ export function progressLine(io: Pick<Io, "err" | "errIsTerminal" | "width">, pl
     const parts = [
       `${recorded}/${planned} trials`,
       ...(broken > 0 ? [`${broken} broken`] : []),
-      ...(left !== undefined && left >= 1 ? [`about ${duration(left)} left`] : []),
+      ...(left !== undefined && left >= 1 ? [`about ${formatDuration(left)} left`] : []),
     ];
     io.err(`\r\x1b[K${parts.join(" · ").slice(0, io.width - 1)}`);
     drawnAt = now;
@@ -36,7 +36,7 @@ export function progressLine(io: Pick<Io, "err" | "errIsTerminal" | "width">, pl
   };
 }
 
-function duration(seconds: number): string {
+function formatDuration(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`;
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }

@@ -49,11 +49,11 @@ export function printReport(name: ReportName, input: ReportInput, io: Io): void 
 }
 
 /**
- * Writes the workspaces that skill-creator's viewer and aggregation read, for a run that measures what skills are worth.
- * The journal is read trial by trial, and the benchmark is put together from what was written: neither is held whole.
- * What else lies there, such as a reader's feedback, stays.
+ * Writes the workspaces that skill-creator's viewer and aggregation read, for a run that measures the lift of skills. The
+ * journal is read trial by trial and the benchmark is made from the written files, so neither is held in memory. Other
+ * files there, such as a reader's feedback, are kept.
  */
-export async function writeSkillCreator(dir: string, { summary, manifest }: RunInput): Promise<void> {
+async function writeSkillCreator(dir: string, { summary, manifest }: RunInput): Promise<void> {
   const workspaces = workspacesOf(manifest);
   if (workspaces.length === 0) return;
   for (const workspace of workspaces) await writeMetadata(join(dir, workspace.folder), workspace);

@@ -8,7 +8,7 @@ import type { Summariser } from "../verdicts/summary.ts";
 import { addLiftArms } from "../workspace/cases.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { planChecks, pursueCheck } from "./check.ts";
-import { describePlan } from "./dryRun.ts";
+import { renderPlan } from "./dryRun.ts";
 import { randomSeed } from "./experiment.ts";
 import { createManifest, indexToolsets } from "./manifest.ts";
 import { type Ask, type Conducted, conduct } from "./pipeline.ts";
@@ -27,7 +27,7 @@ export async function runSuites(
   const checks = await planChecks(options, suites, models, cases, io);
   const planned = addLiftArms(cases);
   if (options.dryRun) {
-    io.out(describePlan(planned, models, seed, checks, judge));
+    io.out(renderPlan(planned, models, seed, checks, judge));
     return exitCodes.passed;
   }
   const flags = pickRecorded(options);

@@ -19,7 +19,7 @@ import {
   stoppedExitCode,
   withBench,
 } from "./experiment.ts";
-import { layOver, type Overlaid, type ReadVariants, readVariants, writePatch } from "./overlay.ts";
+import { applyVariants, type Overlaid, type ReadVariants, readVariants, writeOverlay } from "./overlay.ts";
 import type { ListOf } from "./pipeline.ts";
 import { recallOptions } from "./recordedOptions.ts";
 
@@ -43,8 +43,8 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
   const file = await readVariants(path, io.cwd);
   refuseUnknown(options.of, file);
   return await withBench(recalled, io, async (bench) => {
-    const overlaid = layOver(file, bench.cases);
-    const touched = bench.cases.filter((planned) => overlaid.some((one) => touches(one, planned)));
+    const overlaid = applyVariants(file, bench.cases);
+    const touched = bench.cases.filter((planned) => overlaid.some((one) => changesCase(one, planned)));
     const setup = {
       cases: touched.map((planned) => planned.case.id),
       challengers: overlaid.map(({ name }) => name),
@@ -79,7 +79,7 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
     // Standard output is the overlay's alone when it goes there.
     const print = options.write === "-" ? io.err : io.out;
     print(options.json ? safeJson(variantsJson(result)) : renderTerminal(variantsDocument(result), io));
-    if (options.write !== undefined) await writePatch(options.write, chosen, io);
+    if (options.write !== undefined) await writeOverlay(options.write, chosen, io);
     return result.exitCode as ExitCode;
   });
 }
@@ -99,4 +99,4 @@ function refuseUnknown(name: string | undefined, { variants: known }: ReadVarian
   throw usageError(`--of: there is no variant "${name}".`, hint);
 }
 
-const touches = ({ listOf }: Overlaid, planned: PlannedCase) => listOf(planned).hash !== planned.toolset.hash;
+const changesCase = ({ listOf }: Overlaid, planned: PlannedCase) => listOf(planned).hash !== planned.toolset.hash;

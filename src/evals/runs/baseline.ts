@@ -11,13 +11,13 @@ import type { RunManifest } from "../types/run.ts";
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const byCodeUnit = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-const acceptAnew = "Accept it anew: `evals run -n 20 --check off`, then `evals baseline accept`.";
+const acceptAgain = "Accept it again: `evals run -n 20 --check off`, then `evals baseline accept`.";
 
 /**
- * The baseline of one suite and model of a run. `counts` holds passed and graded trials by case id; a case without an
- * entry has none. Throws when the run is not about that suite and model.
+ * Creates the baseline of one suite and model of a run. `counts` holds passed and graded trials by case id; a case without
+ * an entry has none. Throws when the run does not contain that suite and model.
  */
-export function baselineOf(
+export function createBaseline(
   manifest: RunManifest,
   suiteName: string,
   modelId: string,
@@ -26,7 +26,7 @@ export function baselineOf(
 ): Baseline {
   const suite = manifest.suites.find(({ name }) => name === suiteName);
   const model = manifest.models.find(({ id }) => id === modelId);
-  if (!suite || !model) throw new Error(`the run ${manifest.id} is not about ${suiteName} on ${modelId}`);
+  if (!suite || !model) throw new Error(`the run ${manifest.id} does not contain ${suiteName} on ${modelId}`);
   const cases = suite.cases.map(({ id, hash, toolset }) => {
     const { passed, trials } = counts.get(id) ?? { passed: 0, trials: 0 };
     return { id, hash, passed, trials, toolset };
@@ -45,59 +45,63 @@ export function baselineOf(
     cases: cases.toSorted((a, b) => byCodeUnit(a.id, b.id)),
     toolsets: Object.fromEntries(hashes.map((hash) => [hash, sorted(hash)])),
   };
-  const checksum = checksumOf(jsonSchema.parse({ format: baselineFormat, ...content }));
+  const checksum = computeChecksum(jsonSchema.parse({ format: baselineFormat, ...content }));
   return { format: baselineFormat, checksum, ...content };
 }
 
-/** Over all but the checksum itself. The canonical text, so that neither white space nor line ends matter. */
-function checksumOf(data: Json): string {
+/** Hashes everything except the checksum itself, as canonical text, so that white space and line ends do not matter. */
+function computeChecksum(data: Json): string {
   const rest = isJsonObject(data) ? Object.entries(data).filter(([key]) => key !== "checksum") : [];
   return sha256(canonicalJson(Object.fromEntries(rest)));
 }
 
-/** Where the baseline of a suite and model lives: `<dir>/<suite>.<model>.json`. No two of them share a file. */
+/** The file of the baseline of a suite and model, `<dir>/<suite>.<model>.json`; different for each of them. */
 export function baselineFile(dir: string, suite: string, model: string): string {
-  // A suite's part holds no dot, so that the first one always ends it.
-  return join(dir, `${fileName(suite, /[^a-z0-9_-]+/g)}.${fileName(model, /[^a-z0-9._-]+/g)}.json`);
+  // The suite's part contains no dot, so that the first dot always ends it.
+  return join(dir, `${toFileName(suite, /[^a-z0-9_-]+/g)}.${toFileName(model, /[^a-z0-9._-]+/g)}.json`);
 }
 
-const longest = 80;
-/** Device names of Windows, with any ending. */
+const maxLength = 80;
+/** Device names of Windows, with any extension. */
 const reserved = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/;
 
-/** The name where every file system takes it as it is, also one that ignores case; else a slug of it with a hash. */
-function fileName(name: string, replaced: RegExp): string {
+/** The name itself where every file system accepts it, also one that ignores case; else a slug with a hash. */
+function toFileName(name: string, replaced: RegExp): string {
   const slug = name
     .toLowerCase()
     .replace(replaced, "-")
     .replace(/\.{2,}/g, "-")
     .replace(/^[-.]+|[-.]+$/g, "");
-  const safe = slug.slice(0, longest);
+  const safe = slug.slice(0, maxLength);
   return safe === name && safe !== "" && !reserved.test(safe)
     ? name
     : [safe, sha256(name).slice(0, 8)].filter((part) => part !== "").join("-");
 }
 
-/** Writes a baseline as one step: a reader sees the old one or the new one, never a part. */
+/** Writes a baseline atomically. */
 export async function writeBaseline(file: string, baseline: Baseline): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true });
     await writeFileAtomic(file, `${JSON.stringify(baseline, null, 2)}\n`);
   } catch (error) {
-    throw usageError(`the baseline cannot be written: ${messageOf(error)}`, "Choose another folder with --baselines.", {
-      file,
-    });
+    throw usageError(
+      `The baseline cannot be written: ${messageOf(error)}.`,
+      "Choose another folder with --baselines.",
+      {
+        file,
+      },
+    );
   }
 }
 
 /**
- * Reads a baseline; undefined when there is no such file. Throws EvalsError for one that cannot be trusted: truncated,
- * of another format, edited by hand.
+ * Reads a baseline; undefined when there is no such file. Throws EvalsError for one that is truncated, of another format
+ * or edited by hand.
  */
 export async function readBaseline(file: string): Promise<Baseline | undefined> {
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
-    throw usageError(`the baseline cannot be read: ${error.message}`, undefined, { file });
+    throw usageError(`The baseline cannot be read: ${error.message}.`, undefined, { file });
   });
   return text === undefined ? undefined : parseBaseline(text, file);
 }
@@ -107,39 +111,39 @@ function parseBaseline(text: string, file: string): Baseline {
   try {
     data = JSON.parse(text) as Json;
   } catch (error) {
-    throw notJson(text, messageOf(error), file);
+    throw explainSyntax(text, messageOf(error), file);
   }
   if (!isJsonObject(data) || typeof data.format !== "string" || !data.format.startsWith("tool-evals baseline ")) {
-    throw usageError("this is not a baseline of tool-evals", "Baselines are written by `evals baseline accept`.", {
+    throw usageError("This is not a baseline of tool-evals.", "Write baselines with `evals baseline accept`.", {
       file,
     });
   }
   if (data.format !== baselineFormat) {
-    const found = `it has the format "${data.format}", this version reads "${baselineFormat}"`;
-    throw usageError(`the baseline is of another version of tool-evals: ${found}`, acceptAnew, { file });
+    const found = `its format is "${data.format}", this version reads "${baselineFormat}"`;
+    throw usageError(`The baseline was written by another version of tool-evals: ${found}.`, acceptAgain, { file });
   }
-  if (data.checksum !== checksumOf(data)) {
-    throw usageError("the baseline was edited by hand: its checksum does not fit what it holds", acceptAnew, { file });
+  if (data.checksum !== computeChecksum(data)) {
+    throw usageError("The baseline was edited by hand: checksum mismatch.", acceptAgain, { file });
   }
   const parsed = baselineSchema.safeParse(data);
   if (parsed.success) return parsed.data;
-  throw usageError(`not a baseline of this version:\n${z.prettifyError(parsed.error)}`, acceptAnew, { file });
+  throw usageError(`Not a baseline of this version:\n${z.prettifyError(parsed.error)}`, acceptAgain, { file });
 }
 
-/** Says where the text stops to be JSON, as far as the parser tells. */
-function notJson(text: string, message: string, file: string): EvalsError {
+/** Explains where the text is not JSON, as far as the parser reports it. */
+function explainSyntax(text: string, message: string, file: string): EvalsError {
   const conflict = /^<{7} /m.exec(text)?.index;
   const position = /at position (\d+)/.exec(message)?.[1];
   const end = text.trimEnd().length;
   const at = conflict ?? (position === undefined ? undefined : Number(position));
   const truncated = at === undefined ? /end of JSON/.test(message) : at >= end;
   const what =
-    conflict !== undefined ? "it holds a merge conflict" : truncated ? "it ends too early" : "it holds a syntax error";
+    conflict !== undefined ? "it has a merge conflict" : truncated ? "it is truncated" : "it has a syntax error";
   const offset = truncated ? end : at;
-  return usageError(`the baseline is not JSON: ${what}`, acceptAnew, placeOf(text, offset, file));
+  return usageError(`The baseline is not JSON: ${what}.`, acceptAgain, findPlace(text, offset, file));
 }
 
-function placeOf(text: string, offset: number | undefined, file: string): Place {
+function findPlace(text: string, offset: number | undefined, file: string): Place {
   if (offset === undefined) return { file };
   const lines = text.slice(0, offset).split("\n");
   return { file, line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
@@ -149,29 +153,29 @@ function placeOf(text: string, offset: number | undefined, file: string): Place 
 export function expectSuite(baseline: Baseline, suite: string, model: string, file: string): void {
   if (baseline.suite === suite && baseline.model.id === model) return;
   throw usageError(
-    `the baseline is of ${baseline.suite} on ${baseline.model.id}, not of ${suite} on ${model}`,
-    "The file was copied or renamed. Move it away, then accept a baseline for this suite.",
+    `The baseline is of "${baseline.suite}" on ${baseline.model.id}, not of "${suite}" on ${model}.`,
+    "Move the file away, because it was copied or renamed, then accept a baseline for this suite.",
     { file },
   );
 }
 
 /**
  * Every baseline in a folder, by file name; none when there is no such folder. Throws one EvalsError with the problems of
- * all that cannot be trusted.
+ * all files.
  */
 export async function readBaselines(dir: string): Promise<{ file: string; baseline: Baseline }[]> {
   const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
     throw usageError(
-      `the folder ${dir} cannot be read: ${error.message}`,
-      "Give the folder of baselines with --baselines.",
+      `The folder ${dir} cannot be read: ${error.message}.`,
+      "Set the folder of baselines with --baselines.",
     );
   });
   const files = names.filter((name) => name.endsWith(".json")).sort();
   const read = await Promise.allSettled(files.map((name) => readBaseline(join(dir, name))));
   const errors = read.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
-  const defect = errors.find((error) => !(error instanceof EvalsError));
-  if (defect !== undefined) throw defect;
+  const internal = errors.find((error) => !(error instanceof EvalsError));
+  if (internal !== undefined) throw internal;
   if (errors.length > 0) throw EvalsError.all(errors);
   return read.flatMap((one, at) =>
     one.status === "fulfilled" && one.value ? [{ file: join(dir, files[at] ?? ""), baseline: one.value }] : [],

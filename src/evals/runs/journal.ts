@@ -3,20 +3,20 @@ import type { Trial } from "../types/trial.ts";
 
 /** The append-only record of trials. */
 export type Journal = {
-  /** Resolves when the line is on the disk (fdatasync): only then may the trial be counted. Rejects when it cannot be. */
+  /** Resolves when the line is on disk (fdatasync); only then may the trial count. Rejects when it cannot be written. */
   append(trial: Trial): Promise<void>;
-  /** Writes what is still waiting and closes the file. */
+  /** Writes all waiting lines and closes the file. */
   close(): Promise<void>;
 };
 
-/** Lines that come within this time share a sync (group commit), ... */
+/** Lines that arrive within this time share a sync (group commit), ... */
 const syncIntervalMs = 20;
-/** ... and it comes sooner when so many wait: trials that wait long are costly to collect as garbage. */
+/** ... which is done sooner when this many wait: objects that live longer are more expensive to collect as garbage. */
 const syncLines = 16;
 
 /**
- * Opens the journal for appending. Lines are written in the order of `append`, many to a sync: one sync a line would cost
- * more than all the rest of a trial.
+ * Opens the journal for appending. Lines are written in the order of `append`, many per sync: one sync per line would cost
+ * more than the rest of a trial.
  */
 export async function openJournal(path: string): Promise<Journal> {
   const file: FileHandle = await open(path, "a");

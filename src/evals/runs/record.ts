@@ -12,30 +12,30 @@ import { openJournal } from "./journal.ts";
 /** The files of a run folder. */
 const runFiles = { manifest: "run.json", journal: "trials.jsonl" } as const;
 
-/** A run's id: when it started, to the millisecond, in a form that sorts and is a file name everywhere. */
+/** The id of a run: its start, to the millisecond, in a form that sorts and is a valid file name everywhere. */
 export function newRunId(now: Date): string {
   return now.toISOString().replaceAll(":", "-").replace(".", "-").replace("Z", "");
 }
 
-/** Makes the folder of a new run and writes its manifest. Fails when the folder is there already. */
+/** Creates the folder of a new run and writes its manifest. Throws a usage error when the folder exists. */
 export async function createRun(dir: string, manifest: RunManifest): Promise<void> {
   await mkdir(join(dir, ".."), { recursive: true });
   await mkdir(dir).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "EEXIST") throw usageError(`the run folder ${dir} is there already`, "Start the run again.");
-    throw usageError(`the run folder ${dir} cannot be made: ${error.message}`, "Choose another folder with --out.");
+    if (error.code === "EEXIST") throw usageError(`The run folder ${dir} exists already.`, "Start the run again.");
+    throw usageError(`The run folder ${dir} cannot be created: ${error.message}.`, "Choose another folder with --out.");
   });
   await writeManifest(dir, manifest);
 }
 
-/** Replaces the manifest as one step: a reader sees the old one or the new one, never a part. */
+/** Replaces the manifest atomically. */
 async function writeManifest(dir: string, manifest: RunManifest): Promise<void> {
   await writeFileAtomic(join(dir, runFiles.manifest), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
 /** The path of a run's journal. */
-export const journalOf = (dir: string) => join(dir, runFiles.journal);
+export const journalPath = (dir: string) => join(dir, runFiles.journal);
 
-/** Writes the totals into the manifest, and the time of the end when the run has come to it. Returns what was written. */
+/** Writes the totals into the manifest, and the end time of a complete run. Returns the manifest. */
 export async function finishRun(
   dir: string,
   manifest: RunManifest,
@@ -47,12 +47,12 @@ export async function finishRun(
   return finished;
 }
 
-/** Reads the manifest of a run. Errors name the file and say what is wrong with it. */
+/** Reads the manifest of a run. Throws a usage error that names the file. */
 export async function readManifest(dir: string): Promise<RunManifest> {
   const file = join(dir, runFiles.manifest);
   const text = await readFile(file, "utf8").catch((): never => {
     throw usageError(
-      `${dir} is not a run: it has no ${runFiles.manifest}`,
+      `${dir} is not a run: it has no ${runFiles.manifest}.`,
       "Give the folder of a run, as `evals run` prints it.",
     );
   });
@@ -60,7 +60,7 @@ export async function readManifest(dir: string): Promise<RunManifest> {
   try {
     data = JSON.parse(text);
   } catch {
-    throw usageError("the manifest is not JSON", "It was truncated or edited by hand.", { file });
+    throw usageError("The manifest is not JSON.", "Restore the file: it was truncated or edited by hand.", { file });
   }
   const parsed = runManifestSchema.safeParse(data);
   if (!parsed.success) throw invalid(parsed.error, file);
@@ -68,12 +68,12 @@ export async function readManifest(dir: string): Promise<RunManifest> {
 }
 
 /**
- * The trials of a run, in the order they were recorded, one at a time. A last line without its end (the process was
- * killed while it wrote) is left out. Any other line that does not read is an error with its number.
+ * Reads the trials of a run, in the order they were recorded, one at a time. Ignores a last line without its end, which a
+ * killed process leaves. Throws a usage error with the line number for any other line that cannot be read.
  */
 export async function* readTrials(dir: string): AsyncGenerator<Trial> {
   const file = join(dir, runFiles.journal);
-  const complete = await completeLines(file);
+  const complete = await measureCompleteLines(file);
   if (complete === 0) return;
   const lines = createInterface({
     input: createReadStream(file, { end: complete - 1 }),
@@ -92,8 +92,8 @@ function parseTrial(text: string, file: string, line: number): Trial {
     data = JSON.parse(text);
   } catch {
     throw usageError(
-      "this line of the journal is not JSON",
-      "It was edited by hand. Remove the line and resume the run.",
+      "This line of the journal is not JSON.",
+      "Remove the line, which was edited by hand, and resume the run.",
       { file, line },
     );
   }
@@ -104,14 +104,14 @@ function parseTrial(text: string, file: string, line: number): Trial {
 
 function invalid(error: z.ZodError, file: string, line?: number): EvalsError {
   const hint = "It was written by another version of tool-evals, or edited by hand.";
-  return usageError(`not a run record of this version:\n${z.prettifyError(error)}`, hint, {
+  return usageError(`Not a run record of this version:\n${z.prettifyError(error)}`, hint, {
     file,
     ...(line && { line }),
   });
 }
 
 /** The length in bytes of a file up to and including its last newline; 0 when there is no file. */
-async function completeLines(file: string): Promise<number> {
+async function measureCompleteLines(file: string): Promise<number> {
   const size = await stat(file).then(
     (found) => found.size,
     () => 0,
@@ -128,9 +128,8 @@ async function completeLines(file: string): Promise<number> {
 }
 
 /**
- * Makes the journal ready to be resumed: drops a torn last line and the trials that `keep` does not want (cancelled
- * ones), so that every cell stands in it at most once. The old journal is replaced as one step. Calls `onKept` for every
- * trial that stays.
+ * Prepares the journal to be resumed: drops an incomplete last line and the trials that `keep` rejects, so that every cell
+ * is in it at most once. Replaces the journal atomically. Calls `onKept` for every trial that stays.
  */
 export async function compactJournal(
   dir: string,
@@ -153,12 +152,12 @@ export async function compactJournal(
   await rename(temporary, file);
 }
 
-/** Whose record a command wants: that of `evals run`, or of another command. */
+/** The command that made a record. */
 export type RecordOf = "run" | NonNullable<RunManifest["experiment"]>["command"];
 
 /**
- * The record of a command: a folder as given, an id under `out`, or `latest` for the newest under `out` that is one.
- * Throws a usage error when there is none, or when it is another command's.
+ * Finds the record of a command: a folder, an id under `out`, or `latest` for the newest one under `out`. Throws a usage
+ * error when there is none, or when another command made it.
  */
 export async function findRecord(
   of: RecordOf,
@@ -171,8 +170,8 @@ export async function findRecord(
   const maker = manifest.experiment?.command ?? "run";
   if (maker === of) return { dir, manifest };
   throw usageError(
-    `the record ${manifest.id} was made by \`evals ${maker}\`, not by \`evals ${of}\``,
-    `Give one of \`evals ${of}\`.`,
+    `The record ${manifest.id} was made by \`evals ${maker}\`, not by \`evals ${of}\`.`,
+    `Give a record of \`evals ${of}\`.`,
   );
 }
 
@@ -185,19 +184,19 @@ async function latestRecord(of: RecordOf, out: string): Promise<{ dir: string; m
     if ((manifest.experiment?.command ?? "run") === of) return { dir, manifest };
   }
   throw usageError(
-    `there is no record of \`evals ${of}\` under ${out}`,
-    `Make one with \`evals ${of}\`, or name its folder.`,
+    `There is no record of \`evals ${of}\` under ${out}.`,
+    `Make one with \`evals ${of}\`, or give its folder.`,
   );
 }
 
-/** The folder of any record: a path as given, or an id under `out`. */
+/** Finds the folder of any record: a path, or an id under `out`. */
 export async function findRun(run: string, out: string): Promise<string> {
   for (const dir of [run, join(out, run)]) if (await isRun(dir)) return dir;
   const hint =
     basename(run) === run
-      ? `Runs are looked for under ${out}; change it with --out.`
-      : "Give the folder that holds run.json.";
-  throw usageError(`there is no run ${run}`, hint);
+      ? `Runs are read from ${out}; change the folder with --out.`
+      : "Give the folder that contains run.json.";
+  throw usageError(`There is no run "${run}".`, hint);
 }
 
 function isRun(dir: string): Promise<boolean> {

@@ -8,18 +8,18 @@ import { hashPrompt } from "../scoring/judge.ts";
 import { type JudgeFigure, judgeFigureSchema } from "../types/judge.ts";
 import { measureJudge } from "../verdicts/judge.ts";
 
-/** The folder of figures, unless another is named. */
+/** The default folder of judge figures. */
 export const judgesFolder = "evals/judges";
 
-/** Where the figure of a judge lies: `<dir>/<judge>.json`, the judge's id in letters that every file system takes. */
+/** The file of a judge's figure: `<dir>/<judge>.json`, with the judge's id in characters that every file system accepts. */
 export function judgeFigureFile(dir: string, judge: string): string {
   const slug = judge.toLowerCase().replace(/[^a-z0-9._-]+/g, "-");
   return join(dir, `${slug}.json`);
 }
 
 /**
- * What is known of a judge: its figure, and a sentence for reports. Undefined when it was never measured, or not with the
- * prompt of this version. Throws a usage error for a file that cannot be read as a figure.
+ * Reads the figure of a judge, with a sentence for reports. Undefined when the judge was never measured, or not with the
+ * prompt of this version. Throws a usage error for a file that is not a figure.
  */
 export async function readJudgeFigure(
   dir: string,
@@ -28,7 +28,7 @@ export async function readJudgeFigure(
   const file = judgeFigureFile(dir, judge);
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
-    throw usageError(`the judge's figure cannot be read: ${error.message}`, undefined, { file });
+    throw usageError(`The judge's figure cannot be read: ${error.message}.`, undefined, { file });
   });
   if (text === undefined) return undefined;
   const figure = parseFigure(text, file);
@@ -42,20 +42,20 @@ function parseFigure(text: string, file: string): JudgeFigure {
   try {
     data = JSON.parse(text);
   } catch (error) {
-    throw usageError(`the judge's figure is not JSON: ${messageOf(error)}`, again, { file });
+    throw usageError(`The judge's figure is not JSON: ${messageOf(error)}.`, again, { file });
   }
   const parsed = judgeFigureSchema.safeParse(data);
   if (parsed.success) return parsed.data;
-  throw usageError(`this is not the figure of a judge:\n${z.prettifyError(parsed.error)}`, again, { file });
+  throw usageError(`This is not the figure of a judge:\n${z.prettifyError(parsed.error)}`, again, { file });
 }
 
-/** Writes a figure as one step, its keys in one order, so that a commit shows only what changed. */
+/** Writes a figure atomically, with its keys in one order, so that a commit shows only what changed. */
 export async function writeJudgeFigure(file: string, figure: JudgeFigure): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true });
     await writeFileAtomic(file, `${JSON.stringify(judgeFigureSchema.parse(figure), null, 2)}\n`);
   } catch (error) {
-    throw usageError(`the figure cannot be written: ${messageOf(error)}`, "Choose another file with --write.", {
+    throw usageError(`The figure cannot be written: ${messageOf(error)}.`, "Choose another file with --write.", {
       file,
     });
   }
