@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { words } from "../../src/evals/search/keywords.ts";
+import { stemWords } from "../../src/evals/search/keywords.ts";
 
 it("splits names and text, and drops what says nothing", () => {
-  expect(words("readTextFile read_text-file files.read2 The file, please: Ærø’s")).toEqual(
+  expect(stemWords("readTextFile read_text-file files.read2 The file, please: Ærø’s")).toEqual(
     "read text fil read text fil fil read2 fil ærø".split(" "),
   );
 });
@@ -21,10 +21,10 @@ it.each([
   ["status bus news sing string red", 6],
   ["create creation", 2],
 ])("%s: %i stems", (text, stems) => {
-  expect(new Set(words(text)).size).toBe(stems);
+  expect(new Set(stemWords(text)).size).toBe(stems);
 });
 
 it("takes what no language has for a word as it is, in no time", () => {
   const data = "ya".repeat(1_000_000);
-  expect(words(`${data}ing files`)).toEqual([`${data}ing`, "fil"]);
+  expect(stemWords(`${data}ing files`)).toEqual([`${data}ing`, "fil"]);
 });

@@ -1,5 +1,5 @@
 import { type SchemaField, walkToolSchema } from "../jsonSchema/walk.ts";
-import { words } from "../search/keywords.ts";
+import { stemWords } from "../search/keywords.ts";
 import { similarity, weigh } from "../search/similarity.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { showValue } from "../types/quote.ts";
@@ -158,7 +158,7 @@ const minSimilarity = 0.2;
 
 /** Replacing one of these words by another changes what a value means, however similar the rest is. */
 const unitWords = new Set(
-  words(
+  stemWords(
     `nanoseconds microseconds milliseconds seconds minutes hours days weeks months years ns ms sec secs min mins bits bytes
     kilobytes megabytes gigabytes kb mb gb kib mib gib millimetres centimetres metres kilometres millimeters centimeters
     meters kilometers inches feet yards miles km cm grams kilograms pounds ounces kg lb celsius fahrenheit kelvin degrees
@@ -169,7 +169,7 @@ const unitWords = new Set(
 
 /** Why a description seems to mean something else than before; undefined where it seems to mean the same. A heuristic. */
 function explainNewMeaning(before: string, after: string): string | undefined {
-  const [old, current] = [new Set(words(before)), new Set(words(after))];
+  const [old, current] = [new Set(stemWords(before)), new Set(stemWords(after))];
   const hasUnitNotIn = (one: Set<string>, other: Set<string>) =>
     [...one].some((word) => unitWords.has(word) && !other.has(word));
   if (hasUnitNotIn(old, current) && hasUnitNotIn(current, old)) return "its unit or range changed";

@@ -1,9 +1,8 @@
-import { buildToolIndex, type IndexedTool, type ToolIndex, toToolText, words } from "../search/keywords.ts";
+import { buildToolIndex, type IndexedTool, stemWords, type ToolIndex, toToolText } from "../search/keywords.ts";
 import { type AskedModel, type ModelRequest, noUsage } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Turn } from "../types/trial.ts";
-import { fillArguments } from "./fillArguments.ts";
-import { type LiteralKind, literalsOf } from "./literals.ts";
+import { extractLiterals, fillArguments, type LiteralKind } from "./fillArguments.ts";
 import { cancelled } from "./remote.ts";
 import { cacheByToolset } from "./toolset.ts";
 
@@ -67,9 +66,9 @@ function pickCalls({ messages, turn }: ModelRequest, index: () => Index): Turn["
 
 /** The id of the best candidate that shares enough words with the query; ties are broken by name. */
 function findBest(query: string, search: ToolIndex): string | undefined {
-  const { literals, rest } = literalsOf(query);
-  const asked = new Set(words(rest));
-  const hints = words([...new Set(literals.map(({ kind }) => wordsOfLiteral[kind] ?? ""))].join(" "));
+  const { literals, rest } = extractLiterals(query);
+  const asked = new Set(stemWords(rest));
+  const hints = stemWords([...new Set(literals.map(({ kind }) => wordsOfLiteral[kind] ?? ""))].join(" "));
   const all = [...new Set([...asked, ...hints])];
   const [best] = search
     .search(all.join(" "))

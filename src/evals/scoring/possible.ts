@@ -23,7 +23,12 @@ const typesByKeyword: { readonly [K in keyof Matcher]?: readonly string[] } = {
  * Why no value that `schema` allows can meet `expected`, with the dotted path; undefined when one may. In doubt it is
  * undefined: whatever is unreadable in a schema might allow the value. `root` is the document of the schema's references.
  */
-export function whyNever(expected: Json, schema: Json | undefined, root: JsonObject, at: string): string | undefined {
+export function explainNever(
+  expected: Json,
+  schema: Json | undefined,
+  root: JsonObject,
+  at: string,
+): string | undefined {
   return never(expected, schema, { root, depth: 0 }, at);
 }
 
@@ -134,10 +139,10 @@ function boundsNever(
   const [above, below] = [getNumber(schema, "exclusiveMinimum"), getNumber(schema, "exclusiveMaximum")];
   if (gte !== undefined && lte !== undefined && gte > lte) return `${at}: no number is >= ${gte} and <= ${lte}`;
   if (gte !== undefined && maximum !== undefined && gte > maximum)
-    return `${at}: gte ${gte} is over maximum ${maximum}`;
+    return `${at}: gte ${gte} is above maximum ${maximum}`;
   if (gte !== undefined && below !== undefined && gte >= below) return `${at}: gte ${gte} is not below ${below}`;
   if (lte !== undefined && minimum !== undefined && lte < minimum)
-    return `${at}: lte ${lte} is under minimum ${minimum}`;
+    return `${at}: lte ${lte} is below minimum ${minimum}`;
   if (lte !== undefined && above !== undefined && lte <= above) return `${at}: lte ${lte} is not above ${above}`;
   return undefined;
 }

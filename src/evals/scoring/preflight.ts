@@ -1,4 +1,5 @@
 import type { Problem } from "../errors.ts";
+import { listRequired } from "../jsonSchema/values.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
 import { showJson } from "../types/quote.ts";
@@ -9,7 +10,7 @@ import { type ArgsRules, getFinder } from "./call.ts";
 import { member, own } from "./match.ts";
 import { compileRegex, findMatcherProblems, isMatcher } from "./matchers.ts";
 import { executable } from "./policy.ts";
-import { whyNever } from "./possible.ts";
+import { explainNever } from "./possible.ts";
 import { type FindTool, getLookup, type ToolLookup } from "./toolLookup.ts";
 
 /** A problem of a case; `message` continues `Case "<id>": `. */
@@ -135,7 +136,8 @@ function checkArgs(args: JsonObject, rules: ArgsRules, tool: OfferedTool): CaseP
       const hint = `Write a list, for example [${showJson(expected)}].`;
       return Array.isArray(expected) ? [] : [error(`${member("args", name)} is not a list of accepted values.`, hint)];
     }
-    const reason = explainAbsent(name, expected, schema) ?? whyNever(expected, property, schema, member("args", name));
+    const reason =
+      explainAbsent(name, expected, schema) ?? explainNever(expected, property, schema, member("args", name));
     return reason === undefined
       ? []
       : [error(`can never match: ${reason}.`, `Fit it to the inputSchema of "${tool.name}": ${showJson(property)}.`)];
@@ -147,8 +149,7 @@ function checkArgs(args: JsonObject, rules: ArgsRules, tool: OfferedTool): CaseP
 
 /** Reports required arguments that an exact comparison would reject. */
 function checkRequired(args: JsonObject, { name, inputSchema }: OfferedTool): CaseProblem[] {
-  const required = Array.isArray(inputSchema.required) ? inputSchema.required : [];
-  const missing = required.filter((one) => typeof one === "string" && !Object.hasOwn(args, one));
+  const missing = listRequired(inputSchema).filter((required) => !Object.hasOwn(args, required));
   if (missing.length === 0) return [];
   const hint = "Add them with { any: true }, or set argsMode: partial.";
   return [
@@ -173,9 +174,10 @@ function reportUnknown(name: string, tool: OfferedTool, properties: JsonObject):
 }
 
 function explainAbsent(name: string, expected: Json, schema: JsonObject): string | undefined {
-  const required = Array.isArray(schema.required) && schema.required.includes(name);
-  const absent = isJsonObject(expected) && isMatcher(expected) && expected.absent === true;
-  return required && absent ? `${member("args", name)} must be absent, but is required` : undefined;
+  const isAbsent = isJsonObject(expected) && isMatcher(expected) && expected.absent === true;
+  return isAbsent && listRequired(schema).includes(name)
+    ? `${member("args", name)} must be absent, but is required`
+    : undefined;
 }
 
 const onlyLive = "Remove `result`: only tools of the suite's own server are executed.";

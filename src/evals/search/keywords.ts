@@ -29,11 +29,11 @@ export function splitWords(text: string): Word[] {
 }
 
 /** The stems of a text's words. */
-export function words(text: string): string[] {
+export function stemWords(text: string): string[] {
   return splitWords(text).map((word) => word.stem);
 }
 
-/** Whether `words` leaves out this word of a text. */
+/** Whether `stemWords` leaves out this word of a text. */
 export function isStopWord(word: string): boolean {
   return stopWords.has(word.toLowerCase().replace(/[^\p{L}\p{N}]+$/u, ""));
 }
@@ -68,12 +68,12 @@ const limits = { characters: 10_000, parameters: 500 } as const;
 /**
  * The keyword index (BM25) over names, descriptions and parameters that the lexical model searches and that similar
  * tools are found by. Its scores add up mean lengths in the order of `texts`: sort them where a result must not depend
- * on the order. Ids must be unique. A query is words as `words` makes them, with spaces between.
+ * on the order. Ids must be unique. A query is words as `stemWords` makes them, with spaces between.
  */
 export function buildToolIndex(texts: readonly ToolText[]): ToolIndex {
   const index = new MiniSearch<ToolText>({
     fields: ["name", "description", "parameters"],
-    tokenize: words,
+    tokenize: stemWords,
     processTerm: (term) => term,
     // A name describes what the tool does; parameters describe its input, which other tools share.
     searchOptions: { boost: { name: 3, description: 1, parameters: 0.5 }, tokenize: (text) => text.split(" ") },

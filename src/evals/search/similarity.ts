@@ -1,4 +1,4 @@
-import { buildToolIndex, type ToolText, words } from "./keywords.ts";
+import { buildToolIndex, stemWords, type ToolText } from "./keywords.ts";
 
 /** The weight of each word (its stem) of a text. */
 export type Weights = ReadonlyMap<string, number>;
@@ -20,7 +20,7 @@ export function weigh(texts: readonly Omit<ToolText, "id">[]): Weights[] {
   const fillers = Array.from({ length: Math.max(0, minListLength - texts.length) }, () => ({}));
   const index = buildToolIndex([...texts, ...fillers].map((text, at) => ({ ...text, id: String(at) })));
   const weights = texts.map(() => new Map<string, number>());
-  for (const word of new Set(texts.flatMap((text) => words(Object.values(text).join(" "))))) {
+  for (const word of new Set(texts.flatMap((text) => stemWords(Object.values(text).join(" "))))) {
     for (const { id, score } of index.search(word)) weights[Number(id)]?.set(word, score);
   }
   return weights.map((all) => (all.size > maxWords ? new Map(heaviest(all).slice(0, maxWords)) : all));
