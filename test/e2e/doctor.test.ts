@@ -15,7 +15,7 @@ afterAll(() => rmSync(empty, { recursive: true }));
 /** A report without what differs from machine to machine: paths, ports, times, and where lines are broken. */
 function stable(text: string): string {
   return text
-    .replace(/\n {4,}(?![|→$… ])/g, " ")
+    .replace(/\n {4,}(?![|$… ]|Fix:)/g, " ")
     .replaceAll(servers, "SERVERS")
     .replaceAll(empty, "EMPTY")
     .replaceAll(process.execPath, "NODE")
@@ -45,9 +45,10 @@ test("working servers: of the old SDK, of the new one, and one that prints to st
     ✓ node faulty.mjs noise
       faulty 0, protocol 2025-11-25 over stdio: answers after N s; 1 tool listed in N s
       no tool called; not called: tool_0 (not annotated read-only or non-destructive)
+
       warning: The server writes output other than protocol messages to stdout; some hosts then close the connection. [stdout-noise]
-          | stdout: Listening on port 3000
-        → Write logs to stderr.
+        Fix: Write logs to stderr.
+        | stdout: Listening on port 3000
     "
   `);
   expect(code).toBe(0);
@@ -62,47 +63,47 @@ test("servers that do not start", async () => {
 
     ✗ node broken.mjs needs-key
       error: The server needs the environment variable WEATHER_API_KEY. [variable-missing]
-          | exited with code 1
-          | stderr: Error: WEATHER_API_KEY is not set
-          | WEATHER_API_KEY is set in this shell, but is not passed on to servers
-        → Add WEATHER_API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.
+        Fix: Add WEATHER_API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.
+        | exited with code 1
+        | stderr: Error: WEATHER_API_KEY is not set
+        | WEATHER_API_KEY is set in this shell, but is not passed on to servers
         $ (unset WEATHER_API_KEY; cd SERVERS && node broken.mjs needs-key)
 
     ✗ node broken.mjs needs-usage
       error: The server was started with the wrong arguments. [arguments]
-          | exited with code 2
-          | stderr: usage: broken.mjs <folder>
-        → Set "args" according to its usage message.
+        Fix: Set "args" according to its usage message.
+        | exited with code 2
+        | stderr: usage: broken.mjs <folder>
         $ cd SERVERS && node broken.mjs needs-usage
 
     ✗ node faulty.mjs dies
       error: The server exits before it answers. [exits]
-          | exited with code 7
-          | stderr: cannot open the database
-          | stderr:   at line 3
-        → Run the command in the same directory, and fix the error that it prints.
+        Fix: Run the command in the same directory, and fix the error that it prints.
+        | exited with code 7
+        | stderr: cannot open the database
+        | stderr:   at line 3
         $ cd SERVERS && node faulty.mjs dies
 
     ✗ node not-there.mjs
       error: The script SERVERS/not-there.mjs does not exist. [script-missing]
-          | "not-there.mjs" is relative to SERVERS
-        → Use the absolute path of the script: hosts start servers in different working directories.
+        Fix: Use the absolute path of the script: hosts start servers in different working directories.
+        | "not-there.mjs" is relative to SERVERS
         $ cd SERVERS && node not-there.mjs
 
     ✗ no-such-program
       error: The program "no-such-program" was not found. [program-missing]
-          | not found in PATH: ...
-        → Install it, or use the absolute path of the program: a host may have a shorter PATH than a shell.
+        Fix: Install it, or use the absolute path of the program: a host may have a shorter PATH than a shell.
+        | not found in PATH: ...
         $ cd SERVERS && no-such-program
 
     ✗ ./faulty.mjs
       error: SERVERS/faulty.mjs is not executable. [program-not-executable]
-        → Run chmod +x on it, or use its interpreter as the command.
+        Fix: Run chmod +x on it, or use its interpreter as the command.
         $ cd SERVERS && ./faulty.mjs
 
     ✗ node faulty.mjs silent
       error: The server is running, but did not answer within N s. [silent]
-        → Check that the command starts an MCP server over stdio.
+        Fix: Check that the command starts an MCP server over stdio.
         $ cd SERVERS && node faulty.mjs silent
     "
   `);
@@ -166,48 +167,52 @@ test("servers with faulty lists or calls", async () => {
 
     ✗ node broken.mjs empty
       broken 0, protocol 2025-11-25 over stdio: answers after N s; 0 tools listed in N s
+
       error: The server lists no tools. [no-tools]
-        → Register tools before the server answers tools/list. Some servers need settings to offer any.
+        Fix: Register tools before the server answers tools/list. Some servers need settings to offer any.
         $ evals lint --server 'node broken.mjs empty'
 
     ✗ node faulty.mjs twins
       faulty 0, protocol 2025-11-25 over stdio: answers after N s
+
       error: Two of its tools have the same name. [duplicate-tools]
-          | Server "node faulty.mjs twins" lists two tools named "twin".
-        → Give each tool a unique name: neither a host nor a model can tell them apart.
+        Fix: Give each tool a unique name: neither a host nor a model can tell them apart.
+        | Server "node faulty.mjs twins" lists two tools named "twin".
         $ evals lint --server 'node faulty.mjs twins'
 
     ✗ node faulty.mjs malformed
       faulty 0, protocol 2025-11-25 over stdio: answers after N s
+
       error: A malformed tool makes clients reject the list. [malformed-tool]
-          | Server "node faulty.mjs malformed": tool "broken" (number 2 of its list) is malformed: inputSchema: Invalid input: expected record, received string.
-        → Mend the tool in the server; a tool needs a name and an inputSchema that is an object.
+        Fix: Correct the tool in the server: it needs a name and an inputSchema that is an object.
+        | Server "node faulty.mjs malformed": tool "broken" (number 2 of its list) is malformed: inputSchema: Invalid input: expected record, received string.
         $ evals lint --server 'node faulty.mjs malformed'
 
     ✗ node broken.mjs calls
       broken 0, protocol 2025-11-25 over stdio: answers after N s; 11 tools listed in N s
       7 tools called, 2 answered; not called: get_city, get_unlisted (needs arguments); delete_all (not annotated read-only or non-destructive); get_after (the server has exited)
+
       error: 2 tools have an invalid inputSchema. [malformed-schema]
-          | get_untyped: $.inputSchema.type: The inputSchema has no type.
-          | get_untyped: $.inputSchema.properties.city.type: "str" is not a type of JSON Schema.
-          | get_unlisted: $.inputSchema.required: Required but not among the properties: "town".
-        → Fix the schema: hosts refuse such a tool, or its calls fail.
+        Fix: Correct the schema: hosts refuse such a tool, or its calls fail.
+        | get_untyped: $.inputSchema.type: The inputSchema has no type.
+        | get_untyped: $.inputSchema.properties.city.type: "str" is not a type of JSON Schema.
+        | get_unlisted: $.inputSchema.required: Required but not among the properties: "town".
         $ evals lint --server 'node broken.mjs calls'
       error: A call of "get_refused" without arguments fails, although its schema requires none. [call-fails]
-          | the server answered "Invalid arguments: city is required"
-        → Fix its inputSchema: usually a type is wrong, or a required parameter is missing from "required".
+        Fix: Correct its inputSchema: usually a type is wrong, or a required parameter is missing from "required".
+        | the server answered "Invalid arguments: city is required"
         $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_refused","arguments":{}}'
       warning: A call of "get_page" without arguments fails, although its schema requires none. [call-fails]
-          | the server answered "Open a page first."
-        → If it needs another step first, say so in its description and in the retry_hint of its result.
+        Fix: If it needs another step first, say so in its description and in the retry_hint of its result.
+        | the server answered "Open a page first."
         $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_page","arguments":{}}'
       error: "get_unknown" is listed, but the server does not know it when it is called. [call-unknown]
-          | the server answered "Unknown tool: get_unknown"
-        → Handle calls under the names that are listed.
+        Fix: Handle calls under the names that are listed.
+        | the server answered "Unknown tool: get_unknown"
         $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_unknown","arguments":{}}'
       error: A call of "get_dead" breaks the server. [call-breaks]
-          | Server "node broken.mjs calls", called for "get_dead", exited with code 9. Its stderr ends with:     TypeError: boom
-        → Catch the exception in the tool, and return an error result that says how to recover.
+        Fix: Catch the exception in the tool, and return an error result that says how to recover.
+        | Server "node broken.mjs calls", called for "get_dead", exited with code 9. Its stderr ends with:     TypeError: boom
         $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_dead","arguments":{}}'
     "
   `);
@@ -244,27 +249,29 @@ test("every server of a host configuration, and its entry", async () => {
 
     ✗ relative (.mcp.json)
       node server.mjs "\${NOT_SET_ANYWHERE}" "\${SECRET}"
+
       error: The script EMPTY/server.mjs does not exist. [script-missing]
-          | "server.mjs" is relative to EMPTY
-        → Use the absolute path of the script: hosts start servers in different working directories.
+        Fix: Use the absolute path of the script: hosts start servers in different working directories.
+        | "server.mjs" is relative to EMPTY
         $ cd EMPTY && node server.mjs "\${NOT_SET_ANYWHERE}" "\${SECRET}"
       error: The script "server.mjs" is a relative path. [registration-absolute-script]
-        → Write an absolute path.
+        Fix: Write an absolute path.
       warning: The variable NOT_SET_ANYWHERE is not set. [registration-unset-variable]
-        → Set it, or give a default: \${NOT_SET_ANYWHERE:-value}.
+        Fix: Set it, or give a default: \${NOT_SET_ANYWHERE:-value}.
 
     ✗ broken (.mcp.json)
       error: The command is 5. [registration-command]
-        → Name the program that starts the server.
+        Fix: Name the program that starts the server.
 
     ✓ my key (.mcp.json)
       NODE SERVERS/sdk1.mjs
       sdk1 1.2.3, protocol 2025-11-25 over stdio: answers after N s; 8 tools listed in N s
       no tool called; not called: echo, read_env, get_sum, break_promise, get_media and 3 more (--execute never)
+
       warning: Hosts replace or reject characters of the name "my key". [registration-name]
-        → Use letters, digits, _ and -.
+        Fix: Use letters, digits, _ and -.
       warning: The entry contains a token of GitHub. [registration-secret]
-        → Put it in an environment variable, and write \${NAME} here.
+        Fix: Put it in an environment variable, and write \${NAME} here.
     "
   `);
   expect(code).toBe(1);
@@ -296,43 +303,43 @@ test("URLs without a server", async () => {
 
       ✗ http://127.0.0.1:PORT/401
         error: The server requires credentials. [credentials]
-            | HTTP 401
-            | WWW-Authenticate: Bearer
-            | client: Server "http://127.0.0.1:PORT/401" answers with HTTP 401 at http://127.0.0.1:PORT/401.
-          → Add them to "headers" as Authorization: Bearer <token>, or log in with the host.
+          Fix: Add them to "headers" as Authorization: Bearer <token>, or log in with the host.
+          | HTTP 401
+          | WWW-Authenticate: Bearer
+          | client: Server "http://127.0.0.1:PORT/401" answers with HTTP 401 at http://127.0.0.1:PORT/401.
           $ curl -i -X POST http://127.0.0.1:PORT/401
 
       ✗ http://127.0.0.1:PORT/404
         error: There is no MCP endpoint at this URL. [no-endpoint]
-            | HTTP 404
-            | client: Server "http://127.0.0.1:PORT/404" answers with HTTP 404 at http://127.0.0.1:PORT/404.
-          → Check the path (often /mcp or /sse), and whether the server uses the transport sse.
+          Fix: Check the path (often /mcp or /sse), and whether the server uses the transport sse.
+          | HTTP 404
+          | client: Server "http://127.0.0.1:PORT/404" answers with HTTP 404 at http://127.0.0.1:PORT/404.
           $ curl -i -X POST http://127.0.0.1:PORT/404
 
       ✗ http://127.0.0.1:PORT/moved
         error: The URL redirects to /login. [redirect]
-            | HTTP 302
-            | client: Server "http://127.0.0.1:PORT/moved" does not answer as an MCP server at http://127.0.0.1:PORT/moved: Error POSTing to endpoint: Redirect to http://127.0.0.1:PORT/login not followed; use that URL as the endpoint if it is the intended server (redirectPolicy: 'same-origin').
-          → Use the target URL: hosts drop headers on redirects, or do not follow them.
+          Fix: Use the target URL: hosts drop headers on redirects, or do not follow them.
+          | HTTP 302
+          | client: Server "http://127.0.0.1:PORT/moved" does not answer as an MCP server at http://127.0.0.1:PORT/moved: Error POSTing to endpoint: Redirect to http://127.0.0.1:PORT/login not followed; use that URL as the endpoint if it is the intended server (redirectPolicy: 'same-origin').
           $ curl -i -X POST http://127.0.0.1:PORT/moved
 
       ✗ http://127.0.0.1:PORT/page
         error: The URL answers, but not with MCP. [not-mcp]
-            | HTTP 200, text/html
-            | client: Server "http://127.0.0.1:PORT/page" does not answer as an MCP server at http://127.0.0.1:PORT/page: Unexpected content type: text/html.
-          → Check the URL, and whether the server's transport is http (Streamable HTTP) or sse.
+          Fix: Check the URL, and whether the server's transport is http (Streamable HTTP) or sse.
+          | HTTP 200, text/html
+          | client: Server "http://127.0.0.1:PORT/page" does not answer as an MCP server at http://127.0.0.1:PORT/page: Unexpected content type: text/html.
           $ curl -i -X POST http://127.0.0.1:PORT/page
 
       ✗ https://127.0.0.1:PORT/mcp
         error: The TLS handshake failed. [tls]
-            | SSL routines ...
-          → Use http:// if the server has no TLS, or put a TLS proxy in front of it.
+          Fix: Use http:// if the server has no TLS, or put a TLS proxy in front of it.
+          | SSL routines ...
           $ curl -i -X POST https://127.0.0.1:PORT/mcp
 
       ✗ http://127.0.0.1:PORT/mcp
         error: The connection was refused: nothing listens on the port. [port-refused]
-            | connect ECONNREFUSED 127.0.0.1:PORT
-          → Start the server, and check host and port of the URL.
+          Fix: Start the server, and check host and port of the URL.
+          | connect ECONNREFUSED 127.0.0.1:PORT
           $ curl -i -X POST http://127.0.0.1:PORT/mcp
       "
     `);

@@ -63,15 +63,15 @@ describe("evals skills list", () => {
     expect((await list(files, { host: "codex", json: true })).out).toContain('"level": "project"');
   });
 
-  it("says where it looked when there is nothing", async () => {
+  it("lists the searched folders when there is no skill", async () => {
     const { code, out } = await list({}, { hostDir: [".gemini"] });
     expect([code, out]).toEqual([
       0,
-      "No skill was found. Looked in:\n  <cwd>/home/.gemini/skills\n  <cwd>/.gemini/skills\n",
+      "No skill was found\n  Searched:\n  <cwd>/home/.gemini/skills\n  <cwd>/.gemini/skills\n",
     ]);
   });
 
-  it("exits 2 when eval files are wrong, and lists all the same", async () => {
+  it("exits with 2 when an eval file is invalid, after listing", async () => {
     const wrong = { ...files, ".claude/skills/same/evals/triggers.json": "[" };
     const { code, out, err } = await list(wrong);
     expect([code, err]).toEqual([
@@ -81,7 +81,7 @@ describe("evals skills list", () => {
     expect(out).toMatch(/same +project +unreadable/);
   });
 
-  it("refuses a folder that is not there", async () => {
+  it("refuses a folder that does not exist", async () => {
     await expect(list(files, { dir: ["gone"] })).rejects.toThrow(EvalsError);
     await expect(list(files, { dir: ["gone"] })).rejects.toThrow(/The folder "gone"/);
   });

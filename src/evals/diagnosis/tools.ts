@@ -53,7 +53,7 @@ function diagnoseSchemas(faultsByTool: ReadonlyMap<string, readonly string[]>): 
       severity: "error",
       wrong: `${invalid.length === 1 ? "1 tool has" : `${invalid.length} tools have`} an invalid inputSchema.`,
       evidence: [...lines.slice(0, maxFaults), ...(rest > 0 ? [`and ${rest} more`] : [])],
-      remedy: "Fix the schema: hosts refuse such a tool, or its calls fail.",
+      remedy: "Correct the schema: hosts refuse such a tool, or its calls fail.",
     },
   ];
 }
@@ -113,7 +113,7 @@ function diagnoseCall(tool: string, outcome: CallOutcome, hasFaults: boolean): O
     wrong: `A call of "${tool}" without arguments fails, although its schema requires none.`,
     evidence,
     remedy: contradicts
-      ? 'Fix its inputSchema: usually a type is wrong, or a required parameter is missing from "required".'
+      ? 'Correct its inputSchema: usually a type is wrong, or a required parameter is missing from "required".'
       : "If it needs another step first, say so in its description and in the retry_hint of its result.",
   };
 }

@@ -5,40 +5,37 @@ import { stripVTControlCharacters } from "node:util";
 /** How a program ended; `error` when it could not be started. */
 export type Exit = { error: NodeJS.ErrnoException } | { code: number | null; signal: NodeJS.Signals | null };
 
-/** A started program together with all that it starts. */
+/** A started program with all processes that it starts. */
 export type ProcessGroup = {
   readonly child: ChildProcessWithoutNullStreams;
-  /** Resolves once the program is gone. Never rejects. */
+  /** Resolves when the program has exited. Never rejects. */
   readonly exited: Promise<Exit>;
-  /** The same once its output is read too. */
+  /** As `exited`, after its output was read. */
   readonly ended: Promise<Exit>;
-  /** The end of its stderr, for an error message. */
+  /** The last part of its stderr, for an error message. */
   stderrTail(): string;
-  /** Ends the whole group, also what the program left behind. Does not throw; safe to call twice. */
+  /** Ends the whole group, including processes that outlive the program. Does not throw; safe to call twice. */
   end(): Promise<void>;
 };
 
 type GroupOptions = {
   cwd: string;
   env: Readonly<Record<string, string>>;
-  /**
-   * How many ms what the program leaves behind may take to leave by itself. It may be dead already, and only not yet
-   * collected by init.
-   */
+  /** Time in ms for processes that outlive the program to exit. They may have exited, but not be reaped yet. */
   orphanMs: number;
 };
 
 const stderrBytes = 8 * 1024;
-/** How long a program may take to leave after SIGTERM. */
+/** Time for a program to exit after SIGTERM. */
 const graceMs = 2_000;
-/** How long the last output of a dead program is waited for, when a child of it still holds the pipe. */
+/** Maximum wait for the last output of an exited program, when a child of it still holds the pipe. */
 const drainMs = 200;
 
 const windows = process.platform === "win32";
 
 /**
- * Starts a program in a process group of its own, with nothing in its environment but `env`, so that ending it leaves no
- * child of it behind and a Ctrl-C reaches the harness alone. Does not throw.
+ * Starts a program in a new process group, with only `env` in its environment: ending the group leaves no child behind,
+ * and Ctrl-C reaches only this program. Does not throw.
  */
 export function startGroup(
   command: string,
@@ -47,7 +44,7 @@ export function startGroup(
 ): ProcessGroup {
   const stdio = ["pipe", "pipe", "pipe"] as ["pipe", "pipe", "pipe"];
   const child = spawn(command, args, { cwd, env, stdio, detached: !windows, windowsHide: true });
-  // A write to a dead process is reported by `ended`; without a listener it would end the harness.
+  // A write to an exited process is reported by `ended`; without a listener it would crash this program.
   child.stdin.on("error", () => {});
   let tail = Buffer.alloc(0);
   child.stderr.on("data", (chunk: Buffer) => {
@@ -66,7 +63,7 @@ export function startGroup(
     return ending;
   };
   const ended = exited.then(async (exit) => {
-    // What it started goes with it, and at once: later its number may be another's.
+    // Immediately: later its process id may belong to another process.
     void end();
     await Promise.race([closed, delay(drainMs, undefined, { ref: false })]);
     return exit;
@@ -85,7 +82,7 @@ async function endGroup(pid: number, leader: Promise<unknown>, orphanMs: number)
   running.delete(pid);
 }
 
-/** False when no process of the group is left. */
+/** Returns false if the group has no processes left. */
 function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(windows ? pid : -pid, signal);
@@ -97,7 +94,7 @@ function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
 const running = new Set<number>();
 let armed = false;
 
-/** A harness that leaves without closing (an uncaught error) must not leave programs behind. */
+/** Ends all groups when this program exits without ending them, for example by an uncaught error. */
 function killAtExit(pid: number): void {
   running.add(pid);
   if (armed) return;

@@ -144,11 +144,14 @@ export function unknownServer(name: string, names: readonly string[], place?: Pl
  * Throws EvalsError with line and column.
  */
 export async function readHostServer(path: string, name: string, env: Env): Promise<HostServer> {
-  const host = await readHostFile(path);
+  return resolveEntry(await readHostFile(path), name, env);
+}
+
+function resolveEntry(host: HostFile, name: string, env: Env): HostServer {
   const place = host.place([name]);
   const { spec, warnings } = readEntry(findEntry(host, name), name, place);
   const expanded = expandVariables(spec, env, name, place);
-  const folder = dirname(path);
+  const folder = dirname(host.path);
   return {
     spec: expanded.spec,
     dir: hostFolders.includes(basename(folder)) ? dirname(folder) : folder,
@@ -156,16 +159,25 @@ export async function readHostServer(path: string, name: string, env: Env): Prom
   };
 }
 
-/** The spec to connect with, variables expanded, and the folder that its paths are relative to. Throws EvalsError. */
-export async function resolveServer(server: LiveServer, name: string, dir: string, env: Env): Promise<HostServer> {
+/**
+ * The spec to connect with, variables expanded, and the folder that its paths are relative to. Throws EvalsError.
+ * @param host the configuration that registers the server, if it was read before
+ */
+export async function resolveServer(
+  server: LiveServer,
+  name: string,
+  dir: string,
+  env: Env,
+  host?: HostFile,
+): Promise<HostServer> {
   if (!("config" in server)) return { dir, ...expandVariables<LiveSpec>(server, env, name) };
   const { startTimeoutMs, callTimeoutMs } = server;
-  const host = await readHostServer(resolve(dir, server.config), server.name, env);
+  const resolved = resolveEntry(host ?? (await readHostFile(resolve(dir, server.config))), server.name, env);
   const limits = {
     ...(startTimeoutMs !== undefined && { startTimeoutMs }),
     ...(callTimeoutMs !== undefined && { callTimeoutMs }),
   };
-  return { ...host, spec: { ...host.spec, ...limits } };
+  return { ...resolved, spec: { ...resolved.spec, ...limits } };
 }
 
 function readEntry(entry: unknown, name: string, place: Problem["place"]): { spec: LiveSpec; warnings: Problem[] } {

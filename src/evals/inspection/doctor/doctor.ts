@@ -71,8 +71,9 @@ async function resolveEntry(target: ServerTarget, io: Io) {
   const { registration, server, dir, name } = target;
   const entry = registration ? [...checkRegistration(registration, io)] : [];
   try {
-    const resolved = await resolveServer(server, name, dir, io.env);
-    const written = "config" in server ? await resolveServer(server, name, dir, {}) : { spec: server, dir };
+    const resolved = await resolveServer(server, name, dir, io.env, registration?.host);
+    const written =
+      "config" in server ? await resolveServer(server, name, dir, {}, registration?.host) : { spec: server, dir };
     // The rules for entries report unset variables themselves.
     if (!registration)
       for (const { message, hint = "" } of resolved.warnings)

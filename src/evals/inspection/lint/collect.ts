@@ -127,7 +127,13 @@ async function listServer(
 ): Promise<ToolList & { warnings: Problem[] }> {
   // Loaded only when there is a server: the client takes most of the time to start.
   const { connect } = await import("../../toolsets/connect.ts");
-  const { spec, dir, warnings } = await resolveServer(target.server, target.name, target.dir, io.env);
+  const { spec, dir, warnings } = await resolveServer(
+    target.server,
+    target.name,
+    target.dir,
+    io.env,
+    target.registration?.host,
+  );
   const connection = await connect(spec, { name: target.name, dir, env: io.env, signal: io.signal });
   try {
     const items = await connection.listRaw(io.signal);

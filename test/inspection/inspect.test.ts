@@ -1,0 +1,198 @@
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type DoctorReport, doctorReportSchema } from "../../src/evals/diagnosis/report.ts";
+import { doctor } from "../../src/evals/inspection/doctor/doctor.ts";
+import { lint } from "../../src/evals/inspection/lint/lint.ts";
+import { type ProbeOptions, probe } from "../../src/evals/inspection/probe/probe.ts";
+import type { TargetOptions } from "../../src/evals/inspection/targets.ts";
+import type { ProbeReport } from "../../src/evals/probes/report.ts";
+import { lintReportSchema } from "../../src/evals/types/lint.ts";
+import { type Listener, listen } from "../../src/server/http.ts";
+import { anIo, type TestIo } from "../fakes/io.ts";
+
+// The inspections in this process, against the reference server and servers that break one promise each.
+const servers = join(import.meta.dirname, "../fixtures/servers");
+const node = (way: string) => `"${process.execPath}" ${way}`;
+const cwd = realpathSync(mkdtempSync(join(tmpdir(), "inspect-")));
+
+let reference: Listener;
+beforeAll(async () => {
+  reference = await listen({
+    ...{ transport: "http", name: "reference", host: "127.0.0.1", port: 0 },
+    ...{ allowHosts: [], idleMs: 60_000 },
+  });
+});
+afterAll(async () => {
+  await reference.close();
+  rmSync(cwd, { recursive: true });
+});
+
+const anEnvironment = (dir = servers) => anIo({ cwd: dir, env: { PATH: process.env.PATH } });
+
+async function runProbe(options: Partial<ProbeOptions>, io: TestIo = anEnvironment()) {
+  const defaults = { runs: 2, seed: 1, timeout: 5, maxCalls: 20, failOn: "warning", json: true } as const;
+  const code = await probe({ ...defaults, ...options }, io);
+  return { code, report: JSON.parse(io.printed()) as ProbeReport, err: io.warned() };
+}
+
+async function runDoctor(options: TargetOptions, io: TestIo = anEnvironment()) {
+  const code = await doctor({ ...options, execute: "safe", timeout: 5, json: true }, io);
+  return { code, report: doctorReportSchema.parse(JSON.parse(io.printed())), err: io.warned() };
+}
+
+async function runLint(options: TargetOptions, io: TestIo = anEnvironment()) {
+  const defaults = {
+    confusable: false,
+    rules: false,
+    concurrency: 1,
+    format: "table",
+    failOn: "error",
+    json: true,
+  } as const;
+  const code = await lint({ ...defaults, ...options }, io);
+  return { code, report: lintReportSchema.parse(JSON.parse(io.printed())), err: io.warned() };
+}
+
+const listDiagnoses = ({ servers: examined }: DoctorReport) =>
+  examined.map(({ name, healthy, diagnoses }) => [name, healthy, ...diagnoses.map(({ id }) => id)]);
+
+describe("the reference server", () => {
+  it("has no findings", async () => {
+    const { code, report } = await runProbe({ url: [reference.url] });
+    expect([code, report.ok, report.servers[0]?.findings]).toEqual([0, true, []]);
+    const linted = await runLint({ url: [reference.url] });
+    expect([linted.code, linted.report.findings, linted.report.counts.linted]).toEqual([
+      ...[0, [], { tools: 1, toolsets: 1 }],
+    ]);
+    const examined = await runDoctor({ url: [reference.url] });
+    expect([examined.code, listDiagnoses(examined.report)]).toEqual([0, [[reference.url, true]]]);
+    expect(examined.report.servers[0]).toMatchObject({
+      tools: 1,
+      notCalled: [{ tool: "echo", why: "needs arguments" }],
+    });
+  });
+});
+
+describe("probe", () => {
+  it("shrinks a finding to the smallest call, with the command that repeats it", async () => {
+    const { code, report } = await runProbe({ server: [node("bad.mjs")], tool: ["get_crash"], maxCalls: 60 });
+    const finding = report.servers[0]?.findings.find(({ check }) => check === "survives");
+    expect(code).toBe(1);
+    expect(finding).toMatchObject({
+      again: "yes",
+      calls: [{ tool: "get_crash", arguments: { name: "a".repeat(21) } }],
+    });
+    const call = finding?.command.split(" --call ")[1]?.slice(1, -1) ?? "";
+    const repeated = await runProbe({ server: [node("bad.mjs")], call: [call] });
+    expect(repeated.report.servers[0]?.findings.map(({ check }) => check)).toEqual(["survives"]);
+  });
+
+  it("records a finding without shrinking it when no calls are left for that", async () => {
+    const { report } = await runProbe({ server: [node("bad.mjs")], tool: ["get_null"], maxCalls: 0 });
+    expect(report.servers[0]?.findings.map(({ check, again }) => [check, again])).toContainEqual([
+      ...["well-formed", "not tried"],
+    ]);
+  });
+
+  it("gives up a tool after three broken calls", async () => {
+    const options = { server: [node("bad.mjs")], tool: ["get_slow"], timeout: 0.3, maxCalls: 0, runs: 20, seed: 2 };
+    const { report } = await runProbe(options);
+    expect(report.servers[0]?.tools[0]?.notes.join()).toMatch(
+      /^stopped after 3 broken calls; \d+ probes were not made$/,
+    );
+  });
+
+  it("probes the other servers when one does not start, and is incomplete", async () => {
+    const { code, report, err } = await runProbe({ server: ["no-such-program"], url: [reference.url] });
+    expect([code, report.servers.map(({ server }) => server), report.problems.length]).toEqual([3, ["reference"], 1]);
+    expect(err).toContain('no program "no-such-program"');
+  });
+
+  it("applies the policy of each suite to a shared server", async () => {
+    const suite = (name: string, execute: string) => ({
+      ...{ name, execute, server: { url: reference.url } },
+      cases: [{ input: "echo a", expect: { tool: "echo" } }],
+    });
+    for (const [name, execute] of Object.entries({ safe: "safe", never: "never" }))
+      writeFileSync(join(cwd, `${name}.json`), JSON.stringify(suite(name, execute)));
+    const { code, report } = await runProbe({ paths: ["safe.json", "never.json"] }, anEnvironment(cwd));
+    expect(report.servers.map(({ tools }) => tools.map(({ tool }) => tool)).sort()).toEqual([
+      ...[[], ["echo", "(unknown tool)"]],
+    ]);
+    expect([code, report.problems.map(({ message }) => message)]).toEqual([3, ['No tool of "reference" was called.']]);
+  });
+
+  it("reports what it has when it is stopped", async () => {
+    const io = anEnvironment();
+    const call = '{"tool":"get_slow","arguments":{"rows":64}}';
+    const probing = runProbe({ server: [node("bad.mjs")], call: [call], timeout: 60 }, io);
+    setTimeout(io.stop, 300);
+    const { code, report } = await probing;
+    expect([code, report.stopped, report.ok, report.problems]).toEqual([130, true, false, []]);
+  });
+});
+
+describe("doctor", () => {
+  it("diagnoses the first stage that fails, several servers at once", async () => {
+    const ways = [
+      "broken.mjs needs-key",
+      "broken.mjs needs-usage",
+      "faulty.mjs dies",
+      "not-there.mjs",
+      "faulty.mjs twins",
+    ];
+    const { code, report } = await runDoctor({ server: [...ways.map(node), "no-such-program"] });
+    expect([code, report.healthy, report.unhealthy]).toEqual([1, 0, 6]);
+    expect(listDiagnoses(report).map(([, , ...ids]) => ids)).toEqual([
+      ...[["variable-missing"], ["arguments"], ["exits"], ["script-missing"], ["duplicate-tools"], ["program-missing"]],
+    ]);
+  });
+
+  it("examines each server of suites once, distractors too, and names suites without one", async () => {
+    const server = { url: reference.url };
+    const cases = [{ input: "echo a", expect: { tool: "echo" } }];
+    const write = (name: string, more: object) =>
+      writeFileSync(join(cwd, `${name}.json`), JSON.stringify({ name, cases, ...more }));
+    write("one", { server, distractors: [{ command: "no-such-program" }] });
+    write("two", { server });
+    write("three", { server: { tools: "list.json" } });
+    const { report, err } = await runDoctor({ paths: ["one.json", "two.json", "three.json"] }, anEnvironment(cwd));
+    expect(listDiagnoses(report)).toEqual([
+      ["one", true],
+      ["one, distractor 1", false, "program-missing"],
+    ]);
+    expect(err).toContain("three.json: warning: This suite is skipped: it has a static tool list.");
+    expect(report.servers[1]?.diagnoses[0]?.show).toContain("no-such-program");
+  });
+
+  it("prints no secret", async () => {
+    const url = `${reference.url}?key=secret`;
+    const entry = { command: "no-such-program", args: [`\${TOKEN}`], env: { TOKEN: `\${TOKEN}` } };
+    writeFileSync(join(cwd, "host.json"), JSON.stringify({ mcpServers: { entry } }));
+    const io = anIo({ cwd, env: { PATH: process.env.PATH, TOKEN: "secret" } });
+    await runDoctor({ url: [url], config: ["host.json"] }, io);
+    expect(io.printed() + io.warned()).not.toContain("secret");
+  });
+});
+
+describe("lint", () => {
+  it("lints the other servers of a host configuration when one cannot be listed, and its entry", async () => {
+    const entry = (...args: string[]) => ({ command: process.execPath, args });
+    const mcpServers = { dies: entry("faulty.mjs", "dies"), fine: { url: reference.url }, wrong: { command: 5 } };
+    writeFileSync(join(cwd, "lint.json"), JSON.stringify({ mcpServers }, null, 2));
+    const { code, report } = await runLint({ config: ["lint.json"] }, anEnvironment(cwd));
+    expect(report.counts.linted).toEqual({ "host entries": 3, tools: 1, toolsets: 1 });
+    expect(report.problems.map(({ place }) => place?.file)).toEqual(["lint.json", "lint.json"]);
+    expect(report.findings.map(({ rule }) => rule)).toContain("registration-command");
+    expect(code).toBe(1);
+    const named = await runLint({ config: ["lint.json"], name: ["fine"] }, anEnvironment(cwd));
+    expect(named.report.counts.linted).toEqual({ "host entries": 1, tools: 1, toolsets: 1 });
+  });
+
+  it("lints the items of a list that clients refuse", async () => {
+    const { report } = await runLint({ server: [node("faulty.mjs malformed")] });
+    expect(report.findings.map(({ rule, where }) => `${rule} ${where.tool}`)).toContain("input-schema-missing broken");
+  });
+});
