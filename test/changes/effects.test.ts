@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { listChanges, toolsOfBaseline } from "../../src/evals/changes/changes.ts";
+import { listBaselineTools, listChanges } from "../../src/evals/changes/changes.ts";
 import { listEffects } from "../../src/evals/changes/tools.ts";
 import type { Baseline } from "../../src/evals/types/baseline.ts";
 import type { Json, JsonObject } from "../../src/evals/types/json.ts";
@@ -508,5 +508,5 @@ it("takes the tools of a baseline, each once, without skills and tools that stoo
     two: [offered("a", "server"), offered("s", "skill"), offered("a", "server", "other")],
   };
   const own = (name: string) => ({ name, description: `Does ${name}.`, inputSchema: { type: "object" } });
-  expect(toolsOfBaseline({ toolsets } as unknown as Baseline)).toEqual([own("a"), own("b"), own("a")]);
+  expect(listBaselineTools({ toolsets } as unknown as Baseline)).toEqual([own("a"), own("b"), own("a")]);
 });

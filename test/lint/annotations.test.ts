@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { annotationRules } from "../../src/evals/lint/rules/annotations.ts";
 import { annotationCases } from "./cases/annotations.ts";
-import { said } from "./said.ts";
+import { describeViolations } from "./violations.ts";
 
 test("says what is wrong with annotations, where, and what to do", () => {
-  expect(said(annotationRules, annotationCases)).toMatchInlineSnapshot(`
+  expect(describeViolations(annotationRules, annotationCases)).toMatchInlineSnapshot(`
     {
       "annotation-against-verb": [
         "$.annotations.readOnlyHint: readOnlyHint is true, but a tool named "create" changes something. -> Set readOnlyHint to false, or name the tool for what it reads.",

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { descriptionRules } from "../../src/evals/lint/rules/descriptions.ts";
 import { descriptionCases } from "./cases/descriptions.ts";
-import { said } from "./said.ts";
+import { describeViolations } from "./violations.ts";
 
 test("says what is wrong with descriptions, where, and what to do", () => {
-  expect(said(descriptionRules, descriptionCases)).toMatchInlineSnapshot(`
+  expect(describeViolations(descriptionRules, descriptionCases)).toMatchInlineSnapshot(`
     {
       "description-missing": [
         "$.description: The tool has no description. -> Say what the tool does, when to call it, and which sibling to call otherwise.",

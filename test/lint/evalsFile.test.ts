@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { evalsFileRules } from "../../src/evals/lint/rules/evalsFile.ts";
 import { anEvalsFileSubject } from "./cases/cases.ts";
 import { evalsFileCases } from "./cases/evalsFile.ts";
-import { said } from "./said.ts";
+import { describeViolations } from "./violations.ts";
 
 test("says what is wrong, where, and what to do", () => {
-  expect(said(evalsFileRules, evalsFileCases)).toMatchInlineSnapshot(`
+  expect(describeViolations(evalsFileRules, evalsFileCases)).toMatchInlineSnapshot(`
     {
       "evals-check-missing": [
         "$.evals[0]: The query "Shrink cat.png" expects nothing except that the skill loads. -> Say in expected_behavior what the answer must do.",

@@ -7,7 +7,7 @@ import { descriptionRules } from "../../src/evals/lint/rules/descriptions.ts";
 import { nameRules } from "../../src/evals/lint/rules/names.ts";
 import { propertyRules } from "../../src/evals/lint/rules/properties.ts";
 import { schemaRules } from "../../src/evals/lint/rules/schemas.ts";
-import { maxSearched, textsOf } from "../../src/evals/lint/text.ts";
+import { collectTexts, maxSearched } from "../../src/evals/lint/text.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
 import { aLintedTool, aToolSubject } from "./cases/cases.ts";
 
@@ -82,7 +82,7 @@ describe("hostile tools", () => {
     const tool = { ...aLintedTool(), ...changes } as JsonObject;
     const found = findings(tool);
     expect(walkToolSchema(tool, "inputSchema").places.length).toBeLessThanOrEqual(maxPlaces);
-    expect(textsOf(tool).texts.reduce((sum, { text }) => sum + text.length, 0)).toBeLessThanOrEqual(maxSearched);
+    expect(collectTexts(tool).texts.reduce((sum, { text }) => sum + text.length, 0)).toBeLessThanOrEqual(maxSearched);
     expect(found.map(({ rule }) => rule)).toContain(expected);
     expect(Math.max(...found.map(({ message }) => message.length))).toBeLessThan(1000);
   });

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { nameRules } from "../../src/evals/lint/rules/names.ts";
 import { nameCases } from "./cases/names.ts";
-import { said } from "./said.ts";
+import { describeViolations } from "./violations.ts";
 
 test("says what is wrong with names, where, and what to do", () => {
-  expect(said(nameRules, nameCases)).toMatchInlineSnapshot(`
+  expect(describeViolations(nameRules, nameCases)).toMatchInlineSnapshot(`
     {
       "name-charset": [
         "$.name: The name "get weather" has characters that model APIs reject: " ". -> Use letters, digits, _ and - only, for example _ instead of a dot.",

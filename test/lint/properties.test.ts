@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { propertyRules } from "../../src/evals/lint/rules/properties.ts";
 import { propertyCases } from "./cases/properties.ts";
-import { said } from "./said.ts";
+import { describeViolations } from "./violations.ts";
 
 test("says what is wrong with properties, where, and what to do", () => {
-  expect(said(propertyRules, propertyCases)).toMatchInlineSnapshot(`
+  expect(describeViolations(propertyRules, propertyCases)).toMatchInlineSnapshot(`
     {
       "array-items-missing": [
         "$.inputSchema.properties.cities: The array does not declare its items. -> Add items, such as { "type": "string" }.",

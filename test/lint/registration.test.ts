@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { registrationRules } from "../../src/evals/lint/rules/registration.ts";
 import { aRegistrationSubject } from "./cases/cases.ts";
 import { registrationCases } from "./cases/registration.ts";
-import { said } from "./said.ts";
+import { describeViolations } from "./violations.ts";
 
 test("says what is wrong, where, and what to do", () => {
-  expect(said(registrationRules, registrationCases)).toMatchInlineSnapshot(`
+  expect(describeViolations(registrationRules, registrationCases)).toMatchInlineSnapshot(`
     {
       "registration-absolute-script": [
         "$.args[0]: The script "server.js" is a relative path. -> Write an absolute path.",

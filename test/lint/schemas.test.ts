@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { schemaRules } from "../../src/evals/lint/rules/schemas.ts";
 import { schemaCases } from "./cases/schemas.ts";
-import { said } from "./said.ts";
+import { describeViolations } from "./violations.ts";
 
 test("says what is wrong with schemas, where, and what to do", () => {
-  expect(said(schemaRules, schemaCases)).toMatchInlineSnapshot(`
+  expect(describeViolations(schemaRules, schemaCases)).toMatchInlineSnapshot(`
     {
       "default-violates-schema": [
         "$.inputSchema.properties.city.default: The default "5" is a string, not an integer. -> Give a default that the schema allows, or correct the schema.",

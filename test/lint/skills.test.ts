@@ -4,10 +4,10 @@ import { rules } from "../../src/evals/lint/rules.ts";
 import { parseSkill } from "../../src/evals/skills/package.ts";
 import { aSkillSubject } from "./cases/cases.ts";
 import { skillCases } from "./cases/skills.ts";
-import { said } from "./said.ts";
+import { describeViolations } from "./violations.ts";
 
 test("says what is wrong, where, and what to do", () => {
-  expect(said(rules.skills, skillCases)).toMatchInlineSnapshot(`
+  expect(describeViolations(rules.skills, skillCases)).toMatchInlineSnapshot(`
     {
       "skill-body-long": [
         "$.line[5]: The body has 500 lines; keep it under 500. -> Move details into files of the package, and link to them where they are needed.",

@@ -5,7 +5,7 @@ import { wordingRules } from "../../src/evals/lint/rules.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
 import { aToolSubject, aToolsetSubject } from "./cases/cases.ts";
 import { alikeCases, wordingCases } from "./cases/wording.ts";
-import { said } from "./said.ts";
+import { describeViolations } from "./violations.ts";
 
 describe.each(wordingRules)("$id", ({ id, clauses, check }) => {
   const cases = wordingCases[id] ?? { clean: [], violations: {} };
@@ -32,7 +32,7 @@ describe.each(alikeRules)("$id", ({ id, clauses, check }) => {
 });
 
 test("each finding says what is wrong and what to do", () => {
-  expect(said(wordingRules, wordingCases)).toMatchInlineSnapshot(`
+  expect(describeViolations(wordingRules, wordingCases)).toMatchInlineSnapshot(`
     {
       "description-docstring": [
         "$.description: The description has a section of a docstring: "Args:". -> Describe each parameter in its schema, and say here when to call the tool and what it does.",

@@ -68,7 +68,7 @@ export function changesByCase(before: CaseToolsets, after: CaseToolsets): Toolse
 }
 
 /** The tools that a baseline was accepted with, each name of a server once; without its skills and distractors. */
-export function toolsOfBaseline({ toolsets }: Baseline): JsonObject[] {
+export function listBaselineTools({ toolsets }: Baseline): JsonObject[] {
   const tools = new Map<string, JsonObject>();
   for (const tool of Object.values(toolsets).flat()) {
     if (tool.origin === "skill" || tool.origin === "distractor") continue;

@@ -1,3 +1,4 @@
+import { listProperties } from "../jsonSchema/values.ts";
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import type { Tool } from "../types/tool.ts";
 import { findRenamedTools, formatName, indexByName } from "./names.ts";
@@ -26,8 +27,8 @@ export function findEdits(base: readonly Tool[], head: readonly Tool[]): ToolEdi
 }
 
 /**
- * The base list with only the changes of these ids in their new form. None gives the tools of `base`, all of them give
- * the tools of `head`. New tools stand last.
+ * The base list with only the edits of these ids applied. None gives the tools of `base`, all of them give the tools of
+ * `head`. New tools are last.
  */
 export function applyChanges<T extends Tool>(base: readonly T[], head: readonly T[], ids: ReadonlySet<string>): T[] {
   return mixLists(base, head, ({ id }) => ids.has(id));
@@ -37,18 +38,18 @@ export function applyChanges<T extends Tool>(base: readonly T[], head: readonly 
 type Choose = (edit: ToolEdit) => boolean;
 
 function mixLists<T extends Tool>(base: readonly T[], head: readonly T[], choose: Choose): T[] {
-  const now = new Map(head.map((tool) => [tool.name, tool]));
-  const then = new Set(base.map(({ name }) => name));
-  const added = head.filter(({ name }) => !then.has(name)).sort(byName);
-  const removed = base.filter(({ name }) => !now.has(name)).sort(byName);
+  const after = new Map(head.map((tool) => [tool.name, tool]));
+  const before = new Set(base.map(({ name }) => name));
+  const added = head.filter(({ name }) => !before.has(name)).sort(byName);
+  const removed = base.filter(({ name }) => !after.has(name)).sort(byName);
   const renamed = findRenamedTools(
     indexByName(removed as readonly JsonObject[]),
     indexByName(added as readonly JsonObject[]),
   );
   const kept = base.flatMap((tool) => {
-    const current = now.get(tool.name);
+    const current = after.get(tool.name);
     if (current) return [mixTool(tool, current, choose)];
-    const successor = now.get(renamed.get(tool.name) ?? "");
+    const successor = after.get(renamed.get(tool.name) ?? "");
     if (successor) return [choose(makeRenaming(tool, successor)) ? successor : tool];
     return choose(editTool("removed", tool)) ? [] : [tool];
   });
@@ -65,37 +66,35 @@ const makeRenaming = ({ name }: Tool, successor: Tool): ToolEdit => ({
 });
 
 function editTool(kind: "added" | "removed", { name, description }: Tool): ToolEdit {
-  const [id, label] = [
-    `${formatName(name)}:${kind}`,
-    `${formatName(name)}: ${kind === "added" ? "new" : "removed"} tool`,
-  ];
-  return { kind, id, label, tool: name, ...(kind === "added" ? texts(undefined, description) : texts(description)) };
+  const isNew = kind === "added";
+  const [id, label] = [`${formatName(name)}:${kind}`, `${formatName(name)}: ${isNew ? "new" : "removed"} tool`];
+  return { kind, id, label, tool: name, ...(isNew ? formatTexts(undefined, description) : formatTexts(description)) };
 }
 
 const fields = ["description", "title", "annotations", "outputSchema"] as const;
 
 function mixTool<T extends Tool>(base: T, head: T, choose: Choose): T {
-  let asked = 0;
-  let taken = 0;
-  const counted: Choose = (change) => {
-    const yes = choose(change);
-    asked++;
-    if (yes) taken++;
+  let listed = 0;
+  let applied = 0;
+  const counted: Choose = (edit) => {
+    const yes = choose(edit);
+    listed++;
+    if (yes) applied++;
     return yes;
   };
   const describe = (kind: (typeof fields)[number] | "other", before: unknown, after: unknown): ToolEdit => {
     const id = formatName(base.name) + (kind === "description" ? "" : `:${kind}`);
-    return { kind, id, label: `${formatName(base.name)}: ${kind}`, tool: base.name, ...texts(before, after) };
+    return { kind, id, label: `${formatName(base.name)}: ${kind}`, tool: base.name, ...formatTexts(before, after) };
   };
   const changed = fields.filter(
     (field) => !same(base[field], head[field]) && counted(describe(field, base[field], head[field])),
   );
   const [before, after] = [optional(base.inputSchema), optional(head.inputSchema)];
   const { schema } = mixParameter({ tool: base.name, path: "" }, before, after, counted);
-  // What no change names, such as the order of `required`, goes with the last of the tool's changes, or is one itself.
-  if (asked === 0 && !same(base, head)) counted(describe("other", differing(base, head), differing(head, base)));
-  if (taken === 0) return base;
-  return taken === asked ? head : withKeys(base, { ...head, inputSchema: schema }, [...changed, "inputSchema"]);
+  // What no edit names, such as the order of `required`, comes with the last of the tool's edits, or is an edit itself.
+  if (listed === 0 && !same(base, head)) counted(describe("other", differing(base, head), differing(head, base)));
+  if (applied === 0) return base;
+  return applied === listed ? head : withKeys(base, { ...head, inputSchema: schema }, [...changed, "inputSchema"]);
 }
 
 /** `base` with these keys as they are in `head`, absent where they are absent there. */
@@ -104,10 +103,10 @@ function withKeys<T extends object>(base: T, head: object, keys: readonly string
   return Object.fromEntries([...kept, ...Object.entries(head).filter(([key]) => keys.includes(key))]) as T;
 }
 
-/** The members of an object that another does not have, or not as they are here. */
+/** The members of an object that another lacks or has with another value. */
 function differing(one: object, other: object): object {
-  const there = new Map<string, unknown>(Object.entries(other));
-  return Object.fromEntries(Object.entries(one).filter(([key, value]) => !same(value, there.get(key))));
+  const others = new Map<string, unknown>(Object.entries(other));
+  return Object.fromEntries(Object.entries(one).filter(([key, value]) => !same(value, others.get(key))));
 }
 
 /** The schema of a parameter, of the items of one, or (where `path` is empty) of all arguments together. */
@@ -116,20 +115,20 @@ type Spot = { tool: string; path: string };
 const optional = (schema: Json): Parameter => ({ schema, required: false });
 
 function mixParameter(spot: Spot, base: Parameter, head: Parameter, choose: Choose): Parameter {
-  const [then, now] = [base.schema, head.schema];
-  if (!isJsonObject(then) || !isJsonObject(now)) {
-    return !same(base, head) && choose(editParameter(spot, "schema", shown(base), shown(head))) ? head : base;
+  const [before, after] = [base.schema, head.schema];
+  if (!isJsonObject(before) || !isJsonObject(after)) {
+    return !same(base, head) && choose(editParameter(spot, "schema", format(base), format(head))) ? head : base;
   }
   // At the root the description says no more than the tool's own, and is part of the schema.
-  const described = spot.path !== "" && !same(then.description, now.description);
+  const described = spot.path !== "" && !same(before.description, after.description);
   const { description } =
-    described && choose(editParameter(spot, "description", then.description, now.description)) ? now : then;
-  const parameters = mixProperties(spot, then, now, choose);
-  const before = { schema: ownPart(spot, then, now), required: base.required };
-  const after = { schema: ownPart(spot, now, then), required: head.required };
-  const changed = !same(before, after) && choose(editParameter(spot, "schema", shown(before), shown(after)));
-  const own = changed ? after : before;
-  const items = mixItems(spot, then, now, choose);
+    described && choose(editParameter(spot, "description", before.description, after.description)) ? after : before;
+  const parameters = mixProperties(spot, before, after, choose);
+  const old = { schema: pickOwnKeywords(spot, before, after), required: base.required };
+  const current = { schema: pickOwnKeywords(spot, after, before), required: head.required };
+  const isApplied = !same(old, current) && choose(editParameter(spot, "schema", format(old), format(current)));
+  const own = isApplied ? current : old;
+  const items = mixItems(spot, before, after, choose);
   const required = [
     ...[...parameters].flatMap(([name, parameter]) => (parameter.required ? [name] : [])),
     ...(Array.isArray(own.schema.required) ? own.schema.required : []),
@@ -138,42 +137,41 @@ function mixParameter(spot: Spot, base: Parameter, head: Parameter, choose: Choo
   const schema: JsonObject = {
     ...own.schema,
     ...(spot.path !== "" && description !== undefined && { description }),
-    ...((parameters.size > 0 || isJsonObject(then.properties)) && { properties }),
+    ...((parameters.size > 0 || isJsonObject(before.properties)) && { properties }),
     ...(items !== undefined && { items }),
     ...(required.length > 0 && { required }),
   };
   return { schema, required: own.required };
 }
 
-function mixProperties({ tool, path }: Spot, then: JsonObject, now: JsonObject, choose: Choose) {
-  const [base, head] = [parametersOf(then), parametersOf(now)];
+function mixProperties({ tool, path }: Spot, before: JsonObject, after: JsonObject, choose: Choose) {
+  const [base, head] = [indexParameters(before), indexParameters(after)];
   const mixed = new Map<string, Parameter>();
   for (const name of new Set([...base.keys(), ...head.keys()])) {
     const spot = { tool, path: `${path}.${formatName(name)}` };
-    const [before, after] = [base.get(name), head.get(name)];
-    const whole = () =>
-      choose(editParameter(spot, before ? "removed" : "added", before && shown(before), after && shown(after)));
-    const one = before && after ? mixParameter(spot, before, after, choose) : whole() ? after : before;
+    const [old, current] = [base.get(name), head.get(name)];
+    const chooseWhole = () =>
+      choose(editParameter(spot, old ? "removed" : "added", old && format(old), current && format(current)));
+    const one = old && current ? mixParameter(spot, old, current, choose) : chooseWhole() ? current : old;
     if (one) mixed.set(name, one);
   }
   return mixed;
 }
 
-function mixItems({ tool, path }: Spot, then: JsonObject, now: JsonObject, choose: Choose): Json | undefined {
-  const [base, head] = [then.items, now.items];
+function mixItems({ tool, path }: Spot, before: JsonObject, after: JsonObject, choose: Choose): Json | undefined {
+  const [base, head] = [before.items, after.items];
   if (!isJsonObject(base) || !isJsonObject(head)) return undefined;
   return mixParameter({ tool, path: `${path}[]` }, optional(base), optional(head), choose).schema;
 }
 
-function parametersOf({ properties, required }: JsonObject): Map<string, Parameter> {
-  const names = new Set(Array.isArray(required) ? required : []);
-  const entries = isJsonObject(properties) ? Object.entries(properties) : [];
-  return new Map(entries.map(([name, schema]) => [name, { schema, required: names.has(name) }]));
+function indexParameters(schema: JsonObject): Map<string, Parameter> {
+  const required = new Set<Json>(Array.isArray(schema.required) ? schema.required : []);
+  return new Map(listProperties(schema).map(([name, one]) => [name, { schema: one, required: required.has(name) }]));
 }
 
-/** A schema without what is looked at by itself: description, parameters and which of them are required, items. */
-function ownPart(spot: Spot, schema: JsonObject, other: JsonObject): JsonObject {
-  const named = new Set<Json>([...parametersOf(schema).keys(), ...parametersOf(other).keys()]);
+/** A schema without what is compared by itself: description, parameters and which of them are required, items. */
+function pickOwnKeywords(spot: Spot, schema: JsonObject, other: JsonObject): JsonObject {
+  const named = new Set<Json>([...indexParameters(schema).keys(), ...indexParameters(other).keys()]);
   const entries = Object.entries(schema).flatMap(([key, value]): [string, Json][] => {
     if (key === "description" && spot.path !== "") return [];
     if (key === "properties" && isJsonObject(value)) return [];
@@ -200,20 +198,20 @@ function editParameter(
 ): ToolEdit {
   const name = formatName(tool) + path;
   const id = what === "description" ? name : `${name}:${what}`;
-  const common = { id, label: `${name}: ${parameterLabels[what]}`, tool, ...texts(before, after) };
+  const common = { id, label: `${name}: ${parameterLabels[what]}`, tool, ...formatTexts(before, after) };
   return path === ""
     ? { kind: "schema", ...common }
     : { kind: "parameter", parameter: path.replace(/^\./, ""), what, ...common };
 }
 
-const shown = ({ schema, required }: Parameter) => `${textOf(schema)}${required ? " required" : ""}`;
+const format = ({ schema, required }: Parameter) => `${toText(schema)}${required ? " required" : ""}`;
 
-function texts(before?: unknown, after?: unknown): { before?: string; after?: string } {
-  const text = (value: unknown) => (typeof value === "string" ? value : textOf(value));
+function formatTexts(before?: unknown, after?: unknown): { before?: string; after?: string } {
+  const text = (value: unknown) => (typeof value === "string" ? value : toText(value));
   return { ...(before !== undefined && { before: text(before) }), ...(after !== undefined && { after: text(after) }) };
 }
 
 /** Everything in a tool is JSON; members that are undefined are left out. */
-const textOf = (value: unknown) => canonicalJson(value as Json);
-const same = (a: unknown, b: unknown) => a === b || (a !== undefined && b !== undefined && textOf(a) === textOf(b));
+const toText = (value: unknown) => canonicalJson(value as Json);
+const same = (a: unknown, b: unknown) => a === b || (a !== undefined && b !== undefined && toText(a) === toText(b));
 const byName = (a: Tool, b: Tool) => (a.name < b.name ? -1 : 1);

@@ -40,7 +40,7 @@ function hasLatinLetters(text: string): boolean {
 const needsCleaning = /[\u2018\u2019\u201c\u201d\r\t\u00a0]| {2}/;
 
 /** The text as the rules read it: truncated, with straight quotation marks and single spaces. */
-export function plainText(text: string): string {
+function plainText(text: string): string {
   const read = text.slice(0, maxRead);
   if (!needsCleaning.test(read)) return read;
   return read
@@ -51,12 +51,12 @@ export function plainText(text: string): string {
 }
 
 /** The text without what is quoted: example queries, values and code are not about the tool itself. */
-export function withoutQuotes(text: string): string {
+function withoutQuotes(text: string): string {
   return text.replace(/"[^"\n]{0,200}"|`[^`\n]{0,200}`|(?<![\w])'[^'\n]{0,200}'(?!\w)/g, '""');
 }
 
 /** Sentences and list items, in order, without bullets. An abbreviation such as "e.g." does not end a sentence. */
-export function sentencesOf(text: string): readonly string[] {
+export function splitSentences(text: string): readonly string[] {
   return text
     .replace(/\b(e\.g|i\.e|etc|vs|approx)\./gi, (short) => short.replaceAll(".", ""))
     .split(/(?<=[.!?;])\s+|\n+|;\s/)

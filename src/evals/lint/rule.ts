@@ -55,7 +55,7 @@ export function defineRules<Subject>(
 export type ToolSubject = { server: string; tool: JsonObject; siblings: Names; shownName: string };
 
 /** Names, each once. */
-export type Names = Iterable<string> & { readonly size: number; has(name: string): boolean };
+type Names = Iterable<string> & { readonly size: number; has(name: string): boolean };
 
 /** A whole list, for what only shows between tools. Paths start with the index of a tool. */
 export type ToolsetSubject = { server: string; tools: readonly JsonObject[] };

@@ -7,7 +7,7 @@ const wordsByName = new Map<string, readonly string[]>();
 const maxMemoized = 20_000;
 
 /** The words of a name in any style, lower case: `maxResults`, `max_results` and `max-results` have the same two. */
-export function wordsOf(name: string): readonly string[] {
+export function splitName(name: string): readonly string[] {
   const short = name.slice(0, 200);
   const known = wordsByName.get(short);
   if (known) return known;
@@ -40,7 +40,7 @@ const fields = ["name", "title", "description", "annotations", "inputSchema", "o
 type Texts = { texts: readonly { text: string; at: Path }[]; whole: boolean };
 
 /** The texts of a tool, property names among them, collected once. */
-export const textsOf = once((tool: JsonObject): Texts => {
+export const collectTexts = once((tool: JsonObject): Texts => {
   const texts: { text: string; at: Path }[] = [];
   let left = maxSearched;
   const add = (text: string, at: Path) => {

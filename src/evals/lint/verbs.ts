@@ -87,7 +87,7 @@ const ambiguous = new Set(
 const plainVerbs = new Set("add check create delete fetch find get insert lookup remove send set update".split(" "));
 
 /** The kind of a verb in its base form; undefined for any other word. */
-export function verbKind(word: string): VerbKind | undefined {
+export function getVerbKind(word: string): VerbKind | undefined {
   const known = kinds.get(word);
   if (known) return known;
   const inner = /^(?:un|re|de|dis|pre|auto|bulk|batch|multi)-?(\w{3,})$/.exec(word)?.[1];
@@ -106,12 +106,12 @@ const notVerbs = new Set(
 export function startsWithVerb(name: readonly string[]): boolean {
   const [first = ""] = name;
   const last = name.at(-1) ?? "";
-  return verbKind(first) !== undefined && !(name.length > 1 && ambiguous.has(first) && plainVerbs.has(last));
+  return getVerbKind(first) !== undefined && !(name.length > 1 && ambiguous.has(first) && plainVerbs.has(last));
 }
 
 /** The verb among the words of a name: `search` in `research_search_papers`, where the first may be a noun. */
 export function findVerb(name: readonly string[]): string | undefined {
-  const [first, second = ""] = name.filter((word) => verbKind(word) !== undefined);
+  const [first, second = ""] = name.filter((word) => getVerbKind(word) !== undefined);
   if (first === undefined) return undefined;
   return ambiguous.has(first) && second !== "" && !ambiguous.has(second) ? second : first;
 }
@@ -119,7 +119,7 @@ export function findVerb(name: readonly string[]): string | undefined {
 const endings = ["s", "es", "ies", "ing", "ed", "ied", "d"];
 
 /** The possible base forms of a word, itself first: `applies` apply, `pushes` push, `using` use, `getting` get. */
-export function basesOf(word: string): readonly string[] {
+export function listBaseForms(word: string): readonly string[] {
   const stems = endings.filter((ending) => word.endsWith(ending)).map((ending) => word.slice(0, -ending.length));
   return [word, ...stems.flatMap((stem) => [stem, `${stem}e`, `${stem}y`, stem.replace(/(.)\1$/, "$1")])];
 }

@@ -1,10 +1,10 @@
 import * as z from "zod";
 
 export const severitySchema = z.enum(["error", "warning", "info"]);
-/** `error`: breaks a host, a model or a rule that the specification is firm about; `warning`: costs accuracy; `info`: to know. */
+/** `error`: breaks a host, a model or a requirement of the specification; `warning`: costs accuracy; `info`: a hint. */
 export type Severity = z.infer<typeof severitySchema>;
 
-/** How a rule counts: a severity, or `off`: it is not looked at. */
+/** The level of a rule: a severity, or `off` to disable it. */
 const levelSchema = z.enum([...severitySchema.options, "off"]);
 export type Level = z.infer<typeof levelSchema>;
 
@@ -19,61 +19,61 @@ const whereSchema = z.object({
   server: z.string().optional(),
   tool: z.string().optional(),
   skill: z.string().optional(),
-  path: z.string().describe("a JSON path inside of it, for example $.inputSchema.properties.unit"),
+  path: z.string().describe("A JSON path inside it, for example $.inputSchema.properties.unit"),
   file: z.string().optional(),
   line: z.number().int().optional(),
   column: z.number().int().optional(),
-  via: placeSchema.optional().describe("the suite or the host's file that names the server"),
+  via: placeSchema.optional().describe("The suite or host configuration file that names the server"),
 });
 export type Where = z.infer<typeof whereSchema>;
 
-/** One thing that a rule found wrong, with the remedy in one sentence. */
+/** One violation of a rule, with how to fix it in one sentence. */
 const findingSchema = z.object({
   rule: z.string(),
   severity: severitySchema,
   message: z.string(),
   fix: z.string(),
   where: whereSchema,
-  suppressed: z.string().optional().describe("the reason given for suppressing it"),
+  suppressed: z.string().optional().describe("The reason given for suppressing it"),
 });
 export type Finding = z.infer<typeof findingSchema>;
 
-/** One finding that is right as it is, and why. */
+/** Findings to ignore, and why. */
 const suppressionSchema = z.strictObject({
-  rule: z.string().min(1).describe("the id of a rule: see `evals lint --rules`"),
-  tool: z.string().min(1).optional().describe("only for the tool, skill or entry of this name; * is any text"),
-  reason: z.string().min(1).describe("why it is right as it is: kept with what is suppressed"),
+  rule: z.string().min(1).describe("The id of a rule: see `evals lint --rules`"),
+  tool: z.string().min(1).optional().describe("Only for the tool, skill or entry of this name; * matches any text"),
+  reason: z.string().min(1).describe("Why it is ignored; shown with the suppressed findings"),
 });
 
-/** What an author settles about the rules, in a suite file under `lint`, or for a whole project in `evals/lint.yaml`. */
+/** An author's settings of the rules: in a suite file under `lint`, or for a whole project in `evals/lint.yaml`. */
 export const lintSettingsSchema = z.strictObject({
-  ignore: z.array(suppressionSchema).optional().describe("findings that are right as they are"),
-  severities: z.record(z.string(), levelSchema).optional().describe("rules that count otherwise, by their id"),
+  ignore: z.array(suppressionSchema).optional().describe("Findings to ignore"),
+  severities: z.record(z.string(), levelSchema).optional().describe("Other levels for rules, by rule id"),
 });
 export type LintSettings = z.infer<typeof lintSettingsSchema>;
 
-/** A suppression with the place that it is written at. */
+/** A suppression with the place where it is written. */
 const placedSuppressionSchema = suppressionSchema.extend({ place: placeSchema.optional() });
 export type Suppression = z.infer<typeof placedSuppressionSchema>;
 
 const problemSchema = z.object({ message: z.string(), hint: z.string().optional(), place: placeSchema.optional() });
 
-/** Two tools that a model can confuse, by how much their texts share. */
+/** Two tools that a model can confuse, with the similarity of their texts. */
 const confusablePairSchema = z.object({
   server: z.string(),
   a: z.string(),
   b: z.string(),
-  similarity: z.number().describe("0 to 1"),
-  shared: z.array(z.string()).describe("the words that make it, the weightiest first"),
+  similarity: z.number().describe("From 0 to 1"),
+  shared: z.array(z.string()).describe("The shared words, by decreasing weight"),
 });
 
 export const changeClassSchema = z.enum(["breaking", "unknown", "compatible", "description only"]);
 
-/** One difference between two lists of tools, and what it does to those who call them. */
+/** One effect of a difference between two tool lists on their callers. */
 const listChangeSchema = z.object({
   id: z.string(),
   tool: z.string(),
-  path: z.array(z.union([z.string(), z.number()])).describe("starts with the name of the tool"),
+  path: z.array(z.union([z.string(), z.number()])).describe("Starts with the name of the tool"),
   kind: z.string(),
   class: changeClassSchema,
   what: z.string(),
@@ -82,18 +82,23 @@ const listChangeSchema = z.object({
 
 /** What `evals lint --json` prints. */
 export const lintReportSchema = z.object({
-  findings: z.array(findingSchema).describe("suppressed ones too, with the reason"),
-  unusedSuppressions: z.array(placedSuppressionSchema).describe("their rule ran, and found nothing there"),
-  problems: z.array(problemSchema).describe("what could not be linted, for example a server that did not start"),
+  findings: z.array(findingSchema).describe("All findings; suppressed ones have their reason"),
+  unusedSuppressions: z.array(placedSuppressionSchema).describe("Their rules ran and found nothing to suppress"),
+  problems: z.array(problemSchema).describe("What could not be linted, for example a server that did not start"),
   counts: z.object({
     error: z.number().int(),
     warning: z.number().int(),
     info: z.number().int(),
     suppressed: z.number().int(),
-    linted: z.record(z.string(), z.number().int()).describe("how many tools, suites, skills, ... were looked at"),
+    linted: z
+      .record(z.string(), z.number().int())
+      .describe("The number of tools, suites, skills, ... that were linted"),
   }),
-  confusable: z.array(confusablePairSchema).optional().describe("with --confusable, the most alike first"),
-  changes: z.array(listChangeSchema).optional().describe("with --against, every change, a finding or not"),
+  confusable: z.array(confusablePairSchema).optional().describe("With --confusable: most similar first"),
+  changes: z
+    .array(listChangeSchema)
+    .optional()
+    .describe("With --against: the effects of every change, whether a finding or not"),
   failOn: severitySchema,
   ok: z.boolean(),
   exitCode: z.number().int(),

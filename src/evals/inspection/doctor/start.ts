@@ -3,7 +3,7 @@ import { delimiter, isAbsolute, join, resolve } from "node:path";
 import type { LocalStart } from "../../diagnosis/local.ts";
 import type { RemoteStart } from "../../diagnosis/remote.ts";
 import { messageOf } from "../../errors.ts";
-import { scriptOf } from "../../lint/rules/registration.ts";
+import { findScript } from "../../lint/rules/registration.ts";
 import type { CommandSpec, Env, UrlSpec } from "../../toolsets/spec.ts";
 import { inheritedVariables, launch } from "../../toolsets/stdio.ts";
 
@@ -48,7 +48,7 @@ export async function startDirectly(
   clearTimeout(timer);
   const took = performance.now() - began;
   await server.stop();
-  const script = scriptOf({ command: spec.command, args: [...(spec.args ?? [])] })?.path;
+  const script = findScript({ command: spec.command, args: [...(spec.args ?? [])] })?.path;
   return {
     kind: "local",
     command: spec.command,

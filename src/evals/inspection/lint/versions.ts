@@ -1,5 +1,5 @@
 import { relative, resolve } from "node:path";
-import { toolsOfBaseline } from "../../changes/changes.ts";
+import { listBaselineTools } from "../../changes/changes.ts";
 import { listEffects } from "../../changes/tools.ts";
 import { type Place, usageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
@@ -52,7 +52,7 @@ async function readOlder(file: string, io: Io): Promise<Older> {
   const { value, place } = await readParsed(path, relative(io.cwd, path) || ".", { lenient: true });
   if (isJsonObject(value) && "toolsets" in value) {
     const baseline = await readBaseline(path);
-    if (baseline) return { tools: toolsOfBaseline(baseline), place: () => place(["toolsets"]) };
+    if (baseline) return { tools: listBaselineTools(baseline), place: () => place(["toolsets"]) };
   }
   const root = Array.isArray(value) ? [] : ["tools"];
   const items: unknown = isJsonObject(value) ? value.tools : value;

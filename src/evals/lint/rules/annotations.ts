@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import { quote, showValue } from "../../types/quote.ts";
 import { defineRules, type ToolSubject } from "../rule.ts";
-import { wordsOf } from "../text.ts";
+import { splitName } from "../text.ts";
 
 const docs = "https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations";
 const hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] as const;
@@ -91,8 +91,8 @@ const changing = new Set(
 
 /** The first word of a name that is not the server's: `create` in `github_create_issue` of the server github. */
 function readVerb(name: string, server: string): string {
-  const own = new Set(wordsOf(server));
-  return wordsOf(name).find((word) => !own.has(word)) ?? "";
+  const own = new Set(splitName(server));
+  return splitName(name).find((word) => !own.has(word)) ?? "";
 }
 
 function stem(hint: string): string {

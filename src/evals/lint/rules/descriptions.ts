@@ -2,7 +2,7 @@ import { followRef, type Walk, walkToolSchema } from "../../jsonSchema/walk.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import { describeHidden, findHidden, hiddenRanges, quote } from "../../types/quote.ts";
 import { defineRules, type ToolSubject } from "../rule.ts";
-import { injectionPatterns, takeFirst, textsOf, wordsOf } from "../text.ts";
+import { collectTexts, injectionPatterns, splitName, takeFirst } from "../text.ts";
 
 const writing =
   "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools#best-practices-for-tool-definitions";
@@ -50,7 +50,7 @@ export const descriptionRules = defineRules<ToolSubject>([
     find({ tool: { name, description } }) {
       if (!isText(description) || description.length > maxShort) return undefined;
       const words = splitText(description);
-      const named = new Set(typeof name === "string" ? wordsOf(name).map(stem) : []);
+      const named = new Set(typeof name === "string" ? splitName(name).map(stem) : []);
       if (words.length > 0 && words.every((word) => named.has(stem(word)) || filler.has(word)))
         return `The description ${quote(description.trim())} only repeats the name.`;
       return words.length < 3 && `The description ${quote(description.trim())} has fewer than three words.`;
@@ -78,7 +78,7 @@ export const descriptionRules = defineRules<ToolSubject>([
     why: "A model reads characters that no reviewer sees, which is how instructions are smuggled into a tool.",
     clauses: [...new Set(hiddenRanges.map(({ what }) => `no ${what}`))],
     *check({ tool }) {
-      for (const { text, at } of textsOf(tool).texts) {
+      for (const { text, at } of collectTexts(tool).texts) {
         const [first, ...others] = takeFirst(100, findHidden(text));
         if (!first) continue;
         const more = others.length === 0 ? "" : ` and ${others.length >= 99 ? "at least " : ""}${others.length} more`;
@@ -94,7 +94,7 @@ export const descriptionRules = defineRules<ToolSubject>([
     why: "Instructions that go beyond the tool's own use are the mark of tool poisoning; hosts and scanners block them.",
     clauses: injectionPatterns.map(({ clause }) => clause),
     *check({ tool }) {
-      for (const { text, at } of textsOf(tool).texts) {
+      for (const { text, at } of collectTexts(tool).texts) {
         // Every pattern needs one of these, and most texts of a schema (names, types) have none.
         if (!/[\s<[]/.test(text)) continue;
         const plain = text.replace(/\s+/g, " ");
@@ -119,9 +119,9 @@ const filler = new Set(["a", "an", "the", "this", "tool", "function", "to", "of"
 const segmenter = new Intl.Segmenter("en", { granularity: "word" });
 
 function splitText(text: string): readonly string[] {
-  if (/^[\s!-~]*$/.test(text)) return wordsOf(text);
+  if (/^[\s!-~]*$/.test(text)) return splitName(text);
   const words = [...segmenter.segment(text)].filter(({ isWordLike }) => isWordLike);
-  return words.flatMap(({ segment }) => wordsOf(segment));
+  return words.flatMap(({ segment }) => splitName(segment));
 }
 
 /** `reads` and `read`, `files` and `file` are the same word here. */

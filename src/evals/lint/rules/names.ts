@@ -3,8 +3,8 @@ import { once } from "../../types/once.ts";
 import { quote, showValues } from "../../types/quote.ts";
 import { isEnglish } from "../language.ts";
 import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
-import { wordsOf } from "../text.ts";
-import { findVerb, startsWithVerb, verbKind } from "../verbs.ts";
+import { splitName } from "../text.ts";
+import { findVerb, getVerbKind, startsWithVerb } from "../verbs.ts";
 
 const specification = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool";
 const writing = "https://www.anthropic.com/engineering/writing-tools-for-agents";
@@ -143,8 +143,8 @@ export const nameWordingRules = defineRules<ToolSubject>([
       const verbs = listStarts(subject)
         .filter(startsWithVerb)
         .map(([first = ""]) => first);
-      const vague = verbs.find((verb) => verbKind(verb) === "vague");
-      if (vague === undefined || verbs.some((verb) => verbKind(verb) !== "vague")) return undefined;
+      const vague = verbs.find((verb) => getVerbKind(verb) === "vague");
+      if (vague === undefined || verbs.some((verb) => getVerbKind(verb) !== "vague")) return undefined;
       return `${quote(vague)} in the name ${quote(name)} does not say whether the tool reads or changes something.`;
     },
   },
@@ -153,9 +153,9 @@ export const nameWordingRules = defineRules<ToolSubject>([
 /** The words of a name from each point where a verb may be: its start, after its last dot, after the shared prefix. */
 const listStarts = once(({ server, siblings, tool: { name } }: ToolSubject): readonly (readonly string[])[] => {
   if (typeof name !== "string") return [];
-  const words = wordsOf(name);
-  const starts = [words, wordsOf(name.slice(name.lastIndexOf(".") + 1))];
-  const own = wordsOf(server);
+  const words = splitName(name);
+  const starts = [words, splitName(name.slice(name.lastIndexOf(".") + 1))];
+  const own = splitName(server);
   for (let at = 0; at < Math.min(3, words.length - 1); at++) {
     const shared = siblings.size > 1 && allShare(siblings, at, words[at]);
     if (!shared && own[at] !== words[at]) break;
@@ -170,7 +170,7 @@ const maxCompared = 50;
 function allShare(names: Iterable<string>, at: number, word: string | undefined): boolean {
   let compared = 0;
   for (const name of names) {
-    if (wordsOf(name)[at] !== word) return false;
+    if (splitName(name)[at] !== word) return false;
     if (++compared >= maxCompared) break;
   }
   return true;

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import { once } from "../../types/once.ts";
 import { quote } from "../../types/quote.ts";
 import { inInput, type Rule, type ToolSubject, type Violation } from "../rule.ts";
-import { wordsOf } from "../text.ts";
+import { splitName } from "../text.ts";
 
 const reference = "https://json-schema.org/understanding-json-schema/reference";
 
@@ -146,7 +146,7 @@ type Property = {
 const readProperty = once((place: SchemaPlace): Property => {
   const schema = withoutNull(place.schema);
   const about = typeof schema.description === "string" ? schema.description.slice(0, 2000).toLowerCase() : "";
-  return { name: place.name, words: wordsOf(place.name), schema, type: getSingleType(schema), about };
+  return { name: place.name, words: splitName(place.name), schema, type: getSingleType(schema), about };
 });
 
 /** A string without any restriction of its values. */

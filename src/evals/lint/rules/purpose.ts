@@ -1,7 +1,7 @@
-import { englishDescription, saysWhenToUse, sentencesOf } from "../language.ts";
+import { englishDescription, saysWhenToUse, splitSentences } from "../language.ts";
 import { defineRules, type ToolSubject } from "../rule.ts";
-import { wordsOf } from "../text.ts";
-import { basesOf, verbKind } from "../verbs.ts";
+import { splitName } from "../text.ts";
+import { getVerbKind, listBaseForms } from "../verbs.ts";
 
 const docs =
   "https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use#best-practices-for-tool-definitions";
@@ -34,7 +34,7 @@ export const purposeRules = defineRules<ToolSubject>([
     fix: 'Start with it, verb first, such as "Returns the orders of a customer, newest first".',
     find({ tool }) {
       const text = englishDescription(tool);
-      if (text === undefined || isBare(text, tool.name) || sentencesOf(text).some(saysWhat)) return undefined;
+      if (text === undefined || isBare(text, tool.name) || splitSentences(text).some(saysWhat)) return undefined;
       return "The description does not say what the tool does.";
     },
   },
@@ -42,8 +42,8 @@ export const purposeRules = defineRules<ToolSubject>([
 
 /** Fewer than three words, or only those of the name: description-too-short reports these. */
 function isBare(text: string, name: unknown): boolean {
-  const words = new Set(wordsOf(text).filter((word) => !determiners.has(word)));
-  const named = new Set(typeof name === "string" ? wordsOf(name) : []);
+  const words = new Set(splitName(text).filter((word) => !determiners.has(word)));
+  const named = new Set(typeof name === "string" ? splitName(name) : []);
   return words.size < 3 || [...words].every((word) => named.has(word));
 }
 
@@ -79,5 +79,5 @@ function saysWhat(sentence: string): boolean {
 }
 
 function isVerb(word: string): boolean {
-  return basesOf(word).some((base) => verbKind(base) !== undefined);
+  return listBaseForms(word).some((base) => getVerbKind(base) !== undefined);
 }

@@ -87,7 +87,7 @@ const table: readonly EntryRule[] = [
     why: "A host starts the server in a folder of its choice, where a script with a relative path is not found.",
     clauses: ["the script has an absolute path"],
     *check(entry, { absolute }) {
-      const script = scriptOf(entry);
+      const script = findScript(entry);
       if (!script || absolute(script.path) || script.path.startsWith("${")) return;
       const message = `The script ${quote(script.path)} is a relative path.`;
       yield { at: ["args", script.index], message, fix: "Write an absolute path." };
@@ -101,7 +101,7 @@ const table: readonly EntryRule[] = [
     clauses: ["the script exists", "a command with an absolute path exists"],
     *check(entry, { absolute, exists }) {
       const isMissing = (path: string) => absolute(path) && !path.includes("${") && !exists(path);
-      const script = scriptOf(entry);
+      const script = findScript(entry);
       const { command } = entry;
       const fix = "Build the server, or correct the path.";
       if (typeof command === "string" && isMissing(command))
@@ -234,7 +234,7 @@ const interpreters =
 const scriptEnding = /\.(?:[cm]?[jt]s|py|rb|php|pl|sh|jar)$/i;
 
 /** The argument that names the script of an interpreter; undefined where it runs a module, a package or inline code. */
-export function scriptOf({ command, args }: JsonObject): { path: string; index: number } | undefined {
+export function findScript({ command, args }: JsonObject): { path: string; index: number } | undefined {
   if (typeof command !== "string" || !interpreters.test(command) || !Array.isArray(args)) return undefined;
   const index = args.findIndex((one) => typeof one === "string" && scriptEnding.test(one) && !one.startsWith("-"));
   const path = args[index];

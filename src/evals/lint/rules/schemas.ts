@@ -7,19 +7,15 @@ import {
   nameTypes,
   type Type,
 } from "../../jsonSchema/values.ts";
-import { findRecursiveRef, followRef, maxPlaces, type SchemaPlace, walkToolSchema } from "../../jsonSchema/walk.ts";
+import type { SchemaPlace } from "../../jsonSchema/walk.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import { quote, showValue, showValues } from "../../types/quote.ts";
-import { defineRules, inInput, inSchemas, type Rule, type ToolSubject, type Violation } from "../rule.ts";
-import { maxSearched, textsOf } from "../text.ts";
+import { defineRules, inInput, inSchemas, type ToolSubject, type Violation } from "../rule.ts";
+import { schemaLimitRules } from "./schemaLimits.ts";
 import { findContradictions, findMalformed } from "./schemaValidity.ts";
 
 const specification = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools";
-const guide = "https://json-schema.org/understanding-json-schema";
-const reference = `${guide}/reference`;
-const strictMode = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas";
-/** Beyond these the strict mode of one provider rejects a schema; schemas that a model fills well are far smaller. */
-const limits = { levels: 10, properties: 5000 } as const;
+const reference = "https://json-schema.org/understanding-json-schema/reference";
 /** From this number on, a model often lacks one and invents it. */
 const manyRequired = 6;
 
@@ -246,78 +242,7 @@ export const schemaRules = defineRules<ToolSubject>([
       }
     }),
   },
-  {
-    id: "ref-unresolved",
-    severity: "error",
-    docs: `${guide}/structuring#dollarref`,
-    why: "A reference that leads nowhere makes the schema invalid: the tool is listed, but its calls fail.",
-    clauses: ["a local $ref leads to a schema"],
-    check: inRefs("nowhere", (ref) => ({
-      message: `The reference ${ref} leads nowhere in the schema.`,
-      fix: "Correct the path, or write the schema out where it is used.",
-    })),
-  },
-  {
-    id: "ref-remote",
-    severity: "error",
-    docs: `${guide}/structuring#dollarref`,
-    why: "Hosts do not fetch schemas, so a model never sees what the reference leads to.",
-    clauses: ["no $ref leads to another document"],
-    check: inRefs("remote", (ref) => ({
-      message: `The reference ${ref} leads to another document.`,
-      fix: "Write the schema out where it is used, or put it under $defs.",
-    })),
-  },
-  {
-    id: "ref-recursive",
-    severity: "warning",
-    docs: `${guide}/structuring#recursion`,
-    why: "Some hosts expand references, and reject or cut a schema that contains itself.",
-    clauses: ["no $ref leads back to a schema it is part of"],
-    *check({ tool }) {
-      const place = findRecursiveRef(walkToolSchema(tool, "inputSchema"));
-      if (!place) return;
-      const message = `The reference ${showValue(place.schema.$ref ?? null)} leads back to a schema it is part of.`;
-      const fix = "Write out the levels that are needed, or use a flat list with parent ids.";
-      yield { at: [...place.at, "$ref"], message, fix };
-    },
-  },
-  {
-    id: "schema-too-deep",
-    severity: "warning",
-    docs: strictMode,
-    why: "A model fills deeply nested objects poorly, and one provider rejects more than 10 levels.",
-    clauses: ["at most 10 levels"],
-    *check({ tool }) {
-      const { places, cut } = walkToolSchema(tool, "inputSchema");
-      const at = places.find(({ level }) => level > limits.levels)?.at ?? (cut?.by === "depth" ? cut.at : undefined);
-      if (!at) return;
-      const message = `The schema is nested more than ${limits.levels} levels deep.`;
-      yield {
-        at: at.slice(0, 3 * limits.levels),
-        message,
-        fix: "Flatten it into top-level parameters, or split the tool.",
-      };
-    },
-  },
-  {
-    id: "schema-too-large",
-    severity: "warning",
-    docs: strictMode,
-    why: "The schema is sent with every request; one provider rejects more than 5,000 properties.",
-    clauses: ["at most 5,000 properties", "at most 100,000 characters"],
-    *check({ tool }) {
-      const format = (number: number) => number.toLocaleString("en-US");
-      const { places, cut } = walkToolSchema(tool, "inputSchema");
-      const isOver = places.filter(({ role }) => role === "property").length > limits.properties;
-      const most = isOver ? `${format(limits.properties)} properties` : `${format(maxPlaces)} schemas`;
-      const fix = "Remove what a model need not choose. Nothing beyond the limit was checked.";
-      if (isOver || cut?.by === "number")
-        yield { at: ["inputSchema"], message: `The inputSchema has more than ${most}.`, fix };
-      if (!textsOf(tool).whole)
-        yield { at: [], message: `The tool has more than ${format(maxSearched)} characters.`, fix };
-    },
-  },
+  ...schemaLimitRules,
 ]);
 
 const keywordsByType: readonly (readonly [Type, readonly string[]])[] = [
@@ -347,21 +272,4 @@ function isComplete({ role, schema }: SchemaPlace): boolean {
 /** The violations of single keywords, with the path of their schema. */
 function* locate(found: ReturnType<typeof findMalformed>, at: SchemaPlace["at"]): Iterable<Violation> {
   for (const { keyword, message, fix } of found) yield { at: [...at, keyword], message, fix };
-}
-
-/** A check of every `$ref` that leads to a place of one kind. */
-function inRefs(
-  kind: "nowhere" | "remote",
-  report: (ref: string) => Omit<Violation, "at">,
-): Rule<ToolSubject>["check"] {
-  return function* ({ tool }) {
-    for (const field of ["inputSchema", "outputSchema"] as const) {
-      const walk = walkToolSchema(tool, field);
-      for (const { schema, at } of walk.places) {
-        const { $ref } = schema;
-        if (typeof $ref === "string" && followRef($ref, walk).kind === kind)
-          yield { at: [...at, "$ref"], ...report(quote($ref)) };
-      }
-    }
-  };
 }

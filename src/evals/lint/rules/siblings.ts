@@ -3,7 +3,7 @@ import { nearest } from "../../types/nearest.ts";
 import { quote, showValues } from "../../types/quote.ts";
 import { plainDescription, unquotedDescription } from "../language.ts";
 import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
-import { takeFirst, wordsOf } from "../text.ts";
+import { splitName, takeFirst } from "../text.ts";
 import { findVerb, startsWithVerb } from "../verbs.ts";
 
 const docs = "https://www.anthropic.com/engineering/writing-tools-for-agents";
@@ -55,7 +55,7 @@ const valueEndings = new Set(
 function findToolNames(text: string): readonly string[] {
   const matchNames = (form: RegExp) => [...text.matchAll(form)].map(([, code, word]) => code ?? word ?? "");
   const likely = matchNames(referredTo).filter((name) => {
-    const words = wordsOf(name);
+    const words = splitName(name);
     return startsWithVerb(words) && !valueEndings.has(words.at(-1) ?? "");
   });
   return [...matchNames(calledTool), ...likely];
@@ -136,7 +136,7 @@ const genericHeads = new Set("id status info information details detail data lis
 
 /** Keys that the names of two tools share when a request could mean either. */
 function listGroupKeys(name: string): readonly string[] {
-  const words = wordsOf(name).map((word) => (word.length > 3 ? word.replace(/s$/, "") : word));
+  const words = splitName(name).map((word) => (word.length > 3 ? word.replace(/s$/, "") : word));
   const verb = findVerb(words) ?? "";
   const at = words.indexOf(verb);
   // What follows says how, not what: list_directory_with_sizes, get_user_by_email.

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import { quote } from "../../types/quote.ts";
 import { unquotedDescription } from "../language.ts";
 import type { Rule, ToolSubject } from "../rule.ts";
-import { wordsOf } from "../text.ts";
+import { splitName } from "../text.ts";
 
 /** A wording that does not belong, unless a word of the tool's names matches `unless`: then the tool is about such things. */
 type Pattern = { clause: string; what: string; pattern: RegExp; unless?: RegExp };
@@ -165,7 +165,7 @@ function findPatterns(
     *check({ server, tool }) {
       const text = unquotedDescription(tool);
       if (text === undefined) return;
-      const isTopic = (about: RegExp) => [...wordsOf(server), ...listTopics(tool)].some((word) => about.test(word));
+      const isTopic = (about: RegExp) => [...splitName(server), ...listTopics(tool)].some((word) => about.test(word));
       for (const { what, pattern, unless } of patterns) {
         const [match] = pattern.exec(text) ?? [];
         if (match === undefined || (unless !== undefined && isTopic(unless))) continue;
@@ -178,5 +178,5 @@ function findPatterns(
 /** The words of a tool's name and of its parameters. */
 function listTopics({ name, inputSchema }: JsonObject): readonly string[] {
   const parameters = isJsonObject(inputSchema) ? listProperties(inputSchema).slice(0, 100) : [];
-  return [...(typeof name === "string" ? [name] : []), ...parameters.map(([key]) => key)].flatMap(wordsOf);
+  return [...(typeof name === "string" ? [name] : []), ...parameters.map(([key]) => key)].flatMap(splitName);
 }

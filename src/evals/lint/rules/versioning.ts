@@ -4,7 +4,7 @@ import { once } from "../../types/once.ts";
 import type { Rule, VersionSubject } from "../rule.ts";
 
 /** Shared by all rules: the comparison takes the time. */
-const listEffectsOf = once(({ before, after }: VersionSubject) => listEffects(before, after));
+const getEffects = once(({ before, after }: VersionSubject) => listEffects(before, after));
 
 /** A rule that reports the effects of some kinds. Those without a `fix` need none, unless the rule gives one. */
 type Row = Omit<Rule<VersionSubject>, "check"> & { kinds: readonly ChangeEffect["kind"][]; fix?: string };
@@ -145,7 +145,7 @@ const rows: readonly Row[] = [
 export const versioningRules: readonly Rule<VersionSubject>[] = rows.map(({ kinds, fix: given, ...rule }) => ({
   ...rule,
   *check(subject) {
-    for (const { kind, path, what, fix = given } of listEffectsOf(subject)) {
+    for (const { kind, path, what, fix = given } of getEffects(subject)) {
       if (kinds.includes(kind) && fix !== undefined) yield { at: path, message: what, fix };
     }
   },

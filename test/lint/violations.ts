@@ -2,8 +2,11 @@ import { jsonPath } from "../../src/evals/jsonSchema/paths.ts";
 import type { Rule } from "../../src/evals/lint/rule.ts";
 import type { CasesOf } from "./cases/cases.ts";
 
-/** What each rule says of the first violation of each of its clauses, by rule: `path: message -> remedy`. */
-export function said<Subject>(rules: readonly Rule<Subject>[], cases: CasesOf<Subject>): Record<string, string[]> {
+/** What each rule reports for the first violation of each of its clauses, by rule: `path: message -> fix`. */
+export function describeViolations<Subject>(
+  rules: readonly Rule<Subject>[],
+  cases: CasesOf<Subject>,
+): Record<string, string[]> {
   const lines = rules.map((rule) => {
     const firsts = rule.clauses.flatMap((clause) => cases[rule.id]?.violations[clause]?.slice(0, 1) ?? []);
     const found = firsts.flatMap((subject) => [...rule.check(subject)]);

@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { findRecursiveRef, followRef, maxPlaces, walkToolSchema } from "../../src/evals/jsonSchema/walk.ts";
+import type { JsonObject } from "../../src/evals/types/json.ts";
+
+const walk = (inputSchema: JsonObject) => walkToolSchema({ inputSchema }, "inputSchema");
+
+describe("a walk", () => {
+  it("visits every schema with its path, role and level", () => {
+    const { places, cut } = walk({
+      properties: { tags: { items: { anyOf: [{ type: "string" }, true] } } },
+      $defs: { id: {} },
+    });
+    expect(places.map(({ at, role, name, level }) => [at.join("."), role, name, level])).toEqual([
+      ["inputSchema", "root", "", 0],
+      ["inputSchema.properties.tags", "property", "tags", 1],
+      ["inputSchema.properties.tags.items", "items", "", 2],
+      ["inputSchema.properties.tags.items.anyOf.0", "branch", "", 2],
+      ["inputSchema.$defs.id", "definition", "", 0],
+    ]);
+    expect(cut).toBeUndefined();
+  });
+
+  it("is empty without a schema that is an object", () => {
+    expect(walkToolSchema({ inputSchema: true }, "inputSchema").places).toEqual([]);
+    expect(walkToolSchema({}, "outputSchema").places).toEqual([]);
+  });
+
+  it("stops at its limits, and says where", () => {
+    const wide = Object.fromEntries(Array.from({ length: maxPlaces }, (_, at) => [`p${at}`, {}]));
+    expect(walk({ properties: wide })).toMatchObject({ cut: { by: "number" } });
+    let deep: JsonObject = {};
+    for (let level = 0; level < 50_000; level++) deep = { not: deep };
+    expect(walk(deep)).toMatchObject({ cut: { by: "depth" } });
+  });
+});
+
+describe("a reference", () => {
+  const schema = {
+    $id: "https://example.com/tool",
+    properties: { a: { $anchor: "here" } },
+    $defs: { x: { type: "string" } },
+  };
+
+  it.each([
+    ["#/$defs/x", "local"],
+    ["https://example.com/tool#/$defs/x", "local"],
+    ["#here", "local"],
+    ["https://example.com/tool", "local"],
+    ["#/$defs/y", "nowhere"],
+    ["#there", "nowhere"],
+    ["https://example.com/other", "remote"],
+  ])("%s is %s", (ref, kind) => {
+    expect(followRef(ref, walk(schema)).kind).toBe(kind);
+  });
+
+  it("is recursive when it leads back to a schema it is part of, itself or through others", () => {
+    expect(findRecursiveRef(walk({ properties: { child: { $ref: "#" } } }))?.at.at(-1)).toBe("child");
+    const ring = {
+      $defs: { a: { $ref: "#/$defs/b" }, b: { $ref: "#/$defs/a" } },
+      properties: { p: { $ref: "#/$defs/a" } },
+    };
+    expect(findRecursiveRef(walk(ring))).toBeDefined();
+    const shared = { $defs: { a: {} }, properties: { p: { $ref: "#/$defs/a" }, q: { $ref: "#/$defs/a" } } };
+    expect(findRecursiveRef(walk(shared))).toBeUndefined();
+  });
+});
