@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join, normalize } from "node:path";
+import { basename, dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
@@ -20,6 +20,30 @@ describe("links", () => {
       return anchor !== undefined && !readPage(to).anchors.has(anchor);
     });
     expect(broken.map(({ line, target }) => `${path}:${line}: ${target}`)).toEqual([]);
+  });
+});
+
+describe("paths of source files", () => {
+  const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" });
+  const names = new Set(sources.map((path) => basename(path)));
+  it.each(["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/extending.md"])("in %s exist", (path) => {
+    const quoted = [...readPage(path).text.matchAll(/`([\w./-]+)`/g)].map(([, token = ""]) => token);
+    const missing = quoted.filter((token) =>
+      /^(src|test|bench|docs)\//.test(token)
+        ? !existsSync(join(root, token))
+        : /^\w+\.ts$/.test(token) && !names.has(token),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it("in ARCHITECTURE.md are all folders", () => {
+    const { text } = readPage("ARCHITECTURE.md");
+    const folders = readdirSync(join(root, "src/evals"), { withFileTypes: true }).filter((entry) =>
+      entry.isDirectory(),
+    );
+    expect(folders.map(({ name }) => `src/evals/${name}/`).filter((folder) => !text.includes(`\`${folder}\``))).toEqual(
+      [],
+    );
   });
 });
 

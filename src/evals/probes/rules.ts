@@ -15,7 +15,7 @@ import {
 } from "./results.ts";
 
 const specification = "https://modelcontextprotocol.io/specification/2025-11-25";
-const ownDocs = "README.md#probes-and-health";
+const ownDocs = "docs/probes-and-doctor.md#probe";
 
 const answersInTime: ProbeRule = {
   id: "answers-in-time",
