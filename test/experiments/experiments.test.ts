@@ -1,0 +1,123 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { calibrate } from "../../src/evals/experiments/calibrate.ts";
+import { crowd } from "../../src/evals/experiments/crowd.ts";
+import { variants } from "../../src/evals/experiments/variants.ts";
+import { endpoint, experimentDefaults, project } from "./project.ts";
+
+const wordings = { variants: { vague: { read: "Does something." }, plain: { move: "Moves one file." } } };
+const foreign = Array.from({ length: 4 }, (_, index) => ({
+  name: `other_${index}`,
+  description: "Reads the text of one file.",
+  inputSchema: { type: "object" },
+}));
+
+describe("evals variants", () => {
+  const options = { ...experimentDefaults, file: "wordings.json", margin: 0.1 };
+
+  it("asks each wording once on a deterministic model, and says which to keep", async () => {
+    const { io, manifest, trials } = project({ "wordings.json": wordings });
+    const world = io();
+    expect(await variants(options, world)).toBe(0);
+    const result = JSON.parse(world.printed());
+    expect(result).toMatchObject({ kind: "keep", suite: "files", method: "deterministic", winner: null });
+    expect(manifest(result.run)).toMatchObject({
+      experiment: { command: "variants", arms: [{ name: "incumbent" }, { name: "vague" }, { name: "plain" }] },
+      flags: { file: "wordings.json", margin: 0.1, model: "lexical" },
+      totals: { trials: trials(result.run).length, missing: 0, broken: 0 },
+    });
+    expect(manifest(result.run).flags).not.toHaveProperty("write");
+  });
+
+  it("writes the named variant, and exits with 1 when there is none to write", async () => {
+    const { dir, io } = project({ "wordings.json": wordings });
+    expect(await variants({ ...options, write: "won.json" }, io())).toBe(1);
+    expect(existsSync(join(dir, "won.json"))).toBe(false);
+    expect(await variants({ ...options, write: "won.json", of: "plain" }, io())).toBe(0);
+    expect(JSON.parse(readFileSync(join(dir, "won.json"), "utf8"))).toEqual({
+      variants: { plain: wordings.variants.plain },
+    });
+  });
+
+  it("resumes with the recorded file, and refuses when its content changed", async () => {
+    const { io, write } = project({ "wordings.json": wordings });
+    const world = io();
+    await variants(options, world);
+    const again = io();
+    expect(await variants({ ...experimentDefaults, margin: 0.5, resume: "latest" }, again)).toBe(0);
+    expect(again.printed()).toBe(world.printed());
+    write("wordings.json", { variants: { vague: { read: "Does another thing." } } });
+    await expect(variants({ ...experimentDefaults, margin: 0.1, resume: "latest" }, io())).rejects.toThrow(
+      "its wordings, sizes or trials changed",
+    );
+    await expect(variants({ ...experimentDefaults, margin: 0.1 }, io())).rejects.toThrow("There is no variants file.");
+  });
+});
+
+describe("evals crowd", () => {
+  const options = { ...experimentDefaults, distractors: ["foreign.json"], sizes: "0,4" };
+
+  it("adds foreign tools, and reports the accuracy at each size", async () => {
+    const { io, manifest } = project({ "foreign.json": foreign });
+    const world = io();
+    expect(await crowd(options, world)).toBe(0);
+    const result = JSON.parse(world.printed());
+    expect(result.points).toMatchObject([{ size: 0, passed: 3 }, { size: 4 }]);
+    expect(manifest(result.run)).toMatchObject({
+      experiment: { command: "crowd", setup: { sizes: [0, 4] } },
+      flags: { sizes: "0,4", distractors: ["foreign.json"] },
+      totals: { trials: 6, missing: 0 },
+    });
+  });
+
+  it("skips a foreign tool with a name of the suite, and needs as many as the largest size", async () => {
+    const { io } = project({ "foreign.json": [...foreign, { name: "read", inputSchema: { type: "object" } }] });
+    const world = io();
+    expect(await crowd(options, world)).toBe(0);
+    expect(world.warned()).toContain('Foreign tools skipped because of a duplicate name: "read"');
+    await expect(crowd({ ...options, sizes: "5" }, io())).rejects.toThrow(
+      "--sizes needs 5 foreign tools, but there are 4 (1 skipped).",
+    );
+  });
+});
+
+describe("evals calibrate", () => {
+  it("asks two identical arms, stops at a signal, and is resumed to the same totals", async () => {
+    const { io, manifest, trials } = project();
+    const stopped = io();
+    const { started, asked } = await endpoint((_body, index) => {
+      if (index === 5) stopped.stop();
+      return undefined;
+    });
+    const options = { ...experimentDefaults, ...asked, trials: 3 };
+    expect(await calibrate(options, stopped)).toBe(130);
+    const { run: id } = JSON.parse(stopped.printed());
+    expect(manifest(id).finishedAt).toBeUndefined();
+    expect(trials(id).some(({ outcome }) => outcome.kind === "broken")).toBe(true);
+
+    const resumed = io();
+    expect(await calibrate({ ...experimentDefaults, resume: id, baseUrl: started.url, trials: 50 }, resumed)).toBe(0);
+    expect(JSON.parse(resumed.printed())).toMatchObject({
+      run: id,
+      stopped: false,
+      trials: 3,
+      made: { trials: 18, broken: 0 },
+    });
+    expect(trials(id)).toHaveLength(18);
+    expect(manifest(id)).toMatchObject({
+      totals: { trials: 18, missing: 0, passed: 6 },
+      finishedAt: expect.any(String),
+    });
+  });
+
+  it("exits with 3 when the budget ends before there is a result", async () => {
+    const { io, manifest } = project();
+    const { asked } = await endpoint();
+    const world = io();
+    expect(await calibrate({ ...experimentDefaults, ...asked, trials: 3, budget: 2 }, world)).toBe(3);
+    const result = JSON.parse(world.printed());
+    expect(result).toMatchObject({ stopped: true, found: null, costUsd: expect.closeTo(2, 2) });
+    expect(manifest(result.run).totals).toMatchObject({ trials: 4, costUsd: expect.closeTo(2, 2) });
+  });
+});

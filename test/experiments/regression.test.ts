@@ -1,0 +1,117 @@
+import { describe, expect, it } from "vitest";
+import { type BaselineOptions, baseline } from "../../src/evals/experiments/baseline.ts";
+import { type BlameOptions, blame } from "../../src/evals/experiments/blame.ts";
+import { compare } from "../../src/evals/experiments/compare.ts";
+import { run } from "../../src/evals/experiments/run.ts";
+import { project, runDefaults, toolList } from "./project.ts";
+
+const accept: BaselineOptions = { action: "accept", baselines: "evals/baselines", out: "reports", force: false };
+const blameDefaults: BlameOptions = { out: "reports", concurrency: 1, json: true };
+
+/** A project whose accepted tools were changed: one description no longer fits, another is only reworded. */
+async function regressed() {
+  const made = project();
+  await run(runDefaults, made.io());
+  expect(await baseline(accept, made.io())).toBe(0);
+  made.write("tools.json", toolList({ read: "Does something.", move: "Moves or renames one file." }));
+  const world = made.io();
+  const code = await run(runDefaults, world);
+  return { ...made, code, checked: JSON.parse(world.printed()) };
+}
+
+describe("the check of a run", () => {
+  it("finds a regression, and nothing where the tools are the accepted ones", async () => {
+    const { io, write, code, checked, records, manifest } = await regressed();
+    expect(code).toBe(1);
+    expect(checked.suites[0].verdict).toMatchObject({ kind: "regressed", flagged: [{ case: "read" }] });
+    const head = manifest(records().at(-1) ?? "").suites[0]?.checks;
+    expect(head).toMatchObject([
+      { kind: "compare", design: "screen", cases: [{ id: "read" }, { id: "list" }, { id: "none" }] },
+    ]);
+
+    write("tools.json", toolList());
+    const same = io();
+    expect(await run(runDefaults, same)).toBe(0);
+    expect(JSON.parse(same.printed()).suites[0].verdict).toMatchObject({ kind: "unchanged" });
+    const off = io();
+    await run({ ...runDefaults, check: "off" }, off);
+    expect(JSON.parse(off.printed()).suites[0]).not.toHaveProperty("verdict");
+  });
+
+  it("needs a baseline where a design is named", async () => {
+    await expect(run({ ...runDefaults, check: "thorough" }, project().io())).rejects.toThrow(
+      'There is no baseline of "files" on lexical to check against.',
+    );
+  });
+
+  it("explains the regression with --blame, in the same object", async () => {
+    const { io } = await regressed();
+    const world = io();
+    expect(await run({ ...runDefaults, blame: true }, world)).toBe(1);
+    expect(JSON.parse(world.printed()).blame).toMatchObject([{ suite: "files", cases: [{ case: "read" }] }]);
+  });
+});
+
+describe("evals blame", () => {
+  it("finds the change that broke a case, on a record that can be resumed without its flags", async () => {
+    const { io, checked, records, manifest, trials } = await regressed();
+    const world = io();
+    expect(await blame({ ...blameDefaults, run: "latest" }, world)).toBe(0);
+    const { blames } = JSON.parse(world.printed());
+    expect(blames).toMatchObject([
+      { suite: "files", model: "lexical", cases: [{ case: "read", verdict: { kind: "blamed" } }] },
+    ]);
+    const id = blames[0].run;
+    expect(manifest(id)).toMatchObject({
+      experiment: { command: "blame", suite: "files", model: "lexical", cases: ["read"] },
+      flags: { run: checked.run, suite: "files", model: "lexical", paths: ["evals/files.json"] },
+    });
+    expect(manifest(id).totals).toMatchObject({ trials: trials(id).length, missing: 0 });
+
+    const [made, again] = [trials(id).length, io()];
+    expect(await blame({ ...blameDefaults, run: "nowhere", resume: "latest" }, again)).toBe(0);
+    expect(JSON.parse(again.printed()).blames).toEqual(blames);
+    expect([trials(id).length, records().length]).toEqual([made, 3]);
+  });
+
+  it("compares the live tools with a baseline, for the cases that are named", async () => {
+    const { io } = await regressed();
+    const file = "evals/baselines/files.lexical.json";
+    const world = io();
+    expect(await blame({ ...blameDefaults, baseline: file, case: ["read"] }, world)).toBe(0);
+    expect(JSON.parse(world.printed()).blames).toMatchObject([
+      { cases: [{ case: "read", known: { old: { passed: 1, trials: 1 } } }] },
+    ]);
+    await expect(blame({ ...blameDefaults, baseline: file }, io())).rejects.toThrow("--baseline requires --case.");
+  });
+
+  it("refuses a run whose tools are no longer the live ones", async () => {
+    const { io, write } = await regressed();
+    write("tools.json", toolList({ read: "Does something else." }));
+    await expect(blame({ ...blameDefaults, run: "latest" }, io())).rejects.toThrow(
+      /The run \S+ cannot be explained: the live tools are no longer those of the run: /,
+    );
+  });
+});
+
+describe("evals compare and evals baseline", () => {
+  it("compares two records, and the live tools with a baseline", async () => {
+    const { io, records } = await regressed();
+    const [before = "", after = ""] = records();
+    const options = { base: before, head: after, margin: 0.1, out: "reports", json: true };
+    const world = io();
+    expect(await compare(options, world)).toBe(1);
+    expect(JSON.parse(world.printed()).comparisons).toHaveLength(1);
+    await expect(compare({ ...options, head: before }, io())).rejects.toThrow(`Both are the run ${before}.`);
+
+    const diff = io();
+    expect(await baseline({ ...accept, action: "diff" }, diff)).toBe(0);
+    expect(diff.printed()).toContain("read: description");
+    const show = io();
+    expect(await baseline({ ...accept, action: "show", targets: ["files"] }, show)).toBe(0);
+    expect(show.printed()).toContain("files · lexical");
+    await expect(baseline({ ...accept, action: "show", targets: ["fils"] }, io())).rejects.toThrow(
+      'Did you mean "files"?',
+    );
+  });
+});

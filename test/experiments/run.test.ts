@@ -1,0 +1,103 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { run } from "../../src/evals/experiments/run.ts";
+import { endpoint, project, runDefaults } from "./project.ts";
+
+describe("evals run", () => {
+  it("records what decided the answers, every trial, and the reports", async () => {
+    const { dir, io, records, manifest, trials } = project();
+    const world = io();
+    expect(await run({ ...runDefaults, seed: 5, trials: 2 }, world)).toBe(0);
+    const [id = ""] = records();
+    expect(JSON.parse(world.printed())).toMatchObject({
+      run: id,
+      ok: true,
+      totals: { trials: 3, passed: 3, missing: 0 },
+    });
+    expect(manifest(id)).toMatchObject({
+      seed: 5,
+      host: "plain",
+      flags: { model: ["lexical"], trials: 2, margin: 0.1, baselines: "evals/baselines", host: "plain" },
+      totals: { trials: 3, passed: 3, broken: 0, missing: 0 },
+      finishedAt: expect.any(String),
+    });
+    // Options that decide nothing about the answers are not recorded.
+    expect(Object.keys(manifest(id).flags)).not.toEqual(expect.arrayContaining(["out", "json", "concurrency", "seed"]));
+    expect(trials(id)).toHaveLength(3);
+    for (const file of ["report.html", "junit.xml"]) expect(existsSync(join(dir, "reports", id, file))).toBe(true);
+  });
+
+  it("only prints the plan of a dry run", async () => {
+    const { dir, io } = project();
+    const world = io();
+    expect(await run({ ...runDefaults, dryRun: true, trials: 4 }, world)).toBe(0);
+    expect(world.printed()).toContain("files: 3 cases, 3 tools, execute safe");
+    expect(existsSync(join(dir, "reports"))).toBe(false);
+  });
+
+  it("records in-flight trials as cancelled when it is stopped, and is resumed with its recorded options", async () => {
+    const { io, records, manifest, trials } = project();
+    const stopped = io();
+    const { started, model, asked } = await endpoint((_body, index) => {
+      if (index === 4) stopped.stop();
+      return undefined;
+    });
+    const options = { ...runDefaults, ...asked, model: [model], trials: 4 };
+    expect(await run(options, stopped)).toBe(130);
+    const [id = ""] = records();
+    expect(stopped.warned()).toMatch(
+      new RegExp(`^The run was stopped: \\d+ trials are missing. Resume with: evals run --resume ${id}$`, "m"),
+    );
+    expect(manifest(id).finishedAt).toBeUndefined();
+    const before = trials(id).filter(({ outcome }) => outcome.kind === "answered").length;
+
+    const resumed = io();
+    const code = await run({ ...runDefaults, out: "reports", resume: id, baseUrl: started.url, trials: 99 }, resumed);
+    expect(code).toBe(1);
+    expect(JSON.parse(resumed.printed()).totals).toMatchObject({ trials: 12, passed: 4, broken: 0, missing: 0 });
+    expect(trials(id).map(({ outcome }) => outcome.kind)).toEqual(Array(12).fill("answered"));
+    expect(new Set(trials(id).map(({ cell }) => `${cell.case} ${cell.trial}`)).size).toBe(12);
+    expect(started.requests.length).toBe(before + 1 + (12 - before));
+    expect(manifest(id)).toMatchObject({ seed: 7, flags: { trials: 4 }, finishedAt: expect.any(String) });
+  });
+
+  it("starts no further trials when the budget is spent", async () => {
+    const { io, records, manifest } = project();
+    const { model, asked } = await endpoint();
+    const world = io();
+    expect(await run({ ...runDefaults, ...asked, model: [model], budget: 2.5 }, world)).toBe(1);
+    expect(world.warned()).toContain("The budget of $2.5 is spent: 4 trials are missing.");
+    expect(manifest(records()[0] ?? "")).toMatchObject({ totals: { trials: 9, missing: 4 } });
+  });
+
+  it("is not resumed when the suite or the tools changed, or by another command", async () => {
+    const { io, write, records } = project();
+    await run(runDefaults, io());
+    const [id = ""] = records();
+    write("tools.json", [{ name: "read", inputSchema: { type: "object" } }]);
+    write("evals/files.json", {
+      name: "files",
+      server: { tools: "../tools.json" },
+      cases: [{ id: "read", input: "x", expect: { tool: "read" } }],
+    });
+    await expect(run({ ...runDefaults, resume: id }, io())).rejects.toThrow(
+      `The run ${id} cannot be resumed: the suite "files" was edited.`,
+    );
+    await expect(run({ ...runDefaults, resume: "nowhere" }, io())).rejects.toThrow('There is no run "nowhere".');
+  });
+
+  it("resumes records of earlier versions, whose flags hold more", async () => {
+    const { dir, io, records, manifest } = project();
+    await run({ ...runDefaults, trials: 2 }, io());
+    const [id = ""] = records();
+    const { finishedAt: _, totals: __, ...old } = manifest(id);
+    writeFileSync(
+      join(dir, "reports", id, "run.json"),
+      JSON.stringify({ ...old, flags: { ...old.flags, write: "x.json", n: 2, seed: 4 } }),
+    );
+    const world = io();
+    expect(await run({ ...runDefaults, resume: "latest" }, world)).toBe(0);
+    expect(JSON.parse(world.printed()).totals).toMatchObject({ trials: 3, missing: 0 });
+  });
+});

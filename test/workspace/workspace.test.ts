@@ -1,0 +1,117 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { ToolServer } from "../../src/evals/types/server.ts";
+import { type Workspace, withWorkspace } from "../../src/evals/workspace/workspace.ts";
+import { project } from "../experiments/project.ts";
+
+const fixture = join(import.meta.dirname, "../fixtures/servers/sdk2.mjs");
+const live = {
+  name: "live",
+  server: { command: process.execPath, args: [fixture] },
+  cases: [{ id: "echo", input: "Echo hello", expect: { tool: "echo" } }],
+};
+const dead = { ...live, name: "dead", server: { command: process.execPath, args: ["-e", "process.exit(1)"] } };
+const options = { model: "lexical", host: "plain", out: "reports" } as const;
+const never = new AbortController().signal;
+
+/** The running server of the first suite, as its trials get it. */
+async function acquire({ cases, models, context }: Workspace): Promise<ToolServer> {
+  const [planned, model] = [cases[0], models[0]];
+  if (!planned || !model) throw new Error("no case");
+  const cell = { suite: planned.suite.name, case: planned.case.id, arm: "head", model: model.id, trial: 1 };
+  const lease = await context.pool({ planned, model, cell, orderSeed: 1 })?.acquire(never);
+  if (!lease || "kind" in lease) throw new Error("no server");
+  return lease.server;
+}
+
+describe("withWorkspace", () => {
+  it("opens what trials need, and closes the servers afterwards", async () => {
+    const { io } = project({ "evals/live.json": live });
+    const opened: ToolServer[] = [];
+    const meanwhile: string[] = [];
+    const result = await withWorkspace(
+      { ...options, paths: ["evals/live.json"] },
+      io(),
+      async (workspace) => {
+        expect(workspace.suites.map(({ name }) => name)).toEqual(["live"]);
+        expect(workspace.cases[0]?.toolset.tools.map(({ name }) => name)).toContain("echo");
+        expect([...workspace.servers.keys()]).toEqual(["live"]);
+        expect([workspace.models[0]?.id, workspace.judge, workspace.judgeFigure]).toEqual([
+          "lexical",
+          undefined,
+          undefined,
+        ]);
+        opened.push(await acquire(workspace));
+        return "used";
+      },
+      async () => meanwhile.push("loaded"),
+    );
+    expect([result, meanwhile]).toEqual(["used", ["loaded"]]);
+    expect(opened[0]?.alive()).toBe(false);
+  });
+
+  it("closes the servers after an error, too", async () => {
+    const { io } = project({ "evals/live.json": live });
+    let server: ToolServer | undefined;
+    const failing = withWorkspace({ ...options, paths: ["evals/live.json"] }, io(), async (workspace) => {
+      server = await acquire(workspace);
+      throw new Error("failed while in use");
+    });
+    await expect(failing).rejects.toThrow("failed while in use");
+    expect(server?.alive()).toBe(false);
+  });
+
+  it("goes on without a server that is unavailable, unless it is the only suite of an experiment", async () => {
+    const { io } = project({ "evals/dead.json": dead });
+    const world = io();
+    const cases = await withWorkspace(options, world, async (workspace) => workspace.cases);
+    expect(cases.map(({ suite, unavailable }) => [suite.name, unavailable?.stage])).toEqual([
+      ["dead", "server"],
+      ["files", undefined],
+      ["files", undefined],
+      ["files", undefined],
+    ]);
+    expect(world.warned()).toContain("exited with code 1");
+    const only = withWorkspace({ ...options, only: { suite: "dead" } }, io(), async () => "used");
+    await expect(only).rejects.toMatchObject({ exitCode: 3 });
+  });
+
+  it("takes exactly one suite for an experiment", async () => {
+    const { io } = project({ "evals/live.json": live });
+    const use = async ({ suites }: Workspace) => suites.map(({ name }) => name);
+    expect(await withWorkspace({ ...options, only: { suite: "files" } }, io(), use)).toEqual(["files"]);
+    await expect(withWorkspace({ ...options, only: {} }, io(), use)).rejects.toThrow(
+      /This command takes one suite, but there are 2/,
+    );
+    await expect(withWorkspace({ ...options, only: { suite: "x" } }, io(), use)).rejects.toThrow(
+      'There is no suite "x"; found are "files", "live".',
+    );
+  });
+
+  it("throws everything that is wrong with the suites at once, before it is used", async () => {
+    const { io, write } = project();
+    write("evals/wrong.json", {
+      name: "wrong",
+      server: { tools: "../tools.json" },
+      cases: ["raed", "lits"].map((tool) => ({ id: tool, input: tool, expect: { tool } })),
+    });
+    let used = false;
+    const opening = withWorkspace(options, io(), async () => {
+      used = true;
+    });
+    await expect(opening).rejects.toMatchObject({
+      exitCode: 2,
+      problems: [{ place: { file: "evals/wrong.json" } }, { place: { file: "evals/wrong.json" } }],
+    });
+    expect(used).toBe(false);
+    await expect(withWorkspace({ ...options, case: ["nothing"] }, io(), async () => {})).rejects.toThrow(
+      'No case matches "nothing".',
+    );
+    await expect(withWorkspace({ ...options, skill: ["pdf"] }, io(), async () => {})).rejects.toThrow(
+      'No skill "pdf" with eval files was found.',
+    );
+    await expect(withWorkspace({ ...options, judge: "lexical" }, io(), async () => {})).rejects.toThrow(
+      "lexical cannot be a judge",
+    );
+  });
+});
