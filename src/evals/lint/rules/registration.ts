@@ -1,5 +1,4 @@
-import type { Path } from "../../jsonSchema/paths.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
+import { isJsonObject, type Json, type JsonObject, type Path } from "../../types/json.ts";
 import { quote, showValue } from "../../types/quote.ts";
 import type { RegistrationSubject, Rule, Violation } from "../rule.ts";
 
