@@ -25,7 +25,7 @@ const rooms: Record<string, readonly string[]> = {
   suites: [...pure, "parsing"],
   skills: [...pure, "parsing"],
   processes: [],
-  toolsets: [...pure, "parsing", "processes", "jsonSchema"],
+  toolsets: [...pure, "parsing", "processes", "jsonSchema", "network"],
   network: ["errors"],
   models: [...pure, "search", "jsonSchema", "network"],
   hosts: [...pure, "processes"],

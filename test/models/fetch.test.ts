@@ -51,14 +51,17 @@ describe("proxies", () => {
   });
 
   it.each([
-    [{ HTTPS_PROXY: "PROXY" }],
-    [{ HTTP_PROXY: "PROXY", NO_PROXY: "example.com, 127.0.0.1" }],
-    [{ http_proxy: "PROXY", no_proxy: "*" }],
-    [{ NO_PROXY: "example.com", HTTP_PROXY: "" }],
-  ])("are not used for a host they do not apply to: %j", async (env) => {
+    ["http://0.0.0.0", { HTTP_PROXY: "PROXY", NO_PROXY: "example.com, 0.0.0.0" }],
+    ["http://0.0.0.0", { http_proxy: "PROXY", no_proxy: "*" }],
+    ["http://0.0.0.0", { HTTPS_PROXY: "", HTTP_PROXY: "", NO_PROXY: "example.com" }],
+    ["http://127.0.0.1", { HTTP_PROXY: "PROXY", HTTPS_PROXY: "PROXY" }],
+    ["http://localhost", { HTTP_PROXY: "PROXY", NO_PROXY: "example.com" }],
+  ])("are not used for %s with %j", async (host, env) => {
     const { endpoint, proxy, ask } = await setUp();
     const entries = Object.entries(env).map(([name, value]) => [name, value.replace("PROXY", proxy.url)]);
-    expect(await ask(endpoint.url, Object.fromEntries(entries))).toMatchObject(answered);
+    expect(await ask(endpoint.url.replace("http://127.0.0.1", host), Object.fromEntries(entries))).toMatchObject(
+      answered,
+    );
     expect(proxy.requests).toEqual([]);
   });
 

@@ -1,8 +1,8 @@
 import { usageError } from "../errors.ts";
 
 /**
- * A `fetch` that uses the proxies in HTTPS_PROXY and HTTP_PROXY, except for the hosts in NO_PROXY; undefined when no proxy
- * is set. Lower-case names take precedence, as in curl. undici is loaded with the first request. Certificates are
+ * A `fetch` that uses the proxies in HTTPS_PROXY and HTTP_PROXY, except for this machine and the hosts in NO_PROXY;
+ * undefined when no proxy is set. Lower-case names take precedence, as in curl. undici is loaded with the first request. Certificates are
  * checked against Node's list and NODE_EXTRA_CA_CERTS. Timeouts are left to the caller's signal. Throws a usage error
  * for a proxy that is not an http or https URL.
  */
@@ -16,7 +16,9 @@ export function createProxyFetch(env: Readonly<Record<string, string | undefined
   };
   const proxies = { httpProxy: readProxy("HTTP_PROXY"), httpsProxy: readProxy("HTTPS_PROXY") };
   if (proxies.httpProxy === "" && proxies.httpsProxy === "") return undefined;
-  const options = { ...proxies, noProxy: read("NO_PROXY"), proxyTunnel: false, headersTimeout: 0, bodyTimeout: 0 };
+  const excluded = read("NO_PROXY");
+  const noProxy = excluded === "*" ? excluded : `${excluded},localhost,127.0.0.1,[::1]`;
+  const options = { ...proxies, noProxy, proxyTunnel: false, headersTimeout: 0, bodyTimeout: 0 };
   let loading: Promise<typeof fetch> | undefined;
   const load = async (): Promise<typeof fetch> => {
     const undici = await import("undici");

@@ -1,12 +1,13 @@
 import { messageOf, usageError } from "../errors.ts";
+import { createProxyFetch } from "../network/proxy.ts";
 import type { ClientSdk, Explanation, Failure, Link } from "./link.ts";
-import type { UrlSpec } from "./spec.ts";
+import type { Env, UrlSpec } from "./spec.ts";
 
 const maxAnswerBytes = 10 * 1024 * 1024;
 const terminateMs = 1_000;
 
-/** A link to a server behind a URL. Throws EvalsError for a URL that is not http or https. */
-export function createHttpLink(spec: UrlSpec, sdk: ClientSdk): Link {
+/** A link to a server behind a URL. Throws EvalsError for a URL or a proxy that is not http or https. */
+export function createHttpLink(spec: UrlSpec, sdk: ClientSdk, env: Env): Link {
   const kind = spec.transport ?? "http";
   const url = parseHttpUrl(spec.url);
   // Without the query, which may contain a secret.
@@ -15,7 +16,9 @@ export function createHttpLink(spec: UrlSpec, sdk: ClientSdk): Link {
   const loss = new AbortController();
   const options = {
     requestInit: { headers },
-    fetch: createWatchedFetch((what, error) => loss.abort(`${what} at ${shown} (${getRootMessage(error)})`)),
+    fetch: createWatchedFetch(createProxyFetch(env) ?? fetch, (what, error) =>
+      loss.abort(`${what} at ${shown} (${getRootMessage(error)})`),
+    ),
   };
   const transport =
     kind === "sse" ? new sdk.SSEClientTransport(url, options) : new sdk.StreamableHTTPClientTransport(url, options);
@@ -62,15 +65,15 @@ function takeCredentials(url: URL): Record<string, string> {
  * `fetch` that reports when a POST can no longer be answered. The client ends no request when the stream of its answer
  * breaks, so without this a server that dies during a call would only be noticed by the timeout.
  */
-function createWatchedFetch(onLost: (what: string, error: unknown) => void): typeof fetch {
+function createWatchedFetch(send: typeof fetch, onLost: (what: string, error: unknown) => void): typeof fetch {
   let answered = false;
   return async (input, init) => {
-    if (init?.method !== "POST") return fetch(input, init);
+    if (init?.method !== "POST") return send(input, init);
     const report = (error: unknown) => {
       if (!init.signal?.aborted) onLost(answered ? "broke the connection" : "cannot be reached", error);
       return error;
     };
-    const response = await fetch(input, init).catch((error: unknown) => {
+    const response = await send(input, init).catch((error: unknown) => {
       throw report(error);
     });
     answered = true;

@@ -59,7 +59,7 @@ async function open(spec: LiveSpec, context: ConnectContext, era: Era, ms: numbe
   // The process starts before the client is loaded, so that both happen in parallel.
   const server = "command" in spec ? launch(spec, context.dir, context.env) : spec;
   const sdk = await import("@modelcontextprotocol/client");
-  const link = "url" in server ? createHttpLink(server, sdk) : createStdioLink(server, sdk);
+  const link = "url" in server ? createHttpLink(server, sdk, context.env) : createStdioLink(server, sdk);
   const probe = link.kind === "stdio" && era === "ask" ? Math.min(probeMs, ms / 2) : ms;
   const client = new sdk.Client(
     { name: "tool-evals", version: "0" },
