@@ -123,7 +123,7 @@ describe("evals baseline", () => {
           [-Read-]{+Get+} the [-complete-] contents of one file as text.
         read_file.path: description
           [-Where-]{+The absolute path of+} the file [-is-].
-        added since then, not compared: weather
+        Added (not compared): weather
       ",
       }
     `);
@@ -139,7 +139,7 @@ describe("evals baseline", () => {
             [-Read-]{+Get+} the [-complete-] contents of one file as text.
           read_file.path: description
             [-Where-]{+The absolute path of+} the file [-is-].
-          added since then, not compared: weather
+          Added (not compared): weather
       ",
       }
     `);

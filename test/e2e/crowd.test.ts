@@ -47,7 +47,7 @@ function modelWith(chanceOf: (tools: number) => number) {
 const model = (url: string) => ["-m", "anthropic:claude-sonnet-5-5", "--base-url", url, "--seed", "4"];
 
 describe("evals crowd", () => {
-  const crowdOf = ({ out }: Ended): CrowdSummary => JSON.parse(out);
+  const orderForeignTools = ({ out }: Ended): CrowdSummary => JSON.parse(out);
 
   it("shows the fall of selection as foreign tools join, the smaller crowd inside the larger one", async () => {
     const endpoint = await modelWith((tools) => (tools > 20 ? 0.4 : 0.95));
@@ -58,7 +58,7 @@ describe("evals crowd", () => {
     expect(ended.err).toBe(
       'warning: Foreign tools skipped because of a duplicate name: "read" of the distractor "mail".\n',
     );
-    const curve = crowdOf(ended);
+    const curve = orderForeignTools(ended);
     expect(curve).toMatchObject({ kind: "fell", cases: 5, exitCode: 0 });
     const [alone, few, many] = curve.points;
     expect(curve.points.map(({ size, trials, broken }) => [size, trials, broken])).toEqual([
@@ -133,7 +133,7 @@ describe("evals calibrate", () => {
   it("says that one trial suffices for a model that always answers alike", async () => {
     const ended = await run("calibrate", "evals/quickstart.yaml");
     expect(ended).toMatchObject({ code: 0, err: "" });
-    expect(ended.out).toMatch(/^ALWAYS THE SAME: one trial a case suffices\n/);
+    expect(ended.out).toMatch(/^DETERMINISTIC: one trial per case is enough\n/);
   });
 
   it("keeps what was asked on the record when the budget ends, and says where", async () => {
@@ -141,7 +141,7 @@ describe("evals calibrate", () => {
     const ended = await run("calibrate", suite, ...model(endpoint.url), "-c", "1", "--budget", "0.01");
     await endpoint.close();
     expect(ended.code).toBe(3);
-    expect(ended.out).toMatch(/^STOPPED before there was enough to calibrate on; what was asked is on the record\n/);
+    expect(ended.out).toMatch(/^STOPPED before there were enough trials to calibrate; those made are on the record\n/);
     const record = /Record: (.*)\n/.exec(ended.out)?.[1] ?? "";
     expect(trialsOf(record)).toHaveLength(endpoint.requests.length);
     expect(endpoint.requests.length).toBeLessThan(10);

@@ -132,7 +132,7 @@ describe.each(["plain", "agent-skills"])("whether skills are loaded, as %s shows
     expect(looked?.verdict).toMatchObject({ grade: "pass", skills: ["notes"] });
 
     const report = (await run("report")).out;
-    expect(report.slice(report.indexOf("How well skills"), report.indexOf("\n\nIn all"))).toMatchInlineSnapshot(`
+    expect(report.slice(report.indexOf("Skill triggering"), report.indexOf("\n\nTotal"))).toMatchInlineSnapshot(`
       "How well skills are loaded · anthropic:x
         Precision: of the trials that loaded it, those that wanted it. Recall: of those that wanted it,
           those that loaded it.
@@ -244,7 +244,9 @@ describe("what a skill is worth", () => {
       .replaceAll(/\$\d\.\d+/g, "$?")
       .replaceAll(/ {2,}/g, "  ")
       .replaceAll(/─+/g, "─");
-    expect(report.slice(report.indexOf("What the skill"), report.indexOf("\n\nHow well"))).toMatchInlineSnapshot(`
+    expect(
+      report.slice(report.indexOf("Effect of the skill"), report.indexOf("\n\nSkill triggering")),
+    ).toMatchInlineSnapshot(`
       "What the skill notes is worth
         Lift +100 points (95% +39.6 to +100) over 2 cases: it helps.
 
@@ -261,7 +263,7 @@ describe("what a skill is worth", () => {
       3  names Ingrid  2/2 +1?  3/3
       7  ends with swordfish  3/3  0/3"
     `);
-    expect(report).toContain("Judge anthropic:claude-haiku-5-5: not measured against people");
+    expect(report).toContain("Judge: anthropic:claude-haiku-5-5: agreement with people not measured");
 
     const bench = join(summary.dir, "skill-creator/notes/anthropic-claude-sonnet-5-5");
     const json = (file: string) => JSON.parse(readFileSync(join(bench, file), "utf8"));

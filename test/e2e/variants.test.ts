@@ -81,7 +81,7 @@ describe("evals variants on a model that varies", () => {
 
     const again = await variants("won.json", ...asked(endpoint.url));
     await endpoint.close();
-    expect(again.out).toMatch(/^ADOPT clear\n {2}clear against the incumbent: \+\d+(\.\d)? points, p = /);
+    expect(again.out).toMatch(/^ADOPT clear\n {2}clear against the incumbent: \+\d+(\.\d)? pp, p [=<] /);
     expect(again.out).toContain("read: description\n    [-Does read.-]{+Use it when asked to read.+}\n");
   });
 
@@ -170,7 +170,7 @@ describe("evals variants on a model that varies", () => {
     const ended = await variants(wordings, ...asked(endpoint.url));
     await endpoint.close();
     expect(ended.code).toBe(3);
-    expect(ended.out).toMatch(/^INCONCLUSIVE\n {2}nothing was scored, so no wording can be preferred\n/);
+    expect(ended.out).toMatch(/^INCONCLUSIVE\n {2}Nothing was scored, so no wording can be preferred\.\n/);
   });
 });
 

@@ -50,7 +50,7 @@ describe("the sentences", () => {
           "Paired t-test (secondary): p < .001",
           "Trials of the screen design: 12 baseline, 45 now, 1 broken; 243 saved by stopping early",
           "Model drift: the model passes less often with the baseline's own list than it did then (p = .004): the model has changed, not the wording.",
-          "Added since then, not compared: weather",
+          "Added (not compared): weather",
         ],
         [
           "no-regression",
@@ -78,12 +78,12 @@ describe("the sentences", () => {
         [
           "unchanged",
           "UNCHANGED: the tool list is byte-identical to the baseline's, so nothing had to be compared",
-          "Removed since then, not compared: read-two",
+          "Removed (not compared): read-two",
         ],
         [
           "not-comparable",
-          "NOT COMPARABLE with the baseline: the host profile was plain then and is claude-code now; use the same --host, or accept a new baseline for it",
-          "the harness's major version was 0.1 then and is 0.2 now; accept a new baseline with this version",
+          "NOT COMPARABLE with the baseline: The host profile differs: "plain" before, "claude-code" now. Use the same --host, or accept a new baseline for it.",
+          "The major version differs: "0.1" before, "0.2" now. Accept a new baseline with this version.",
         ],
         [
           "certain",

@@ -94,7 +94,7 @@ const regressed = runOf(
         pairedT: 0.00003,
         calls: { base: 12, head: 45, broken: 1, saved: 243 },
         modelDrift: { direction: "down", p: 0.004 },
-        notes: ["added since then, not compared: weather"],
+        notes: ["Added (not compared): weather"],
         exitCode: 1,
       }),
       { cases: cases.map((one) => (one.id === "read-head" ? dropped : one)) },
@@ -131,15 +131,15 @@ const stopped = checkedRun(
 
 const unchanged = checkedRun({
   kind: "unchanged",
-  notes: ["removed since then, not compared: read-two"],
+  notes: ["Removed (not compared): read-two"],
   exitCode: 0,
 });
 
 const notComparable = checkedRun({
   kind: "not-comparable",
   reasons: [
-    "the host profile was plain then and is claude-code now; use the same --host, or accept a new baseline for it",
-    "the harness's major version was 0.1 then and is 0.2 now; accept a new baseline with this version",
+    'The host profile differs: "plain" before, "claude-code" now. Use the same --host, or accept a new baseline for it.',
+    'The major version differs: "0.1" before, "0.2" now. Accept a new baseline with this version.',
   ],
   notes: [],
   exitCode: 3,

@@ -41,7 +41,7 @@ const check = {
   pairedT: 0.041,
   calls: { base: 200, head: 200, broken: 3, saved: 0 },
   modelDrift: null,
-  notes: ["added since then, not compared: rename"],
+  notes: ["Added (not compared): rename"],
   exitCode: 1,
 } as const;
 
@@ -161,7 +161,7 @@ describe("a comparison of two records", () => {
       Paired t-test (secondary): p = .041
       Broken (excluded from rates): 3 trials of the two records
 
-      Added since then, not compared: rename
+      Added (not compared): rename
 
       files · lexical
 

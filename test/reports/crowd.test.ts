@@ -59,8 +59,8 @@ describe("the report of a crowd", () => {
   it("is this where selection falls", () => {
     expect(renderTerminal(crowdDocument(fallen), display)).toMatchInlineSnapshot(`
       "ACCURACY FALLS: 96% correct with 0 foreign tools, 61% with 50
-        Next: see which foreign tools are picked instead (below), and say in your descriptions what sets
-          your tools apart.
+        Next: see which foreign tools are picked instead (below), and describe how your tools differ
+          from them.
 
       files · openai:gpt · 5 cases
       foreign tools  correct (95% CI)    change (95% CI)           p (Holm)  picked instead

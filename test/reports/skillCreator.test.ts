@@ -4,10 +4,10 @@ import {
   benchmarkMetadata,
   benchmarkRun,
   evalMetadata,
-  placeOf,
-  placesOf,
+  findPlace,
+  listPlaces,
+  listWorkspaces,
   runFiles,
-  workspacesOf,
 } from "../../src/evals/reports/skillCreator.ts";
 import type { RunManifest } from "../../src/evals/types/run.ts";
 import type { Assertion, Execution, Trial, Turn } from "../../src/evals/types/trial.ts";
@@ -58,19 +58,19 @@ const open: Assertion = { what: "behaviour: is brief", met: "unknown", why: "the
 
 describe("skill-creator's workspaces", () => {
   it("has one for each skill that was measured and each model, with the runs in the order in which they are shown", () => {
-    const [lexical, sonnet, ...others] = workspacesOf(
+    const [lexical, sonnet, ...others] = listWorkspaces(
       runOf(lifting(["3", "7"]), (({ lift: _, ...trigger }) => trigger)(lifting([]))),
     );
     expect(others).toEqual([]);
     expect(lexical?.folder).toBe("skill-creator/release-notes/lexical");
-    expect(lexical && placesOf(lexical).map(({ folder }) => folder)).toEqual([
+    expect(lexical && listPlaces(lexical).map(({ folder }) => folder)).toEqual([
       "eval-3/with_skill/run-1",
       "eval-3/without_skill/run-1",
       "eval-7/with_skill/run-1",
       "eval-7/without_skill/run-1",
     ]);
     expect(sonnet?.folder).toBe("skill-creator/release-notes/anthropic-claude-sonnet-5-5");
-    expect(sonnet && placesOf(sonnet)).toHaveLength(8);
+    expect(sonnet && listPlaces(sonnet)).toHaveLength(8);
     expect(sonnet && benchmarkMetadata(sonnet, { ...manifest, judge: { model: "j", settings: {} } })).toEqual({
       skill_name: "release-notes",
       skill_path: "evals/skills/release-notes",
@@ -83,13 +83,13 @@ describe("skill-creator's workspaces", () => {
   });
 
   it("finds the place of a trial by its cell, and none for that of another suite or model", () => {
-    const [, sonnet] = workspacesOf(runOf(lifting(["a-query", "notes-for-1-2-0"])));
+    const [, sonnet] = listWorkspaces(runOf(lifting(["a-query", "notes-for-1-2-0"])));
     if (!sonnet) throw new Error("no workspace");
     const { cell } = trial({});
-    expect(placeOf(sonnet, { ...cell, arm: "without", trial: 2 })?.folder).toBe("eval-2/without_skill/run-2");
-    expect(placeOf(sonnet, cell)).toMatchObject({ configuration: "with_skill", eval: { name: "notes-for-1-2-0" } });
-    expect(placeOf(sonnet, { ...cell, suite: "skill:release-notes" })).toBeUndefined();
-    expect(placeOf(sonnet, { ...cell, model: "lexical" })).toBeUndefined();
+    expect(findPlace(sonnet, { ...cell, arm: "without", trial: 2 })?.folder).toBe("eval-2/without_skill/run-2");
+    expect(findPlace(sonnet, cell)).toMatchObject({ configuration: "with_skill", eval: { name: "notes-for-1-2-0" } });
+    expect(findPlace(sonnet, { ...cell, suite: "skill:release-notes" })).toBeUndefined();
+    expect(findPlace(sonnet, { ...cell, model: "lexical" })).toBeUndefined();
     const [one] = sonnet.evals;
     expect(one && evalMetadata(one)).toEqual({ eval_id: 1, eval_name: "a-query", prompt: "Query a-query" });
   });
@@ -100,17 +100,17 @@ describe("skill-creator's workspaces", () => {
     ["日本語 ノート", "日本語-ノート"],
     ["x".repeat(300), "x".repeat(64)],
   ])("keeps the files of a skill named %j inside of the run's folder", (skill, folder) => {
-    const [workspace] = workspacesOf(runOf(lifting(["1"], skill)));
+    const [workspace] = listWorkspaces(runOf(lifting(["1"], skill)));
     expect(workspace?.folder).toBe(`skill-creator/${folder}/lexical`);
   });
 
   it("never puts two skills into one folder", () => {
-    const all = workspacesOf(runOf(lifting(["1"], "a b", "one"), lifting(["1"], "A-B", "two")));
+    const all = listWorkspaces(runOf(lifting(["1"], "a b", "one"), lifting(["1"], "A-B", "two")));
     expect(new Set(all.map(({ folder }) => folder.toLowerCase())).size).toBe(4);
   });
 
   it.each([[["1", "two"]], [["01", "1"]], [["1234567890", "2"]]])("numbers the evals %j by their places", (ids) => {
-    expect(workspacesOf(runOf(lifting(ids)))[0]?.evals.map(({ id }) => id)).toEqual([1, 2]);
+    expect(listWorkspaces(runOf(lifting(ids)))[0]?.evals.map(({ id }) => id)).toEqual([1, 2]);
   });
 });
 
@@ -163,12 +163,12 @@ describe("the files of one run", () => {
 });
 
 describe("the benchmark", () => {
-  const [, workspace] = workspacesOf(runOf(lifting(["notes-for-1-2-0"])));
+  const [, workspace] = listWorkspaces(runOf(lifting(["notes-for-1-2-0"])));
   if (!workspace) throw new Error("no workspace");
   const figuresOf = (trials: readonly Trial[]) => {
     const figures = new BenchmarkFigures();
     const runs = trials.flatMap((one) => {
-      const place = placeOf(workspace, one.cell);
+      const place = findPlace(workspace, one.cell);
       const { grading, timing } = runFiles(one);
       return place && grading ? [benchmarkRun(place, grading, timing)] : [];
     });

@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { blame, blameArm, maskOfArm } from "../../src/evals/verdicts/blame.ts";
-import { chanceBroken, nextMask, posterior, priors } from "../../src/evals/verdicts/culprits.ts";
+import {
+  blame,
+  blameArm,
+  chanceBroken,
+  nextMask,
+  parseArm,
+  posterior,
+  priors,
+} from "../../src/evals/verdicts/blame.ts";
 import { simulate } from "../../src/evals/verdicts/simulate.ts";
 import { evidenceOf, verdictOn } from "./support.ts";
 
@@ -49,7 +56,7 @@ describe("blame", () => {
     expect(blameArm("search", [false, true, false])).toBe("search:010");
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 1 }), (mask) => {
-        expect(maskOfArm(blameArm("confirm", mask))).toEqual(mask);
+        expect(parseArm(blameArm("confirm", mask))).toEqual(mask);
       }),
     );
   });
@@ -62,7 +69,7 @@ describe("blame", () => {
     const broken = (mask: readonly boolean[]) =>
       kind === "either" ? members.some((i) => mask[i]) : members.every((i) => mask[i]);
     const { verdict, calls } = simulate(blame({ case: "a", changed, known }), (_, arm) =>
-      broken(maskOfArm(arm)) ? "fail" : "pass",
+      broken(parseArm(arm)) ? "fail" : "pass",
     );
     expect(verdict).toMatchObject({
       kind: "blamed",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../src/evals/stats/random.ts";
-import { maskOfArm } from "../../src/evals/verdicts/blame.ts";
+import { parseArm } from "../../src/evals/verdicts/blame.ts";
 import { blameCases } from "../../src/evals/verdicts/blameCases.ts";
 import { independent, simulate } from "../../src/evals/verdicts/simulate.ts";
 import { evidenceOf } from "./support.ts";
@@ -20,14 +20,14 @@ describe("several cases", () => {
     const design = blameCases(cases, false);
     const first = design.next(evidenceOf({}));
     expect(first.kind === "ask" && first.requests.map((one) => one.case)).toEqual(["a", "b", "b"]);
-    const { verdict, calls } = simulate(design, (id, arm) => (maskOfArm(arm)[id === "a" ? 1 : 0] ? "fail" : "pass"));
+    const { verdict, calls } = simulate(design, (id, arm) => (parseArm(arm)[id === "a" ? 1 : 0] ? "fail" : "pass"));
     expect(verdict.map(({ culprits }) => culprits)).toEqual([["write"], ["move"]]);
     expect(verdict.reduce((sum, one) => sum + one.calls.search + one.calls.confirmation, 0)).toBe(calls);
   });
 
   it("take one trial a list on a model that always answers alike", () => {
     const { verdict, calls } = simulate(blameCases([{ case: "a", changed, old: always }], true), (_, arm) =>
-      maskOfArm(arm)[2] ? "fail" : "pass",
+      parseArm(arm)[2] ? "fail" : "pass",
     );
     expect(verdict[0]).toMatchObject({ culprits: ["list"], calls: { search: calls } });
   });
@@ -42,7 +42,7 @@ describe("a case of which nothing is known with everything new", () => {
       requests: [{ case: "a", arm: "measure:111", from: 1, trials: 10 }],
     });
     const random = seededRandom(3);
-    const rate = (_: string, arm: string) => (maskOfArm(arm)[0] ? 0.2 : 0.95);
+    const rate = (_: string, arm: string) => (parseArm(arm)[0] ? 0.2 : 0.95);
     const { verdict, calls } = simulate(design(), independent(rate, random));
     expect(verdict[0]).toMatchObject({ kind: "blamed", culprits: ["read"] });
     expect(verdict[0] && verdict[0].calls.search + verdict[0].calls.confirmation).toBe(calls);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type BlameVerdict, maskOfArm } from "../../src/evals/verdicts/blame.ts";
-import { blameDeterministic } from "../../src/evals/verdicts/blameDeterministic.ts";
+import { type BlameVerdict, parseArm } from "../../src/evals/verdicts/blame.ts";
+import { blameDeterministic } from "../../src/evals/verdicts/blameCases.ts";
 import { simulate } from "../../src/evals/verdicts/simulate.ts";
 import { evidenceOf, verdictOn } from "./support.ts";
 
@@ -19,7 +19,7 @@ function blameOn(changed: number, breaking: readonly (readonly number[])[]) {
   const asked: string[] = [];
   const found = simulate(blameDeterministic("a", names(changed)), (_, arm) => {
     asked.push(arm);
-    const mask = maskOfArm(arm);
+    const mask = parseArm(arm);
     return breaking.some((set) => set.every((i) => mask[i])) ? "fail" : "pass";
   });
   return { ...found, asked };
@@ -73,7 +73,7 @@ describe("blame on a deterministic model", () => {
         const breaks = (mask: readonly boolean[]) =>
           place(mask) === 31 || (place(mask) > 0 && fails[place(mask)] === true);
         const { verdict } = simulate(blameDeterministic("a", names(5)), (_, arm) =>
-          breaks(maskOfArm(arm)) ? "fail" : "pass",
+          breaks(parseArm(arm)) ? "fail" : "pass",
         );
         const { reverted, breaking: enough } = namedIn(verdict);
         expect(breaks(names(5).map((_, i) => !reverted.includes(i)))).toBe(false);
@@ -89,7 +89,7 @@ describe("blame on a deterministic model", () => {
 
   it("names nobody when the changes do not explain the case", () => {
     const basis = (answer: (mask: readonly boolean[]) => "pass" | "fail" | "broken", changed = 3) =>
-      simulate(blameDeterministic("a", names(changed)), (_, arm) => answer(maskOfArm(arm))).verdict.basis.kind;
+      simulate(blameDeterministic("a", names(changed)), (_, arm) => answer(parseArm(arm))).verdict.basis.kind;
     expect(verdictOn(blameDeterministic("a", []), evidenceOf({}))).toMatchObject({
       kind: "inconclusive",
       basis: { kind: "nothing changed" },

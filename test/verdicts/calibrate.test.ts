@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../src/evals/stats/random.ts";
-import { calibrate } from "../../src/evals/verdicts/calibrate.ts";
-import { correlationOf } from "../../src/evals/verdicts/correlation.ts";
+import { calibrate, estimateCorrelation } from "../../src/evals/verdicts/calibrate.ts";
 import { correlated, independent, simulate } from "../../src/evals/verdicts/simulate.ts";
 import { idsOf, suites } from "./support.ts";
 
@@ -69,11 +68,11 @@ describe("correlation", () => {
   };
 
   it("finds the correlation that is there, and none where there is none", () => {
-    const none = correlationOf(countsOf(0));
+    const none = estimateCorrelation(countsOf(0));
     expect(none.kind === "estimated" && none.designEffectInterval[0] < 1 && none.designEffectInterval[1] > 1).toBe(
       true,
     );
-    const some = correlationOf(countsOf(0.2));
+    const some = estimateCorrelation(countsOf(0.2));
     expect(some.kind === "estimated" && some.icc).toBeCloseTo(0.2, 1);
   });
 });

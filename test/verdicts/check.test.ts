@@ -39,7 +39,7 @@ const compare = (changes: Partial<Extract<CheckPlan, { kind: "compare" }>> = {})
   margin: 0.1,
   baseline: { file: "evals/baselines/s.scripted.json", run: "run-0", acceptedAt: "2026-11-01T00:00:00.000Z" },
   cases: ids.map((id) => ({ id, bank: { passed: 20, trials: 20 }, toolset: "old" })),
-  notes: ["added since then, not compared: f"],
+  notes: ["Added (not compared): f"],
   ...changes,
 });
 
@@ -137,7 +137,7 @@ describe("the regression check of a run", () => {
           ],
         },
         "notes": [
-          "added since then, not compared: f",
+          "Added (not compared): f",
         ],
         "pairedT": 0.1869504831500296,
         "reach": {

@@ -27,11 +27,7 @@ describe("comparability", () => {
       added: ["d"],
       removed: ["a"],
       reworded: ["b"],
-      notes: [
-        "added since then, not compared: d",
-        "removed since then, not compared: a",
-        "reworded since then, not compared: b",
-      ],
+      notes: ["Added (not compared): d", "Removed (not compared): a", "Reworded (not compared): b"],
     });
   });
 
@@ -39,7 +35,7 @@ describe("comparability", () => {
     expect(comparability(run(), run({ cases: [] }))).toMatchObject({
       kind: "comparable",
       cases: [],
-      notes: ["no case is the same in both, so nothing can be compared", "removed since then, not compared: a, b, c"],
+      notes: ["No case is the same in both, so nothing can be compared", "Removed (not compared): a, b, c"],
     });
   });
 
@@ -47,10 +43,10 @@ describe("comparability", () => {
     expect(comparability(run(), run({ suite: "mail", model: "n", host: "claude-code", harness: "2.0.0" }))).toEqual({
       kind: "not comparable",
       reasons: [
-        "the suite was files then and is mail now; compare runs of the same suite",
-        "the model was m then and is n now; run the same model, or accept a new baseline for it",
-        "the host profile was plain then and is claude-code now; use the same --host, or accept a new baseline for it",
-        "the harness's major version was 1 then and is 2 now; accept a new baseline with this version",
+        'The suite differs: "files" before, "mail" now. Compare runs of the same suite.',
+        'The model differs: "m" before, "n" now. Run the same model, or accept a new baseline for it.',
+        'The host profile differs: "plain" before, "claude-code" now. Use the same --host, or accept a new baseline for it.',
+        'The major version differs: "1" before, "2" now. Accept a new baseline with this version.',
       ],
     });
   });

@@ -143,9 +143,9 @@ describe("what is compared", () => {
     expect(found.check.calls).toMatchObject({ base: 3, head: 3, broken: 1 });
     expect(found.check.grew).toEqual([]);
     expect(found.check.notes).toEqual([
-      "added since then, not compared: c",
-      "removed since then, not compared: d",
-      "reworded since then, not compared: b",
+      "Added (not compared): c",
+      "Removed (not compared): d",
+      "Reworded (not compared): b",
     ]);
   });
 
@@ -175,15 +175,15 @@ describe("what is compared", () => {
       suite: "s",
       model: "another",
       reasons: [
-        "the model was scripted then and is another now; run the same model, or accept a new baseline for it",
-        "the host profile was plain then and is codex now; use the same --host, or accept a new baseline for it",
-        "the harness's major version was 0.1 then and is 1 now; accept a new baseline with this version",
+        'The model differs: "scripted" before, "another" now. Run the same model, or accept a new baseline for it.',
+        'The host profile differs: "plain" before, "codex" now. Use the same --host, or accept a new baseline for it.',
+        'The major version differs: "0.1" before, "1" now. Accept a new baseline with this version.',
       ],
       exitCode: 3,
     });
     expect(compareSides(side({ a: "p" }), side({ b: "p" }))).toMatchObject({
       kind: "refused",
-      reasons: expect.arrayContaining(["no case is the same in both, so nothing can be compared"]),
+      reasons: expect.arrayContaining(["No case is the same in both, so nothing can be compared"]),
     });
   });
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import type { Score, Trial } from "../../src/evals/types/trial.ts";
-import { askAll, CrowdTally, crowdArm, crowdOf } from "../../src/evals/verdicts/crowd.ts";
+import { askAll, CrowdTally, crowdArm, orderForeignTools } from "../../src/evals/verdicts/crowd.ts";
 import { aTrial } from "../fakes/record.ts";
 import { aTool } from "../fakes/suite.ts";
 import { evidenceOf } from "./support.ts";
@@ -11,7 +11,8 @@ const many = foreign(...Array.from({ length: 30 }, (_, at) => `tool-${at}`));
 
 describe("the crowd", () => {
   test("has the same order for the same seed, whatever the order of the files, and others for others", () => {
-    const names = (tools: typeof many, seed: number) => crowdOf(tools, new Set(), seed).tools.map(({ name }) => name);
+    const names = (tools: typeof many, seed: number) =>
+      orderForeignTools(tools, new Set(), seed).tools.map(({ name }) => name);
     fc.assert(
       fc.property(fc.shuffledSubarray(many, { minLength: 30 }), fc.integer(), (shuffled, seed) => {
         expect(names(shuffled, seed)).toEqual(names(many, seed));
@@ -23,7 +24,7 @@ describe("the crowd", () => {
 
   it("leaves out names that are taken, by own tools or by foreign ones before", () => {
     const twice = foreign("read", "mail", "mail", "chat");
-    const { tools, leftOut } = crowdOf(twice, new Set(["read"]), 7);
+    const { tools, leftOut } = orderForeignTools(twice, new Set(["read"]), 7);
     expect(tools.map(({ name }) => name).sort()).toEqual(["chat", "mail"]);
     expect(leftOut).toEqual([twice[0], twice[2]]);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { deterministicVariants } from "../../src/evals/verdicts/variants/deterministic.ts";
+import { deterministicVariants } from "../../src/evals/verdicts/variants/designs.ts";
 import { evidenceOf, verdictOn } from "./support.ts";
 
 const cases = ["a", "b", "c"];

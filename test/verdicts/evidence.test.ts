@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countCases, countTrials, EvidenceBook, madeTrials, stillMissing } from "../../src/evals/verdicts/evidence.ts";
+import { countCases, countTrials, EvidenceBook, madeTrials, stillMissing } from "../../src/evals/verdicts/design.ts";
 import { evidenceOf } from "./support.ts";
 
 const evidence = evidenceOf({ a: { base: "ppfb-p", head: "bb" } });

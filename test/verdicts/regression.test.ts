@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { anytime } from "../../src/evals/verdicts/regression/anytime.ts";
-import { deterministic } from "../../src/evals/verdicts/regression/deterministic.ts";
-import { screen } from "../../src/evals/verdicts/regression/screen.ts";
-import { compareRecords, thorough } from "../../src/evals/verdicts/regression/thorough.ts";
+import { anytime } from "../../src/evals/verdicts/anytime.ts";
+import { deterministic } from "../../src/evals/verdicts/deterministic.ts";
+import { screen } from "../../src/evals/verdicts/screen.ts";
+import { compareRecords, thorough } from "../../src/evals/verdicts/thorough.ts";
 import { evidenceOf, verdictOn } from "./support.ts";
 
 const named = (n: number) => Array.from({ length: n }, (_, i) => `c${i}`);

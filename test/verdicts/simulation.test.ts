@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { deriveSeed, seededRandom } from "../../src/evals/stats/random.ts";
-import { blame, maskOfArm } from "../../src/evals/verdicts/blame.ts";
+import { anytime } from "../../src/evals/verdicts/anytime.ts";
+import { blame, parseArm } from "../../src/evals/verdicts/blame.ts";
 import type { Design } from "../../src/evals/verdicts/design.ts";
-import { anytime } from "../../src/evals/verdicts/regression/anytime.ts";
-import { screen } from "../../src/evals/verdicts/regression/screen.ts";
-import { thorough } from "../../src/evals/verdicts/regression/thorough.ts";
-import type { RegressionVerdict } from "../../src/evals/verdicts/regression/verdict.ts";
+import type { RegressionVerdict } from "../../src/evals/verdicts/regression.ts";
+import { screen } from "../../src/evals/verdicts/screen.ts";
 import { independent, simulate } from "../../src/evals/verdicts/simulate.ts";
-import { variants } from "../../src/evals/verdicts/variants/variants.ts";
+import { thorough } from "../../src/evals/verdicts/thorough.ts";
+import { variants } from "../../src/evals/verdicts/variants/designs.ts";
 import { idsOf, suites } from "./support.ts";
 
 // A slice of the full simulation: fixed seeds, so a failure is a change of the code and never bad luck. The bounds leave
@@ -115,7 +115,7 @@ describe("culprits", () => {
   const right = (isBroken: (mask: readonly boolean[]) => boolean, culprits: readonly string[]) => {
     let [found, calls] = [0, 0];
     for (let r = 0; r < repetitions; r++) {
-      const rateOf = (_: string, arm: string) => (isBroken(maskOfArm(arm)) ? 0.3 : 0.95);
+      const rateOf = (_: string, arm: string) => (isBroken(parseArm(arm)) ? 0.3 : 0.95);
       const { verdict } = simulate(
         blame({ case: "a", changed, known }),
         independent(rateOf, seededRandom(deriveSeed(6, r))),

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AboutSkills } from "../../src/evals/types/run.ts";
 import type { Score } from "../../src/evals/types/trial.ts";
-import { SkillTally } from "../../src/evals/verdicts/skillTally.ts";
+import { SkillTally } from "../../src/evals/verdicts/skillEffect.ts";
 import { aTrial, passed } from "../fakes/record.ts";
 
 const offered = ["pdf", "docx", "xlsx"];

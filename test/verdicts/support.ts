@@ -1,5 +1,5 @@
 import type { Design, Evidence, Observation } from "../../src/evals/verdicts/design.ts";
-import { EvidenceBook } from "../../src/evals/verdicts/evidence.ts";
+import { EvidenceBook } from "../../src/evals/verdicts/design.ts";
 
 const letters: Record<string, Observation | undefined> = { p: "pass", f: "fail", b: "broken" };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { variants } from "../../src/evals/verdicts/variants/variants.ts";
+import { variants } from "../../src/evals/verdicts/variants/designs.ts";
 import { evidenceOf, verdictOn } from "./support.ts";
 
 const cases = ["a", "b", "c", "d"];

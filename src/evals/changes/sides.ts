@@ -1,5 +1,6 @@
+import type { Path } from "../jsonSchema/paths.ts";
 import { followRef, type Walk } from "../jsonSchema/walk.ts";
-import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { listOnlyChoices, type ValueDifference } from "./values.ts";
 
 /** A schema in one of the two lists: its content, its path, and the walk in which its references are followed. */

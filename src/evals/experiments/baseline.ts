@@ -21,7 +21,7 @@ import {
 } from "../runs/baseline.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
 import type { Source } from "../toolsets/source.ts";
-import { type Baseline, comparedOf } from "../types/baseline.ts";
+import { type Baseline, toComparedRun } from "../types/baseline.ts";
 import { nearest } from "../types/nearest.ts";
 import type { RunManifest, SuiteSummary } from "../types/run.ts";
 import type { SkillPackage } from "../types/skill.ts";
@@ -72,7 +72,7 @@ async function accept({ targets = [], baselines: dir, out, force }: BaselineOpti
   for (const { file, fresh, old } of made) {
     await writeBaseline(file, fresh);
     const replaced =
-      typeof old === "string" ? old : { baseline: old, difference: compareBaseline(old, fresh, comparedOf(fresh)) };
+      typeof old === "string" ? old : { baseline: old, difference: compareBaseline(old, fresh, toComparedRun(fresh)) };
     io.out(renderTerminal(acceptedDocument(fresh, relative(io.cwd, file), replaced), io));
   }
   return exitCodes.passed;
@@ -143,7 +143,7 @@ async function readReplaced(file: string, fresh: Baseline, io: Io): Promise<Base
 
 /** What differs from a baseline: the wording of its tools, and its cases. */
 function compareBaseline(before: Baseline, now: CaseToolsets, compared: ComparedRun): BaselineDifference {
-  const comparable = comparability(comparedOf(before), compared);
+  const comparable = comparability(toComparedRun(before), compared);
   return {
     lists: changesByCase(before, now),
     notes: comparable.kind === "comparable" ? comparable.notes : comparable.reasons,
@@ -221,5 +221,5 @@ function compareLive(
     cases: shown.map(({ id, toolset }) => ({ id, toolset: toolset.hash })),
     toolsets: Object.fromEntries(shown.map(({ toolset }) => [toolset.hash, toolset.tools])),
   };
-  return compareBaseline(before, now, { ...comparedOf(before), cases: suite.cases });
+  return compareBaseline(before, now, { ...toComparedRun(before), cases: suite.cases });
 }

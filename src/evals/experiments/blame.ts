@@ -10,7 +10,7 @@ import { createToolset } from "../toolsets/toolset.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { OfferedTool } from "../types/tool.ts";
-import { maskOfArm } from "../verdicts/blame.ts";
+import { parseArm } from "../verdicts/blame.ts";
 import { type BlameReport, blameCases } from "../verdicts/blameCases.ts";
 import { comparability } from "../verdicts/comparable.ts";
 import { version } from "../version.ts";
@@ -150,7 +150,7 @@ async function answer(question: BlameQuestion, bench: Bench, io: Io) {
 function makeList(arm: string, suspect: Suspect | undefined) {
   if (!suspect) return undefined;
   const { base, planned, changes } = suspect;
-  const mask = maskOfArm(arm);
+  const mask = parseArm(arm);
   const taken = new Set(changes.flatMap(({ id }, i) => (mask[i] ? [id] : [])));
   return createToolset(applyChanges(base, planned.toolset.tools, taken));
 }
@@ -192,7 +192,7 @@ function refusal({ from }: BlameQuestion, reasons: readonly string[]): EvalsErro
   const hint = "Run `evals run --check thorough` again, then `evals blame`.";
   const problems = reasons.map((reason, at) => ({
     severity: "error" as const,
-    message: `${from[0]?.toUpperCase()}${from.slice(1)} cannot be explained: ${reason}.`,
+    message: `${from[0]?.toUpperCase()}${from.slice(1)} cannot be explained: ${reason.replace(/\.$/, "")}.`,
     ...(at === reasons.length - 1 && { hint }),
   }));
   return new EvalsError(problems, exitCodes.incomplete);

@@ -3,13 +3,13 @@ import { usageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { readBaseline } from "../runs/baseline.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
-import { comparedOf } from "../types/baseline.ts";
+import { toComparedRun } from "../types/baseline.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { CheckPlan, RunManifest } from "../types/run.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 import type { Blamed } from "../verdicts/blameCases.ts";
 import type { ComparedRun } from "../verdicts/comparable.ts";
-import { countTrials } from "../verdicts/evidence.ts";
+import { countTrials } from "../verdicts/design.ts";
 import { type Summariser, summariser } from "../verdicts/summary.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { type RecordedOptions, readRecorded } from "./recordedOptions.ts";
@@ -152,7 +152,7 @@ export async function readBaselineQuestion(
     model: flags.model ?? model.id,
     host: host as BlameQuestion["host"],
     recorded: {},
-    identity: comparedOf(baseline),
+    identity: toComparedRun(baseline),
     base: (id) => {
       const hash = before.get(id)?.toolset;
       return hash === undefined ? undefined : toolsets[hash];

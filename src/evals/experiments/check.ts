@@ -4,7 +4,7 @@ import type { Io } from "../io.ts";
 import { baselineFile, readBaseline } from "../runs/baseline.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
-import { type Baseline, comparedOf } from "../types/baseline.ts";
+import { type Baseline, toComparedRun } from "../types/baseline.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { Model } from "../types/model.ts";
 import type { CheckPlan, RunManifest } from "../types/run.ts";
@@ -58,7 +58,7 @@ function planCheck(
   model: Model,
   options: RunOptions,
 ): CheckPlan {
-  const compared = comparability(comparedOf(baseline), describeRun(cases, model, options.host));
+  const compared = comparability(toComparedRun(baseline), describeRun(cases, model, options.host));
   if (compared.kind === "not comparable") return { kind: "not comparable", model: model.id, reasons: compared.reasons };
   const before = new Map(baseline.cases.map((one) => [one.id, one]));
   const comparable = compared.cases.flatMap((id) => before.get(id) ?? []);

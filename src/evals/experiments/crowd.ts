@@ -10,7 +10,7 @@ import { openSource } from "../toolsets/source.ts";
 import { describeOrigin } from "../toolsets/toolset.ts";
 import { countTrials } from "../trials/plan.ts";
 import type { OfferedTool } from "../types/tool.ts";
-import { askAll, CrowdTally, crowdArm, crowdOf, summariseCrowd } from "../verdicts/crowd.ts";
+import { askAll, CrowdTally, crowdArm, orderForeignTools, summariseCrowd } from "../verdicts/crowd.ts";
 import {
   type Bench,
   describeExperiment,
@@ -91,7 +91,7 @@ function pickTools(
   io: Io,
 ): readonly OfferedTool[] {
   const own = new Set(cases.flatMap(({ toolset }) => toolset.tools.map(({ name }) => name)));
-  const { tools, leftOut } = crowdOf(foreign, own, seed);
+  const { tools, leftOut } = orderForeignTools(foreign, own, seed);
   if (leftOut.length > 0) {
     const which = some(leftOut.map((tool) => `"${tool.name}" of ${describeOrigin(tool)}`));
     const message = `Foreign tools skipped because of a duplicate name: ${which}.`;

@@ -2,7 +2,7 @@ import { count } from "../reports/format.ts";
 import { type Ceiling, computeCeiling, countJudgeRequests } from "../trials/ceiling.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { Model } from "../types/model.ts";
-import { designOf } from "../verdicts/check.ts";
+import { selectDesign } from "../verdicts/check.ts";
 import type { PlannedChecks } from "./check.ts";
 
 const integer = (n: number) => Math.round(n).toLocaleString("en-US");
@@ -38,7 +38,7 @@ function renderChecks({ plans }: PlannedChecks, models: readonly Model[]): strin
       if (plan.kind === "unchanged") return `${name}: the tools are unchanged, nothing to compare`;
       if (plan.kind === "not comparable") return `${name}: not comparable, ${plan.reasons.join("; ")}`;
       const deterministic = models.find(({ id }) => id === plan.model)?.deterministic ?? false;
-      return `${name}: ${plan.design}, at most ${integer(designOf(plan, deterministic).cap)} trials, including those above`;
+      return `${name}: ${plan.design}, at most ${integer(selectDesign(plan, deterministic).cap)} trials, including those above`;
     }),
   );
 }

@@ -6,9 +6,9 @@ import type { JsonObject } from "../types/json.ts";
 import type { Model } from "../types/model.ts";
 import type { Experiment } from "../types/run.ts";
 import type { Trial } from "../types/trial.ts";
-import { observationOf } from "../verdicts/check.ts";
+import { readObservation } from "../verdicts/check.ts";
 import type { Design, Evidence, ExperimentFacts } from "../verdicts/design.ts";
-import { EvidenceBook } from "../verdicts/evidence.ts";
+import { EvidenceBook } from "../verdicts/design.ts";
 import type { RequestOptions } from "../workspace/models.ts";
 import type { SuiteOptions } from "../workspace/suites.ts";
 import { type Workspace, withWorkspace } from "../workspace/workspace.ts";
@@ -105,7 +105,7 @@ export async function performExperiment<V>(bench: Bench, question: Question<V>, 
       cap: () => design.cap,
       pursue: (ask) => pursueDesign(design, book, { find: armCases.find, model, seed }, ask),
       onTrial: (trial) => {
-        book.add(trial.cell.case, trial.cell.arm, trial.cell.trial, observationOf(trial));
+        book.add(trial.cell.case, trial.cell.arm, trial.cell.trial, readObservation(trial));
         question.onTrial?.(trial);
       },
       complete: (manifest) => ({

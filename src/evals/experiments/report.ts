@@ -11,14 +11,14 @@ import {
   benchmarkMetadata,
   benchmarkRun,
   evalMetadata,
+  findPlace,
   gradingSchema,
+  listPlaces,
+  listWorkspaces,
   type Place,
-  placeOf,
-  placesOf,
   runFiles,
   timingSchema,
   type Workspace,
-  workspacesOf,
 } from "../reports/skillCreator.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
 import type { Trial } from "../types/trial.ts";
@@ -54,12 +54,12 @@ export function printReport(name: ReportName, input: ReportInput, io: Io): void 
  * files there, such as a reader's feedback, are kept.
  */
 async function writeSkillCreator(dir: string, { summary, manifest }: RunInput): Promise<void> {
-  const workspaces = workspacesOf(manifest);
+  const workspaces = listWorkspaces(manifest);
   if (workspaces.length === 0) return;
   for (const workspace of workspaces) await writeMetadata(join(dir, workspace.folder), workspace);
   for await (const trial of readTrials(dir)) {
     for (const workspace of workspaces) {
-      const place = placeOf(workspace, trial.cell);
+      const place = findPlace(workspace, trial.cell);
       if (place) await writeRun(join(dir, workspace.folder, place.folder), trial);
     }
   }
@@ -69,7 +69,7 @@ async function writeSkillCreator(dir: string, { summary, manifest }: RunInput): 
     const written = await open(`${file}.part`, "w");
     try {
       await written.write(`{"metadata":${JSON.stringify(benchmarkMetadata(workspace, manifest))},\n"runs":[`);
-      await writeRuns(join(dir, workspace.folder), placesOf(workspace), figures, written);
+      await writeRuns(join(dir, workspace.folder), listPlaces(workspace), figures, written);
       const notes = JSON.stringify(figures.notes(workspace, summary));
       await written.write(`\n],\n"run_summary":${JSON.stringify(figures.runSummary())},\n"notes":${notes}}\n`);
     } finally {
@@ -80,7 +80,7 @@ async function writeSkillCreator(dir: string, { summary, manifest }: RunInput): 
 }
 
 async function writeMetadata(dir: string, workspace: Workspace): Promise<void> {
-  for (const { eval: one, folder, run } of placesOf(workspace)) {
+  for (const { eval: one, folder, run } of listPlaces(workspace)) {
     if (run > 1) continue;
     const metadata = json(evalMetadata(one));
     const configuration = dirname(join(dir, folder));

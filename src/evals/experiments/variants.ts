@@ -7,9 +7,12 @@ import { variantsDocument, variantsJson } from "../reports/variants.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import { nearest } from "../types/nearest.ts";
 import { incumbent } from "../verdicts/design.ts";
-import { type CertainVerdict, deterministicVariants } from "../verdicts/variants/deterministic.ts";
+import {
+  type DeterministicVerdict,
+  deterministicVariants,
+  variants as sampledVariants,
+} from "../verdicts/variants/designs.ts";
 import { PromptSizes, summariseVariants } from "../verdicts/variants/summary.ts";
-import { variants as sampledVariants } from "../verdicts/variants/variants.ts";
 import type { VariantVerdict } from "../verdicts/variants/verdict.ts";
 import {
   describeExperiment,
@@ -23,7 +26,7 @@ import { applyVariants, type Overlaid, type ReadVariants, readVariants, writeOve
 import type { ListOf } from "./pipeline.ts";
 import { recallOptions } from "./recordedOptions.ts";
 
-type Verdict = VariantVerdict | CertainVerdict;
+type Verdict = VariantVerdict | DeterministicVerdict;
 
 export type VariantsOptions = ExperimentOptions & {
   file?: string | undefined;

@@ -1,5 +1,8 @@
-import type { Json, JsonObject, Path } from "../types/json.ts";
+import type { Json, JsonObject } from "../types/json.ts";
 import { quoteWhole } from "../types/quote.ts";
+
+/** A place inside a JSON value: the keys and indices that lead to it. */
+export type Path = readonly (string | number)[];
 
 /** A path in JSONPath syntax: `$.inputSchema.properties["the unit"].enum[0]`. Hidden characters in keys are escaped. */
 export function jsonPath(path: Path): string {

@@ -1,6 +1,6 @@
-import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { once } from "../types/once.ts";
-import { isLocalPointer, resolvePointer } from "./paths.ts";
+import { isLocalPointer, type Path, resolvePointer } from "./paths.ts";
 
 /** A schema inside a schema, and its role there. */
 export type SchemaPlace = {

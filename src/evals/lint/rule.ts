@@ -1,5 +1,6 @@
+import type { Path } from "../jsonSchema/paths.ts";
 import { type SchemaPlace, type Walk, walkToolSchema } from "../jsonSchema/walk.ts";
-import type { JsonObject, Path } from "../types/json.ts";
+import type { JsonObject } from "../types/json.ts";
 import type { LintSettings, Severity, Suppression, Where } from "../types/lint.ts";
 import type { SkillEval, SkillPackage } from "../types/skill.ts";
 import type { Suite } from "../types/suite.ts";

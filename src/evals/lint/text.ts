@@ -1,4 +1,5 @@
-import type { Json, JsonObject, Path } from "../types/json.ts";
+import type { Path } from "../jsonSchema/paths.ts";
+import type { Json, JsonObject } from "../types/json.ts";
 import { once } from "../types/once.ts";
 
 /** Memoized, because rules split the same names many times. */

@@ -130,14 +130,14 @@ function parseWithComments(text: string): Json {
 }
 
 /** Where a value starts, the key before it, and the values in it. */
-type Entry = { start: number; key: number | undefined; members: Map<string | number, Entry> | undefined };
+type Entry = { start: number; key?: number; members?: Map<string | number, Entry> };
 
 /** Valid JSON that is nested too deeply to be indexed has no positions but its start. */
 function indexLoosely(text: string): Entry {
   try {
     return indexJson(text, { lenient: true }).root;
   } catch (error) {
-    if (error instanceof SyntaxProblem) return { start: 0, key: undefined, members: undefined };
+    if (error instanceof SyntaxProblem) return { start: 0 };
     throw error;
   }
 }
@@ -149,14 +149,14 @@ type Expected = "key" | "colon" | "value" | "separator";
 function indexJson(text: string, { lenient = false }: ParseOptions): { root: Entry; problems: TextProblem[] } {
   const maxDepth = depthLimit({ lenient });
   const problems: TextProblem[] = [];
-  const document: Entry = { start: 0, key: undefined, members: new Map() };
+  const document: Entry = { start: 0, members: new Map() };
   const open: Entry[] = [document];
   let key: { name: string; offset: number } | undefined;
   let expected: Expected = "value";
 
   const add = (start: number, members?: Entry["members"]) => {
     const siblings = open.at(-1)?.members;
-    const entry: Entry = { start, key: key?.offset, members };
+    const entry = { start, ...(key && { key: key.offset }), ...(members && { members }) };
     siblings?.set(key ? key.name : siblings.size, entry);
     key = undefined;
     expected = "separator";

@@ -1,5 +1,5 @@
 import type { Baseline } from "../types/baseline.ts";
-import { type Block, type Blocks, heading, rowsOf, section, type TextChange, text } from "./document.ts";
+import { type Block, type Blocks, heading, makeRows, section, type TextChange, text } from "./document.ts";
 import { count, integer, share, some } from "./format.ts";
 
 type BaselineCase = Baseline["cases"][number];
@@ -10,7 +10,7 @@ export type BaselineDifference = {
   notes: readonly string[];
 };
 
-const titleOf = ({ suite, model }: Baseline) => `${suite} · ${model.id}`;
+const describeBaseline = ({ suite, model }: Baseline) => `${suite} · ${model.id}`;
 
 /** What a baseline holds: `4 cases, 14 tools, 78 of 80 trials passed`. */
 function contents({ cases, toolsets }: Baseline): string {
@@ -36,7 +36,7 @@ export function baselineDocument(baseline: Baseline, file: string): Block[] {
     { head: "passed", kind: "figure" as const },
   ];
   return [
-    heading(1, `${titleOf(baseline)} · ${contents(baseline)}`),
+    heading(1, `${describeBaseline(baseline)} · ${contents(baseline)}`),
     {
       kind: "facts",
       facts: [
@@ -50,7 +50,7 @@ export function baselineDocument(baseline: Baseline, file: string): Block[] {
         ["Tools", some(toolNames(toolsets), 40)],
       ],
     },
-    { kind: "table", columns, rows: rowsOf(rows), most: Number.POSITIVE_INFINITY, noun: "case" },
+    { kind: "table", columns, rows: makeRows(rows), most: Number.POSITIVE_INFINITY, noun: "case" },
   ];
 }
 
@@ -61,7 +61,7 @@ export function acceptedDocument(
   old: { baseline: Baseline; difference: BaselineDifference } | "none" | "unreadable",
 ): Block[] {
   const lines = [`Written to ${file}`, ...(old === "none" ? ["The first baseline of this suite and model."] : [])];
-  const title = heading(1, `${titleOf(fresh)} · ${contents(fresh)}`);
+  const title = heading(1, `${describeBaseline(fresh)} · ${contents(fresh)}`);
   if (typeof old === "string") return [title, text(...lines)];
   const before = `the baseline of ${old.baseline.acceptedAt.slice(0, 10)} (run ${old.baseline.run})`;
   const { lists, notes } = old.difference;
@@ -75,7 +75,7 @@ export function acceptedDocument(
 export function differenceDocument(baseline: Baseline, file: string, now: BaselineDifference | undefined): Block[] {
   const changes = now ? differenceBlocks(baseline, now) : [];
   const end = !now ? `: there is no suite ${baseline.suite}` : changes.length > 0 ? "" : ": unchanged";
-  return [heading(1, `${titleOf(baseline)} (${file})${end}`), ...changes];
+  return [heading(1, `${describeBaseline(baseline)} (${file})${end}`), ...changes];
 }
 
 function differenceBlocks(baseline: Baseline, { lists, notes }: BaselineDifference): Blocks {

@@ -1,5 +1,5 @@
 import type { CalibrationSummary } from "../verdicts/calibrate.ts";
-import { type Block, heading, rowsOf, text } from "./document.ts";
+import { type Block, heading, makeRows, text } from "./document.ts";
 import { count, integer, money, percent, points, ratio, size } from "./format.ts";
 import { modelLabel } from "./runText.ts";
 
@@ -83,5 +83,5 @@ function caseTable({ cases, duplicates, noise }: Figures): Block[] {
     { head: "case", kind: "name" as const },
     ...["first arm", "second arm"].map((head) => ({ head, kind: "figure" as const })),
   ];
-  return [{ kind: "table", columns, rows: rowsOf(rows), most: 20, noun: "case" }];
+  return [{ kind: "table", columns, rows: makeRows(rows), most: 20, noun: "case" }];
 }

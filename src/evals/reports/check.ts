@@ -1,5 +1,5 @@
 import type { CheckBasis, CheckSummary, RunSummary, SuiteSummary } from "../types/run.ts";
-import { type Block, heading, rowsOf, section, type TextChange, type Tone, text } from "./document.ts";
+import { type Block, heading, makeRows, section, type TextChange, type Tone, text } from "./document.ts";
 import {
   capital,
   count,
@@ -15,7 +15,7 @@ import {
   some,
 } from "./format.ts";
 
-/** A check in which two lists were compared, whatever it came to. */
+/** A check in which two lists were compared, with any verdict. */
 export type ComparedCheck = Exclude<CheckSummary, { kind: "unchanged" | "not-comparable" }>;
 
 /** How the two arms of a comparison are called. */
@@ -104,7 +104,7 @@ export function checkBlocks(suite: SuiteSummary): Block[] {
   const check = suite.verdict;
   if (!check) return [];
   const title = heading(3, checkHeadline(check), checkTone[check.kind]);
-  if (!("basis" in check)) return [title, text(...notesOf(check))];
+  if (!("basis" in check)) return [title, text(...listNotes(check))];
   const { net } = check;
   const labels = suite.cases
     .filter(({ id }) => check.flagged.some((one) => one.case === id))
@@ -127,12 +127,12 @@ export function checkBlocks(suite: SuiteSummary): Block[] {
     ...grownConfusions(check.grew, arms),
     ...changedTools(check, labels),
     { kind: "facts", facts: [...checkFacts(check), ["Spent on the suite", money(suite.totals.costUsd)]] },
-    text(...notesOf(check)),
+    text(...listNotes(check)),
   ];
 }
 
 /** What was not compared, and how the model itself has changed. */
-function notesOf(check: CheckSummary): string[] {
+function listNotes(check: CheckSummary): string[] {
   const drift = driftText(check);
   return [
     ...(drift === null ? [] : [`Model drift: ${drift}`]),
@@ -164,7 +164,7 @@ export function changedCases(
     { head: "case", kind: "name" as const },
     ...figures.map((one) => ({ head: one, kind: "figure" as const })),
   ];
-  return section(title, [{ kind: "table", columns, rows: rowsOf(rows), noun: "case" }]);
+  return section(title, [{ kind: "table", columns, rows: makeRows(rows), noun: "case" }]);
 }
 
 /** A table of the confusions that got more frequent. */
@@ -175,7 +175,7 @@ export function grownConfusions(grew: ComparedCheck["grew"], { base, head }: Arm
     ...[base, head].map((one) => ({ head: one, kind: "figure" as const })),
   ];
   return section("Confusions that grew (of graded trials)", [
-    { kind: "table", columns, rows: rowsOf(rows), noun: "pair" },
+    { kind: "table", columns, rows: makeRows(rows), noun: "pair" },
   ]);
 }
 
@@ -188,7 +188,7 @@ function changedTools({ grew, changes }: ComparedCheck, labels: readonly string[
   const named = new Set(all.flatMap((label) => label.match(/(?:skill:)?[\w-]+/g) ?? []));
   const isInvolved = ({ label }: TextChange) => named.has(/^(?:skill:)?[\w-]+/.exec(label)?.[0] ?? "");
   const first = changes.filter(isInvolved);
-  const sorted = [...first, ...changes.filter((change) => !isInvolved(change))].map(wordingOf);
+  const sorted = [...first, ...changes.filter((change) => !isInvolved(change))].map(toTextChange);
   const involved = first.length > 0 ? first.length : sorted.length;
   const others = sorted.slice(involved);
   return section("Changes in the tool list", [
@@ -203,7 +203,10 @@ function changedTools({ grew, changes }: ComparedCheck, labels: readonly string[
 }
 
 /** What a change does to callers is part of its label, where it does anything. */
-function wordingOf({ label, class: known, before, after }: ComparedCheck["changes"][number], at: number): TextChange {
+function toTextChange(
+  { label, class: known, before, after }: ComparedCheck["changes"][number],
+  at: number,
+): TextChange {
   const full = known === undefined || known === "description only" ? label : `${label} (${known})`;
   return at < mostWordings ? { label: full, ...(before && { before }), ...(after && { after }) } : { label: full };
 }
@@ -268,7 +271,7 @@ export function runJson(summary: RunSummary): RunSummary {
 /** The verdict and what it rests on in a few plain lines, for forms without layout. */
 export function checkLines(check: CheckSummary, most: number): string[] {
   const headline = checkHeadline(check);
-  if (!("basis" in check)) return [headline, ...notesOf(check)];
+  if (!("basis" in check)) return [headline, ...listNotes(check)];
   return [
     `${headline} · ${checkReason(check)}`,
     netSentence(check),
@@ -278,6 +281,6 @@ export function checkLines(check: CheckSummary, most: number): string[] {
       .map((one) => `Confused more often: ${one.expected} -> ${one.picked}: ${share(one.base)} -> ${share(one.head)}`),
     ...check.changes.slice(0, most).map(({ label }) => `Changed: ${label}`),
     ...checkFacts(check).map((fact) => fact.join(": ")),
-    ...notesOf(check),
+    ...listNotes(check),
   ].filter((line) => line !== "");
 }

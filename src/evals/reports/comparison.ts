@@ -56,7 +56,7 @@ export function comparisonJson(report: ComparisonReport) {
 
 const placeText = ({ suite, model }: Comparison) => `${suite} · ${model}`;
 
-/** One line: which is better with its p, and what the regression check says of going from A to B. */
+/** One line: which is better with its p, and the verdict of the regression check from A to B. */
 function answerText(one: Comparison): string {
   if (one.kind === "refused") return `NOT COMPARABLE · ${placeText(one)}`;
   const { better, check } = one;

@@ -1,5 +1,5 @@
 import type { CrowdPoint, CrowdSummary } from "../verdicts/crowd.ts";
-import { type Block, heading, rowsOf, section, type Tone, text } from "./document.ts";
+import { type Block, heading, makeRows, section, type Tone, text } from "./document.ts";
 import {
   count,
   integer,
@@ -51,7 +51,7 @@ export function crowdDocument(summary: CrowdSummary): Block[] {
 }
 
 const nextSteps: Partial<Record<CrowdSummary["kind"], string>> = {
-  fell: "Next: see which foreign tools are picked instead (below), and say in your descriptions what sets your tools apart.",
+  fell: "Next: see which foreign tools are picked instead (below), and describe how your tools differ from them.",
 };
 
 /** One line: the rate without foreign tools and with them. */
@@ -78,5 +78,5 @@ function curveTable(curve: readonly CrowdPoint[]): Block {
     { lines: tally(one.instead) },
   ]);
   const columns = [...figures.map((head) => ({ head, kind: "figure" as const })), { head: "picked instead" }];
-  return { kind: "table", columns, rows: rowsOf(rows), most: 100, noun: "size" };
+  return { kind: "table", columns, rows: makeRows(rows), most: 100, noun: "size" };
 }

@@ -8,7 +8,7 @@ import { count, integer } from "./format.ts";
 export type Tone = "good" | "bad" | "warn";
 export type Mark = Tone | "open";
 
-/** A rate with its interval and the rate that it needs, all 0 to 1. A drawing: text next to it says the same. */
+/** A rate with its interval and the rate that it needs, all 0 to 1. A drawing: text next to it has the same figures. */
 export type Bar = { rate: number; interval?: readonly [number, number]; needed?: number };
 
 /** A piece of a line. `max`: how many characters of a verbatim text are shown where room is scarce. */
@@ -70,7 +70,7 @@ export function section(title: Inline, blocks: Blocks, tone?: Tone): Block[] {
 }
 
 /** Rows of plain cells. */
-export function rowsOf(cells: readonly (readonly Cell[])[]): Row[] {
+export function makeRows(cells: readonly (readonly Cell[])[]): Row[] {
   return cells.map((row) => ({ cells: row }));
 }
 

@@ -89,14 +89,14 @@ function checkAnnotation(suite: SuiteSummary): Annotation[] {
   return [
     {
       level,
-      place: placeOf(suite.cases.find(({ id }) => id === worst) ?? suite.cases[0]),
+      place: casePlace(suite.cases.find(({ id }) => id === worst) ?? suite.cases[0]),
       title: `${suite.name}: regression check (${suite.model})`,
       message: lines.map((line) => plain(line).slice(0, shownCharacters)),
     },
   ];
 }
 
-const placeOf = (one: CaseSummary | undefined) => one && { file: one.file, line: one.line };
+const casePlace = (one: CaseSummary | undefined) => one && { file: one.file, line: one.line };
 
 /** None for a case that passed with all its trials. */
 function caseAnnotation(suite: SuiteSummary, one: CaseSummary): Annotation[] {
@@ -105,7 +105,7 @@ function caseAnnotation(suite: SuiteSummary, one: CaseSummary): Annotation[] {
   return [
     {
       level: one.ok ? "warning" : "error",
-      place: placeOf(one),
+      place: casePlace(one),
       title: `${suite.name}: ${one.id} (${suite.model})`,
       message: [caseSentence(one), `expected ${one.expected}; model: ${modelLabel(suite)}`, ...reasons],
     },

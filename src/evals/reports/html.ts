@@ -40,7 +40,7 @@ export function renderHtml(blocks: Blocks): string {
 <meta http-equiv="Content-Security-Policy" content="${new Markup(policy)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>${title?.kind === "heading" ? textOf(title.text) : "tool-evals"}</title>
+<title>${title?.kind === "heading" ? plainText(title.text) : "tool-evals"}</title>
 <style>${new Markup(style)}</style>
 </head>
 <body>
@@ -57,7 +57,7 @@ const none = new Markup("");
 /** Links to the sections, where there are several. */
 function contents(ids: ReadonlyMap<Block, string>): Markup {
   const links = [...ids].map(([block, id]) =>
-    block.kind === "heading" ? markup`<li><a href="#${id}">${textOf(block.text)}</a></li>` : none,
+    block.kind === "heading" ? markup`<li><a href="#${id}">${plainText(block.text)}</a></li>` : none,
   );
   return only(links.length > 1, () => markup`<nav aria-label="Sections"><ul>${links}</ul></nav>\n`);
 }
@@ -149,7 +149,7 @@ function inlineSpan(span: Span): Markup {
 const marks: Readonly<Record<Mark, string>> = { good: "✓", bad: "✗", warn: "!", open: "?" };
 
 /** The text of a line without its markup. */
-function textOf(inline: Inline): string {
+function plainText(inline: Inline): string {
   return spans(inline)
     .map((span) =>
       typeof span === "string" ? span : "strong" in span ? span.strong : "code" in span ? plain(span.code) : "",

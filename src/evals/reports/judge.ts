@@ -1,6 +1,6 @@
 import { opinions } from "../types/judge.ts";
 import type { JudgeCheckSummary, JudgeMeasures } from "../verdicts/judge.ts";
-import { type Block, heading, type Item, rowsOf, section, text } from "./document.ts";
+import { type Block, heading, type Item, makeRows, section, text } from "./document.ts";
 import { count, integer, money, percent, range } from "./format.ts";
 
 type Share = JudgeMeasures["agreed"];
@@ -32,7 +32,7 @@ export function judgeDocument(summary: JudgeCheckSummary): Block[] {
           {
             kind: "table" as const,
             columns: columns.map((head) => ({ head, kind: "figure" as const })),
-            rows: rowsOf(rows),
+            rows: makeRows(rows),
             noun: "row",
           },
           { kind: "facts" as const, facts: errorRates(summary) },

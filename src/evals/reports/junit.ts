@@ -6,7 +6,7 @@ import { tally } from "./format.ts";
 import type { RunInput } from "./run.ts";
 import { caseSentence, caseState, headline, modelLabel, runStatus } from "./runText.ts";
 
-/** What one test case came to; the first of its lines is the message of a red one. */
+/** The result of one test case; the first of its lines is the message of a red one. */
 type Test = {
   name: string;
   place?: CaseSummary;
@@ -22,7 +22,7 @@ type Test = {
  * a case has no time of its own.
  */
 export function junit({ summary, manifest }: RunInput): string {
-  const suites = summary.suites.map((suite) => ({ suite, tests: testsOf(suite) }));
+  const suites = summary.suites.map((suite) => ({ suite, tests: listTests(suite) }));
   const tests = suites.flatMap((one) => one.tests);
   // A reader of this file alone must see red whenever the run is red.
   const isShown = runStatus(summary) === "PASSED" || tests.some(({ tag }) => tag !== "system-out");
@@ -72,7 +72,7 @@ function testCase(classname: string, { name, place, tag, type, lines }: Test): M
 `;
 }
 
-function testsOf(suite: SuiteSummary): Test[] {
+function listTests(suite: SuiteSummary): Test[] {
   const { verdict, cases } = suite;
   const tests = cases.map((one) => caseTest(suite, one));
   if (!verdict) return tests;

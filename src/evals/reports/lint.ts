@@ -1,5 +1,5 @@
 import type { Finding, LintReport, RuleInfo, Severity, Where } from "../types/lint.ts";
-import { type Block, heading, type Item, rowsOf, section, text } from "./document.ts";
+import { type Block, heading, type Item, makeRows, section, text } from "./document.ts";
 import { count } from "./format.ts";
 
 const severities: readonly Severity[] = ["error", "warning", "info"];
@@ -66,7 +66,7 @@ function confusablePairs(pairs: NonNullable<LintReport["confusable"]>): Block[] 
     ...["tools", "shared words", ...(several ? ["server"] : [])].map((head) => ({ head })),
   ];
   return section("Tools that a model can confuse", [
-    { kind: "table", columns, rows: rowsOf(rows), most: Number.POSITIVE_INFINITY, noun: "pair" },
+    { kind: "table", columns, rows: makeRows(rows), most: Number.POSITIVE_INFINITY, noun: "pair" },
   ]);
 }
 

@@ -7,7 +7,7 @@ import {
   unknownToolRow,
 } from "../probes/report.ts";
 import type { Severity } from "../types/lint.ts";
-import { type Block, heading, type Item, rowsOf, text } from "./document.ts";
+import { type Block, heading, type Item, makeRows, text } from "./document.ts";
 import { count } from "./format.ts";
 
 const severities: readonly Severity[] = ["error", "warning", "info"];
@@ -80,7 +80,7 @@ function toolTable(tools: readonly ToolReport[]): Block {
     ...["calls", "ok", "not probed"].map((head) => ({ head, kind: "figure" as const })),
     { head: "findings" },
   ];
-  return { kind: "table", columns, rows: rowsOf(rows), most: Number.POSITIVE_INFINITY, noun: "tool" };
+  return { kind: "table", columns, rows: makeRows(rows), most: Number.POSITIVE_INFINITY, noun: "tool" };
 }
 
 /** The checks that no tool gave an occasion for, with what they need. */

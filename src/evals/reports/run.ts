@@ -1,6 +1,6 @@
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { checkBlocks } from "./check.ts";
-import { type Block, type Cell, heading, type Item, type Row, rowsOf, type Span, text } from "./document.ts";
+import { type Block, type Cell, heading, type Item, makeRows, type Row, type Span, text } from "./document.ts";
 import { count, integer, percent, tally } from "./format.ts";
 import {
   caseState,
@@ -183,7 +183,7 @@ function manifestBlocks({ models, suites, toolsets }: RunManifest): Block[] {
         origin === "server" ? server : `${server}, ${origin}`,
       ]);
       const columns = [{ head: "tool", kind: "name" as const }, { head: "description" }, { head: "from" }];
-      const table: Block = { kind: "table", columns, rows: rowsOf(rows), noun: "tool" };
+      const table: Block = { kind: "table", columns, rows: makeRows(rows), noun: "tool" };
       return {
         kind: "details",
         title: [`${count(tools.length, "tool")} shown, toolset `, { code: hash.slice(0, 12) }],

@@ -16,7 +16,7 @@ import {
 
 // Phrases on runs, suites and cases that several reports share, as raw text: each form makes it safe.
 
-/** What became of a case. All but `passed` are red: nothing passes for want of an answer. */
+/** The state of a case. All but `passed` are red: nothing passes without an answer. */
 export type CaseState = "passed" | "failed" | "not gradable" | "broken" | "missing";
 
 export const stateMark: Record<CaseState, Mark> = {
@@ -77,7 +77,7 @@ function withDetail(main: string, detail: string): string {
 
 /**
  * The result in its parts: `FAILED`, `3 of 10 cases`, `2 failed, 1 broken` or nothing, and what has to be known with it:
- * the cases of a run that regressed, and the checks that came to no answer.
+ * the cases of a run that regressed, and the checks without a verdict.
  */
 function outcome(summary: RunSummary): { status: RunStatus; main: string; detail: string; others: string[] } {
   const status = runStatus(summary);
@@ -133,7 +133,7 @@ export function lostPhrase({ broken, missing }: RunSummary["totals"]): string {
   return tallyPhrase({ broken, missing });
 }
 
-/** A model with the note that says how its figures must be read. */
+/** A model with the note on how to read its figures. */
 export function modelLabel({ model, note }: { model: string; note?: string | null | undefined }): string {
   return note ? `${model} (${note})` : model;
 }

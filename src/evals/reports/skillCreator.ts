@@ -42,7 +42,7 @@ type Configuration = (typeof configurations)[number];
 
 type Eval = { id: number; name: string; prompt: string; runs: number };
 
-/** What is shown as one benchmark: a skill whose worth is measured, on one model. `folder` is inside of the run's. */
+/** What is shown as one benchmark: a skill whose effect is measured, on one model. `folder` is inside of the run's. */
 export type Workspace = {
   suite: string;
   skill: string;
@@ -55,8 +55,8 @@ export type Workspace = {
 /** Where one run stands in its workspace; `folder` is inside of the workspace's. */
 export type Place = { eval: Eval; configuration: Configuration; run: number; folder: string };
 
-/** The workspaces of a run, in the order of its suites and models; none when no skill's worth was measured. */
-export function workspacesOf({ suites, models }: RunManifest): Workspace[] {
+/** The workspaces of a run, in the order of its suites and models; none when no effect of a skill is measured. */
+export function listWorkspaces({ suites, models }: RunManifest): Workspace[] {
   const taken = new Set<string>();
   return suites.flatMap(({ name, lift, file, cases }) =>
     (lift === undefined ? [] : models).map(({ id, deterministic }) => {
@@ -83,7 +83,7 @@ function fileName(name: string): string {
 }
 
 /** All runs of a workspace as planned, in the order in which they are shown. */
-export function placesOf({ evals }: Workspace): Place[] {
+export function listPlaces({ evals }: Workspace): Place[] {
   return evals.flatMap((one) =>
     configurations.flatMap((configuration) =>
       Array.from({ length: one.runs }, (_, index) => placeAt(one, configuration, index + 1)),
@@ -92,7 +92,7 @@ export function placesOf({ evals }: Workspace): Place[] {
 }
 
 /** The place of a trial, if it is of this workspace. */
-export function placeOf({ suite, model, evals }: Workspace, cell: Cell): Place | undefined {
+export function findPlace({ suite, model, evals }: Workspace, cell: Cell): Place | undefined {
   if (cell.suite !== suite || cell.model !== model) return undefined;
   const one = evals.find(({ name }) => name === cell.case);
   return one && placeAt(one, cell.arm === withoutArm ? "without_skill" : "with_skill", cell.trial);
@@ -102,18 +102,18 @@ function placeAt(one: Eval, configuration: Configuration, run: number): Place {
   return { eval: one, configuration, run, folder: `eval-${one.id}/${configuration}/run-${run}` };
 }
 
-/** `eval_metadata.json`; the viewer looks for it beside the runs, the aggregation beside the configurations. */
+/** `eval_metadata.json`; the viewer looks for it next to the runs, the aggregation next to the configurations. */
 export function evalMetadata({ id, name, prompt }: Eval) {
   return { eval_id: id, eval_name: name, prompt };
 }
 
 /** What is written of one trial: `grading` is absent when nothing of it was graded; `output` is for a reader. */
 export function runFiles(trial: Trial): { grading?: Grading; timing: Timing; output: string } {
-  const grading = gradingOf(trial);
-  return { ...(grading && { grading }), timing: timingOf(trial), output: transcriptOf(trial) };
+  const grading = makeGrading(trial);
+  return { ...(grading && { grading }), timing: makeTiming(trial), output: makeTranscript(trial) };
 }
 
-function gradingOf({ verdict, turns }: Trial): Grading | undefined {
+function makeGrading({ verdict, turns }: Trial): Grading | undefined {
   const checks = verdict?.checks ?? [];
   const expectations = checks.flatMap(({ what, met, why, evidence }) => {
     if (met === "unknown") return [];
@@ -127,7 +127,7 @@ function gradingOf({ verdict, turns }: Trial): Grading | undefined {
   return {
     expectations,
     summary: { passed, failed: total - passed, total, pass_rate: rounded(passed / total) },
-    execution_metrics: metricsOf(turns),
+    execution_metrics: makeMetrics(turns),
     user_notes_summary: {
       uncertainties: [],
       needs_review: open.map(({ what, why }) => `not graded: ${sentence(what)}${why ? ` (${why})` : ""}`),
@@ -138,7 +138,7 @@ function gradingOf({ verdict, turns }: Trial): Grading | undefined {
 
 const sentence = (what: string) => what.replace(/^behaviour: /, "");
 
-function metricsOf(turns: readonly Turn[]): Grading["execution_metrics"] {
+function makeMetrics(turns: readonly Turn[]): Grading["execution_metrics"] {
   const calls = turns.flatMap((turn) => turn.calls);
   const tools = new Map<string, number>();
   for (const { tool } of calls) tools.set(tool, (tools.get(tool) ?? 0) + 1);
@@ -151,7 +151,7 @@ function metricsOf(turns: readonly Turn[]): Grading["execution_metrics"] {
   };
 }
 
-function timingOf({ turns, startedAt, judging }: Trial): Timing {
+function makeTiming({ turns, startedAt, judging }: Trial): Timing {
   const ms = turns.reduce((sum, turn) => sum + turn.ms, 0);
   const tokens = turns.reduce(
     (sum, { usage }) => sum + usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens,
@@ -167,7 +167,7 @@ function timingOf({ turns, startedAt, judging }: Trial): Timing {
   };
 }
 
-function transcriptOf({ turns, outcome }: Trial): string {
+function makeTranscript({ turns, outcome }: Trial): string {
   const lines = turns.flatMap(({ text, calls }) => [
     ...(text.trim() === "" ? [] : [text]),
     ...calls.map(({ tool, arguments: args, argumentsText = "" }) =>
@@ -181,7 +181,7 @@ function transcriptOf({ turns, outcome }: Trial): string {
 /** To four digits, as the aggregation rounds. */
 const rounded = (value: number) => Math.round(value * 1e4) / 1e4;
 
-// `benchmark.json` of skill-creator: the runs of a workspace, and what they come to.
+// `benchmark.json` of skill-creator: the runs of a workspace, and their summary.
 
 /** One run in `benchmark.json`. */
 export function benchmarkRun({ eval: one, configuration, run }: Place, grading: Grading, timing: Timing) {
@@ -207,7 +207,7 @@ export type BenchmarkRun = ReturnType<typeof benchmarkRun>;
 const measures = ["pass_rate", "time_seconds", "tokens"] as const;
 type Measure = (typeof measures)[number];
 
-/** What the runs of a workspace come to, fed with each graded one. Keeps three numbers a run. */
+/** The statistics of a workspace, fed with each graded run. Keeps three numbers a run. */
 export class BenchmarkFigures {
   readonly #values = new Map<Configuration, Record<Measure, number[]>>();
   #open = 0;

@@ -1,10 +1,10 @@
 import type { LiftSummary, RunSummary, SkillsSummary, SuiteSummary } from "../types/run.ts";
-import { type Block, type Blocks, type Column, rowsOf, section, text } from "./document.ts";
+import { type Block, type Blocks, type Column, makeRows, section, text } from "./document.ts";
 import { count, duration, integer, money, percent, pointsWithInterval, range, ratio } from "./format.ts";
 
 type Share = SkillsSummary["skills"][number]["recall"];
 
-const columnsOf = (names: readonly string[], figures: readonly string[]): Column[] => [
+const makeColumns = (names: readonly string[], figures: readonly string[]): Column[] => [
   ...names.map((head) => ({ head, kind: "name" as const })),
   ...figures.map((head) => ({ head, kind: "figure" as const })),
 ];
@@ -25,14 +25,19 @@ export function triggerBlocks({ skills = [] }: RunSummary): Block[] {
       ...section(`Skill triggering · ${model}`, [
         {
           kind: "table",
-          columns: columnsOf(["skill"], ["TP", "FP", "FN", "TN", "precision (95% CI)", "recall (95% CI)"]),
-          rows: rowsOf(rows),
+          columns: makeColumns(["skill"], ["TP", "FP", "FN", "TN", "precision (95% CI)", "recall (95% CI)"]),
+          rows: makeRows(rows),
           noun: "skill",
         },
         text(explanation),
       ]),
       ...section("Skills that were loaded", [
-        { kind: "table", columns: columnsOf(["expected", "loaded"], ["trials"]), rows: rowsOf(picked), noun: "pair" },
+        {
+          kind: "table",
+          columns: makeColumns(["expected", "loaded"], ["trials"]),
+          rows: makeRows(picked),
+          noun: "pair",
+        },
       ]),
     ];
   });
@@ -67,8 +72,8 @@ function armsTable({ arms }: LiftSummary): Block {
   ];
   return {
     kind: "table",
-    columns: columnsOf(["arm"], ["passed", "not gradable", "broken", "turns", "tokens", "time", "cost"]),
-    rows: rowsOf([row("with the skill", arms.with), row("without it", arms.without)]),
+    columns: makeColumns(["arm"], ["passed", "not gradable", "broken", "turns", "tokens", "time", "cost"]),
+    rows: makeRows([row("with the skill", arms.with), row("without it", arms.without)]),
     noun: "arm",
   };
 }
@@ -80,8 +85,8 @@ function behaviours({ behaviours: all }: LiftSummary): Blocks {
   return section("Expected behaviour (met/graded)", [
     {
       kind: "table",
-      columns: columnsOf(["case", "behaviour"], ["with", "without"]),
-      rows: rowsOf(rows),
+      columns: makeColumns(["case", "behaviour"], ["with", "without"]),
+      rows: makeRows(rows),
       noun: "behaviour",
     },
   ]);

@@ -1,4 +1,4 @@
-import { type Block, heading, type Item, rowsOf, section, text } from "./document.ts";
+import { type Block, heading, type Item, makeRows, section, text } from "./document.ts";
 import { count } from "./format.ts";
 
 /** What the eval files of a package hold, in numbers; `unreadable` when they are wrong. */
@@ -38,7 +38,7 @@ export function skillsDocument({ host, folders, skills, shadowed, skipped }: Ski
     ...(skills.length > 0
       ? [
           heading(1, `${count(skills.length, "skill")} · host ${host}`),
-          { kind: "table" as const, columns, rows: rowsOf(rows), most: Number.POSITIVE_INFINITY, noun: "skill" },
+          { kind: "table" as const, columns, rows: makeRows(rows), most: Number.POSITIVE_INFINITY, noun: "skill" },
         ]
       : [heading(1, "No skill was found"), text("Searched:", ...folders.map((folder) => `  ${folder}`))]),
     ...section(

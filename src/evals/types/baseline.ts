@@ -42,6 +42,6 @@ export const baselineSchema = z.strictObject({
 export type Baseline = z.infer<typeof baselineSchema>;
 
 /** What decides whether a baseline can be compared with a run, as the comparison takes it. */
-export function comparedOf({ suite, model, host, harness, cases }: Baseline) {
+export function toComparedRun({ suite, model, host, harness, cases }: Baseline) {
   return { suite, model: model.id, settings: canonicalJson(model.settings), host, harness, cases };
 }

@@ -32,7 +32,7 @@ const labelTurnSchema = turnSchema.extend({
   ms: ms.default(0),
 });
 
-/** One line of a file of labels: what happened, a criterion, and what a person says of it. Other keys are free. */
+/** One line of a file of labels: what happened, a criterion, and a person's opinion of it. Other keys are ignored. */
 export const labelLineSchema = z
   .object({
     id: z.union([z.string(), z.number()]).optional(),
@@ -50,10 +50,10 @@ export const judgeFormat = "tool-evals judge 1";
 
 const count = z.number().int().min(0);
 const countsSchema = z.strictObject({ met: count, "not met": count, "cannot tell": count });
-/** How often a person said the one and the judge the other: `counts[person][judge]`. */
+/** How often a person had the one opinion and the judge the other: `counts[person][judge]`. */
 export type OpinionCounts = Record<Opinion, Record<Opinion, number>>;
 
-/** How far a judge agrees with people: small, made to be committed. What it says of itself is computed from the counts. */
+/** How far a judge agrees with people: small, made to be committed. Its rates are computed from the counts. */
 export const judgeFigureSchema = z.strictObject({
   format: z.literal(judgeFormat),
   judge: z.string(),

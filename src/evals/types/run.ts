@@ -5,7 +5,7 @@ import { executionPolicySchema } from "./suite.ts";
 import { offeredToolSchema } from "./tool.ts";
 import { costSchema } from "./trial.ts";
 
-/** The arm of a case that is asked without the skill whose worth is measured. */
+/** The arm of a case that is asked without the skill whose effect is measured. */
 export const withoutArm = "without";
 
 const interval = z.tuple([z.number(), z.number()]).readonly();
@@ -47,7 +47,7 @@ const aboutSkillsSchema = z.object({
   wanted: z.array(z.string()).describe("skills that must be loaded"),
   unwanted: z.union([z.array(z.string()), z.literal("others")]).describe("skills that must not be"),
 });
-/** What a case says about the loading of skills; of those in neither list it says nothing. */
+/** What a case expects of the loading of skills; of those in neither list it expects nothing. */
 export type AboutSkills = z.infer<typeof aboutSkillsSchema>;
 
 /** What the other commands ask: arms of one suite on one model, each with the list that every case is shown in it. */
@@ -61,12 +61,12 @@ const experimentSchema = z.object({
 });
 export type Experiment = z.infer<typeof experimentSchema>;
 
-/** `run.json`: everything that decided a run's answers, so that two runs can be told comparable or not. */
+/** `run.json`: everything that decided a run's answers, which decides whether two runs are comparable. */
 export const runManifestSchema = z.object({
   format: z.literal("tool-evals run 1"),
   id: z.string(),
   startedAt: z.string(),
-  finishedAt: z.string().optional().describe("absent while the run is under way, and after it was cut short"),
+  finishedAt: z.string().optional().describe("absent until the run finishes, and after it was cut short"),
   totals: totalsSchema.optional().describe("for readers; always derived from the journal when the run finishes"),
   harness: z.string().describe("version of tool-evals"),
   node: z.string(),
@@ -94,8 +94,8 @@ export const runManifestSchema = z.object({
       hash: z.string(),
       execute: executionPolicySchema,
       isolate: z.enum(["run", "trial"]),
-      lift: z.string().optional().describe("the skill whose worth is measured: cases are asked without it too"),
-      server: jsonObjectSchema.optional().describe("what the server said of itself"),
+      lift: z.string().optional().describe("the skill whose effect is measured: cases are asked without it too"),
+      server: jsonObjectSchema.optional().describe("the server information from initialisation"),
       checks: z.array(checkPlanSchema).optional().describe("one for each model that has a baseline"),
       cases: z.array(
         z.object({
@@ -245,7 +245,7 @@ const armSchema = countsSchema.extend({
   meanMs: z.number().nullable().describe("of waiting for the model"),
   costUsd: costSchema,
 });
-const sentenceCountsSchema = countsSchema.extend({ unknown: z.number().int().describe("the judge could not tell") });
+const sentenceCountsSchema = countsSchema.extend({ unknown: z.number().int().describe("the judge could not decide") });
 
 const liftSummarySchema = z.object({
   skill: z.string(),
@@ -291,7 +291,7 @@ const suiteSummarySchema = z.object({
     expected: z.number().int().describe("of these, named by an expectation"),
     missing: z.array(z.string()).describe("tools that no case expects"),
   }),
-  lift: liftSummarySchema.optional().describe("what a skill is worth, where cases are asked without it too"),
+  lift: liftSummarySchema.optional().describe("the effect of a skill, where cases are asked without it too"),
   verdict: checkSummarySchema.optional().describe("of the regression check, where one was made"),
   latencyMs: z.object({ p50: z.number(), p95: z.number() }).nullable().describe("of one model request"),
   totals: totalsSchema,
@@ -299,7 +299,7 @@ const suiteSummarySchema = z.object({
 });
 export type SuiteSummary = z.infer<typeof suiteSummarySchema>;
 
-/** What a run came to: the object that `--json` prints and that every report is made from. Always derived from the record. */
+/** The result of a run: the object that `--json` prints and that every report is made from. Always derived from the record. */
 export const runSummarySchema = z.object({
   run: z.string(),
   dir: z.string(),

@@ -139,7 +139,7 @@ export const suiteFileSchema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe("a skill whose worth is measured: every case is asked without it too; no baseline is kept of the suite"),
+    .describe("a skill whose effect is measured: every case is asked without it too; no baseline is kept of the suite"),
   system: z.string().optional().describe("a system prompt for every case"),
   execute: executionPolicySchema.optional().describe("which calls are executed; default safe"),
   isolate: z.enum(["run", "trial"]).optional().describe("trial: a fresh server process for every trial; default run"),
@@ -208,7 +208,7 @@ export type Suite = {
   skills: readonly string[];
   execute: ExecutionPolicy;
   isolate: "run" | "trial";
-  /** The skill whose worth is measured: every case is asked without it too, in an arm of its own. */
+  /** The skill whose effect is measured: every case is asked without it too, in an arm of its own. */
   lift?: string;
   lint?: LintSettings;
   cases: readonly Case[];

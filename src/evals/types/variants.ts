@@ -8,7 +8,7 @@ export const rewordingSchema = z.strictObject({
 });
 
 /**
- * A whole tool in the place of a listed one. Its name stays, for calls go to the server; its annotations stay too, for
+ * A whole tool instead of a listed one. Its name stays, because calls go to the server; its annotations stay too, because
  * they decide which calls are executed.
  */
 export const replacementSchema = z.strictObject({
@@ -22,7 +22,7 @@ export const replacementSchema = z.strictObject({
 });
 
 const toolChangeSchema = z.union([z.string(), rewordingSchema, replacementSchema]);
-/** What a variant says of one tool: just its description, or more. */
+/** What a variant changes in one tool: just its description, or more. */
 export type ToolChange = z.infer<typeof toolChangeSchema>;
 
 const variantSchema = z.record(z.string(), toolChangeSchema);

@@ -1,17 +1,15 @@
 import type { Counts } from "../stats/counts.ts";
 import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
 import {
-  type Hypothesis,
-  type Known,
-  type Mask,
-  nextMask,
-  posterior,
-  priors,
-  type Tried,
-  type Weighted,
-} from "./culprits.ts";
-import type { Design, Evidence, Look, Step } from "./design.ts";
-import { countTrials, madeTrials, requestAll, stillMissing } from "./evidence.ts";
+  countTrials,
+  type Design,
+  type Evidence,
+  type Look,
+  madeTrials,
+  requestAll,
+  type Step,
+  stillMissing,
+} from "./design.ts";
 
 /** The case that broke, the names of what changed since (descriptions, parameters), and what was seen of it before. */
 export type BlameSetup = { case: string; changed: readonly string[]; known: Known; searchCap?: number };
@@ -59,7 +57,7 @@ export function blameArm(stage: Stage, mask: Mask): string {
 }
 
 /** The mask of an arm's name: which changes are served in their new wording. */
-export function maskOfArm(arm: string): Mask {
+export function parseArm(arm: string): Mask {
   return [...arm.slice(arm.indexOf(":") + 1)].map((digit) => digit === "1");
 }
 
@@ -89,7 +87,7 @@ export function blame({
   return {
     cap,
     next(evidence): Step<BlameVerdict> {
-      const searched = searchedIn(evidence, id);
+      const searched = countSearch(evidence, id);
       const belief = posterior(prior, searched.tried, known).toSorted((a, b) => b.chance - a.chance);
       const best = belief[0];
       const search = {
@@ -97,28 +95,28 @@ export function blame({
         belief,
         calls: { search: searched.made, confirmation: 0, oneAtATime: 10 * changed.length },
       };
-      const obstacle = obstacleTo(changed, known);
-      if (obstacle || !best) return { kind: "decided", verdict: verdictOf(search, undefined, obstacle) };
+      const obstacle = findObstacle(changed, known);
+      if (obstacle || !best) return { kind: "decided", verdict: makeVerdict(search, undefined, obstacle) };
       if (best.chance < certain && searched.made < searchCap)
         return ask(id, evidence, nextMask(belief, changed.length));
       if (searched.made > 0 && searched.tried.length === 0) {
-        return { kind: "decided", verdict: verdictOf(search, undefined, { kind: "search broke" }) };
+        return { kind: "decided", verdict: makeVerdict(search, undefined, { kind: "search broke" }) };
       }
       return confirm(id, evidence, best.hypothesis, search);
     },
   };
 }
 
-function obstacleTo(changed: readonly string[], known: Known): BlameBasis | undefined {
+function findObstacle(changed: readonly string[], known: Known): BlameBasis | undefined {
   if (changed.length === 0) return { kind: "nothing changed" };
   if (known.old.trials === 0 || known.new.trials === 0) return { kind: "not scored before" };
   const hasDropped = known.new.passed * known.old.trials < known.old.passed * known.new.trials;
   return hasDropped ? undefined : { kind: "no drop" };
 }
 
-function searchedIn(evidence: Evidence, id: string): { tried: Tried[]; made: number } {
+function countSearch(evidence: Evidence, id: string): { tried: Tried[]; made: number } {
   const arms = [...(evidence.get(id)?.keys() ?? [])].filter((arm) => arm.startsWith("search:")).sort();
-  const tried = arms.map((arm) => ({ mask: maskOfArm(arm), counts: countTrials(evidence, id, arm) }));
+  const tried = arms.map((arm) => ({ mask: parseArm(arm), counts: countTrials(evidence, id, arm) }));
   const made = arms.reduce((sum, arm) => sum + madeTrials(evidence, [id], arm).made, 0);
   return { tried: tried.filter(({ counts }) => counts.trials > 0), made };
 }
@@ -147,10 +145,10 @@ function confirm(id: string, evidence: Evidence, blamed: Hypothesis, search: Sea
     if (confirmed || p > 0.5) break;
   }
   const confirmation = arms.reduce((sum, arm) => sum + madeTrials(evidence, [id], arm).made, 0);
-  return { kind: "decided", verdict: verdictOf({ ...search, calls: { ...search.calls, confirmation } }, necessity) };
+  return { kind: "decided", verdict: makeVerdict({ ...search, calls: { ...search.calls, confirmation } }, necessity) };
 }
 
-function verdictOf(
+function makeVerdict(
   { changed, belief, calls }: SearchResult,
   necessity: Necessity | undefined,
   obstacle?: BlameBasis,
@@ -164,7 +162,7 @@ function verdictOf(
   const blamed = necessity?.confirmed ?? false;
   return {
     kind: blamed ? "blamed" : "inconclusive",
-    basis: obstacle ?? basisOf(necessity),
+    basis: obstacle ?? findBasis(necessity),
     culprits: blamed ? (first?.changes ?? []) : [],
     relation: first?.kind ?? "single",
     chance: first?.chance ?? 0,
@@ -174,9 +172,107 @@ function verdictOf(
   };
 }
 
-function basisOf(necessity: Necessity | undefined): BlameBasis {
+function findBasis(necessity: Necessity | undefined): BlameBasis {
   if (!necessity) return { kind: "not tested" };
   const { reverted, allNew, confirmed } = necessity;
   if (reverted.trials === 0 || allNew.trials === 0) return { kind: "confirmation broke" };
   return { kind: confirmed ? "confirmed" : "not confirmed" };
+}
+
+/** For each changed description, whether the list is served with its new wording. */
+export type Mask = readonly boolean[];
+
+/**
+ * What may have broken a case, by indices of changed descriptions. `single`: this one. `either`: each of the two
+ * suffices. `both`: it takes the two together.
+ */
+export type Hypothesis = { kind: "single" | "either" | "both"; members: readonly number[] };
+
+export type Weighted = { hypothesis: Hypothesis; chance: number };
+
+/** Scored trials of the case with one mask. */
+export type Tried = { mask: Mask; counts: Counts };
+
+/** What is known of the case from before: its trials with all old wordings and with all new ones. */
+export type Known = { old: Counts; new: Counts };
+
+/** Every hypothesis with its prior: singles .8, pairs of which either suffices .1, pairs that it takes both of .1. */
+export function priors(changed: number): Weighted[] {
+  const indices = Array.from({ length: changed }, (_, i) => i);
+  const pairs = indices.flatMap((a) => indices.slice(a + 1).map((b) => [a, b]));
+  const spread = (share: number, kind: Hypothesis["kind"], members: number[][]) =>
+    members.map((one) => ({ hypothesis: { kind, members: one }, chance: share / members.length }));
+  const all = [
+    ...spread(
+      0.8,
+      "single",
+      indices.map((i) => [i]),
+    ),
+    ...spread(0.1, "either", pairs),
+    ...spread(0.1, "both", pairs),
+  ];
+  return normalised(
+    all.map((one) => Math.log(one.chance)),
+    all,
+  );
+}
+
+/** Whether the case is broken under this mask if the hypothesis is true. */
+function isBroken({ kind, members }: Hypothesis, mask: Mask): boolean {
+  return kind === "either" ? members.some((i) => mask[i]) : members.every((i) => mask[i]);
+}
+
+/**
+ * The priors updated by what was tried, by Bayes' rule: a trial passes with the old rate where the hypothesis says sound
+ * and with the new rate where it says broken. Both rates are (x + .5)/(k + 1) of what was seen before. (Integrating over
+ * what is not known of them is more careful, but takes a third more calls for the same share of right answers.)
+ */
+export function posterior(prior: readonly Weighted[], tried: readonly Tried[], known: Known): Weighted[] {
+  const [sound, broken] = [smoothed(known.old), smoothed(known.new)];
+  const logs = prior.map(({ hypothesis, chance }) =>
+    tried.reduce((log, { mask, counts: { passed, trials } }) => {
+      const rate = isBroken(hypothesis, mask) ? broken : sound;
+      return log + passed * Math.log(rate) + (trials - passed) * Math.log(1 - rate);
+    }, Math.log(chance)),
+  );
+  return normalised(logs, prior);
+}
+
+/** Never 0 or 1, so that no trial can rule a hypothesis out by itself. */
+function smoothed({ passed, trials }: Counts): number {
+  return (passed + 0.5) / (trials + 1);
+}
+
+function normalised(logs: readonly number[], all: readonly Weighted[]): Weighted[] {
+  const largest = Math.max(...logs);
+  const raw = logs.map((log) => Math.exp(log - largest));
+  const sum = raw.reduce((total, one) => total + one, 0);
+  return all.map(({ hypothesis }, i) => ({ hypothesis, chance: (raw[i] ?? 0) / sum }));
+}
+
+/** The chance that the case is broken under this mask. */
+export function chanceBroken(weighted: readonly Weighted[], mask: Mask): number {
+  return weighted.reduce((sum, { hypothesis, chance }) => sum + (isBroken(hypothesis, mask) ? chance : 0), 0);
+}
+
+/**
+ * The mask to try next: one whose chance to be broken is near 1/2, which tells most. Exhaustive search takes 2^n masks, so
+ * this one climbs: from all old, the one change of a description that gets nearest to 1/2, until none helps. Adding
+ * descriptions only raises the chance, from 0 to 1, so the climb cannot end far off. Ties go to the first description.
+ */
+export function nextMask(weighted: readonly Weighted[], changed: number): Mask {
+  let mask: Mask = Array.from({ length: changed }, () => false);
+  let distance = 0.5;
+  for (;;) {
+    let best = mask;
+    let nearest = distance - 1e-12;
+    for (let i = 0; i < changed; i++) {
+      const flipped = mask.with(i, !mask[i]);
+      const off = Math.abs(chanceBroken(weighted, flipped) - 0.5);
+      if (off < nearest) [best, nearest] = [flipped, off];
+    }
+    if (best === mask) return mask;
+    mask = best;
+    distance = Math.abs(chanceBroken(weighted, mask) - 0.5);
+  }
 }

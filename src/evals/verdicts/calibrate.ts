@@ -1,21 +1,31 @@
 import type { ExitCode } from "../errors.ts";
-import { type CaseCounts, type Counts, comparable } from "../stats/counts.ts";
+import { type CaseCounts, type Counts, comparable, rate } from "../stats/counts.ts";
+import { normalQuantile } from "../stats/distributions.ts";
 import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
+import type { Interval } from "../stats/intervals.ts";
 import { deriveSeed, type Random, seededRandom } from "../stats/random.ts";
 import type { Cost } from "../types/trial.ts";
-import { type Correlation, correlationOf } from "./correlation.ts";
-import { type Design, type Evidence, type ExperimentFacts, regressionArms, type Step } from "./design.ts";
-import { countCases, type NamedCounts, requestAll, stillMissing } from "./evidence.ts";
-import { exitCodeOf } from "./exitCode.ts";
-import { thorough } from "./regression/thorough.ts";
-import { regressionDefaults } from "./regression/verdict.ts";
+import {
+  countCases,
+  type Design,
+  type Evidence,
+  type ExperimentFacts,
+  type NamedCounts,
+  regressionArms,
+  requestAll,
+  type Step,
+  stillMissing,
+} from "./design.ts";
+import { toExitCode } from "./exitCode.ts";
+import { regressionDefaults } from "./regression.ts";
 import { type Answer, correlated, independent, simulate } from "./simulate.ts";
+import { thorough } from "./thorough.ts";
 
 /** Of a case, one text per trial that names its reply (a hash will do), whichever arm it was in. */
 export type Replies = ReadonlyMap<string, readonly string[]>;
 
 /**
- * What a suite on a model can tell. `noise.difference` is what the two equal arms differed by, and in 95 of 100 repeats
+ * The noise and the power of a suite on a model. `noise.difference` is what the two equal arms differed by, and in 95 of 100 repeats
  * they differ by at most `noise.floor` (as a mean over cases), by chance alone. `level.thorough` is how often `thorough`
  * would call an unchanged suite regressed with the estimated correlation, and with none.
  */
@@ -35,7 +45,7 @@ type Detectable = { drop: number; power: number } & (
   | { kind: "beyond"; most: number }
 );
 
-/** What `evals calibrate` came to: the object that `--json` prints and the report is made from. */
+/** The result of `evals calibrate`: the object that `--json` prints and the report is made from. */
 export type CalibrationSummary = ExperimentFacts & {
   stopped: boolean;
   /** Per case and arm, as asked for. */
@@ -54,7 +64,7 @@ export function summariseCalibration(
 ): CalibrationSummary {
   const stopped = "stopped" in result;
   const found = stopped ? null : withPrices(result, facts.costUsd, made.trials);
-  const exitCode = exitCodeOf({ undecided: !found, stopped: stopped ? result.stopped : undefined });
+  const exitCode = toExitCode({ undecided: !found, stopped: stopped ? result.stopped : undefined });
   return { ...facts, stopped, trials, made, found, exitCode };
 }
 
@@ -71,15 +81,15 @@ function withPrices(result: Calibration, spent: Cost, made: number): Calibration
 
 export type CalibrationSetup = { cases: readonly string[]; trials: number; seed: number; repetitions?: number };
 
-/** The A/A design: the same list in both arms, interleaved, `trials` each. `repliesOf` is read once all are made. */
-export function calibrate(setup: CalibrationSetup, repliesOf: () => Replies): Design<Calibration> {
+/** The A/A design: the same list in both arms, interleaved, `trials` each. `getReplies` is read once all are made. */
+export function calibrate(setup: CalibrationSetup, getReplies: () => Replies): Design<Calibration> {
   const { cases, trials } = setup;
   return {
     cap: cases.length * 2 * trials,
     next(evidence): Step<Calibration> {
       const requests = stillMissing(evidence, requestAll(cases, regressionArms, { from: 1, to: trials }));
       if (requests.length > 0) return { kind: "ask", requests, look: 1 };
-      return { kind: "decided", verdict: calibration(evidence, setup, repliesOf()) };
+      return { kind: "decided", verdict: calibration(evidence, setup, getReplies()) };
     },
   };
 }
@@ -92,7 +102,7 @@ function calibration(
 ): Calibration {
   const counts = countCases(evidence, cases, regressionArms, { from: 1, to: trials });
   const rates = comparable(counts).map(({ base, head }) => observedRate(base, head));
-  const correlation = correlationOf(counts);
+  const correlation = estimateCorrelation(counts);
   const purpose = (name: string) => seededRandom(deriveSeed(seed, "calibrate", name));
   const icc = correlation.kind === "estimated" ? correlation.icc : 0;
   return {
@@ -104,8 +114,8 @@ function calibration(
     },
     correlation,
     level: {
-      independent: levelOf(rates, 0, repetitions, purpose("level")),
-      correlated: levelOf(rates, icc, repetitions, purpose("level")),
+      independent: simulateLevel(rates, 0, repetitions, purpose("level")),
+      correlated: simulateLevel(rates, icc, repetitions, purpose("level")),
     },
     duplicates: duplicatesIn(replies),
     detect: [0.1, 0.2].map((drop) => detectable(rates, drop, repetitions, purpose(`detect ${drop}`))),
@@ -136,10 +146,11 @@ function noiseFloor(rates: readonly number[], trials: number, repetitions: numbe
   return differences.sort((a, b) => a - b)[Math.ceil(0.95 * repetitions) - 1] ?? 0;
 }
 
-function levelOf(rates: readonly number[], icc: number, repetitions: number, random: Random): number {
+function simulateLevel(rates: readonly number[], icc: number, repetitions: number, random: Random): number {
   const ids = rates.map((_, i) => String(i));
-  const rateOf = (id: string) => rates[Number(id)] ?? 0;
-  const model = (): Answer => (icc > 0 ? correlated(rateOf, Math.min(icc, 0.99), random) : independent(rateOf, random));
+  const getRate = (id: string) => rates[Number(id)] ?? 0;
+  const model = (): Answer =>
+    icc > 0 ? correlated(getRate, Math.min(icc, 0.99), random) : independent(getRate, random);
   let alarms = 0;
   for (let r = 0; r < repetitions; r++) if (simulate(thorough(ids), model()).verdict.kind === "regressed") alarms++;
   return alarms / repetitions;
@@ -163,7 +174,7 @@ const trialCounts = [3, 5, 8, 10, 12, 15, 20, 25, 30, 40, 50];
 function detectable(rates: readonly number[], drop: number, repetitions: number, random: Random): Detectable {
   const powers = new Map<number, number>();
   const enough = (index: number) => {
-    const power = powerOf(rates, drop, trialCounts[index] ?? 0, repetitions, random);
+    const power = simulatePower(rates, drop, trialCounts[index] ?? 0, repetitions, random);
     powers.set(index, power);
     return power >= 0.8;
   };
@@ -179,7 +190,13 @@ function detectable(rates: readonly number[], drop: number, repetitions: number,
   return { drop, kind: "reachable", trials: trialCounts[high] ?? most, power: powers.get(high) ?? 0 };
 }
 
-function powerOf(rates: readonly number[], drop: number, trials: number, repetitions: number, random: Random): number {
+function simulatePower(
+  rates: readonly number[],
+  drop: number,
+  trials: number,
+  repetitions: number,
+  random: Random,
+): number {
   let found = 0;
   for (let r = 0; r < repetitions; r++) {
     const drawn = rates.map((rate) => ({
@@ -189,4 +206,60 @@ function powerOf(rates: readonly number[], drop: number, trials: number, repetit
     if (isSignificant(globalTest(drawn).p, regressionDefaults.alpha)) found++;
   }
   return found / repetitions;
+}
+
+/**
+ * How much the trials of one case and arm are correlated. `designEffect`: the variance of an arm's rate over what it were
+ * with independent trials. `icc`: the correlation of two trials, (designEffect - 1) / (k - 1) with k trials per arm.
+ * Undefined when no case varied: then nothing can be estimated.
+ */
+export type Correlation =
+  | {
+      kind: "estimated";
+      designEffect: number;
+      designEffectInterval: Interval;
+      icc: number;
+      iccInterval: Interval;
+      cases: number;
+    }
+  | { kind: "undefined"; why: string };
+
+/**
+ * Estimates the correlation from two arms that were the same list (A/A). For a case with rates a, b and pooled rate p,
+ * (a - b)^2 is p(1-p)(1/k_a + 1/k_b) on average if trials are independent, and designEffect times that if not. With m
+ * cases that varied, m designEffect_hat / designEffect is about chi-squared with m degrees of freedom, hence the interval.
+ * It is wide: with ten cases it spans a factor of six. Source: Donner and Klar, Cluster Randomization Trials (2000), 1.4.
+ */
+export function estimateCorrelation(cases: readonly CaseCounts[], confidence = 0.95): Correlation {
+  const varied = comparable(cases).filter(({ base, head }) => {
+    const passed = base.passed + head.passed;
+    return passed > 0 && passed < base.trials + head.trials && base.trials > 1 && head.trials > 1;
+  });
+  const m = varied.length;
+  if (m === 0) return { kind: "undefined", why: "every case always passed or always failed, so nothing varied" };
+  const designEffect = varied.reduce((sum, one) => sum + measureVariance(one), 0) / m;
+  const upperTail = (1 - confidence) / 2;
+  const designEffectInterval = [
+    (m * designEffect) / chiSquaredQuantile(1 - upperTail, m),
+    (m * designEffect) / chiSquaredQuantile(upperTail, m),
+  ] as const;
+  const k = varied.reduce((sum, { base, head }) => sum + (base.trials + head.trials) / 2, 0) / m;
+  const icc = (effect: number) => Math.min(1, Math.max(0, (effect - 1) / (k - 1)));
+  const iccInterval = [icc(designEffectInterval[0]), icc(designEffectInterval[1])] as const;
+  return { kind: "estimated", designEffect, designEffectInterval, icc: icc(designEffect), iccInterval, cases: m };
+}
+
+/** (a - b)^2 over its mean under independence; p(1-p) is estimated without bias by p_hat(1 - p_hat) N/(N - 1). */
+function measureVariance({ base, head }: CaseCounts): number {
+  const total = base.trials + head.trials;
+  const p = (base.passed + head.passed) / total;
+  const variance = ((p * (1 - p) * total) / (total - 1)) * (1 / base.trials + 1 / head.trials);
+  return (rate(base) - rate(head)) ** 2 / variance;
+}
+
+/** Wilson and Hilferty, PNAS 17 (1931): the cube root of chi-squared / m is nearly normal. Within 2 % for m >= 3. */
+function chiSquaredQuantile(p: number, m: number): number {
+  const c = 2 / (9 * m);
+  // At one degree of freedom the lower quantiles come out near 0 or below; the exact ones are positive.
+  return m * Math.max(0.01, 1 - c + normalQuantile(p) * Math.sqrt(c)) ** 3;
 }

@@ -1,24 +1,25 @@
 import { changesByCase } from "../changes/changes.ts";
 import type { CheckPlan, CheckSummary } from "../types/run.ts";
 import type { OfferedTool } from "../types/tool.ts";
-import type { Trial } from "../types/trial.ts";
-import { ConfusionGrowth } from "./confusion.ts";
-import type { Design } from "./design.ts";
-import { EvidenceBook } from "./evidence.ts";
-import { exitCodeOf } from "./exitCode.ts";
-import { anytime } from "./regression/anytime.ts";
-import { deterministic } from "./regression/deterministic.ts";
-import { screen } from "./regression/screen.ts";
-import { thorough } from "./regression/thorough.ts";
-import type { RegressionVerdict } from "./regression/verdict.ts";
+import type { Score, Trial } from "../types/trial.ts";
+import { anytime } from "./anytime.ts";
+import { type Design, EvidenceBook } from "./design.ts";
+import { deterministic } from "./deterministic.ts";
+import { toExitCode } from "./exitCode.ts";
+import type { RegressionVerdict } from "./regression.ts";
+import { screen } from "./screen.ts";
+import { thorough } from "./thorough.ts";
 
 type Compared = Extract<CheckSummary, { kind: "regressed" | "no-regression" | "inconclusive" }>;
 type ComparePlan = Extract<CheckPlan, { kind: "compare" }>;
 type RecordedChange = Compared["changes"][number];
 type Toolsets = Readonly<Record<string, readonly OfferedTool[]>>;
 
-/** The design that a plan names. A model that always answers alike needs no statistics. */
-export function designOf({ cases, design, margin }: ComparePlan, isDeterministic: boolean): Design<RegressionVerdict> {
+/** The design that a plan names. A deterministic model needs no statistics. */
+export function selectDesign(
+  { cases, design, margin }: ComparePlan,
+  isDeterministic: boolean,
+): Design<RegressionVerdict> {
   const ids = cases.map(({ id }) => id);
   if (isDeterministic) return deterministic(ids);
   if (design === "thorough") return thorough(ids, margin);
@@ -26,7 +27,7 @@ export function designOf({ cases, design, margin }: ComparePlan, isDeterministic
   return screen(ids, new Map(cases.map(({ id, bank }) => [id, bank])), margin);
 }
 
-/** Gathers the trials of one regression check, and says what they come to at any time. */
+/** Gathers the trials of one regression check, and summarises them at any time. */
 export class Check {
   readonly book = new EvidenceBook();
   readonly design: Design<RegressionVerdict>;
@@ -42,26 +43,26 @@ export class Check {
     headToolsets: ReadonlyMap<string, string>,
   ) {
     this.#plan = plan;
-    this.design = designOf(plan, isDeterministic);
-    this.#changes = changesOf(plan, toolsets, headToolsets);
+    this.design = selectDesign(plan, isDeterministic);
+    this.#changes = collectChanges(plan, toolsets, headToolsets);
   }
 
   add(trial: Trial): void {
-    this.book.add(trial.cell.case, trial.cell.arm, trial.cell.trial, observationOf(trial));
+    this.book.add(trial.cell.case, trial.cell.arm, trial.cell.trial, readObservation(trial));
     this.#growth.add(trial);
   }
 
   summary(): CheckSummary {
     const { notes } = this.#plan;
     if (this.#plan.cases.length === 0)
-      return { kind: "not-comparable", reasons: [], notes, exitCode: exitCodeOf({ undecided: true }) };
+      return { kind: "not-comparable", reasons: [], notes, exitCode: toExitCode({ undecided: true }) };
     const step = this.design.next(this.book.evidence);
     if (step.kind === "ask") return stopped(this.#plan, step.look, this.#changes);
     return comparedSummary(step.verdict, { grew: this.#growth.pairs(), changes: this.#changes, notes });
   }
 }
 
-/** A verdict as the reports take it, with what was found beside it. */
+/** A verdict as reports take it, with what was found in addition to it. */
 export function comparedSummary(
   verdict: RegressionVerdict,
   { grew, changes, notes }: { grew: Compared["grew"]; changes: readonly RecordedChange[]; notes: readonly string[] },
@@ -73,18 +74,18 @@ export function comparedSummary(
     basis: verdict.basis,
     method: verdict.method,
     margin: verdict.margin,
-    net: netOf(verdict),
+    net: summariseNet(verdict),
     flagged: verdict.flagged.map((one) => ({ ...one })),
     grew,
     changes: [...changes],
-    reach: reachOf(verdict),
+    reach: summariseReach(verdict),
     furtherTrials: verdict.furtherTrials ?? null,
     pairedT: verdict.pairedT.kind === "tested" ? verdict.pairedT.p : null,
     calls: { base, head, broken, saved },
     modelDrift: drift?.drifted ? { direction: drift.direction, p: drift.p } : null,
     notes: [...notes],
     // An open verdict on scored trials is no alarm; one on nothing is never a pass.
-    exitCode: exitCodeOf({
+    exitCode: toExitCode({
       failed: kind === "regressed",
       undecided: kind === "inconclusive" && (bound.kind === "no cases" || unscored.length > 0),
     }),
@@ -92,15 +93,15 @@ export function comparedSummary(
 }
 
 /** What a trial is to a design: a pass, a fail, or nothing that could be scored. */
-export function observationOf({ outcome, verdict }: Trial): "pass" | "fail" | "broken" {
+export function readObservation({ outcome, verdict }: Trial): "pass" | "fail" | "broken" {
   return outcome.kind === "broken" || !verdict || verdict.grade === "not-gradable" ? "broken" : verdict.grade;
 }
 
 /** The summary of a plan under which nothing is asked. */
 export function settledCheck(plan: Exclude<CheckPlan, { kind: "compare" }>): CheckSummary {
   return plan.kind === "unchanged"
-    ? { kind: "unchanged", notes: plan.notes, exitCode: exitCodeOf({ undecided: false }) }
-    : { kind: "not-comparable", reasons: plan.reasons, notes: [], exitCode: exitCodeOf({ undecided: true }) };
+    ? { kind: "unchanged", notes: plan.notes, exitCode: toExitCode({ undecided: false }) }
+    : { kind: "not-comparable", reasons: plan.reasons, notes: [], exitCode: toExitCode({ undecided: true }) };
 }
 
 function stopped(
@@ -123,16 +124,16 @@ function stopped(
     calls: { base: 0, head: 0, broken: 0, saved: 0 },
     modelDrift: null,
     notes,
-    exitCode: exitCodeOf({ undecided: true }),
+    exitCode: toExitCode({ undecided: true }),
   };
 }
 
-function netOf({ net, bound }: RegressionVerdict) {
+function summariseNet({ net, bound }: RegressionVerdict) {
   if (net.kind === "no cases" || bound.kind === "no cases") return null;
   return { change: net.change, interval: [net.lower, net.upper] as const, cases: bound.cases };
 }
 
-function reachOf({ reach, method }: RegressionVerdict): Compared["reach"] {
+function summariseReach({ reach, method }: RegressionVerdict): Compared["reach"] {
   if (method === "deterministic" || !reach) return null;
   const { baseTrials, headTrials, smallest } = reach;
   const caught = smallest.kind === "none" ? { headPasses: null, p: null } : smallest;
@@ -140,7 +141,7 @@ function reachOf({ reach, method }: RegressionVerdict): Compared["reach"] {
 }
 
 /** The changes between the lists of the compared cases, each once, with what each does to those who call the tool. */
-function changesOf(
+function collectChanges(
   { cases }: ComparePlan,
   toolsets: Toolsets,
   headToolsets: ReadonlyMap<string, string>,
@@ -156,4 +157,70 @@ function changesOf(
     })),
   );
   return [...new Map(recorded.map((change) => [change.label, change])).values()];
+}
+
+type Pair = { expected: string; picked: string };
+type Growth = Pair & { base: { passed: number; trials: number }; head: { passed: number; trials: number } };
+
+/** Picks that were not the expected ones. A right pick with wrong arguments is a fault, but no confusion. */
+const confusions: ReadonlySet<Score["selection"]> = new Set([
+  "wrong-tool",
+  "no-call",
+  "unknown-tool",
+  "several-calls",
+  "over-triggered",
+  "refused",
+]);
+
+/** The pair that a trial confused, if it did. */
+export function confusedPair({ verdict }: Trial): Pair | undefined {
+  if (!verdict || verdict.grade === "not-gradable" || !confusions.has(verdict.selection)) return undefined;
+  return { expected: verdict.expected, picked: verdict.picked };
+}
+
+/** Counts confusions in two arms, and lists those that got more frequent. */
+export class ConfusionGrowth {
+  readonly #arms: readonly [string, string];
+  /** Graded trials by expectation and arm: what a pair's count is out of. */
+  readonly #graded = new Map<string, number>();
+  readonly #pairs = new Map<string, { pair: Pair; counts: [number, number] }>();
+
+  constructor(base: string, head: string) {
+    this.#arms = [base, head];
+  }
+
+  add(trial: Trial): void {
+    const arm = this.#arms.indexOf(trial.cell.arm);
+    const { verdict } = trial;
+    if (arm < 0 || !verdict || verdict.grade === "not-gradable") return;
+    const key = JSON.stringify([verdict.expected, arm]);
+    this.#graded.set(key, (this.#graded.get(key) ?? 0) + 1);
+    const pair = confusedPair(trial);
+    if (!pair) return;
+    const id = JSON.stringify(pair);
+    const known = this.#pairs.get(id) ?? { pair, counts: [0, 0] };
+    known.counts[arm as 0 | 1]++;
+    this.#pairs.set(id, known);
+  }
+
+  /** The pairs whose share of trials is larger in head, largest growth first. */
+  pairs(): Growth[] {
+    const count = (expected: string, arm: 0 | 1, passed: number) => ({
+      passed,
+      trials: this.#graded.get(JSON.stringify([expected, arm])) ?? 0,
+    });
+    const share = ({ passed, trials }: Growth["base"]) => (trials === 0 ? 0 : passed / trials);
+    const growth = (one: Growth) => share(one.head) - share(one.base);
+    return (
+      [...this.#pairs.values()]
+        .map(({ pair, counts: [base, head] }) => ({
+          ...pair,
+          base: count(pair.expected, 0, base),
+          head: count(pair.expected, 1, head),
+        }))
+        // Without trials of the base arm (a screening has none of most cases) no growth can be shown.
+        .filter((one) => one.base.trials > 0 && growth(one) > 0)
+        .sort((a, b) => growth(b) - growth(a) || (`${a.expected}\n${a.picked}` < `${b.expected}\n${b.picked}` ? -1 : 1))
+    );
+  }
 }

@@ -12,7 +12,7 @@ export type ComparedRun = {
 };
 
 /**
- * `cases`: ids that are in both runs and say the same, in the order of now. `added`: only now; `removed`: only then;
+ * `cases`: ids that are in both runs unchanged, in the order of the new run. `added`: only in the new run; `removed`: only in the old;
  * `reworded`: in both, but the case itself was changed (its prompt or what it expects), so its rates are of two things.
  */
 export type Comparability =
@@ -21,7 +21,7 @@ export type Comparability =
 
 /** Which cases can be compared between then (a baseline or an earlier run) and now, or every reason why none can. */
 export function comparability(then: ComparedRun, now: ComparedRun): Comparability {
-  const reasons = reasonsAgainst(then, now);
+  const reasons = findDifferences(then, now);
   if (reasons.length > 0) return { kind: "not comparable", reasons };
   const before = new Map(then.cases.map(({ id, hash }) => [id, hash]));
   const after = new Set(now.cases.map(({ id }) => id));
@@ -32,26 +32,25 @@ export function comparability(then: ComparedRun, now: ComparedRun): Comparabilit
     removed: then.cases.filter(({ id }) => !after.has(id)).map(({ id }) => id),
     reworded: ids(({ id, hash }) => before.has(id) && before.get(id) !== hash),
   };
-  return { kind: "comparable", ...found, notes: notesOn(found) };
+  return { kind: "comparable", ...found, notes: describeCases(found) };
 }
 
-function reasonsAgainst(then: ComparedRun, now: ComparedRun): string[] {
+function findDifferences(then: ComparedRun, now: ComparedRun): string[] {
   const reasons: string[] = [];
-  const differ = (what: string, before: string, after: string, remedy: string) => {
-    if (before !== after) reasons.push(`${what} was ${before} then and is ${after} now; ${remedy}`);
+  const compare = (what: string, before: string, after: string, remedy: string) => {
+    if (before !== after) reasons.push(`${what} differs: "${before}" before, "${after}" now. ${remedy}.`);
   };
-  const accept = "accept a new baseline for it";
-  differ("the suite", then.suite, now.suite, "compare runs of the same suite");
-  differ("the model", then.model, now.model, `run the same model, or ${accept}`);
+  compare("The suite", then.suite, now.suite, "Compare runs of the same suite");
+  compare("The model", then.model, now.model, "Run the same model, or accept a new baseline for it");
   if (then.model === now.model)
-    differ("the model's settings", then.settings, now.settings, `use the same settings, or ${accept}`);
-  differ("the host profile", then.host, now.host, `use the same --host, or ${accept}`);
-  differ(
-    "the harness's major version",
-    major(then.harness),
-    major(now.harness),
-    "accept a new baseline with this version",
-  );
+    compare(
+      "The settings of the model",
+      then.settings,
+      now.settings,
+      "Use the same settings, or accept a new baseline",
+    );
+  compare("The host profile", then.host, now.host, "Use the same --host, or accept a new baseline for it");
+  compare("The major version", major(then.harness), major(now.harness), "Accept a new baseline with this version");
   return reasons;
 }
 
@@ -61,7 +60,7 @@ function major(version: string): string {
   return first === "0" ? `0.${second}` : first;
 }
 
-function notesOn({
+function describeCases({
   cases,
   added,
   removed,
@@ -74,9 +73,9 @@ function notesOn({
 }): string[] {
   const note = (ids: string[], what: string) => (ids.length > 0 ? [`${what}: ${ids.join(", ")}`] : []);
   return [
-    ...(cases.length === 0 ? ["no case is the same in both, so nothing can be compared"] : []),
-    ...note(added, "added since then, not compared"),
-    ...note(removed, "removed since then, not compared"),
-    ...note(reworded, "reworded since then, not compared"),
+    ...(cases.length === 0 ? ["No case is the same in both, so nothing can be compared"] : []),
+    ...note(added, "Added (not compared)"),
+    ...note(removed, "Removed (not compared)"),
+    ...note(reworded, "Reworded (not compared)"),
   ];
 }

@@ -4,15 +4,13 @@ import { isSignificant } from "../stats/hypothesisTests.ts";
 import type { CheckSummary } from "../types/run.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
-import { comparedSummary, observationOf } from "./check.ts";
+import { ConfusionGrowth, comparedSummary, readObservation } from "./check.ts";
 import { type ComparedRun, comparability } from "./comparable.ts";
-import { ConfusionGrowth } from "./confusion.ts";
-import { type Evidence, regressionArms } from "./design.ts";
-import { EvidenceBook, pool } from "./evidence.ts";
-import { exitCodeOf } from "./exitCode.ts";
-import { deterministic } from "./regression/deterministic.ts";
-import { compareRecords } from "./regression/thorough.ts";
-import { type CaseChange, type RegressionVerdict, regressionDefaults } from "./regression/verdict.ts";
+import { type Evidence, EvidenceBook, pool, regressionArms } from "./design.ts";
+import { deterministic } from "./deterministic.ts";
+import { toExitCode } from "./exitCode.ts";
+import { type CaseChange, type RegressionVerdict, regressionDefaults } from "./regression.ts";
+import { compareRecords } from "./thorough.ts";
 
 /**
  * What a record tells of one suite on one model. `settings` is absent where it is not known what the model ran with.
@@ -57,20 +55,20 @@ export function compareSides(base: Side, head: Side, margin: number = regression
   const { suite, model } = head;
   const compared = comparability(...identities(base, head));
   if (compared.kind === "not comparable")
-    return { kind: "refused", suite, model, reasons: compared.reasons, exitCode: exitCodeOf({ undecided: true }) };
+    return { kind: "refused", suite, model, reasons: compared.reasons, exitCode: toExitCode({ undecided: true }) };
   if (compared.cases.length === 0)
-    return { kind: "refused", suite, model, reasons: compared.notes, exitCode: exitCodeOf({ undecided: true }) };
+    return { kind: "refused", suite, model, reasons: compared.notes, exitCode: toExitCode({ undecided: true }) };
   const { cases, notes } = compared;
   const certain = base.deterministic && head.deterministic;
-  const verdict = verdictOn(base, head, cases, margin, certain);
-  const reverse = verdictOn(head, base, cases, margin, certain);
-  const grew = growthOf(base, head, cases);
+  const verdict = decideRegression(base, head, cases, margin, certain);
+  const reverse = decideRegression(head, base, cases, margin, certain);
+  const grew = measureGrowth(base, head, cases);
   const moved = new Set([...verdict.flagged, ...reverse.flagged].map((one) => one.case));
   const involved = [
     ...head.cases.filter(({ id }) => moved.has(id)).map(({ expected = "" }) => expected),
     ...grew.flatMap(({ expected, picked }) => [expected, picked]),
   ];
-  const check = checkOf(verdict, grew, changesOf(base, head, cases, involved), notes);
+  const check = summariseCheck(verdict, grew, collectChanges(base, head, cases, involved), notes);
   const scored = verdict.cases.filter((one) => one.base.trials > 0 && one.head.trials > 0);
   return {
     kind: "compared",
@@ -79,7 +77,7 @@ export function compareSides(base: Side, head: Side, margin: number = regression
     cases: scored.length,
     base: scored.map((one) => one.base).reduce(pool, { passed: 0, trials: 0 }),
     head: scored.map((one) => one.head).reduce(pool, { passed: 0, trials: 0 }),
-    better: betterOf(verdict, reverse),
+    better: decideBetter(verdict, reverse),
     check,
     improved: reverse.flagged.map((one) => ({ ...one, base: one.head, head: one.base })),
     exitCode: check.exitCode,
@@ -95,25 +93,25 @@ function identities(base: Side, head: Side): [ComparedRun, ComparedRun] {
   ];
 }
 
-function verdictOn(
+function decideRegression(
   base: Side,
   head: Side,
   cases: readonly string[],
   margin: number,
   certain: boolean,
 ): RegressionVerdict {
-  const evidence = evidenceOf(base, head);
+  const evidence = buildEvidence(base, head);
   const step = certain ? deterministic(cases).next(evidence) : undefined;
   // A deterministic case without a trial on one side is left open by the exact test.
   return step?.kind === "decided" ? step.verdict : compareRecords(evidence, cases, margin);
 }
 
-function evidenceOf(...sides: readonly [Side, Side]): Evidence {
+function buildEvidence(...sides: readonly [Side, Side]): Evidence {
   const book = new EvidenceBook();
   for (const [at, { seen }] of sides.entries()) {
     const arm = regressionArms[at] ?? "";
     if (seen.kind === "trials") {
-      for (const trial of seen.trials) book.add(trial.cell.case, arm, trial.cell.trial, observationOf(trial));
+      for (const trial of seen.trials) book.add(trial.cell.case, arm, trial.cell.trial, readObservation(trial));
       continue;
     }
     for (const [id, { passed, trials }] of seen.counts)
@@ -123,7 +121,7 @@ function evidenceOf(...sides: readonly [Side, Side]): Evidence {
 }
 
 /** None where one side is a baseline: it does not tell what was picked. */
-function growthOf(base: Side, head: Side, cases: readonly string[]): CheckResult["grew"] {
+function measureGrowth(base: Side, head: Side, cases: readonly string[]): CheckResult["grew"] {
   if (base.seen.kind === "counts" || head.seen.kind === "counts") return [];
   const [then, now] = regressionArms;
   const compared = new Set(cases);
@@ -135,7 +133,7 @@ function growthOf(base: Side, head: Side, cases: readonly string[]): CheckResult
 }
 
 /** What changed between the lists of the compared cases, each change once, that of tools which `labels` name first. */
-function changesOf(
+function collectChanges(
   base: Side,
   head: Side,
   cases: readonly string[],
@@ -154,11 +152,11 @@ function changesOf(
  * One is better only when its direction alone is shown, at two-sided 5 %, and the mean agrees: the test asks whether any
  * case dropped, so both directions can be shown at once.
  */
-function betterOf(verdict: RegressionVerdict, reverse: RegressionVerdict): Better {
+function decideBetter(verdict: RegressionVerdict, reverse: RegressionVerdict): Better {
   if (verdict.net.kind === "no cases") return { kind: "none", p: null };
   const { change } = verdict.net;
-  const pOf = ({ criterion }: RegressionVerdict) => (criterion.kind === "p-value" ? criterion.p : undefined);
-  const [fell, rose] = [pOf(verdict), pOf(reverse)];
+  const getP = ({ criterion }: RegressionVerdict) => (criterion.kind === "p-value" ? criterion.p : undefined);
+  const [fell, rose] = [getP(verdict), getP(reverse)];
   const shown = (one: RegressionVerdict, p: number | undefined) =>
     p === undefined ? one.kind === "regressed" : isSignificant(2 * p, regressionDefaults.alpha);
   const [down, up] = [shown(verdict, fell), shown(reverse, rose)];
@@ -169,7 +167,7 @@ function betterOf(verdict: RegressionVerdict, reverse: RegressionVerdict): Bette
   return { kind: change > 0 ? "head" : "mixed", p };
 }
 
-function checkOf(
+function summariseCheck(
   verdict: RegressionVerdict,
   grew: CheckResult["grew"],
   changes: CheckResult["changes"],
@@ -178,6 +176,6 @@ function checkOf(
   const undecided = verdict.bound.kind === "no cases";
   return {
     ...comparedSummary(verdict, { grew, changes, notes }),
-    exitCode: exitCodeOf({ failed: verdict.kind === "regressed", undecided }),
+    exitCode: toExitCode({ failed: verdict.kind === "regressed", undecided }),
   };
 }

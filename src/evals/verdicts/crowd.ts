@@ -6,18 +6,18 @@ import { netChange } from "../stats/meanDrop.ts";
 import { deriveSeed, seededRandom, shuffle } from "../stats/random.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
-import { observationOf } from "./check.ts";
+import { readObservation } from "./check.ts";
 import type { Design, ExperimentFacts } from "./design.ts";
-import { countCases, EvidenceBook, madeTrials, requestAll, stillMissing } from "./evidence.ts";
-import { exitCodeOf } from "./exitCode.ts";
+import { countCases, EvidenceBook, madeTrials, requestAll, stillMissing } from "./design.ts";
+import { toExitCode } from "./exitCode.ts";
 
-/** What a trial that failed picked in the place of the right tool. A foreign tool is one that is not the server's. */
+/** What a trial that failed picked instead of the right tool. A foreign tool is one that is not the server's. */
 export type Instead = "own tool" | "foreign tool" | "no tool" | "unknown tool" | "right tool, wrong call";
 
 /**
- * The selection rate with `size` foreign tools beside the own ones. `change` is that against the smallest size, as a mean
+ * The selection rate with `size` foreign tools in addition to its own. `change` is that against the smallest size, as a mean
  * over cases; `p`: exact, one-sided, that the rate fell, `adjusted` for all sizes together. They are null at the smallest
- * size, where nothing was scored, and (`p` and the interval) where the model always answers alike.
+ * size, where nothing was scored, and (`p` and the interval) for a deterministic model.
  */
 export type CrowdPoint = Counts & {
   size: number;
@@ -34,7 +34,7 @@ export type Fall = { case: string; alone: Counts; crowded: Counts; picked: reado
 
 export type CrowdCurve = { points: readonly CrowdPoint[]; falls: readonly Fall[] };
 
-/** What `evals crowd` came to: the object that `--json` prints and the report is made from. */
+/** The result of `evals crowd`: the object that `--json` prints and the report is made from. */
 export type CrowdSummary = ExperimentFacts &
   CrowdCurve & {
     /** `fell`: shown at some size. `stopped`: the points are of the trials made until then. */
@@ -52,12 +52,12 @@ export function summariseCrowd(
   curve: CrowdCurve,
   { cases, certain, stopped }: { cases: number; certain: boolean; stopped: ExitCode | undefined },
 ): CrowdSummary {
-  const kind = stopped === undefined ? kindOf(curve, certain) : "stopped";
-  return { ...facts, kind, ...curve, cases, exitCode: exitCodeOf({ undecided: kind === "not scored", stopped }) };
+  const kind = stopped === undefined ? classifyCurve(curve, certain) : "stopped";
+  return { ...facts, kind, ...curve, cases, exitCode: toExitCode({ undecided: kind === "not scored", stopped }) };
 }
 
 /** With a deterministic model there is no chance, so any fall is one. */
-function kindOf({ points }: CrowdCurve, certain: boolean): Exclude<CrowdSummary["kind"], "stopped"> {
+function classifyCurve({ points }: CrowdCurve, certain: boolean): Exclude<CrowdSummary["kind"], "stopped"> {
   if (points.some(({ trials }) => trials === 0)) return "not scored";
   const fell = points.some(({ change, adjusted }) =>
     certain ? change !== null && change.change < 0 : adjusted !== null && isSignificant(adjusted, level),
@@ -83,7 +83,7 @@ export function askAll(cases: readonly { id: string; trials: number }[], arms: r
  * The foreign tools in the order in which they join: by the seed, whatever the order they were given in, so that a smaller
  * crowd is part of a larger one. A name that is taken, by an own tool or by another foreign one, is left out.
  */
-export function crowdOf(foreign: readonly OfferedTool[], own: ReadonlySet<string>, seed: number) {
+export function orderForeignTools(foreign: readonly OfferedTool[], own: ReadonlySet<string>, seed: number) {
   const taken = new Set(own);
   const free = foreign.filter(({ name }) => !taken.has(name) && taken.add(name));
   const sorted = free.toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -98,7 +98,7 @@ type CrowdSetup = {
   cases: readonly string[];
   /** Ascending. */
   sizes: readonly number[];
-  /** Whether the model always answers alike. */
+  /** Whether the model is deterministic. */
   certain: boolean;
 };
 
@@ -118,10 +118,10 @@ export class CrowdTally {
 
   add(trial: Trial): void {
     const { case: id, arm, trial: number } = trial.cell;
-    const observation = observationOf(trial);
+    const observation = readObservation(trial);
     this.#book.add(id, arm, number, observation);
     if (observation !== "fail" || !trial.verdict) return;
-    const instead = insteadOf(trial, this.#foreign);
+    const instead = classifyPick(trial, this.#foreign);
     const counts = this.#instead.get(arm) ?? {};
     this.#instead.set(arm, { ...counts, [instead]: (counts[instead] ?? 0) + 1 });
     const key = JSON.stringify([id, arm]);
@@ -179,7 +179,7 @@ export class CrowdTally {
 }
 
 /** A foreign call anywhere in the trial goes first: that is what a crowd does. */
-function insteadOf({ turns, verdict }: Trial, foreign: ReadonlySet<string>): Instead {
+function classifyPick({ turns, verdict }: Trial, foreign: ReadonlySet<string>): Instead {
   if (turns.some(({ calls }) => calls.some(({ tool }) => foreign.has(tool)))) return "foreign tool";
   switch (verdict?.selection) {
     case "no-call":

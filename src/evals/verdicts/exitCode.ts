@@ -4,7 +4,7 @@ import { type ExitCode, exitCodes } from "../errors.ts";
  * The one rule from a verdict to an exit code: what failed goes first, then what could not be decided at all. `stopped` is
  * the exit code of what stopped it before the verdict.
  */
-export function exitCodeOf({
+export function toExitCode({
   failed = false,
   undecided,
   stopped,

@@ -2,13 +2,13 @@ import type { ExitCode } from "../errors.ts";
 import { kappa, wilson } from "../stats/intervals.ts";
 import { type Opinion, type OpinionCounts, opinions } from "../types/judge.ts";
 import type { Cost } from "../types/trial.ts";
-import { exitCodeOf } from "./exitCode.ts";
+import { toExitCode } from "./exitCode.ts";
 
 type Interval = readonly [number, number];
 /** So many of so many, with the interval of the rate; null where there are none. */
 type Share = { n: number; of: number; interval: Interval | null };
 
-/** How far a judge agrees with people. A false pass: it says met where people say not met; a false fail: the reverse. */
+/** How far a judge agrees with people. A false pass: the judge finds met what people find not met; a false fail: the reverse. */
 export type JudgeMeasures = {
   agreed: Share;
   /** Null where kappa is not defined; its interval where nothing was disagreed on. */
@@ -29,7 +29,7 @@ type Disagreement = {
   evidence: string | null;
 };
 
-/** What `evals judge check` came to: the object that `--json` prints and the report is made from. */
+/** The result of `evals judge check`: the object that `--json` prints and the report is made from. */
 export type JudgeCheckSummary = JudgeMeasures & {
   judge: string;
   prompt: string;
@@ -77,7 +77,7 @@ export function summariseJudgeCheck(judged: readonly JudgedLabel[], { stopped, .
       .sort((a, b) => harm(a) - harm(b) || a.line - b.line),
     broken,
     // What broke makes the measurement incomplete, whatever it shows; only a whole one passes or fails the gate.
-    exitCode: exitCodeOf({
+    exitCode: toExitCode({
       failed: isBelow && broken.length === 0,
       undecided: broken.length > 0,
       stopped: wasStopped ? stopped : undefined,
@@ -91,7 +91,7 @@ function harm({ human, judge }: Disagreement): number {
   return (judge === "met" ? 0 : 2) + (human === "cannot tell" ? 1 : 0);
 }
 
-/** What the counts come to. A rate's interval is Wilson's, at 95 %, as is that of kappa. */
+/** Agreement and error rates from the counts. A rate's interval is Wilson's, at 95 %, as is that of kappa. */
 export function measureJudge(counts: OpinionCounts): JudgeMeasures {
   const table = opinions.map((human) => opinions.map((judge) => counts[human][judge]));
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);

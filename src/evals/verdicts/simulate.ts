@@ -1,6 +1,6 @@
 import type { Random } from "../stats/random.ts";
 import type { Design, Observation } from "./design.ts";
-import { EvidenceBook } from "./evidence.ts";
+import { EvidenceBook } from "./design.ts";
 
 /** What a simulated model answers to this trial. */
 export type Answer = (id: string, arm: string, trial: number) => Observation;
@@ -29,22 +29,22 @@ export function simulate<V>(design: Design<V>, answer: Answer): { verdict: V; ca
 }
 
 /** A model whose trials are independent: each passes with the rate of its case and arm. */
-export function independent(rateOf: (id: string, arm: string) => number, random: Random): Answer {
-  return (id, arm) => (random.next() < rateOf(id, arm) ? "pass" : "fail");
+export function independent(getRate: (id: string, arm: string) => number, random: Random): Answer {
+  return (id, arm) => (random.next() < getRate(id, arm) ? "pass" : "fail");
 }
 
 /**
- * A model whose trials of one case and arm hang together: the beta-binomial with mean p and this intraclass correlation
+ * A model whose trials of one case and arm are correlated: the beta-binomial with mean p and this intraclass correlation
  * (0 < correlation < 1), drawn one by one: P(pass | x passes of k so far) = (w p + x) / (w + k), w = 1/correlation - 1.
  * Source: Polya's urn; Johnson, Kemp and Kotz, Univariate Discrete Distributions, 6.2.2.
  */
-export function correlated(rateOf: (id: string, arm: string) => number, correlation: number, random: Random): Answer {
+export function correlated(getRate: (id: string, arm: string) => number, correlation: number, random: Random): Answer {
   const seen = new Map<string, { passed: number; trials: number }>();
   const weight = 1 / correlation - 1;
   return (id, arm) => {
     const key = JSON.stringify([id, arm]);
     const urn = seen.get(key) ?? { passed: 0, trials: 0 };
-    const pass = random.next() * (weight + urn.trials) < rateOf(id, arm) * weight + urn.passed;
+    const pass = random.next() * (weight + urn.trials) < getRate(id, arm) * weight + urn.passed;
     seen.set(key, { passed: urn.passed + Number(pass), trials: urn.trials + 1 });
     return pass ? "pass" : "fail";
   };

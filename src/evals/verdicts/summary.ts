@@ -1,10 +1,11 @@
 import { exitCodes } from "../errors.ts";
-import type { RunManifest, RunSummary } from "../types/run.ts";
+import { wilson } from "../stats/intervals.ts";
+import type { CaseSummary, CheckSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
 import { addCost, type Trial } from "../types/trial.ts";
-import type { Check } from "./check.ts";
-import { SkillTally } from "./skillTally.ts";
-import { SuiteTally } from "./suiteTally.ts";
+import { Check, confusedPair, settledCheck } from "./check.ts";
+import { LiftTally, SkillTally } from "./skillEffect.ts";
+import { CaseTally, Spending } from "./tally.ts";
 
 type Totals = RunSummary["totals"];
 
@@ -47,7 +48,7 @@ export function summariser(manifest: RunManifest, dir: string): Summariser {
         suites,
         totals,
         ...(triggered.length > 0 && { skills: triggered }),
-        ...(manifest.judge && { judge: judgeOf(manifest.judge) }),
+        ...(manifest.judge && { judge: summariseJudge(manifest.judge) }),
         ok,
         exitCode,
       };
@@ -55,7 +56,7 @@ export function summariser(manifest: RunManifest, dir: string): Summariser {
   };
 }
 
-function judgeOf({ model, figure }: NonNullable<RunManifest["judge"]>): NonNullable<RunSummary["judge"]> {
+function summariseJudge({ model, figure }: NonNullable<RunManifest["judge"]>): NonNullable<RunSummary["judge"]> {
   return { model, ...(figure !== undefined && { figure }) };
 }
 
@@ -118,4 +119,141 @@ function addTotals(all: readonly Totals[]): Totals {
     }),
     zero,
   );
+}
+
+type ManifestSuite = RunManifest["suites"][number];
+type ManifestCase = ManifestSuite["cases"][number];
+type ManifestModel = RunManifest["models"][number];
+
+/**
+ * The trials of one suite on one model. The gate, the rates and the confusions are those of the arm `head`; what was
+ * spent is that of all arms.
+ */
+export class SuiteTally {
+  readonly #manifest: RunManifest;
+  readonly #suite: ManifestSuite;
+  readonly #model: ManifestModel;
+  readonly #cases = new Map<string, CaseTally>();
+  readonly #confusion = new Map<string, { expected: string; picked: string; n: number }>();
+  readonly #spending = new Spending();
+  readonly #settled: CheckSummary | undefined;
+  readonly #lift: LiftTally | undefined;
+  /** The regression check, if there is something to compare. */
+  readonly check: Check | undefined;
+
+  constructor(manifest: RunManifest, suite: ManifestSuite, model: ManifestModel) {
+    this.#manifest = manifest;
+    this.#suite = suite;
+    this.#model = model;
+    for (const one of suite.cases) this.#cases.set(one.id, new CaseTally());
+    this.#lift = suite.lift === undefined ? undefined : new LiftTally(suite.lift);
+    const plan = suite.checks?.find((check) => check.model === model.id);
+    const lists = new Map(suite.cases.map(({ id, toolset }) => [id, toolset]));
+    this.check = plan?.kind === "compare" ? new Check(plan, model.deterministic, manifest.toolsets, lists) : undefined;
+    this.#settled = plan && plan.kind !== "compare" ? settledCheck(plan) : undefined;
+  }
+
+  add(trial: Trial): void {
+    this.#spending.add(trial);
+    this.check?.add(trial);
+    this.#lift?.add(trial);
+    if (trial.cell.arm !== "head") return;
+    this.#cases.get(trial.cell.case)?.add(trial);
+    const pair = confusedPair(trial);
+    if (!pair) return;
+    const key = JSON.stringify(pair);
+    this.#confusion.set(key, { ...pair, n: (this.#confusion.get(key)?.n ?? 0) + 1 });
+  }
+
+  summary(): SuiteSummary {
+    const cases = this.#suite.cases.map((one) => this.#caseSummary(one));
+    const sum = (count: (one: CaseSummary) => number) => cases.reduce((total, one) => total + count(one), 0);
+    const planned = sum((one) => one.planned);
+    const broken = sum((one) => one.broken);
+    const lift = this.#lift?.summary();
+    // The arm without the skill is planned as the other is; what breaks or is missing there leaves the run incomplete.
+    const withoutSkill =
+      lift && this.#lift ? { broken: lift.arms.without.broken, missing: planned - this.#lift.recorded() } : none;
+    const missing = planned - sum((one) => one.trials) - broken - sum((one) => one.notGradable) + withoutSkill.missing;
+    const verdict = this.check?.summary() ?? this.#settled;
+    const { latencies, ...spent } = this.#spending;
+    // An experiment asks what its design needs, so it has no trials that are missing.
+    const counted = this.#manifest.experiment
+      ? { missing: 0 }
+      : {
+          trials: lift ? 2 * planned : planned,
+          passed: sum((one) => one.passed),
+          broken: broken + withoutSkill.broken,
+          missing,
+        };
+    return {
+      name: this.#suite.name,
+      model: this.#model.id,
+      ...(this.#model.note && { note: this.#model.note }),
+      cases,
+      confusion: [...this.#confusion.values()].sort(byCountThenName),
+      coverage: measureCoverage(this.#manifest, this.#suite),
+      ...(lift && { lift }),
+      ...(verdict && { verdict }),
+      latencyMs: percentiles(latencies),
+      totals: { ...spent, ...counted },
+      ok:
+        cases.length > 0 &&
+        cases.every((one) => one.ok) &&
+        broken + withoutSkill.broken === 0 &&
+        missing === 0 &&
+        (verdict?.exitCode ?? exitCodes.passed) === exitCodes.passed,
+    };
+  }
+
+  #caseSummary(one: ManifestCase): CaseSummary {
+    const tally = this.#cases.get(one.id) ?? new CaseTally();
+    const graded = tally.passed + tally.failed;
+    const rate = graded > 0 ? tally.passed / graded : null;
+    return {
+      id: one.id,
+      input: one.input,
+      expected: one.expected,
+      trials: graded,
+      // A check may take more trials than the suite asks for.
+      planned: Math.max(this.#model.deterministic ? 1 : one.trials, graded + tally.broken + tally.notGradable),
+      passed: tally.passed,
+      broken: tally.broken,
+      notGradable: tally.notGradable,
+      rate,
+      interval: wilson({ passed: tally.passed, trials: graded }) ?? null,
+      passRate: one.passRate,
+      outcomes: tally.outcomes.toObject(),
+      brokenStages: tally.stages.toObject(),
+      reasons: tally.reasons.ranked().map(([text, n]) => ({ text, n })),
+      ok: rate !== null && rate >= one.passRate && tally.notGradable === 0,
+      file: one.file,
+      line: one.line,
+    };
+  }
+}
+
+const none = { broken: 0, missing: 0 };
+
+function byCountThenName(a: { expected: string; picked: string; n: number }, b: typeof a): number {
+  return b.n - a.n || (`${a.expected}\n${a.picked}` < `${b.expected}\n${b.picked}` ? -1 : 1);
+}
+
+/** Tools of the suite's own servers against tools that an expectation names. Distractors are not the suite's to cover. */
+function measureCoverage(manifest: RunManifest, suite: ManifestSuite): SuiteSummary["coverage"] {
+  const own = new Set<string>();
+  for (const hash of new Set(suite.cases.map((one) => one.toolset)))
+    for (const tool of manifest.toolsets[hash] ?? [])
+      if (tool.origin !== "distractor" && tool.origin !== "skill") own.add(tool.name);
+  const expected = new Set(suite.cases.flatMap((one) => one.expectedTools));
+  const missing = [...own].filter((name) => !expected.has(name)).sort();
+  return { tools: own.size, expected: own.size - missing.length, missing };
+}
+
+/** Nearest-rank percentiles. */
+function percentiles(values: readonly number[]): { p50: number; p95: number } | null {
+  if (values.length === 0) return null;
+  const sorted = Float64Array.from(values).sort();
+  const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
+  return { p50: at(0.5), p95: at(0.95) };
 }

@@ -19,7 +19,7 @@ class Counter {
 }
 
 /** What a check was about, and why it was not met; the reason itself often begins with the former. */
-function reasonOf({ what, why = "not met" }: Assertion): string {
+function describeFailure({ what, why = "not met" }: Assertion): string {
   return why.startsWith(what) ? why : `${what}: ${why}`;
 }
 
@@ -93,7 +93,7 @@ export class CaseTally {
     if (verdict.grade === "pass") this.passed++;
     else {
       this.failed++;
-      for (const check of verdict.checks) if (check.met === "no") this.reasons.add(reasonOf(check));
+      for (const check of verdict.checks) if (check.met === "no") this.reasons.add(describeFailure(check));
     }
   }
 }

@@ -1,11 +1,10 @@
 import { resolve } from "node:path";
 import { EvalsError, exitCodes, type Place, type Problem } from "../../errors.ts";
 import type { Io } from "../../io.ts";
-import { jsonPath } from "../../jsonSchema/paths.ts";
+import { jsonPath, type Path } from "../../jsonSchema/paths.ts";
 import type { Target as LintSubject, Settings } from "../../lint/rule.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { resolveServer } from "../../toolsets/spec.ts";
-import type { Path } from "../../types/json.ts";
 import type { Suite } from "../../types/suite.ts";
 import { describeRegistration, type ServerTarget, type SuiteTarget, type ToolListTarget } from "../targets.ts";
 import { placeSettings } from "./settings.ts";

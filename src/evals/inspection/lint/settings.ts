@@ -2,9 +2,9 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { EvalsError, type Place, type Problem, usageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
+import type { Path } from "../../jsonSchema/paths.ts";
 import type { Settings } from "../../lint/rule.ts";
 import { rules, unknownRule } from "../../lint/rules.ts";
-import type { Path } from "../../types/json.ts";
 import { type Level, type LintSettings, lintSettingsSchema } from "../../types/lint.ts";
 
 const projectFile = "evals/lint.yaml";

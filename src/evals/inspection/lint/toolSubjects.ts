@@ -1,11 +1,11 @@
 import { basename, extname, relative, resolve } from "node:path";
 import { type Place, type Problem, usageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
-import { jsonPath } from "../../jsonSchema/paths.ts";
+import { jsonPath, type Path } from "../../jsonSchema/paths.ts";
 import type { Target as LintSubject, Settings, ToolSubject } from "../../lint/rule.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { type HostName, hosts } from "../../toolsets/host.ts";
-import { isJsonObject, type JsonObject, type Path } from "../../types/json.ts";
+import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import type { Where } from "../../types/lint.ts";
 
 /** The subjects of a tool list, the names in it, and what is wrong with it as a whole. */

@@ -3,11 +3,11 @@ import { listBaselineTools } from "../../changes/changes.ts";
 import { listEffects } from "../../changes/tools.ts";
 import { type Place, usageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
-import { jsonPath } from "../../jsonSchema/paths.ts";
+import { jsonPath, type Path } from "../../jsonSchema/paths.ts";
 import type { Target as LintSubject, TargetOf } from "../../lint/rule.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { readBaseline } from "../../runs/baseline.ts";
-import { isJsonObject, type JsonObject, type Path } from "../../types/json.ts";
+import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import type { LintReport } from "../../types/lint.ts";
 
 /** The earlier list, and the place of a value of a tool in its file. */

@@ -1,4 +1,5 @@
-import { isJsonObject, type Json, type Path } from "../../types/json.ts";
+import type { Path } from "../../jsonSchema/paths.ts";
+import { isJsonObject, type Json } from "../../types/json.ts";
 import { quote, showValue } from "../../types/quote.ts";
 import type { SkillEval } from "../../types/skill.ts";
 import { defineRules, type EvalsFileSubject } from "../rule.ts";

@@ -1,4 +1,5 @@
-import { isJsonObject, type Json, type JsonObject, type Path } from "../../types/json.ts";
+import type { Path } from "../../jsonSchema/paths.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
 import { quote, showValue } from "../../types/quote.ts";
 import type { RegistrationSubject, Rule, Violation } from "../rule.ts";
 

@@ -1,5 +1,5 @@
-import { percentDecoded } from "../../jsonSchema/paths.ts";
-import { isJsonObject, type Json, type Path } from "../../types/json.ts";
+import { type Path, percentDecoded } from "../../jsonSchema/paths.ts";
+import { isJsonObject, type Json } from "../../types/json.ts";
 import { describeHidden, findHidden, hiddenRanges, quote, showValue, showValues } from "../../types/quote.ts";
 import { defineRules, type SkillSubject, type Violation } from "../rule.ts";
 import { injectionPatterns, maxSearched } from "../text.ts";

@@ -1,4 +1,4 @@
-import type { Path } from "../../types/json.ts";
+import type { Path } from "../../jsonSchema/paths.ts";
 import { quote } from "../../types/quote.ts";
 import type { SkillDocument } from "../../types/skill.ts";
 import { countTriggerPhrases, isEnglish, saysWhatItDoes, saysWhenNotToUse, saysWhenToUse } from "../language.ts";

@@ -4,16 +4,15 @@ import { comparable } from "../../stats/counts.ts";
 import { wilson } from "../../stats/intervals.ts";
 import type { OfferedTool } from "../../types/tool.ts";
 import type { Trial } from "../../types/trial.ts";
-import { type Evidence, type ExperimentFacts, incumbent } from "../design.ts";
-import { madeTrials } from "../evidence.ts";
-import { exitCodeOf } from "../exitCode.ts";
-import type { CertainVerdict } from "./deterministic.ts";
-import type { Trialled } from "./trial.ts";
-import { standingOf, type VariantBasis, type VariantVerdict } from "./verdict.ts";
+import { type Evidence, type ExperimentFacts, incumbent, madeTrials } from "../design.ts";
+import { toExitCode } from "../exitCode.ts";
+import type { DeterministicVerdict } from "./designs.ts";
+import type { VariantTest } from "./verdict.ts";
+import { measureStanding, type VariantBasis, type VariantVerdict } from "./verdict.ts";
 
 type Counts = { passed: number; trials: number };
 type Interval = readonly [number, number];
-type Verdict = VariantVerdict | CertainVerdict;
+type Verdict = VariantVerdict | DeterministicVerdict;
 
 /**
  * How one wording did. `size` is what its list takes of a prompt: the mean input tokens of the first request of its
@@ -33,7 +32,7 @@ export type WordingSummary = Counts & {
   } | null;
 };
 
-/** What `evals variants` came to: the object that `--json` prints and the report is made from. Rates are 0 to 1. */
+/** The result of `evals variants`: the object that `--json` prints and the report is made from. Rates are 0 to 1. */
 export type VariantsSummary = ExperimentFacts & {
   kind: "adopt" | "keep" | "inconclusive";
   basis: VariantBasis;
@@ -106,8 +105,8 @@ export function summariseVariants(result: VariantsResult): VariantsSummary {
     method: verdict?.method ?? null,
     margin,
     winner: verdict?.winner ?? null,
-    wordings: wordingsOf(result, verdict),
-    best: verdict?.best ? bestOf(verdict.best, lists) : null,
+    wordings: summariseWordings(result, verdict),
+    best: verdict?.best ? describeBest(verdict.best, lists) : null,
     rounds: verdict?.rounds ?? [],
     untouched,
     cases: cases.length,
@@ -116,7 +115,7 @@ export function summariseVariants(result: VariantsResult): VariantsSummary {
       broken: spent.reduce((sum, one) => sum + one.broken, 0),
       saved: verdict?.calls.saved ?? 0,
     },
-    exitCode: exitCodeOf({
+    exitCode: toExitCode({
       undecided: "stopped" in result.verdict || isUndecided(result.verdict),
       stopped: "stopped" in result.verdict ? result.verdict.stopped : undefined,
     }),
@@ -129,14 +128,14 @@ function isUndecided({ kind, best }: Verdict): boolean {
   return kind === "inconclusive" && !isScored;
 }
 
-function wordingsOf(
+function summariseWordings(
   { evidence, cases, lists, prompts }: VariantsResult,
   verdict: Verdict | undefined,
 ): WordingSummary[] {
   // Tokens and bytes cannot be compared, so it is tokens for all or for none.
   const measured = [...lists.keys()].every((name) => prompts.mean(name) > 0);
   return [...lists].map(([name, shown]) => {
-    const { passed, trials } = standingOf(evidence, cases, name);
+    const { passed, trials } = measureStanding(evidence, cases, name);
     const test = verdict?.tests.find((one) => one.variant === name);
     const bytes = shown.reduce((sum, list) => sum + countBytes(list), 0) / shown.length;
     return {
@@ -145,7 +144,7 @@ function wordingsOf(
       trials,
       interval: wilson({ passed, trials }) ?? null,
       size: measured ? { kind: "tokens", mean: prompts.mean(name) } : { kind: "bytes", mean: bytes },
-      test: test ? testOf(test, verdict?.method === "deterministic") : null,
+      test: test ? summariseTest(test, verdict?.method === "deterministic") : null,
     };
   });
 }
@@ -156,7 +155,7 @@ function countBytes(tools: readonly OfferedTool[]): number {
   return new TextEncoder().encode(JSON.stringify(shown)).length;
 }
 
-function testOf({ gain, adjusted, harm, flipped }: Trialled, certain: boolean): WordingSummary["test"] {
+function summariseTest({ gain, adjusted, harm, flipped }: VariantTest, certain: boolean): WordingSummary["test"] {
   const lost = flipped.filter(({ direction }) => direction === "broken").map((one) => one.case);
   return {
     gain:
@@ -167,7 +166,7 @@ function testOf({ gain, adjusted, harm, flipped }: Trialled, certain: boolean): 
   };
 }
 
-function bestOf({ variant, flipped }: Trialled, lists: VariantsResult["lists"]): VariantsSummary["best"] {
+function describeBest({ variant, flipped }: VariantTest, lists: VariantsResult["lists"]): VariantsSummary["best"] {
   const before = lists.get(incumbent) ?? [];
   const after = lists.get(variant) ?? [];
   const changes = before.flatMap((list, at) => listChanges(list, after[at] ?? []));

@@ -1,17 +1,27 @@
-import { type Counts, comparable } from "../../stats/counts.ts";
-import { normalQuantile } from "../../stats/distributions.ts";
-import { cochranMantelHaenszel, globalTest, isSignificant, stepDown } from "../../stats/hypothesisTests.ts";
-import { type Design, type Evidence, type Look, regressionArms, type Step } from "../design.ts";
-import { countTrials, type NamedCounts, pool, requestAll, type Span, stillMissing } from "../evidence.ts";
-import { driftOf } from "./drift.ts";
-import { decide } from "./thorough.ts";
+import { type Counts, comparable } from "../stats/counts.ts";
+import { normalQuantile } from "../stats/distributions.ts";
+import { cochranMantelHaenszel, globalTest, isSignificant, stepDown } from "../stats/hypothesisTests.ts";
+import {
+  countTrials,
+  type Design,
+  type Evidence,
+  type Look,
+  type NamedCounts,
+  pool,
+  regressionArms,
+  requestAll,
+  type Span,
+  type Step,
+  stillMissing,
+} from "./design.ts";
 import {
   type LookResult,
   type RegressionVerdict,
   regressionDefaults,
   regressionVerdict,
   withinMargin,
-} from "./verdict.ts";
+} from "./regression.ts";
+import { decide } from "./thorough.ts";
 
 /** The looks of the confirmation, in trials per suspect and arm beyond the screening; their shares add up to 5 %. */
 const confirmationLooks: readonly Look[] = [
@@ -59,7 +69,7 @@ export function screen(
         const requests = stillMissing(evidence, requestAll(cases, ["head"], { from: 1, to: trials }));
         if (requests.length > 0) return { kind: "ask", requests, look: j + 1 };
         const banked = cases.map((id) => screened(evidence, bank, id, { from: 1, to: trials }));
-        const suspects = suspectsOf(banked);
+        const suspects = findSuspects(banked);
         if (suspects.length > 0) return confirm(spent, banked, suspects, { used: trials, margin });
         const result = screeningResult(banked, margin, j + 1);
         if (trials === most || withinMargin(result) || !likelyToClear(result, most)) {
@@ -100,7 +110,7 @@ function screened(evidence: Evidence, bank: ReadonlyMap<string, Counts>, id: str
 }
 
 /** Cases without a bank cannot be screened, so they are always looked at. */
-function suspectsOf(banked: readonly NamedCounts[]): string[] {
+function findSuspects(banked: readonly NamedCounts[]): string[] {
   const ps = stepDown(banked);
   const suspected = new Set(
     banked.filter(({ base }, i) => base.trials === 0 || isSignificant(ps[i]?.p ?? 1, suspicion)),
@@ -148,9 +158,26 @@ function confirmationResult(
       ? { case: one.case, base: pool(one.base, fresh(one.case, "base")), head: pool(one.head, fresh(one.case, "head")) }
       : one,
   );
-  const drift = driftOf(
+  const drift = testDrift(
     banked.filter((one) => chosen.has(one.case)).map((one) => ({ ...one, head: fresh(one.case, "base") })),
   );
   const criterion = { kind: "p-value", p: globalTest(tested).p, alpha } as const;
   return { method: "screen", ...at, criterion, z, alpha, tested, bounded, drift };
+}
+
+/**
+ * The bank of base trials (here `base`) against fresh trials of the same list (here `head`): what has changed is the
+ * model, not the wording. `p` is two-sided. It is reported separately, and never fails a build. The cases that are compared were
+ * picked because head looked worse than the bank, which favours banks that were lucky: hence the strict level.
+ */
+export type Drift = { drifted: boolean; p: number; direction: "down" | "up"; cases: readonly NamedCounts[] };
+
+const level = 0.01;
+
+/** Tests in both directions with the global test; p = twice the smaller, at most 1. */
+export function testDrift(cases: readonly NamedCounts[]): Drift {
+  const down = globalTest(cases).p;
+  const up = globalTest(cases.map(({ base, head }) => ({ base: head, head: base }))).p;
+  const p = Math.min(1, 2 * Math.min(down, up));
+  return { drifted: isSignificant(p, level), p, direction: down <= up ? "down" : "up", cases };
 }

@@ -1,5 +1,6 @@
+import { wilson } from "../stats/intervals.ts";
 import { netChange } from "../stats/meanDrop.ts";
-import { type LiftSummary, withoutArm } from "../types/run.ts";
+import { type AboutSkills, type LiftSummary, type SkillsSummary, withoutArm } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
 import { addCost, type Cost, type Trial } from "../types/trial.ts";
 import { CaseTally, promptTokens } from "./tally.ts";
@@ -26,13 +27,13 @@ function gradedWithoutLoading(trial: Trial, skill: string): Trial {
   return { ...trial, verdict: { ...score, checks, grade: "not-gradable", reason } };
 }
 
-/** What is told of an arm is what the model took; the judge's part is in the totals of the suite. */
+/** What is shown of an arm is what the model took; the judge's part is in the totals of the suite. */
 function costWithoutJudge({ costUsd, judging }: Trial): Cost {
   if (costUsd === "unknown" || !judging) return costUsd;
   return judging.costUsd === "unknown" ? "unknown" : costUsd - judging.costUsd;
 }
 
-/** The trials of one arm: what they came to case by case, and what they took. */
+/** The trials of one arm: their results case by case, and what they took. */
 class ArmTally {
   readonly cases = new Map<string, CaseTally>();
   #trials = 0;
@@ -79,7 +80,7 @@ class ArmTally {
 }
 
 /**
- * What a skill is worth on one model: the same queries with it and without it. The lift is the mean over cases of the
+ * The effect of a skill on one model: the same queries with it and without it. The lift is the mean over cases of the
  * difference of pass rates, with the stratified score interval of Miettinen and Nurminen; a trial passes when all that is
  * expected of it is met, but for the loading of the skill itself. Each sentence is counted on its own too.
  */
@@ -139,4 +140,71 @@ export class LiftTally {
     this.#sentences.set(key, known);
     return known;
   }
+}
+
+type Counts = { truePositives: number; falsePositives: number; falseNegatives: number; trueNegatives: number };
+
+/**
+ * How well the skills of a run trigger on one model, over all of its suites. A trial that wants a skill is a positive of
+ * it, and a negative of every other that was offered; one that wants none is a negative of all; and one that says what
+ * must not be loaded is a negative of that alone, for another skill may be right. Broken and ungraded trials count
+ * nowhere.
+ */
+export class SkillTally {
+  readonly #counts = new Map<string, Counts>();
+  readonly #named = new Set<string>();
+  readonly #loaded = new Map<string, SkillsSummary["loaded"][number]>();
+
+  add({ verdict }: Trial, about: AboutSkills, offered: readonly string[]): void {
+    if (!verdict?.skills || verdict.grade === "not-gradable") return;
+    const fired = new Set(verdict.skills);
+    const wanted = new Set(about.wanted);
+    const unwanted = about.unwanted === "others" ? offered.filter((name) => !wanted.has(name)) : about.unwanted;
+    for (const name of wanted) this.#of(name)[fired.has(name) ? "truePositives" : "falseNegatives"]++;
+    for (const name of unwanted) this.#of(name)[fired.has(name) ? "falsePositives" : "trueNegatives"]++;
+    for (const name of [...wanted, ...(about.unwanted === "others" ? [] : unwanted)]) this.#named.add(name);
+    for (const loaded of fired.size > 0 ? fired : [null]) this.#note(verdict.expected, loaded);
+  }
+
+  /** The skills that were asked for or wrongly loaded, by name; the others are left out. */
+  summary(model: string): SkillsSummary | undefined {
+    const shown = [...this.#counts].filter(([name, counts]) => this.#named.has(name) || counts.falsePositives > 0);
+    if (shown.length === 0) return undefined;
+    const loaded = [...this.#loaded.values()].sort(
+      (a, b) =>
+        (a.expected < b.expected ? -1 : a.expected > b.expected ? 1 : b.n - a.n) ||
+        ((a.loaded ?? "") < (b.loaded ?? "") ? -1 : 1),
+    );
+    const skills = shown
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, counts]) => ({
+        name,
+        ...counts,
+        precision: estimateShare(counts.truePositives, counts.falsePositives),
+        recall: estimateShare(counts.truePositives, counts.falseNegatives),
+      }));
+    return { model, skills, loaded };
+  }
+
+  #of(name: string): Counts {
+    const known = this.#counts.get(name) ?? {
+      truePositives: 0,
+      falsePositives: 0,
+      falseNegatives: 0,
+      trueNegatives: 0,
+    };
+    this.#counts.set(name, known);
+    return known;
+  }
+
+  #note(expected: string, loaded: string | null): void {
+    const key = JSON.stringify([expected, loaded]);
+    const known = this.#loaded.get(key) ?? { expected, loaded, n: 0 };
+    this.#loaded.set(key, { ...known, n: known.n + 1 });
+  }
+}
+
+function estimateShare(right: number, wrong: number) {
+  const interval = wilson({ passed: right, trials: right + wrong });
+  return interval ? { rate: right / (right + wrong), interval } : null;
 }

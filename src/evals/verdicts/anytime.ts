@@ -1,9 +1,16 @@
-import { normalQuantile } from "../../stats/distributions.ts";
-import { addBlock, type EProcess, evidence as evidenceOf, startEProcess } from "../../stats/eProcess.ts";
-import { type Design, type Evidence, regressionArms, type Step } from "../design.ts";
-import { countCases, requestAll, stillMissing } from "../evidence.ts";
+import { normalQuantile } from "../stats/distributions.ts";
+import { addBlock, type EProcess, evidence as readEProcess, startEProcess } from "../stats/eProcess.ts";
+import {
+  countCases,
+  type Design,
+  type Evidence,
+  regressionArms,
+  requestAll,
+  type Step,
+  stillMissing,
+} from "./design.ts";
+import { type LookResult, type RegressionVerdict, regressionDefaults, regressionVerdict } from "./regression.ts";
 import { decide } from "./thorough.ts";
-import { type LookResult, type RegressionVerdict, regressionDefaults, regressionVerdict } from "./verdict.ts";
 
 /** The bound is looked at after 5, 10, 20, 40, ... rounds and may err with half, a quarter, an eighth ... of alpha. */
 const firstBound = 5;
@@ -28,7 +35,7 @@ export function anytime(
         const requests = stillMissing(evidence, requestAll(cases, regressionArms, { from: 1, to: round }));
         if (requests.length > 0) return { kind: "ask", requests, look: round };
         state = addRound(state, evidence, cases, round);
-        const { value, regressed } = evidenceOf(state, regressionDefaults.alpha);
+        const { value, regressed } = readEProcess(state, regressionDefaults.alpha);
         const bounded = isBoundLook(round);
         if (!regressed && !bounded && round < rounds) continue;
         const result = resultAt(evidence, cases, { look: round, looks: rounds, margin }, value);
@@ -79,7 +86,7 @@ function decided(
   evidence: Evidence,
   cap: number,
 ): Step<RegressionVerdict> {
-  const { caseValues } = evidenceOf(state, result.alpha);
+  const { caseValues } = readEProcess(state, result.alpha);
   const named = caseValues.map((e) => ({ p: Math.min(1, 1 / e), adjusted: Math.min(1, caseValues.length / e) }));
   return { kind: "decided", verdict: regressionVerdict(kind, { ...result, named }, { evidence, cap }) };
 }

@@ -1,10 +1,9 @@
-import { comparable } from "../../stats/counts.ts";
-import { type Design, regressionArms } from "../design.ts";
-import { countCases, requestAll, stillMissing } from "../evidence.ts";
-import { type LookResult, type RegressionVerdict, regressionDefaults, regressionVerdict } from "./verdict.ts";
+import { comparable } from "../stats/counts.ts";
+import { countCases, type Design, regressionArms, requestAll, stillMissing } from "./design.ts";
+import { type LookResult, type RegressionVerdict, regressionDefaults, regressionVerdict } from "./regression.ts";
 
 /**
- * The design for a model that always answers alike: one trial per case and arm, and a difference is a difference. Any
+ * The design for a deterministic model: one trial per case and arm, and any difference is real. Any
  * case that passed in base and fails in head has regressed; there is no chance to weigh, hence no test and no margin.
  */
 export function deterministic(cases: readonly string[]): Design<RegressionVerdict> {

@@ -1,15 +1,24 @@
-import { comparable } from "../../stats/counts.ts";
-import { normalQuantile } from "../../stats/distributions.ts";
-import { globalTest, isSignificant, stepDown } from "../../stats/hypothesisTests.ts";
-import { type Design, type Evidence, type Look, regressionArms, type Step } from "../design.ts";
-import { countCases, type NamedCounts, requestAll, stillMissing } from "../evidence.ts";
+import { comparable } from "../stats/counts.ts";
+import { normalQuantile } from "../stats/distributions.ts";
+import { globalTest, isSignificant, stepDown } from "../stats/hypothesisTests.ts";
+import {
+  countCases,
+  type Design,
+  type Evidence,
+  type Look,
+  type NamedCounts,
+  regressionArms,
+  requestAll,
+  type Step,
+  stillMissing,
+} from "./design.ts";
 import {
   type LookResult,
   type RegressionVerdict,
   regressionDefaults,
   regressionVerdict,
   withinMargin,
-} from "./verdict.ts";
+} from "./regression.ts";
 
 /**
  * The looks of `thorough`; their shares add up to 5 %. Most of it is kept for the last look: it catches what moves every
@@ -21,7 +30,7 @@ const thoroughLooks: readonly Look[] = [
   { trials: 25, alpha: 0.035 },
 ];
 
-/** At an early look, no case may look even slightly worse before "no regression" is told. */
+/** At an early look, no case may look even slightly worse before the verdict is "no regression". */
 const calm = 0.15;
 
 /**
@@ -63,7 +72,7 @@ export function thorough(
 
 /**
  * Two finished records against each other, in one look at 5 %, without asking for anything. Whether their trials were
- * interleaved is the caller's to say: when not, a change of the model in between looks like a change of the wording.
+ * interleaved is for the caller to know: if not, a change of the model in between looks like a change of the wording.
  */
 export function compareRecords(
   evidence: Evidence,

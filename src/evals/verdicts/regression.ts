@@ -1,4 +1,4 @@
-import { type Counts, comparable } from "../../stats/counts.ts";
+import { type Counts, comparable } from "../stats/counts.ts";
 import {
   type CaseP,
   isSignificant,
@@ -7,12 +7,11 @@ import {
   type SmallestBreak,
   smallestBreak,
   stepDown,
-} from "../../stats/hypothesisTests.ts";
-import { type DropBound, type NetChange, netChange, noRegressionBound, trialsToSettle } from "../../stats/meanDrop.ts";
-import type { CheckBasis } from "../../types/run.ts";
-import { type Evidence, regressionArms } from "../design.ts";
-import { madeTrials, type NamedCounts } from "../evidence.ts";
-import type { Drift } from "./drift.ts";
+} from "../stats/hypothesisTests.ts";
+import { type DropBound, type NetChange, netChange, noRegressionBound, trialsToSettle } from "../stats/meanDrop.ts";
+import type { CheckBasis } from "../types/run.ts";
+import { type Evidence, madeTrials, type NamedCounts, regressionArms } from "./design.ts";
+import type { Drift } from "./screen.ts";
 
 export type RegressionKind = "regressed" | "no-regression" | "inconclusive";
 type RegressionMethod = "thorough" | "screen" | "anytime" | "records" | "deterministic";
@@ -32,7 +31,7 @@ type Criterion =
 /** A case of this many trials per arm that passed all of base is caught when at most `headPasses` of head pass. */
 type Reach = { baseTrials: number; headTrials: number; alpha: number; smallest: SmallestBreak };
 
-/** Everything that a report tells of a regression check. Rates are 0 to 1, and `net` is head - base (negative: worse). */
+/** Everything that a report shows of a regression check. Rates are 0 to 1, and `net` is head - base (negative: worse). */
 export type RegressionVerdict = {
   kind: RegressionKind;
   method: RegressionMethod;
@@ -41,7 +40,7 @@ export type RegressionVerdict = {
   look: number;
   looks: number;
   criterion: Criterion;
-  /** No regression is told when `bound.upper` is below this. */
+  /** The verdict is "no regression" when `bound.upper` is below this. */
   margin: number;
   net: NetChange;
   bound: DropBound;
@@ -49,7 +48,7 @@ export type RegressionVerdict = {
   cases: readonly CaseChange[];
   /** The cases that are named as dropped; may be empty although the suite regressed. Worst first. */
   flagged: readonly CaseChange[];
-  /** Comparable cases without a scored trial in one of the arms: nothing is said about them. */
+  /** Comparable cases without a scored trial in one of the arms: they are in no figure. */
   unscored: readonly string[];
   reach?: Reach;
   /** For `inconclusive`: further trials per case and arm that would settle it, if anything was scored. */
@@ -71,7 +70,7 @@ export type LookResult = {
   margin: number;
   /** z of the bound: the one-sided normal quantile. */
   z: number;
-  /** The level at which cases are named and at which the smallest catchable break is told. */
+  /** The level at which cases are named and at which the smallest detectable break is given. */
   alpha: number;
   /** The counts that the test saw, and those that the bound and the net change are taken from. */
   tested: readonly NamedCounts[];
@@ -104,7 +103,7 @@ export function regressionVerdict(
   const flagged = kind === "regressed" ? named : [];
   const bound = noRegressionBound(bounded, z);
   const unscored = bounded.filter((one) => comparable([one]).length === 0).map((one) => one.case);
-  const reach = reachOf(tested, alpha);
+  const reach = findReach(tested, alpha);
   const further = kind === "inconclusive" ? furtherTrials(bounded, margin) : undefined;
   const verdict = {
     kind,
@@ -121,13 +120,13 @@ export function regressionVerdict(
     ...(reach && { reach }),
     ...(further !== undefined && { furtherTrials: further }),
     pairedT: pairedT(bounded),
-    calls: callsOf(spent, bounded),
+    calls: countCalls(spent, bounded),
     ...(result.drift && { drift: result.drift }),
   };
-  return { ...verdict, basis: basis ?? basisOf(verdict) };
+  return { ...verdict, basis: basis ?? findBasis(verdict) };
 }
 
-function callsOf(
+function countCalls(
   { evidence, cap }: { evidence: Evidence; cap: number },
   cases: readonly NamedCounts[],
 ): RegressionVerdict["calls"] {
@@ -144,7 +143,7 @@ function callsOf(
 }
 
 /** Told for the case with the fewest trials, so that it holds for all of them. */
-function reachOf(tested: readonly NamedCounts[], alpha: number): Reach | undefined {
+function findReach(tested: readonly NamedCounts[], alpha: number): Reach | undefined {
   const scored = comparable(tested);
   if (scored.length === 0) return undefined;
   const least = (of: (one: { base: Counts; head: Counts }) => number) => Math.min(...scored.map(of));
@@ -159,7 +158,7 @@ function furtherTrials(cases: readonly NamedCounts[], margin: number): number | 
   return Math.max(1, needed - made);
 }
 
-function basisOf(verdict: Omit<RegressionVerdict, "basis">): CheckBasis {
+function findBasis(verdict: Omit<RegressionVerdict, "basis">): CheckBasis {
   const { kind, bound, unscored, criterion, look, looks } = verdict;
   if (bound.kind === "no cases") return { kind: "nothing scored" };
   const test = criterion.kind === "equality" ? null : criterion;
