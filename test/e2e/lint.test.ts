@@ -54,7 +54,7 @@ describe("evals lint", () => {
     expect(ended.code).toBe(0);
   });
 
-  it("finds what is wrong in a list of a file, by line and column, entries that are no tools among them", async () => {
+  it("finds faults in a list of a file by line and column, also items that are not tools", async () => {
     const ended = await evals(["lint", "--tools", list, "--json"]);
     const report = reportOf(ended);
     expect(brief(report)).toEqual(
@@ -69,7 +69,7 @@ describe("evals lint", () => {
     expect(ended.code).toBe(1);
   });
 
-  it("exits by the threshold that is asked for, and by severities as they are set", async () => {
+  it("exits by the threshold of --fail-on and the configured severities", async () => {
     const off = ["name-charset", "required-unknown"].flatMap((rule) => ["--severity", `${rule}=info`]);
     const dir = folder({ "t.json": '[{ "name": "get.it", "inputSchema": { "type": "object", "properties": {} } }]' });
     const exits = await Promise.all([
@@ -82,7 +82,7 @@ describe("evals lint", () => {
     expect(exits.map(({ code }) => code)).toEqual([1, 0, 1]);
   });
 
-  it("lints the other servers of a host's file when some are not to be had", async () => {
+  it("lints the other servers of a host configuration when some do not start", async () => {
     const server = (...args: string[]) => ({ command: process.execPath, args });
     const config = {
       mcpServers: {
@@ -132,7 +132,7 @@ describe("evals lint", () => {
     );
   });
 
-  it("goes by the settings of the project, wherever the tools come from", async () => {
+  it("applies the settings of the project, wherever the tools come from", async () => {
     const dir = folder({
       "t.json": '[{ "name": "get.it", "description": "x", "inputSchema": { "type": "object", "properties": {} } }]',
       "evals/lint.yaml": "severities: { name-charset: info }\nignore: [{ rule: description-too-short, reason: r }]\n",
@@ -142,7 +142,7 @@ describe("evals lint", () => {
     expect([of("name-charset")?.severity, of("description-too-short")?.suppressed]).toEqual(["info", "r"]);
   });
 
-  it("says what changed since a list, and finds what a release would break", async () => {
+  it("lists the changes since a list, and finds what a release would break", async () => {
     const tool = (name: string) => ({ name, description: `Does ${name}.`, inputSchema: { type: "object" } });
     const dir = folder({
       "old.json": JSON.stringify([tool("get_a"), tool("get_b")], null, 1),
@@ -165,7 +165,7 @@ describe("evals lint", () => {
     expect(confusable?.[0]).toMatchObject({ a: "list_directory", b: "list_directory_with_sizes" });
   });
 
-  it("lints a skill package and its eval files by line, and names those that no host loads", async () => {
+  it("lints a skill package and its eval files by line, and reports packages that no host loads", async () => {
     const dir = folder({
       "skills/a/SKILL.md": "---\nname: b\ndescription: Compresses images.\n---\n# A\n",
       "skills/a/evals/evals.json": '{ "evals": [] }',
@@ -181,7 +181,7 @@ describe("evals lint", () => {
     expect(ended.code).toBe(1);
   });
 
-  it("lints a server once that several suites name, and tells what a suite leaves out", async () => {
+  it("lints a server of several suites once, and finds tools that a suite does not cover", async () => {
     const ended = await evals(["lint", "--json"], { cwd: workspace() });
     const { findings, counts } = reportOf(ended);
     const tools = findings.filter(({ where }) => where.tool !== undefined);
@@ -217,7 +217,7 @@ describe("evals lint", () => {
     expect([ended.err, ended.out, ended.code]).toEqual([message, "", 2]);
   });
 
-  it("refuses a suppression of a rule that there is not, where it stands", async () => {
+  it("refuses a suppression of an unknown rule, with its place", async () => {
     const ended = await evals(["lint", "s.yaml"], {
       cwd: suite("lint: { ignore: [{ rule: suite-sise, reason: r }] }\n"),
     });
@@ -261,7 +261,7 @@ describe("evals lint --judge", () => {
     ),
   });
 
-  /** Lints the list with a judge that answers by the name of the tool, and says what it was asked. */
+  /** Lints the list with a judge that answers by the name of the tool. */
   async function judged(answers: Record<string, MessageAnswer | Fault>, ...flags: string[]) {
     const endpoint = await startMessagesEndpoint(({ messages }) => {
       const { tool: asked } = JSON.parse(String(messages[0]?.content));
@@ -277,7 +277,7 @@ describe("evals lint --judge", () => {
 
   const low = { get_b: graded({ "judge-usage": 2, "judge-parameters": 4 }) };
 
-  it("asks once a tool, and adds what it grades low, marked as judged", async () => {
+  it("asks once per tool, and adds low grades, marked as judged", async () => {
     const { ended, report, findings, requests } = await judged(low);
     expect(requests.map(({ refused }) => refused)).toEqual([undefined, undefined, undefined]);
     expect(findings).toEqual([
@@ -295,7 +295,7 @@ describe("evals lint --judge", () => {
     expect([report?.counts.linted["judged tools"], report?.problems, ended.code]).toEqual([3, [], 0]);
   });
 
-  it("is settled like any rule", async () => {
+  it("is configured like any rule", async () => {
     const { findings, ended } = await judged(low, "--severity", "judge-usage=error");
     expect([findings[0]?.severity, ended.code]).toEqual(["error", 1]);
     const off = await judged(low, "--severity", "judge-usage=off");

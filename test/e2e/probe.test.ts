@@ -19,30 +19,31 @@ const foundIn = (ended: Ended) =>
   );
 
 describe("evals probe", () => {
-  it("finds nothing at the reference server, which passes every probe", async () => {
+  it("finds nothing on the reference server", async () => {
     const ended = await evals(["probe", "--server", reference, "--seed", "1"]);
     expect(ended).toMatchInlineSnapshot(`
       {
         "code": 0,
         "err": "",
-        "out": "reference · 1 tool called · 12 calls
-        tool            calls  ok  not probed  finding
-      ────────────────────────────────────────────────
-        echo            11     12  3           ·
-        (unknown tool)  1      5   0           ·
-        output-schema not probed: it needs a success of a tool with an outputSchema
-        defaults-work not probed: it needs parameters with defaults, and a success without them (of a
-          read-only tool: or with them)
-        defaults-as-declared not probed: it needs parameters with defaults of a read-only, idempotent
-          tool that answers the same twice
+        "out": "PASSED 0 errors, 0 warnings, 0 info · 1 server probed · seed 1
 
-      PASSED 0 errors, 0 warnings, 0 info · 1 server probed · seed 1
+      reference · 1 tool called · 12 calls
+      tool            calls  ok  not probed  findings
+      ───────────────────────────────────────────────
+      echo            11     12  3           ·
+      (unknown tool)  1      5   0           ·
+
+      output-schema not probed: it needs a success of a tool with an outputSchema
+      defaults-work not probed: it needs parameters with defaults, and a success without them (of a
+        read-only tool: or with them)
+      defaults-as-declared not probed: it needs parameters with defaults of a read-only, idempotent tool
+        that answers the same twice
       ",
       }
     `);
   });
 
-  it("finds at a bad server what is bad, by the smallest call", async () => {
+  it("finds the faults of a bad server, each with the smallest call", async () => {
     const { code, out, err } = await evals(["probe", "--server", bad, "--seed", "1", "--timeout", "0.6"]);
     expect({ code, err }).toEqual({ code: 1, err: "" });
     await expect(out).toMatchFileSnapshot("../fixtures/probe/bad.txt");
@@ -62,21 +63,21 @@ describe("evals probe", () => {
       {
         "code": 1,
         "err": "",
-        "out": "bad · 1 call
+        "out": "FAILED 1 error, 0 warnings, 0 info · 1 server probed · seed 1
+
+      bad · 1 call
         get_crash {"name":"aaaaaaaaaaaaaaaaaaaaa"}
-        → Server "server", called for "get_crash", exited with code 3. Its stderr ends with: out of
-          cheese
+          -> Server "server", called for "get_crash", exited with code 3. Its stderr ends with: out of
+            cheese
 
-      error survives · bad · get_crash
-        The call ended the server.
-        call: get_crash {"name":"aaaaaaaaaaaaaaaaaaaaa"}
-        got:  Server "server", called for "get_crash", exited with code 3. Its stderr ends with: out of
-          cheese
-        why:  When the server exits, all its tools are gone until the host restarts it.
-        → Catch exceptions of the tool, and return them as failures.
-        evals probe --server 'node test/fixtures/servers/bad.mjs' --call '{"tool":"get_crash","arguments":{"name":"aaaaaaaaaaaaaaaaaaaaa"}}'
-
-      FAILED 1 error, 0 warnings, 0 info · 1 server probed · seed 1
+        error survives · bad · get_crash
+          The call ended the server.
+          Call: get_crash {"name":"aaaaaaaaaaaaaaaaaaaaa"}
+          Got:  Server "server", called for "get_crash", exited with code 3. Its stderr ends with: out
+            of cheese
+          Why:  When the server exits, all its tools are gone until the host restarts it.
+          Fix:  Catch exceptions of the tool, and return them as failures.
+          $ evals probe --server 'node test/fixtures/servers/bad.mjs' --call '{"tool":"get_crash","arguments":{"name":"aaaaaaaaaaaaaaaaaaaaa"}}'
       ",
       }
     `);
@@ -85,17 +86,17 @@ describe("evals probe", () => {
       {
         "code": 0,
         "err": "",
-        "out": "bad · 1 call
-        get_crash {"name":"aaaaaaaaaaaaaaaaaaaa"}
-        → "ok"
+        "out": "PASSED 0 errors, 0 warnings, 0 info · 1 server probed · seed 1
 
-      PASSED 0 errors, 0 warnings, 0 info · 1 server probed · seed 1
+      bad · 1 call
+        get_crash {"name":"aaaaaaaaaaaaaaaaaaaa"}
+          -> "ok"
       ",
       }
     `);
   });
 
-  it("finds the calls that have to be made before, where one alone does not fail", async () => {
+  it("finds the preceding calls that a failure needs", async () => {
     const script = join(dir, "third.mjs");
     const moody = JSON.stringify(join(process.cwd(), "test/fixtures/servers/moody.mjs"));
     writeFileSync(
@@ -113,21 +114,21 @@ describe("evals probe", () => {
     );
   });
 
-  it("lets nothing that a server says reach a terminal as it is", async () => {
+  it("escapes the output of servers for the terminal", async () => {
     const line = `node -e 'console.error("a\\u0007b\\u202ec"); process.exit(1)'`;
     const { err } = await evals(["probe", "--server", line]);
     expect(err).toContain("a\\x07b\\u{202e}c");
   });
 
-  it("asks for each server by a name that is in the file", async () => {
+  it("refuses a name that is not in the file", async () => {
     const file = join(dir, "named.json");
     writeFileSync(file, JSON.stringify({ mcpServers: { a: { command: "a" }, b: { command: "b" } } }));
     const args = ["probe", "--config", "named.json", "--name", "a", "--name", "c"];
     expect(await evals(args, { cwd: dir })).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "err": "named.json:1:15: error: No server "c" is registered.
-        Did you mean "a"? Registered servers: a, b.
+        "err": "named.json:1:15: error: No server "c" is registered in this file.
+        Did you mean "a"? Registered: a, b.
       ",
         "out": "",
       }
@@ -140,7 +141,7 @@ describe("evals probe", () => {
     ["refuses-missing", '{"tool":"get_anything","arguments":{}}'],
     ["refuses-wrong-type", '{"tool":"get_anything","arguments":{"count":"7"}}'],
     ["unknown-tool-refused", '{"tool":"nope"}'],
-  ])("judges calls that are made by hand: %s", async (check, ...calls) => {
+  ])("checks the calls of --call: %s", async (check, ...calls) => {
     const ended = await evals(["probe", "--server", bad, "--json", ...calls.flatMap((call) => ["--call", call])]);
     expect(ended.code).toBe(1);
     const [server] = reportOf(ended).servers;
@@ -148,7 +149,7 @@ describe("evals probe", () => {
     expect(server?.answers).toHaveLength(calls.length);
   });
 
-  it("probes the servers of suites, once each, and those of a host's file by name", async () => {
+  it("probes the servers of suites once each, and those of a host configuration by name", async () => {
     const command = { command: process.execPath, args: [join(process.cwd(), "dist/server/main.js")] };
     writeFileSync(
       join(dir, ".mcp.json"),
@@ -176,7 +177,7 @@ describe("evals probe", () => {
     expect(all.err).toContain('there is no program "no-such-program"');
   });
 
-  it("does not pass a server none of whose tools was called", async () => {
+  it("does not pass a server of which no tool was called", async () => {
     const ended = await evals(["probe", "--server", bad, "--tool", "delete_*", "--seed", "1"]);
     expect(ended).toMatchInlineSnapshot(`
       {
@@ -184,28 +185,29 @@ describe("evals probe", () => {
         "err": "error: No tool of "bad" was called.
         Annotate harmless tools as read-only, or use --execute always where the calls can do no harm.
       ",
-        "out": "bad · 1 tool not · 2 calls · started 2 times
-        tool            calls  ok  not probed  finding
-      ─────────────────────────────────────────────────────────────
-        (unknown tool)  2      3   1           unknown-tool-refused
-        unknown-tool-message not probed: it needs an error for a call of an unknown tool
-        delete_all not probed: delete_all is not annotated read-only or non-destructive (execute: safe)
+        "out": "FAILED 1 error, 0 warnings, 0 info · 1 problem · 1 server probed · seed 1
 
-      error unknown-tool-refused · bad · no_such_tool_grec6u
-        A call of a tool that is not listed succeeds.
-        call: no_such_tool_grec6u {}
-        got:  "You are welcome."
-        why:  A model that invents a tool has to learn that it does not exist.
-        → Answer with an error: Unknown tool: <name>.
-        evals probe --server 'node test/fixtures/servers/bad.mjs' --call '{"tool":"no_such_tool_grec6u","arguments":{}}'
+      bad · 1 tool not · 2 calls · started 2 times
+      tool            calls  ok  not probed  findings
+      ───────────────────────────────────────────────────────────
+      (unknown tool)  2      3   1           unknown-tool-refused
 
-      FAILED 1 error, 0 warnings, 0 info · 1 problem · 1 server probed · seed 1
+      unknown-tool-message not probed: it needs an error for a call of an unknown tool
+      delete_all not probed: delete_all is not annotated read-only or non-destructive (execute: safe)
+
+        error unknown-tool-refused · bad · no_such_tool_grec6u
+          A call of a tool that is not listed succeeds.
+          Call: no_such_tool_grec6u {}
+          Got:  "You are welcome."
+          Why:  A model that invents a tool has to learn that it does not exist.
+          Fix:  Answer with an error: Unknown tool: <name>.
+          $ evals probe --server 'node test/fixtures/servers/bad.mjs' --call '{"tool":"no_such_tool_grec6u","arguments":{}}'
       ",
       }
     `);
   });
 
-  it("keeps what it found of a server that cannot be had again", async () => {
+  it("keeps the findings of a server that cannot be restarted", async () => {
     const script = join(dir, "once.mjs");
     const marker = JSON.stringify(join(dir, "started"));
     const moody = JSON.stringify(join(process.cwd(), "test/fixtures/servers/moody.mjs"));
@@ -228,7 +230,7 @@ describe("evals probe", () => {
     ]);
   });
 
-  it("ends in order when it is told to stop", async () => {
+  it("exits cleanly on SIGINT", async () => {
     const script = join(dir, "loud.mjs");
     const called = join(dir, "called");
     const moody = JSON.stringify(join(process.cwd(), "test/fixtures/servers/moody.mjs"));
@@ -269,7 +271,7 @@ describe("evals probe", () => {
 });
 
 describe("published servers", () => {
-  it("everything: probed without a fault of the prober", async () => {
+  it("everything: probed without an error of the probe", async () => {
     const tools = ["echo", "get-*", "simulate-*"].flatMap((tool) => ["--tool", tool]);
     const ended = await evals([
       "probe",
@@ -293,7 +295,7 @@ describe("published servers", () => {
     `);
   });
 
-  it("filesystem: probed in a folder of its own, what writes is left alone", async () => {
+  it("filesystem: probed in a temporary folder, without tools that write", async () => {
     const folder = join(dir, "files");
     mkdirSync(folder);
     writeFileSync(join(folder, "notes.txt"), "buy milk");

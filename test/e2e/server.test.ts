@@ -50,7 +50,7 @@ const call = (id: number, text: string) => request(id, "tools/call", { name: "ec
 describe("over stdio", () => {
   conforms("reference", () => ({ command: process.execPath, args: [script] }));
 
-  it("answers all that it has read, then ends when its input closes, with only the protocol on stdout", async () => {
+  it("answers all requests, then exits when its input closes, with only protocol messages on stdout", async () => {
     const { code, stdout, stderr } = await run([], initialize + call(2, "a") + call(3, "b"));
     const texts = stdout
       .trimEnd()
@@ -59,7 +59,7 @@ describe("over stdio", () => {
     expect({ code, texts, stderr }).toEqual({ code: 0, texts: [undefined, "Echo: a", "Echo: b"], stderr: "" });
   });
 
-  it("says on stderr that a line was not understood, and goes on", async () => {
+  it("reports an invalid line on stderr, and continues", async () => {
     const { code, stdout, stderr } = await run([], `garbage\n${call(2, "a")}`);
     expect({ code, lines: stdout.trimEnd().split("\n").length }).toEqual({ code: 0, lines: 1 });
     expect(stderr).toMatch(/^error: .*garbage.*\n$/);
@@ -74,7 +74,7 @@ describe("over stdio", () => {
     expect(await once(child, "exit")).toEqual([0, null]);
   });
 
-  it("ends when nobody reads its output any more", async () => {
+  it("exits when its output is closed", async () => {
     const child = spawn(process.execPath, [script]);
     children.push(child);
     child.stdin.write(initialize);
@@ -106,7 +106,7 @@ describe.each(["sse", "http"] as const)("over %s", (transport) => {
     );
   });
 
-  it("says why it does not start", async () => {
+  it("explains why it does not start", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;
@@ -130,7 +130,7 @@ describe.each(["sse", "http"] as const)("over %s", (transport) => {
 });
 
 describe("the command line", () => {
-  it("is refused with 2 when it is wrong", async () => {
+  it("is refused with exit code 2 when it is invalid", async () => {
     expect(await run(["--transport", "carrier-pigeon"])).toEqual({
       code: 2,
       stdout: "",
@@ -193,7 +193,7 @@ describe("the command line", () => {
     },
   );
 
-  it("says of an HTTP transport that a host cannot start it", async () => {
+  it("explains that a host cannot start an HTTP transport", async () => {
     const { code, stdout, stderr } = await run(["--transport", "http", "--port", "8080", "--print-config"]);
     expect(JSON.parse(stdout.slice(0, stdout.indexOf("\n}\n") + 2)).mcpServers.reference.args).toEqual([
       script,

@@ -27,8 +27,8 @@ async function list(project: Files, flags: Partial<Parameters<typeof listSkills>
     signalExitCode: () => 130,
   };
   const code = await listSkills({ host: "plain", json: false, ...flags }, io);
-  const told = (texts: readonly string[]) => texts.join("").replaceAll(cwd, "<cwd>");
-  return { code, out: told(printed.out), err: told(printed.err) };
+  const clean = (texts: readonly string[]) => texts.join("").replaceAll(cwd, "<cwd>");
+  return { code, out: clean(printed.out), err: clean(printed.err) };
 }
 
 describe("evals skills list", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { jsonPath } from "../../src/evals/jsonSchema/paths.ts";
 import { lint } from "../../src/evals/lint/lint.ts";
-import type { Families, Rule, Settings, Target, ToolSubject, Violation } from "../../src/evals/lint/rule.ts";
+import type { Families, LintSubject, Rule, Settings, ToolSubject, Violation } from "../../src/evals/lint/rule.ts";
 import { aToolSubject } from "./cases/cases.ts";
 
 const none: Families = {
@@ -22,7 +22,7 @@ function aRule(id: string, changes: Partial<Rule<ToolSubject>> = {}): Rule<ToolS
   return { id, severity: "warning", why: "", docs: "", clauses: [], check, ...changes };
 }
 
-function aTarget(name: string, ...settings: Settings[]): Target {
+function aTarget(name: string, ...settings: Settings[]): LintSubject {
   return {
     kind: "tools",
     subject: aToolSubject({ name }),
@@ -32,7 +32,7 @@ function aTarget(name: string, ...settings: Settings[]): Target {
   };
 }
 
-const lintTools = (targets: readonly Target[], ...tools: Rule<ToolSubject>[]) => lint(targets, { ...none, tools });
+const lintTools = (targets: readonly LintSubject[], ...tools: Rule<ToolSubject>[]) => lint(targets, { ...none, tools });
 
 describe("lint", () => {
   it("says what each rule found, where, and counts it", () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { examples } from "../../src/evals/lint/examples.ts";
 import { lint } from "../../src/evals/lint/lint.ts";
-import type { Kind, Subjects, Target } from "../../src/evals/lint/rule.ts";
+import type { Kind, LintSubject, Subjects } from "../../src/evals/lint/rule.ts";
 import { catalogue, rules } from "../../src/evals/lint/rules.ts";
 import { rulesMarkdown } from "../../src/evals/reports/lintRules.ts";
 import { readSkillEvals } from "../../src/evals/skills/evals.ts";
@@ -67,7 +67,7 @@ const subjects: Subject = {
 
 async function findRules(kind: Kind, id: string, example: unknown): Promise<string[]> {
   const subject = await subjects[kind](example, id);
-  const target = { kind, subject, names: [], settings: [], where: () => ({ path: "$" }) } as unknown as Target;
+  const target = { kind, subject, names: [], settings: [], where: () => ({ path: "$" }) } as unknown as LintSubject;
   return lint([target], rules).findings.map(({ rule }) => rule);
 }
 

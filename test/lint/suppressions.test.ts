@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { isSuppressing, lint } from "../../src/evals/lint/lint.ts";
 import type {
   Families,
+  LintSubject,
   Rule,
   Settings,
-  Target,
   ToolSubject,
   ToolsetSubject,
   Violation,
@@ -32,7 +32,7 @@ const families: Families = {
 const suppressing = (...ignore: NonNullable<Settings["ignore"]>) => ({ ignore });
 const reason = "it has to be so";
 
-function aTarget(name: string, ...settings: Settings[]): Target {
+function aTarget(name: string, ...settings: Settings[]): LintSubject {
   const where = () => ({ server: "s", tool: name, path: "$" });
   return { kind: "tools", subject: aToolSubject({ name }), names: [name], settings, where };
 }
@@ -74,7 +74,7 @@ describe("a suppression", () => {
   });
 
   it("names a tool of a list by where the finding is", () => {
-    const target: Target = {
+    const target: LintSubject = {
       kind: "toolsets",
       subject: { server: "s", tools: [{ name: "a" }] },
       names: ["a", "b"],

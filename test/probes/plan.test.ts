@@ -64,7 +64,7 @@ const planOf = (schema: JsonObject, seed: number, runs = 5) =>
   planProbes(probed(schema, { idempotent: true }), { seed, runs });
 
 describe("probes", () => {
-  it.each(Object.entries(schemas))("are as valid or invalid as they are meant: %s", (_, schema) => {
+  it.each(Object.entries(schemas))("are valid or invalid as intended: %s", (_, schema) => {
     const { allows } = probed(schema);
     fc.assert(
       fc.property(fc.nat(), (seed) => {
@@ -78,14 +78,14 @@ describe("probes", () => {
     );
   });
 
-  it("are the same for the same seed, and others for another", () => {
+  it("are the same for the same seed, and different for another", () => {
     const calls = (seed: number) =>
       planOf(schemas.tree ?? {}, seed).map(({ kind, base, calls: made }) => [kind, made(base)]);
     expect(calls(7)).toEqual(calls(7));
     expect(calls(7)).not.toEqual(calls(8));
   });
 
-  it("are of every kind that a schema gives an occasion for", () => {
+  it("include every kind that a schema allows", () => {
     const schema = object(
       {
         path: { type: "string" },

@@ -117,7 +117,7 @@ const cases: [string, Observation, Record<string, string>][] = [
   ],
   ["a failure, which needs no outputSchema", seen("valid", [failure(structured)], { tool: adding }), {}],
   [
-    "structured content in a text of its own words",
+    "structured content paraphrased in the text",
     seen("valid", [
       result("It is 12.5 degrees in Bonn.", { structuredContent: { degrees: 12.5, at: { city: "Bonn" } } }),
     ]),
@@ -148,7 +148,7 @@ const cases: [string, Observation, Record<string, string>][] = [
         "The call fails without the parameters that have defaults, but succeeds with the defaults given.",
     },
   ],
-  ["defaults beside what fails anyway", seen("defaults", [failure(structured), failure(structured)]), {}],
+  ["defaults of a call that fails anyway", seen("defaults", [failure(structured), failure(structured)]), {}],
   ["defaults left out once, of a tool that writes", seen("defaults", [failure(structured)], { tool: unsure }), {}],
   [
     "another default than the declared",

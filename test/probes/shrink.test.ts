@@ -38,15 +38,15 @@ describe("shrinking", () => {
     expect(await smallest(start, fails)).toEqual(expected);
   });
 
-  it("leaves what is held as it is", async () => {
+  it("keeps the held parameter unchanged", async () => {
     expect(await smallest({ wrong: "seven", other: "text" }, () => true, "wrong")).toEqual({ wrong: "seven" });
   });
 
-  it("stops when it may not try any more", async () => {
+  it("stops on request", async () => {
     expect(await smallest({ s: "abcdefgh" }, ({ s }) => text(s).length > 2, undefined, 0)).toEqual({ s: "abcdefgh" });
   });
 
-  it("gives what fails, no heavier than what it began with", async () => {
+  it("returns a failing input that is not larger than the first", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.dictionary(fc.string(), fc.jsonValue()),

@@ -30,7 +30,7 @@ export function conforms(name: string, target: () => Target): void {
       await Promise.all(open.splice(0).map((client) => client.close()));
     });
 
-    it("says what it is", async () => {
+    it("identifies itself", async () => {
       const client = await connected();
       expect(client.getServerVersion()).toEqual({ name, version });
       expect(client.getServerCapabilities()).toEqual({ tools: {} });

@@ -95,7 +95,7 @@ describe("routing", () => {
     });
   });
 
-  it("does not know a session that never was, or that has ended", async () => {
+  it("refuses an unknown or closed session", async () => {
     const message = "Session not found: it was closed or never opened. Open a new one.";
     const notFound = { status: 404, code: -32001, message };
     const sse = new URL("/messages?sessionId=nope", await started("sse")).href;
@@ -130,7 +130,7 @@ describe.each(["sse", "http"] as const)("bodies over %s", (transport) => {
     return send(target, { method: "POST", headers, body });
   }
 
-  it("takes one of the greatest size and refuses one byte more", async () => {
+  it("accepts the maximum size and refuses one byte more", async () => {
     const fits = initialize.padEnd(1000);
     expect((await post(fits)).status).toBeLessThan(300);
     expect(refusal(await post(`${fits} `))).toEqual({
@@ -152,7 +152,7 @@ describe.each(["sse", "http"] as const)("bodies over %s", (transport) => {
     expect(answer.toString()).toMatch(/^HTTP\/1.1 413 /);
   });
 
-  it("refuses what is not JSON, and what is not called JSON", async () => {
+  it("refuses invalid JSON, and other content types", async () => {
     expect(refusal(await post("{"))).toEqual({
       status: 400,
       code: -32700,
@@ -165,7 +165,7 @@ describe.each(["sse", "http"] as const)("bodies over %s", (transport) => {
     });
   });
 
-  it("refuses JSON that is no message of the protocol, and goes on serving", async () => {
+  it("refuses JSON that is not a protocol message, and keeps serving", async () => {
     expect((await post('{"a":1}')).status).toBe(400);
     expect((await post("null")).status).toBe(400);
     expect((await post(initialize)).status).toBeLessThan(300);

@@ -18,7 +18,7 @@ it("has defaults", () => {
   expect(parseOptions([])).toEqual(defaults);
 });
 
-it("takes every flag, and gives them back in one form", () => {
+it("accepts every flag, and returns them in one form", () => {
   const line = "--port=0 --transport=sse --host ::1 --name n --allow-hosts a,b --idle-minutes 0.5 --print-config";
   expect(parseOptions(line.split(" "))).toEqual({
     transport: "sse",
@@ -32,11 +32,11 @@ it("takes every flag, and gives them back in one form", () => {
   });
 });
 
-it("lets the last of a repeated flag count", () => {
+it("uses the last of a repeated flag", () => {
   expect(parseOptions(["--name", "a", "--name", "b"])).toEqual({ ...defaults, name: "b", flags: ["--name", "b"] });
 });
 
-it("leaves a name as it is, even one that looks like a number", () => {
+it("keeps a name unchanged, also if it looks like a number", () => {
   expect(parseOptions(["--name", "007"]).name).toBe("007");
 });
 

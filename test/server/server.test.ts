@@ -10,7 +10,7 @@ it("echoes any string", () => {
   );
 });
 
-it("tells of any other value what is wrong, in short, and what to do", () => {
+it("answers any other value with what is wrong, shortened, and how to fix it", () => {
   fc.assert(
     fc.property(
       fc.jsonValue().filter((value) => typeof value !== "string"),

@@ -8,7 +8,7 @@ import { initialize, json, openSession, refusal, send, started, tidyUp } from ".
 tidyUp();
 
 describe.each(["sse", "http"] as const)("sessions over %s", (transport) => {
-  it("are limited, and a closed one makes room", async () => {
+  it("are limited, and a closed one frees a place", async () => {
     const url = await started(transport, { maxSessions: 2 });
     const first = await openSession(transport, url);
     await openSession(transport, url);
@@ -52,7 +52,7 @@ describe.each(["sse", "http"] as const)("sessions over %s", (transport) => {
     expect((await busy.use()).status).toBeLessThan(300);
   });
 
-  it("end when the listener closes, which then lets go of the port", async () => {
+  it("end when the listener closes, which then frees the port", async () => {
     const options = { transport, name: "reference", host: "127.0.0.1", port: 0, allowHosts: [], idleMs: 60_000 };
     const { url, close } = await listen(options);
     const { stream } = await openSession(transport, url);

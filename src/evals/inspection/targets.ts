@@ -53,7 +53,7 @@ export type ToolListTarget = { kind: "tool list"; file: string; suites: Suite[] 
 /** The skill packages in a folder, or the one that it is; `only` those in these folders of it. */
 export type SkillsTarget = { kind: "skills"; dir: string; only?: string[] };
 
-/** A suite without a server of its own. */
+/** A suite without a server. */
 export type SuiteTarget = { kind: "suite"; suite: Suite };
 
 export type Target = ServerTarget | ToolListTarget | SkillsTarget | SuiteTarget;

@@ -1,5 +1,5 @@
 import type { Finding, Level, LintReport, Severity, Suppression, Where } from "../types/lint.ts";
-import type { Families, Kind, Rule, Settings, Subjects, Target, TargetOf } from "./rule.ts";
+import type { Families, Kind, LintSubject, LintSubjectOf, Rule, Settings, Subjects } from "./rule.ts";
 
 /** The result of linting: findings in the order of the targets, suppressed ones among them. */
 export type Linted = Pick<LintReport, "findings" | "unusedSuppressions" | "counts">;
@@ -8,7 +8,7 @@ export type Linted = Pick<LintReport, "findings" | "unusedSuppressions" | "count
 const maxText = 500;
 
 /** Runs the rules of each target's kind on it. Linear in targets and rules; throws only what a rule throws. */
-export function lint(targets: readonly Target[], families: Families): Linted {
+export function lint(targets: readonly LintSubject[], families: Families): Linted {
   const findings: Finding[] = [];
   const linted: Record<string, number> = {};
   const applicable = new Set<Suppression>();
@@ -38,9 +38,11 @@ type Tally = { findings: Finding[]; applicable: Set<Suppression>; used: Set<Supp
 type ActiveRule<Subject> = { rule: Rule<Subject>; severity: Severity; suppressions: readonly Suppression[] };
 
 /** The active rules of a target, selected once for all targets that share their settings. */
-function selectRules(families: Families): <K extends Kind>(target: TargetOf<K>) => readonly ActiveRule<Subjects[K]>[] {
+function selectRules(
+  families: Families,
+): <K extends Kind>(target: LintSubjectOf<K>) => readonly ActiveRule<Subjects[K]>[] {
   const known = new Map<unknown, { [K in Kind]?: readonly ActiveRule<Subjects[K]>[] }>();
-  return <K extends Kind>({ kind, settings }: TargetOf<K>) => {
+  return <K extends Kind>({ kind, settings }: LintSubjectOf<K>) => {
     const byKind: { [L in K]?: readonly ActiveRule<Subjects[L]>[] } = known.get(settings) ?? {};
     known.set(settings, byKind);
     byKind[kind] ??= families[kind].flatMap((rule) => {
@@ -53,7 +55,7 @@ function selectRules(families: Families): <K extends Kind>(target: TargetOf<K>) 
 }
 
 function lintTarget<K extends Kind>(
-  target: TargetOf<K>,
+  target: LintSubjectOf<K>,
   active: readonly ActiveRule<Subjects[K]>[],
   { findings, applicable, used }: Tally,
 ): void {

@@ -122,7 +122,7 @@ export type Families = { readonly [K in Kind]: readonly Rule<Subjects[K]>[] };
 export type Settings = Pick<LintSettings, "severities"> & { readonly ignore?: readonly Suppression[] };
 
 /** One thing to lint, where its text is, and its author's settings, those with precedence first. */
-export type TargetOf<K extends Kind> = {
+export type LintSubjectOf<K extends Kind> = {
   readonly kind: K;
   readonly subject: Subjects[K];
   /** The names of the tools, skills or entries in it, as a suppression may name them. */
@@ -130,7 +130,7 @@ export type TargetOf<K extends Kind> = {
   readonly settings: readonly Settings[];
   where(path: Path): Where;
 };
-export type Target = { [K in Kind]: TargetOf<K> }[Kind];
+export type LintSubject = { [K in Kind]: LintSubjectOf<K> }[Kind];
 
 /** A check of every schema in the inputSchema. */
 export function inInput(check: (place: SchemaPlace) => Iterable<Violation>) {

@@ -1,13 +1,15 @@
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { EvalsError, exitCodes, type Place, type Problem } from "../../errors.ts";
+import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
 import { jsonPath, type Path } from "../../jsonSchema/paths.ts";
-import type { Target as LintSubject, Settings } from "../../lint/rule.ts";
+import type { LintSubject, Settings } from "../../lint/rule.ts";
+import { rules, unknownRule } from "../../lint/rules.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { resolveServer } from "../../toolsets/spec.ts";
+import { type Level, type LintSettings, lintSettingsSchema } from "../../types/lint.ts";
 import type { Suite } from "../../types/suite.ts";
 import { describeRegistration, type ServerTarget, type SuiteTarget, type ToolListTarget } from "../targets.ts";
-import { placeSettings } from "./settings.ts";
 import { describeToolList, readToolList, type ToolList } from "./toolSubjects.ts";
 
 /** What there is to lint, what could not be linted, and warnings. */
@@ -18,7 +20,7 @@ export type Context = { io: Io; settings: readonly Settings[] };
 
 export const nothing: Collected = { subjects: [], problems: [], warnings: [] };
 
-export function join(parts: readonly Collected[]): Collected {
+export function joinCollected(parts: readonly Collected[]): Collected {
   return {
     subjects: parts.flatMap(({ subjects }) => subjects),
     problems: parts.flatMap(({ problems }) => problems),
@@ -47,7 +49,7 @@ export async function collectTools(target: ServerTarget | ToolListTarget, contex
   );
   if (target.kind === "tool list") {
     const { names, ...list } = await readToolList(target.file, settings, io);
-    return join([
+    return joinCollected([
       collectSuites(suites, context, list.problems.length === 0 ? names : undefined),
       { ...nothing, ...list },
     ]);
@@ -59,11 +61,15 @@ export async function collectTools(target: ServerTarget | ToolListTarget, contex
   try {
     const { names, warnings, ...list } = await listServer(target, settings, via, io);
     const known = list.problems.length === 0 ? names : undefined;
-    return join([{ ...nothing, subjects: entry }, collectSuites(suites, context, known), { ...list, warnings }]);
+    return joinCollected([
+      { ...nothing, subjects: entry },
+      collectSuites(suites, context, known),
+      { ...list, warnings },
+    ]);
   } catch (error) {
     // The rules for entries say what is wrong with an entry.
     if (!(error instanceof EvalsError) || (error.exitCode === exitCodes.usage && !registration)) throw error;
-    return join([{ ...nothing, subjects: entry }, collectSuites(suites, context), collectFailure(error, via)]);
+    return joinCollected([{ ...nothing, subjects: entry }, collectSuites(suites, context), collectFailure(error, via)]);
   }
 }
 
@@ -142,4 +148,41 @@ async function listServer(
   } finally {
     await connection.close();
   }
+}
+
+const projectFile = "evals/lint.yaml";
+const levels = lintSettingsSchema.shape.severities.unwrap().valueType.options;
+
+/** The settings that apply to everything: those of `--severity`, then those of evals/lint.yaml. Throws EvalsError. */
+export async function readSettings(flags: readonly string[], io: Io): Promise<Settings[]> {
+  const severities = Object.fromEntries(flags.map(parseSeverity));
+  const kind = await stat(resolve(io.cwd, projectFile)).catch(() => undefined);
+  if (!kind) return [{ severities }];
+  const { loadLintSettings } = await import("../../suites/load.ts");
+  const { settings, place } = await loadLintSettings(projectFile, io);
+  return [{ severities }, placeSettings(settings, place)];
+}
+
+/** Settings with the places of their suppressions. Throws EvalsError for every unknown rule in them. */
+export function placeSettings({ ignore = [], severities = {} }: LintSettings, place: (path: Path) => Place): Settings {
+  const named = [
+    ...ignore.map(({ rule }, at): [string, Path] => [rule, ["ignore", at, "rule"]]),
+    ...Object.keys(severities).map((rule): [string, Path] => [rule, ["severities", rule]]),
+  ];
+  const problems = named.flatMap(([rule, path]): Problem[] => {
+    const wrong = unknownRule(rule, rules);
+    return wrong ? [{ severity: "error", ...wrong, place: place(path) }] : [];
+  });
+  if (problems.length > 0) throw new EvalsError(problems);
+  return { severities, ignore: ignore.map((one, at) => ({ ...one, place: place(["ignore", at]) })) };
+}
+
+function parseSeverity(flag: string): [string, Level] {
+  const [rule = "", given] = flag.split("=");
+  const level = levels.find((one) => one === given);
+  if (level === undefined)
+    throw usageError(`--severity ${flag} is not valid.`, `Write --severity <rule>=${levels.join("|")}.`);
+  const wrong = unknownRule(rule, rules);
+  if (wrong) throw usageError(wrong.message, wrong.hint);
+  return [rule, level];
 }

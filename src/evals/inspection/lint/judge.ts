@@ -1,6 +1,6 @@
 import type { Problem } from "../../errors.ts";
 import type { Io } from "../../io.ts";
-import type { JudgedSubject, Target as LintSubject, TargetOf } from "../../lint/rule.ts";
+import type { JudgedSubject, LintSubject, LintSubjectOf } from "../../lint/rule.ts";
 import { readRubric, rubricRequest } from "../../lint/rules/rubric.ts";
 import { count, money } from "../../reports/format.ts";
 import { schedule } from "../../trials/schedule.ts";
@@ -26,7 +26,7 @@ export async function openJudging(
 }
 
 /** A tool of a list. */
-type Asked = { list: TargetOf<"toolsets">; index: number; tool: JsonObject };
+type Asked = { list: LintSubjectOf<"toolsets">; index: number; tool: JsonObject };
 type Outcome = { kind: "graded"; grades: JudgedSubject["grades"] } | { kind: "problem"; why: string };
 
 /**

@@ -14,9 +14,8 @@ import type { LintReport, Severity } from "../../types/lint.ts";
 import { version } from "../../version.ts";
 import { decideExitCode } from "../exitCode.ts";
 import { resolveTargets, type Target, type TargetOptions } from "../targets.ts";
-import { type Collected, type Context, collectSuite, collectTools, join } from "./collect.ts";
+import { type Collected, type Context, collectSuite, collectTools, joinCollected, readSettings } from "./collect.ts";
 import type { JudgeOptions } from "./judge.ts";
-import { readSettings } from "./settings.ts";
 
 type Format = "table" | "json" | "sarif" | "github" | "markdown";
 
@@ -42,8 +41,8 @@ export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
   const settings = await readSettings(options.severity ?? [], io);
   const { targets, warnings } = await resolveTargets(options, io);
   const parts = await Promise.all(targets.map((target) => collect(target, { io, settings })));
-  const listed = join([{ subjects: [], problems: [], warnings }, ...parts]);
-  const collected = judge ? join([listed, await judge(listed.subjects)]) : listed;
+  const listed = joinCollected([{ subjects: [], problems: [], warnings }, ...parts]);
+  const collected = judge ? joinCollected([listed, await judge(listed.subjects)]) : listed;
   if (io.signal.aborted) return io.signalExitCode();
   const report = await makeReport(collected, options, io);
   if (format === "json") io.out(safeJson(report, 2));

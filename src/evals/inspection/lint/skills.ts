@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { EvalsError, type Problem, usageError } from "../../errors.ts";
 import { jsonPath, type Path } from "../../jsonSchema/paths.ts";
-import type { Target as LintSubject } from "../../lint/rule.ts";
+import type { LintSubject } from "../../lint/rule.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { discoverSkills } from "../../skills/discover.ts";
 import { readSkillEvals } from "../../skills/evals.ts";
@@ -10,7 +10,7 @@ import { readConfined } from "../../skills/packageFiles.ts";
 import type { Where } from "../../types/lint.ts";
 import type { SkillPackage } from "../../types/skill.ts";
 import type { SkillsTarget } from "../targets.ts";
-import { type Collected, type Context, collectFailure, join as joinParts, nothing } from "./collect.ts";
+import { type Collected, type Context, collectFailure, joinCollected, nothing } from "./collect.ts";
 
 const maxFileBytes = 256 * 1024;
 /** Not written by the author of a package. */
@@ -33,7 +33,7 @@ export async function collectSkills({ dir, only }: SkillsTarget, context: Contex
   ].filter(({ place }) => isSelected(basename(dirname(place?.file ?? ""))));
   const selected = skills.filter(({ folder }) => isSelected(folder));
   const parts = await Promise.all(selected.map((skill) => collectPackage(skill, skills, context)));
-  return joinParts([...parts, { ...nothing, problems }]);
+  return joinCollected([...parts, { ...nothing, problems }]);
 }
 
 /** `where` is a file, maybe with `:line`. */
@@ -52,7 +52,7 @@ async function collectPackage(skill: SkillPackage, all: readonly SkillPackage[],
     settings: context.settings,
     where: (at) => ({ skill: skill.name, path: jsonPath(at), ...placeIn(skill, at) }),
   };
-  return joinParts([{ ...nothing, subjects: [subject] }, await collectEvals(skill, context)]);
+  return joinCollected([{ ...nothing, subjects: [subject] }, await collectEvals(skill, context)]);
 }
 
 function placeIn({ file, document }: SkillPackage, [part, key]: Path): Pick<Where, "file" | "line" | "column"> {

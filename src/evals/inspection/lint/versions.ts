@@ -4,7 +4,7 @@ import { listEffects } from "../../changes/tools.ts";
 import { type Place, usageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
 import { jsonPath, type Path } from "../../jsonSchema/paths.ts";
-import type { Target as LintSubject, TargetOf } from "../../lint/rule.ts";
+import type { LintSubject, LintSubjectOf } from "../../lint/rule.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { readBaseline } from "../../runs/baseline.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
@@ -19,7 +19,7 @@ type Older = { tools: readonly JsonObject[]; place(tool: Path[number], inside: P
  */
 export async function compareVersions(
   file: string,
-  lists: readonly TargetOf<"toolsets">[],
+  lists: readonly LintSubjectOf<"toolsets">[],
   io: Io,
 ): Promise<{ subject: LintSubject; changes: NonNullable<LintReport["changes"]> }> {
   const [list, ...more] = lists;
