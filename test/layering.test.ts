@@ -31,19 +31,7 @@ const rooms: Record<string, readonly string[]> = {
   hosts: [...pure, "processes"],
   runs: pure,
   trials: [...pure, "stats", "scoring", "verdicts"],
-  workspace: [
-    ...pure,
-    ...edges,
-    "io",
-    "version",
-    "parsing",
-    "scoring",
-    "stats",
-    "verdicts",
-    "reports",
-    "trials",
-    "commands",
-  ],
+  workspace: [...pure, ...edges, "io", "version", "parsing", "scoring", "stats", "verdicts", "reports", "trials"],
   experiments: ["*"],
   inspection: ["*"],
   commands: ["*"],
@@ -102,6 +90,14 @@ describe("layers", () => {
         )
         .map(({ from, specifier }) => `${from} imports ${specifier}`);
     });
+    expect(wrong).toEqual([]);
+  });
+
+  it("lets only cli.ts import commands", () => {
+    const wrong = files
+      .filter((file) => !["cli", "commands"].includes(roomOf(file)))
+      .flatMap((file) => importsOf(file).filter(({ to }) => to === "commands"))
+      .map(({ from, specifier }) => `${from} imports ${specifier}`);
     expect(wrong).toEqual([]);
   });
 

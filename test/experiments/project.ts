@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach } from "vitest";
-import type { RunOptions } from "../../src/evals/experiments/run.ts";
+import type { RunOptions } from "../../src/evals/experiments/runSuites.ts";
 import { type RunManifest, runManifestSchema } from "../../src/evals/types/run.ts";
 import { type Trial, trialSchema } from "../../src/evals/types/trial.ts";
 import { anIo, type TestIo } from "../fakes/io.ts";

@@ -19,8 +19,7 @@ export type Command<P extends Positionals = Positionals, F extends Flags = Flags
 };
 
 /** The parsed arguments of a command, as its `run` gets them. */
-export type Args<P extends Positionals, F extends Flags> = ArgumentsCamelCase<InferredOptionTypes<F>> &
-  InferredOptionTypes<P>;
+type Args<P extends Positionals, F extends Flags> = ArgumentsCamelCase<InferredOptionTypes<F>> & InferredOptionTypes<P>;
 
 /** Infers the arguments of `run` from the flags and positionals. */
 export function defineCommand<const P extends Positionals, const F extends Flags>(command: Command<P, F>): Command {

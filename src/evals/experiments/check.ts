@@ -13,14 +13,20 @@ import type { Check } from "../verdicts/check.ts";
 import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
 import { version } from "../version.ts";
 import { ArmCases, type Ask, type ListOf, pursueDesign } from "./pipeline.ts";
-import type { RunOptions } from "./run.ts";
+
+export type CheckOptions = {
+  check?: "screen" | "thorough" | "anytime" | "off" | undefined;
+  margin: number;
+  baselines: string;
+  host: string;
+};
 
 /** What is compared with baselines: the plans by suite, and the tool lists of the base arms by hash. */
 export type PlannedChecks = { plans: ReadonlyMap<string, readonly CheckPlan[]>; toolsets: RunManifest["toolsets"] };
 
 /** Reads the baselines and plans one check for each suite and model that has one. */
 export async function planChecks(
-  options: RunOptions,
+  options: CheckOptions,
   suites: readonly Suite[],
   models: readonly Model[],
   cases: readonly PlannedCase[],
@@ -56,7 +62,7 @@ function planCheck(
   file: string,
   cases: readonly PlannedCase[],
   model: Model,
-  options: RunOptions,
+  options: CheckOptions,
 ): CheckPlan {
   const compared = comparability(toComparedRun(baseline), describeRun(cases, model, options.host));
   if (compared.kind === "not comparable") return { kind: "not comparable", model: model.id, reasons: compared.reasons };

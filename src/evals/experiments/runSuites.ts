@@ -6,14 +6,29 @@ import type { PlanEnd } from "../trials/runPlan.ts";
 import type { RunManifest } from "../types/run.ts";
 import type { Summariser } from "../verdicts/summary.ts";
 import { addLiftArms } from "../workspace/cases.ts";
+import type { RequestOptions } from "../workspace/models.ts";
+import type { SuiteOptions } from "../workspace/suites.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { planChecks, pursueCheck } from "./check.ts";
+import { type CheckOptions, planChecks, pursueCheck } from "./check.ts";
 import { renderPlan } from "./dryRun.ts";
 import { randomSeed } from "./experiment.ts";
 import { createManifest, indexToolsets } from "./manifest.ts";
-import { type Ask, type Conducted, conduct } from "./pipeline.ts";
+import { type Ask, type AskOptions, type Conducted, conduct } from "./pipeline.ts";
 import { pickRecorded, type Resumed } from "./recordedOptions.ts";
-import type { RunOptions } from "./run.ts";
+
+export type RunOptions = SuiteOptions &
+  RequestOptions &
+  AskOptions &
+  CheckOptions & {
+    model: readonly string[];
+    host: Workspace["host"];
+    seed?: number | undefined;
+    blame: boolean;
+    dryRun: boolean;
+    resume?: string | undefined;
+    retryBroken: boolean;
+    json: boolean;
+  };
 
 /** Plans the cases and checks; then prints the plan (dry run), or runs what is not on the record and reports it. */
 export async function runSuites(

@@ -64,7 +64,7 @@ export function renderResult(execution: Execution): { text: string; isError: boo
 }
 
 /** A server that one trial holds until it releases it. */
-export type Lease = { server: ToolServer; release(): Promise<void> };
+type Lease = { server: ToolServer; release(): Promise<void> };
 
 /** Provides the server of a suite. `acquire` does not throw: a server that is unavailable is a broken value. */
 export type ServerPool = { acquire(signal: AbortSignal): Promise<Lease | Broken>; close(): Promise<void> };

@@ -7,7 +7,7 @@ import type { OfferedTool } from "../types/tool.ts";
 import type { Call, Execution } from "../types/trial.ts";
 
 /** Paths under which a model finds the files of skills and of the case; they exist on no disk. */
-export const shelf = { skills: "/skills", project: "/project" } as const;
+const shelf = { skills: "/skills", project: "/project" } as const;
 
 /** What is added to the prompt and the tools of a trial so that the model knows its skills and files. */
 export type CatalogueOffer = { prompt: string; tools: readonly OfferedTool[]; catalogue?: ModelRequest["catalogue"] };
