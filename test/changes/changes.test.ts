@@ -32,7 +32,7 @@ describe("findEdits", () => {
     expect(findEdits([read, aTool("b")], [aTool("b"), { ...rest, description, name }])).toEqual([]);
   });
 
-  it("tells each wording apart: of the tool, of a parameter, of one inside an array", () => {
+  it("distinguishes each wording: of the tool, of a parameter, of one inside an array", () => {
     const head = {
       ...read,
       description: "Opens a file.",
@@ -75,7 +75,7 @@ describe("findEdits", () => {
     ]);
   });
 
-  it("tells parameters that came, went, became required or took another type", () => {
+  it("lists parameters that were added, removed, became required or changed type", () => {
     const base = aTool("t", { inputSchema: object({ a: { type: "string" }, b: { type: "string" }, c: {} }, ["a"]) });
     const head = aTool("t", {
       inputSchema: object({ a: { type: "number" }, b: { type: "string" }, d: { enum: [1] } }, ["b", "d"]),
@@ -88,7 +88,7 @@ describe("findEdits", () => {
     ]);
   });
 
-  it("tells new, removed and renamed tools; a rename keeps all but name and title", () => {
+  it("lists new, removed and renamed tools; a rename keeps all but name and title", () => {
     const base = [aTool("gone", { description: "Was." }), aTool("old", { description: "Same." })];
     const head = [aTool("fresh", { description: "Is." }), aTool("new", { description: "Same.", title: "New" })];
     expect(findEdits(base, head)).toEqual([
@@ -98,7 +98,7 @@ describe("findEdits", () => {
     ]);
   });
 
-  it("tells titles, annotations, output schemas, and the schema of all arguments together", () => {
+  it("lists titles, annotations, output schemas, and the schema of all arguments together", () => {
     const head = aTool("t", {
       title: "T",
       annotations: { readOnlyHint: false },
@@ -113,7 +113,7 @@ describe("findEdits", () => {
     ]);
   });
 
-  it("misses nothing: what has no name of its own is told as such", () => {
+  it("misses nothing: a difference without a name is listed as other", () => {
     const required = (...names: string[]) => aTool("t", { inputSchema: object({ a: {}, b: {} }, names) });
     expect(findEdits([required("a", "b")], [required("b", "a")])).toEqual([
       {

@@ -13,14 +13,14 @@ function tool(name: string, properties: JsonObject = {}, required: string[] = []
   return { name, description: `Does ${name}.`, inputSchema: { type: "object", properties, required }, ...more };
 }
 
-/** What changed, in a line each: class, kind, path and sentence. */
+/** The effects, one line each: class, kind, path and sentence. */
 function describeAll(before: readonly JsonObject[], after: readonly JsonObject[]): string[] {
   return listEffects(before, after).map((change) => {
     return [change.class, change.kind, change.path.join("/"), change.what].join(" | ");
   });
 }
 
-/** The same for one parameter `p` of a tool, without what is the same in every line. */
+/** The same for one parameter `p` of a tool, as class and sentence only. */
 function describeParameter(before: Json, after: Json): string[] {
   const changes = listEffects([tool("t", { p: before })], [tool("t", { p: after })]);
   return changes.map((change) => `${change.class}: ${change.what}`);
@@ -62,7 +62,7 @@ describe("tools", () => {
     ]);
   });
 
-  it("whose successor is missing are told once, when it goes missing", () => {
+  it("whose successor is missing are reported once, when it goes missing", () => {
     const deprecated = tool("a", {}, [], { description: "DEPRECATED: use b." });
     const missing = ["unknown | successor-missing | a/description | a refers its callers to b, which is not listed."];
     expect(describeAll([tool("a")], [deprecated])).toEqual(missing);
@@ -426,14 +426,14 @@ describe("hostile lists", () => {
     return schema;
   };
 
-  it("nested deep are told to have changed, not where", () => {
+  it("with deep nesting are reported as changed, not where", () => {
     expect(describeParameter(nested(50_000, text), nested(50_000, text))).toEqual([]);
     const [only, ...others] = describeParameter(nested(5_000, text), nested(5_000, { type: "integer" }));
     expect(others).toEqual([]);
     expect(only).toMatch(/^unknown: t\.p(\.p)+: a deeply nested schema changed\.$/);
   });
 
-  it("with thousands of other parameters are told one by one", () => {
+  it("with thousands of other parameters are reported one by one", () => {
     const wide = (prefix: string) =>
       tool("w", Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`${prefix}${at}`, text])));
     expect(listEffects([wide("a")], [wide("b")])).toHaveLength(10_000);
@@ -499,7 +499,7 @@ describe("the classes of changes of wording", () => {
   });
 });
 
-it("takes the tools of a baseline, each once, without skills and tools that stood beside", () => {
+it("takes the tools of a baseline, each once, without skills and distractors", () => {
   const offered = (name: string, origin: OfferedTool["origin"], server = "demo"): OfferedTool => ({
     ...{ name, server, origin, description: `Does ${name}.`, inputSchema: { type: "object" } },
   });

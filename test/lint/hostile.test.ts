@@ -133,7 +133,7 @@ describe("arbitrary tools", () => {
     fc.oneof(schema, fc.jsonValue(), fc.string({ unit: "binary" })),
   );
 
-  test("never make a rule throw, and every finding has a place, a message and a remedy", () => {
+  test("never make a rule throw, and every finding has a path, a message and a fix", () => {
     fc.assert(
       fc.property(anything, (tool) => {
         for (const { at, message, fix } of findings(tool as JsonObject)) {

@@ -24,15 +24,15 @@ describe("the registry", () => {
   });
 });
 
-describe("a rule that there is not", () => {
+describe("an unknown rule id", () => {
   it.each([
     ["name-lenght", 'Did you mean "name-length"?'],
     ["no-such-thing-at-all", "List all rules with `evals lint --rules`."],
-  ])("%s is told with a remedy", (id, hint) => {
+  ])("%s is reported with a hint", (id, hint) => {
     expect(unknownRule(id, rules)).toEqual({ message: `There is no rule "${id}".`, hint });
   });
 
-  it("is none that there is", () => {
+  it("is not one that exists", () => {
     expect(unknownRule("suite-size", rules)).toBeUndefined();
   });
 });

@@ -11,7 +11,7 @@ const answer = {
 };
 
 describe("the request", () => {
-  it("asks every question of one tool, with its siblings beside", () => {
+  it("asks every question of one tool, with its siblings", () => {
     const { system, user } = rubricRequest(aLintedTool(), [aLintedTool({ name: "list_cities" })]);
     expect(system).toMatchInlineSnapshot(`
       "You grade how well the description of a tool serves a language model that must choose among tools by their names, descriptions and parameters alone. Grade what is written, not what could be guessed.

@@ -131,7 +131,7 @@ describe("a file of settings", () => {
     ["severities: { a: warn }", 'evals/lint.yaml:1:18: error: "a" must be error | warning | info | off, got "warn".'],
     ["lint: {}", 'evals/lint.yaml:1:1: error: Unknown key "lint".\n  Known keys here: ignore, severities.'],
     ["- a", "evals/lint.yaml:1:1: error: The file must be an object, got a list."],
-  ])("is told what is wrong with %j", async (text, message) => {
+  ])("reports what is wrong with %j", async (text, message) => {
     expect(await complaint(read(text))).toBe(message);
   });
 

@@ -27,7 +27,7 @@ describe("the versioning rules on a real list", () => {
     expect(found(tools, edited('"enum":["name","size"]', '"enum":["name","size","date"]'))).toEqual([]);
   });
 
-  it("say where, what and how to mend it", () => {
+  it("say where, what and how to fix it", () => {
     expect(found(tools, edited('"enum":["name","size"]', '"enum":["name"]'))).toEqual([
       {
         rule: "version-narrowed",

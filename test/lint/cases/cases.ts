@@ -87,15 +87,15 @@ export function aSkillSubject(
   return { package: { ...own, hash: "hash", ...changes }, files: new Map(Object.entries(files)), siblings };
 }
 
-/** `beside` are the queries of the other eval files of the package. */
+/** `more` are the queries of the other eval files of the package. */
 export function anEvalsFileSubject(
   raw: unknown,
   evals: readonly Partial<SkillEval>[] = [],
-  beside: readonly Partial<SkillEval>[] = [],
+  more: readonly Partial<SkillEval>[] = [],
 ): EvalsFileSubject {
   const one: SkillEval = { input: "", triggers: true, expectedBehavior: [], files: [], place: { file: "evals.json" } };
   const own = evals.map((changes) => ({ ...one, ...changes }));
-  const others = beside.map((changes) => ({ ...one, place: { file: "trigger-eval.json" }, ...changes }));
+  const others = more.map((changes) => ({ ...one, place: { file: "trigger-eval.json" }, ...changes }));
   return { skill: "image-compressor", raw, evals: own, all: [...own, ...others] };
 }
 

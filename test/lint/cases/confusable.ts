@@ -17,7 +17,7 @@ export const confusableCases: CasesOf<ToolsetSubject> = {
       aToolsetSubject(weather),
       aToolsetSubject(weather, mail),
       aToolsetSubject(named("a_tool", blank), named("other", blank), named("none", { description: undefined })),
-      // A deprecated tool stands beside its successor for a time.
+      // A deprecated tool is listed together with its successor for a while.
       aToolsetSubject(
         named("get_weather", { description: `DEPRECATED: use get_weather_v2. ${weather.description}` }),
         named("get_weather_v2"),

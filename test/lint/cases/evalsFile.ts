@@ -28,8 +28,8 @@ const triggerSet = anEvalsFileSubject(
   [{ input: "Shrink cat.png" }, { input: "Convert it", triggers: false }],
 );
 
-/** Two queries that want the skill, and beside them a file of near misses. */
-const beside = anEvalsFileSubject(
+/** Two queries that want the skill, and a separate file of near misses. */
+const separate = anEvalsFileSubject(
   {},
   [{ input: "Shrink cat.png" }, { input: "Make it small" }],
   [{ input: "Convert it" }, { input: "Crop it" }, { input: "Rotate it" }].map((one) => ({ ...one, triggers: false })),
@@ -50,11 +50,11 @@ export const evalsFileCases: CasesOf<EvalsFileSubject> = {
   },
   "evals-file-empty": { clean: [of(...whole)], violations: { "at least one query": [of()] } },
   "evals-file-size": {
-    clean: [of(...whole), of(), beside],
+    clean: [of(...whole), of(), separate],
     violations: { "at least 5 queries": [of(...whole.slice(1)), asking("Shrink cat.png")] },
   },
   "evals-negatives": {
-    clean: [of(...whole), of(), beside],
+    clean: [of(...whole), of(), separate],
     violations: { "some query does not trigger the skill": [asking("Shrink cat.png", "Make it small")] },
   },
   "evals-check-missing": {

@@ -155,7 +155,7 @@ export const propertyCases: CasesOf<ToolSubject> = {
       text("namespace", "Can be 'default' or 'system' or any other."),
       text("category", "Options: 'a', 'b', etc."),
       text("city", "Must be given, or the call fails."),
-      // That it is a unit is found by another rule, with the same remedy.
+      // Another rule reports that it is a unit, with the same fix.
       text("unit", "One of: celsius, fahrenheit."),
     ],
     violations: {

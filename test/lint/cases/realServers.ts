@@ -17,7 +17,7 @@ const everything = (tool: string, rule: string, parameter: string, note: string)
   note,
 });
 
-/** What the parameter means stands in the tool's description at best (search_files, edit_file), and often nowhere. */
+/** The meaning of the parameter is in the tool's description at best (search_files, edit_file), and often nowhere. */
 const undescribed = (tool: string, ...parameters: string[]): Reviewed[] =>
   parameters.map((parameter) => ({
     server: "filesystem",
@@ -25,7 +25,7 @@ const undescribed = (tool: string, ...parameters: string[]): Reviewed[] =>
     rule: "parameter-description-missing",
     path: `$.inputSchema.properties.${parameter}`,
     verdict: "right",
-    note: "Nothing stands at the parameter: of a path, whether it may be relative; what a pattern is, the tool alone tells.",
+    note: "The parameter has no text: whether a path may be relative, and what a pattern is, only the tool shows.",
   }));
 
 const review = (server: Reviewed["server"], rule: string, path: string, notes: Readonly<Record<string, string>>) =>
@@ -33,7 +33,7 @@ const review = (server: Reviewed["server"], rule: string, path: string, notes: R
 
 const description = "$.description";
 
-/** Read beside the whole description of each: what a request would have to be like is not in it. */
+/** Reviewed with the whole description of each: it does not say which requests the tool is for. */
 const saysNoWhen: readonly Reviewed[] = [
   ...review("everything", "description-when", description, {
     echo: "What it does, in five words; no situation.",
@@ -51,7 +51,7 @@ const saysNoWhen: readonly Reviewed[] = [
   }),
   ...review("filesystem", "description-when", description, {
     read_media_file: "How each kind of file comes back, and not when to take it instead of read_text_file.",
-    write_file: '"Use with caution" warns of overwriting; when to take it and not edit_file is not said.',
+    write_file: '"Use with caution" warns of overwriting; it does not say when to use edit_file instead.',
     edit_file: "How edits are made, and not for which change to take it.",
     directory_tree: "The form of the result in five sentences, and no situation.",
   }),
@@ -65,17 +65,17 @@ const forPeople: readonly Reviewed[] = review("everything", "description-for-mod
   "simulate-research-query": '"Demonstrates MCP task-based operations".',
 });
 
-const untold: readonly Reviewed[] = review("filesystem", "description-sibling", description, {
+const unexplained: readonly Reviewed[] = review("filesystem", "description-sibling", description, {
   read_text_file: "A request to read a file fits read_file and read_media_file too; neither is named.",
   read_media_file: "It takes any file, as read_text_file does, and does not name it.",
   read_multiple_files: 'It sets itself against "reading files one by one" without the tool for that.',
   write_file: "A change of a file fits edit_file too, which is not named.",
   edit_file: "The same the other way round.",
-  list_directory: "Which of the two listings to take is not said.",
+  list_directory: "It does not say which of the two listings to use.",
   list_directory_with_sizes: "The same the other way round.",
 });
 
-/** What the labels hold and no rule finds; `description-sibling` sees only tools whose names are alike. */
+/** Labels that no rule finds; `description-sibling` compares only tools with similar names. */
 export const notFound: readonly Pick<Reviewed, "server" | "tool" | "rule">[] = [
   { server: "everything", tool: "get-annotated-message", rule: "description-what" },
   { server: "everything", tool: "get-resource-links", rule: "description-sibling" },
@@ -90,7 +90,7 @@ export const realFindings: readonly Reviewed[] = [
     "get-resource-reference",
     "parameter-description-missing",
     "resourceType",
-    "Text or Blob, not said of what.",
+    "Text or Blob, without saying of what.",
   ),
   everything("get-sum", "parameter-name-vague", "a", "The first of two numbers."),
   everything("get-sum", "parameter-name-vague", "b", "The second of two numbers."),
@@ -110,7 +110,7 @@ export const realFindings: readonly Reviewed[] = [
   ...undescribed("get_file_info", "path"),
   ...saysNoWhen,
   ...forPeople,
-  ...untold,
+  ...unexplained,
   ...review("filesystem", "name-verb", "$.name", { directory_tree: "A noun; get_directory_tree would say it." }),
   ...review("filesystem", "near-duplicate-tools", description, {
     list_directory_with_sizes: 'Word for word that of list_directory but for "including sizes" and "useful".',

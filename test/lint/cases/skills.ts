@@ -12,7 +12,7 @@ const siblings = [{ name: "image-converter", description: "Converts images." }];
 
 /** A package that breaks no rule, its `SKILL.md` changed in this. */
 function aSkillWith(changes: Partial<SkillDocument>, files: Readonly<Record<string, string | undefined>> = {}) {
-  const { description: said = description } = changes.frontMatter ?? {};
+  const { description: text = description } = changes.frontMatter ?? {};
   const document: SkillDocument = {
     frontMatter: { name, description },
     places: {},
@@ -25,7 +25,7 @@ function aSkillWith(changes: Partial<SkillDocument>, files: Readonly<Record<stri
     references: [],
     ...changes,
   };
-  return aSkillSubject({ document, description: String(said) }, { "SKILL.md": "", ...files }, siblings);
+  return aSkillSubject({ document, description: String(text) }, { "SKILL.md": "", ...files }, siblings);
 }
 
 /** With these keys in its front matter; one that is `undefined` is left out. */

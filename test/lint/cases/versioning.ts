@@ -7,7 +7,7 @@ const described = (name: string, description: string) => aLintedTool({ name, des
 const newer = described("get_weather_v2", "Returns the forecast of a place. Call it for questions about the weather.");
 const deprecated = described("get_weather", "DEPRECATED: use get_weather_v2. Returns the forecast of one city.");
 
-/** A list with one tool, that takes `days`, and what it may have besides. */
+/** A list with one tool that takes `days`, and other parameters. */
 function taking(days: unknown, more: Readonly<Record<string, unknown>> = {}, required: readonly string[] = []) {
   return [aLintedTool({ inputSchema: { type: "object", properties: { days, ...more }, required } })];
 }
