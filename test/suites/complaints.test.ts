@@ -76,7 +76,7 @@ describe("a case", () => {
       "expect: { tool: x, avoid: [y, x] }",
       's.yaml:3:21: error: "x" is both expected and avoided, so no trial can pass.\n  Remove it from one of the two.',
     ],
-    ["expect: { tool: x, result: {} }", 's.yaml:3:32: error: "result": a result matcher needs at least one keyword.'],
+    ["expect: { tool: x, result: {} }", 's.yaml:3:32: error: "result": at least one keyword is required.'],
     ["expected_behavior: []", 's.yaml:3:24: error: "expected_behavior" is empty.\n  Fill it in, or leave it out.'],
     [
       "expected_behavior: { a: 1 }",

@@ -1,7 +1,7 @@
 /**
- * The candidate that `name` was most likely meant to be, for "did you mean": least optimal-string-alignment distance
- * (Damerau-Levenshtein with neighbours swapped once), case ignored, the first of equals. Undefined when even the best one
- * differs in more than two fifths of the longer name.
+ * The candidate that was most likely meant by `name`, for "did you mean": that with the least optimal string alignment
+ * distance (restricted Damerau-Levenshtein), ignoring case; the first of equals. Undefined when even the best one differs
+ * in more than two fifths of the longer name.
  */
 export function nearest(name: string, candidates: Iterable<string>): string | undefined {
   let best: { candidate: string; distance: number } | undefined;
@@ -14,7 +14,7 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
   return best?.candidate;
 }
 
-/** How many insertions, deletions, substitutions and swaps of neighbours lead from `a` to `b`. */
+/** The number of insertions, deletions, substitutions and swaps of adjacent characters from `a` to `b`. */
 function distance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -10,13 +10,13 @@ export type SkillForm = "skill-tool" | "available-skills";
 /** One line of a body, with its number in the file, from 1. */
 export type SkillLine = { text: string; line: number };
 
-/** `SKILL.md` taken apart. Every part of the body may be missing: loading is lenient, lint is strict. */
+/** A parsed `SKILL.md`. Every part of the body may be missing: loading is lenient, lint is strict. */
 export type SkillDocument = {
-  /** As the YAML has it, all keys. */
+  /** All keys of the YAML. */
   frontMatter: JsonObject;
-  /** Where each key of the front matter stands, and where its value does. */
+  /** The place of each key of the front matter. */
   places: Readonly<Record<string, { line: number; column: number }>>;
-  /** The markdown after the front matter, and the line of the file that it starts at. */
+  /** The markdown after the front matter, and its first line in the file. */
   body: string;
   bodyLine: number;
   title?: SkillLine;
@@ -24,7 +24,7 @@ export type SkillDocument = {
   situation?: SkillLine;
   /** The numbered steps, in order; sub-steps belong to their step. */
   steps: readonly (SkillLine & { number: number })[];
-  /** What must not be done: the list items of a section headed so. */
+  /** What must not be done: the list items of sections about that. */
   never: readonly SkillLine[];
   /** Links to files, and the items of a section of references; `target` is a path or a URL as written. */
   references: readonly (SkillLine & { target: string })[];
@@ -32,34 +32,34 @@ export type SkillDocument = {
 
 /** A skill package that a host can load. */
 export type SkillPackage = {
-  /** By the front matter, else the folder. */
+  /** From the front matter, else the name of the folder. */
   name: string;
   folder: string;
   description: string;
-  /** The real path of the folder: nothing outside of it is read. */
+  /** The real path of the folder. Nothing outside of it is read. */
   dir: string;
   /** `SKILL.md`, as a message names it. */
   file: string;
-  /** Where it was found: for all projects of a user, for one project, or in a folder that was named. */
+  /** Where it was found: in the folders of the user, of the project, or in a folder that was named. */
   level: "user" | "project" | "named";
   document: SkillDocument;
-  /** SHA-256 (hex) over the paths and contents of its files: what decides its behaviour. */
+  /** SHA-256 (hex) over the paths and contents of the files that decide its behaviour. */
   hash: string;
 };
 
-/** What tests, tools and systems leave in a package. It does not decide how a skill behaves, and no host is given it. */
+/** Files of tools and systems in a package. They do not change how a skill behaves, and no host is given them. */
 export const leftInPackages: ReadonlySet<string> = new Set([".git", ".DS_Store", "node_modules", "__pycache__"]);
 
-/** A file that a case brings along, read already. */
+/** The content of a file that belongs to a case. */
 export type EvalFile = { path: string; content: string };
 
-/** One query of a package's eval files, in the one form that every known shape is read into. */
+/** One query of a package's eval files, whatever their shape. */
 export type SkillEval = {
   id?: string;
   input: string;
-  /** Whether the skill must load for it; true unless the file says otherwise. */
+  /** Whether the skill must load for it; true by default. */
   triggers: boolean;
-  /** Sentences for a judge; none: only the trigger can be measured. */
+  /** Sentences for a judge; without any, only loading can be measured. */
   expectedBehavior: readonly string[];
   files: readonly EvalFile[];
   place: Place;

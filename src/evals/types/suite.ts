@@ -6,30 +6,30 @@ import type { EvalFile } from "./skill.ts";
 import type { Tool } from "./tool.ts";
 
 /**
- * The keywords of an argument matcher. A value in `args` is a matcher when it is an object all of whose keys are
- * keywords; several keywords must all hold. Any other value is literal, compared deeply (numbers by value), and may
- * hold matchers inside. `{ equals: value }` takes a literal that would read as a matcher.
+ * The keywords of an argument matcher. A value in `args` is a matcher when it is an object whose keys are all keywords;
+ * all of them must match. Any other value is a literal, compared deeply (numbers by value), which may contain matchers.
+ * `{ equals: value }` is for a literal that looks like a matcher.
  */
 export const matcherSchema = z
   .strictObject({
-    equals: jsonSchema.describe("exactly this value, whatever its keys"),
-    anyOf: z.array(jsonSchema).min(1).describe("any of these values or matchers"),
-    matches: z.string().describe("a regular expression (RE2 syntax, linear time) that the string contains"),
-    contains: jsonSchema.describe("a substring of a string, or an element of an array"),
+    equals: jsonSchema.describe("Exactly this value, whatever its keys"),
+    anyOf: z.array(jsonSchema).min(1).describe("Any of these values or matchers"),
+    matches: z.string().describe("A regular expression (RE2 syntax, linear time) that matches a part of the string"),
+    contains: jsonSchema.describe("A substring of a string, or an element of an array"),
     startsWith: z.string(),
     endsWith: z.string(),
-    ignoreCase: z.string().describe("equal to this text but for case"),
+    ignoreCase: z.string().describe("Equal to this text, ignoring case"),
     gte: z.number(),
     lte: z.number(),
     type: z.enum(["string", "number", "integer", "boolean", "array", "object", "null"]),
-    optional: jsonSchema.describe("may be omitted; if given, it must match this"),
-    any: z.literal(true).describe("given, with any value"),
-    absent: z.literal(true).describe("must be omitted"),
-    unordered: z.array(jsonSchema).describe("an array with these elements in any order"),
-    judge: z.string().describe("a judge model decides whether the value meets this criterion"),
+    optional: jsonSchema.describe("May be omitted; if given, it must match this"),
+    any: z.literal(true).describe("Given, with any value"),
+    absent: z.literal(true).describe("Must be omitted"),
+    unordered: z.array(jsonSchema).describe("An array with these elements in any order"),
+    judge: z.string().describe("A judge model decides whether the value meets this criterion"),
   })
   .partial()
-  .refine((matcher) => Object.keys(matcher).length > 0, "a matcher needs at least one keyword");
+  .refine((matcher) => Object.keys(matcher).length > 0, "at least one keyword is required");
 export type Matcher = z.infer<typeof matcherSchema>;
 
 /** Named arguments, each with a literal value or a matcher. */
@@ -37,14 +37,14 @@ const argsSchema = jsonObjectSchema;
 
 const resultMatcherSchema = z
   .strictObject({
-    success: z.boolean().describe("the `success` field of the structured outcome"),
-    isError: z.boolean().describe("whether the server marked the result as an error"),
-    contains: z.string().describe("a substring of the result's text"),
-    matches: z.string().describe("a regular expression (RE2 syntax) that the result's text contains"),
-    json: jsonSchema.describe("a value or matcher for the structured content, or for the text read as JSON"),
+    success: z.boolean().describe("The `success` field of the structured outcome"),
+    isError: z.boolean().describe("Whether the server marked the result as an error"),
+    contains: z.string().describe("A substring of the text of the result"),
+    matches: z.string().describe("A regular expression (RE2 syntax) that matches a part of the text of the result"),
+    json: jsonSchema.describe("A value or matcher for the structured content, or for the text parsed as JSON"),
   })
   .partial()
-  .refine((matcher) => Object.keys(matcher).length > 0, "a result matcher needs at least one keyword");
+  .refine((matcher) => Object.keys(matcher).length > 0, "at least one keyword is required");
 export type ResultMatcher = z.infer<typeof resultMatcherSchema>;
 
 const nameOrNames = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
@@ -57,16 +57,18 @@ const expectedCallFileSchema = z.strictObject({
 
 const expectFileSchema = z
   .strictObject({
-    tool: nameOrNames.describe("the right tool, or a list of right tools; `none`: no call; `any`: some call"),
-    avoid: nameOrNames.describe("tools that must not be called at all"),
+    tool: nameOrNames.describe("The correct tool, or a list of correct tools; `none`: no call; `any`: some call"),
+    avoid: nameOrNames.describe("Tools that must not be called"),
     args: argsSchema,
-    argsMode: z.enum(["partial", "exact"]).describe("partial (default): other arguments are free"),
-    argsMatch: z.enum(["matchers", "bfcl"]).describe("bfcl: the Berkeley leaderboard's rules, args = accepted values"),
+    argsMode: z.enum(["partial", "exact"]).describe("partial (default): other arguments are ignored"),
+    argsMatch: z
+      .enum(["matchers", "bfcl"])
+      .describe("bfcl: the rules of the Berkeley leaderboard, with lists of accepted values as args"),
     result: resultMatcherSchema,
-    calls: z.array(expectedCallFileSchema).min(1).describe("several calls, over all turns"),
-    order: z.enum(["strict", "any"]).describe("strict (default): in the order given"),
-    extras: z.boolean().describe("whether calls beside the expected ones are allowed (default false)"),
-    skill: z.string().min(1).describe("the skill that must be loaded; `none`: no skill"),
+    calls: z.array(expectedCallFileSchema).min(1).describe("Several calls, over all turns"),
+    order: z.enum(["strict", "any"]).describe("strict (default): in the given order"),
+    extras: z.boolean().describe("Whether calls in addition to the expected ones are allowed; default: false"),
+    skill: z.string().min(1).describe("The skill that must be loaded; `none`: no skill"),
   })
   .partial();
 
@@ -79,32 +81,37 @@ const inlineToolSchema = z.strictObject({
 });
 
 export const executionPolicySchema = z.enum(["always", "safe", "never"]);
-/** Which calls are executed: all, only those the server calls harmless by its annotations, or none. */
+/** Which calls are executed: all, only those of tools that are annotated as harmless, or none. */
 export type ExecutionPolicy = z.infer<typeof executionPolicySchema>;
 
 const caseFileSchema = z.strictObject({
-  id: z.string().min(1).optional().describe("default: a slug of the input; unique in the suite"),
-  input: z.string().min(1).optional().describe("what the user says"),
+  id: z.string().min(1).optional().describe("Unique in the suite; default: a slug of the input"),
+  input: z.string().min(1).optional().describe("What the user says"),
   messages: z
     .array(roleMessageSchema)
     .min(1)
     .optional()
-    .describe("a conversation instead of `input`, ending with the user"),
+    .describe("A conversation instead of `input`, ending with a user message"),
   expect: expectFileSchema.optional(),
   expected_behavior: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
   tools: z
     .array(inlineToolSchema)
     .min(1)
     .optional()
-    .describe("this case's own tool list, shown instead of the server's"),
+    .describe("A tool list for this case, shown instead of that of the server"),
   trials: z.number().int().min(1).optional(),
   passRate: z.number().min(0).max(1).optional(),
   maxTurns: z.number().int().min(1).max(100).optional(),
 });
 
 const timeoutsSchema = {
-  startTimeoutMs: z.number().int().min(1).optional().describe("to start and list tools; default 30,000"),
-  callTimeoutMs: z.number().int().min(1).optional().describe("for one call; default 60,000"),
+  startTimeoutMs: z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe("Timeout for starting and listing tools; default: 30,000"),
+  callTimeoutMs: z.number().int().min(1).optional().describe("Timeout for one call; default: 60,000"),
 };
 
 const serverFileSchema = z.union([
@@ -112,62 +119,72 @@ const serverFileSchema = z.union([
     command: z.string().min(1),
     args: z.array(z.string()).optional(),
     env: z.record(z.string(), z.string()).optional(),
-    cwd: z.string().optional().describe("default: the folder of the suite file"),
+    cwd: z.string().optional().describe("Default: the folder of the suite file"),
     ...timeoutsSchema,
   }),
   z.strictObject({
     url: z.string().min(1),
-    transport: z.enum(["http", "sse"]).optional().describe("default: http (Streamable HTTP)"),
+    transport: z.enum(["http", "sse"]).optional().describe("Default: http (Streamable HTTP)"),
     headers: z.record(z.string(), z.string()).optional(),
     ...timeoutsSchema,
   }),
   z.strictObject({ config: z.string().min(1), name: z.string().min(1), ...timeoutsSchema }),
-  z.strictObject({ tools: z.string().min(1).describe("a file with a static tool list: selection only") }),
+  z.strictObject({ tools: z.string().min(1).describe("A file with a static tool list, for selection only") }),
 ]);
-/** How a suite reaches its server, as written; paths are relative to the suite file. */
+/** The server of a suite as written; paths are relative to the suite file. */
 export type ServerSpec = z.infer<typeof serverFileSchema>;
 
 /** A suite file. Strict: an unknown key is an error. */
 export const suiteFileSchema = z.strictObject({
   $schema: z.string().optional(),
-  name: z.string().min(1).optional().describe("default: the file's name without its ending"),
+  name: z.string().min(1).optional().describe("Default: the file name without its extension"),
   description: z.string().optional(),
   server: serverFileSchema.optional(),
-  distractors: z.array(serverFileSchema).optional().describe("other tools shown beside; never executed"),
-  skills: z.array(z.string()).optional().describe("folders in which skill packages are discovered"),
+  distractors: z.array(serverFileSchema).optional().describe("Additional tools that are shown but never executed"),
+  skills: z.array(z.string()).optional().describe("Folders with skill packages"),
   lift: z
     .string()
     .min(1)
     .optional()
-    .describe("a skill whose effect is measured: every case is asked without it too; no baseline is kept of the suite"),
-  system: z.string().optional().describe("a system prompt for every case"),
-  execute: executionPolicySchema.optional().describe("which calls are executed; default safe"),
-  isolate: z.enum(["run", "trial"]).optional().describe("trial: a fresh server process for every trial; default run"),
-  trials: z.number().int().min(1).optional().describe("trials per case and model; default 5"),
-  passRate: z.number().min(0).max(1).optional().describe("a case passes at this rate or more; default 0.8"),
+    .describe("A skill whose effect is measured: every case also runs without it; the suite has no baseline"),
+  system: z.string().optional().describe("A system prompt for every case"),
+  execute: executionPolicySchema.optional().describe("Which calls are executed; default: safe"),
+  isolate: z.enum(["run", "trial"]).optional().describe("trial: a new server process for every trial; default: run"),
+  trials: z.number().int().min(1).optional().describe("Trials per case and model; default: 5"),
+  passRate: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe("Minimum rate of passed trials at which a case passes; default: 0.8"),
   maxTurns: z
     .number()
     .int()
     .min(1)
     .max(100)
     .optional()
-    .describe("default 1, and 8 for cases that expect several `calls`"),
+    .describe("Maximum turns per trial; default: 1, and 8 for cases with several `calls` or a `skill`"),
   cases: z.array(caseFileSchema).optional(),
-  evals: z.array(caseFileSchema).optional().describe("the same as `cases`, as the specification names it"),
-  lint: lintSettingsSchema.optional().describe("what `evals lint` is to leave, with the reason, or to count otherwise"),
+  evals: z
+    .array(caseFileSchema)
+    .optional()
+    .describe("The same as `cases`, under its name in the Agent Skills specification"),
+  lint: lintSettingsSchema
+    .optional()
+    .describe("Suppressed rules of `evals lint`, with the reason, and changed severities"),
 });
 export type SuiteFile = z.infer<typeof suiteFileSchema>;
 export type CaseFile = z.infer<typeof caseFileSchema>;
 
-/** One call that an expectation names: any of `tools` is right. */
+/** One expected call: any of `tools` is correct. */
 export type ExpectedCall = { tools: readonly string[]; args?: JsonObject; result?: ResultMatcher };
 
 type ArgsRules = { argsMode: "partial" | "exact"; argsMatch: "matchers" | "bfcl" };
 
 /**
- * What a case wants, normalised.
- * `tool` is about the model's first pick: the first turn must hold exactly one call (with `extras` others are allowed),
- * and it must be this one. `calls` is about all turns. `avoid` applies to all turns of every kind.
+ * What a case expects, normalized.
+ * `tool` is about the first pick: the first turn must have exactly one call (more with `extras`), and it must be this
+ * one. `calls` is about all turns. `avoid` applies to all turns of every kind.
  */
 export type Expectation = { avoid: readonly string[] } & (
   | ({ kind: "tool"; call: ExpectedCall; extras: boolean } & ArgsRules)
@@ -178,18 +195,18 @@ export type Expectation = { avoid: readonly string[] } & (
   | { kind: "avoid" }
 );
 
-/** One query with what is expected of the model, defaults filled in. `hash` covers all that decides its outcome. */
+/** One query with its expectation, with defaults. `hash` covers all that decides its outcome. */
 export type Case = {
   id: string;
   hash: string;
   messages: readonly { role: "system" | "user" | "assistant"; content: string }[];
   expect?: Expectation;
-  /** Sentences that a judge grades one by one. */
+  /** Sentences that a judge grades separately. */
   expectedBehavior: readonly string[];
   tools?: readonly Tool[];
-  /** Files that a skill's case brings along. */
+  /** Files that belong to the case of a skill. */
   files?: readonly EvalFile[];
-  /** The hash of the skill package, where its instructions decide the outcome. */
+  /** The hash of the skill package if its instructions decide the outcome. */
   packageHash?: string;
   trials: number;
   passRate: number;
@@ -197,7 +214,7 @@ export type Case = {
   place: Place;
 };
 
-/** A loaded suite. `file` is the path as given, `dir` the absolute folder that its paths are relative to. */
+/** A loaded suite. `file` is the path as given; `dir` is the absolute folder that its paths are relative to. */
 export type Suite = {
   name: string;
   file: string;
@@ -208,7 +225,7 @@ export type Suite = {
   skills: readonly string[];
   execute: ExecutionPolicy;
   isolate: "run" | "trial";
-  /** The skill whose effect is measured: every case is asked without it too, in an arm of its own. */
+  /** The skill whose effect is measured: every case also runs without it, in a separate arm. */
   lift?: string;
   lint?: LintSettings;
   cases: readonly Case[];

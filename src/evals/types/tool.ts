@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { jsonObjectSchema } from "./json.ts";
 
-/** A tool as a server lists it. Unknown fields of the protocol are dropped: a model is never shown them. */
+/** A tool as a server lists it, without unknown fields: a model never sees them. */
 export const toolSchema = z.object({
   name: z.string().min(1),
   title: z.string().optional(),
@@ -21,9 +21,9 @@ export const toolSchema = z.object({
 export type Tool = z.infer<typeof toolSchema>;
 
 /**
- * A tool in a toolset. `server` is the name of the server it came from. Only tools with origin `server` are ever
- * executed: `distractor` and `static` tools are shown to the model and no more. An entry of origin `skill` is a skill of
- * the catalogue, named by `skillEntryName`: so a list's hash covers it, and a variant or a baseline words it as a tool.
+ * A tool in a toolset. `server` is the name of its server. Only tools with origin `server` are executed; `distractor` and
+ * `static` tools are only shown to the model. An entry with origin `skill` is a skill of the catalogue, named by
+ * `skillEntryName`, so that hashes, variants and baselines cover it as they do a tool.
  */
 export const offeredToolSchema = toolSchema.extend({
   server: z.string(),
@@ -32,12 +32,12 @@ export const offeredToolSchema = toolSchema.extend({
 export type OfferedTool = z.infer<typeof offeredToolSchema>;
 
 /**
- * A frozen list of tools, in the order of the list it came from (trials shuffle it). `hash` is the SHA-256 (hex) of the
- * canonical JSON of its tools sorted by name, so it does not depend on the order.
+ * A list of tools in its original order (trials shuffle it). `hash` is the SHA-256 (hex) of the canonical JSON of its
+ * tools sorted by name, so it does not depend on the order.
  */
 export type Toolset = { hash: string; tools: readonly OfferedTool[] };
 
-/** One item of a tool's result. Items that are not text (images, audio, resources) are kept as type and size only. */
+/** One item of the result of a tool. Items other than text (images, audio, resources) are kept as type and size only. */
 const contentItemSchema = z.object({
   type: z.string(),
   text: z.string().optional(),
@@ -46,7 +46,7 @@ const contentItemSchema = z.object({
 });
 export type ContentItem = z.infer<typeof contentItemSchema>;
 
-/** What a tool returned. */
+/** The result of a tool. */
 export const toolResultSchema = z.object({
   isError: z.boolean(),
   content: z.array(contentItemSchema),
