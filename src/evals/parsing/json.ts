@@ -20,7 +20,9 @@ export type ParseOptions = {
   lenient?: boolean;
 };
 
-/** The nesting that is accepted: more than any file needs, and few enough levels for code that recurses over the value. */
+/**
+ * The nesting that is accepted: more than any file needs, and few enough levels for code that recurses over the value.
+ */
 export function depthLimit({ lenient }: ParseOptions): number {
   return lenient ? 500 : 100;
 }

@@ -9,7 +9,9 @@ export const maxBytes = 10 * mib;
 /** Tool lists are written by programs and may be larger. */
 const maxLenientBytes = 100 * mib;
 
-/** Why a file was not read. `kind` lets a caller ignore some of them; `reason` completes "The file cannot be read: …". */
+/**
+ * Why a file was not read. `kind` lets a caller ignore some of them; `reason` completes "The file cannot be read: …".
+ */
 export type Refusal = {
   kind: "missing" | "not a file" | "too large" | "utf-16" | "binary" | "not utf-8" | "unreadable";
   reason: string;

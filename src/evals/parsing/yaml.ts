@@ -134,8 +134,8 @@ class YamlTree {
     if (++this.#values > maxValues)
       return this.#refuse(node, "The file holds more than 1,000,000 values (aliases expanded).");
     if (depth > this.#maxDepth) {
-      const message = `The value is nested more than ${this.#maxDepth} levels deep, or an alias is inside its own anchor.`;
-      return this.#refuse(node, message);
+      const limit = `more than ${this.#maxDepth} levels deep`;
+      return this.#refuse(node, `The value is nested ${limit}, or an alias is inside its own anchor.`);
     }
     if (node === null) return null;
     if (isAlias(node)) {

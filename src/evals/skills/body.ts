@@ -14,8 +14,8 @@ type Section = { kind: keyof typeof sections | "other" | "preamble"; level: numb
 type SectionedBlock = { block: Block; section: Section };
 
 /**
- * The parts that the specification describes for the body of a `SKILL.md`, as far as they are present. Numbered steps are
- * the items of numbered lists outside of the sections of the other parts.
+ * The parts that the specification describes for the body of a `SKILL.md`, as far as they are present. Numbered steps
+ * are the items of numbered lists outside of the sections of the other parts.
  */
 export function parseBody(body: string, bodyLine: number): Structure {
   const blocks = assignSections(parseBlocks(body, bodyLine));
@@ -94,8 +94,8 @@ function findReferences(block: Block, listed: boolean): Structure["references"] 
 }
 
 /**
- * A block of markdown. Headings have levels 1 to 6, and 7 for a line in bold; items of numbered lists have their number;
- * `nested` blocks are inside of an item. Lines are without the markers of the block.
+ * A block of markdown. Headings have levels 1 to 6, and 7 for a line in bold; items of numbered lists have their
+ * number; `nested` blocks are inside of an item. Lines are without the markers of the block.
  */
 type Block = { lines: SkillLine[]; nested: boolean } & (
   | { kind: "heading"; level: number }

@@ -3,7 +3,7 @@ import type { Place } from "../errors.ts";
 import { isJsonObject, type Json } from "../types/json.ts";
 import type { EvalFile } from "../types/skill.ts";
 import { isNotText, readConfined } from "./packageFiles.ts";
-import type { ProblemCollector } from "./problems.ts";
+import { countEntries, type ProblemCollector } from "./problems.ts";
 
 /** Larger files are too large for a question to a model. */
 const maxFileBytes = 1024 * 1024;
@@ -65,7 +65,7 @@ function lookUp(path: string, from: CaseFiles, place: Place, problems: ProblemCo
     if (found.kind === "missing") continue;
     if (isNotText(found)) {
       problems.warn("binary file", place, (times) => ({
-        message: `Files that are not UTF-8 text are left out of ${times === 1 ? "1 entry" : `${times} entries`}; the first is ${path}.`,
+        message: `Files that are not UTF-8 text are left out of ${countEntries(times)}; the first is ${path}.`,
         hint: "Give the file as text: a model is shown text only.",
       }));
       return [];

@@ -33,7 +33,9 @@ export function skillRoots(where: { home?: string; project: string; hostDirs?: r
   return [...(home === undefined ? [] : under(home, "user")), ...under(project, "project")];
 }
 
-/** The level that a host prefers: the user's for Claude Code, the project's by the Agent Skills guide for the others. */
+/**
+ * The level that a host prefers: the user's for Claude Code, the project's by the Agent Skills guide for the others.
+ */
 export function getPrecedence(host: string): Precedence {
   return host === "claude-code" ? "user" : "project";
 }

@@ -16,9 +16,9 @@ const triggerFile = /^triggers?(?:[-_](?:evals?|eval[-_]set|cases?|quer(?:y|ies)
 
 /**
  * Reads `evals/evals.json` and the trigger files of a package, in every known shape, as one list in the order of the
- * files. Ids are unique within a file at most. `files` are named as `skill.file` is. Files that cases name are looked up
- * under `repository` too. Nothing in an eval file is executed.
- * Throws one EvalsError with all errors; what can be read without changing what is measured is a warning.
+ * files. Ids are unique within a file at most. `files` are named as `skill.file` is. Files that cases name are looked
+ * up under `repository` too. Nothing in an eval file is executed. Throws one EvalsError with all errors; what can be
+ * read without changing what is measured is a warning.
  */
 export async function readSkillEvals(
   skill: SkillPackage,
@@ -78,8 +78,8 @@ const metadataKeys = new Set(["skill_name", "skill", "skills", "name", "descript
 const shapeHint = 'Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.';
 
 /**
- * The queries of an eval file in every known shape: a list; lists under `evals`, `cases`, `test_cases` or `queries`; the
- * lists `should_trigger` and `should_not_trigger`; or a single query.
+ * The queries of an eval file in every known shape: a list; lists under `evals`, `cases`, `test_cases` or `queries`;
+ * the lists `should_trigger` and `should_not_trigger`; or a single query.
  */
 function listEntries({ value, place }: ParsedFile, skill: string, problems: ProblemCollector): RawEntry[] {
   const toEntries = (

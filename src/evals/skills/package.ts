@@ -129,8 +129,8 @@ type FrontMatter = {
 const delimited = /^---[ \t]*\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/;
 
 /**
- * Splits the text of a `SKILL.md` (with `\n` as line break) and reads its front matter. As lenient as hosts are: YAML that
- * is invalid only because a plain value contains ": " is read as if that value were quoted.
+ * Splits the text of a `SKILL.md` (with `\n` as line break) and reads its front matter. As lenient as hosts are: YAML
+ * that is invalid only because a plain value contains ": " is read as if that value were quoted.
  */
 function readFrontMatter(text: string): FrontMatter | LoadFailure {
   if (!/^---[ \t]*(?:\n|$)/.test(text)) return { reason: 'it has no front matter: line 1 is not "---"', line: 1 };

@@ -22,7 +22,9 @@ export function realPath(path: string): string | undefined {
 /** Why a file of a package was not read. */
 export type ConfinedRefusal = Refusal | { kind: "outside"; reason: string };
 
-/** The UTF-8 text of a file of at most `maxBytes`, without a byte order mark, if all links of `path` end in `folder`. */
+/**
+ * The UTF-8 text of a file of at most `maxBytes`, without a byte order mark, if all links of `path` end in `folder`.
+ */
 export function readConfined(path: string, folder: string, maxBytes: number): { text: string } | ConfinedRefusal {
   const real = realPath(path);
   if (real === undefined) return { kind: "missing", reason: "it does not exist" };

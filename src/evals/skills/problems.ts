@@ -4,7 +4,9 @@ type Advice = { message: string; hint: string };
 /** A warning that is given once for all its occurrences, with their number. */
 type Repeated = { describe(times: number): Advice; place: Place; times: number };
 
-/** Collects the problems of an eval file. What is wrong in the same way in many entries is reported once, with a count. */
+/**
+ * Collects the problems of an eval file. What is wrong in the same way in many entries is reported once, with a count.
+ */
 export class ProblemCollector {
   readonly errors: Problem[] = [];
   readonly #repeated = new Map<string, Repeated>();
@@ -22,7 +24,7 @@ export class ProblemCollector {
 
   warnIgnoredField(field: string, place: Place, hint: string): void {
     this.warn(`field ${field}`, place, (times) => ({
-      message: `"${field}" in ${times === 1 ? "1 entry" : `${times} entries`} is unknown and ignored.`,
+      message: `"${field}" in ${countEntries(times)} is unknown and ignored.`,
       hint,
     }));
   }
@@ -34,4 +36,8 @@ export class ProblemCollector {
     );
     return sorted.map(({ describe, place, times }) => ({ severity: "warning", ...describe(times), place }));
   }
+}
+
+export function countEntries(times: number): string {
+  return times === 1 ? "1 entry" : `${times} entries`;
 }

@@ -53,7 +53,9 @@ function buildCase(content: CaseFile, header: SuiteHeader): Omit<Case, "id" | "h
   };
 }
 
-/** A first pick needs one turn. Expected calls may come one after the other, and a skill may be loaded after some calls. */
+/**
+ * A first pick needs one turn. Expected calls may come one after the other, and a skill may be loaded after some calls.
+ */
 function getDefaultTurns(expect: ExpectFile | undefined): number {
   if (expect?.skill !== undefined) return defaults.maxTurnsOfSkill;
   return (expect?.calls?.length ?? 0) > 1 ? defaults.maxTurnsOfCalls : defaults.maxTurns;
@@ -122,7 +124,9 @@ export function createCaseIds(cases: readonly { id?: string | undefined; input: 
 
 const numbered = (slug: string, n: number) => (n === 1 ? slug : `${slug}-${n}`);
 
-/** Lower-case ASCII words joined by hyphens, cut between words after about 50 characters; "case" when nothing is left. */
+/**
+ * Lower-case ASCII words joined by hyphens, cut between words after about 50 characters; "case" when nothing is left.
+ */
 function createSlug(input: string): string {
   // Only the beginning of a long input can end up in the slug.
   const words =
@@ -141,7 +145,9 @@ function createSlug(input: string): string {
   return slug === "" ? "case" : slug;
 }
 
-/** SHA-256 (hex) of all that decides whether a trial of the case passes: not its id, its place, or its number of trials. */
+/**
+ * SHA-256 (hex) of all that decides whether a trial of the case passes: not its id, its place, or its number of trials.
+ */
 export function hashCase({
   messages,
   expect,

@@ -13,9 +13,9 @@ const suiteName = /\.(?:yaml|yml|json)$/;
 export type DiscoveredPaths = { files: string[]; packages: string[] };
 
 /**
- * The suite files and skill packages under `paths`, by default `evals/` under `cwd`. A given file is a suite; folders are
- * searched for packages (folders with a SKILL.md) and for suites (files with `cases` or `evals` at the top level). An
- * eval file inside of a package stands for the package. Paths are returned as given (found files below the given
+ * The suite files and skill packages under `paths`, by default `evals/` under `cwd`. A given file is a suite; folders
+ * are searched for packages (folders with a SKILL.md) and for suites (files with `cases` or `evals` at the top level).
+ * An eval file inside of a package stands for the package. Paths are returned as given (found files below the given
  * folder), sorted, each real file once. Throws EvalsError for a path that does not exist.
  */
 export async function discover(paths: readonly string[], cwd: string): Promise<DiscoveredPaths> {

@@ -7,7 +7,9 @@ export type Overrides = {
   passRate?: number | undefined;
   maxTurns?: number | undefined;
   execute?: ExecutionPolicy | undefined;
-  /** Keeps the cases whose id matches one of these: a part of the id or, with `*` or `?`, a pattern for the whole id. */
+  /**
+   * Keeps the cases whose id matches one of these: a part of the id or, with `*` or `?`, a pattern for the whole id.
+   */
   cases?: readonly string[] | undefined;
 };
 

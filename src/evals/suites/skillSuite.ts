@@ -6,7 +6,9 @@ import { createCaseIds, hashCase, hashSuite } from "./build.ts";
 /** Enough to make some calls before a skill is loaded, and to follow its instructions; most trials end much earlier. */
 const maxTurns = { trigger: 8, behaviour: 12 } as const;
 
-/** What is measured with the queries of a package: whether the skill is loaded, or how well the task is done with it. */
+/**
+ * What is measured with the queries of a package: whether the skill is loaded, or how well the task is done with it.
+ */
 export type Measure = keyof typeof maxTurns;
 
 /**

@@ -25,8 +25,9 @@ export type Connection = ToolServer & {
 };
 
 /**
- * Connects to a server: a process over stdio, or a URL over Streamable HTTP or SSE, with protocol revision 2026-07-28 or
- * an older one. `startTimeoutMs` covers connecting and the first listing together. Throws EvalsError when that fails.
+ * Connects to a server: a process over stdio, or a URL over Streamable HTTP or SSE, with protocol revision 2026-07-28
+ * or an older one. `startTimeoutMs` covers connecting and the first listing together. Throws EvalsError when that
+ * fails.
  */
 export async function connect(spec: LiveSpec, context: ConnectContext): Promise<Connection> {
   const startMs = spec.startTimeoutMs ?? defaultStartMs;

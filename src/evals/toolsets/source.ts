@@ -10,7 +10,9 @@ import { readStaticList } from "./toolList.ts";
 /** The parts of a suite that define where its tools come from. `dir` is absolute. */
 export type SourceParts = { server?: ServerSpec; distractors: readonly ServerSpec[]; dir: string };
 
-/** The tools that a suite offers, under their listed names, and the live server that executes those of origin `server`. */
+/**
+ * The tools that a suite offers, under their listed names, and the live server that executes those of origin `server`.
+ */
 export type Source = {
   readonly tools: readonly OfferedTool[];
   /** Absent for a static list, and for a suite without a server. */

@@ -33,8 +33,8 @@ export function formatIssues(error: { issues: readonly { path: readonly Property
 const reference = /\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
 /**
- * The spec with `${VAR}` and `${VAR:-default}` replaced in command, args, env, url and headers. A variable that is unset
- * and has no default is left as written, with a warning that names it.
+ * The spec with `${VAR}` and `${VAR:-default}` replaced in command, args, env, url and headers. A variable that is
+ * unset and has no default is left as written, with a warning that names it.
  */
 export function expandVariables<S extends LiveSpec>(
   spec: S,
@@ -93,7 +93,10 @@ const urlEntry = z.object({
 /** Folders for the configuration of hosts in a project. */
 const hostFolders = [".vscode", ".cursor", ".claude", ".gemini"];
 
-/** The server entries of a host's configuration file, unchecked. `path` is absolute; paths for `place` start with a name. */
+/**
+ * The server entries of a host's configuration file, unchecked. `path` is absolute; paths for `place` start with a
+ * name.
+ */
 export type HostFile = {
   file: string;
   path: string;

@@ -80,9 +80,9 @@ const quotedNoise = 120;
 /**
  * The protocol over stdin and stdout of a process, one JSON message per line.
  *
- * It has the properties of the SDK's stdio transport (`pid` and `stderr`), so the client treats a silent or failed probe
- * for the protocol revision as it does for any local process. It is not an instance of that class, so the client probes
- * on this process instead of starting a second one, which halves the time to the first answer.
+ * It has the properties of the SDK's stdio transport (`pid` and `stderr`), so the client treats a failed probe for the
+ * protocol revision as it does for any local process. It is not an instance of that class, so the client probes on this
+ * process instead of starting a second one, which halves the time to the first answer.
  */
 class LineTransport implements Transport {
   onclose?: () => void;

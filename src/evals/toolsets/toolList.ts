@@ -11,8 +11,8 @@ const maxTools = 10_000;
 export type ToolPage = { tools: readonly unknown[]; nextCursor?: string | undefined };
 
 /**
- * The entries of a server's list, all pages, as they were sent. Throws EvalsError for a list that does not end (more than
- * 64 pages, a repeated cursor) and for more than 10,000 entries.
+ * The entries of a server's list, all pages, as they were sent. Throws EvalsError for a list that does not end (more
+ * than 64 pages, a repeated cursor) and for more than 10,000 entries.
  */
 export async function readPages(
   server: string,

@@ -15,8 +15,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * The canonical text of a JSON value: object keys sorted by code unit, no white space. Two values are equal exactly when
- * their canonical texts are equal, so hashes are computed over it.
+ * The canonical text of a JSON value: object keys sorted by code unit, no white space. Two values are equal exactly
+ * when their canonical texts are equal, so hashes are computed over it.
  */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;

@@ -1,7 +1,7 @@
 /**
  * The candidate that was most likely meant by `name`, for "did you mean": that with the least optimal string alignment
- * distance (restricted Damerau-Levenshtein), ignoring case; the first of equals. Undefined when even the best one differs
- * in more than two fifths of the longer name.
+ * distance (restricted Damerau-Levenshtein), ignoring case; the first of equals. Undefined when even the best one
+ * differs in more than two fifths of the longer name.
  */
 export function nearest(name: string, candidates: Iterable<string>): string | undefined {
   let best: { candidate: string; distance: number } | undefined;

@@ -21,8 +21,8 @@ export const toolSchema = z.object({
 export type Tool = z.infer<typeof toolSchema>;
 
 /**
- * A tool in a toolset. `server` is the name of its server. Only tools with origin `server` are executed; `distractor` and
- * `static` tools are only shown to the model. An entry with origin `skill` is a skill of the catalogue, named by
+ * A tool in a toolset. `server` is the name of its server. Only tools with origin `server` are executed; `distractor`
+ * and `static` tools are only shown to the model. An entry with origin `skill` is a skill of the catalogue, named by
  * `skillEntryName`, so that hashes, variants and baselines cover it as they do a tool.
  */
 export const offeredToolSchema = toolSchema.extend({
@@ -37,7 +37,9 @@ export type OfferedTool = z.infer<typeof offeredToolSchema>;
  */
 export type Toolset = { hash: string; tools: readonly OfferedTool[] };
 
-/** One item of the result of a tool. Items other than text (images, audio, resources) are kept as type and size only. */
+/**
+ * One item of the result of a tool. Items other than text (images, audio, resources) are kept as type and size only.
+ */
 const contentItemSchema = z.object({
   type: z.string(),
   text: z.string().optional(),

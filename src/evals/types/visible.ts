@@ -1,4 +1,6 @@
-/** Controls (C0, C1, DEL), format characters (bidi, zero width, tags), line separators, lone surrogates, non-characters. */
+/**
+ * Controls (C0, C1, DEL), format characters (bidi, zero width, tags), line separators, lone surrogates, non-characters.
+ */
 const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Noncharacter_Code_Point}]/gu;
 
 /** The text with every invisible character escaped, such as `\x1b` or `\u{202e}`. Idempotent. */
