@@ -85,14 +85,14 @@ describe("the report of probes", () => {
       delete_all not probed: delete_all is not annotated read-only or non-destructive (execute: safe)
 
         error refuses-wrong-type · files · get_total: count, tags
-          A call with a value of the wrong type succeeds: "7".; found by 4 probes
+          A call with a value of the wrong type succeeds: "7". Found by 4 probes.
           Call: get_total {"count":"7"}
           Got:  "ok\\x1b[2J\\u{202e}"
           Why:  A value that violates the schema is a misunderstanding, which nobody notices.
           Fix:  Validate the arguments against the inputSchema first.
           $ evals probe --server 'node server.js' --call '{"tool":"get_total","arguments":{"count":"7"}}'
         info not-blank · files · get_page
-          The result is an empty text.; not reproduced on a fresh start
+          The result is an empty text. Not reproduced after a restart.
           Call: get_page
             {"text":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx

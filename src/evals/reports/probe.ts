@@ -96,8 +96,8 @@ function findingItem(server: string, finding: ProbeFinding): Item {
   const { severity, check, tool, parameters, message, calls, got, times, again, why, fix, command } = finding;
   const where = `${server} · ${tool}${parameters.length > 0 ? `: ${parameters.join(", ")}` : ""}`;
   const often = [
-    ...(times > 1 ? [`found by ${count(times, "probe")}`] : []),
-    ...(again === "no" ? ["not reproduced on a fresh start"] : []),
+    ...(times > 1 ? [`Found by ${count(times, "probe")}.`] : []),
+    ...(again === "no" ? ["Not reproduced after a restart."] : []),
   ];
   return {
     text: [
@@ -105,7 +105,7 @@ function findingItem(server: string, finding: ProbeFinding): Item {
       ` ${check} · ${where}`,
     ],
     items: [
-      [message, ...often].join("; "),
+      [message, ...often].join(" "),
       ["Call: ", { code: written(calls), max: longest }],
       ["Got:  ", { code: got, max: longest }],
       `Why:  ${why}`,
