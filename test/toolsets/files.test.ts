@@ -1,3 +1,4 @@
+import { execFileSync, spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -195,6 +196,14 @@ test("a static list: an array or {tools}, JSON or YAML; unknown fields are dropp
   expect(await readStaticList(await file("t.json", { tools: [tool], nextCursor: "x" }))).toEqual([tool]);
   const yaml = "tools:\n  - name: read\n    description: Reads.\n    inputSchema: { type: object }\n";
   expect(await readStaticList(await file("t.yaml", yaml))).toEqual([tool]);
+});
+
+test.skipIf(process.platform === "win32")("a static list from a pipe, as in --tools <(command)", async () => {
+  const list = await file("t.json", [tool]);
+  const pipe = join(dirname(list), "pipe");
+  execFileSync("mkfifo", [pipe]);
+  spawn("sh", ["-c", 'cat "$0" > "$1"', list, pipe]);
+  expect(await readStaticList(pipe)).toEqual([tool]);
 });
 
 test("a static list: every malformed tool is told with its place", async () => {

@@ -18,17 +18,21 @@ export type Refusal = {
 };
 
 /**
- * The text of a UTF-8 file of at most `limit` bytes, without a byte order mark. Synchronous: thousands of small skill
- * files are read before any other work starts, four times as fast as through the thread pool.
+ * The text of a UTF-8 file of at most `limit` bytes, without a byte order mark; of a pipe only with `pipes`.
+ * Synchronous: thousands of small skill files are read before any other work starts, four times as fast as through the
+ * thread pool.
  */
-export function readText(path: string, limit: number): { text: string } | Refusal {
+export function readText(path: string, limit: number, { pipes = false } = {}): { text: string } | Refusal {
   let bytes: Uint8Array;
   try {
     const found = statSync(path);
     // Checked before opening: opening a pipe would block.
-    if (!found.isFile()) return { kind: "not a file", reason: "it is not a regular file" };
-    if (found.size > limit) return { kind: "too large", reason: `it is larger than ${limit / mib} MiB` };
+    if (!found.isFile() && (!pipes || found.isDirectory()))
+      return { kind: "not a file", reason: "it is not a regular file" };
+    const tooLarge = { kind: "too large", reason: `it is larger than ${limit / mib} MiB` } as const;
+    if (found.size > limit) return tooLarge;
     bytes = readFileSync(path);
+    if (bytes.length > limit) return tooLarge;
   } catch (error) {
     const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
     return isMissing
@@ -60,7 +64,7 @@ const hints: Record<Refusal["kind"], string> = {
  * Throws EvalsError with the place of everything that makes it unusable.
  */
 export async function readParsed(path: string, file: string, options: ParseOptions = {}): Promise<ParsedFile> {
-  const read = readText(path, options.lenient ? maxLenientBytes : maxBytes);
+  const read = options.lenient ? readText(path, maxLenientBytes, { pipes: true }) : readText(path, maxBytes);
   if ("kind" in read) throw usageError(`The file cannot be read: ${read.reason}.`, hints[read.kind], { file });
   return parseText(read.text, file, options);
 }
