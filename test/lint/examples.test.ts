@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { examples } from "../../src/evals/lint/examples.ts";
 import { lint } from "../../src/evals/lint/lint.ts";
 import type { Kind, LintSubject, Subjects } from "../../src/evals/lint/rule.ts";
-import { catalogue, rules } from "../../src/evals/lint/rules.ts";
+import { catalogue, rules } from "../../src/evals/lint/rules/index.ts";
 import { rulesMarkdown } from "../../src/evals/reports/lintRules.ts";
 import { readSkillEvals } from "../../src/evals/skills/evals.ts";
 import { parseSkill } from "../../src/evals/skills/package.ts";

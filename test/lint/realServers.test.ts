@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeToolList } from "../../src/evals/inspection/lint/toolSubjects.ts";
 import { lint } from "../../src/evals/lint/lint.ts";
-import { rules } from "../../src/evals/lint/rules.ts";
+import { rules } from "../../src/evals/lint/rules/index.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
 import { notFound, realFindings } from "./cases/realServers.ts";
 import { labels } from "./labelled/measure.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { catalogue, rules, unknownRule } from "../../src/evals/lint/rules.ts";
+import { catalogue, rules, unknownRule } from "../../src/evals/lint/rules/index.ts";
 import { severitySchema } from "../../src/evals/types/lint.ts";
 
 const list = catalogue(rules);

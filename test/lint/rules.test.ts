@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Kind, Rule, Subjects } from "../../src/evals/lint/rule.ts";
-import { rules } from "../../src/evals/lint/rules.ts";
+import { rules } from "../../src/evals/lint/rules/index.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
 import { annotationCases } from "./cases/annotations.ts";
 import { aChangedTool, aToolSubject, type CasesOf, type RuleCases } from "./cases/cases.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { jsonPath } from "../../src/evals/jsonSchema/paths.ts";
-import { rules } from "../../src/evals/lint/rules.ts";
+import { rules } from "../../src/evals/lint/rules/index.ts";
 import { parseSkill } from "../../src/evals/skills/package.ts";
 import { aSkillSubject } from "./cases/cases.ts";
 import { skillCases } from "./cases/skills.ts";

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
+import { wordingRules } from "../../src/evals/lint/rules/index.ts";
 import { nameWordingRules } from "../../src/evals/lint/rules/names.ts";
 import { alikeRules } from "../../src/evals/lint/rules/siblings.ts";
-import { wordingRules } from "../../src/evals/lint/rules.ts";
 import { type Group, labels, measured, table, toolsOf } from "./labelled/measure.ts";
 
 const rules = [...wordingRules, ...alikeRules];

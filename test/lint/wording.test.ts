@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import { plainDescription } from "../../src/evals/lint/language.ts";
+import { wordingRules } from "../../src/evals/lint/rules/index.ts";
 import { alikeRules } from "../../src/evals/lint/rules/siblings.ts";
-import { wordingRules } from "../../src/evals/lint/rules.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
 import { aToolSubject, aToolsetSubject } from "./cases/cases.ts";
 import { alikeCases, wordingCases } from "./cases/wording.ts";

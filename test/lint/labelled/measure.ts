@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { wordingRules } from "../../../src/evals/lint/rules/index.ts";
 import { alikeRules } from "../../../src/evals/lint/rules/siblings.ts";
-import { wordingRules } from "../../../src/evals/lint/rules.ts";
 import { wilson } from "../../../src/evals/stats/intervals.ts";
 import type { JsonObject } from "../../../src/evals/types/json.ts";
 

@@ -4,7 +4,7 @@ import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../
 import type { Io } from "../../io.ts";
 import { jsonPath, type Path } from "../../jsonSchema/paths.ts";
 import type { LintSubject, Settings } from "../../lint/rule.ts";
-import { rules, unknownRule } from "../../lint/rules.ts";
+import { rules, unknownRule } from "../../lint/rules/index.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { resolveServer } from "../../toolsets/spec.ts";
 import { type Level, type LintSettings, lintSettingsSchema } from "../../types/lint.ts";

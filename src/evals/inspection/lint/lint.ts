@@ -3,7 +3,7 @@ import type { Io } from "../../io.ts";
 import { lint as runRules } from "../../lint/lint.ts";
 import type { ToolsetSubject } from "../../lint/rule.ts";
 import { confusablePairs } from "../../lint/rules/confusable.ts";
-import { catalogue, rules } from "../../lint/rules.ts";
+import { catalogue, rules } from "../../lint/rules/index.ts";
 import { safeJson } from "../../reports/escape.ts";
 import { githubLint } from "../../reports/github.ts";
 import { lintDocument, rulesDocument } from "../../reports/lint.ts";
