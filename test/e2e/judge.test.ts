@@ -58,7 +58,10 @@ describe("evals judge check", () => {
     const ended = await check(endpoint.url);
     expect(ended).toMatchObject({ code: 0, err: "" });
     expect(ended.out.replaceAll(hashPrompt(), "(hash)")).toMatchInlineSnapshot(`
-      "MEASURED: agrees with people on 5 of 6 labels (83%, interval 44–97%), kappa 0.71 (0.21 to 1.00)
+      "MEASURED: agrees with people on 5 of 6 labels (83%, 95% CI 44-97%), kappa 0.71 (95% CI 0.21 to
+        1.00)
+        Next: commit the figure evals/judges/anthropic-claude-haiku-5-5.json, which reports of judged
+          runs quote.
 
       anthropic:claude-haiku-5-5 · labels.jsonl · 6 labels · prompt (hash)
 
@@ -68,16 +71,15 @@ describe("evals judge check", () => {
       not met      1           1               0
       cannot tell  0           0               1
 
-      False passes (the judge says met, people not met): 1 of 2 (50%, interval 9–91%)
-      False fails (the judge says not met, people met): 0 of 3 (0%, interval 0–56%)
-      The judge cannot tell: 1 of 6 (17%, interval 3–56%)
+      False passes (judge: met, people: not met): 1 of 2 (50%, 95% CI 9-91%)
+      False fails (judge: not met, people: met): 0 of 3 (0%, 95% CI 0-56%)
+      Judge undecided: 1 of 6 (17%, 95% CI 3-56%)
 
-      Disagreements, the worst first
+      Disagreements, worst first
         narrates: people not met, judge met: deletes the file
-          it quoted: I have deleted a.jpg for you.
+          Quoted: I have deleted a.jpg for you.
 
       Cost: <$0.0001
-      Figure: evals/judges/anthropic-claude-haiku-5-5.json (commit it)
       "
     `);
     expect(endpoint.requests.map(({ refused }) => refused)).toEqual(Array(6).fill(undefined));
@@ -228,7 +230,7 @@ describe("evals judge check", () => {
   });
 
   it.each([
-    [["gone.jsonl", "--judge", id], "the labels cannot be read: "],
+    [["gone.jsonl", "--judge", id], "The labels cannot be read: "],
     [["bad.jsonl", "--judge", id], "bad.jsonl:1: error: label: expected "],
     [["labels.jsonl", "--judge", "lexical"], "lexical cannot be a judge: it is not a language model"],
     [["labels.jsonl"], "Missing required argument: judge"],
