@@ -72,8 +72,8 @@ describe("evals baseline", () => {
         "code": 0,
         "err": "",
         "out": "files · lexical · 2 cases, 2 tools, 2 of 2 trials passed
-        written to evals/baselines/files.lexical.json
-        the first one of this suite and model
+        Written to evals/baselines/files.lexical.json
+        The first baseline of this suite and model.
       ",
       }
     `);
@@ -89,16 +89,17 @@ describe("evals baseline", () => {
         "code": 0,
         "err": "",
         "out": "files · lexical · 2 cases, 2 tools, 2 of 2 trials passed
-        file: evals/baselines/files.lexical.json
-        accepted: DATE · from run RUN
-        by: tool-evals VERSION · Node VERSION · host plain
-        model: retrieval baseline, always answers alike, {"search":"BM25 over name, description and
+        File: evals/baselines/files.lexical.json
+        Accepted: DATE · from run RUN
+        Written by: tool-evals VERSION · Node VERSION · host plain
+        Model: retrieval baseline, deterministic, {"search":"BM25 over name, description and
           parameters","leastShare":0.3333333333333333}
-        tools: list_folder, read_file
-        case  passed
-        ────────────────
-        list  1/1 (100%)
-        read  1/1 (100%)
+        Tools: list_folder, read_file
+
+      case  passed
+      ────────────────
+      list  1/1 (100%)
+      read  1/1 (100%)
       ",
       }
     `);
@@ -123,7 +124,8 @@ describe("evals baseline", () => {
           [-Read-]{+Get+} the [-complete-] contents of one file as text.
         read_file.path: description
           [-Where-]{+The absolute path of+} the file [-is-].
-        Added (not compared): weather
+
+      Added (not compared): weather
       ",
       }
     `);
@@ -133,13 +135,15 @@ describe("evals baseline", () => {
         "code": 0,
         "err": "",
         "out": "files · lexical · 3 cases, 2 tools, 3 of 3 trials passed
-        written to evals/baselines/files.lexical.json
-        against the one of DATE (run RUN):
-          read_file: description
-            [-Read-]{+Get+} the [-complete-] contents of one file as text.
-          read_file.path: description
-            [-Where-]{+The absolute path of+} the file [-is-].
-          Added (not compared): weather
+        Written to evals/baselines/files.lexical.json
+
+      Changes since the baseline of DATE (run RUN)
+        read_file: description
+          [-Read-]{+Get+} the [-complete-] contents of one file as text.
+        read_file.path: description
+          [-Where-]{+The absolute path of+} the file [-is-].
+
+      Added (not compared): weather
       ",
       }
     `);
@@ -161,13 +165,14 @@ describe("evals baseline", () => {
     expect(await baseline("accept")).toMatchInlineSnapshot(`
       {
         "code": 0,
-        "err": "warning: files on anthropic:x: fewer than 20 graded trials of read (2), list (2)
-        The screen design wants a bank of 20: run with -n 20.
+        "err": "warning: "files" on anthropic:x has fewer than 20 graded trials of read (2), list (2).
+        The screen design needs 20 trials per case: run with -n 20.
       ",
         "out": "files · anthropic:x · 2 cases, 2 tools, 2 of 4 trials passed
-        written to evals/baselines/files.anthropic-x-d796edf1.json
-        against the one of DATE (run RUN):
-          read: 20/20 (100%) before, 0/2 (0%) now
+        Written to evals/baselines/files.anthropic-x-d796edf1.json
+
+      Changes since the baseline of DATE (run RUN)
+        read: 20/20 (100%) before, 0/2 (0%) now
       ",
       }
     `);
@@ -199,8 +204,8 @@ describe("evals baseline", () => {
     await run("evals/files.yaml", "--check", "off");
     const { err } = await baseline("accept");
     expect(err.replace(/[0-9a-f]{12}/, "COMMIT")).toMatchInlineSnapshot(`
-      "warning: the run was made with changes that commit COMMIT does not hold
-        Commit, run and accept again if the commit is to tell which tools these are.
+      "warning: The run was made with changes that are not in commit COMMIT.
+        Commit, run and accept again if the commit should identify these tools.
       "
     `);
   });
@@ -211,8 +216,8 @@ describe("bad input", () => {
     expect(await baseline("accept")).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "err": "error: there is no record of \`evals run\` under reports
-        Make one with \`evals run\`, or name its folder.
+        "err": "error: There is no record of \`evals run\` under reports.
+        Make one with \`evals run\`, or give its folder.
       ",
         "out": "",
       }
@@ -220,8 +225,8 @@ describe("bad input", () => {
     expect(await baseline("diff")).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "err": "error: there is no baseline under evals/baselines
-        Make one with \`evals run -n 20\`, then \`evals baseline accept\`; --baselines names another folder.
+        "err": "error: There is no baseline under evals/baselines.
+        Create one with \`evals run -n 20\`, then \`evals baseline accept\`, or set the folder with --baselines.
       ",
         "out": "",
       }
@@ -230,8 +235,8 @@ describe("bad input", () => {
     expect(await baseline("show", "flies")).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "err": "error: there is no baseline of a suite or in a file "flies"
-        Did you mean files?
+        "err": "error: There is no baseline of a suite or in a file "flies".
+        Did you mean "files"?
       ",
         "out": "",
       }
@@ -239,8 +244,8 @@ describe("bad input", () => {
     expect(await baseline("accept", "one", "two")).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "err": "error: only one run can be accepted at a time
-        Name one, or none for the latest.
+        "err": "error: Only one run can be accepted at a time.
+        Name one run, or none for the latest.
       ",
         "out": "",
       }
@@ -254,8 +259,8 @@ describe("bad input", () => {
     expect(await baseline("accept")).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "err": "error: the run RUN is incomplete: 1 trial missing
-        Finish it with \`evals run --resume RUN\`, or accept what is there with --force.
+        "err": "error: The run RUN is incomplete: 1 trial missing.
+        Finish it with \`evals run --resume RUN\`, or accept it as it is with --force.
       ",
         "out": "",
       }
@@ -264,12 +269,12 @@ describe("bad input", () => {
     expect(await baseline("accept", basename(folder), "--force")).toMatchInlineSnapshot(`
       {
         "code": 0,
-        "err": "warning: files on lexical: not one graded trial of list
+        "err": "warning: "files" on lexical has no graded trial of list.
         They cannot be compared.
       ",
         "out": "files · lexical · 2 cases, 2 tools, 1 of 1 trial passed
-        written to evals/baselines/files.lexical.json
-        the first one of this suite and model
+        Written to evals/baselines/files.lexical.json
+        The first baseline of this suite and model.
       ",
       }
     `);
@@ -281,8 +286,8 @@ describe("bad input", () => {
     expect(await baseline("accept", "--force")).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "err": "error: the run RUN has not one graded trial of files on lexical
-        See why with \`evals report\`, then run again.
+        "err": "error: The run RUN has no graded trial of files on lexical.
+        Find the cause with \`evals report\`, then run again.
       ",
         "out": "",
       }
@@ -310,8 +315,8 @@ describe("bad input", () => {
     expect(await baseline("diff")).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "err": "evals/baselines/files.lexical.json:7:26: error: the baseline is not JSON: it ends too early
-        Accept it anew: \`evals run -n 20 --check off\`, then \`evals baseline accept\`.
+        "err": "evals/baselines/files.lexical.json:7:26: error: The baseline is not JSON: it is truncated.
+        Accept it again: \`evals run -n 20 --check off\`, then \`evals baseline accept\`.
       ",
         "out": "",
       }
@@ -320,8 +325,8 @@ describe("bad input", () => {
     expect(await baseline("diff")).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "err": "evals/baselines/files.lexical.json: error: the baseline is of another version of tool-evals: it has the format "tool-evals baseline 0", this version reads "tool-evals baseline 1"
-        Accept it anew: \`evals run -n 20 --check off\`, then \`evals baseline accept\`.
+        "err": "evals/baselines/files.lexical.json: error: The baseline was written by another version of tool-evals: its format is "tool-evals baseline 0", this version reads "tool-evals baseline 1".
+        Accept it again: \`evals run -n 20 --check off\`, then \`evals baseline accept\`.
       ",
         "out": "",
       }
@@ -330,8 +335,8 @@ describe("bad input", () => {
     expect(await baseline("show")).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "err": "evals/baselines/files.lexical.json: error: the baseline was edited by hand: its checksum does not fit what it holds
-        Accept it anew: \`evals run -n 20 --check off\`, then \`evals baseline accept\`.
+        "err": "evals/baselines/files.lexical.json: error: The baseline was edited by hand: checksum mismatch.
+        Accept it again: \`evals run -n 20 --check off\`, then \`evals baseline accept\`.
       ",
         "out": "",
       }
@@ -339,11 +344,11 @@ describe("bad input", () => {
     expect(await baseline("accept")).toMatchInlineSnapshot(`
       {
         "code": 0,
-        "err": "evals/baselines/files.lexical.json: warning: the baseline was edited by hand: its checksum does not fit what it holds
+        "err": "evals/baselines/files.lexical.json: warning: The baseline was edited by hand: checksum mismatch.
         It is replaced without a comparison.
       ",
         "out": "files · lexical · 2 cases, 2 tools, 2 of 2 trials passed
-        written to evals/baselines/files.lexical.json
+        Written to evals/baselines/files.lexical.json
       ",
       }
     `);
@@ -359,8 +364,8 @@ describe("bad input", () => {
     expect(await baseline("accept")).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "err": "evals/baselines/files.lexical.json: error: the baseline is of other on lexical, not of files on lexical
-        The file was copied or renamed. Move it away, then accept a baseline for this suite.
+        "err": "evals/baselines/files.lexical.json: error: The baseline is of "other" on lexical, not of "files" on lexical.
+        Move the file away, because it was copied or renamed, then accept a baseline for this suite.
       ",
         "out": "",
       }

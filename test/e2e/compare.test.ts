@@ -78,23 +78,22 @@ describe("evals compare on the filesystem example", () => {
     expect(code).toBe(1);
     expect(out.replaceAll(/2\d{3}-\d\d-\d\d[\dT-]*( \d\d:\d\d)?/g, "DATE")).toMatchInlineSnapshot(`
       "A is better than B · A to B: REGRESSED · files · lexical
-
-      A: evals/baselines/files.lexical.json (the baseline of DATE, from the run
-        DATE)
-      B: DATE (the run of DATE UTC)
-      Not interleaved: the two were recorded apart, so a change of the model in between looks like a
-        change of the wording.
+        A: evals/baselines/files.lexical.json (the baseline of DATE, from the run
+          DATE)
+        B: DATE (the run of DATE UTC)
+        Not interleaved: the two were recorded at different times, so a change of the model in between
+          looks like a change of the wording.
 
       Passed: A 8/10 (80%), B 7/10 (70%), in 10 cases
-      1 case passed before and fails now: when-changed 1/1 -> 0/1
-      Net change from A to B: −10 points, mean over cases; the model always answers alike
+      1 case passed before and fails now: when-changed 1/1 -> 0/1.
+      Net change from A to B: -10 pp, mean over 10 cases; the model is deterministic.
 
-      Cases that dropped from A to B
-      case          A passed  B passed
-      ────────────────────────────────
-      when-changed  1/1       0/1
+      Cases that dropped from A to B (passed/graded)
+      case          A    B
+      ──────────────────────
+      when-changed  1/1  0/1
 
-      What changed in the lists
+      Changes in the tool list
         get_file_info: description
           [-Retrieve detailed metadata about a file or directory. Returns comprehensive information
           including size, creation time, last modified time, permissions, and type. This tool is perfect
@@ -116,6 +115,8 @@ describe("evals compare on the filesystem example", () => {
           … Failed reads for individual files won't stop the entire operation. [-Only works
           within-]{+Limited to+} allowed directories.
         … and 2 more changes
+
+      Trials of the deterministic design: 10 baseline, 10 now
       "
     `);
   });
@@ -129,14 +130,13 @@ describe("evals compare on the filesystem example", () => {
     expect(ended.code).toBe(3);
     expect(ended.out.replaceAll(/2\d{3}-\d\d-\d\d[\dT-]*( \d\d:\d\d)?/g, "DATE")).toMatchInlineSnapshot(`
       "NOT COMPARABLE · quickstart · lexical
+        A: DATE (the run of DATE UTC)
+        B: DATE (the run of DATE UTC)
+        Not interleaved: the two were recorded at different times, so a change of the model in between
+          looks like a change of the wording.
 
-      A: DATE (the run of DATE UTC)
-      B: DATE (the run of DATE UTC)
-      Not interleaved: the two were recorded apart, so a change of the model in between looks like a
-        change of the wording.
-
-        - the host profile was plain then and is codex now; use the same --host, or accept a new
-          baseline for it
+        The host profile differs: "plain" before, "codex" now. Use the same --host, or accept a new
+          baseline for it.
       "
     `);
     expect((await filtered).code).toBe(2);
@@ -152,14 +152,14 @@ describe("evals compare on the filesystem example", () => {
     expect(errors.map(({ code }) => code)).toEqual([2, 2, 2, 2]);
     const text = errors.map(({ err }) => err).join("");
     expect(text.replaceAll(dir, "DIR").replaceAll(/2\d{3}-[\dT-]+/g, "RUN")).toMatchInlineSnapshot(`
-      "error: both are the run RUN
-        Name two different runs, or a baseline's file and a run.
-      error: evals/baselines/files.lexical.json is a file, and B must be a run
-        Give the baseline first: evals compare <baseline> <run>.
-      error: there is no baseline nowhere.json
-        Baselines are written by \`evals baseline accept\`.
-      error: there is no run nowhere
-        Runs are looked for under DIR/reports; change it with --out.
+      "error: Both are the run RUN.
+        Name two different runs, or a baseline file and a run.
+      error: "evals/baselines/files.lexical.json" is a file, but B must be a run.
+        Put the baseline first: evals compare <baseline> <run>.
+      error: There is no baseline "nowhere.json".
+        Write one with \`evals baseline accept\`.
+      error: There is no run "nowhere".
+        Runs are read from DIR/reports; change the folder with --out.
       "
     `);
   });

@@ -83,14 +83,14 @@ describe("evals crowd", () => {
     expect(ended).toMatchObject({ code: 0, err: "" });
     const text = ended.out.replace(/Record: .*/, "Record: here");
     expect(text).toMatchInlineSnapshot(`
-      "NO FALL SHOWN: 70% right with 0 foreign tools, 70% with 20
+      "NO FALL SHOWN: 70% correct with 0 foreign tools, 70% with 20
 
       filesystem · lexical (a retrieval baseline, not a language model: it shows what a host's keyword
         tool search would surface) · 10 cases
-      foreign tools  right (95%)        change in points  picked instead
-      ───────────────────────────────────────────────────────────────────────────────────────
-      0              7/10 70% (40–89%)  –                 right tool, wrong call 2, no tool 1
-      20             7/10 70% (40–89%)  0                 right tool, wrong call 2, no tool 1
+      foreign tools  correct (95% CI)   change (95% CI)  picked instead
+      ──────────────────────────────────────────────────────────────────────────────────────
+      0              7/10 70% (40-89%)  -                right tool, wrong call 2, no tool 1
+      20             7/10 70% (40-89%)  0 pp             right tool, wrong call 2, no tool 1
 
       Trials: 20 · cost $0
       Record: here

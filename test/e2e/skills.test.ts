@@ -133,17 +133,16 @@ describe.each(["plain", "agent-skills"])("whether skills are loaded, as %s shows
 
     const report = (await run("report")).out;
     expect(report.slice(report.indexOf("Skill triggering"), report.indexOf("\n\nTotal"))).toMatchInlineSnapshot(`
-      "How well skills are loaded · anthropic:x
-        Precision: of the trials that loaded it, those that wanted it. Recall: of those that wanted it,
-          those that loaded it.
+      "Skill triggering · anthropic:x
+      skill   TP  FP  FN  TN  precision (95% CI)  recall (95% CI)
+      ───────────────────────────────────────────────────────────
+      notes   4   2   4   6   67% (30-90%)        50% (22-78%)
+      photos  2   2   0   6   50% (15-85%)        100% (34-100%)
 
-      Skills
-      skill   TP  FP  FN  TN  precision (95%)  recall (95%)
-      ───────────────────────────────────────────────────────
-      notes   4   2   4   6   67% (30–90%)     50% (22–78%)
-      photos  2   2   0   6   50% (15–85%)     100% (34–100%)
+      Precision: of the trials that loaded the skill, those that should have. Recall: of the trials that
+        should have loaded it, those that did.
 
-      What was loaded
+      Skills that were loaded
       expected             loaded  trials
       ───────────────────────────────────
       (avoid skill:notes)  (none)  2
@@ -247,20 +246,19 @@ describe("what a skill is worth", () => {
     expect(
       report.slice(report.indexOf("Effect of the skill"), report.indexOf("\n\nSkill triggering")),
     ).toMatchInlineSnapshot(`
-      "What the skill notes is worth
-        Lift +100 points (95% +39.6 to +100) over 2 cases: it helps.
+      "Effect of the skill notes
+        Lift +100 pp (95% CI +39.6 to +100 pp) over 2 cases: it helps.
 
-      Both arms
       arm  passed  not gradable  broken  turns  tokens  time  cost
       ─
       with the skill  5/5  1  0  3.0  330  ? ms  $?
       without it  0/6  0  0  1.0  110  ? ms  $?
 
-      Expected behaviour (met/graded, ? could not be told)
+      Expected behaviour (met/graded)
       case  behaviour  with  without
       ─
       3  ends with swordfish  3/3  0/3
-      3  names Ingrid  2/2 +1?  3/3
+      3  names Ingrid  2/2, 1 undecided  3/3
       7  ends with swordfish  3/3  0/3"
     `);
     expect(report).toContain("Judge: anthropic:claude-haiku-5-5: agreement with people not measured");

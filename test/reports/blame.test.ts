@@ -121,7 +121,7 @@ describe("who is to blame", () => {
     `);
   });
 
-  it("needs no test where the model always answers alike", () => {
+  it("needs no test for a deterministic model", () => {
     const [first] = report.cases;
     if (!first?.verdict) throw new Error("the sample has no verdict");
     const { necessity: _, ...verdict } = first.verdict;

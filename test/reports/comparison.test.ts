@@ -80,10 +80,9 @@ const report = {
       check: {
         ...check,
         kind: "no-regression",
-        headline: "NO REGRESSION within 10 points",
-        reason: "no case that passed before fails now; the model always answers alike",
+        basis: { kind: "drop ruled out", drop: null, look: 1, looks: 1 },
         method: "deterministic",
-        net: { change: 0, interval: [0, 0] },
+        net: { change: 0, interval: [0, 0], cases: 1 },
         flagged: [],
         grew: [],
         changes: [],
@@ -166,8 +165,8 @@ describe("a comparison of two records", () => {
       files · lexical
 
       Passed: A 1/1 (100%), B 1/1 (100%), in 1 case
-      At least one case dropped, but none can be named individually (p < .001 against alpha = .05).
-      Net change from A to B: 0 pp, mean over NaN cases; the model is deterministic.
+      No case that passed before fails now. The model is deterministic.
+      Net change from A to B: 0 pp, mean over 1 case; the model is deterministic.
 
       The tool lists are the same in both, so what differs between A and B is not in them.
 

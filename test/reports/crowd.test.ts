@@ -79,7 +79,7 @@ describe("the report of a crowd", () => {
     `);
   });
 
-  it("is this on a model that always answers alike", () => {
+  it("is this on a deterministic model", () => {
     const certain: CrowdSummary = {
       ...fallen,
       model: "lexical",

@@ -101,7 +101,7 @@ describe("which of two records is better", () => {
     expect(found.better).toEqual({ kind: "base", p: expect.closeTo(2 / 2 ** 8, 12) });
   });
 
-  it("needs no chance where the model always answers alike", () => {
+  it("needs no chance for a deterministic model", () => {
     const certain = { deterministic: true };
     const found = compared(side({ a: "p", b: "p" }, certain), side({ a: "f", b: "p" }, certain));
     expect(found).toMatchObject({

@@ -128,7 +128,7 @@ describe("the curve", () => {
     ]);
   });
 
-  it("has no p-value and no interval of a change where the model always answers alike", () => {
+  it("has no p-value and no interval of a change for a deterministic model", () => {
     const { points } = tallyOf(true, { 0: { a: [pass], b: [pass] }, 10: { a: [mail], b: [pass] } });
     expect(points[1]).toMatchObject({ p: null, adjusted: null, change: { change: -0.5, interval: null } });
   });

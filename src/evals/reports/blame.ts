@@ -45,7 +45,7 @@ function caseBlocks(one: BlameReport["cases"][number], { deterministic }: BlameR
 }
 
 /** Why the verdict is what it is, in one sentence or two. */
-export function blameReason({ basis, culprits, relation, ranking, necessity }: BlameVerdict): string {
+function blameReason({ basis, culprits, relation, ranking, necessity }: BlameVerdict): string {
   const likeliest = ranking[0]?.changes.join(" and ") ?? "";
   switch (basis.kind) {
     case "confirmed": {

@@ -27,17 +27,25 @@ const maxBytes = 60_000;
 export function renderMarkdown(blocks: Blocks): string {
   let texts: string[] = [];
   for (const most of [500, 150, 50, 15, 5, 2]) {
-    texts = rendered(blocks, most);
-    const text = `${texts.join("\n\n")}\n`;
-    if (Buffer.byteLength(text) < maxBytes) return text;
+    const part = renderWithin(blocks, most);
+    texts = part.texts;
+    if (part.isWhole) return `${texts.join("\n\n")}\n`;
   }
-  const cut = "… and more: the whole report is too long for Markdown.\n";
-  let left = maxBytes - Buffer.byteLength(cut);
-  const fits = (text: string) => {
+  return [...texts, "… and more: the whole report is too long for Markdown.\n"].join("\n\n");
+}
+
+/** The first of the blocks, as many as fit. */
+function renderWithin(blocks: Blocks, most: number): { texts: string[]; isWhole: boolean } {
+  const texts: string[] = [];
+  let left = maxBytes - 100;
+  for (const block of blocks.filter(hasContent)) {
+    const text = renderBlock(block, most);
+    if (text === "") continue;
     left -= Buffer.byteLength(text) + 2;
-    return left > 0;
-  };
-  return [...texts.filter(fits), cut].join("\n\n");
+    if (left < 0) return { texts, isWhole: false };
+    texts.push(text);
+  }
+  return { texts, isWhole: true };
 }
 
 const emoji: Readonly<Record<Mark, string>> = { good: "✅", bad: "❌", warn: "⚠️", open: "❔" };

@@ -80,12 +80,12 @@ function measured({ case: id, changed, old }: Blamed): Design<BlameVerdict> {
  */
 type Search<R> = Generator<ReadonlySet<number>, R, boolean>;
 
-/** Indices of changes: reverting all of `reverted` mends the case, and all of `broken` alone break it. */
+/** Indices of changes: reverting all of `reverted` fixes the case, and all of `breaking` alone break it. */
 type SearchResult = { kind: "found"; reverted: number[]; breaking: number[] } | { kind: "none"; basis: BlameBasis };
 
 /**
  * Blame for a deterministic model: one trial a list, and an answer is certain. Finds a smallest set of changes
- * whose reverting mends the case, and a smallest one that breaks the old list by itself; both were seen to do so. Takes
+ * whose reverting fixes the case, and a smallest one that breaks the old list by itself; both were seen to do so. Takes
  * about k log2(D/k) lists for k culprits of D changes, where reverting each by itself takes D, and misses pairs.
  */
 export function blameDeterministic(id: string, changed: readonly string[]): Design<BlameVerdict> {

@@ -175,7 +175,7 @@ export type Drift = { drifted: boolean; p: number; direction: "down" | "up"; cas
 const level = 0.01;
 
 /** Tests in both directions with the global test; p = twice the smaller, at most 1. */
-export function testDrift(cases: readonly NamedCounts[]): Drift {
+function testDrift(cases: readonly NamedCounts[]): Drift {
   const down = globalTest(cases).p;
   const up = globalTest(cases.map(({ base, head }) => ({ base: head, head: base }))).p;
   const p = Math.min(1, 2 * Math.min(down, up));

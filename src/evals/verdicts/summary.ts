@@ -129,7 +129,7 @@ type ManifestModel = RunManifest["models"][number];
  * The trials of one suite on one model. The gate, the rates and the confusions are those of the arm `head`; what was
  * spent is that of all arms.
  */
-export class SuiteTally {
+class SuiteTally {
   readonly #manifest: RunManifest;
   readonly #suite: ManifestSuite;
   readonly #model: ManifestModel;

@@ -41,7 +41,7 @@ const uniformLooks: readonly Look[] = [
  * The design for up to three challengers: all wordings interleaved, as many trials each; at every look the exact CMH
  * test of each challenger against the incumbent, with Holm's correction, and the global test as no-harm guard.
  */
-export function uniform(setup: VariantSetup): Design<VariantVerdict> {
+function uniform(setup: VariantSetup): Design<VariantVerdict> {
   const { cases, challengers, margin = regressionDefaults.margin } = setup;
   const arms = [incumbent, ...challengers];
   const looks = uniformLooks.length;
@@ -109,7 +109,7 @@ function roundsFor(challengers: number): Round[] {
  * CMH test with the global test as no-harm guard; so however many challengers, a false "adopt" has chance 5 %.
  * Source: Karnin, Koren and Somekh, Almost optimal exploration in multi-armed bandits, ICML 2013.
  */
-export function halving(setup: VariantSetup): Design<VariantVerdict> {
+function halving(setup: VariantSetup): Design<VariantVerdict> {
   const { cases, challengers, margin = regressionDefaults.margin } = setup;
   const rounds = roundsFor(challengers.length);
   const looks = rounds.length + freshLooks.length;

@@ -179,9 +179,9 @@ function findFlips(counts: readonly NamedCounts[], swapped: readonly NamedCounts
   const [worse, better] = [stepDown(counts), stepDown(swapped)];
   return counts.flatMap((one, i) => {
     if (comparable([one]).length === 0 || mostly(one.base) === mostly(one.head)) return [];
-    const mended = mostly(one.head);
-    const ps = (mended ? better : worse)[i] ?? { p: 1, adjusted: 1 };
-    return [{ ...one, direction: mended ? ("mended" as const) : ("broken" as const), ...ps }];
+    const isFixed = mostly(one.head);
+    const ps = (isFixed ? better : worse)[i] ?? { p: 1, adjusted: 1 };
+    return [{ ...one, direction: isFixed ? ("mended" as const) : ("broken" as const), ...ps }];
   });
 }
 
@@ -199,6 +199,6 @@ function furtherTrials(swapped: readonly NamedCounts[], margin: number): number 
 }
 
 /** Whether any case has scored trials of both wordings. */
-export function wasScored({ counts }: VariantTest): boolean {
+function wasScored({ counts }: VariantTest): boolean {
   return comparable(counts).length > 0;
 }
