@@ -92,8 +92,8 @@ describe("one spoiled description of eight, on the lexical model", () => {
     expect([mine, none, changed].map(({ code }) => code)).toEqual([2, 2, 3]);
     const messages = [mine, none, changed].map(({ err }) => err.replaceAll(/2\d{3}-[\dT-]+/g, "RUN")).join("\n");
     expect(messages).toMatchInlineSnapshot(`
-      "error: the record RUN was made by \`evals blame\`, not by \`evals run\`
-        Give one of \`evals run\`.
+      "error: The record RUN was made by \`evals blame\`, not by \`evals run\`.
+        Give a record of \`evals run\`.
 
       error: The run RUN has no regression check of others to explain.
         Run a check first with \`evals run --check thorough\`.

@@ -75,13 +75,13 @@ describe("evals run on real servers", () => {
         output tokens  at most 204,800
         cost           at most $2.13
       lexical (a retrieval baseline, not a language model: it shows what a host's keyword tool search would surface)
-        trials         10 (one a case: it answers the same every time)
+        trials         10 (one per case: the model is deterministic)
         calls          at most 10
         input tokens   at most 0
         output tokens  at most 0
         cost           at most $0.00
 
-      seed 7; nothing was asked
+      seed 7; no model was called
       "
     `);
   });
@@ -439,8 +439,8 @@ describe("bad input", () => {
       error: Unknown model "antropic:x".
         Did you mean "anthropic"? Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, claude-code or claude-code:claude-sonnet-5-5, replay:<run> or replay:<run>#<model>.
       ---
-      error: there is no run nowhere
-        Runs are looked for under <dir>/reports; change it with --out.
+      error: There is no run "nowhere".
+        Runs are read from <dir>/reports; change the folder with --out.
       ---
       error: There is no file or folder "nowhere.yaml".
         Give a suite file, a skill package, or a folder that contains them.

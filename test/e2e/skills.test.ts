@@ -53,19 +53,19 @@ describe("the skills of a project and of a home", () => {
   });
 
   it("are named where one is asked for that is not there", async () => {
-    const shadowed = `${home}/.claude/skills/notes/SKILL.md: warning: another skill notes is loaded in the place of this`;
+    const shadowed = `${home}/.claude/skills/notes/SKILL.md: warning: Another skill "notes" is loaded instead of this one`;
     const poems = {
       code: 2,
       out: "",
-      err: `error: no skill poems with eval files was found
-  There are: letters, notes, photos. See \`evals skills list\`.
-${shadowed}: .claude/skills/notes/SKILL.md
-  No eval file of it is run. See \`evals skills list\`.
+      err: `error: No skill "poems" with eval files was found.
+  Use one of "letters", "notes", "photos"; see \`evals skills list\`.
+${shadowed}: .claude/skills/notes/SKILL.md.
+  Its eval files are not run. See \`evals skills list\`.
 `,
     };
     expect(await run("run", "--skill", "poems")).toEqual(poems);
     const beside = await run("run", "--skill", "photos", "--skill", "poems");
-    expect(beside).toMatchObject({ code: 2, out: "", err: expect.stringContaining("error: no skill poems") });
+    expect(beside).toMatchObject({ code: 2, out: "", err: expect.stringContaining('error: No skill "poems"') });
   });
 });
 
@@ -283,8 +283,8 @@ describe("what a skill is worth", () => {
     const ended = await run("run", "packages/notes", "--json");
     expect(summaryOf(ended).suites.map(({ name }) => name)).toEqual(["skill:notes"]);
     expect(ended.err).toBe(
-      "packages/notes/SKILL.md: warning: skill notes: 3 sentences of expected behaviour are not graded, only whether it is loaded\n" +
-        "  Give a judge: --judge <model>.\n",
+      'packages/notes/SKILL.md: warning: The expected behaviour of the skill "notes" (3 sentences) is not graded, only whether it is loaded.\n' +
+        "  Name a judge with --judge <model>.\n",
     );
   });
 

@@ -28,14 +28,14 @@ describe("packages whose eval files are not run", () => {
     expect(err).toBe(`\
 .claude/skills/shy/SKILL.md:4:1: warning: The front matter has keys that are not part of the Agent Skills format: "disable-model-invocation".
   Put your own data under "metadata": only some hosts read other keys.
-.claude/skills/torn/SKILL.md:1: warning: no host can load this skill: it has no "description"
-  No eval file of it is run. See \`evals skills list\`.
-.agents/skills/notes/SKILL.md: warning: another skill notes is loaded in the place of this: .claude/skills/notes/SKILL.md
-  No eval file of it is run. See \`evals skills list\`.
-.claude/skills/shy/SKILL.md:4:1: warning: the skill shy is not offered to a model, for its \`disable-model-invocation\` is true
-  No eval file of it is run. Take the key out to have it loaded by a model.
-evals/notes/SKILL.md: warning: the eval files of this skill are not run: .claude/skills/notes/SKILL.md has the name notes too
-  Give one of them another name, or name its path.
+.claude/skills/torn/SKILL.md:1: warning: No host can load this skill: it has no "description".
+  Its eval files are not run. See \`evals skills list\`.
+.agents/skills/notes/SKILL.md: warning: Another skill "notes" is loaded instead of this one: .claude/skills/notes/SKILL.md.
+  Its eval files are not run. See \`evals skills list\`.
+.claude/skills/shy/SKILL.md:4:1: warning: The skill "shy" is not offered to models: its \`disable-model-invocation\` is true.
+  Its eval files are not run. Remove the key to let models load it.
+evals/notes/SKILL.md: warning: The eval files of this skill are skipped: .claude/skills/notes/SKILL.md has the name "notes" too.
+  Rename one of them, or give its path.
 `);
   });
 
@@ -44,14 +44,14 @@ evals/notes/SKILL.md: warning: the eval files of this skill are not run: .claude
     expect({ code, err }).toEqual({
       code: 2,
       err: `\
-error: no skill package under .claude/skills/torn can be asked: they have no eval files, or none is loaded
+error: No skill package under .claude/skills/torn can be run: they have no eval files, or no host loads them.
   Write evals/evals.json in the package: { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.
 .claude/skills/shy/SKILL.md:4:1: warning: The front matter has keys that are not part of the Agent Skills format: "disable-model-invocation".
   Put your own data under "metadata": only some hosts read other keys.
-.claude/skills/torn/SKILL.md:1: warning: no host can load this skill: it has no "description"
-  No eval file of it is run. See \`evals skills list\`.
-.claude/skills/shy/SKILL.md:4:1: warning: the skill shy is not offered to a model, for its \`disable-model-invocation\` is true
-  No eval file of it is run. Take the key out to have it loaded by a model.
+.claude/skills/torn/SKILL.md:1: warning: No host can load this skill: it has no "description".
+  Its eval files are not run. See \`evals skills list\`.
+.claude/skills/shy/SKILL.md:4:1: warning: The skill "shy" is not offered to models: its \`disable-model-invocation\` is true.
+  Its eval files are not run. Remove the key to let models load it.
 `,
     });
   });
@@ -76,7 +76,7 @@ it("refuses a server's tool that has the name of one that is offered beside skil
   const { code, err } = await run("run", "s.json");
   expect(code).toBe(2);
   expect(err).toContain(
-    "s.json: error: the suite s lists a tool Read, the name of a tool that models are offered beside skills\n",
+    's.json: error: The suite "s" lists a tool "Read", a name that is reserved where skills or files are offered.\n',
   );
 });
 
@@ -101,5 +101,5 @@ it("does not go on with a suite whose skills now instruct otherwise", async () =
   appendFileSync(join(dir, "SKILL.md"), "Write less.\n");
   const { code, err } = await run("run", "--resume", "latest");
   expect(code).toBe(2);
-  expect(err).toContain("cannot be resumed: the suite s was edited\n");
+  expect(err).toContain('cannot be resumed: the suite "s" was edited.\n');
 });
