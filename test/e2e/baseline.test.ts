@@ -305,7 +305,7 @@ describe("bad input", () => {
       code: 3,
       out: "other · lexical (evals/baselines/other.lexical.json): unchanged\n",
     });
-    expect(err).toContain("error: server");
+    expect(err).toContain('error: Server "server"');
   });
 
   it("refuses a baseline that is truncated, older or edited by hand, until it is accepted anew", async () => {

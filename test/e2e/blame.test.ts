@@ -40,23 +40,24 @@ describe("one spoiled description of eight, on the lexical model", () => {
     expect(code).toBe(0);
     expect(out.replaceAll(/2\d{3}-[\dT-]+/g, "RUN").replace(/^Record: .*/ms, "")).toMatchInlineSnapshot(`
       "TO BLAME: get_file_info
-      Case when-changed: 1/1 with the old list, 0/1 with the new
+        Reverting get_file_info fixes the case, and get_file_info alone breaks it. The model is
+          deterministic, so this is certain.
+        Next: revert or reword what is to blame.
+        Case when-changed: 1/1 with the old list, 0/1 with the new one
         "When was todo.md last modified?"
-      Reverting get_file_info mends the case, and get_file_info alone breaks it; the model always
-        answers alike, so this is certain.
 
-      What changed in it
+      The change
         get_file_info: description
           [-Retrieve detailed metadata about a file or directory. Returns comprehensive information
           including size, creation time, last modified time, permissions, and type. This tool is perfect
           for understanding file characteristics without reading the actual content. Only works within
           allowed directories.-]{+Gives a report on something.+}
 
-      8 changes; 7 calls to search, 0 to confirm. Reverting each by itself once would have taken 8, and
-        misses two that each suffice.
+      8 changes; 7 trials to search, 0 to confirm. Reverting each change by itself once would have taken
+        8, and misses two that each suffice.
 
-      files · lexical (a retrieval baseline, not a language model: it shows what a host's keyword tool
-        search would surface), against the run RUN · cost $0
+      Suite: files · lexical (a retrieval baseline, not a language model: it shows what a host's keyword
+        tool search would surface), against the run RUN · cost $0
       "
     `);
   });
@@ -79,7 +80,7 @@ describe("one spoiled description of eight, on the lexical model", () => {
     const unharmed = await run(...asked, "--case", "rename");
     expect(unharmed.code).toBe(3);
     expect(blamesOf(unharmed)[0].cases[0].verdict.reason).toBe(
-      "the case passes with all new wordings, so there is nothing to explain",
+      "The case passes with all new wordings, so there is nothing to explain.",
     );
   });
 

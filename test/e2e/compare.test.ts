@@ -60,9 +60,9 @@ describe("evals compare on models that were recorded with tools documented in th
   it("prints an answer for each model", async () => {
     const { code, out, err } = await run("compare", dirOf("json"), dirOf("python"));
     expect({ code, err }).toEqual({ code: 1, err: "" });
-    expect(out.split("\n\n")[0]).toMatchInlineSnapshot(`
-      "A is better than B (two-sided p = 0.00031) · A to B: REGRESSED · bfcl · gpt-4o-mini-2024-07-18
-      A is better than B (two-sided p = 0.0052) · A to B: REGRESSED · bfcl · gpt-5-2025-08-07"
+    expect(out.split("\n  A:")[0]).toMatchInlineSnapshot(`
+      "A is better than B (two-sided p < .001) · A to B: REGRESSED · bfcl · gpt-4o-mini-2024-07-18
+      A is better than B (two-sided p = .005) · A to B: REGRESSED · bfcl · gpt-5-2025-08-07"
     `);
   });
 });
