@@ -13,10 +13,18 @@ export default defineConfig({
           isolate: false,
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**", "test/docs/commands.test.ts"],
-          testTimeout: 20_000,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
-      { test: { name: "e2e", include: ["test/e2e/**/*.test.ts", "test/docs/commands.test.ts"], testTimeout: 60_000 } },
+      {
+        test: {
+          name: "e2e",
+          include: ["test/e2e/**/*.test.ts", "test/docs/commands.test.ts"],
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
+        },
+      },
     ],
   },
 });

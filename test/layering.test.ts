@@ -2,47 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 
-// Data flows one way, and this keeps it so: each room may import only the rooms named beside it (itself always).
+// Data flows one way: each directory under src/evals imports only the directories listed here (and itself).
 const root = join(import.meta.dirname, "../src/evals");
-const pure = ["types", "errors"];
 const edges = ["suites", "skills", "toolsets", "models", "hosts", "runs"];
-const rooms: Record<string, readonly string[]> = {
-  errors: ["types"],
-  types: ["errors"],
-  io: ["errors"],
-  version: [],
-  stats: pure,
-  search: pure,
-  parsing: pure,
-  jsonSchema: pure,
-  scoring: [...pure, "jsonSchema"],
-  changes: [...pure, "jsonSchema", "search"],
-  verdicts: [...pure, "stats", "changes", "jsonSchema"],
-  lint: [...pure, "search", "jsonSchema", "changes"],
-  diagnosis: [...pure, "lint", "jsonSchema"],
-  probes: [...pure, "jsonSchema"],
-  reports: ["types", "errors", "stats", "verdicts", "scoring", "lint", "probes", "diagnosis", "changes"],
-  suites: [...pure, "parsing"],
-  skills: [...pure, "parsing"],
-  processes: [],
-  toolsets: [...pure, "parsing", "processes", "jsonSchema", "network"],
-  network: ["errors"],
-  models: [...pure, "search", "jsonSchema", "network"],
-  hosts: [...pure, "processes"],
-  runs: pure,
-  trials: [...pure, "stats", "scoring", "verdicts"],
-  workspace: [...pure, ...edges, "io", "version", "parsing", "scoring", "stats", "verdicts", "reports", "trials"],
-  experiments: ["*"],
-  inspection: ["*"],
-  commands: ["*"],
-  cli: ["*"],
-};
-
-/** What keeps a room pure: no import of its own of these. */
-const impure = /^node:|^(write-file-atomic|@modelcontextprotocol|@anthropic-ai|openai)/;
-const pureRooms = new Set([
-  "types",
-  "errors",
+const pure = [
   "stats",
   "search",
   "jsonSchema",
@@ -53,19 +16,51 @@ const pureRooms = new Set([
   "diagnosis",
   "probes",
   "reports",
-]);
+];
+const directories: Record<string, readonly string[]> = {
+  types: [],
+  stats: ["types"],
+  search: ["types"],
+  jsonSchema: ["types"],
+  scoring: ["types", "jsonSchema"],
+  changes: ["types", "jsonSchema", "search"],
+  verdicts: ["types", "stats", "changes", "jsonSchema"],
+  lint: ["types", "search", "jsonSchema", "changes"],
+  diagnosis: ["types", "lint", "jsonSchema"],
+  probes: ["types", "jsonSchema"],
+  reports: ["types", "stats", "verdicts", "scoring", "lint", "probes", "diagnosis", "changes"],
+  parsing: ["types"],
+  processes: [],
+  network: ["types"],
+  suites: ["types", "parsing"],
+  skills: ["types", "parsing"],
+  toolsets: ["types", "parsing", "processes", "jsonSchema", "network"],
+  models: ["types", "search", "jsonSchema", "network"],
+  hosts: ["types", "processes"],
+  runs: ["types"],
+  trials: ["types", "stats", "scoring", "verdicts"],
+  workspace: ["types", ...edges, "parsing", "scoring", "stats", "verdicts", "reports", "trials"],
+  experiments: ["types", ...edges, ...pure, "parsing", "trials", "workspace"],
+  inspection: ["types", ...edges, ...pure, "parsing", "processes", "trials", "workspace"],
+  commands: ["types", "experiments", "inspection", "suites", "reports"],
+  cli: ["types", "commands", "workspace"],
+};
+
+/** What a pure directory does not import. */
+const impure = /^node:|^(write-file-atomic|@modelcontextprotocol|@anthropic-ai|openai)/;
+const pureDirectories = new Set(["types", ...pure]);
 /** Hashing is a pure function of its input. */
 const pureModules = new Set(["node:crypto"]);
 
 type Import = { from: string; to: string; specifier: string };
 
-const roomOf = (file: string) => relative(root, file).split("/")[0]?.replace(/\.ts$/, "") ?? "";
+const directoryIn = (file: string) => relative(root, file).split("/")[0]?.replace(/\.ts$/, "") ?? "";
 
 function importsOf(file: string): Import[] {
   const source = readFileSync(file, "utf8");
   const specifiers = [...source.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].flatMap((match) => match[1] ?? []);
   return specifiers.map((specifier) => {
-    const target = specifier.startsWith(".") ? roomOf(normalize(join(dirname(file), specifier))) : "";
+    const target = specifier.startsWith(".") ? directoryIn(normalize(join(dirname(file), specifier))) : "";
     return { from: relative(root, file), to: target, specifier };
   });
 }
@@ -75,19 +70,16 @@ const files = readdirSync(root, { recursive: true, encoding: "utf8" })
   .map((file) => join(root, file));
 
 describe("layers", () => {
-  it("has no file outside of a known room", () => {
-    expect(files.map(roomOf).filter((room) => !(room in rooms))).toEqual([]);
+  it("has no file outside of a known directory", () => {
+    expect(files.map(directoryIn).filter((directory) => !(directory in directories))).toEqual([]);
   });
 
   it("imports only downwards", () => {
     const wrong = files.flatMap((file) => {
-      const room = roomOf(file);
-      const allowed = rooms[room] ?? [];
+      const directory = directoryIn(file);
+      const allowed = directories[directory] ?? [];
       return importsOf(file)
-        .filter(
-          ({ to, specifier }) =>
-            specifier.startsWith(".") && to !== room && !allowed.includes("*") && !allowed.includes(to),
-        )
+        .filter(({ to, specifier }) => specifier.startsWith(".") && to !== directory && !allowed.includes(to))
         .map(({ from, specifier }) => `${from} imports ${specifier}`);
     });
     expect(wrong).toEqual([]);
@@ -95,15 +87,15 @@ describe("layers", () => {
 
   it("lets only cli.ts import commands", () => {
     const wrong = files
-      .filter((file) => !["cli", "commands"].includes(roomOf(file)))
+      .filter((file) => !["cli", "commands"].includes(directoryIn(file)))
       .flatMap((file) => importsOf(file).filter(({ to }) => to === "commands"))
       .map(({ from, specifier }) => `${from} imports ${specifier}`);
     expect(wrong).toEqual([]);
   });
 
-  it("keeps the pure rooms free of the file system, the network, the clock, the environment and randomness", () => {
+  it("keeps the pure directories free of the file system, the network, the clock, the environment and randomness", () => {
     const wrong = files
-      .filter((file) => pureRooms.has(roomOf(file)))
+      .filter((file) => pureDirectories.has(directoryIn(file)))
       .flatMap((file) => {
         const modules = importsOf(file).filter(
           ({ specifier }) => impure.test(specifier) && !pureModules.has(specifier),
@@ -120,7 +112,7 @@ describe("layers", () => {
 
   it("leaves exit codes, the console and the environment to cli.ts", () => {
     const wrong = files
-      .filter((file) => roomOf(file) !== "cli")
+      .filter((file) => directoryIn(file) !== "cli")
       .filter((file) => /\bprocess\.(exit|env|stdout|stderr|argv)|\bconsole\./.test(readFileSync(file, "utf8")));
     expect(wrong).toEqual([]);
   });
@@ -132,5 +124,56 @@ describe("layers", () => {
         .filter(({ to }) => to.startsWith(".."))
         .map(({ from, specifier }) => `${from} imports ${specifier}`),
     ).toEqual([]);
+  });
+});
+
+describe("import graph", () => {
+  const source = join(import.meta.dirname, "../src");
+  const modules = readdirSync(source, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts"))
+    .map((file) => file.replaceAll("\\", "/"));
+  const graph = new Map(modules.map((file) => [file, localImports(file)]));
+
+  function localImports(file: string): string[] {
+    const text = readFileSync(join(source, file), "utf8");
+    const specifiers = [...text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)].map((match) => match[1] ?? "");
+    const targets = specifiers.map((specifier) => normalize(join(dirname(file), specifier)).replaceAll("\\", "/"));
+    return [...new Set(targets)].filter((target) => modules.includes(target));
+  }
+
+  /** The shortest way along `edges` from `start` back to `start`, or nothing. */
+  function findCycle(start: string, edges: ReadonlyMap<string, readonly string[]>): string[] | undefined {
+    const cameFrom = new Map<string, string>();
+    const queue = [start];
+    for (const node of queue) {
+      for (const next of edges.get(node) ?? []) {
+        if (next === start) {
+          const path = [start];
+          for (let at = node; at !== start; at = cameFrom.get(at) ?? start) path.unshift(at);
+          return [start, ...path];
+        }
+        if (!cameFrom.has(next)) {
+          cameFrom.set(next, node);
+          queue.push(next);
+        }
+      }
+    }
+    return undefined;
+  }
+
+  it("has no import cycle, type imports included", () => {
+    const cycles = modules.flatMap((file) => findCycle(file, graph)?.join(" -> ") ?? []);
+    expect(cycles).toEqual([]);
+  });
+
+  it("has no two directories that import each other", () => {
+    const pairs = new Map<string, string>();
+    for (const [file, targets] of graph)
+      for (const target of targets) {
+        const [from, to] = [dirname(file), dirname(target)];
+        if (from !== to) pairs.set(`${from} -> ${to}`, `${file} imports ${target}`);
+      }
+    const mutual = [...pairs].filter(([pair]) => pairs.has(pair.split(" -> ").reverse().join(" -> ")));
+    expect(mutual.map(([, example]) => example)).toEqual([]);
   });
 });

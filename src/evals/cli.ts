@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { setMaxListeners } from "node:events";
 import { setFlagsFromString } from "node:v8";
-import { EvalsError, type ExitCode, exitCodes } from "./errors.ts";
-import type { Io } from "./io.ts";
-import { version } from "./version.ts";
+import { EvalsError, type ExitCode, exitCodes } from "./types/errors.ts";
+import type { Io } from "./types/io.ts";
+import { version } from "./workspace/version.ts";
 
 // The only file that touches the process: its arguments, streams, environment, signals and exit code.
 // It and the command files import nothing heavy, so that --help and --version answer at once.

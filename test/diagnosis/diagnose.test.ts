@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { diagnose, type ServerFacts } from "../../src/evals/diagnosis/diagnose.ts";
 import type { LocalStart } from "../../src/evals/diagnosis/local.ts";
 import type { RemoteStart } from "../../src/evals/diagnosis/remote.ts";
-import type { CallOutcome } from "../../src/evals/types/server.ts";
+import type { CallOutcome } from "../../src/evals/types/tool.ts";
 
 const started: LocalStart = {
   kind: "local",

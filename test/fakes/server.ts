@@ -1,4 +1,4 @@
-import type { CallOutcome, ToolServer } from "../../src/evals/types/server.ts";
+import type { CallOutcome, ToolServer } from "../../src/evals/types/tool.ts";
 
 /** A server that answers by a function and can be made to die. */
 export function scriptedServer(

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { EvalsError } from "../../src/evals/errors.ts";
 import { listSkills } from "../../src/evals/inspection/skills.ts";
-import type { Io } from "../../src/evals/io.ts";
+import { EvalsError } from "../../src/evals/types/errors.ts";
+import type { Io } from "../../src/evals/types/io.ts";
 import { type Files, skillText, workspace } from "../skills/workspace.ts";
 
 const files: Files = {

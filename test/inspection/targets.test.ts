@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { EvalsError, formatProblem } from "../../src/evals/errors.ts";
 import { doctor } from "../../src/evals/inspection/doctor/doctor.ts";
 import { lint } from "../../src/evals/inspection/lint/lint.ts";
 import { probe } from "../../src/evals/inspection/probe/probe.ts";
 import { resolveTargets, selectServers, type Target, type TargetOptions } from "../../src/evals/inspection/targets.ts";
+import { EvalsError, formatProblem } from "../../src/evals/types/errors.ts";
 import { anIo } from "../fakes/io.ts";
 
 const cwd = realpathSync(mkdtempSync(join(tmpdir(), "targets-")));

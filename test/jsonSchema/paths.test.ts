@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { jsonPath, resolvePointer } from "../../src/evals/jsonSchema/paths.ts";
+import { jsonPath, resolvePointer } from "../../src/evals/jsonSchema/walk.ts";
 
 test("a path is written in JSONPath syntax, with hidden characters escaped", () => {
   expect(jsonPath(["inputSchema", "properties", "the unit", "enum", 0])).toBe(

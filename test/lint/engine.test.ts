@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { jsonPath } from "../../src/evals/jsonSchema/paths.ts";
+import { jsonPath } from "../../src/evals/jsonSchema/walk.ts";
 import { lint } from "../../src/evals/lint/lint.ts";
 import type { Families, LintSubject, Rule, Settings, ToolSubject, Violation } from "../../src/evals/lint/rule.ts";
 import { aToolSubject } from "./cases/cases.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { evalsFileRules } from "../../src/evals/lint/rules/evalsFile.ts";
+import { evalsFileRules } from "../../src/evals/lint/rules/suites.ts";
 import { anEvalsFileSubject } from "./cases/cases.ts";
 import { evalsFileCases } from "./cases/evalsFile.ts";
 import { describeViolations } from "./violations.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { jsonPath } from "../../src/evals/jsonSchema/paths.ts";
+import { jsonPath } from "../../src/evals/jsonSchema/walk.ts";
 import { rules } from "../../src/evals/lint/rules/index.ts";
 import { parseSkill } from "../../src/evals/skills/package.ts";
 import { aSkillSubject } from "./cases/cases.ts";

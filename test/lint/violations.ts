@@ -1,4 +1,4 @@
-import { jsonPath } from "../../src/evals/jsonSchema/paths.ts";
+import { jsonPath } from "../../src/evals/jsonSchema/walk.ts";
 import type { Rule } from "../../src/evals/lint/rule.ts";
 import type { CasesOf } from "./cases/cases.ts";
 

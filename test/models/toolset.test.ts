@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { mapToWireNames } from "../../src/evals/models/toolset.ts";
+import { mapToWireNames } from "../../src/evals/models/wireNames.ts";
 
 it("replaces what is not accepted, and keeps apart what would become one", () => {
   const names = mapToWireNames(["a.b", "a_b", "a b", "ok", "x".repeat(12)], 11);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { EvalsError } from "../../src/evals/errors.ts";
 import { type ParsedFile, type ParseOptions, parseJson } from "../../src/evals/parsing/json.ts";
+import { EvalsError } from "../../src/evals/types/errors.ts";
 
 /** The file of a JSON text, or the messages of its errors. */
 function read(text: string, options?: ParseOptions): ParsedFile | string {

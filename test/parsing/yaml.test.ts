@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { EvalsError } from "../../src/evals/errors.ts";
 import { parseJson } from "../../src/evals/parsing/json.ts";
 import { parseYaml } from "../../src/evals/parsing/yaml.ts";
+import { EvalsError } from "../../src/evals/types/errors.ts";
 
 function complaintAbout(text: string): string {
   try {

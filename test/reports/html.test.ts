@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { style } from "../../src/evals/reports/htmlStyle.ts";
+import { style } from "../../src/evals/reports/html.ts";
 import { reports } from "../../src/evals/reports/index.ts";
 import { checked } from "./checks.ts";
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { EvalsError } from "../../src/evals/errors.ts";
-import { parseLabels } from "../../src/evals/scoring/judgeLabels.ts";
+import { parseLabels } from "../../src/evals/scoring/judge.ts";
+import { EvalsError } from "../../src/evals/types/errors.ts";
 
 const parse = (...lines: unknown[]) =>
   parseLabels(lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"), "labels.jsonl");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { executable } from "../../src/evals/scoring/policy.ts";
+import { executable } from "../../src/evals/scoring/tools.ts";
 import type { OfferedTool } from "../../src/evals/types/tool.ts";
 
 const tool: OfferedTool = { name: "write_file", inputSchema: {}, server: "files", origin: "server" };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { formatProblem } from "../../src/evals/errors.ts";
 import { preflight } from "../../src/evals/scoring/preflight.ts";
+import { formatProblem } from "../../src/evals/types/errors.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
 import type { ExecutionPolicy, Expectation } from "../../src/evals/types/suite.ts";
 import type { Toolset } from "../../src/evals/types/tool.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { getLookup } from "../../src/evals/scoring/toolLookup.ts";
+import { getLookup } from "../../src/evals/scoring/tools.ts";
 import { toolsetOf } from "./make.ts";
 
 describe("getLookup", () => {

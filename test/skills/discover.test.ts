@@ -1,8 +1,8 @@
 import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { formatProblem } from "../../src/evals/errors.ts";
 import { type Discovery, discoverSkills, getPrecedence, skillRoots } from "../../src/evals/skills/discover.ts";
+import { formatProblem } from "../../src/evals/types/errors.ts";
 import { skillText, workspace, write } from "./workspace.ts";
 
 /** Every skill as `name level file`, and the rest as it is. */

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { formatProblem } from "../../src/evals/errors.ts";
 import { discoverSkills } from "../../src/evals/skills/discover.ts";
 import { readSkillEvals } from "../../src/evals/skills/evals.ts";
+import { formatProblem } from "../../src/evals/types/errors.ts";
 import { onlySkill, readEvals, readEvalText, skillText, workspace } from "./workspace.ts";
 
 describe("eval files that are wrong", () => {

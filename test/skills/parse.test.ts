@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { formatProblem } from "../../src/evals/errors.ts";
 import { parseSkill } from "../../src/evals/skills/package.ts";
+import { formatProblem } from "../../src/evals/types/errors.ts";
 
 /** What a SKILL.md in the folder `demo` comes to. */
 function parse(text: string) {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { formatProblem } from "../../src/evals/errors.ts";
+import { formatProblem } from "../../src/evals/types/errors.ts";
 import { readEvals, skillText, workspace } from "./workspace.ts";
 
 const folder = join(import.meta.dirname, "../fixtures/skills/shapes");

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
-import { EvalsError, formatProblem } from "../../src/evals/errors.ts";
 import { discoverSkills } from "../../src/evals/skills/discover.ts";
 import { readSkillEvals } from "../../src/evals/skills/evals.ts";
+import { EvalsError, formatProblem } from "../../src/evals/types/errors.ts";
 import type { SkillPackage } from "../../src/evals/types/skill.ts";
 
 /** Contents by path; a link as what it leads to. */

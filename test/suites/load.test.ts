@@ -3,8 +3,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { EvalsError, formatProblem } from "../../src/evals/errors.ts";
 import { loadSuites } from "../../src/evals/suites/load.ts";
+import { EvalsError, formatProblem } from "../../src/evals/types/errors.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
 import { load, loadYaml, workspace } from "./workspace.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { applyOverrides, type Overrides } from "../../src/evals/suites/override.ts";
+import { applyOverrides, type Overrides } from "../../src/evals/workspace/suites.ts";
 import { loadYaml } from "./workspace.ts";
 
 const suite = () =>

@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { Problem } from "../../src/evals/errors.ts";
-import { EvalsError } from "../../src/evals/errors.ts";
 import { loadSuites } from "../../src/evals/suites/load.ts";
+import type { Problem } from "../../src/evals/types/errors.ts";
+import { EvalsError } from "../../src/evals/types/errors.ts";
 import type { Suite } from "../../src/evals/types/suite.ts";
 
 export type Files = Record<string, string | Uint8Array>;

@@ -158,7 +158,7 @@ test("a server of the new revision alone that is slow to start, as when npx inst
   const folder = await mkdtemp(join(tmpdir(), "toolsets-"));
   later(() => rm(folder, { recursive: true }));
   const spec = fixture("sdk2.mjs", "stdio", "reject", join(folder, "once.started"));
-  const server = await open({ ...spec, startTimeoutMs: 2_200 });
+  const server = await open({ ...spec, startTimeoutMs: 6_000 });
   expect(server.about).toMatchObject({ protocol: current });
 });
 

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { expect, test } from "vitest";
-import { EvalsError } from "../../src/evals/errors.ts";
+import { EvalsError } from "../../src/evals/types/errors.ts";
 import { fixture, later, never, open, tidyUp } from "./servers.ts";
 
 tidyUp();

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { applyVariants, type ReadVariants, readVariants } from "../../src/evals/experiments/overlay.ts";
+import { applyVariants, type ReadVariants, readVariants } from "../../src/evals/experiments/variantsFile.ts";
 import { applyVariant } from "../../src/evals/toolsets/overlay.ts";
-import { createToolset } from "../../src/evals/toolsets/toolset.ts";
+import { createToolset } from "../../src/evals/toolsets/toolList.ts";
 import type { OfferedTool } from "../../src/evals/types/tool.ts";
 import { aCase, aSuite, aTool } from "../fakes/suite.ts";
 import { complaint, workspace } from "../suites/workspace.ts";

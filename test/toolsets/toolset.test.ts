@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { EvalsError } from "../../src/evals/errors.ts";
 import { type HostName, hosts, presentTools } from "../../src/evals/toolsets/host.ts";
-import { createSkillEntry, createToolset } from "../../src/evals/toolsets/toolset.ts";
+import { createSkillEntry, createToolset } from "../../src/evals/toolsets/toolList.ts";
+import { EvalsError } from "../../src/evals/types/errors.ts";
 import type { OfferedTool } from "../../src/evals/types/tool.ts";
 
 const tool = (name: string, server = "files", origin: OfferedTool["origin"] = "server"): OfferedTool => ({

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { computeCeiling } from "../../src/evals/trials/ceiling.ts";
+import { computeCeiling } from "../../src/evals/experiments/dryRun.ts";
 import { orderTools, planCells, requestedCells } from "../../src/evals/trials/plan.ts";
 import { cellKey } from "../../src/evals/types/trial.ts";
 import { scriptedModel, turn } from "../fakes/model.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Prices, pricesSchema, priceUsage } from "../../src/evals/types/prices.ts";
+import { type Prices, pricesSchema, priceUsage } from "../../src/evals/types/endpoint.ts";
 
 const million = { inputTokens: 1e6, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 const mixed = { inputTokens: 1000, outputTokens: 100, cacheReadTokens: 10_000, cacheWriteTokens: 2000 };

@@ -9,7 +9,7 @@ import {
   posterior,
   priors,
 } from "../../src/evals/verdicts/blame.ts";
-import { simulate } from "../../src/evals/verdicts/simulate.ts";
+import { simulate } from "../../src/evals/verdicts/calibrate.ts";
 import { evidenceOf, verdictOn } from "./support.ts";
 
 const known = { old: { passed: 10, trials: 10 }, new: { passed: 1, trials: 10 } };

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../src/evals/stats/random.ts";
 import { type BlameVerdict, parseArm } from "../../src/evals/verdicts/blame.ts";
 import { blameCases, blameDeterministic } from "../../src/evals/verdicts/blameCases.ts";
-import { independent, simulate } from "../../src/evals/verdicts/simulate.ts";
+import { independent, simulate } from "../../src/evals/verdicts/calibrate.ts";
 import { evidenceOf, verdictOn } from "./support.ts";
 
 const changed = ["read", "write", "list"];

@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../src/evals/stats/random.ts";
-import { calibrate, estimateCorrelation } from "../../src/evals/verdicts/calibrate.ts";
-import { correlated, independent, simulate } from "../../src/evals/verdicts/simulate.ts";
+import {
+  calibrate,
+  correlated,
+  estimateCorrelation,
+  independent,
+  simulate,
+} from "../../src/evals/verdicts/calibrate.ts";
 import { idsOf, suites } from "./support.ts";
 
 const rates = suites.FLAKY8;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { anytime } from "../../src/evals/verdicts/anytime.ts";
-import { deterministic } from "../../src/evals/verdicts/deterministic.ts";
+import { deterministic } from "../../src/evals/verdicts/check.ts";
 import { screen } from "../../src/evals/verdicts/screen.ts";
 import { compareRecords, thorough } from "../../src/evals/verdicts/thorough.ts";
 import { evidenceOf, verdictOn } from "./support.ts";

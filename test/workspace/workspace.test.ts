@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { ToolServer } from "../../src/evals/types/server.ts";
+import type { ToolServer } from "../../src/evals/types/tool.ts";
 import { type Workspace, withWorkspace } from "../../src/evals/workspace/workspace.ts";
 import { project } from "../experiments/project.ts";
 

@@ -1,4 +1,4 @@
-import type { Path } from "../jsonSchema/paths.ts";
+import type { Path } from "../jsonSchema/walk.ts";
 
 /**
  * What a change does to callers. `breaking`: a call or a reader that was right can now be wrong. `compatible`: none can.

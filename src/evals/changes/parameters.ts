@@ -2,7 +2,7 @@ import { type SchemaField, walkToolSchema } from "../jsonSchema/walk.ts";
 import { stemWords } from "../search/keywords.ts";
 import { similarity, weigh } from "../search/similarity.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
-import { showValue } from "../types/quote.ts";
+import { showValue } from "../types/text.ts";
 import type { ChangeClass, ChangeEffect, Impact } from "./effect.ts";
 import { formatName, listVersions } from "./names.ts";
 import { diffSchemas } from "./schemas.ts";

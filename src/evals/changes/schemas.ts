@@ -1,7 +1,7 @@
 import { listProperties, listRequired } from "../jsonSchema/values.ts";
 import type { Walk } from "../jsonSchema/walk.ts";
 import { isJsonObject, type Json, sameJson } from "../types/json.ts";
-import { quote } from "../types/quote.ts";
+import { quote } from "../types/text.ts";
 import { diffBranches } from "./branches.ts";
 import { findRenamed, formatName } from "./names.ts";
 import {

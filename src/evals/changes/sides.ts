@@ -1,4 +1,4 @@
-import type { Path } from "../jsonSchema/paths.ts";
+import type { Path } from "../jsonSchema/walk.ts";
 import { followRef, type Walk } from "../jsonSchema/walk.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { listOnlyChoices, type ValueDifference } from "./values.ts";

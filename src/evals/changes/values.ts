@@ -1,6 +1,6 @@
 import { explainTypeMisfit, getNumber, isType, listTypes, type Type } from "../jsonSchema/values.ts";
 import { type Json, type JsonObject, sameJson } from "../types/json.ts";
-import { showValue, showValues } from "../types/quote.ts";
+import { showValue, showValues } from "../types/text.ts";
 
 /**
  * How the set of accepted values changed: fewer values, more, `other` (some lost and some gained), one of these unless

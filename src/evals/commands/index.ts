@@ -1,6 +1,6 @@
 import type { Argv, Options } from "yargs";
-import { type ExitCode, exitCodes, usageError } from "../errors.ts";
-import type { Io } from "../io.ts";
+import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import { baselineCommand } from "./baseline.ts";
 import { blameCommand } from "./blame.ts";
 import { calibrateCommand } from "./calibrate.ts";

@@ -1,4 +1,4 @@
-import { exitCodes } from "../errors.ts";
+import { exitCodes } from "../types/errors.ts";
 import { defineCommand } from "./command.ts";
 
 /** `evals schema`: prints the JSON Schema of what the program reads or writes. */

@@ -1,4 +1,4 @@
-import { quote } from "../types/quote.ts";
+import { quote } from "../types/text.ts";
 import type { Diagnosis } from "./report.ts";
 
 /** The result of running the command of a server directly, with the first request of the protocol on its stdin. */

@@ -1,9 +1,8 @@
-import { jsonPath } from "../jsonSchema/paths.ts";
+import { jsonPath } from "../jsonSchema/walk.ts";
 import { schemaRules } from "../lint/rules/schemas.ts";
 import { isJsonObject } from "../types/json.ts";
-import { quote } from "../types/quote.ts";
-import type { CallOutcome } from "../types/server.ts";
-import type { Tool } from "../types/tool.ts";
+import { quote } from "../types/text.ts";
+import type { CallOutcome, Tool } from "../types/tool.ts";
 import type { Diagnosis } from "./report.ts";
 
 /** A call of a tool without arguments, and its outcome. */

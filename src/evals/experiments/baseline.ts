@@ -1,7 +1,5 @@
 import { relative, resolve } from "node:path";
 import { type CaseToolsets, changesByCase } from "../changes/changes.ts";
-import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../errors.ts";
-import type { Io } from "../io.ts";
 import {
   acceptedDocument,
   type BaselineDifference,
@@ -22,6 +20,8 @@ import {
 import { findRecord, readTrials } from "../runs/record.ts";
 import type { Source } from "../toolsets/source.ts";
 import { type Baseline, toComparedRun } from "../types/baseline.ts";
+import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import { nearest } from "../types/nearest.ts";
 import type { RunManifest, SuiteSummary } from "../types/run.ts";
 import type { SkillPackage } from "../types/skill.ts";

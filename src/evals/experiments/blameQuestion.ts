@@ -1,9 +1,9 @@
 import { join, resolve } from "node:path";
-import { usageError } from "../errors.ts";
-import type { Io } from "../io.ts";
 import { readBaseline } from "../runs/baseline.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
 import { toComparedRun } from "../types/baseline.ts";
+import { usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { CheckPlan, RunManifest } from "../types/run.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";

@@ -1,8 +1,8 @@
-import type { ExitCode } from "../errors.ts";
-import type { Io } from "../io.ts";
 import { calibrationDocument } from "../reports/calibrate.ts";
 import { safeJson } from "../reports/escape.ts";
 import { renderTerminal } from "../reports/terminal.ts";
+import type { ExitCode } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { Trial } from "../types/trial.ts";
 import { type Calibration, calibrate as calibrateDesign, summariseCalibration } from "../verdicts/calibrate.ts";

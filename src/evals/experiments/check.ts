@@ -1,17 +1,17 @@
 import { resolve } from "node:path";
-import { usageError } from "../errors.ts";
-import type { Io } from "../io.ts";
 import { baselineFile, readBaseline } from "../runs/baseline.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
 import { type Baseline, toComparedRun } from "../types/baseline.ts";
+import { usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { Model } from "../types/model.ts";
 import type { CheckPlan, RunManifest } from "../types/run.ts";
 import type { Suite } from "../types/suite.ts";
 import type { Check } from "../verdicts/check.ts";
 import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
-import { version } from "../version.ts";
+import { version } from "../workspace/version.ts";
 import { ArmCases, type Ask, type ListOf, pursueDesign } from "./pipeline.ts";
 
 export type CheckOptions = {

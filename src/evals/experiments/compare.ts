@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
-import { type ExitCode, exitCodes, usageError } from "../errors.ts";
-import type { Io } from "../io.ts";
 import { comparisonDocument, comparisonJson } from "../reports/comparison.ts";
 import { safeJson } from "../reports/escape.ts";
 import { renderTerminal } from "../reports/terminal.ts";
 import { readBaseline } from "../runs/baseline.ts";
 import { findRecord, findRun, readManifest, readTrials } from "../runs/record.ts";
 import type { Baseline } from "../types/baseline.ts";
+import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { RunManifest } from "../types/run.ts";
 import type { Trial } from "../types/trial.ts";

@@ -1,14 +1,14 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type ExitCode, formatProblem, usageError } from "../errors.ts";
-import type { Io } from "../io.ts";
 import { crowdDocument } from "../reports/crowd.ts";
 import { safeJson } from "../reports/escape.ts";
 import { some } from "../reports/format.ts";
 import { renderTerminal } from "../reports/terminal.ts";
 import { openSource } from "../toolsets/source.ts";
-import { describeOrigin } from "../toolsets/toolset.ts";
+import { describeOrigin } from "../toolsets/toolList.ts";
 import { countTrials } from "../trials/plan.ts";
+import { type ExitCode, formatProblem, usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import { askAll, CrowdTally, crowdArm, orderForeignTools, summariseCrowd } from "../verdicts/crowd.ts";
 import {
@@ -20,8 +20,8 @@ import {
   stoppedExitCode,
   withBench,
 } from "./experiment.ts";
-import { changeListsOnce } from "./overlay.ts";
 import { recallOptions } from "./recordedOptions.ts";
+import { changeListsOnce } from "./variantsFile.ts";
 
 export type CrowdOptions = ExperimentOptions & {
   distractors?: readonly string[] | undefined;

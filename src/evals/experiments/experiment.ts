@@ -1,7 +1,7 @@
-import { type ExitCode, exitCodes } from "../errors.ts";
-import type { Io } from "../io.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
+import { type ExitCode, exitCodes } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import type { JsonObject } from "../types/json.ts";
 import type { Model } from "../types/model.ts";
 import type { Experiment } from "../types/run.ts";

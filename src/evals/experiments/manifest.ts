@@ -6,7 +6,7 @@ import type { JsonObject } from "../types/json.ts";
 import type { AskedModel, Model } from "../types/model.ts";
 import type { Experiment, RunManifest } from "../types/run.ts";
 import type { Suite } from "../types/suite.ts";
-import { version } from "../version.ts";
+import { version } from "../workspace/version.ts";
 import type { PlannedChecks } from "./check.ts";
 
 type ManifestParts = {

@@ -1,16 +1,15 @@
 import { resolve } from "node:path";
-import type { Io } from "../io.ts";
 import { openJournal } from "../runs/journal.ts";
 import { finishRun, journalPath } from "../runs/record.ts";
 import { type PlannedCase, type PlannedCell, requestedCells } from "../trials/plan.ts";
 import { type PlanEnd, runPlan } from "../trials/runPlan.ts";
 import type { TrialContext } from "../trials/runTrial.ts";
+import type { Io } from "../types/io.ts";
 import type { Model } from "../types/model.ts";
 import type { Experiment, RunManifest, RunSummary } from "../types/run.ts";
 import type { Toolset } from "../types/tool.ts";
 import { cellKey, type Trial } from "../types/trial.ts";
 import type { Design, EvidenceBook, Request } from "../verdicts/design.ts";
-import { progressLine } from "./progress.ts";
 import { type OpenRecord, resumeRecord, startRecord } from "./record.ts";
 import type { Resumed } from "./recordedOptions.ts";
 
@@ -160,4 +159,44 @@ export class ArmCases {
     const lists = [...this.#made.values()].flatMap((cases) => [...cases.values()].map(({ toolset }) => toolset));
     return Object.fromEntries(lists.map(({ hash, tools }) => [hash, [...tools]]));
   }
+}
+
+/** The progress of a run. */
+type Progress = { add(trial: Trial): void; end(): void };
+
+const redrawMs = 100;
+
+/** One line on standard error that redraws itself on a terminal; nothing elsewhere. */
+function progressLine(io: Pick<Io, "err" | "errIsTerminal" | "width">, planned: number, done: number): Progress {
+  if (!io.errIsTerminal) return { add: () => {}, end: () => {} };
+  const startedAt = performance.now();
+  let drawnAt = 0;
+  let recorded = done;
+  let broken = 0;
+  const draw = (now: number) => {
+    const seconds = (now - startedAt) / 1000;
+    const left = recorded > done ? ((planned - recorded) * seconds) / (recorded - done) : undefined;
+    const parts = [
+      `${recorded}/${planned} trials`,
+      ...(broken > 0 ? [`${broken} broken`] : []),
+      ...(left !== undefined && left >= 1 ? [`about ${formatDuration(left)} left`] : []),
+    ];
+    io.err(`\r\x1b[K${parts.join(" · ").slice(0, io.width - 1)}`);
+    drawnAt = now;
+  };
+  draw(startedAt);
+  return {
+    add(trial) {
+      recorded++;
+      if (trial.outcome.kind === "broken") broken++;
+      const now = performance.now();
+      if (now - drawnAt >= redrawMs) draw(now);
+    },
+    end: () => io.err("\r\x1b[K"),
+  };
+}
+
+function formatDuration(seconds: number): string {
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }

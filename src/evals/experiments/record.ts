@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { usageError } from "../errors.ts";
 import { compactJournal, createRun } from "../runs/record.ts";
+import { usageError } from "../types/errors.ts";
 import { canonicalJson, jsonObjectSchema } from "../types/json.ts";
 import type { Experiment, RunManifest } from "../types/run.ts";
 import { cellKey, type Trial } from "../types/trial.ts";

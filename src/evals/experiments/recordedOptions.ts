@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import * as z from "zod";
-import { usageError } from "../errors.ts";
 import { findRecord, type RecordOf } from "../runs/record.ts";
 import { type HostName, hosts } from "../toolsets/host.ts";
+import { usageError } from "../types/errors.ts";
 import { type JsonObject, jsonObjectSchema } from "../types/json.ts";
 import type { RunManifest } from "../types/run.ts";
 import { executionPolicySchema } from "../types/suite.ts";

@@ -1,8 +1,6 @@
 import { type FileHandle, mkdir, open, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import writeFileAtomic from "write-file-atomic";
-import { type ExitCode, exitCodes } from "../errors.ts";
-import type { Io } from "../io.ts";
 import { type ReportInput, type ReportName, reports } from "../reports/index.ts";
 import type { RunInput } from "../reports/run.ts";
 import {
@@ -21,6 +19,8 @@ import {
   type Workspace,
 } from "../reports/skillCreator.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
+import { type ExitCode, exitCodes } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import type { Trial } from "../types/trial.ts";
 import { summariser } from "../verdicts/summary.ts";
 

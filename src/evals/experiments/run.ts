@@ -1,5 +1,5 @@
-import type { ExitCode } from "../errors.ts";
-import type { Io } from "../io.ts";
+import type { ExitCode } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import { withWorkspace } from "../workspace/workspace.ts";
 import { recallOptions } from "./recordedOptions.ts";
 import type { RunOptions } from "./runSuites.ts";

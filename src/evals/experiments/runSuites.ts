@@ -1,8 +1,8 @@
-import { type ExitCode, exitCodes } from "../errors.ts";
-import type { Io } from "../io.ts";
 import { blameJson } from "../reports/blame.ts";
 import { planCells } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
+import { type ExitCode, exitCodes } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import type { RunManifest } from "../types/run.ts";
 import type { Summariser } from "../verdicts/summary.ts";
 import { addLiftArms } from "../workspace/cases.ts";

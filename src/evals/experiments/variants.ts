@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
-import { type ExitCode, exitCodes, usageError } from "../errors.ts";
-import type { Io } from "../io.ts";
 import { safeJson } from "../reports/escape.ts";
 import { renderTerminal } from "../reports/terminal.ts";
 import { variantsDocument, variantsJson } from "../reports/variants.ts";
 import type { PlannedCase } from "../trials/plan.ts";
+import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import { nearest } from "../types/nearest.ts";
 import { incumbent } from "../verdicts/design.ts";
 import {
@@ -22,9 +22,9 @@ import {
   stoppedExitCode,
   withBench,
 } from "./experiment.ts";
-import { applyVariants, type Overlaid, type ReadVariants, readVariants, writeOverlay } from "./overlay.ts";
 import type { ListOf } from "./pipeline.ts";
 import { recallOptions } from "./recordedOptions.ts";
+import { applyVariants, type Overlaid, type ReadVariants, readVariants, writeOverlay } from "./variantsFile.ts";
 
 type Verdict = VariantVerdict | DeterministicVerdict;
 

@@ -1,4 +1,4 @@
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../types/errors.ts";
 import { type Severity, severitySchema } from "../types/lint.ts";
 
 /**

@@ -1,6 +1,6 @@
-import { usageError } from "../errors.ts";
 import { asciiJson } from "../reports/escape.ts";
 import type { CommandSpec } from "../toolsets/spec.ts";
+import { usageError } from "../types/errors.ts";
 import type { JsonObject } from "../types/json.ts";
 
 // Quoted parts, escaped characters, plain characters. Any other backslash is literal, as in Windows paths.

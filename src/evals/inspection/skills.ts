@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
-import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem } from "../errors.ts";
-import type { Io } from "../io.ts";
 import { type EvalCounts, type SkillListing, skillsDocument } from "../reports/skills.ts";
 import { renderTerminal } from "../reports/terminal.ts";
 import { discoverSkills, getPrecedence, type SkillRoot, skillRoots } from "../skills/discover.ts";
 import { readSkillEvals } from "../skills/evals.ts";
+import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import type { SkillEval, SkillPackage } from "../types/skill.ts";
 import { requireFolder } from "./targets.ts";
 

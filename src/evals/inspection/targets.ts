@@ -1,8 +1,6 @@
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, relative, resolve } from "node:path";
-import { EvalsError, type Problem, usageError } from "../errors.ts";
-import type { Io } from "../io.ts";
 import type { RegistrationSubject } from "../lint/rule.ts";
 import {
   expandVariables,
@@ -12,6 +10,8 @@ import {
   readHostFile,
   unknownServer,
 } from "../toolsets/spec.ts";
+import { EvalsError, type Problem, usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import type { ServerSpec, Suite } from "../types/suite.ts";
 import { parseCommandLine, shellWord } from "./shell.ts";
 

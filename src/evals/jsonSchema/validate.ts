@@ -1,9 +1,9 @@
 import { Ajv } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import { messageOf } from "../errors.ts";
+import { messageOf } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
-import { cut, showJson } from "../types/quote.ts";
+import { cut, showJson } from "../types/text.ts";
 
 /** Returns what is wrong with a value, with its dotted path from `at`; undefined when it is valid. */
 export type Validate = (value: Json, at: string) => string | undefined;

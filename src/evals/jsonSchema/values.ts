@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
-import { showValue, showValues } from "../types/quote.ts";
+import { showValue, showValues } from "../types/text.ts";
 
 export const types = ["string", "integer", "number", "boolean", "array", "object", "null"] as const;
 export type Type = (typeof types)[number];

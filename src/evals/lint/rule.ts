@@ -1,4 +1,4 @@
-import type { Path } from "../jsonSchema/paths.ts";
+import type { Path } from "../jsonSchema/walk.ts";
 import { type SchemaPlace, type Walk, walkToolSchema } from "../jsonSchema/walk.ts";
 import type { JsonObject } from "../types/json.ts";
 import type { LintSettings, Severity, Suppression, Where } from "../types/lint.ts";

@@ -1,4 +1,4 @@
-import type { Path } from "../jsonSchema/paths.ts";
+import type { Path } from "../jsonSchema/walk.ts";
 import type { Json, JsonObject } from "../types/json.ts";
 import { once } from "../types/once.ts";
 

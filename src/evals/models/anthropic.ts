@@ -7,15 +7,14 @@ import type {
   Tool as ToolParam,
 } from "@anthropic-ai/sdk/resources/messages";
 import * as z from "zod";
-import { type EndpointOptions, resolveEndpoint } from "../types/endpoint.ts";
+import { type EndpointOptions, priceUsage, resolveEndpoint } from "../types/endpoint.ts";
 import type { Json } from "../types/json.ts";
 import type { AskedModel, Message, ModelRequest } from "../types/model.ts";
-import { priceUsage } from "../types/prices.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Call, StopReason } from "../types/trial.ts";
 import { createFetch } from "./fetch.ts";
 import { type Attempt, askRemote, jitteredDelay, permanentFault, toFault, transientFault } from "./remote.ts";
-import { cacheByToolset, mapToWireNames, type WireNames } from "./toolset.ts";
+import { cacheByToolset, mapToWireNames, type WireNames } from "./wireNames.ts";
 
 const provider = {
   name: "anthropic",

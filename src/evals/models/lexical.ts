@@ -4,7 +4,7 @@ import type { OfferedTool } from "../types/tool.ts";
 import type { Turn } from "../types/trial.ts";
 import { extractLiterals, fillArguments, type LiteralKind } from "./fillArguments.ts";
 import { cancelled } from "./remote.ts";
-import { cacheByToolset } from "./toolset.ts";
+import { cacheByToolset } from "./wireNames.ts";
 
 /**
  * The minimum share of the query's words that a tool must contain to be called.

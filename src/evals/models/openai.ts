@@ -7,15 +7,14 @@ import type {
 } from "openai/resources/chat/completions";
 import type { ReasoningEffort } from "openai/resources/shared";
 import * as z from "zod";
-import { type EndpointOptions, resolveEndpoint } from "../types/endpoint.ts";
+import { type EndpointOptions, priceUsage, resolveEndpoint } from "../types/endpoint.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import type { AskedModel, Message, ModelRequest } from "../types/model.ts";
-import { priceUsage } from "../types/prices.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Call, StopReason, Usage } from "../types/trial.ts";
 import { createFetch } from "./fetch.ts";
 import { type Attempt, askRemote, jitteredDelay, permanentFault, toFault, transientFault } from "./remote.ts";
-import { cacheByToolset, mapToWireNames, type WireNames } from "./toolset.ts";
+import { cacheByToolset, mapToWireNames, type WireNames } from "./wireNames.ts";
 
 const provider = {
   name: "openai",

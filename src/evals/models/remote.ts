@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { messageOf } from "../errors.ts";
 import type { Delay } from "../types/endpoint.ts";
+import { messageOf } from "../types/errors.ts";
 import type { Reply } from "../types/model.ts";
 import type { Turn } from "../types/trial.ts";
 

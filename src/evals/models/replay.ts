@@ -1,4 +1,4 @@
-import { usageError } from "../errors.ts";
+import { usageError } from "../types/errors.ts";
 import type { AskedModel, ModelRequest, Reply } from "../types/model.ts";
 import type { Cell, Outcome, Trial, Turn } from "../types/trial.ts";
 import { cancelled } from "./remote.ts";

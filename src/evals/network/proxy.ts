@@ -1,4 +1,4 @@
-import { usageError } from "../errors.ts";
+import { usageError } from "../types/errors.ts";
 
 /**
  * A `fetch` that uses the proxies in HTTPS_PROXY and HTTP_PROXY, except for this machine and the hosts in NO_PROXY;

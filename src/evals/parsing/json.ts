@@ -1,5 +1,5 @@
 import { getNodeValue, parseTree, visit } from "jsonc-parser";
-import { EvalsError, messageOf, type Place, type Problem } from "../errors.ts";
+import { EvalsError, messageOf, type Place, type Problem } from "../types/errors.ts";
 import type { Json, Path } from "../types/json.ts";
 
 /** The content of a JSON or YAML file, with the position of every value in it. */

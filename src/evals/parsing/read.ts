@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
-import { messageOf, usageError } from "../errors.ts";
+import { messageOf, usageError } from "../types/errors.ts";
 import { type ParsedFile, type ParseOptions, parseJson } from "./json.ts";
 
 const mib = 1024 * 1024;

@@ -13,7 +13,7 @@ import {
   Parser,
   visit,
 } from "yaml";
-import { EvalsError, type Problem } from "../errors.ts";
+import { EvalsError, type Problem } from "../types/errors.ts";
 import type { Json, JsonObject, Path } from "../types/json.ts";
 import {
   createLocator,

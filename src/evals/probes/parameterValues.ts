@@ -1,7 +1,6 @@
 import { getNumber } from "../jsonSchema/values.ts";
 import type { Json, JsonObject } from "../types/json.ts";
-import { guessTypes, listAlternatives } from "./schema.ts";
-import { generateValues, sample } from "./values.ts";
+import { generateValues, guessTypes, listAlternatives, sample } from "./values.ts";
 
 // Values that test one parameter. All have to be validated: several keywords may interact.
 

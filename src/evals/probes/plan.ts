@@ -2,8 +2,7 @@ import * as fc from "fast-check";
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { listBoundaries, listWrongTypes, makeMissingReference } from "./parameterValues.ts";
 import { isSameProbe, type Probe, type ProbedTool, type ProbeKind } from "./probe.ts";
-import { listParameters } from "./schema.ts";
-import { deduplicate, generateValues, sample } from "./values.ts";
+import { deduplicate, generateValues, listParameters, sample } from "./values.ts";
 
 /** Attempts to generate one valid input. */
 const attemptsPerInput = 20;

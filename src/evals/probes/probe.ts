@@ -1,6 +1,6 @@
 import type { JsonObject } from "../types/json.ts";
 import type { Severity } from "../types/lint.ts";
-import type { CallOutcome } from "../types/server.ts";
+import type { CallOutcome } from "../types/tool.ts";
 
 /** What a probe tests. The arguments of all kinds but `missing` and `wrong type` are valid by the inputSchema. */
 export type ProbeKind =

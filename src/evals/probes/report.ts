@@ -1,4 +1,4 @@
-import type { Problem } from "../errors.ts";
+import type { Problem } from "../types/errors.ts";
 import type { JsonObject } from "../types/json.ts";
 import type { Severity } from "../types/lint.ts";
 

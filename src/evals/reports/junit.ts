@@ -1,4 +1,4 @@
-import { exitCodes } from "../errors.ts";
+import { exitCodes } from "../types/errors.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { checkLines } from "./check.ts";
 import { type Markup, markup, only, plain } from "./escape.ts";

@@ -1,4 +1,4 @@
-import { exitCodes } from "../errors.ts";
+import { exitCodes } from "../types/errors.ts";
 import type { CaseSummary, CheckSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import type { Mark, Tone } from "./document.ts";
 import {

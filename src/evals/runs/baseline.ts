@@ -3,8 +3,8 @@ import { mkdir, readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
-import { EvalsError, messageOf, type Place, usageError } from "../errors.ts";
 import { type Baseline, baselineFormat, baselineSchema } from "../types/baseline.ts";
+import { EvalsError, messageOf, type Place, usageError } from "../types/errors.ts";
 import { canonicalJson, isJsonObject, type Json, jsonSchema } from "../types/json.ts";
 import type { RunManifest } from "../types/run.ts";
 

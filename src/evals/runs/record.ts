@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
-import { type EvalsError, usageError } from "../errors.ts";
+import { type EvalsError, usageError } from "../types/errors.ts";
 import { type RunManifest, type RunSummary, runManifestSchema } from "../types/run.ts";
 import { type Trial, trialSchema } from "../types/trial.ts";
 import { openJournal } from "./journal.ts";

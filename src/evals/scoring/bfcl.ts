@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
-import { showJson } from "../types/quote.ts";
+import { showJson } from "../types/text.ts";
 import { own } from "./match.ts";
 
 /**

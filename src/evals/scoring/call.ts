@@ -1,12 +1,12 @@
 import { isJsonObject, type Json } from "../types/json.ts";
-import { cut, showJson } from "../types/quote.ts";
 import type { Expectation, ExpectedCall, ResultMatcher } from "../types/suite.ts";
+import { cut, showJson } from "../types/text.ts";
 import type { ToolResult } from "../types/tool.ts";
 import type { Assertion, Call, Execution, Score, Selection } from "../types/trial.ts";
 import { findBfclProblem, parseKeepingFloats } from "./bfcl.ts";
 import { differs, every, type Judge, type Match, member, no, own, type Test, unknown, yes } from "./match.ts";
 import { compileMatcher, compileRegex } from "./matchers.ts";
-import type { FindTool, ListedTool, ToolLookup } from "./toolLookup.ts";
+import type { FindTool, ListedTool, ToolLookup } from "./tools.ts";
 
 /** How arguments are compared, as a case sets it. */
 export type ArgsRules = Pick<Extract<Expectation, { kind: "tool" }>, "argsMode" | "argsMatch">;

@@ -2,7 +2,7 @@ import type { AboutSkills } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
 import type { Expectation } from "../types/suite.ts";
 import type { Call } from "../types/trial.ts";
-import type { FindTool } from "./toolLookup.ts";
+import type { FindTool } from "./tools.ts";
 
 /** The label of no call, of no skill, and of an expectation of neither. */
 export const noneLabel = "(none)";

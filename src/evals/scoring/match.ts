@@ -1,5 +1,5 @@
 import type { Json } from "../types/json.ts";
-import { showJson } from "../types/quote.ts";
+import { showJson } from "../types/text.ts";
 
 /**
  * Whether a value is as expected; `unknown` when that could not be decided, with the reason. `evidence` is a judge's

@@ -1,8 +1,8 @@
 import { RE2JS } from "re2js";
-import { messageOf } from "../errors.ts";
+import { messageOf } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, sameJson } from "../types/json.ts";
-import { showJson } from "../types/quote.ts";
 import { type Matcher, matcherSchema } from "../types/suite.ts";
+import { showJson } from "../types/text.ts";
 import { complete, differs, every, member, no, own, pairUp, some, type Test, unknown, yes } from "./match.ts";
 
 type Keyword = keyof Matcher;

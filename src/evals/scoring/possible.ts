@@ -1,9 +1,9 @@
-import { resolvePointer } from "../jsonSchema/paths.ts";
 import { compileSchema, type Validate } from "../jsonSchema/validate.ts";
 import { getNumber, getProperty, listTypes } from "../jsonSchema/values.ts";
+import { resolvePointer } from "../jsonSchema/walk.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
-import { showJson } from "../types/quote.ts";
 import { type Matcher, matcherSchema } from "../types/suite.ts";
+import { showJson } from "../types/text.ts";
 import { member, noJudge } from "./match.ts";
 import { compileMatcher, isMatcher } from "./matchers.ts";
 

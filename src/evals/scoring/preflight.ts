@@ -1,17 +1,16 @@
-import type { Problem } from "../errors.ts";
 import { listRequired } from "../jsonSchema/values.ts";
+import type { Problem } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
-import { showJson } from "../types/quote.ts";
 import { skillEntryName } from "../types/skill.ts";
 import type { Case, ExecutionPolicy, Expectation, ExpectedCall } from "../types/suite.ts";
+import { showJson } from "../types/text.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 import { type ArgsRules, getFinder } from "./call.ts";
 import { member, own } from "./match.ts";
 import { compileRegex, findMatcherProblems, isMatcher } from "./matchers.ts";
-import { executable } from "./policy.ts";
 import { explainNever } from "./possible.ts";
-import { type FindTool, getLookup, type ToolLookup } from "./toolLookup.ts";
+import { executable, type FindTool, getLookup, type ToolLookup } from "./tools.ts";
 
 /** A problem of a case; `message` continues `Case "<id>": `. */
 type CaseProblem = Omit<Problem, "place">;

@@ -7,7 +7,7 @@ import { type Assessment, chooseBetter, compileCall, getFinder } from "./call.ts
 import { labelCalls, labelExpectation, noneLabel } from "./labels.ts";
 import { type Judge, noJudge } from "./match.ts";
 import { compileSequence } from "./sequence.ts";
-import { getLookup, type ToolLookup } from "./toolLookup.ts";
+import { getLookup, type ToolLookup } from "./tools.ts";
 
 /** Grades the turns of one answered trial. Does not throw. */
 export type Grade = (turns: readonly Turn[], judge?: Judge) => Score;

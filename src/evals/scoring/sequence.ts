@@ -5,7 +5,7 @@ import { type Assessment, type CallScore, callSelections, compileCall, getFinder
 import { labelCalls } from "./labels.ts";
 import type { Judge } from "./match.ts";
 import { complete, type Pairing, pairUp } from "./match.ts";
-import type { ToolLookup } from "./toolLookup.ts";
+import type { ToolLookup } from "./tools.ts";
 
 type CallsExpectation = Extract<Expectation, { kind: "calls" }>;
 

@@ -1,5 +1,5 @@
 import { join, posix, win32 } from "node:path";
-import type { Place } from "../errors.ts";
+import type { Place } from "../types/errors.ts";
 import { isJsonObject, type Json } from "../types/json.ts";
 import type { EvalFile } from "../types/skill.ts";
 import { isNotText, readConfined } from "./packageFiles.ts";

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
-import { messageOf, type Problem } from "../errors.ts";
+import { messageOf, type Problem } from "../types/errors.ts";
 import type { SkillPackage } from "../types/skill.ts";
 import { readPackage } from "./package.ts";
 import { isWithin, realPath } from "./packageFiles.ts";

@@ -1,5 +1,5 @@
-import type { Place } from "../errors.ts";
 import type { ParsedFile } from "../parsing/json.ts";
+import type { Place } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
 import type { SkillEval } from "../types/skill.ts";

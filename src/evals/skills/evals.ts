@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { EvalsError, type Problem, usageError } from "../errors.ts";
 import { type ParsedFile, parseJson } from "../parsing/json.ts";
+import { EvalsError, type Problem, usageError } from "../types/errors.ts";
 import { isJsonObject, type Json } from "../types/json.ts";
 import type { SkillEval, SkillPackage } from "../types/skill.ts";
 import { createCaseFiles } from "./caseFiles.ts";

@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
-import { EvalsError, messageOf, type Problem } from "../errors.ts";
 import { parseYaml } from "../parsing/yaml.ts";
+import { EvalsError, messageOf, type Problem } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import type { SkillDocument, SkillPackage } from "../types/skill.ts";
 import { parseBody } from "./body.ts";

@@ -1,4 +1,4 @@
-import type { Place, Problem } from "../errors.ts";
+import type { Place, Problem } from "../types/errors.ts";
 
 type Advice = { message: string; hint: string };
 /** A warning that is given once for all its occurrences, with their number. */

@@ -1,8 +1,8 @@
 import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
-import { EvalsError, messageOf, type Problem, usageError } from "../errors.ts";
 import { maxBytes, parseText, readText } from "../parsing/read.ts";
+import { EvalsError, messageOf, type Problem, usageError } from "../types/errors.ts";
 import { isJsonObject } from "../types/json.ts";
 
 /** Folders under `evals/` that hold no suites. */

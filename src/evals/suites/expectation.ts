@@ -1,5 +1,5 @@
 import { RE2JS } from "re2js";
-import { messageOf } from "../errors.ts";
+import { messageOf } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
 import { type CaseFile, matcherSchema, type ResultMatcher } from "../types/suite.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { Problem } from "../errors.ts";
 import type { ParsedFile } from "../parsing/json.ts";
+import type { Problem } from "../types/errors.ts";
 import { isJsonObject, type Json, type Path } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
 

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import { EvalsError, type Place, type Problem } from "../errors.ts";
 import { readParsed } from "../parsing/read.ts";
+import { EvalsError, type Place, type Problem } from "../types/errors.ts";
 import type { Path } from "../types/json.ts";
 import { type LintSettings, lintSettingsSchema } from "../types/lint.ts";
 import type { Suite } from "../types/suite.ts";

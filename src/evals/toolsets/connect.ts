@@ -1,8 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import * as z from "zod";
 import { isJsonObject, type JsonObject } from "../types/json.ts";
-import type { CallOutcome, ToolServer } from "../types/server.ts";
-import type { ContentItem, Tool, ToolResult } from "../types/tool.ts";
+import type { CallOutcome, ContentItem, Tool, ToolResult, ToolServer } from "../types/tool.ts";
 import {
   type ConnectContext,
   classifyFailure,

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { usageError } from "../errors.ts";
+import { usageError } from "../types/errors.ts";
 import type { SkillForm } from "../types/skill.ts";
 import type { OfferedTool } from "../types/tool.ts";
-import { describeOrigin } from "./toolset.ts";
+import { describeOrigin } from "./toolList.ts";
 
 /** How a host shows skills and MCP tools to its model: the name of each tool, and the order if the host sets one. */
 type Host = {

@@ -1,5 +1,5 @@
-import { messageOf, usageError } from "../errors.ts";
 import { createProxyFetch } from "../network/proxy.ts";
+import { messageOf, usageError } from "../types/errors.ts";
 import type { ClientSdk, Explanation, Failure, Link } from "./link.ts";
 import type { Env, UrlSpec } from "./spec.ts";
 

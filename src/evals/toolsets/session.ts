@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { Client } from "@modelcontextprotocol/client";
-import { EvalsError } from "../errors.ts";
+import { EvalsError } from "../types/errors.ts";
 import { createHttpLink } from "./http.ts";
 import type { ClientSdk, Failure, Link } from "./link.ts";
 import { type Env, type LiveSpec, serverError } from "./spec.ts";

@@ -1,8 +1,7 @@
 import { basename, extname, resolve } from "node:path";
-import { EvalsError, type Problem, usageError } from "../errors.ts";
-import type { ToolServer } from "../types/server.ts";
+import { EvalsError, type Problem, usageError } from "../types/errors.ts";
 import type { ServerSpec } from "../types/suite.ts";
-import type { OfferedTool, Tool } from "../types/tool.ts";
+import type { OfferedTool, Tool, ToolServer } from "../types/tool.ts";
 import { connect } from "./connect.ts";
 import { type Env, resolveServer, serverError } from "./spec.ts";
 import { readStaticList } from "./toolList.ts";

@@ -1,7 +1,7 @@
 import { basename, dirname, resolve } from "node:path";
 import * as z from "zod";
-import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../errors.ts";
 import { readParsed } from "../parsing/read.ts";
+import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../types/errors.ts";
 import { isJsonObject, type Json } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
 import type { ServerSpec } from "../types/suite.ts";

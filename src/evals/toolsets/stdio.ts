@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { messageOf } from "../errors.ts";
 import { type Exit, type ProcessGroup, startGroup } from "../processes/group.ts";
+import { messageOf } from "../types/errors.ts";
 import type { ClientSdk, Failure, Link } from "./link.ts";
 import type { CommandSpec, Env } from "./spec.ts";
 

@@ -1,9 +1,8 @@
-import { messageOf } from "../errors.ts";
-import { executable } from "../scoring/policy.ts";
+import { executable } from "../scoring/tools.ts";
+import { messageOf } from "../types/errors.ts";
 import { isJsonObject } from "../types/json.ts";
-import type { ToolServer } from "../types/server.ts";
 import type { ExecutionPolicy } from "../types/suite.ts";
-import type { Toolset } from "../types/tool.ts";
+import type { ToolServer, Toolset } from "../types/tool.ts";
 import type { Broken, Call, Execution } from "../types/trial.ts";
 
 /** Executes the calls of one trial. `close` releases the server, if one was needed. */

@@ -1,8 +1,8 @@
-import { usageError } from "../errors.ts";
 import { buildJudgeRequest, type JudgeQuestions, type Reading, readJudgement } from "../scoring/judge.ts";
 import { type Question, unknown } from "../scoring/match.ts";
 import type { Grade } from "../scoring/score.ts";
 import { buildTranscript } from "../scoring/transcript.ts";
+import { usageError } from "../types/errors.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { AskedModel, Model } from "../types/model.ts";
 import type { Case } from "../types/suite.ts";

@@ -1,4 +1,4 @@
-import type { Place } from "../errors.ts";
+import type { Place } from "./errors.ts";
 import type { JsonObject } from "./json.ts";
 
 /**

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Place } from "../errors.ts";
+import type { Place } from "./errors.ts";
 import { type JsonObject, jsonObjectSchema, jsonSchema } from "./json.ts";
 import { type LintSettings, lintSettingsSchema } from "./lint.ts";
 import type { EvalFile } from "./skill.ts";

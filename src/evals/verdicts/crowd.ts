@@ -1,9 +1,9 @@
-import type { ExitCode } from "../errors.ts";
 import { type Counts, comparable, rate } from "../stats/counts.ts";
 import { cochranMantelHaenszel, holm, isSignificant } from "../stats/hypothesisTests.ts";
 import { type Interval, wilson } from "../stats/intervals.ts";
 import { netChange } from "../stats/meanDrop.ts";
 import { deriveSeed, seededRandom, shuffle } from "../stats/random.ts";
+import type { ExitCode } from "../types/errors.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
 import { readObservation } from "./check.ts";

@@ -1,4 +1,4 @@
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../types/errors.ts";
 
 /**
  * The one rule from a verdict to an exit code: what failed goes first, then what could not be decided at all. `stopped` is

@@ -1,5 +1,5 @@
-import type { ExitCode } from "../errors.ts";
 import { kappa, wilson } from "../stats/intervals.ts";
+import type { ExitCode } from "../types/errors.ts";
 import { type Opinion, type OpinionCounts, opinions } from "../types/judge.ts";
 import type { Cost } from "../types/trial.ts";
 import { toExitCode } from "./exitCode.ts";

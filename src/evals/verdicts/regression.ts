@@ -11,7 +11,6 @@ import {
 import { type DropBound, type NetChange, netChange, noRegressionBound, trialsToSettle } from "../stats/meanDrop.ts";
 import type { CheckBasis } from "../types/run.ts";
 import { type Evidence, madeTrials, type NamedCounts, regressionArms } from "./design.ts";
-import type { Drift } from "./screen.ts";
 
 export type RegressionKind = "regressed" | "no-regression" | "inconclusive";
 type RegressionMethod = "thorough" | "screen" | "anytime" | "records" | "deterministic";
@@ -30,6 +29,13 @@ type Criterion =
 
 /** A case of this many trials per arm that passed all of base is caught when at most `headPasses` of head pass. */
 type Reach = { baseTrials: number; headTrials: number; alpha: number; smallest: SmallestBreak };
+
+/**
+ * The bank of base trials (here `base`) against fresh trials of the same list (here `head`): what has changed is the
+ * model, not the wording. `p` is two-sided. It is reported separately, and never fails a build. The cases that are compared were
+ * picked because head looked worse than the bank, which favours banks that were lucky: hence the strict level.
+ */
+export type Drift = { drifted: boolean; p: number; direction: "down" | "up"; cases: readonly NamedCounts[] };
 
 /** Everything that a report shows of a regression check. Rates are 0 to 1, and `net` is head - base (negative: worse). */
 export type RegressionVerdict = {

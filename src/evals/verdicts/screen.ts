@@ -15,6 +15,7 @@ import {
   stillMissing,
 } from "./design.ts";
 import {
+  type Drift,
   type LookResult,
   type RegressionVerdict,
   regressionDefaults,
@@ -164,13 +165,6 @@ function confirmationResult(
   const criterion = { kind: "p-value", p: globalTest(tested).p, alpha } as const;
   return { method: "screen", ...at, criterion, z, alpha, tested, bounded, drift };
 }
-
-/**
- * The bank of base trials (here `base`) against fresh trials of the same list (here `head`): what has changed is the
- * model, not the wording. `p` is two-sided. It is reported separately, and never fails a build. The cases that are compared were
- * picked because head looked worse than the bank, which favours banks that were lucky: hence the strict level.
- */
-export type Drift = { drifted: boolean; p: number; direction: "down" | "up"; cases: readonly NamedCounts[] };
 
 const level = 0.01;
 

@@ -1,5 +1,5 @@
-import { exitCodes } from "../errors.ts";
 import { wilson } from "../stats/intervals.ts";
+import { exitCodes } from "../types/errors.ts";
 import type { CaseSummary, CheckSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
 import { addCost, type Trial } from "../types/trial.ts";

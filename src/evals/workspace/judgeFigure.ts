@@ -2,9 +2,9 @@ import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
-import { messageOf, usageError } from "../errors.ts";
 import { judgeSentence } from "../reports/judge.ts";
 import { hashPrompt } from "../scoring/judge.ts";
+import { messageOf, usageError } from "../types/errors.ts";
 import { type JudgeFigure, judgeFigureSchema } from "../types/judge.ts";
 import { measureJudge } from "../verdicts/judge.ts";
 

@@ -1,15 +1,15 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import * as z from "zod";
-import { formatProblem, messageOf, usageError } from "../errors.ts";
 import type { ClaudeCodeOptions } from "../hosts/claudeCode/index.ts";
-import type { Io } from "../io.ts";
 import type { ReplayOptions } from "../models/replay.ts";
 import { findRecord, findRun, readTrials } from "../runs/record.ts";
 import { refuseAsJudge } from "../trials/judge.ts";
+import { type Prices, pricesSchema } from "../types/endpoint.ts";
+import { formatProblem, messageOf, usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import { type AskedModel, type Model, noUsage } from "../types/model.ts";
 import { nearest } from "../types/nearest.ts";
-import { type Prices, pricesSchema } from "../types/prices.ts";
 
 /** How models are reached and asked. `out` is the folder of run records, `timeout` is in seconds, `budget` in dollars. */
 export type RequestOptions = {

@@ -1,6 +1,6 @@
-import { EvalsError, exitCodes } from "../errors.ts";
-import type { Io } from "../io.ts";
 import { openSource, type Source } from "../toolsets/source.ts";
+import { EvalsError, exitCodes } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import type { Suite } from "../types/suite.ts";
 
 /** A suite with its server open and its tools listed, or with what went wrong. */

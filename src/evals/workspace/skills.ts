@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { basename, dirname, resolve } from "node:path";
-import { EvalsError, type Place, type Problem } from "../errors.ts";
-import type { Io } from "../io.ts";
 import { type Discovery, discoverSkills, getPrecedence, type SkillRoot, skillRoots } from "../skills/discover.ts";
 import { readSkillEvals } from "../skills/evals.ts";
 import { buildSkillSuite } from "../suites/skillSuite.ts";
 import type { HostName } from "../toolsets/host.ts";
+import { EvalsError, type Place, type Problem } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import type { SkillEval, SkillPackage } from "../types/skill.ts";
 import type { Case, Suite } from "../types/suite.ts";
 

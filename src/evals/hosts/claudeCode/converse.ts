@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { createInterface } from "node:readline";
-import { messageOf } from "../../errors.ts";
 import { type Exit, startGroup } from "../../processes/group.ts";
+import { messageOf } from "../../types/errors.ts";
 import type { Json } from "../../types/json.ts";
 import type { HostedTrial, HostModel, Message } from "../../types/model.ts";
 import type { Broken, Outcome, Turn } from "../../types/trial.ts";

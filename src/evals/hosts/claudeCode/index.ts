@@ -2,10 +2,9 @@ import { execFile } from "node:child_process";
 import { availableParallelism, totalmem } from "node:os";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
-import { messageOf, usageError } from "../../errors.ts";
-import { type EndpointOptions, resolveEndpoint } from "../../types/endpoint.ts";
+import { type EndpointOptions, priceUsage, resolveEndpoint } from "../../types/endpoint.ts";
+import { messageOf, usageError } from "../../types/errors.ts";
 import type { HostModel } from "../../types/model.ts";
-import { priceUsage } from "../../types/prices.ts";
 import { broken, converse } from "./converse.ts";
 import { startRelay } from "./relay.ts";
 

@@ -1,14 +1,14 @@
 import { resolve } from "node:path";
 import { diagnose, type ServerFacts } from "../../diagnosis/diagnose.ts";
 import type { DoctorReport, Examined } from "../../diagnosis/report.ts";
-import { EvalsError, type ExitCode, exitCodes, formatProblem } from "../../errors.ts";
-import type { Io } from "../../io.ts";
 import { registrationRules } from "../../lint/rules/registration.ts";
 import { doctorDocument } from "../../reports/doctor.ts";
 import { asciiJson } from "../../reports/escape.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
 import { type LiveSpec, resolveServer } from "../../toolsets/spec.ts";
 import { schedule } from "../../trials/schedule.ts";
+import { EvalsError, type ExitCode, exitCodes, formatProblem } from "../../types/errors.ts";
+import type { Io } from "../../types/io.ts";
 import type { ExecutionPolicy } from "../../types/suite.ts";
 import { callFlag, shellTemplate, shellWord } from "../shell.ts";
 import {

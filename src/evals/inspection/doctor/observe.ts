@@ -1,13 +1,12 @@
 import type { ServerFacts } from "../../diagnosis/diagnose.ts";
 import type { Examined } from "../../diagnosis/report.ts";
-import { EvalsError } from "../../errors.ts";
-import type { Io } from "../../io.ts";
-import { executable } from "../../scoring/policy.ts";
+import { executable } from "../../scoring/tools.ts";
 import { connect } from "../../toolsets/connect.ts";
 import type { LiveSpec } from "../../toolsets/spec.ts";
-import type { ToolServer } from "../../types/server.ts";
+import { EvalsError } from "../../types/errors.ts";
+import type { Io } from "../../types/io.ts";
 import type { ExecutionPolicy } from "../../types/suite.ts";
-import type { Tool } from "../../types/tool.ts";
+import type { Tool, ToolServer } from "../../types/tool.ts";
 import { requestPlainly, startDirectly } from "./start.ts";
 
 const maxCalls = 10;

@@ -2,10 +2,10 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import type { LocalStart } from "../../diagnosis/local.ts";
 import type { RemoteStart } from "../../diagnosis/remote.ts";
-import { messageOf } from "../../errors.ts";
 import { findScript } from "../../lint/rules/registration.ts";
 import type { CommandSpec, Env, UrlSpec } from "../../toolsets/spec.ts";
 import { inheritedVariables, launch } from "../../toolsets/stdio.ts";
+import { messageOf } from "../../types/errors.ts";
 
 const maxNoiseLines = 5;
 const maxShown = 200;

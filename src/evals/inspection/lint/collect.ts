@@ -1,12 +1,12 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../../errors.ts";
-import type { Io } from "../../io.ts";
-import { jsonPath, type Path } from "../../jsonSchema/paths.ts";
+import { jsonPath, type Path } from "../../jsonSchema/walk.ts";
 import type { LintSubject, Settings } from "../../lint/rule.ts";
 import { rules, unknownRule } from "../../lint/rules/index.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { resolveServer } from "../../toolsets/spec.ts";
+import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../../types/errors.ts";
+import type { Io } from "../../types/io.ts";
 import { type Level, type LintSettings, lintSettingsSchema } from "../../types/lint.ts";
 import type { Suite } from "../../types/suite.ts";
 import { describeRegistration, type ServerTarget, type SuiteTarget, type ToolListTarget } from "../targets.ts";
@@ -164,7 +164,7 @@ export async function readSettings(flags: readonly string[], io: Io): Promise<Se
 }
 
 /** Settings with the places of their suppressions. Throws EvalsError for every unknown rule in them. */
-export function placeSettings({ ignore = [], severities = {} }: LintSettings, place: (path: Path) => Place): Settings {
+function placeSettings({ ignore = [], severities = {} }: LintSettings, place: (path: Path) => Place): Settings {
   const named = [
     ...ignore.map(({ rule }, at): [string, Path] => [rule, ["ignore", at, "rule"]]),
     ...Object.keys(severities).map((rule): [string, Path] => [rule, ["severities", rule]]),

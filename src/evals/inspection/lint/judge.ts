@@ -1,9 +1,9 @@
-import type { Problem } from "../../errors.ts";
-import type { Io } from "../../io.ts";
 import type { JudgedSubject, LintSubject, LintSubjectOf } from "../../lint/rule.ts";
 import { readRubric, rubricRequest } from "../../lint/rules/rubric.ts";
 import { count, money } from "../../reports/format.ts";
 import { schedule } from "../../trials/schedule.ts";
+import type { Problem } from "../../types/errors.ts";
+import type { Io } from "../../types/io.ts";
 import type { JsonObject } from "../../types/json.ts";
 import type { AskedModel } from "../../types/model.ts";
 import { addCost, type Cost } from "../../types/trial.ts";

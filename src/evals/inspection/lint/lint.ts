@@ -1,5 +1,3 @@
-import { type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../../errors.ts";
-import type { Io } from "../../io.ts";
 import { lint as runRules } from "../../lint/lint.ts";
 import type { ToolsetSubject } from "../../lint/rule.ts";
 import { confusablePairs } from "../../lint/rules/confusable.ts";
@@ -10,8 +8,10 @@ import { lintDocument, rulesDocument } from "../../reports/lint.ts";
 import { rulesMarkdown } from "../../reports/lintRules.ts";
 import { sarif } from "../../reports/sarif.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
+import { type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../../types/errors.ts";
+import type { Io } from "../../types/io.ts";
 import type { LintReport, Severity } from "../../types/lint.ts";
-import { version } from "../../version.ts";
+import { version } from "../../workspace/version.ts";
 import { decideExitCode } from "../exitCode.ts";
 import { resolveTargets, type Target, type TargetOptions } from "../targets.ts";
 import { type Collected, type Context, collectSuite, collectTools, joinCollected, readSettings } from "./collect.ts";

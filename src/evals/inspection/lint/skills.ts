@@ -1,12 +1,12 @@
 import { readdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { EvalsError, type Problem, usageError } from "../../errors.ts";
-import { jsonPath, type Path } from "../../jsonSchema/paths.ts";
+import { jsonPath, type Path } from "../../jsonSchema/walk.ts";
 import type { LintSubject } from "../../lint/rule.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { discoverSkills } from "../../skills/discover.ts";
 import { readSkillEvals } from "../../skills/evals.ts";
 import { readConfined } from "../../skills/packageFiles.ts";
+import { EvalsError, type Problem, usageError } from "../../types/errors.ts";
 import type { Where } from "../../types/lint.ts";
 import type { SkillPackage } from "../../types/skill.ts";
 import type { SkillsTarget } from "../targets.ts";

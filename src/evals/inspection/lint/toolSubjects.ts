@@ -1,10 +1,10 @@
 import { basename, extname, relative, resolve } from "node:path";
-import { type Place, type Problem, usageError } from "../../errors.ts";
-import type { Io } from "../../io.ts";
-import { jsonPath, type Path } from "../../jsonSchema/paths.ts";
+import { jsonPath, type Path } from "../../jsonSchema/walk.ts";
 import type { LintSubject, Settings, ToolSubject } from "../../lint/rule.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { type HostName, hosts } from "../../toolsets/host.ts";
+import { type Place, type Problem, usageError } from "../../types/errors.ts";
+import type { Io } from "../../types/io.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import type { Where } from "../../types/lint.ts";
 

@@ -1,12 +1,12 @@
 import { relative, resolve } from "node:path";
 import { listBaselineTools } from "../../changes/changes.ts";
 import { listEffects } from "../../changes/tools.ts";
-import { type Place, usageError } from "../../errors.ts";
-import type { Io } from "../../io.ts";
-import { jsonPath, type Path } from "../../jsonSchema/paths.ts";
+import { jsonPath, type Path } from "../../jsonSchema/walk.ts";
 import type { LintSubject, LintSubjectOf } from "../../lint/rule.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { readBaseline } from "../../runs/baseline.ts";
+import { type Place, usageError } from "../../types/errors.ts";
+import type { Io } from "../../types/io.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import type { LintReport } from "../../types/lint.ts";
 

@@ -1,10 +1,10 @@
-import { usageError } from "../../errors.ts";
 import { listDefaults, omitDefaults, probeUnknownTool, repeatCall } from "../../probes/plan.ts";
 import type { Probe, ProbedTool } from "../../probes/probe.ts";
 import type { ProbeCall, ServerReport } from "../../probes/report.ts";
 import { checkRules } from "../../probes/rules.ts";
-import { listAlternatives } from "../../probes/schema.ts";
-import { executable } from "../../scoring/policy.ts";
+import { listAlternatives } from "../../probes/values.ts";
+import { executable } from "../../scoring/tools.ts";
+import { usageError } from "../../types/errors.ts";
 import { canonicalJson, isJsonObject, type JsonObject } from "../../types/json.ts";
 import type { ExecutionPolicy } from "../../types/suite.ts";
 import type { OfferedTool } from "../../types/tool.ts";

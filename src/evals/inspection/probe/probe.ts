@@ -1,14 +1,14 @@
-import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../../errors.ts";
-import type { Io } from "../../io.ts";
 import { planProbes, probeUnknownTool } from "../../probes/plan.ts";
 import { type ProbeReport, type ServerReport, unknownToolRow } from "../../probes/report.ts";
 import { toolRules, unknownToolRules } from "../../probes/rules.ts";
 import { asciiJson } from "../../reports/escape.ts";
 import { probeDocument } from "../../reports/probe.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
-import { executable } from "../../scoring/policy.ts";
+import { executable } from "../../scoring/tools.ts";
 import { deriveSeed } from "../../stats/random.ts";
 import { openSource } from "../../toolsets/source.ts";
+import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../../types/errors.ts";
+import type { Io } from "../../types/io.ts";
 import type { Severity } from "../../types/lint.ts";
 import type { ExecutionPolicy } from "../../types/suite.ts";
 import type { OfferedTool } from "../../types/tool.ts";

@@ -3,8 +3,7 @@ import type { Answer, Observation, Probe, ProbedTool } from "../../probes/probe.
 import type { ProbeCall } from "../../probes/report.ts";
 import type { Source } from "../../toolsets/source.ts";
 import type { JsonObject } from "../../types/json.ts";
-import type { ToolServer } from "../../types/server.ts";
-import type { Tool } from "../../types/tool.ts";
+import type { Tool, ToolServer } from "../../types/tool.ts";
 
 /** Calls one server, one call at a time. Restarts it when it has ended. */
 export type Session = {

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
-import { quote, showValue } from "../../types/quote.ts";
+import { quote, showValue } from "../../types/text.ts";
 import { defineRules, type ToolSubject } from "../rule.ts";
 import { splitName } from "../text.ts";
 

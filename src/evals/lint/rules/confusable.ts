@@ -3,7 +3,7 @@ import { type IndexedTool, splitWords, toToolText } from "../../search/keywords.
 import { findSimilarPairs, listSharedWords, weigh } from "../../search/similarity.ts";
 import type { JsonObject } from "../../types/json.ts";
 import { once } from "../../types/once.ts";
-import { quote } from "../../types/quote.ts";
+import { quote } from "../../types/text.ts";
 import type { Rule, ToolsetSubject } from "../rule.ts";
 
 /**

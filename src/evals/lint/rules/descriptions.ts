@@ -1,10 +1,9 @@
 import { followRef, type Walk, walkToolSchema } from "../../jsonSchema/walk.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
-import { describeHidden, findHidden, hiddenRanges, quote } from "../../types/quote.ts";
-import { englishDescription, saysWhenToUse, splitSentences } from "../language.ts";
+import { describeHidden, findHidden, hiddenRanges, quote } from "../../types/text.ts";
+import { englishDescription, getVerbKind, listBaseForms, saysWhenToUse, splitSentences } from "../language.ts";
 import { defineRules, type ToolSubject } from "../rule.ts";
 import { collectTexts, injectionPatterns, splitName, takeFirst } from "../text.ts";
-import { getVerbKind, listBaseForms } from "../verbs.ts";
 
 const writing =
   "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools#best-practices-for-tool-definitions";

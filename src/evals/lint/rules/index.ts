@@ -4,7 +4,6 @@ import type { Families, Kind } from "../rule.ts";
 import { annotationRules } from "./annotations.ts";
 import { confusableRules } from "./confusable.ts";
 import { descriptionRules, purposeRules } from "./descriptions.ts";
-import { evalsFileRules } from "./evalsFile.ts";
 import { nameRules, nameWordingRules, sharedNameRules } from "./names.ts";
 import { propertyRules } from "./properties.ts";
 import { registrationRules } from "./registration.ts";
@@ -14,7 +13,7 @@ import { alikeRules, siblingRules } from "./siblings.ts";
 import { skillFormatRules } from "./skillFormat.ts";
 import { skillWordingRules } from "./skillWording.ts";
 import { styleRules } from "./style.ts";
-import { suiteRules } from "./suites.ts";
+import { evalsFileRules, suiteRules } from "./suites.ts";
 import { versioningRules } from "./versioning.ts";
 
 /** The wording of tools, as far as word lists can judge it; English only where words decide. */

@@ -1,10 +1,9 @@
 import { walkToolSchema } from "../../jsonSchema/walk.ts";
 import { once } from "../../types/once.ts";
-import { quote, showValues } from "../../types/quote.ts";
-import { isEnglish } from "../language.ts";
+import { quote, showValues } from "../../types/text.ts";
+import { findVerb, getVerbKind, isEnglish, startsWithVerb } from "../language.ts";
 import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
 import { splitName } from "../text.ts";
-import { findVerb, getVerbKind, startsWithVerb } from "../verbs.ts";
 
 const specification = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool";
 const writing = "https://www.anthropic.com/engineering/writing-tools-for-agents";

@@ -2,7 +2,7 @@ import { getSingleType, listTypes, nameTypes, type Type, withoutNull } from "../
 import type { SchemaPlace } from "../../jsonSchema/walk.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import { once } from "../../types/once.ts";
-import { quote } from "../../types/quote.ts";
+import { quote } from "../../types/text.ts";
 import { inInput, type Rule, type ToolSubject, type Violation } from "../rule.ts";
 import { splitName } from "../text.ts";
 

@@ -1,6 +1,6 @@
-import type { Path } from "../../jsonSchema/paths.ts";
+import type { Path } from "../../jsonSchema/walk.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
-import { quote, showValue } from "../../types/quote.ts";
+import { quote, showValue } from "../../types/text.ts";
 import type { RegistrationSubject, Rule, Violation } from "../rule.ts";
 
 const docs = "https://modelcontextprotocol.io/docs/develop/connect-local-servers";

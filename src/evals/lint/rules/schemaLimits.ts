@@ -1,5 +1,5 @@
 import { findRecursiveRef, followRef, maxPlaces, walkToolSchema } from "../../jsonSchema/walk.ts";
-import { quote, showValue } from "../../types/quote.ts";
+import { quote, showValue } from "../../types/text.ts";
 import { defineRules, type Rule, type ToolSubject, type Violation } from "../rule.ts";
 import { collectTexts, maxSearched } from "../text.ts";
 

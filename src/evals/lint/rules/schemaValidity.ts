@@ -11,7 +11,7 @@ import {
   types,
 } from "../../jsonSchema/values.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
-import { quote, showValue, showValues } from "../../types/quote.ts";
+import { quote, showValue, showValues } from "../../types/text.ts";
 
 /** What is wrong with one keyword of a schema. */
 type KeywordViolation = { keyword: string; message: string; fix: string };

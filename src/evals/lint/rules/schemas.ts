@@ -9,7 +9,7 @@ import {
 } from "../../jsonSchema/values.ts";
 import type { SchemaPlace } from "../../jsonSchema/walk.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
-import { quote, showValue, showValues } from "../../types/quote.ts";
+import { quote, showValue, showValues } from "../../types/text.ts";
 import { defineRules, inInput, inSchemas, type ToolSubject, type Violation } from "../rule.ts";
 import { schemaLimitRules } from "./schemaLimits.ts";
 import { findContradictions, findMalformed } from "./schemaValidity.ts";

@@ -1,10 +1,9 @@
 import { isJsonObject, type Json } from "../../types/json.ts";
 import { nearest } from "../../types/nearest.ts";
-import { quote, showValues } from "../../types/quote.ts";
-import { plainDescription, unquotedDescription } from "../language.ts";
+import { quote, showValues } from "../../types/text.ts";
+import { findVerb, plainDescription, startsWithVerb, unquotedDescription } from "../language.ts";
 import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
 import { splitName, takeFirst } from "../text.ts";
-import { findVerb, startsWithVerb } from "../verbs.ts";
 
 const docs = "https://www.anthropic.com/engineering/writing-tools-for-agents";
 /** Names and values that are read in a schema, and siblings that are compared with a name that is not listed. */

@@ -1,6 +1,6 @@
-import { type Path, percentDecoded } from "../../jsonSchema/paths.ts";
+import { type Path, percentDecoded } from "../../jsonSchema/walk.ts";
 import { isJsonObject, type Json } from "../../types/json.ts";
-import { describeHidden, findHidden, hiddenRanges, quote, showValue, showValues } from "../../types/quote.ts";
+import { describeHidden, findHidden, hiddenRanges, quote, showValue, showValues } from "../../types/text.ts";
 import { defineRules, type SkillSubject, type Violation } from "../rule.ts";
 import { injectionPatterns, maxSearched } from "../text.ts";
 

@@ -1,6 +1,6 @@
-import type { Path } from "../../jsonSchema/paths.ts";
-import { quote } from "../../types/quote.ts";
+import type { Path } from "../../jsonSchema/walk.ts";
 import type { SkillDocument } from "../../types/skill.ts";
+import { quote } from "../../types/text.ts";
 import { countTriggerPhrases, isEnglish, saysWhatItDoes, saysWhenNotToUse, saysWhenToUse } from "../language.ts";
 import { defineRules, type SimpleRule, type SkillSubject } from "../rule.ts";
 

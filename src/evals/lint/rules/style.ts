@@ -1,6 +1,6 @@
 import { listProperties } from "../../jsonSchema/values.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
-import { quote } from "../../types/quote.ts";
+import { quote } from "../../types/text.ts";
 import { unquotedDescription } from "../language.ts";
 import type { Rule, ToolSubject } from "../rule.ts";
 import { splitName } from "../text.ts";

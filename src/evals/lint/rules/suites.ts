@@ -1,5 +1,9 @@
+import type { Path } from "../../jsonSchema/walk.ts";
+import { isJsonObject, type Json } from "../../types/json.ts";
+import type { SkillEval } from "../../types/skill.ts";
 import type { Case } from "../../types/suite.ts";
-import { defineRules, type SuiteSubject } from "../rule.ts";
+import { quote, showValue } from "../../types/text.ts";
+import { defineRules, type EvalsFileSubject, type SuiteSubject } from "../rule.ts";
 
 const docs = "docs/lint-rules.md";
 const minCases = 5;
@@ -110,4 +114,185 @@ function mentions(text: string, name: string): boolean {
     if (whole && (compound || marked.test(after))) return true;
   }
   return false;
+}
+
+const minQueries = 5;
+const specifiedShape = 'Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.';
+
+/** The content of the eval files of skill packages. */
+export const evalsFileRules = defineRules<EvalsFileSubject>([
+  {
+    id: "evals-file-shape",
+    severity: "info",
+    docs,
+    why: "Other shapes are read here, but not by every tool that runs the evals of a skill.",
+    clauses: [
+      "an object with the key evals",
+      "evals is a list of objects",
+      "input is a string",
+      "expected_behavior is a list of strings",
+    ],
+    *check({ raw }) {
+      // The specified shape cannot express whether a skill triggers, so files of triggers have another one.
+      if (isTriggerSet(raw)) return;
+      const list = isJsonObject(raw) ? raw.evals : undefined;
+      if (!Array.isArray(list)) {
+        const message =
+          list === undefined ? "The file has no key `evals`." : `evals is ${showValue(list)}, not a list.`;
+        yield { at: list === undefined ? [] : ["evals"], message, fix: specifiedShape };
+        return;
+      }
+      const entries: readonly Json[] = list;
+      for (const [index, entry] of entries.entries()) {
+        const problem = explainEntry(entry);
+        if (problem === undefined) continue;
+        yield { at: ["evals", index], message: `${problem}; later entries are not checked.`, fix: specifiedShape };
+        return;
+      }
+    },
+  },
+  {
+    id: "evals-file-empty",
+    severity: "error",
+    docs,
+    why: "A file without a query measures nothing, and looks as if it did.",
+    clauses: ["at least one query"],
+    at: [],
+    fix: specifiedShape,
+    find: ({ evals }) => evals.length === 0 && "The file has no query.",
+  },
+  {
+    id: "evals-file-size",
+    severity: "warning",
+    docs,
+    why: "Fewer than about 5 to 10 typical queries say little about when a skill loads.",
+    clauses: ["at least 5 queries"],
+    at: [],
+    fix: "Write about 5 to 10 queries in the words of users.",
+    find: ({ evals, all }) =>
+      evals.length > 0 &&
+      all.length < minQueries &&
+      `The skill has only ${all.length} ${all.length === 1 ? "query" : "queries"}.`,
+  },
+  {
+    id: "evals-negatives",
+    severity: "warning",
+    docs,
+    why: "Without a query that the skill must ignore, nothing shows that its description attracts too many queries.",
+    clauses: ["some query does not trigger the skill"],
+    at: [],
+    fix: 'Add a near miss with "should_trigger": false: close to what the skill does, but not its task.',
+    find: ({ evals, all }) =>
+      evals.length > 0 &&
+      all.every(({ triggers }) => triggers) &&
+      "Every query expects the skill, so over-triggering is not measured.",
+  },
+  {
+    id: "evals-check-missing",
+    severity: "warning",
+    docs,
+    why: "For a query without expected behavior only the trigger is measured, not the result of the skill.",
+    clauses: ["a query that triggers the skill says what is expected"],
+    *check(subject) {
+      if (isTriggerSet(subject.raw)) return;
+      for (const { one, at } of listPlaced(subject)) {
+        if (!one.triggers || one.expectedBehavior.length > 0) continue;
+        const message = `The query ${quote(one.input)} expects nothing except that the skill loads.`;
+        yield { at, message, fix: "Say in expected_behavior what the answer must do." };
+      }
+    },
+  },
+  {
+    id: "evals-duplicate-input",
+    severity: "warning",
+    docs,
+    why: "Two equal queries count twice in the rate of a skill, and test it once.",
+    clauses: ["no query twice", "no two that differ only in case and white space"],
+    *check(subject) {
+      const seen = new Set<string>();
+      for (const { one, at } of listPlaced(subject)) {
+        const key = JSON.stringify([one.input.toLowerCase().replace(/\s+/g, " ").trim(), one.files]);
+        if (seen.has(key)) yield { at, message: `The query ${quote(one.input)} is a duplicate.`, fix: "Rephrase it." };
+        seen.add(key);
+      }
+    },
+  },
+  {
+    id: "evals-input-names-skill",
+    severity: "warning",
+    docs,
+    why: "A query that names the skill loads it with any description; users do not know the names.",
+    clauses: ["no query contains the name of the skill", 'no query contains its words before "skill"'],
+    *check(subject) {
+      const pattern = matchSkillName(subject.skill);
+      for (const { one, at } of listPlaced(subject)) {
+        if (!one.triggers || !pattern.test(one.input.slice(0, 10_000))) continue;
+        const message = `The query names the skill: ${quote(one.input)}.`;
+        yield { at, message, fix: "Write it like a user who has never seen the list of skills." };
+      }
+    },
+  },
+  {
+    id: "evals-check-vague",
+    severity: "info",
+    docs,
+    why: "A judge can only guess the meaning of a check that names nothing to look for.",
+    clauses: ["a check says what to look for, not that it is good"],
+    *check(subject) {
+      for (const { one, at } of listPlaced(subject)) {
+        const vague = one.expectedBehavior.find((text) => judgement.test(text.slice(0, 200).trim()));
+        if (vague === undefined) continue;
+        const fix = "Name what the answer must show: a figure, a file, a question, an order of steps.";
+        yield { at, message: `The check ${quote(vague)} names nothing to look for.`, fix };
+      }
+    },
+  },
+]);
+
+function explainEntry(entry: Json): string | undefined {
+  if (!isJsonObject(entry)) return `An entry is ${showValue(entry)}, not an object`;
+  const { input, expected_behavior: checks, should_trigger: triggers } = entry;
+  if (typeof input !== "string") return "The query of an entry is not under `input`";
+  if (triggers === false && checks === undefined) return undefined;
+  const isValid = Array.isArray(checks) && checks.every((check) => typeof check === "string");
+  return isValid ? undefined : "The checks of an entry are not a list of strings under `expected_behavior`";
+}
+
+/** `pdf-forms` is a name by itself; `pdf` is one only after a slash or before the word skill. */
+function matchSkillName(name: string): RegExp {
+  const escaped = name.replace(/[^a-z0-9-]/gi, "\\$&");
+  const spelled = escaped.replaceAll("-", "[- ]");
+  const whole = name.includes("-") ? `|(?<![\\w-])${escaped}(?![\\w-])` : "";
+  return new RegExp(`(?<![\\w-])\\/${escaped}(?![\\w-])|(?<![\\w-])[\`'"]?${spelled}[\`'"]? skill\\b${whole}`, "i");
+}
+
+const judgement =
+  /^(?:(?:the|an?|its?)\s+)?(?:output|response|result|answer|reply|skill|model|agent|assistant|it)?\s*(?:(?:is|are|should|must|be|works?|behaves?|looks?|responds?|does|do|it|its|job|the|task)\s+)*(?:correct(?:ly)?|good|great|fine|ok(?:ay)?|nice(?:ly)?|well|right|appropriate(?:ly)?|proper(?:ly)?|as expected|helpful|useful|high[- ]quality|accurate(?:ly)?)\W*$/i;
+
+const listKeys = ["evals", "cases", "test_cases", "queries", "should_trigger", "should_not_trigger"];
+
+/** The entries of every known shape, in the order in which they are read, with their paths. */
+function listEntries(raw: unknown): { entry: unknown; at: Path }[] {
+  if (Array.isArray(raw)) return raw.map((entry: unknown, index) => ({ entry, at: [index] }));
+  if (!isJsonObject(raw)) return [];
+  const found = listKeys.flatMap((key) => {
+    const list = raw[key];
+    return Array.isArray(list) ? list.map((entry, index) => ({ entry, at: [key, index] })) : [];
+  });
+  return found.length > 0 ? found : [{ entry: raw, at: [] }];
+}
+
+/** Every query with the path of its entry; that of the file where entries and queries do not correspond. */
+function listPlaced({ raw, evals }: EvalsFileSubject): { one: SkillEval; at: Path }[] {
+  const entries = listEntries(raw);
+  return evals.map((one, index) => ({ one, at: entries.length === evals.length ? (entries[index]?.at ?? []) : [] }));
+}
+
+/** Whether a file says for each query only whether the skill must load. */
+function isTriggerSet(raw: unknown): boolean {
+  if (isJsonObject(raw) && ["should_trigger", "should_not_trigger"].some((key) => Array.isArray(raw[key]))) return true;
+  const entries = listEntries(raw);
+  const isTrigger = ({ entry }: { entry: unknown }) =>
+    isJsonObject(entry) && typeof entry.should_trigger === "boolean" && entry.expected_behavior === undefined;
+  return entries.length > 0 && entries.every(isTrigger);
 }

@@ -1,7 +1,7 @@
 import { listChanges } from "../../changes/changes.ts";
-import type { ExitCode } from "../../errors.ts";
 import { comparable } from "../../stats/counts.ts";
 import { wilson } from "../../stats/intervals.ts";
+import type { ExitCode } from "../../types/errors.ts";
 import type { OfferedTool } from "../../types/tool.ts";
 import type { Trial } from "../../types/trial.ts";
 import { type Evidence, type ExperimentFacts, incumbent, madeTrials } from "../design.ts";

@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
 import writeFileAtomic from "write-file-atomic";
-import { EvalsError, messageOf, usageError } from "../errors.ts";
-import type { Io } from "../io.ts";
 import { readParsed } from "../parsing/read.ts";
 import { describeValue, explain, type PathProblem, placeProblem, quotePath } from "../suites/explain.ts";
 import { applyVariant, checkVariant } from "../toolsets/overlay.ts";
-import { createToolset } from "../toolsets/toolset.ts";
+import { createToolset } from "../toolsets/toolList.ts";
 import type { PlannedCase } from "../trials/plan.ts";
+import { EvalsError, messageOf, usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 import {
