@@ -117,6 +117,17 @@ describe("layers", () => {
     expect(wrong).toEqual([]);
   });
 
+  it("serves with the 1.x SDK and connects with the 2.x client", () => {
+    const wrong = files.flatMap((file) =>
+      importsOf(file).filter(
+        ({ from, specifier }) =>
+          (specifier.startsWith("@modelcontextprotocol/sdk") && !from.startsWith("hosts/")) ||
+          (specifier.startsWith("@modelcontextprotocol/client") && !from.startsWith("toolsets/")),
+      ),
+    );
+    expect(wrong.map(({ from, specifier }) => `${from} imports ${specifier}`)).toEqual([]);
+  });
+
   it("never reaches into the reference server", () => {
     expect(
       files
