@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { examples } from "../../src/evals/lint/examples.ts";
 import { lint } from "../../src/evals/lint/lint.ts";
-import type { Kind, LintSubject, Subjects } from "../../src/evals/lint/rule.ts";
+import type { LintSubject, SubjectKind, Subjects } from "../../src/evals/lint/rule.ts";
 import { catalogue, rules } from "../../src/evals/lint/rules/index.ts";
 import { rulesMarkdown } from "../../src/evals/reports/lintRules.ts";
 import { readSkillEvals } from "../../src/evals/skills/evals.ts";
@@ -13,7 +13,7 @@ import { loadSuites } from "../../src/evals/suites/load.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
 import { aRegistrationSubject, aSkillSubject, aSuiteSubject, aToolSubject } from "./cases/cases.ts";
 
-type Subject = { [K in Kind]: (example: unknown, id: string) => Promise<Subjects[K]> | Subjects[K] };
+type Subject = { [K in SubjectKind]: (example: unknown, id: string) => Promise<Subjects[K]> | Subjects[K] };
 
 const scratch = mkdtempSync(join(tmpdir(), "lint-examples-"));
 let written = 0;
@@ -65,13 +65,13 @@ const subjects: Subject = {
   },
 };
 
-async function findRules(kind: Kind, id: string, example: unknown): Promise<string[]> {
+async function findRules(kind: SubjectKind, id: string, example: unknown): Promise<string[]> {
   const subject = await subjects[kind](example, id);
   const target = { kind, subject, names: [], settings: [], where: () => ({ path: "$" }) } as unknown as LintSubject;
   return lint([target], rules).findings.map(({ rule }) => rule);
 }
 
-const all = (Object.keys(rules) as Kind[]).flatMap((kind) => rules[kind].map(({ id }) => ({ kind, id })));
+const all = (Object.keys(rules) as SubjectKind[]).flatMap((kind) => rules[kind].map(({ id }) => ({ kind, id })));
 
 it("has one example for every rule", () => {
   expect(Object.keys(examples).sort()).toEqual(all.map(({ id }) => id).sort());

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Kind, Rule, Subjects } from "../../src/evals/lint/rule.ts";
+import type { Rule, SubjectKind, Subjects } from "../../src/evals/lint/rule.ts";
 import { rules } from "../../src/evals/lint/rules/index.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
 import { annotationCases } from "./cases/annotations.ts";
@@ -19,7 +19,7 @@ import { versioningCases } from "./cases/versioning.ts";
 import { alikeCases, wordingCases } from "./cases/wording.ts";
 
 /** The mutation test of the rules: what each must pass, and for every clause of it what it must find. */
-const families: { readonly [K in Kind]: readonly CasesOf<Subjects[K]>[] } = {
+const families: { readonly [K in SubjectKind]: readonly CasesOf<Subjects[K]>[] } = {
   tools: [nameCases, descriptionCases, wordingCases, schemaCases, propertyCases, annotationCases],
   toolsets: [sharedNameCases, confusableCases, alikeCases],
   "judged tools": [rubricCases],
@@ -33,12 +33,12 @@ const families: { readonly [K in Kind]: readonly CasesOf<Subjects[K]>[] } = {
 type Tested<Subject> = { rule: Rule<Subject>; cases: RuleCases<Subject> };
 
 /** Pairs every rule of a kind with its cases; one without any is paired with none, and fails. */
-function tested<K extends Kind>(kind: K): Tested<Subjects[K]>[] {
+function tested<K extends SubjectKind>(kind: K): Tested<Subjects[K]>[] {
   const all: CasesOf<Subjects[K]> = Object.assign({}, ...families[kind]);
   return rules[kind].map((rule) => ({ rule, cases: all[rule.id] ?? { clean: [], violations: {} } }));
 }
 
-function seeds<K extends Kind>(kind: K): void {
+function seeds<K extends SubjectKind>(kind: K): void {
   for (const { rule, cases } of tested(kind)) {
     describe(rule.id, () => {
       it("finds nothing where nothing is wrong", () => {
@@ -65,7 +65,7 @@ function seeds<K extends Kind>(kind: K): void {
   }
 }
 
-describe.each(Object.keys(rules) as Kind[])("%s", (kind) => {
+describe.each(Object.keys(rules) as SubjectKind[])("%s", (kind) => {
   seeds(kind);
 
   it("has no cases for rules that are not there", () => {

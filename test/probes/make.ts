@@ -1,5 +1,5 @@
 import { compileSchema } from "../../src/evals/jsonSchema/validate.ts";
-import type { Answer, Observation, ProbedTool, ProbeKind } from "../../src/evals/probes/probe.ts";
+import type { ProbeAnswer, ProbedTool, ProbeKind, ProbeObservation } from "../../src/evals/probes/probe.ts";
 import type { Json, JsonObject } from "../../src/evals/types/json.ts";
 import type { ToolResult } from "../../src/evals/types/tool.ts";
 
@@ -20,7 +20,7 @@ export function probed(
   };
 }
 
-export const result = (body: Json | undefined, more: Partial<ToolResult> = {}): Answer => ({
+export const result = (body: Json | undefined, more: Partial<ToolResult> = {}): ProbeAnswer => ({
   alive: true,
   outcome: {
     kind: "result",
@@ -33,10 +33,10 @@ export const result = (body: Json | undefined, more: Partial<ToolResult> = {}): 
   },
 });
 
-export const failure = (body: Json | undefined, more: Partial<ToolResult> = {}): Answer =>
+export const failure = (body: Json | undefined, more: Partial<ToolResult> = {}): ProbeAnswer =>
   result(body, { isError: true, ...more });
 
-export const broken = (stage: "server" | "timeout", alive: boolean): Answer => ({
+export const broken = (stage: "server" | "timeout", alive: boolean): ProbeAnswer => ({
   alive,
   outcome: { kind: "broken", stage, message: "it broke" },
 });
@@ -44,13 +44,13 @@ export const broken = (stage: "server" | "timeout", alive: boolean): Answer => (
 /** A probe of a kind that was answered so. */
 export function seen(
   kind: ProbeKind,
-  answers: readonly Answer[],
+  answers: readonly ProbeAnswer[],
   {
     tool = probed({ type: "object" }),
     parameter,
     args = {},
   }: { tool?: ProbedTool; parameter?: string; args?: JsonObject } = {},
-): Observation {
+): ProbeObservation {
   const calls = answers.map(() => args);
   return { tool, probe: { kind, base: args, calls: () => calls, ...(parameter && { parameter }) }, calls, answers };
 }

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import type { Observation } from "../../src/evals/probes/probe.ts";
+import type { ProbeObservation } from "../../src/evals/probes/probe.ts";
 import { checkRules, toolRules, unknownToolRules } from "../../src/evals/probes/rules.ts";
 import { broken, failure, probed, result, seen } from "./make.ts";
 
 /** The violations, by rule. */
-const found = (observation: Observation) =>
+const found = (observation: ProbeObservation) =>
   Object.fromEntries(
     checkRules(observation).flatMap(({ rule, result }) =>
       typeof result === "object" ? [[rule.id, result.wrong]] : [],
     ),
   );
-const ok = (observation: Observation) =>
+const ok = (observation: ProbeObservation) =>
   checkRules(observation).flatMap(({ rule, result }) => (result === "ok" ? [rule.id] : []));
 
 const structured = { success: false, error: "There is no file x.", retry_hint: "List the files first." };
@@ -20,7 +20,7 @@ const unsure = probed({ type: "object" }, { readOnly: false });
 const steady = probed({ type: "object" }, { idempotent: true });
 const image = { type: "image", mimeType: "image/png", bytes: 3 };
 
-const cases: [string, Observation, Record<string, string>][] = [
+const cases: [string, ProbeObservation, Record<string, string>][] = [
   ["a text", seen("valid", [result("done")]), {}],
   ["no answer", seen("valid", [broken("timeout", true)]), { "answers-in-time": "The call was not answered in time." }],
   ["a crash", seen("valid", [broken("server", false)]), { survives: "The call ended the server." }],

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { blameDocument } from "../../src/evals/reports/blame.ts";
-import { columns } from "../../src/evals/reports/layout.ts";
-import { renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { displayWidth, renderTerminal } from "../../src/evals/reports/terminal.ts";
 import type { BlameReport } from "../../src/evals/verdicts/blameCases.ts";
 
 const display = { colour: false, width: 100, unicode: true };
@@ -159,6 +158,6 @@ describe("who is to blame", () => {
 
   it.each([60, 100])("fits %d columns", (width) => {
     const lines = renderTerminal(blameDocument(report), { ...display, width }).split("\n");
-    for (const line of lines) expect(columns(line)).toBeLessThanOrEqual(width);
+    for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(width);
   });
 });

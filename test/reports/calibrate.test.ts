@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { calibrationDocument } from "../../src/evals/reports/calibrate.ts";
-import { columns } from "../../src/evals/reports/layout.ts";
-import { renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { displayWidth, renderTerminal } from "../../src/evals/reports/terminal.ts";
 import type { CalibrationSummary } from "../../src/evals/verdicts/calibrate.ts";
 
 const display = { colour: false, width: 100, unicode: true };
@@ -127,6 +126,6 @@ describe("the report of a calibration", () => {
       unicode: false,
     });
     expect(text).toMatch(/^[\n -~]*$/);
-    for (const line of text.split("\n")) expect(columns(line)).toBeLessThanOrEqual(80);
+    for (const line of text.split("\n")) expect(displayWidth(line)).toBeLessThanOrEqual(80);
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ComparisonReport, comparisonDocument } from "../../src/evals/reports/comparison.ts";
-import { columns } from "../../src/evals/reports/layout.ts";
-import { renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { displayWidth, renderTerminal } from "../../src/evals/reports/terminal.ts";
 
 const display = { colour: false, width: 100, unicode: true };
 
@@ -198,7 +197,7 @@ describe("a comparison of two records", () => {
 
   it.each([60, 100])("fits %d columns", (width) => {
     const lines = renderTerminal(comparisonDocument(given), { ...display, width }).split("\n");
-    for (const line of lines) expect(columns(line)).toBeLessThanOrEqual(width);
+    for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(width);
   });
 
   it("lets nothing of what it shows move a cursor", () => {

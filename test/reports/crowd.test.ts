@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { crowdDocument } from "../../src/evals/reports/crowd.ts";
-import { columns } from "../../src/evals/reports/layout.ts";
-import { renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { displayWidth, renderTerminal } from "../../src/evals/reports/terminal.ts";
 import type { CrowdSummary } from "../../src/evals/verdicts/crowd.ts";
 
 const display = { colour: false, width: 100, unicode: true };
@@ -122,6 +121,6 @@ describe("the report of a crowd", () => {
     const falls = fallen.falls.map((one) => ({ ...one, case: name, picked: [{ tool: name, n: 1 }] }));
     const text = renderTerminal(crowdDocument({ ...fallen, suite: name, falls }), { ...display, unicode: false });
     expect(text).toMatch(/^[\n -~]*$/);
-    for (const line of text.split("\n")) expect(columns(line)).toBeLessThanOrEqual(100);
+    for (const line of text.split("\n")) expect(displayWidth(line)).toBeLessThanOrEqual(100);
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { judgeDocument, judgeSentence } from "../../src/evals/reports/judge.ts";
-import { columns } from "../../src/evals/reports/layout.ts";
-import { renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { displayWidth, renderTerminal } from "../../src/evals/reports/terminal.ts";
 import type { JudgeCheckSummary } from "../../src/evals/verdicts/judge.ts";
 
 const display = { colour: false, width: 100, unicode: true };
@@ -153,7 +152,7 @@ describe("the report of a judge", () => {
       unicode: false,
     });
     expect(text).toMatch(/^[\n -~]*$/);
-    for (const line of text.split("\n")) expect(columns(line)).toBeLessThanOrEqual(80);
+    for (const line of text.split("\n")) expect(displayWidth(line)).toBeLessThanOrEqual(80);
   });
 });
 

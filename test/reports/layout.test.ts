@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { columns, cut, narrowed, wrap } from "../../src/evals/reports/layout.ts";
+import { cut, displayWidth, narrowColumns, wrap } from "../../src/evals/reports/terminal.ts";
 
 const text = fc.string({ unit: "grapheme" });
 
@@ -11,7 +11,7 @@ describe("columns", () => {
     ["🎉", 2],
     ["e\u0301", 1],
     ["✓ ≥", 3],
-  ])("of %s", (shown, width) => expect(columns(shown)).toBe(width));
+  ])("of %s", (shown, width) => expect(displayWidth(shown)).toBe(width));
 });
 
 describe("cut", () => {
@@ -27,7 +27,7 @@ describe("cut", () => {
   it("is never wider than asked", () => {
     fc.assert(
       fc.property(text, fc.nat(40), (raw, width) => {
-        expect(columns(cut(raw, width, "…"))).toBeLessThanOrEqual(width);
+        expect(displayWidth(cut(raw, width, "…"))).toBeLessThanOrEqual(width);
       }),
     );
   });
@@ -42,7 +42,7 @@ describe("wrap", () => {
     fc.assert(
       fc.property(text, fc.integer({ min: 2, max: 40 }), (raw, width) => {
         const lines = wrap(raw, width);
-        for (const line of lines) expect(columns(line)).toBeLessThanOrEqual(width);
+        for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(width);
         expect(lines.join("").replaceAll(" ", "")).toBe(raw.replaceAll(" ", ""));
       }),
     );
@@ -51,9 +51,9 @@ describe("wrap", () => {
 
 describe("narrowed", () => {
   it("takes from the widest first", () => {
-    expect(narrowed([30, 10, 12], 40, 6)).toEqual([18, 10, 12]);
-    expect(narrowed([30, 10, 12], 30, 6)).toEqual([10, 10, 10]);
-    expect(narrowed([5, 5], 40, 6)).toEqual([5, 5]);
-    expect(narrowed([30, 30], 3, 6)).toEqual([6, 6]);
+    expect(narrowColumns([30, 10, 12], 40, 6)).toEqual([18, 10, 12]);
+    expect(narrowColumns([30, 10, 12], 30, 6)).toEqual([10, 10, 10]);
+    expect(narrowColumns([5, 5], 40, 6)).toEqual([5, 5]);
+    expect(narrowColumns([30, 30], 3, 6)).toEqual([6, 6]);
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { columns } from "../../src/evals/reports/layout.ts";
 import { type SkillListing, skillsDocument } from "../../src/evals/reports/skills.ts";
-import { renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { displayWidth, renderTerminal } from "../../src/evals/reports/terminal.ts";
 
 const common = { description: "Does it.", hash: "0".repeat(64) };
 const listing: SkillListing = {
@@ -67,7 +66,7 @@ describe("the list of skills", () => {
 
   it("fits its screen, and holds ASCII only where nothing else can be shown", () => {
     const text = renderTerminal(skillsDocument(listing), { colour: false, width: 60, unicode: false });
-    expect(text.split("\n").filter((line) => columns(line) > 60)).toEqual([]);
+    expect(text.split("\n").filter((line) => displayWidth(line) > 60)).toEqual([]);
     expect(text).toMatch(/^[\n -~]*$/);
   });
 });

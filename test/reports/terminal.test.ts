@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { reports } from "../../src/evals/reports/index.ts";
-import { columns } from "../../src/evals/reports/layout.ts";
+import { displayWidth } from "../../src/evals/reports/terminal.ts";
 import { checked } from "./checks.ts";
 import {
   caseOf,
@@ -30,7 +30,7 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
 
   it.each([80, 100, 132])("fits %d columns, without a control character", (width) => {
     const text = reports.terminal.render({ summary, manifest: manifestOf, display: { ...display, width } });
-    for (const line of text.split("\n")) expect(columns(line)).toBeLessThanOrEqual(width);
+    for (const line of text.split("\n")) expect(displayWidth(line)).toBeLessThanOrEqual(width);
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u);
   });
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { columns } from "../../src/evals/reports/layout.ts";
-import { renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { displayWidth, renderTerminal } from "../../src/evals/reports/terminal.ts";
 import { variantsDocument } from "../../src/evals/reports/variants.ts";
 import type { VariantsSummary } from "../../src/evals/verdicts/variants/summary.ts";
 
@@ -185,6 +184,6 @@ describe("the report of variants", () => {
     const hostile = { ...adopted, suite: name, wordings: adopted.wordings.map((one) => ({ ...one, name })) };
     const text = renderTerminal(variantsDocument(hostile), { ...display, unicode: false });
     expect(text).toMatch(/^[\n -~]*$/);
-    for (const line of text.split("\n")) expect(columns(line)).toBeLessThanOrEqual(100);
+    for (const line of text.split("\n")) expect(displayWidth(line)).toBeLessThanOrEqual(100);
   });
 });

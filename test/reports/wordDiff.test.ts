@@ -2,9 +2,8 @@ import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { TextChange } from "../../src/evals/reports/document.ts";
-import { columns } from "../../src/evals/reports/layout.ts";
 import { changedText } from "../../src/evals/reports/markdown.ts";
-import { renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { displayWidth, renderTerminal } from "../../src/evals/reports/terminal.ts";
 
 const display = { colour: false, width: 80, unicode: true };
 /** The lines of a change; a diff is indented by two columns. */
@@ -130,7 +129,7 @@ describe("a change at a terminal", () => {
           before: `${before} same words at the end`,
           after: `${after} same words at the end`,
         };
-        for (const line of linesOf(wording, { width })) expect(columns(line)).toBeLessThanOrEqual(width);
+        for (const line of linesOf(wording, { width })) expect(displayWidth(line)).toBeLessThanOrEqual(width);
         const words = (colour: boolean) => linesOf(wording, { width, colour }).join("").replace(/\s/g, "");
         const unmarked = words(false).replace(/\[-|-\]|\{\+|\+\}/g, "");
         expect(stripVTControlCharacters(words(true))).toBe(unmarked);

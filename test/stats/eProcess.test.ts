@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { addBlock, type Block, type EProcess, evidence, startEProcess } from "../../src/evals/stats/eProcess.ts";
+import { addBlock, type BettingBlock, type EProcess, evidence, startEProcess } from "../../src/evals/stats/eProcess.ts";
 import { seededRandom } from "../../src/evals/stats/random.ts";
 
-const outcomes: Block[] = [
+const outcomes: BettingBlock[] = [
   { base: true, head: true },
   { base: true, head: false },
   { base: false, head: true },
   { base: false, head: false },
 ];
-const feed = (state: EProcess, caseIndex: number, block: Block, n: number) =>
+const feed = (state: EProcess, caseIndex: number, block: BettingBlock, n: number) =>
   Array.from({ length: n }).reduce<EProcess>((now) => addBlock(now, caseIndex, block), state);
 
 /** The mean of `read` over every outcome of `blocks` blocks dealt to the cases in turn, at these rates. */

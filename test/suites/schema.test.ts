@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { jsonSchema } from "../../src/evals/suites/check.ts";
+import { jsonSchema } from "../../src/evals/suites/validate.ts";
 import { load } from "./workspace.ts";
 
 const example = `

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Score, Trial } from "../../src/evals/types/trial.ts";
-import { type Comparison, compareSides, type Side } from "../../src/evals/verdicts/comparison.ts";
+import { type ComparedRecord, type Comparison, compareSides } from "../../src/evals/verdicts/comparison.ts";
 import { aTrial, passed } from "../fakes/record.ts";
 import { aTool } from "../fakes/suite.ts";
 
@@ -18,7 +18,7 @@ function trials(id: string, letters: string): Trial[] {
   });
 }
 
-function side(cases: Record<string, string>, changes: Partial<Side> = {}): Side {
+function side(cases: Record<string, string>, changes: Partial<ComparedRecord> = {}): ComparedRecord {
   const ids = Object.keys(cases);
   return {
     suite: "s",
@@ -34,7 +34,7 @@ function side(cases: Record<string, string>, changes: Partial<Side> = {}): Side 
   };
 }
 
-function compared(base: Side, head: Side): Extract<Comparison, { kind: "compared" }> {
+function compared(base: ComparedRecord, head: ComparedRecord): Extract<Comparison, { kind: "compared" }> {
   const found = compareSides(base, head);
   if (found.kind === "refused") throw new Error(found.reasons.join());
   return found;

@@ -1,4 +1,4 @@
-import type { Path } from "../jsonSchema/walk.ts";
+import type { Path } from "../types/json.ts";
 
 /**
  * What a change does to callers. `breaking`: a call or a reader that was right can now be wrong. `compatible`: none can.
@@ -41,17 +41,18 @@ export type Impact = { kind: EffectKind; class: ChangeClass; what: string; fix?:
  */
 export type ChangeEffect = { id: string; tool: string; path: Path } & Impact;
 
-const classes: readonly ChangeClass[] = ["breaking", "unknown", "compatible", "description only"];
+/** The order in which effects are listed. */
+const listOrder: readonly ChangeClass[] = ["breaking", "unknown", "compatible", "description only"];
 /** Sorts by tool, then by class. */
 export function sortEffects(effects: ChangeEffect[]): ChangeEffect[] {
   const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
-  const rank = (effect: ChangeEffect) => classes.indexOf(effect.class);
+  const rank = (effect: ChangeEffect) => listOrder.indexOf(effect.class);
   return effects.sort(
     (a, b) => order(a.tool, b.tool) || rank(a) - rank(b) || order(a.id, b.id) || order(a.what, b.what),
   );
 }
 
-/** By how much there is to look at: a reworded description may cost accuracy, a compatible change does not. */
+/** From most to least severe: a reworded description may cost accuracy, a compatible change does not. */
 const bySeverity: readonly ChangeClass[] = ["breaking", "unknown", "description only", "compatible"];
 
 /** The class of a change with these effects: the most severe of them. */

@@ -23,7 +23,7 @@ export function* listSchemaEffects(states: ToolStates): Iterable<ChangeEffect> {
         ? [inside ? name : `${name}.${formatName(difference.property)}`, inside ? ":schema" : `:${difference.kind}`]
         : [name, difference.kind === "wording" && difference.keyword === "description" ? own : ":schema"];
     const id = `${formatName(tool)}${place}${aspect}`;
-    yield { id, tool, path: [tool, ...at], ...judgeInput(difference, `${formatName(tool)}${place}`, states) };
+    yield { id, tool, path: [tool, ...at], ...classifyInput(difference, `${formatName(tool)}${place}`, states) };
   }
   const id = `${formatName(tool)}:outputSchema`;
   const [had, has] = [before.outputSchema !== undefined, after.outputSchema !== undefined];
@@ -36,7 +36,7 @@ export function* listSchemaEffects(states: ToolStates): Iterable<ChangeEffect> {
   }
   if (!had || !has) return;
   for (const difference of diffToolSchemas(states, "outputSchema")) {
-    const impact = judgeOutput(difference, `${formatName(tool)} result${difference.name}`);
+    const impact = classifyOutput(difference, `${formatName(tool)} result${difference.name}`);
     yield { id, tool, path: [tool, ...difference.at], ...impact };
   }
 }
@@ -60,7 +60,7 @@ const inputClasses: Readonly<Record<ValueShift, ChangeClass>> = {
   unclear: "unknown",
 };
 
-function judgeInput(difference: SchemaDifference, subject: string, states: ToolStates): Impact {
+function classifyInput(difference: SchemaDifference, subject: string, states: ToolStates): Impact {
   switch (difference.kind) {
     case "removed": {
       const to = difference.renamed;
@@ -70,14 +70,14 @@ function judgeInput(difference: SchemaDifference, subject: string, states: ToolS
       return { kind: "parameter-removed", class: "breaking", what, fix };
     }
     case "added":
-      return judgeAdded(subject, difference);
+      return classifyAdded(subject, difference);
     case "required": {
       const name = difference.inside ? `${subject}: ${formatName(difference.property)}` : subject;
       if (!difference.now) return { kind: "widened", class: "compatible", what: `${name} is no longer required.` };
       return { kind: "newly-required", class: "breaking", what: `${name} is now required.`, fix: makeOptional };
     }
     case "default":
-      return judgeDefault(subject, difference, states);
+      return classifyDefault(subject, difference, states);
     case "values": {
       const known = inputClasses[difference.shift];
       const what = `${subject}: ${difference.what}.`;
@@ -86,7 +86,7 @@ function judgeInput(difference: SchemaDifference, subject: string, states: ToolS
       return { kind, class: known, what, fix: suggestVersion(states, "Accept what was accepted before") };
     }
     case "wording":
-      return judgeWording(subject, difference, states);
+      return classifyWording(subject, difference, states);
   }
 }
 
@@ -97,7 +97,7 @@ function suggestVersion({ name }: ToolStates, keep: string): string {
   return `${keep}, or keep ${formatName(name)} unchanged and offer the change as ${listVersions(name).next}.`;
 }
 
-function judgeAdded(
+function classifyAdded(
   subject: string,
   { required, hasDefault, renames }: Extract<SchemaDifference, { kind: "added" }>,
 ): Impact {
@@ -111,7 +111,7 @@ function judgeAdded(
   return { kind: "no-default", class: "unknown", what: `${what} and has no default.`, fix };
 }
 
-function judgeDefault(
+function classifyDefault(
   subject: string,
   { before, after, wasRequired }: Extract<SchemaDifference, { kind: "default" }>,
   states: ToolStates,
@@ -134,7 +134,7 @@ function judgeDefault(
     : { kind: "default-added", class: "unknown", what };
 }
 
-function judgeWording(
+function classifyWording(
   subject: string,
   { keyword, before, after, inside, name }: Extract<SchemaDifference, { kind: "wording" }>,
   states: ToolStates,
@@ -191,7 +191,7 @@ const outputClasses: Readonly<Record<ValueShift, ChangeClass>> = {
   unclear: "unknown",
 };
 
-function judgeOutput(difference: SchemaDifference, subject: string): Impact {
+function classifyOutput(difference: SchemaDifference, subject: string): Impact {
   const wider = (what: string): Impact => ({ kind: "output-wider", class: "compatible", what });
   const wording = (what: string): Impact => ({ kind: "wording", class: "description only", what });
   switch (difference.kind) {

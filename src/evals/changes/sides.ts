@@ -1,5 +1,5 @@
-import type { Path } from "../jsonSchema/walk.ts";
 import { followRef, type Walk } from "../jsonSchema/walk.ts";
+import type { Path } from "../types/json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { listOnlyChoices, type ValueDifference } from "./values.ts";
 

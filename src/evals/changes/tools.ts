@@ -85,14 +85,14 @@ function* listToolEffects(before: ToolsByName, after: ToolsByName): Iterable<Cha
     const now = after.get(name);
     const id = formatName(name);
     if (now) {
-      const { cause = id, ...impact } = judgeDeprecation(name, tool, now, before, after) ?? {};
+      const { cause = id, ...impact } = classifyDeprecation(name, tool, now, before, after) ?? {};
       const path = [name, "description"];
       if ("kind" in impact) yield { id: cause, tool: name, path, ...impact };
       continue;
     }
     const to = renamed.get(name);
     const aspect = to === undefined ? "removed" : "renamed";
-    const impact = to === undefined ? judgeRemoval(name, tool, before, after) : judgeRename(name, to);
+    const impact = to === undefined ? classifyRemoval(name, tool, before, after) : classifyRename(name, to);
     yield { id: `${id}:${aspect}`, tool: name, path: [name], ...impact };
   }
   const successors = new Set(renamed.values());
@@ -105,14 +105,14 @@ function* listToolEffects(before: ToolsByName, after: ToolsByName): Iterable<Cha
   }
 }
 
-function judgeRename(name: string, to: string): Impact {
+function classifyRename(name: string, to: string): Impact {
   const shown = formatName(name);
   const what = `${shown} was renamed to ${formatName(to)}: calls of the old name fail.`;
   const fix = `List ${shown} too for a while, with a description that starts "DEPRECATED: use ${to}".`;
   return { kind: "tool-renamed", class: "breaking", what, fix };
 }
 
-function judgeRemoval(name: string, tool: JsonObject, before: ToolsByName, after: ToolsByName): Impact {
+function classifyRemoval(name: string, tool: JsonObject, before: ToolsByName, after: ToolsByName): Impact {
   const shown = formatName(name);
   const early = { kind: "deprecated-early", class: "breaking" } as const;
   const deprecation = findDeprecation(tool);
@@ -148,7 +148,7 @@ function judgeRemoval(name: string, tool: JsonObject, before: ToolsByName, after
 }
 
 /** A tool that is newly marked deprecated, or whose successor is newly missing (`cause` is then the id of its removal). */
-function judgeDeprecation(
+function classifyDeprecation(
   name: string,
   tool: JsonObject,
   now: JsonObject,

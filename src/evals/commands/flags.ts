@@ -1,10 +1,10 @@
 import type { Options } from "yargs";
 import { number } from "./command.ts";
 
+// Flags that several commands share, so that one name means one thing everywhere.
+
 const inGroup = <F extends Record<string, Options>>(group: string, flags: F): F =>
   Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { ...flag, group }])) as F;
-
-// Flags that several commands share, so that one name means one thing everywhere.
 
 /** The longest that a request, a call or a start may take, in seconds. */
 const longestTimeout = 86_400;

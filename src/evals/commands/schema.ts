@@ -18,7 +18,7 @@ export const schemaCommand = defineCommand({
 
 /** Derived from the zod schemas that the program itself uses. */
 async function makeSchema(of: "suite" | "run" | "lint"): Promise<unknown> {
-  if (of === "suite") return (await import("../suites/check.ts")).jsonSchema();
+  if (of === "suite") return (await import("../suites/validate.ts")).jsonSchema();
   const z = await import("zod");
   const schema =
     of === "run"

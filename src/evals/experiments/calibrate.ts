@@ -10,8 +10,8 @@ import { regressionArms } from "../verdicts/design.ts";
 import {
   describeExperiment,
   type ExperimentOptions,
+  type ExperimentSpec,
   performExperiment,
-  type Question,
   stoppedExitCode,
   withBench,
 } from "./experiment.ts";
@@ -31,7 +31,7 @@ export async function calibrate(given: CalibrateOptions, io: Io): Promise<ExitCo
       ...(model.deterministic ? { trials: 1, repetitions: 1 } : { trials: options.trials }),
     };
     const replies = new Map<string, string[]>();
-    const question: Question<Calibration> = {
+    const question: ExperimentSpec<Calibration> = {
       cases: bench.cases,
       arms: new Map(regressionArms.map((arm) => [arm, ({ toolset }) => toolset])),
       design: calibrateDesign(setup, () => replies),

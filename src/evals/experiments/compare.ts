@@ -10,10 +10,16 @@ import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { RunManifest } from "../types/run.ts";
 import type { Trial } from "../types/trial.ts";
-import { compareSides, type Side } from "../verdicts/comparison.ts";
+import { type ComparedRecord, compareSides } from "../verdicts/comparison.ts";
 
 /** A record with its name, and one side for each suite and model in it. `dir` is the folder of a run. */
-type Recorded = { name: string; what: string; dir?: string; sides: readonly Side[]; notes: readonly string[] };
+type Recorded = {
+  name: string;
+  what: string;
+  dir?: string;
+  sides: readonly ComparedRecord[];
+  notes: readonly string[];
+};
 
 export type CompareOptions = {
   base: string;
@@ -34,7 +40,7 @@ export async function compare(flags: CompareOptions, io: Io): Promise<ExitCode> 
   ]);
   if (base.dir !== undefined && base.dir === head.dir)
     throw usageError(`Both are the run ${head.name}.`, "Name two different runs, or a baseline file and a run.");
-  const wanted = ({ suite, model }: Side) =>
+  const wanted = ({ suite, model }: ComparedRecord) =>
     (flags.suite?.includes(suite) ?? true) && (flags.model?.includes(model) ?? true);
   const [then, now] = [base.sides.filter(wanted), head.sides.filter(wanted)];
   if (then.length === 0 || now.length === 0) throw nothingLeft(then.length === 0 ? base : head, flags);
@@ -52,19 +58,26 @@ export async function compare(flags: CompareOptions, io: Io): Promise<ExitCode> 
 }
 
 /** Every suite and model that both have. Where there is none, each with its nearest, to report what differs. */
-function pairSides(base: readonly Side[], head: readonly Side[]): [Side, Side][] {
+function pairSides(
+  base: readonly ComparedRecord[],
+  head: readonly ComparedRecord[],
+): [ComparedRecord, ComparedRecord][] {
   const same = head.flatMap((b) =>
-    base.filter((a) => a.suite === b.suite && a.model === b.model).map((a): [Side, Side] => [a, b]),
+    base.filter((a) => a.suite === b.suite && a.model === b.model).map((a): [ComparedRecord, ComparedRecord] => [a, b]),
   );
   if (same.length > 0) return same;
   return head.flatMap((b) => {
     const nearest = base.find((a) => a.suite === b.suite) ?? base.find((a) => a.model === b.model) ?? base[0];
-    return nearest ? [[nearest, b] satisfies [Side, Side]] : [];
+    return nearest ? [[nearest, b] satisfies [ComparedRecord, ComparedRecord]] : [];
   });
 }
 
-function unpaired(name: string, sides: readonly Side[], pairs: readonly [Side, Side][]): string[] {
-  const paired = new Set<Side>(pairs.flat());
+function unpaired(
+  name: string,
+  sides: readonly ComparedRecord[],
+  pairs: readonly [ComparedRecord, ComparedRecord][],
+): string[] {
+  const paired = new Set<ComparedRecord>(pairs.flat());
   return sides.filter((side) => !paired.has(side)).map(({ suite, model }) => `Only in ${name}: ${suite} on ${model}`);
 }
 
@@ -94,7 +107,7 @@ async function readRunRecord(run: string, out: string): Promise<Recorded> {
   }
   const sides = manifest.models.map(async (model) => {
     const asked = await findAskedModel(model, out);
-    return manifest.suites.map((suite): Side => {
+    return manifest.suites.map((suite): ComparedRecord => {
       const seen = trials.get(JSON.stringify([suite.name, model.id])) ?? [];
       const { host, harness, toolsets } = manifest;
       const common = { suite: suite.name, host, harness, cases: suite.cases, toolsets, ...asked };
@@ -126,7 +139,7 @@ async function readBaselineRecord(given: string, out: string, io: Io): Promise<R
 async function createBaselineSide(
   { suite, model, host, harness, cases, toolsets }: Baseline,
   out: string,
-): Promise<Side> {
+): Promise<ComparedRecord> {
   const counts = new Map(cases.map(({ id, passed, trials }) => [id, { passed, trials }]));
   return {
     suite,
@@ -148,7 +161,7 @@ type ModelEntry = Pick<RunManifest["models"][number], "id" | "kind" | "settings"
 async function findAskedModel(
   { id, kind, settings, deterministic }: ModelEntry,
   out: string,
-): Promise<Pick<Side, "model" | "settings" | "deterministic">> {
+): Promise<Pick<ComparedRecord, "model" | "settings" | "deterministic">> {
   const { run, model } = settings;
   if (kind !== "recorded answers" || typeof run !== "string" || typeof model !== "string")
     return { model: id, settings: canonicalJson(settings), deterministic };

@@ -15,8 +15,8 @@ import {
   type Bench,
   describeExperiment,
   type ExperimentOptions,
+  type ExperimentSpec,
   performExperiment,
-  type Question,
   stoppedExitCode,
   withBench,
 } from "./experiment.ts";
@@ -45,7 +45,7 @@ export async function crowd(given: CrowdOptions, io: Io): Promise<ExitCode> {
     const names = new Set([...own, ...joining].map(({ name }) => name));
     const tally = new CrowdTally({ cases: ids, sizes, certain: model.deterministic }, names);
     const asked = cases.map((planned) => ({ id: planned.case.id, trials: countTrials(planned, model) }));
-    const question: Question<"asked"> = {
+    const question: ExperimentSpec<"asked"> = {
       cases,
       arms: new Map(
         sizes.map((size) => [crowdArm(size), changeListsOnce((tools) => [...tools, ...joining.slice(0, size)])]),

@@ -66,7 +66,7 @@ export async function withBench<O extends ExperimentOptions, R>(
 export const randomSeed = () => Math.floor(Math.random() * 2 ** 31);
 
 /** What an experiment asks: cases in arms, by a design. `setup` is what else its result is derived from. */
-export type Question<V> = {
+export type ExperimentSpec<V> = {
   cases: readonly PlannedCase[];
   arms: Arms;
   design: Design<V>;
@@ -78,7 +78,7 @@ export type Question<V> = {
 export type Performed<V> = Conducted<Pursued<V>> & { evidence: Evidence };
 
 /** Runs the trials that a design asks for in these arms, until it decides or is stopped. */
-export async function performExperiment<V>(bench: Bench, question: Question<V>, io: Io): Promise<Performed<V>> {
+export async function performExperiment<V>(bench: Bench, question: ExperimentSpec<V>, io: Io): Promise<Performed<V>> {
   const { command, suite, model, seed, options, resumed, context } = bench;
   const { cases, design, setup } = question;
   const armCases = new ArmCases(cases, question.arms);

@@ -51,14 +51,14 @@ export function pickRecorded(options: object): JsonObject {
   return jsonObjectSchema.parse(JSON.parse(JSON.stringify(recordedOptionsSchema.parse(options))));
 }
 
-/** The recorded options of a run. Throws a usage error when they are not those of any version of this program. */
+/** The recorded options of a run. Throws a usage error when they cannot be read. */
 export function readRecorded({ id, flags }: RunManifest): RecordedOptions {
   const parsed = recordedOptionsSchema.safeParse(flags);
   if (parsed.success) return parsed.data;
   throw usageError(`The flags of the record ${id} cannot be read:\n${z.prettifyError(parsed.error)}`);
 }
 
-/** A record to be finished. */
+/** An interrupted record that --resume finishes. */
 export type Resumed = { dir: string; manifest: RunManifest };
 
 /** A command with its options, and with `--resume` the record to be finished. */
@@ -75,6 +75,6 @@ export async function recallOptions<C extends RecordOf, O extends { out: string;
 ): Promise<Recalled<C, O>> {
   if (given.resume === undefined) return { command, options: given };
   const resumed = await findRecord(command, given.resume, resolve(cwd, given.out));
-  const forgotten = Object.fromEntries(Object.keys(recordedOptionsSchema.shape).map((name) => [name, undefined]));
-  return { command, options: { ...given, ...forgotten, ...readRecorded(resumed.manifest) }, resumed };
+  const cleared = Object.fromEntries(Object.keys(recordedOptionsSchema.shape).map((name) => [name, undefined]));
+  return { command, options: { ...given, ...cleared, ...readRecorded(resumed.manifest) }, resumed };
 }

@@ -13,10 +13,10 @@ import {
   gradingSchema,
   listPlaces,
   listWorkspaces,
-  type Place,
+  type ResultFolder,
   runFiles,
+  type SkillCreatorWorkspace,
   timingSchema,
-  type Workspace,
 } from "../reports/skillCreator.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
 import { type ExitCode, exitCodes } from "../types/errors.ts";
@@ -79,7 +79,7 @@ async function writeSkillCreator(dir: string, { summary, manifest }: RunInput): 
   }
 }
 
-async function writeMetadata(dir: string, workspace: Workspace): Promise<void> {
+async function writeMetadata(dir: string, workspace: SkillCreatorWorkspace): Promise<void> {
   for (const { eval: one, folder, run } of listPlaces(workspace)) {
     if (run > 1) continue;
     const metadata = json(evalMetadata(one));
@@ -101,7 +101,7 @@ async function writeRun(dir: string, trial: Trial): Promise<void> {
   ]);
 }
 
-async function writeRuns(dir: string, places: readonly Place[], figures: BenchmarkFigures, into: FileHandle) {
+async function writeRuns(dir: string, places: readonly ResultFolder[], figures: BenchmarkFigures, into: FileHandle) {
   let separator = "\n";
   for (const place of places) {
     const run = await readRun(dir, place);
@@ -113,7 +113,7 @@ async function writeRuns(dir: string, places: readonly Place[], figures: Benchma
 }
 
 /** A graded run as it was written; undefined when there is none. */
-async function readRun(dir: string, place: Place): Promise<BenchmarkRun | undefined> {
+async function readRun(dir: string, place: ResultFolder): Promise<BenchmarkRun | undefined> {
   const read = async (name: string) => JSON.parse(await readFile(join(dir, place.folder, name), "utf8"));
   try {
     return benchmarkRun(

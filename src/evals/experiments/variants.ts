@@ -17,8 +17,8 @@ import type { VariantVerdict } from "../verdicts/variants/verdict.ts";
 import {
   describeExperiment,
   type ExperimentOptions,
+  type ExperimentSpec,
   performExperiment,
-  type Question,
   stoppedExitCode,
   withBench,
 } from "./experiment.ts";
@@ -58,7 +58,7 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
       ...overlaid.map(({ name, listOf }) => [name, listOf] as const),
     ]);
     const prompts = new PromptSizes();
-    const question: Question<Verdict> = {
+    const question: ExperimentSpec<Verdict> = {
       cases: bench.cases,
       arms,
       design: bench.model.deterministic ? deterministicVariants(setup) : sampledVariants(setup),

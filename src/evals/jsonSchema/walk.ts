@@ -1,9 +1,6 @@
-import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
 import { once } from "../types/once.ts";
 import { quoteWhole } from "../types/text.ts";
-
-/** A place inside a JSON value: the keys and indices that lead to it. */
-export type Path = readonly (string | number)[];
 
 /** A path in JSONPath syntax: `$.inputSchema.properties["the unit"].enum[0]`. Hidden characters in keys are escaped. */
 export function jsonPath(path: Path): string {

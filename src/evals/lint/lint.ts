@@ -1,5 +1,5 @@
 import type { Finding, Level, LintReport, Severity, Suppression, Where } from "../types/lint.ts";
-import type { Families, Kind, LintSubject, LintSubjectOf, Rule, Settings, Subjects } from "./rule.ts";
+import type { Families, LintSubject, LintSubjectOf, Rule, Settings, SubjectKind, Subjects } from "./rule.ts";
 
 /** The result of linting: findings in the order of the targets, suppressed ones among them. */
 export type Linted = Pick<LintReport, "findings" | "unusedSuppressions" | "counts">;
@@ -40,9 +40,9 @@ type ActiveRule<Subject> = { rule: Rule<Subject>; severity: Severity; suppressio
 /** The active rules of a target, selected once for all targets that share their settings. */
 function selectRules(
   families: Families,
-): <K extends Kind>(target: LintSubjectOf<K>) => readonly ActiveRule<Subjects[K]>[] {
-  const known = new Map<unknown, { [K in Kind]?: readonly ActiveRule<Subjects[K]>[] }>();
-  return <K extends Kind>({ kind, settings }: LintSubjectOf<K>) => {
+): <K extends SubjectKind>(target: LintSubjectOf<K>) => readonly ActiveRule<Subjects[K]>[] {
+  const known = new Map<unknown, { [K in SubjectKind]?: readonly ActiveRule<Subjects[K]>[] }>();
+  return <K extends SubjectKind>({ kind, settings }: LintSubjectOf<K>) => {
     const byKind: { [L in K]?: readonly ActiveRule<Subjects[L]>[] } = known.get(settings) ?? {};
     known.set(settings, byKind);
     byKind[kind] ??= families[kind].flatMap((rule) => {
@@ -54,7 +54,7 @@ function selectRules(
   };
 }
 
-function lintTarget<K extends Kind>(
+function lintTarget<K extends SubjectKind>(
   target: LintSubjectOf<K>,
   active: readonly ActiveRule<Subjects[K]>[],
   { findings, applicable, used }: Tally,

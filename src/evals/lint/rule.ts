@@ -1,6 +1,5 @@
-import type { Path } from "../jsonSchema/walk.ts";
 import { type SchemaPlace, type Walk, walkToolSchema } from "../jsonSchema/walk.ts";
-import type { JsonObject } from "../types/json.ts";
+import type { JsonObject, Path } from "../types/json.ts";
 import type { LintSettings, Severity, Suppression, Where } from "../types/lint.ts";
 import type { SkillEval, SkillPackage } from "../types/skill.ts";
 import type { Suite } from "../types/suite.ts";
@@ -113,16 +112,16 @@ export type Subjects = {
   "host entries": RegistrationSubject;
   versions: VersionSubject;
 };
-export type Kind = keyof Subjects;
+export type SubjectKind = keyof Subjects;
 
 /** The rules for each kind of subject. */
-export type Families = { readonly [K in Kind]: readonly Rule<Subjects[K]>[] };
+export type Families = { readonly [K in SubjectKind]: readonly Rule<Subjects[K]>[] };
 
 /** Settings of one file, or of the command line: its suppressions know their place. */
 export type Settings = Pick<LintSettings, "severities"> & { readonly ignore?: readonly Suppression[] };
 
 /** One thing to lint, where its text is, and its author's settings, those with precedence first. */
-export type LintSubjectOf<K extends Kind> = {
+export type LintSubjectOf<K extends SubjectKind> = {
   readonly kind: K;
   readonly subject: Subjects[K];
   /** The names of the tools, skills or entries in it, as a suppression may name them. */
@@ -130,7 +129,7 @@ export type LintSubjectOf<K extends Kind> = {
   readonly settings: readonly Settings[];
   where(path: Path): Where;
 };
-export type LintSubject = { [K in Kind]: LintSubjectOf<K> }[Kind];
+export type LintSubject = { [K in SubjectKind]: LintSubjectOf<K> }[SubjectKind];
 
 /** A check of every schema in the inputSchema. */
 export function inInput(check: (place: SchemaPlace) => Iterable<Violation>) {

@@ -1,5 +1,4 @@
-import type { Path } from "../jsonSchema/walk.ts";
-import type { Json, JsonObject } from "../types/json.ts";
+import type { Json, JsonObject, Path } from "../types/json.ts";
 import { once } from "../types/once.ts";
 
 /** Memoized, because rules split the same names many times. */

@@ -5,7 +5,7 @@ import { messageOf } from "../types/errors.ts";
 import type { Reply } from "../types/model.ts";
 import type { Turn } from "../types/trial.ts";
 
-/** Why an attempt brought no reply, and whether another one may. `retryAfterMs` is what the service asked for. */
+/** Why an attempt returned no reply, and whether it is worth a retry. `retryAfterMs` is what the service asked for. */
 export type Fault = {
   kind: "fault";
   stage: "model" | "timeout";

@@ -36,14 +36,14 @@ export type Probe = {
 };
 
 /** The outcome of one call, and whether the server was still running afterwards. */
-export type Answer = { readonly outcome: CallOutcome; readonly alive: boolean };
+export type ProbeAnswer = { readonly outcome: CallOutcome; readonly alive: boolean };
 
 /** A probe that was made. No call follows a broken one, so there may be fewer answers than calls. */
-export type Observation = {
+export type ProbeObservation = {
   readonly tool: ProbedTool;
   readonly probe: Probe;
   readonly calls: readonly JsonObject[];
-  readonly answers: readonly Answer[];
+  readonly answers: readonly ProbeAnswer[];
 };
 
 /** `wrong` is a sentence for a report. */
@@ -62,7 +62,7 @@ export type ProbeRule = {
   readonly fix: string;
   /** What has to be observed before it can be checked. */
   readonly needs: string;
-  check(observation: Observation): RuleResult;
+  check(observation: ProbeObservation): RuleResult;
 };
 
 /** Whether a probe with these base arguments is still the same test: base valid, calls as valid or invalid as intended. */

@@ -1,9 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import type { ToolResult } from "../types/tool.ts";
-import type { Answer, Observation } from "./probe.ts";
+import type { ProbeAnswer, ProbeObservation } from "./probe.ts";
 
 /** The result of a call; undefined if the call broke or the tool is unknown. */
-export function getResult(answer: Answer | undefined): ToolResult | undefined {
+export function getResult(answer: ProbeAnswer | undefined): ToolResult | undefined {
   return answer?.outcome.kind === "result" ? answer.outcome.result : undefined;
 }
 
@@ -14,12 +14,12 @@ export function isFailure(result: ToolResult): boolean {
 }
 
 /** The call that broke, which is the last one. */
-export function getBroken({ answers }: Observation): { stage: string; alive: boolean } | undefined {
+export function getBroken({ answers }: ProbeObservation): { stage: string; alive: boolean } | undefined {
   const last = answers.at(-1);
   return last?.outcome.kind === "broken" ? { stage: last.outcome.stage, alive: last.alive } : undefined;
 }
 
-export function findFailure({ answers }: Observation): ToolResult | undefined {
+export function findFailure({ answers }: ProbeObservation): ToolResult | undefined {
   return answers.flatMap((answer) => getResult(answer) ?? []).find(isFailure);
 }
 

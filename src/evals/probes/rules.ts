@@ -1,5 +1,5 @@
 import type { ToolResult } from "../types/tool.ts";
-import type { Observation, ProbeRule, RuleResult } from "./probe.ts";
+import type { ProbeObservation, ProbeRule, RuleResult } from "./probe.ts";
 import {
   findFailure,
   findOutcomeFaults,
@@ -306,19 +306,19 @@ export const unknownToolRules: readonly ProbeRule[] = [
 ];
 
 /** Checks an observation by all rules for its kind of probe. */
-export function checkRules(observation: Observation): { rule: ProbeRule; result: RuleResult }[] {
+export function checkRules(observation: ProbeObservation): { rule: ProbeRule; result: RuleResult }[] {
   const rules = observation.probe.kind === "unknown tool" ? unknownToolRules : toolRules;
   return rules.map((rule) => ({ rule, result: rule.check(observation) }));
 }
 
 /** Wrong if one result is, else ok if one is, else does not apply. */
-function checkResults({ answers }: Observation, check: (result: ToolResult) => RuleResult): RuleResult {
+function checkResults({ answers }: ProbeObservation, check: (result: ToolResult) => RuleResult): RuleResult {
   const results = answers.flatMap((answer) => getResult(answer) ?? []).map(check);
   return results.find((one) => typeof one === "object") ?? (results.includes("ok") ? "ok" : "does not apply");
 }
 
 /** The results of a probe of defaults: with defaults omitted and, for a read-only tool, given before and after. */
-function getDefaultsResults({ probe, tool, answers }: Observation) {
+function getDefaultsResults({ probe, tool, answers }: ProbeObservation) {
   const results = probe.kind === "defaults" ? answers.map(getResult) : [];
   const [before, omitted, after] = tool.readOnly ? results : [undefined, ...results];
   return { before, omitted, after };

@@ -23,8 +23,8 @@ export type Inline = Span | readonly Span[];
 /** `name` and `text` columns give way where room is scarce, `figure` columns never. A name is shown as code. */
 export type Column = { head: string; kind?: "name" | "text" | "figure" };
 /** Several `lines` stand on one line where there is room. */
-export type Cell = Inline | { lines: readonly string[] };
-export type Row = { cells: readonly Cell[]; tone?: Tone };
+export type TableCell = Inline | { lines: readonly string[] };
+export type TableRow = { cells: readonly TableCell[]; tone?: Tone };
 
 /** An item of a list, with what belongs to it. `command` is there to be copied: it is never broken into lines. */
 export type Item = {
@@ -43,7 +43,7 @@ export type Block =
   | { kind: "heading"; level: 1 | 2 | 3; text: Inline; tone?: Tone }
   | { kind: "text"; lines: readonly Inline[] }
   | { kind: "facts"; facts: readonly (readonly [string, Inline])[] }
-  | { kind: "table"; columns: readonly Column[]; rows: readonly Row[]; most?: number; noun: string }
+  | { kind: "table"; columns: readonly Column[]; rows: readonly TableRow[]; most?: number; noun: string }
   | { kind: "list"; items: readonly (Inline | Item)[]; most?: number; noun: string }
   | { kind: "diff"; changes: readonly TextChange[]; most?: number }
   /** The change of a mean on a scale around 0, with its interval and the margin. A drawing, as a bar is. */
@@ -70,7 +70,7 @@ export function section(title: Inline, blocks: Blocks, tone?: Tone): Block[] {
 }
 
 /** Rows of plain cells. */
-export function makeRows(cells: readonly (readonly Cell[])[]): Row[] {
+export function makeRows(cells: readonly (readonly TableCell[])[]): TableRow[] {
   return cells.map((row) => ({ cells: row }));
 }
 

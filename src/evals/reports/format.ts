@@ -1,9 +1,9 @@
+import type { Counts } from "../stats/counts.ts";
+import type { Interval } from "../stats/intervals.ts";
+
 // The one way in which numbers and counts are written, in every report and message.
 
 const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-
-type Counts = { passed: number; trials: number };
-type Interval = readonly [number, number];
 
 /** A whole number with thousands separators, the same in every locale: `12,345`. */
 export function integer(n: number): string {

@@ -3,7 +3,6 @@ import {
   type Bar,
   type Block,
   type Blocks,
-  type Cell,
   type Column,
   hasContent,
   type Inline,
@@ -11,9 +10,10 @@ import {
   isItem,
   limited,
   type Mark,
-  type Row,
   type Span,
   spans,
+  type TableCell,
+  type TableRow,
 } from "./document.ts";
 import { Markup, markup, multiline, only, plain } from "./escape.ts";
 import { capital, points } from "./format.ts";
@@ -167,14 +167,14 @@ ${shown.map((row) => tableRow(row, columns))}</tbody></table>
 ${only(more !== undefined, () => markup`<p class="soft">${more ?? ""}</p>\n`)}`;
 }
 
-function tableRow({ cells, tone }: Row, columns: readonly Column[]): Markup {
+function tableRow({ cells, tone }: TableRow, columns: readonly Column[]): Markup {
   const tds = cells.map((one, at) => markup`<td${figureClass(columns[at])}>${cell(one, columns[at]?.kind)}</td>`);
   return markup`<tr${only(tone !== undefined, () => markup` class="${tone ?? ""}-row"`)}>${tds}</tr>\n`;
 }
 
 const figureClass = (column: Column | undefined) => only(column?.kind === "figure", () => markup` class="n"`);
 
-function cell(one: Cell, kind: Column["kind"]): Markup {
+function cell(one: TableCell, kind: Column["kind"]): Markup {
   if (typeof one === "object" && "lines" in one) return markup`${one.lines.join(", ")}`;
   return typeof one === "string" && kind === "name" ? markup`<code>${one}</code>` : line(one);
 }

@@ -1,7 +1,6 @@
 import {
   type Block,
   type Blocks,
-  type Cell,
   hasContent,
   type Inline,
   type Item,
@@ -10,6 +9,7 @@ import {
   type Mark,
   type Span,
   spans,
+  type TableCell,
   type TextChange,
   type Tone,
 } from "./document.ts";
@@ -102,7 +102,7 @@ function table({ columns, rows, noun }: Extract<Block, { kind: "table" }>, most:
   ].join("\n");
 }
 
-function cell(one: Cell, kind: string | undefined): string {
+function cell(one: TableCell, kind: string | undefined): string {
   if (typeof one === "object" && "lines" in one) return prose(one.lines.join(", "));
   return typeof one === "string" && kind === "name" ? code(one) : line(one);
 }

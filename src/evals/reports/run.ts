@@ -1,6 +1,15 @@
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { checkBlocks } from "./check.ts";
-import { type Block, type Cell, heading, type Item, makeRows, type Row, type Span, text } from "./document.ts";
+import {
+  type Block,
+  heading,
+  type Item,
+  makeRows,
+  type Span,
+  type TableCell,
+  type TableRow,
+  text,
+} from "./document.ts";
 import { count, integer, percent, tally } from "./format.ts";
 import {
   caseState,
@@ -92,10 +101,10 @@ function caseTable({ cases }: SuiteSummary, full: boolean): Block[] {
   ];
 }
 
-function caseRow(one: CaseSummary, full: boolean): Row {
+function caseRow(one: CaseSummary, full: boolean): TableRow {
   const tone = one.ok ? "good" : "bad";
   const { rate, interval, passRate, notGradable, trials } = one;
-  const cells: Cell[] = [
+  const cells: TableCell[] = [
     [{ mark: stateMark[caseState(one)] }, ` ≥${percent(passRate)}`],
     one.id,
     ...(full ? [{ code: one.input, dim: true } satisfies Span] : []),
@@ -178,7 +187,7 @@ function manifestBlocks({ models, suites, toolsets }: RunManifest): Block[] {
       return { kind: "details", title, blocks: [text(["SHA-256 ", { code: hash }]), ...json(server)] };
     }),
     ...Object.entries(toolsets).map(([hash, tools]): Block => {
-      const rows = tools.map(({ name, description, server, origin }): Cell[] => [
+      const rows = tools.map(({ name, description, server, origin }): TableCell[] => [
         ...[name, { code: description ?? "(no description)" }],
         origin === "server" ? server : `${server}, ${origin}`,
       ]);

@@ -43,7 +43,7 @@ type Configuration = (typeof configurations)[number];
 type Eval = { id: number; name: string; prompt: string; runs: number };
 
 /** What is shown as one benchmark: a skill whose effect is measured, on one model. `folder` is inside of the run's. */
-export type Workspace = {
+export type SkillCreatorWorkspace = {
   suite: string;
   skill: string;
   skillPath: string;
@@ -53,10 +53,10 @@ export type Workspace = {
 };
 
 /** Where one run stands in its workspace; `folder` is inside of the workspace's. */
-export type Place = { eval: Eval; configuration: Configuration; run: number; folder: string };
+export type ResultFolder = { eval: Eval; configuration: Configuration; run: number; folder: string };
 
 /** The workspaces of a run, in the order of its suites and models; none when no effect of a skill is measured. */
-export function listWorkspaces({ suites, models }: RunManifest): Workspace[] {
+export function listWorkspaces({ suites, models }: RunManifest): SkillCreatorWorkspace[] {
   const taken = new Set<string>();
   return suites.flatMap(({ name, lift, file, cases }) =>
     (lift === undefined ? [] : models).map(({ id, deterministic }) => {
@@ -83,7 +83,7 @@ function fileName(name: string): string {
 }
 
 /** All runs of a workspace as planned, in the order in which they are shown. */
-export function listPlaces({ evals }: Workspace): Place[] {
+export function listPlaces({ evals }: SkillCreatorWorkspace): ResultFolder[] {
   return evals.flatMap((one) =>
     configurations.flatMap((configuration) =>
       Array.from({ length: one.runs }, (_, index) => placeAt(one, configuration, index + 1)),
@@ -92,13 +92,13 @@ export function listPlaces({ evals }: Workspace): Place[] {
 }
 
 /** The place of a trial, if it is of this workspace. */
-export function findPlace({ suite, model, evals }: Workspace, cell: Cell): Place | undefined {
+export function findPlace({ suite, model, evals }: SkillCreatorWorkspace, cell: Cell): ResultFolder | undefined {
   if (cell.suite !== suite || cell.model !== model) return undefined;
   const one = evals.find(({ name }) => name === cell.case);
   return one && placeAt(one, cell.arm === withoutArm ? "without_skill" : "with_skill", cell.trial);
 }
 
-function placeAt(one: Eval, configuration: Configuration, run: number): Place {
+function placeAt(one: Eval, configuration: Configuration, run: number): ResultFolder {
   return { eval: one, configuration, run, folder: `eval-${one.id}/${configuration}/run-${run}` };
 }
 
@@ -184,7 +184,7 @@ const rounded = (value: number) => Math.round(value * 1e4) / 1e4;
 // `benchmark.json` of skill-creator: the runs of a workspace, and their summary.
 
 /** One run in `benchmark.json`. */
-export function benchmarkRun({ eval: one, configuration, run }: Place, grading: Grading, timing: Timing) {
+export function benchmarkRun({ eval: one, configuration, run }: ResultFolder, grading: Grading, timing: Timing) {
   const { expectations, summary, execution_metrics: metrics, user_notes_summary: notes } = grading;
   return {
     eval_id: one.id,
@@ -241,7 +241,7 @@ export class BenchmarkFigures {
   }
 
   /** What the figures leave out, and the verdict that they cannot give. */
-  notes({ suite, model, evals }: Workspace, run: RunSummary): string[] {
+  notes({ suite, model, evals }: SkillCreatorWorkspace, run: RunSummary): string[] {
     const planned = evals.reduce((sum, { runs }) => sum + configurations.length * runs, 0);
     const graded = [...this.#values.values()].reduce((sum, { pass_rate }) => sum + pass_rate.length, 0);
     const summary = run.suites.find((one) => one.name === suite && one.model === model);
@@ -283,7 +283,10 @@ function statistics(values: readonly number[]) {
 }
 
 /** The head of `benchmark.json`. */
-export function benchmarkMetadata({ skill, skillPath, model, evals }: Workspace, { startedAt, judge }: RunManifest) {
+export function benchmarkMetadata(
+  { skill, skillPath, model, evals }: SkillCreatorWorkspace,
+  { startedAt, judge }: RunManifest,
+) {
   return {
     skill_name: skill,
     skill_path: skillPath,

@@ -2,7 +2,6 @@ import CliTable from "cli-table3";
 import {
   type Block,
   type Blocks,
-  type Cell,
   type Column,
   hasContent,
   type Inline,
@@ -10,16 +9,85 @@ import {
   isItem,
   limited,
   type Mark,
-  type Row,
   type Span,
   spans,
+  type TableCell,
+  type TableRow,
   type TextChange,
   type Tone,
 } from "./document.ts";
 import { plain, plainAscii } from "./escape.ts";
 import { capital } from "./format.ts";
-import { columns, cut, narrowed, wrap } from "./layout.ts";
 import { diffPieces, type Piece } from "./wordDiff.ts";
+
+// How text fills columns on a screen.
+
+const zeroWidth = /\p{M}/u;
+const doubleWidth =
+  /[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
+
+/** The columns that a text takes: marks none, East Asian wide signs and emoji two. */
+export function displayWidth(text: string): number {
+  let width = 0;
+  for (const character of text) width += characterWidth(character);
+  return width;
+}
+
+/** The text, shortened to `width` columns with `ellipsis` at its end where it is longer. */
+export function cut(text: string, width: number, ellipsis: string): string {
+  if (displayWidth(text) <= width) return text;
+  return head(text, Math.max(0, width - displayWidth(ellipsis))) + ellipsis.slice(0, width);
+}
+
+/** The text in lines of at most `width` columns, broken at spaces, inside a word only where the word is longer. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && displayWidth(line) + 1 + displayWidth(word) <= width) {
+      line += ` ${word}`;
+      continue;
+    }
+    if (line !== "") lines.push(line);
+    line = word;
+    while (displayWidth(line) > width) {
+      const first = head(line, width) || line;
+      lines.push(first);
+      line = line.slice(first.length);
+    }
+  }
+  return [...lines, line];
+}
+
+/** Column widths that fit into `total`: the widest column is narrowed first, and none below `least`. */
+export function narrowColumns(natural: readonly number[], total: number, least: number): number[] {
+  const widths = [...natural];
+  let excess = widths.reduce((sum, width) => sum + width, 0) - total;
+  for (; excess > 0; excess -= 1) {
+    const widest = widths.indexOf(Math.max(...widths));
+    const width = widths[widest];
+    if (width === undefined || width <= least) break;
+    widths[widest] = width - 1;
+  }
+  return widths;
+}
+
+function head(text: string, width: number): string {
+  let taken = "";
+  let left = width;
+  for (const character of text) {
+    left -= characterWidth(character);
+    if (left < 0) break;
+    taken += character;
+  }
+  return taken;
+}
+
+function characterWidth(character: string): number {
+  if (character <= "~") return 1;
+  if (zeroWidth.test(character)) return 0;
+  return doubleWidth.test(character) ? 2 : 1;
+}
 
 /** What a terminal can show. `width` in columns; without `unicode` the text is ASCII only. */
 export type Display = { colour: boolean; width: number; unicode: boolean };
@@ -208,8 +276,8 @@ class Screen {
     return [...table, ...this.#more(more, 0)];
   }
 
-  /** The lines of a table without frames: the head, a rule, the rows. No wider than the screen, unless figures are. */
-  #grid(head: readonly Column[], rows: readonly Row[]): string[] {
+  /** The lines of a table without frames: the head, a rule, the rows. Columns of figures are never cut. */
+  #grid(head: readonly Column[], rows: readonly TableRow[]): string[] {
     const cells = rows.map(({ cells: row }) => row.map((cell) => this.#cell(cell)));
     const widths = columnWidths(head, cells, this.#width - gap * (head.length - 1));
     const table = new CliTable({
@@ -225,7 +293,7 @@ class Screen {
       const fitted = row.map(({ lines, paint }, at) => {
         const room = widths[at] ?? 0;
         const whole = lines.join(", ");
-        return (columns(whole) <= room ? [whole] : lines)
+        return (displayWidth(whole) <= room ? [whole] : lines)
           .map((line) => this.#paint(paint, cut(line, room, this.#ellipsis)))
           .join("\n");
       });
@@ -236,7 +304,7 @@ class Screen {
     return [header.trimEnd(), this.#paint("dim", rule), ...body.map((line) => line.trimEnd())];
   }
 
-  #cell(cell: Cell): { lines: string[]; paint: Paint | undefined } {
+  #cell(cell: TableCell): { lines: string[]; paint: Paint | undefined } {
     if (typeof cell === "object" && "lines" in cell) return { lines: cell.lines.map(this.#safe), paint: undefined };
     const segments = this.#segments(cell);
     const text = segments.map((segment) => segment.text).join("");
@@ -255,11 +323,11 @@ const noFrame = {
 
 function columnWidths(head: readonly Column[], cells: readonly { lines: string[] }[][], total: number): number[] {
   const natural = head.map((column, at) =>
-    Math.max(columns(column.head), ...cells.map((row) => columns(row[at]?.lines.join(", ") ?? ""))),
+    Math.max(displayWidth(column.head), ...cells.map((row) => displayWidth(row[at]?.lines.join(", ") ?? ""))),
   );
   const isFixed = (at: number) => head[at]?.kind === "figure";
   const fixed = natural.reduce((sum, width, at) => sum + (isFixed(at) ? width : 0), 0);
-  const fitted = narrowed(
+  const fitted = narrowColumns(
     natural.filter((_, at) => !isFixed(at)),
     total - fixed,
     6,

@@ -1,5 +1,5 @@
 import type { VariantsSummary, WordingSummary } from "../verdicts/variants/summary.ts";
-import { type Block, type Cell, heading, type Row, section, type Tone, text } from "./document.ts";
+import { type Block, heading, section, type TableCell, type TableRow, type Tone, text } from "./document.ts";
 import {
   count,
   integer,
@@ -89,8 +89,8 @@ function wordingTable({ wordings, winner, method }: VariantsSummary): Block {
   const current = wordings[0]?.size;
   const figures = ["passed (95% CI)", "gain (95% CI)", ...(certain ? [] : ["p"])];
   const unit = current?.kind === "tokens" ? "prompt tokens" : "list bytes";
-  const rows = wordings.map((one, at): Row => {
-    const cells: Cell[] = [
+  const rows = wordings.map((one, at): TableRow => {
+    const cells: TableCell[] = [
       one.name === winner ? { strong: one.name, tone: "good" } : one.name,
       one.interval ? rateWithInterval(one, one.interval) : "not scored",
       one.test?.gain ? pointsWithInterval(one.test.gain.change, one.test.gain.interval).replace("95% CI ", "") : "-",

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json } from "../types/json.ts";
-import type { Expectation, ExpectedCall, ResultMatcher } from "../types/suite.ts";
+import type { ArgsRules, ExpectedCall, ResultMatcher } from "../types/suite.ts";
 import { cut, showJson } from "../types/text.ts";
 import type { ToolResult } from "../types/tool.ts";
 import type { Assertion, Call, Execution, Score, Selection } from "../types/trial.ts";
@@ -9,8 +9,6 @@ import { compileMatcher, compileRegex } from "./matchers.ts";
 import type { FindTool, ListedTool, ToolLookup } from "./tools.ts";
 
 /** How arguments are compared, as a case sets it. */
-export type ArgsRules = Pick<Extract<Expectation, { kind: "tool" }>, "argsMode" | "argsMatch">;
-
 /** The results of scoring one call against one expected call, from worst to best. */
 export const callSelections = [
   "unknown-tool",

@@ -3,21 +3,21 @@ import type { Problem } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
 import { skillEntryName } from "../types/skill.ts";
-import type { Case, ExecutionPolicy, Expectation, ExpectedCall } from "../types/suite.ts";
+import type { ArgsRules, Case, ExecutionPolicy, Expectation, ExpectedCall } from "../types/suite.ts";
 import { showJson } from "../types/text.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
-import { type ArgsRules, getFinder } from "./call.ts";
+import { getFinder } from "./call.ts";
 import { member, own } from "./match.ts";
 import { compileRegex, findMatcherProblems, isMatcher } from "./matchers.ts";
-import { explainNever } from "./possible.ts";
+import { explainUnsatisfiable } from "./satisfiable.ts";
 import { executable, type FindTool, getLookup, type ToolLookup } from "./tools.ts";
 
-/** A problem of a case; `message` continues `Case "<id>": `. */
+/** A problem of a case. Its message is printed after `Case "<id>": `. */
 type CaseProblem = Omit<Problem, "place">;
 
 /**
  * Finds the problems of a case before any model call. An error means that no trial of it could pass, or that one would
- * pass vacuously; a warning, that it may not check what its author intends. `toolset` is what it will be shown. A tool
+ * pass without checking anything; a warning, that it may not check what its author intends. `toolset` is what it will be shown. A tool
  * whose inputSchema cannot be compiled is a warning: its arguments are then not checked against the schema.
  */
 export function preflight(
@@ -136,7 +136,7 @@ function checkArgs(args: JsonObject, rules: ArgsRules, tool: OfferedTool): CaseP
       return Array.isArray(expected) ? [] : [error(`${member("args", name)} is not a list of accepted values.`, hint)];
     }
     const reason =
-      explainAbsent(name, expected, schema) ?? explainNever(expected, property, schema, member("args", name));
+      explainAbsent(name, expected, schema) ?? explainUnsatisfiable(expected, property, schema, member("args", name));
     return reason === undefined
       ? []
       : [error(`can never match: ${reason}.`, `Fit it to the inputSchema of "${tool.name}": ${showJson(property)}.`)];

@@ -1,5 +1,5 @@
 /** Whether the base trial and the head trial of one 1:1 block passed. */
-export type Block = { base: boolean; head: boolean };
+export type BettingBlock = { base: boolean; head: boolean };
 
 /** One case: the log evidence under each pair of `ratePairs`, and the passes of both arms in its blocks so far. */
 type CaseEvidence = { logs: readonly number[]; passed: number; blocks: number };
@@ -11,7 +11,7 @@ export type EProcess = { cases: readonly CaseEvidence[]; uniformLogs: readonly n
  * `value`: the e-value that some case dropped; `regressed` when it reached 1/alpha. `caseValues`: that this very case
  * dropped, in the order of the cases; `flagged`: the indices of those that reached n/alpha.
  */
-export type Evidence = { value: number; regressed: boolean; caseValues: readonly number[]; flagged: readonly number[] };
+export type EValues = { value: number; regressed: boolean; caseValues: readonly number[]; flagged: readonly number[] };
 
 /**
  * Rates of a case before and after a drop: all pairs of five rates, near 0, near 1 and the quarters. More rates match a
@@ -31,7 +31,7 @@ export function startEProcess(caseCount: number): EProcess {
 }
 
 /** The state after one more block of the case at `caseIndex`. Throws RangeError when there is no such case. */
-export function addBlock(state: EProcess, caseIndex: number, block: Block): EProcess {
+export function addBlock(state: EProcess, caseIndex: number, block: BettingBlock): EProcess {
   const before = state.cases[caseIndex];
   if (!before) throw new RangeError(`no case ${caseIndex}: the e-process has ${state.cases.length} cases`);
   const after = {
@@ -59,7 +59,7 @@ export function addBlock(state: EProcess, caseIndex: number, block: Block): EPro
  * and the log-odds drop g, strong when all cases drop. Without cases the value is 1.
  * Source: Turner and Gruenwald, arXiv 2302.11401, stratified by case; averages of e-processes are e-processes.
  */
-export function evidence(state: EProcess, alpha: number): Evidence {
+export function evidence(state: EProcess, alpha: number): EValues {
   const n = state.cases.length;
   const logCases = state.cases.map(({ logs }) => logMeanExp(logs));
   const value = n === 0 ? 1 : Math.exp(logMeanExp([logMeanExp(logCases), logMeanExp(state.uniformLogs)]));
@@ -75,7 +75,7 @@ const even: RatePair = { base: 0.5, head: 0.5 };
  * ln of (b/p)^y ((1-b)/(1-p))^(1-y) for the base trial times the same with c for the head trial, p = (b+c)/2. When both
  * arms have one rate, whatever it is, its mean is 1 - ((b-c)/2)^2 slope^2 <= 1; when head's is the higher one, less.
  */
-function logFactor(block: Block, { base, head }: RatePair): number {
+function logFactor(block: BettingBlock, { base, head }: RatePair): number {
   const shared = (base + head) / 2;
   const term = (passed: boolean, own: number) => Math.log(passed ? own / shared : (1 - own) / (1 - shared));
   return term(block.base, base) + term(block.head, head);

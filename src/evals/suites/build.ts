@@ -4,8 +4,8 @@ import type { ParsedFile } from "../parsing/json.ts";
 import { canonicalJson, type Json } from "../types/json.ts";
 import type { Case, CaseFile, Expectation, ExpectedCall, Suite } from "../types/suite.ts";
 import type { Tool } from "../types/tool.ts";
-import type { CheckedSuite, SuiteHeader } from "./check.ts";
 import { type ExpectFile, getKind, toNames } from "./expectation.ts";
+import type { CheckedSuite, SuiteHeader } from "./validate.ts";
 
 const defaults = {
   trials: 5,

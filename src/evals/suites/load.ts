@@ -5,8 +5,8 @@ import type { Path } from "../types/json.ts";
 import { type LintSettings, lintSettingsSchema } from "../types/lint.ts";
 import type { Suite } from "../types/suite.ts";
 import { buildSuite } from "./build.ts";
-import { checkSuite } from "./check.ts";
 import { explain, placeProblem } from "./explain.ts";
+import { checkSuite } from "./validate.ts";
 
 type Loaded = { suite?: Suite; namePlace?: Problem["place"]; problems: readonly Problem[] };
 

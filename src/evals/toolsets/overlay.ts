@@ -2,7 +2,7 @@ import { listProperties } from "../jsonSchema/values.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
 import type { OfferedTool, Tool } from "../types/tool.ts";
-import type { ToolChange, Variant } from "../types/variants.ts";
+import type { Variant, VariantChange } from "../types/variants.ts";
 
 /** A name in a variant that no list has; `path` leads to it inside the variant. */
 export type VariantProblem = { path: readonly string[]; message: string; hint: string };
@@ -55,7 +55,7 @@ function suggest(name: string, candidates: readonly string[], what: string): str
   return `${what}: ${shown === "" ? "none" : shown}${more}.`;
 }
 
-function applyChange(tool: OfferedTool, change: ToolChange): OfferedTool {
+function applyChange(tool: OfferedTool, change: VariantChange): OfferedTool {
   if (typeof change === "string") return { ...tool, description: change };
   if ("tool" in change) {
     const { title: _, description: __, inputSchema: ___, outputSchema: ____, ...kept } = tool;

@@ -179,7 +179,7 @@ export type CaseFile = z.infer<typeof caseFileSchema>;
 /** One expected call: any of `tools` is correct. */
 export type ExpectedCall = { tools: readonly string[]; args?: JsonObject; result?: ResultMatcher };
 
-type ArgsRules = { argsMode: "partial" | "exact"; argsMatch: "matchers" | "bfcl" };
+export type ArgsRules = { argsMode: "partial" | "exact"; argsMatch: "matchers" | "bfcl" };
 
 /**
  * What a case expects, normalized.

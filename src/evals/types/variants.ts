@@ -21,11 +21,11 @@ export const replacementSchema = z.strictObject({
   }),
 });
 
-const toolChangeSchema = z.union([z.string(), rewordingSchema, replacementSchema]);
+const variantChangeSchema = z.union([z.string(), rewordingSchema, replacementSchema]);
 /** What a variant changes in one tool: just its description, or more. */
-export type ToolChange = z.infer<typeof toolChangeSchema>;
+export type VariantChange = z.infer<typeof variantChangeSchema>;
 
-const variantSchema = z.record(z.string(), toolChangeSchema);
+const variantSchema = z.record(z.string(), variantChangeSchema);
 /** Another wording of a list: tool name -> what is different. All that it does not name stays as it is listed. */
 export type Variant = z.infer<typeof variantSchema>;
 

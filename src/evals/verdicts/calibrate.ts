@@ -23,13 +23,13 @@ import { regressionDefaults } from "./regression.ts";
 import { thorough } from "./thorough.ts";
 
 /** What a simulated model answers to this trial. */
-export type Answer = (id: string, arm: string, trial: number) => Observation;
+export type AnswerFunction = (id: string, arm: string, trial: number) => Observation;
 
 /**
  * Runs a design against a simulated model until it decides. `calls` is what it asked for. Throws RangeError when the
  * design asks for nothing new, or for more than its cap: both are defects of the design.
  */
-export function simulate<V>(design: Design<V>, answer: Answer): { verdict: V; calls: number } {
+export function simulate<V>(design: Design<V>, answer: AnswerFunction): { verdict: V; calls: number } {
   const book = new EvidenceBook();
   let calls = 0;
   for (;;) {
@@ -49,7 +49,7 @@ export function simulate<V>(design: Design<V>, answer: Answer): { verdict: V; ca
 }
 
 /** A model whose trials are independent: each passes with the rate of its case and arm. */
-export function independent(getRate: (id: string, arm: string) => number, random: Random): Answer {
+export function independent(getRate: (id: string, arm: string) => number, random: Random): AnswerFunction {
   return (id, arm) => (random.next() < getRate(id, arm) ? "pass" : "fail");
 }
 
@@ -58,7 +58,11 @@ export function independent(getRate: (id: string, arm: string) => number, random
  * (0 < correlation < 1), drawn one by one: P(pass | x passes of k so far) = (w p + x) / (w + k), w = 1/correlation - 1.
  * Source: Polya's urn; Johnson, Kemp and Kotz, Univariate Discrete Distributions, 6.2.2.
  */
-export function correlated(getRate: (id: string, arm: string) => number, correlation: number, random: Random): Answer {
+export function correlated(
+  getRate: (id: string, arm: string) => number,
+  correlation: number,
+  random: Random,
+): AnswerFunction {
   const seen = new Map<string, { passed: number; trials: number }>();
   const weight = 1 / correlation - 1;
   return (id, arm) => {
@@ -198,7 +202,7 @@ function noiseFloor(rates: readonly number[], trials: number, repetitions: numbe
 function simulateLevel(rates: readonly number[], icc: number, repetitions: number, random: Random): number {
   const ids = rates.map((_, i) => String(i));
   const getRate = (id: string) => rates[Number(id)] ?? 0;
-  const model = (): Answer =>
+  const model = (): AnswerFunction =>
     icc > 0 ? correlated(getRate, Math.min(icc, 0.99), random) : independent(getRate, random);
   let alarms = 0;
   for (let r = 0; r < repetitions; r++) if (simulate(thorough(ids), model()).verdict.kind === "regressed") alarms++;

@@ -15,7 +15,7 @@ import { compareRecords } from "./thorough.ts";
  * What a record tells of one suite on one model. `settings` is absent where it is not known what the model ran with.
  * `seen`: the trials of the arm `head`, or the counts that a baseline kept of them, by case.
  */
-export type Side = Omit<ComparedRun, "settings" | "cases"> & {
+export type ComparedRecord = Omit<ComparedRun, "settings" | "cases"> & {
   settings?: string;
   deterministic: boolean;
   /** `expected`: the label of what the case wants, where the record keeps it. */
@@ -50,7 +50,11 @@ export type Comparison = { suite: string; model: string; exitCode: number } & (
  * Two finished records of a suite against each other, without new calls. Their trials were not interleaved, so a change
  * of the model in between looks like a change of the wording. Refused, with every reason, when they are not comparable.
  */
-export function compareSides(base: Side, head: Side, margin: number = regressionDefaults.margin): Comparison {
+export function compareSides(
+  base: ComparedRecord,
+  head: ComparedRecord,
+  margin: number = regressionDefaults.margin,
+): Comparison {
   const { suite, model } = head;
   const compared = comparability(...identities(base, head));
   if (compared.kind === "not comparable")
@@ -84,7 +88,7 @@ export function compareSides(base: Side, head: Side, margin: number = regression
 }
 
 /** Settings count only where both are known. */
-function identities(base: Side, head: Side): [ComparedRun, ComparedRun] {
+function identities(base: ComparedRecord, head: ComparedRecord): [ComparedRun, ComparedRun] {
   const known = base.settings !== undefined && head.settings !== undefined;
   return [
     { ...base, settings: known ? (base.settings ?? "") : "" },
@@ -93,8 +97,8 @@ function identities(base: Side, head: Side): [ComparedRun, ComparedRun] {
 }
 
 function decideRegression(
-  base: Side,
-  head: Side,
+  base: ComparedRecord,
+  head: ComparedRecord,
   cases: readonly string[],
   margin: number,
   certain: boolean,
@@ -105,7 +109,7 @@ function decideRegression(
   return step?.kind === "decided" ? step.verdict : compareRecords(evidence, cases, margin);
 }
 
-function buildEvidence(...sides: readonly [Side, Side]): Evidence {
+function buildEvidence(...sides: readonly [ComparedRecord, ComparedRecord]): Evidence {
   const book = new EvidenceBook();
   for (const [at, { seen }] of sides.entries()) {
     const arm = regressionArms[at] ?? "";
@@ -120,7 +124,7 @@ function buildEvidence(...sides: readonly [Side, Side]): Evidence {
 }
 
 /** None where one side is a baseline: it does not tell what was picked. */
-function measureGrowth(base: Side, head: Side, cases: readonly string[]): CheckResult["grew"] {
+function measureGrowth(base: ComparedRecord, head: ComparedRecord, cases: readonly string[]): CheckResult["grew"] {
   if (base.seen.kind === "counts" || head.seen.kind === "counts") return [];
   const [then, now] = regressionArms;
   const compared = new Set(cases);
@@ -133,8 +137,8 @@ function measureGrowth(base: Side, head: Side, cases: readonly string[]): CheckR
 
 /** What changed between the lists of the compared cases, each change once, that of tools which `labels` name first. */
 function collectChanges(
-  base: Side,
-  head: Side,
+  base: ComparedRecord,
+  head: ComparedRecord,
   cases: readonly string[],
   labels: readonly string[],
 ): CheckResult["changes"] {

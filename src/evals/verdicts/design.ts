@@ -43,7 +43,7 @@ export type ExperimentFacts = {
 export type NamedCounts = CaseCounts & { case: string };
 
 /** Trials by number, both ends included. */
-export type Span = { from: number; to: number };
+export type TrialRange = { from: number; to: number };
 
 /** Builds the evidence of a run, one trial at a time, in any order. A trial that is added again replaces the first. */
 export class EvidenceBook {
@@ -64,7 +64,7 @@ export class EvidenceBook {
 }
 
 /** The passes and the scored trials of one case in one arm; only of the trials in the span, when one is given. */
-export function countTrials(evidence: Evidence, id: string, arm: string, span?: Span): Counts {
+export function countTrials(evidence: Evidence, id: string, arm: string, span?: TrialRange): Counts {
   const list = evidence.get(id)?.get(arm) ?? [];
   const counts = { passed: 0, trials: 0 };
   for (let t = span?.from ?? 1; t <= Math.min(span?.to ?? list.length, list.length); t++) {
@@ -80,7 +80,7 @@ export function countCases(
   evidence: Evidence,
   ids: readonly string[],
   [base, head]: readonly [string, string],
-  span?: Span,
+  span?: TrialRange,
 ): NamedCounts[] {
   return ids.map((id) => ({
     case: id,
@@ -105,7 +105,7 @@ export function stillMissing(evidence: Evidence, requests: readonly Request[]): 
 }
 
 /** Requests for these trials of every case in every arm. */
-export function requestAll(ids: readonly string[], arms: readonly string[], { from, to }: Span): Request[] {
+export function requestAll(ids: readonly string[], arms: readonly string[], { from, to }: TrialRange): Request[] {
   return ids.flatMap((id) => arms.map((arm) => ({ case: id, arm, from, trials: to })));
 }
 

@@ -1,10 +1,10 @@
+import type { Interval } from "../stats/intervals.ts";
 import { kappa, wilson } from "../stats/intervals.ts";
 import type { ExitCode } from "../types/errors.ts";
 import { type Opinion, type OpinionCounts, opinions } from "../types/judge.ts";
 import type { Cost } from "../types/trial.ts";
 import { toExitCode } from "./exitCode.ts";
 
-type Interval = readonly [number, number];
 /** So many of so many, with the interval of the rate; null where there are none. */
 type Share = { n: number; of: number; interval: Interval | null };
 

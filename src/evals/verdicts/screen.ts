@@ -10,9 +10,9 @@ import {
   pool,
   regressionArms,
   requestAll,
-  type Span,
   type Step,
   stillMissing,
+  type TrialRange,
 } from "./design.ts";
 import {
   type Drift,
@@ -106,7 +106,7 @@ function confirm(
 
 const looks = 2 + confirmationLooks.length;
 
-function screened(evidence: Evidence, bank: ReadonlyMap<string, Counts>, id: string, span: Span): NamedCounts {
+function screened(evidence: Evidence, bank: ReadonlyMap<string, Counts>, id: string, span: TrialRange): NamedCounts {
   return { case: id, base: bank.get(id) ?? { passed: 0, trials: 0 }, head: countTrials(evidence, id, "head", span) };
 }
 
@@ -147,7 +147,7 @@ function confirmationResult(
   evidence: Evidence,
   banked: readonly NamedCounts[],
   suspects: readonly string[],
-  span: Span,
+  span: TrialRange,
   at: { look: number; looks: number; margin: number },
   alpha: number,
 ): LookResult {

@@ -21,8 +21,8 @@ const key = (suite: string, model: string) => JSON.stringify([suite, model]);
 
 /**
  * Makes the summariser of a run. The gate: a case is ok when it was graded at all, no trial was left ungraded, and its
- * rate is at least its pass rate. Broken trials are in no rate. The run is ok when every case is ok, nothing broke or is
- * missing, and no check says otherwise. Exit code 1 when a graded case missed its rate or a suite regressed, else 3 when
+ * rate is at least its pass rate. Broken trials are in no rate. The run is ok when every case is ok, no trial broke or is
+ * missing, and no check failed. Exit code 1 when a graded case missed its rate or a suite regressed, else 3 when
  * the run or a check is incomplete, else 0.
  */
 export function summariser(manifest: RunManifest, dir: string): Summariser {
@@ -171,7 +171,7 @@ class SuiteTally {
     const planned = sum((one) => one.planned);
     const broken = sum((one) => one.broken);
     const lift = this.#lift?.summary();
-    // The arm without the skill is planned as the other is; what breaks or is missing there leaves the run incomplete.
+    // Both arms have the same number of planned trials. A trial that broke or is missing leaves the run incomplete.
     const withoutSkill =
       lift && this.#lift ? { broken: lift.arms.without.broken, missing: planned - this.#lift.recorded() } : none;
     const missing = planned - sum((one) => one.trials) - broken - sum((one) => one.notGradable) + withoutSkill.missing;

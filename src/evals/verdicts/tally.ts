@@ -23,7 +23,7 @@ function describeFailure({ what, why = "not met" }: Assertion): string {
   return why.startsWith(what) ? why : `${what}: ${why}`;
 }
 
-/** What the trials of all arms came to and used. */
+/** Totals over the trials of all arms: results, tokens, cost. `calls` counts model requests, as recorded. */
 export class Spending {
   trials = 0;
   passed = 0;

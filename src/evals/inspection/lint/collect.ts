@@ -1,12 +1,13 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { jsonPath, type Path } from "../../jsonSchema/walk.ts";
+import { jsonPath } from "../../jsonSchema/walk.ts";
 import type { LintSubject, Settings } from "../../lint/rule.ts";
 import { rules, unknownRule } from "../../lint/rules/index.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { resolveServer } from "../../toolsets/spec.ts";
 import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../../types/errors.ts";
 import type { Io } from "../../types/io.ts";
+import type { Path } from "../../types/json.ts";
 import { type Level, type LintSettings, lintSettingsSchema } from "../../types/lint.ts";
 import type { Suite } from "../../types/suite.ts";
 import { describeRegistration, type ServerTarget, type SuiteTarget, type ToolListTarget } from "../targets.ts";
@@ -16,7 +17,7 @@ import { describeToolList, readToolList, type ToolList } from "./toolSubjects.ts
 export type Collected = { subjects: LintSubject[]; problems: Problem[]; warnings: Problem[] };
 
 /** What every collector needs: the settings that apply to everything, the strongest first. */
-export type Context = { io: Io; settings: readonly Settings[] };
+export type CollectContext = { io: Io; settings: readonly Settings[] };
 
 export const nothing: Collected = { subjects: [], problems: [], warnings: [] };
 
@@ -40,7 +41,7 @@ type PlacedSuite = { suite: Suite; own: Settings; place(path: Path): Place };
  * The suites of a target, and the tools of its server or list, to which the settings of all these suites apply. A server
  * that cannot be listed is a problem; its suites are linted all the same. Throws EvalsError for mistakes in files.
  */
-export async function collectTools(target: ServerTarget | ToolListTarget, context: Context): Promise<Collected> {
+export async function collectTools(target: ServerTarget | ToolListTarget, context: CollectContext): Promise<Collected> {
   const { io } = context;
   const suites = await Promise.all(target.suites.map((suite) => placeSuite(suite, io)));
   const settings = mergeSettings(
@@ -74,7 +75,7 @@ export async function collectTools(target: ServerTarget | ToolListTarget, contex
 }
 
 /** A suite without a server. */
-export async function collectSuite({ suite }: SuiteTarget, context: Context): Promise<Collected> {
+export async function collectSuite({ suite }: SuiteTarget, context: CollectContext): Promise<Collected> {
   return collectSuites([await placeSuite(suite, context.io)], context);
 }
 
@@ -90,7 +91,11 @@ function mergeSettings([flags = {}, ...project]: readonly Settings[], own: reado
 }
 
 /** `names` are the tools of the suites' server, where they are known. */
-function collectSuites(suites: readonly PlacedSuite[], { settings }: Context, names?: readonly string[]): Collected {
+function collectSuites(
+  suites: readonly PlacedSuite[],
+  { settings }: CollectContext,
+  names?: readonly string[],
+): Collected {
   const subjects = suites.map(({ suite, own, place }): LintSubject => {
     return {
       kind: "suites",
@@ -109,7 +114,7 @@ function collectSuites(suites: readonly PlacedSuite[], { settings }: Context, na
 
 function describeEntry(
   registration: NonNullable<ServerTarget["registration"]>,
-  { io, settings }: Context,
+  { io, settings }: CollectContext,
 ): LintSubject {
   const { host, name } = registration;
   return {

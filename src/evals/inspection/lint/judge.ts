@@ -11,14 +11,14 @@ import { openJudge, type RequestOptions } from "../../workspace/models.ts";
 import { type Collected, nothing } from "./collect.ts";
 
 /** The options of the judge; `concurrency` is the maximum of concurrent requests. */
-export type JudgeOptions = Omit<RequestOptions, "out" | "claudePath"> & {
+export type LintJudgeOptions = Omit<RequestOptions, "out" | "claudePath"> & {
   judge?: string | undefined;
   concurrency: number;
 };
 
 /** Opens the model of --judge. Returns a function that grades all tools. Throws EvalsError when it cannot judge. */
 export async function openJudging(
-  options: JudgeOptions,
+  options: LintJudgeOptions,
   io: Io,
 ): Promise<((subjects: readonly LintSubject[]) => Promise<Collected>) | undefined> {
   const judge = await openJudge({ ...options, out: "reports" }, io);
@@ -27,7 +27,7 @@ export async function openJudging(
 
 /** A tool of a list. */
 type Asked = { list: LintSubjectOf<"toolsets">; index: number; tool: JsonObject };
-type Outcome = { kind: "graded"; grades: JudgedSubject["grades"] } | { kind: "problem"; why: string };
+type JudgeResult = { kind: "graded"; grades: JudgedSubject["grades"] } | { kind: "problem"; why: string };
 
 /**
  * Asks the judge about every tool of the lists, with one request each. Returns a subject for each graded tool, and one
@@ -36,12 +36,12 @@ type Outcome = { kind: "graded"; grades: JudgedSubject["grades"] } | { kind: "pr
 async function gradeTools(
   subjects: readonly LintSubject[],
   judge: AskedModel,
-  { budget, concurrency }: Pick<JudgeOptions, "budget" | "concurrency">,
+  { budget, concurrency }: Pick<LintJudgeOptions, "budget" | "concurrency">,
   io: Io,
 ): Promise<Collected> {
   const lists = subjects.flatMap((subject) => (subject.kind === "toolsets" ? [subject] : []));
   const all = lists.flatMap((list) => list.subject.tools.map((tool, index): Asked => ({ list, index, tool })));
-  const known = new Map<Asked, Outcome>();
+  const known = new Map<Asked, JudgeResult>();
   let requests = 0;
   let costUsd: Cost = 0;
   const isSpent = () => budget !== undefined && costUsd !== "unknown" && costUsd >= budget;
@@ -68,7 +68,7 @@ async function ask(
   { list, tool }: Asked,
   judge: AskedModel,
   signal: AbortSignal,
-): Promise<{ outcome: Outcome; cost: Cost }> {
+): Promise<{ outcome: JudgeResult; cost: Cost }> {
   const { server, tools } = list.subject;
   const { system, user, answerSchema } = rubricRequest(
     tool,
@@ -104,7 +104,7 @@ function makeSubject({ list, index, tool }: Asked, judge: string, grades: Judged
 const maxNamed = 5;
 
 /** One problem per reason, with the names of its first tools and the place of the first. */
-function describeUngraded(outcomes: readonly { asked: Asked; outcome: Outcome }[]): Problem[] {
+function describeUngraded(outcomes: readonly { asked: Asked; outcome: JudgeResult }[]): Problem[] {
   const byReason = new Map<string, Asked[]>();
   for (const { asked, outcome } of outcomes)
     if (outcome.kind === "problem") byReason.set(outcome.why, [...(byReason.get(outcome.why) ?? []), asked]);

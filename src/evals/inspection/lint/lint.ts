@@ -14,14 +14,21 @@ import type { LintReport, Severity } from "../../types/lint.ts";
 import { version } from "../../workspace/version.ts";
 import { decideExitCode } from "../exitCode.ts";
 import { resolveTargets, type Target, type TargetOptions } from "../targets.ts";
-import { type Collected, type Context, collectSuite, collectTools, joinCollected, readSettings } from "./collect.ts";
-import type { JudgeOptions } from "./judge.ts";
+import {
+  type CollectContext,
+  type Collected,
+  collectSuite,
+  collectTools,
+  joinCollected,
+  readSettings,
+} from "./collect.ts";
+import type { LintJudgeOptions } from "./judge.ts";
 
 type Format = "table" | "json" | "sarif" | "github" | "markdown";
 
 /** The options of `evals lint`. `severity` has items like `name-length=error`. */
 export type LintOptions = TargetOptions &
-  JudgeOptions & {
+  LintJudgeOptions & {
     confusable: boolean;
     against?: string | undefined;
     severity?: string[] | undefined;
@@ -65,7 +72,7 @@ async function printRules(format: Format, io: Io): Promise<ExitCode> {
   return exitCodes.passed;
 }
 
-async function collect(target: Target, context: Context): Promise<Collected> {
+async function collect(target: Target, context: CollectContext): Promise<Collected> {
   if (target.kind === "skills") return (await import("./skills.ts")).collectSkills(target, context);
   return target.kind === "suite" ? collectSuite(target, context) : collectTools(target, context);
 }

@@ -1,16 +1,17 @@
 import { readdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { jsonPath, type Path } from "../../jsonSchema/walk.ts";
+import { jsonPath } from "../../jsonSchema/walk.ts";
 import type { LintSubject } from "../../lint/rule.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { discoverSkills } from "../../skills/discover.ts";
 import { readSkillEvals } from "../../skills/evals.ts";
 import { readConfined } from "../../skills/packageFiles.ts";
 import { EvalsError, type Problem, usageError } from "../../types/errors.ts";
+import type { Path } from "../../types/json.ts";
 import type { Where } from "../../types/lint.ts";
 import type { SkillPackage } from "../../types/skill.ts";
 import type { SkillsTarget } from "../targets.ts";
-import { type Collected, type Context, collectFailure, joinCollected, nothing } from "./collect.ts";
+import { type CollectContext, type Collected, collectFailure, joinCollected, nothing } from "./collect.ts";
 
 const maxFileBytes = 256 * 1024;
 /** Not written by the author of a package. */
@@ -20,7 +21,7 @@ const ignored = new Set([".git", ".DS_Store", "node_modules", "__pycache__"]);
  * The skill packages of a target with their eval files. A package that no host can load is a problem. Throws EvalsError
  * when the folder has no package.
  */
-export async function collectSkills({ dir, only }: SkillsTarget, context: Context): Promise<Collected> {
+export async function collectSkills({ dir, only }: SkillsTarget, context: CollectContext): Promise<Collected> {
   const { io } = context;
   const root = { dir: resolve(io.cwd, dir), level: "named" as const };
   const { skills, skipped, shadowed } = await discoverSkills([root], { precedence: "project", cwd: io.cwd });
@@ -43,7 +44,11 @@ function describeNotLoaded(where: string, message: string): Problem {
   return { severity: "error", message, hint, place: { file, ...(line !== undefined && { line: Number(line) }) } };
 }
 
-async function collectPackage(skill: SkillPackage, all: readonly SkillPackage[], context: Context): Promise<Collected> {
+async function collectPackage(
+  skill: SkillPackage,
+  all: readonly SkillPackage[],
+  context: CollectContext,
+): Promise<Collected> {
   const siblings = all.filter((one) => one !== skill).map(({ name, description }) => ({ name, description }));
   const subject: LintSubject = {
     kind: "skills",
@@ -62,7 +67,7 @@ function placeIn({ file, document }: SkillPackage, [part, key]: Path): Pick<Wher
   return { file, line: known?.line ?? 1, ...(known && { column: known.column }) };
 }
 
-async function collectEvals(skill: SkillPackage, { io, settings }: Context): Promise<Collected> {
+async function collectEvals(skill: SkillPackage, { io, settings }: CollectContext): Promise<Collected> {
   try {
     const { evals, files, warnings } = await readSkillEvals(skill, { repository: io.cwd, cwd: io.cwd });
     const subjects = files.map(async (file): Promise<LintSubject> => {

@@ -1,10 +1,11 @@
 import { basename, extname, relative, resolve } from "node:path";
-import { jsonPath, type Path } from "../../jsonSchema/walk.ts";
+import { jsonPath } from "../../jsonSchema/walk.ts";
 import type { LintSubject, Settings, ToolSubject } from "../../lint/rule.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { type HostName, hosts } from "../../toolsets/host.ts";
 import { type Place, type Problem, usageError } from "../../types/errors.ts";
 import type { Io } from "../../types/io.ts";
+import type { Path } from "../../types/json.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import type { Where } from "../../types/lint.ts";
 

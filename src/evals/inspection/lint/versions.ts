@@ -1,12 +1,13 @@
 import { relative, resolve } from "node:path";
 import { listBaselineTools } from "../../changes/changes.ts";
 import { listEffects } from "../../changes/tools.ts";
-import { jsonPath, type Path } from "../../jsonSchema/walk.ts";
+import { jsonPath } from "../../jsonSchema/walk.ts";
 import type { LintSubject, LintSubjectOf } from "../../lint/rule.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { readBaseline } from "../../runs/baseline.ts";
 import { type Place, usageError } from "../../types/errors.ts";
 import type { Io } from "../../types/io.ts";
+import type { Path } from "../../types/json.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import type { LintReport } from "../../types/lint.ts";
 

@@ -1,24 +1,24 @@
 import { compileSchema, type Validate } from "../../jsonSchema/validate.ts";
-import type { Answer, Observation, Probe, ProbedTool } from "../../probes/probe.ts";
+import type { Probe, ProbeAnswer, ProbedTool, ProbeObservation } from "../../probes/probe.ts";
 import type { ProbeCall } from "../../probes/report.ts";
 import type { Source } from "../../toolsets/source.ts";
 import type { JsonObject } from "../../types/json.ts";
 import type { Tool, ToolServer } from "../../types/tool.ts";
 
 /** Calls one server, one call at a time. Restarts it when it has ended. */
-export type Session = {
+export type ProbeSession = {
   readonly calls: number;
   readonly starts: number;
   /** The calls since the last start, in order. */
   readonly history: readonly ProbeCall[];
   /** Throws EvalsError when the server has ended and cannot be restarted. */
-  call(tool: string, args: JsonObject): Promise<Answer>;
+  call(tool: string, args: JsonObject): Promise<ProbeAnswer>;
   /** Ends the server, so that the next call starts it again. */
   stop(): Promise<void>;
 };
 
 /** Opens a session on the server of a source, which also closes servers that are started here. */
-export function openSession(source: Source, first: ToolServer, signal: AbortSignal): Session {
+export function openSession(source: Source, first: ToolServer, signal: AbortSignal): ProbeSession {
   let server = first;
   let calls = 0;
   let starts = 1;
@@ -55,9 +55,9 @@ export function openSession(source: Source, first: ToolServer, signal: AbortSign
 }
 
 /** Makes the calls of a probe, until one breaks. */
-export async function makeProbe(session: Session, probe: Probe, tool: ProbedTool): Promise<Observation> {
+export async function makeProbe(session: ProbeSession, probe: Probe, tool: ProbedTool): Promise<ProbeObservation> {
   const calls = probe.calls(probe.base);
-  const answers: Answer[] = [];
+  const answers: ProbeAnswer[] = [];
   for (const args of calls) {
     const answer = await session.call(tool.name, args);
     answers.push(answer);

@@ -1,9 +1,9 @@
 import {
-  type Answer,
   isSameProbe,
-  type Observation,
   type Probe,
+  type ProbeAnswer,
   type ProbedTool,
+  type ProbeObservation,
   type ProbeRule,
 } from "../../probes/probe.ts";
 import type { ProbeCall, ProbeFinding, ToolReport } from "../../probes/report.ts";
@@ -13,18 +13,18 @@ import { shorten, shrink, simplifyObject } from "../../probes/shrink.ts";
 import { canonicalJson } from "../../types/json.ts";
 import type { ExecutionPolicy } from "../../types/suite.ts";
 import { callFlag } from "../shell.ts";
-import { makeProbe, type Session } from "./session.ts";
+import { makeProbe, type ProbeSession } from "./session.ts";
 
 /** What may be called, and the words that name the server in a command line that repeats calls. */
 export type ProbeTarget = { execute: ExecutionPolicy; flags: string };
 
 /** What probing a tool needs besides the tool. `maxCalls` limits the calls to shrink one finding. */
-export type Probing = { session: Session; target: ProbeTarget; maxCalls: number; signal: AbortSignal };
+export type Probing = { session: ProbeSession; target: ProbeTarget; maxCalls: number; signal: AbortSignal };
 
 /** The results of one tool so far; findings by the id of their rule. */
-export type Tally = { ok: Set<string>; findings: Map<string, ProbeFinding>; notes: string[]; succeeded: boolean };
+export type ProbeTally = { ok: Set<string>; findings: Map<string, ProbeFinding>; notes: string[]; succeeded: boolean };
 
-export const newTally = (): Tally => ({ ok: new Set(), findings: new Map(), notes: [], succeeded: false });
+export const newTally = (): ProbeTally => ({ ok: new Set(), findings: new Map(), notes: [], succeeded: false });
 
 /** After so many broken calls a tool is given up: each may cost a whole timeout and a restart of the server. */
 const maxBroken = 3;
@@ -35,7 +35,7 @@ const timeoutCost = 10;
 export async function probeTool(
   tool: ProbedTool,
   probes: readonly Probe[],
-  tally: Tally,
+  tally: ProbeTally,
   probing: Probing,
 ): Promise<void> {
   let broken = 0;
@@ -58,7 +58,7 @@ export async function probeTool(
 export function reportTool(
   tool: string,
   calls: number,
-  tally: Tally,
+  tally: ProbeTally,
   rules: readonly ProbeRule[] = toolRules,
 ): ToolReport {
   const ids = rules.map(({ id }) => id);
@@ -68,7 +68,7 @@ export function reportTool(
   return { tool, calls, ok, found, notProbed, notes: tally.notes };
 }
 
-async function addObservation(seen: Observation, tally: Tally, probing: Probing): Promise<void> {
+async function addObservation(seen: ProbeObservation, tally: ProbeTally, probing: Probing): Promise<void> {
   const { ok, findings } = tally;
   const results = seen.answers.flatMap((answer) => getResult(answer) ?? []);
   tally.succeeded ||= results.some((result) => !isFailure(result));
@@ -96,7 +96,7 @@ async function addObservation(seen: Observation, tally: Tally, probing: Probing)
 async function shrinkFinding(
   rule: ProbeRule,
   message: string,
-  seen: Observation,
+  seen: ProbeObservation,
   preceding: readonly ProbeCall[],
   { session, target, maxCalls, signal }: Probing,
 ): Promise<ProbeFinding> {
@@ -150,7 +150,7 @@ function* simplifyProbe(tool: ProbedTool, probe: Probe): Generator<Probe> {
   for (const base of simplifyObject(probe.base, held)) if (isSameProbe(tool, probe, base)) yield { ...probe, base };
 }
 
-function isTimeout({ outcome }: Answer): boolean {
+function isTimeout({ outcome }: ProbeAnswer): boolean {
   return outcome.kind === "broken" && outcome.stage === "timeout";
 }
 
@@ -163,7 +163,7 @@ function listParameters({ kind, parameter }: Probe): string[] {
 export function makeFinding(
   { id, severity, why, fix, docs }: ProbeRule,
   message: string,
-  { tool, probe, calls, answers }: Observation,
+  { tool, probe, calls, answers }: ProbeObservation,
   { target, again, before = [] }: { target: ProbeTarget; again: ProbeFinding["again"]; before?: readonly ProbeCall[] },
 ): ProbeFinding {
   const own = calls.slice(0, answers.length).map((args) => ({ tool: tool.name, arguments: args }));
@@ -188,7 +188,7 @@ export function makeFinding(
 const maxAnswer = 500;
 
 /** The outcome of a call on one line, shortened. */
-export function describeAnswer(answer: Answer): string {
+export function describeAnswer(answer: ProbeAnswer): string {
   const { outcome } = answer;
   const result = getResult(answer);
   if (!result) return shortenText(outcome.kind === "result" ? "" : outcome.message);

@@ -1,6 +1,6 @@
 import type { RuleInfo } from "../../types/lint.ts";
 import { nearest } from "../../types/nearest.ts";
-import type { Families, Kind } from "../rule.ts";
+import type { Families, SubjectKind } from "../rule.ts";
 import { annotationRules } from "./annotations.ts";
 import { confusableRules } from "./confusable.ts";
 import { descriptionRules, purposeRules } from "./descriptions.ts";
@@ -33,7 +33,7 @@ export const rules: Families = {
 
 /** Every rule as a report or a reader needs it, family by family. */
 export function catalogue(families: Families): RuleInfo[] {
-  return (Object.keys(families) as Kind[]).flatMap((kind) =>
+  return (Object.keys(families) as SubjectKind[]).flatMap((kind) =>
     families[kind].map(({ id, severity, why, docs, clauses }) => {
       return { id, severity, on: kind === "judged tools" ? "tools, with --judge" : kind, why, docs, clauses };
     }),

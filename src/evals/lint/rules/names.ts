@@ -83,7 +83,7 @@ function explainVagueness(name: string): string | undefined {
   return isLetter ? "a single letter" : placeholder.test(name) ? "a placeholder" : undefined;
 }
 
-/** What only the list shows. */
+/** Rules that compare all tools of a list. */
 export const sharedNameRules = defineRules<ToolsetSubject>([
   {
     id: "name-shared",
@@ -163,7 +163,7 @@ const listStarts = once(({ server, siblings, tool: { name } }: ToolSubject): rea
   return starts;
 });
 
-/** So many siblings show whether a first word is shared by the whole list. */
+/** The maximum number of siblings that are compared with a tool to find a shared first word. */
 const maxCompared = 50;
 
 function allShare(names: Iterable<string>, at: number, word: string | undefined): boolean {

@@ -1,4 +1,4 @@
-import type { Path } from "../../jsonSchema/walk.ts";
+import type { Path } from "../../types/json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
 import { quote, showValue } from "../../types/text.ts";
 import type { RegistrationSubject, Rule, Violation } from "../rule.ts";

@@ -1,4 +1,5 @@
-import { type Path, percentDecoded } from "../../jsonSchema/walk.ts";
+import { percentDecoded } from "../../jsonSchema/walk.ts";
+import type { Path } from "../../types/json.ts";
 import { isJsonObject, type Json } from "../../types/json.ts";
 import { describeHidden, findHidden, hiddenRanges, quote, showValue, showValues } from "../../types/text.ts";
 import { defineRules, type SkillSubject, type Violation } from "../rule.ts";

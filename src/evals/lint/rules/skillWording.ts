@@ -1,4 +1,4 @@
-import type { Path } from "../../jsonSchema/walk.ts";
+import type { Path } from "../../types/json.ts";
 import type { SkillDocument } from "../../types/skill.ts";
 import { quote } from "../../types/text.ts";
 import { countTriggerPhrases, isEnglish, saysWhatItDoes, saysWhenNotToUse, saysWhenToUse } from "../language.ts";

@@ -1,4 +1,4 @@
-import type { Path } from "../../jsonSchema/walk.ts";
+import type { Path } from "../../types/json.ts";
 import { isJsonObject, type Json } from "../../types/json.ts";
 import type { SkillEval } from "../../types/skill.ts";
 import type { Case } from "../../types/suite.ts";

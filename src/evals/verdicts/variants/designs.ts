@@ -6,9 +6,9 @@ import {
   incumbent,
   type Look,
   requestAll,
-  type Span,
   type Step,
   stillMissing,
+  type TrialRange,
 } from "../design.ts";
 import { regressionDefaults } from "../regression.ts";
 import {
@@ -72,7 +72,7 @@ function uniform(setup: VariantSetup): Design<VariantVerdict> {
 function testAll(
   evidence: Evidence,
   { cases, challengers }: VariantSetup,
-  span: Span,
+  span: TrialRange,
   at: { alpha: number; margin: number },
 ): VariantTest[] {
   const tests = challengers.map((variant) => testVariant(evidence, cases, variant, span, at));

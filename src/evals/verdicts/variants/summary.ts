@@ -1,5 +1,7 @@
 import { listChanges } from "../../changes/changes.ts";
+import type { Counts } from "../../stats/counts.ts";
 import { comparable } from "../../stats/counts.ts";
+import type { Interval } from "../../stats/intervals.ts";
 import { wilson } from "../../stats/intervals.ts";
 import type { ExitCode } from "../../types/errors.ts";
 import type { OfferedTool } from "../../types/tool.ts";
@@ -10,8 +12,6 @@ import type { DeterministicVerdict } from "./designs.ts";
 import type { VariantTest } from "./verdict.ts";
 import { measureStanding, type VariantBasis, type VariantVerdict } from "./verdict.ts";
 
-type Counts = { passed: number; trials: number };
-type Interval = readonly [number, number];
 type Verdict = VariantVerdict | DeterministicVerdict;
 
 /**

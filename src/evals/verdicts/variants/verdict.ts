@@ -2,7 +2,7 @@ import { type Counts, comparable } from "../../stats/counts.ts";
 import { normalQuantile } from "../../stats/distributions.ts";
 import { cochranMantelHaenszel, globalTest, isSignificant, stepDown } from "../../stats/hypothesisTests.ts";
 import { type NetChange, netChange, noRegressionBound, trialsToSettle } from "../../stats/meanDrop.ts";
-import { countTrials, type Evidence, incumbent, madeTrials, type NamedCounts, type Span } from "../design.ts";
+import { countTrials, type Evidence, incumbent, madeTrials, type NamedCounts, type TrialRange } from "../design.ts";
 
 /** How a wording did over all of its trials: the mean of its cases' rates. Absent when nothing was scored. */
 export type Standing = { variant: string; passed: number; trials: number; rate?: number };
@@ -142,7 +142,7 @@ export function testVariant(
   evidence: Evidence,
   cases: readonly string[],
   variant: string,
-  span: Span,
+  span: TrialRange,
   at: { alpha: number; margin: number },
 ): VariantTest {
   const counts = cases.map((id) => ({

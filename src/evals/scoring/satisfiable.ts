@@ -23,7 +23,7 @@ const typesByKeyword: { readonly [K in keyof Matcher]?: readonly string[] } = {
  * Why no value that `schema` allows can meet `expected`, with the dotted path; undefined when one may. In doubt it is
  * undefined: whatever is unreadable in a schema might allow the value. `root` is the document of the schema's references.
  */
-export function explainNever(
+export function explainUnsatisfiable(
   expected: Json,
   schema: Json | undefined,
   root: JsonObject,
@@ -87,11 +87,11 @@ function partsNever(expected: Json, schema: JsonObject, context: Context, at: st
     return parsed.success ? matcherNever(parsed.data, schema, context, at) : undefined;
   }
   if (Array.isArray(expected)) {
-    const mistyped = typeNever(["array"], "an array", schema, at);
+    const mistyped = explainWrongType(["array"], "an array", schema, at);
     return mistyped ?? first(expected, (item, index) => never(item, schema.items, context, `${at}[${index}]`));
   }
   if (!isJsonObject(expected)) return undefined;
-  const mistyped = typeNever(["object"], "an object", schema, at);
+  const mistyped = explainWrongType(["object"], "an object", schema, at);
   return (
     mistyped ??
     first(Object.entries(expected), ([key, item]) => never(item, getProperty(schema, key), context, member(at, key)))
@@ -104,11 +104,11 @@ function matcherNever(matcher: Matcher, schema: JsonObject, context: Context, at
   const [reason] = reasons;
   if (reason !== undefined && reasons.every((other) => other !== undefined)) return reason;
   return (
-    (type === undefined ? undefined : typeNever([type], `type ${type}`, schema, at)) ??
+    (type === undefined ? undefined : explainWrongType([type], `type ${type}`, schema, at)) ??
     first(Object.entries(typesByKeyword), ([keyword, types]) =>
-      keyword in matcher ? typeNever(types, `\`${keyword}\``, schema, at) : undefined,
+      keyword in matcher ? explainWrongType(types, `\`${keyword}\``, schema, at) : undefined,
     ) ??
-    boundsNever(gte, lte, schema, at) ??
+    explainBounds(gte, lte, schema, at) ??
     first(unordered ?? [], (item, index) => never(item, schema.items, context, `${at}[${index}]`)) ??
     (contains !== undefined && schema.type === "array"
       ? never(contains, schema.items, context, `${at}[]`)
@@ -117,7 +117,7 @@ function matcherNever(matcher: Matcher, schema: JsonObject, context: Context, at
   );
 }
 
-function typeNever(wanted: readonly string[], what: string, schema: JsonObject, at: string): string | undefined {
+function explainWrongType(wanted: readonly string[], what: string, schema: JsonObject, at: string): string | undefined {
   const allowed = listTypes(schema);
   if (allowed.length === 0) return undefined;
   const fits = wanted.some((type) => allowed.some((one) => one === type || isNumber(type, one)));
@@ -129,7 +129,7 @@ function isNumber(a: string, b: Json): boolean {
   return (a === "integer" && b === "number") || (a === "number" && b === "integer");
 }
 
-function boundsNever(
+function explainBounds(
   gte: number | undefined,
   lte: number | undefined,
   schema: JsonObject,
