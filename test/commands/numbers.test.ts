@@ -113,3 +113,25 @@ describe("the command line", () => {
     expect(error.problems[0].hint).toBe(args[0] === "run" ? "See `evals run --help`." : "See `evals --help`.");
   });
 });
+
+describe("flags with a value", () => {
+  const run = commands[0] as Command;
+
+  it("takes one value, so that a path after a list stays a path", async () => {
+    expect(await parse(run, "--case", "read*", "--case", "find", "other.yaml")).toMatchObject({
+      case: ["read*", "find"],
+      paths: ["other.yaml"],
+    });
+    expect(await parse(run, "-m", "lexical", "evals/notes.yaml")).toMatchObject({
+      model: ["lexical"],
+      paths: ["evals/notes.yaml"],
+    });
+  });
+
+  it.each([[["-m"]], [["--model="]], [["--model", ""]], [["-m", "--dry-run"]], [["--check"]], [["--case"]]])(
+    "refuses %j, which has none",
+    async (args) => {
+      expect(await refusal(run, ...args)).toBe(`${args[0]?.replace("=", "")} needs a value.`);
+    },
+  );
+});

@@ -17,7 +17,7 @@ export const compareCommand = defineCommand({
       array: true,
       describe: "Compare only these models (default: all that both have)",
     },
-    margin: marginFlag("A mean drop smaller than this is not a regression"),
+    margin: marginFlag("Mean drop that NO REGRESSION rules out (0.1 = 10 percentage points)"),
     out: outFlag,
     json: jsonFlag,
   },

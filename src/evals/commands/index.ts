@@ -45,6 +45,8 @@ export async function runCommandLine(
   version: string,
   known: readonly Command[] = commands,
 ): Promise<ExitCode> {
+  const command = known.find(({ command: usage }) => usage.split(" ")[0] === args[0]);
+  if (command) refuseMissingValues(args, command);
   const { default: yargs } = await import("yargs");
   let exitCode: ExitCode = exitCodes.passed;
   const parser = yargs()
@@ -58,7 +60,7 @@ export async function runCommandLine(
     .recommendCommands()
     .wrap(Math.min(100, io.width))
     .fail((message, error) => {
-      // The parser throws some of its own complaints, such as a flag without its value.
+      // The parser throws some of its own complaints, such as an unknown choice.
       if (error && error.name !== "YError") throw error;
       throw usageError(describeFailure(error?.message ?? message), helpHint(args, known));
     });
@@ -80,17 +82,35 @@ export async function runCommandLine(
 function build({ positionals, flags, epilogue = "", examples }: Command, yargs: Argv): Argv {
   for (const [name, positional] of Object.entries(positionals)) yargs.positional(name, positional);
   for (const [name, flag] of Object.entries(flags))
-    yargs.option(name, { group: "Options:", ...flag, ...(isSingle(flag) && once(name, flag)) });
+    yargs.option(name, { group: "Options:", ...flag, ...(flag.type !== "boolean" && withValue(name, flag)) });
   return yargs.epilogue(epilogue).example(examples.map(([line, purpose]) => [`$0 ${line}`, purpose]));
 }
 
-const isSingle = (flag: Options) => flag.type !== "boolean" && !flag.array;
+/** The parser would put the default in the place of a value that is missing, for example of an empty shell variable. */
+function refuseMissingValues(args: readonly string[], { command, flags }: Command): void {
+  const names = Object.entries(flags)
+    .filter(([, { type }]) => type !== "boolean")
+    .flatMap(([name, { alias }]) => [`--${name}`, ...[alias ?? []].flat().map((short) => `-${short}`)]);
+  for (const [at, arg] of args.entries()) {
+    if (arg === "--") return;
+    const next = args[at + 1];
+    const isEmpty = names.some((name) => arg === `${name}=`);
+    const isLast = names.includes(arg) && (next === undefined || next === "" || /^--?[A-Za-z]/.test(next));
+    if (isEmpty || isLast)
+      throw usageError(`${arg.replace(/=$/, "")} needs a value.`, `See \`evals ${command.split(" ")[0]} --help\`.`);
+  }
+}
 
-/** Refuses a second value where one is expected, and puts the flag's name in front of what its `coerce` throws. */
-function once(name: string, { coerce }: Options): Pick<Options, "coerce"> {
+/**
+ * Each flag takes exactly one value, so that a list never takes the path after it; a list is given by repeating the flag.
+ * For other
+ * flags a second value is refused. Puts the flag's name in front of what its `coerce` throws.
+ */
+function withValue(name: string, { coerce, array }: Options): Pick<Options, "coerce" | "nargs"> {
   return {
+    nargs: 1,
     coerce(value: unknown) {
-      if (Array.isArray(value)) throw new Error(`--${name} is given more than once.`);
+      if (Array.isArray(value) && !array) throw new Error(`--${name} is given more than once.`);
       try {
         return coerce && value !== undefined ? coerce(value) : value;
       } catch (error) {
@@ -102,8 +122,6 @@ function once(name: string, { coerce }: Options): Pick<Options, "coerce"> {
 
 /** The parser's message as a sentence. */
 function describeFailure(message: string): string {
-  const flag = /^Not enough arguments following: (.+)$/.exec(message)?.[1];
-  if (flag !== undefined) return `${flag.length > 1 ? "--" : "-"}${flag} needs a value.`;
   return /[.?!]$/.test(message) ? message : `${message}.`;
 }
 

@@ -112,7 +112,8 @@ async function finish(
   } else if (options.json) printReport("json", { summary, manifest }, io);
   if (summary.totals.missing > 0) {
     const why = end === "budget" ? `The budget of $${options.budget} is spent` : "The run was stopped";
-    io.err(`${why}: ${summary.totals.missing} trials are missing. Resume with: evals run --resume ${manifest.id}\n`);
+    const record = options.out === "reports" ? manifest.id : dir;
+    io.err(`${why}: ${summary.totals.missing} trials are missing. Resume with: evals run --resume ${record}\n`);
   }
   return end === "cancelled" ? io.signalExitCode() : (summary.exitCode as ExitCode);
 }

@@ -82,7 +82,7 @@ function headline({ counts, ok, exitCode, problems, unusedSuppressions }: LintRe
   const found = [count(error, "error"), count(warning, "warning"), count(info, "info", "info")];
   const subjects = Object.entries(linted)
     .filter(([kind]) => kind !== "toolsets" && kind !== "versions")
-    .map(([kind, n]) => count(n, kind.replace(/s$/, ""), kind));
+    .map(([kind, n]) => count(n, kind.replace(/ies$/, "y").replace(/s$/, ""), kind));
   return [
     `${word} ${found.join(", ")}`,
     ...(suppressed > 0 ? [`${suppressed} suppressed`] : []),

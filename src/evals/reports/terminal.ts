@@ -199,14 +199,10 @@ class Screen {
     return text === undefined ? [] : this.#lines(text, indent);
   }
 
-  /** Removed words are red and added ones green; without colour they stand in `[-...-]` and `{+...+}`, as git prints them. */
+  /** Removed words stand in `[-...-]` and added ones in `{+...+}`, as git prints them, and are red and green. */
   #change(change: TextChange): string[] {
     const pieces = diffPieces(change);
-    const segments = pieces.flatMap((piece, at) => {
-      // Without marks around them, an old word and the new one would read as one.
-      const isTouching = this.#display.colour && piece.kind === "added" && pieces[at - 1]?.kind === "removed";
-      return [...(isTouching ? [{ text: " " }] : []), this.#piece(piece)];
-    });
+    const segments = pieces.map((piece) => this.#piece(piece));
     const label = [{ text: this.#safe(change.label), paint: "bold" as const }];
     return [...this.#wrapped(label, 2, 4), ...(segments.length > 0 ? this.#wrapped(segments, 4, 4) : [])];
   }
@@ -214,8 +210,7 @@ class Screen {
   #piece({ kind, text }: Piece): Segment {
     const safe = this.#safe(text);
     if (kind === "same") return { text: safe };
-    if (this.#display.colour) return { text: safe, paint: kind === "removed" ? "red" : "green" };
-    return { text: kind === "removed" ? `[-${safe}-]` : `{+${safe}+}` };
+    return kind === "removed" ? { text: `[-${safe}-]`, paint: "red" } : { text: `{+${safe}+}`, paint: "green" };
   }
 
   #lines(inline: Inline, indent: number): string[] {

@@ -63,7 +63,7 @@ export async function selectSuites(
   if (suites.length === 0)
     throw usageError(
       `No case matches ${options.case?.map((pattern) => `"${pattern}"`).join(", ")}.`,
-      "List the case ids with `evals run --dry-run`, or omit --case.",
+      `The ids are: ${listSome(all.flatMap((suite) => suite.cases.map(({ id }) => id)))}.`,
     );
   return {
     suites,
@@ -71,6 +71,8 @@ export async function selectSuites(
     warnings: [...loaded.warnings, ...bySuites.warnings, ...fromSkills.warnings],
   };
 }
+
+const listSome = (ids: readonly string[]) => (ids.length > 20 ? [...ids.slice(0, 20), "..."] : ids).join(", ");
 
 /** Claude Code loads skills in its own way, whatever host the tools are shown for. */
 export function chooseLoadingHost({
