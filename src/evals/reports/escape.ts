@@ -1,4 +1,4 @@
-import { escaped, visible } from "../types/text.ts";
+import { escaped, visible } from "../types/visible.ts";
 
 // Tool names, model text and server messages come from outside. Nothing of them may move a cursor, hide, or break a
 // file format, so what cannot be seen is written out as an escape that can.

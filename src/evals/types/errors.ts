@@ -1,4 +1,4 @@
-import { visible } from "./text.ts";
+import { visible } from "./visible.ts";
 
 /** Where in a file a problem is; line and column start at 1. */
 export type Place = { file: string; line?: number; column?: number };
