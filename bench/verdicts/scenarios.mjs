@@ -1,17 +1,7 @@
 // Every scenario: a name, a target, and `once(random)`, which runs it once and returns whether it hit and its calls.
 
 import { peers } from "./peers.mjs";
-import {
-  anytime,
-  blame,
-  correlated,
-  independent,
-  maskOfArm,
-  screen,
-  simulate,
-  thorough,
-  variants,
-} from "./product.mjs";
+import { anytime, blame, correlated, independent, parseArm, screen, simulate, thorough, variants } from "./product.mjs";
 import { changes, drifts, idsOf, suites } from "./suites.mjs";
 
 const binomial = (random, n, rate) =>
@@ -90,7 +80,7 @@ function culprit(kind, members, confirmed, target, callsTarget) {
           new: { passed: binomial(random, 10, 0.3), trials: 10 },
         };
       while (known.new.passed >= known.old.passed);
-      const rateOf = (_, arm) => (broken(maskOfArm(arm)) ? 0.3 : 0.95);
+      const rateOf = (_, arm) => (broken(parseArm(arm)) ? 0.3 : 0.95);
       const { verdict } = simulate(blame({ case: "c", changed, known }), independent(rateOf, random));
       const found = confirmed ? verdict.culprits : verdict.ranking[0].changes;
       const right = found.length === members.length && members.every((i) => found.includes(changed[i]));

@@ -1,0 +1,30 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "../..");
+
+test("the benchmark of verdicts runs against the built program", async () => {
+  const script = join(root, "bench/verdicts.mjs");
+  const { stdout } = await promisify(execFile)(process.execPath, [script, "--repetitions", "1"], { cwd: root }).catch(
+    // With one repetition targets are missed, and it exits with 1.
+    (error: { code: number; stdout: string; stderr: string }) => {
+      if (error.code !== 1 || error.stderr !== "") throw error;
+      return error;
+    },
+  );
+  expect(stdout).toContain("VARIANTS, NONE BETTER: ADOPT");
+});
+
+test.each(["claudeCode", "confusable", "skills", "triggers", "lint", "run"])(
+  "the modules that bench/%s.mjs imports from the build exist and export what it names",
+  async (name) => {
+    const source = await readFile(join(root, `bench/${name}.mjs`), "utf8");
+    for (const [, names = "", path = ""] of source.matchAll(/import \{([^}]*)\} from "\.\.\/(dist\/[^"]+)"/g)) {
+      const module = (await import(join(root, path))) as Record<string, unknown>;
+      for (const one of names.split(",")) expect(module, path).toHaveProperty(one.trim());
+    }
+  },
+);
