@@ -1,0 +1,109 @@
+// Models of answers: what trial t of a case brings in each arm. Both arms of a trial share its order.
+import { drawBeta, drawNormal, seededRandom } from "./product.mjs";
+
+/** A number in [0, 1) for this case and order, the same in both arms and however often it is asked for. */
+function hashed(seed, i, t) {
+  let x = (seed ^ Math.imul(i + 1, 73856093) ^ Math.imul(t, 83492791)) >>> 0;
+  for (let round = 0; round < 3; round++) x = Math.imul(x ^ (x >>> 16), 0x45d9f3b) >>> 0;
+  return ((x ^ (x >>> 16)) >>> 0) / 2 ** 32;
+}
+
+const logistic = (x) => 1 / (1 + Math.exp(-x));
+const logit = (p) => Math.log(p / (1 - p));
+/** The rate moved by so much in logits; 0 and 1 stay what they are. */
+const movedBy = (p, by) => (p <= 0 || p >= 1 ? p : logistic(logit(p) + by));
+const seedOf = (random) => Math.floor(random.next() * 2 ** 32);
+const answer = (isPass) => (isPass ? "pass" : "fail");
+
+/** Every model: `(rateOf(i, arm), random) -> (id, arm, trial) -> observation`. */
+export const models = {
+  independent: () => (rateOf, random) => (id, arm) => answer(random.next() < rateOf(+id, arm)),
+
+  "order effect": (size) => (rateOf, random) => {
+    const seed = seedOf(random);
+    return (id, arm, trial) => {
+      const p = rateOf(+id, arm);
+      const sign = hashed(seed, +id, trial) < 0.5 ? -1 : 1;
+      return answer(random.next() < p + sign * Math.min(size, p, 1 - p));
+    };
+  },
+
+  "every order its own": () => (rateOf, random) => {
+    const seed = seedOf(random);
+    return (id, arm, trial) => {
+      const by = 1.5 * drawNormal(seededRandom(Math.floor(hashed(seed, +id, trial) * 2 ** 32)));
+      return answer(random.next() < movedBy(rateOf(+id, arm), by));
+    };
+  },
+
+  "drift in time": () => (rateOf, random) => {
+    let walk = 0;
+    return (id, arm) => {
+      walk += 0.3 * random.next() - 0.15;
+      return answer(random.next() < movedBy(rateOf(+id, arm), walk));
+    };
+  },
+
+  /** One answer for each case, order and arm; head's is drawn anew with chance `anew`, else the same as base's. */
+  deterministic:
+    (orders, anew = 0) =>
+    (rateOf, random) => {
+      const seed = seedOf(random);
+      return (id, arm, trial) => {
+        const order = (trial - 1) % orders;
+        const isAnew = arm === "head" && hashed(seed ^ 0x5bd1e995, +id, order + 1) < anew;
+        return answer(hashed(isAnew ? seed ^ 0x1b873593 : seed, +id, order + 1) < rateOf(+id, arm));
+      };
+    },
+
+  "cache, ids seen": (share) => (rateOf, random) => (id, arm) =>
+    random.next() < share ? "copy" : answer(random.next() < rateOf(+id, arm)),
+
+  "cache, ids hidden": (share) => (rateOf, random) => {
+    const last = new Map();
+    return (id, arm) => {
+      const key = `${arm} ${id}`;
+      if (!last.has(key) || random.next() >= share) last.set(key, answer(random.next() < rateOf(+id, arm)));
+      return last.get(key);
+    };
+  },
+
+  /**
+   * `shares[arm][outcome]`: the chance that such an answer is missing. `again`: what asking again brings: "same" (the request
+   * itself is the trouble) or "anew" (another draw, which may be missing too).
+   */
+  missing:
+    (shares, again = "same") =>
+    (rateOf, random) => {
+      const fixed = new Map();
+      return (id, arm, trial) => {
+        const key = `${arm} ${id} ${trial}`;
+        if (again === "same" && fixed.has(key)) return fixed.get(key);
+        const drawn = answer(random.next() < rateOf(+id, arm));
+        const observed = random.next() < (shares[arm]?.[drawn] ?? 0) ? "missing" : drawn;
+        fixed.set(key, observed);
+        return observed;
+      };
+    },
+
+  /** Outages: runs of calls that are missing, `share` of all calls, 20 calls long on average. */
+  outage: (share) => (rateOf, random) => {
+    let isDown = false;
+    return (id, arm) => {
+      isDown = isDown ? random.next() > 1 / 20 : random.next() < share / (1 - share) / 20;
+      return isDown ? "missing" : answer(random.next() < rateOf(+id, arm));
+    };
+  },
+
+  /** Each case and arm draws a rate of its own: a harmless rewording that moves flaky cases. */
+  perturbed: (correlation) => (rateOf, random) => {
+    const own = new Map();
+    return (id, arm) => {
+      const key = `${arm} ${id}`;
+      const p = rateOf(+id, arm);
+      const weight = 1 / correlation - 1;
+      if (!own.has(key)) own.set(key, p <= 0 || p >= 1 ? p : drawBeta(p * weight, (1 - p) * weight, random));
+      return answer(random.next() < own.get(key));
+    };
+  },
+};

@@ -1,0 +1,347 @@
+import { isSignificant } from "../stats/hypothesisTests.ts";
+import { deriveSeed } from "../stats/random.ts";
+import { adviseOpen, simulateReach, suspicionAt } from "./advice.ts";
+import type { Design, Play, TrialRecord, TrialRequest } from "./design.ts";
+import { decideExhausted, exhaustedLevel } from "./exhausted.ts";
+import { probeRepeats } from "./probe.ts";
+import { defaultMargin, defaultTrials, type LookPlan, planLooks } from "./statistics.ts";
+import {
+  type ArmAnswers,
+  countCalls,
+  fallP,
+  judgeSuite,
+  listFlips,
+  missingAnswers,
+  nameCase,
+  netChange,
+  type PairTally,
+  pairArms,
+  readArms,
+  riseP,
+  type SuiteJudgement,
+  tallyPairs,
+} from "./tally.ts";
+import type { CheckVerdict, Figures, NamedCase } from "./verdict.ts";
+
+/**
+ * `seed`: the run's; it decides which arm of a pair is asked first, and the reach. `trials`: the cap per case and arm.
+ * `margin`: the largest mean drop that counts as no regression. `depth`: the least trials before NO REGRESSION.
+ * `families`: suite-model pairs of the run. `requests`: how many different requests a case has, its tool orders (m!).
+ * `alwaysAlike`: the model is known to answer a repeated request alike; otherwise a probe finds out when it matters.
+ */
+export type CheckSetup = {
+  cases: readonly string[];
+  seed: number;
+  trials?: number;
+  margin?: number;
+  depth?: number;
+  families?: number;
+  requests?: (id: string) => number;
+  alwaysAlike?: boolean;
+  /** Whether to simulate the reach: some milliseconds, which a simulation of many checks may save. */
+  withReach?: boolean;
+};
+
+/** A case whose p of a rise is at most this looks better, and is asked further when others fell. It only steers calls. */
+const hopeAt = (trials: number) => (trials <= 5 ? 0.25 : 0.1);
+/** With this many suspects and more, and more than this share of the cases, the suite itself dropped: no case runs ahead. */
+const crowd = { least: 3, share: 0.4 };
+/** REGRESSED stands, whoever rose, when the suite's p is at most this, or a named case lost at least this much. */
+const standing = { suiteP: 0.05, lost: 0.6 };
+
+/** One case while a check is played: its answers, the rung that it was last tested at, and its p there. */
+class PlayedCase {
+  rung = -1;
+  p = 1;
+  /** Pairs that are settled from the first one on. */
+  ready = 0;
+  /** Requests beyond these are repeats without information. */
+  limit = Number.POSITIVE_INFINITY;
+
+  readonly #arms: { base: ArmAnswers; head: ArmAnswers };
+
+  constructor(
+    readonly id: string,
+    record: TrialRecord,
+    readonly requests: number,
+  ) {
+    this.#arms = readArms(record, id);
+  }
+
+  get base(): ArmAnswers["answers"] {
+    return this.#arms.base.answers;
+  }
+
+  get head(): ArmAnswers["answers"] {
+    return this.#arms.head.answers;
+  }
+
+  tally(pairs: number): PairTally {
+    return tallyPairs(this.#arms.base, this.#arms.head, Math.min(pairs, this.limit));
+  }
+}
+
+/**
+ * The check of base against head, on pairs: trial t of a case is asked in both arms with the same tool order. At each
+ * look, for the first K pairs of every case:
+ * 1. a case whose exact p is at most the case level, at any rung it was asked for: REGRESSED (cases), or CHANGED;
+ * 2. the sign test of the suite at most a K/T: REGRESSED (suite);
+ * 3. cases that look worse run ahead to their next rungs until they are named or look worse no more, unless there are so
+ *    many of them that the suite must have dropped;
+ * 4. the mean drop below the margin at z standard errors: NO REGRESSION, or INCONCLUSIVE when answers are missing.
+ *
+ * A false REGRESSED has chance .01 by cases (Bonferroni over cases and rungs, exact under any adaptive allocation) and .04
+ * by the suite (look K uses the first K pairs of every case, whoever ran ahead); NO REGRESSION at a true drop of the
+ * margin <= .05. Throws RangeError for a cap outside 1..140, or no cases.
+ */
+export function check(setup: CheckSetup): Design<CheckVerdict> {
+  const requests = setup.requests ?? (() => Number.POSITIVE_INFINITY);
+  const most = setup.alwaysAlike ? Math.max(...setup.cases.map(requests)) : Number.POSITIVE_INFINITY;
+  const plan = planLooks(setup.cases.length, setup.trials ?? defaultTrials, {
+    families: setup.families ?? 1,
+    requests: most,
+  });
+  const cap = setup.cases.length * pairArms.length * Math.max(...plan.rungs);
+  return {
+    cap,
+    play: (record) => new PlayedCheck({ ...setup, requests }, plan, record).play(),
+  };
+}
+
+type Look = { look: number; trials: number; suite: SuiteJudgement; tallies: readonly PairTally[] };
+
+class PlayedCheck {
+  readonly #setup: CheckSetup;
+  readonly #plan: LookPlan;
+  readonly #record: TrialRecord;
+  readonly #cases: readonly PlayedCase[];
+  readonly #margin: number;
+  readonly #hits = new Set<PlayedCase>();
+  #isProbed: boolean;
+
+  constructor(setup: CheckSetup & Required<Pick<CheckSetup, "requests">>, plan: LookPlan, record: TrialRecord) {
+    this.#setup = setup;
+    this.#plan = plan;
+    this.#record = record;
+    this.#margin = setup.margin ?? defaultMargin;
+    this.#isProbed = setup.alwaysAlike ?? false;
+    this.#cases = setup.cases.map((id) => {
+      const played = new PlayedCase(id, record, setup.requests(id));
+      if (setup.alwaysAlike) played.limit = played.requests;
+      return played;
+    });
+  }
+
+  *play(): Play<CheckVerdict> {
+    const { looks, least } = this.#plan;
+    for (const [j, trials] of looks.entries()) {
+      yield* this.#bring(this.#cases, trials, j + 1);
+      if (this.#cases.every(({ limit }) => limit <= trials)) return this.#exhausted(j + 1);
+      for (const one of this.#cases) while (one.rung < j) this.#test(one, one.rung + 1);
+      const now = this.#judge(j + 1, trials);
+      if (this.#hits.size > 0) return yield* this.#fell(now);
+      if (trials >= least && isSignificant(now.suite.p, this.#levelAt(trials)))
+        return { kind: "regressed", by: "suite", ...this.#figures(now) };
+      const isCrowd = yield* this.#runAhead(now);
+      if (this.#hits.size > 0) return yield* this.#fell(now);
+      const isDeep = trials >= Math.max(least, this.#setup.depth ?? 0) && !this.#hasExhaustedSuspect();
+      if (now.suite.isClear && !isCrowd && isDeep) {
+        const figures = this.#figures(now);
+        if (now.suite.lacksAnswers) return { kind: "inconclusive", because: "missing", ...figures };
+        return { kind: "no-regression", ...figures };
+      }
+      if (j === looks.length - 1) return this.#open(now);
+    }
+    throw new RangeError("the last look of a check decides");
+  }
+
+  /** Asks for what these cases lack of their first `trials` pairs, in order of trials. */
+  *#bring(cases: readonly PlayedCase[], trials: number, look: number): Play<void> {
+    if (!this.#isProbed && cases.some(({ requests }) => trials > requests)) {
+      this.#isProbed = true;
+      const isAlike = yield* probeRepeats(this.#record, this.#cases, this.#plan.looks[0] ?? 1, look);
+      if (isAlike) for (const one of this.#cases) one.limit = one.requests;
+    }
+    for (;;) {
+      const requests: TrialRequest[] = [];
+      for (const one of cases)
+        while (one.base[one.ready] !== undefined && one.head[one.ready] !== undefined) one.ready++;
+      const first = Math.min(...cases.map(({ ready }) => ready));
+      for (let trial = first + 1; trial <= trials; trial++)
+        for (const one of cases) if (trial > one.ready && trial <= one.limit) requests.push(...this.#pair(one, trial));
+      if (requests.length === 0) return;
+      yield { requests, look };
+    }
+  }
+
+  /** What a pair lacks, its arms in random order. Random, else "every second call is throttled" would hit one arm. */
+  #pair({ id, base, head }: PlayedCase, trial: number): TrialRequest[] {
+    const lacks = { base: base[trial - 1] === undefined, head: head[trial - 1] === undefined };
+    const isHeadFirst = deriveSeed(this.#setup.seed, "pair", id, trial) % 2 === 1;
+    const arms = (isHeadFirst ? pairArms.toReversed() : pairArms).filter((arm) => lacks[arm]);
+    return arms.length === 0 ? [] : [{ case: id, trial, arms }];
+  }
+
+  #test(one: PlayedCase, rung: number): void {
+    one.rung = rung;
+    const trials = this.#plan.rungs[rung] ?? 0;
+    one.p = fallP(one.tally(trials));
+    if (trials >= this.#plan.least && isSignificant(one.p, this.#plan.caseLevel)) this.#hits.add(one);
+  }
+
+  #judge(look: number, trials: number): Look {
+    const tallies = this.#cases.map((one) => one.tally(trials));
+    return { look, trials, tallies, suite: judgeSuite(tallies, this.#margin, this.#plan.z) };
+  }
+
+  /** The level of the suite's test at a look: a K/T, which spends little on the early looks. */
+  #levelAt(trials: number): number {
+    return (this.#plan.suiteLevel * trials) / (this.#plan.looks.at(-1) ?? trials);
+  }
+
+  /** Whether a case's p makes it worth a further rung, and that rung has new requests. */
+  #isWorth(one: PlayedCase, p: number, levelAt: (trials: number) => number): boolean {
+    return this.#hasFurther(one) && isSignificant(p, levelAt(this.#trialsAt(one)));
+  }
+
+  #trialsAt(one: PlayedCase): number {
+    return this.#plan.rungs[one.rung] ?? 0;
+  }
+
+  #hasFurther({ rung, limit }: PlayedCase): boolean {
+    const [now, next] = [this.#plan.rungs[rung] ?? 0, this.#plan.rungs[rung + 1]];
+    return next !== undefined && now < limit;
+  }
+
+  /** Whether a case that looks worse has no new request left: then the last look, at all requests, decides. */
+  #hasExhaustedSuspect(): boolean {
+    return this.#cases.some((one) => {
+      const trials = this.#trialsAt(one);
+      return one.limit <= trials && isSignificant(one.p, suspicionAt(trials));
+    });
+  }
+
+  /** Takes suspects to their next rungs, round by round. Returns true, without asking, when they are a crowd. */
+  *#runAhead({ look }: Look): Play<boolean> {
+    for (;;) {
+      const suspects = this.#cases.filter((one) => this.#isWorth(one, one.p, suspicionAt));
+      const isLast = look === this.#plan.looks.length;
+      if (!isLast && suspects.length >= crowd.least && suspects.length > crowd.share * this.#cases.length) return true;
+      if (suspects.length === 0) return false;
+      yield* this.#bringEach(suspects, look);
+      for (const one of suspects) this.#test(one, one.rung + 1);
+      if (this.#hits.size > 0) return false;
+    }
+  }
+
+  /** Brings cases to their next rungs, all of them at the same time. */
+  *#bringEach(cases: readonly PlayedCase[], look: number): Play<void> {
+    const rungs = [...new Set(cases.map(({ rung }) => rung + 1))];
+    const plays = rungs.map((rung) => {
+      const group = cases.filter((one) => one.rung + 1 === rung);
+      return this.#bring(group, this.#plan.rungs[rung] ?? 0, look);
+    });
+    for (;;) {
+      const requests = plays.flatMap((play) => {
+        const { done, value } = play.next();
+        return done ? [] : value.requests;
+      });
+      if (requests.length === 0) return;
+      yield { requests, look };
+    }
+  }
+
+  /**
+   * REGRESSED by the cases that fell, unless others rose: when the suite has not dropped and no case is nearly dead, cases
+   * that look better are asked further too, and one that rose beyond doubt makes it CHANGED.
+   */
+  *#fell(now: Look): Play<CheckVerdict> {
+    const lost = (one: PlayedCase) => {
+      const { base, head, pairs } = one.tally(this.#trialsAt(one));
+      return (base - head) / pairs;
+    };
+    const isPlain = now.suite.p <= standing.suiteP || [...this.#hits].some((one) => lost(one) >= standing.lost);
+    if (!isPlain && (yield* this.#hasRisen(now.look))) {
+      const rose = this.#cases.filter((one) => this.#rises(one)).map((one) => this.#name(one, this.#riseP(one)));
+      const flips = listFlips(this.#setup.cases, now.tallies);
+      return { kind: "changed", fell: this.#named(), rose, flips, ...this.#figures(now) };
+    }
+    return { kind: "regressed", by: "cases", fell: this.#named(), ...this.#figures(now) };
+  }
+
+  *#hasRisen(look: number): Play<boolean> {
+    if (this.#cases.some((one) => this.#rises(one))) return true;
+    for (let isOver = false; !isOver; ) {
+      isOver = true;
+      for (const one of this.#cases) {
+        if (!this.#isWorth(one, this.#riseP(one), hopeAt)) continue;
+        isOver = false;
+        yield* this.#bring([one], this.#plan.rungs[one.rung + 1] ?? 0, look);
+        one.rung++;
+        if (this.#rises(one)) return true;
+      }
+    }
+    return false;
+  }
+
+  #riseP(one: PlayedCase): number {
+    return riseP(one.tally(this.#trialsAt(one)));
+  }
+
+  #rises(one: PlayedCase): boolean {
+    return this.#trialsAt(one) >= this.#plan.least && isSignificant(this.#riseP(one), this.#plan.riseLevel);
+  }
+
+  #named(): NamedCase[] {
+    const fallen = [...this.#hits].map((one) => this.#name(one, fallP(one.tally(this.#trialsAt(one)))));
+    return fallen.toSorted((a, b) => a.p - b.p);
+  }
+
+  #name(one: PlayedCase, p: number): NamedCase {
+    return nameCase(one.id, one.tally(this.#trialsAt(one)), p);
+  }
+
+  /** The end of the cap. More pairs are no advice where missing answers rule out NO REGRESSION anyway. */
+  #open(now: Look): CheckVerdict {
+    const { mean, lacksAnswers } = now.suite;
+    if (lacksAnswers) return { kind: "inconclusive", because: "missing", ...this.#figures(now) };
+    const advice = mean ? adviseOpen(mean, now.trials, this.#margin, this.#plan.z) : null;
+    return { kind: "inconclusive", because: "cap", advice, ...this.#figures(now) };
+  }
+
+  /** The one look at a model that always answers alike, which was asked all that can be asked. */
+  #exhausted(look: number): CheckVerdict {
+    const now = this.#judge(look, Math.max(...this.#cases.map(({ limit }) => limit)));
+    const level = exhaustedLevel / (this.#setup.families ?? 1);
+    const figures: Figures = { ...this.#figures(now, level), method: "exhausted", reach: null, suspects: [] };
+    return decideExhausted(this.#setup.cases, now.tallies, level, figures);
+  }
+
+  #figures(now: Look, level = this.#levelAt(now.trials)): Figures {
+    const { look, trials, suite, tallies } = now;
+    const { looks, z } = this.#plan;
+    const suspects = this.#cases
+      .filter((one) => !this.#hits.has(one) && one.rung >= 0)
+      .filter((one) => isSignificant(one.p, suspicionAt(this.#trialsAt(one))));
+    return {
+      method: "pairs",
+      look,
+      looks: looks.length,
+      trials,
+      cap: looks.at(-1) ?? trials,
+      margin: this.#margin,
+      families: this.#setup.families ?? 1,
+      cases: this.#cases.length,
+      net: netChange(suite.mean, z, this.#cases.length),
+      suite: { down: suite.down, up: suite.up, p: suite.p, level },
+      suspects: suspects.map((one) => this.#name(one, one.p)).toSorted((a, b) => a.p - b.p),
+      missing: missingAnswers(tallies),
+      reach: this.#setup.withReach === false ? null : simulateReach(tallies, this.#plan, look, this.#setup.seed),
+      calls: countCalls(
+        this.#record,
+        this.#setup.cases,
+        tallies.map(({ pairs }) => pairs),
+      ),
+    };
+  }
+}

@@ -1,0 +1,126 @@
+import type { CaseCounts } from "../stats/counts.ts";
+import { cochranMantelHaenszel, isSignificant } from "../stats/hypothesisTests.ts";
+import { adviseOpen, simulateReach } from "./advice.ts";
+import type { TrialRecord } from "./design.ts";
+import { boundaries, defaultMargin, isWithinMargin, type LookPlan, type MeanDrop } from "./statistics.ts";
+import {
+  countAll,
+  countAnswered,
+  countCalls,
+  fallP,
+  joinJudgements,
+  judgeSuite,
+  lacksAnswers,
+  missingAnswers,
+  nameCase,
+  netChange,
+  type PairTally,
+  readArms,
+  type SuiteJudgement,
+  tallyArms,
+  tallyPairs,
+} from "./tally.ts";
+import type { CheckVerdict, Figures } from "./verdict.ts";
+
+/**
+ * Two finished records. `samePairs`: trial t of a case had the same tool order in both; whether the records are of one time
+ * is the caller's to say: if not, a change of the model looks like a change of the wording.
+ */
+export type CompareSetup = {
+  cases: readonly string[];
+  record: TrialRecord;
+  samePairs: boolean;
+  seed: number;
+  margin?: number;
+  /** As for a check. */
+  withReach?: boolean;
+};
+
+const caseError = 0.01;
+
+/**
+ * Compares two finished records in one look, without asking for anything. With the same orders: the tests of a check on the
+ * first pairs that both records have, a = .04 for the suite, .01/n for a case. With different orders: the exact
+ * Cochran-Mantel-Haenszel test at .04, and D with the pooled variance r(1-r)(1/k_b + 1/k_h), r = (s + 1/2)/(N + 1), in place
+ * of the pairs. Missing answers count both ways. `cases`: those with a trial in both records, at least one.
+ */
+export function compareRecords(setup: CompareSetup): CheckVerdict {
+  const { cases, record, samePairs, seed, margin = defaultMargin, withReach = true } = setup;
+  if (cases.length === 0) throw new RangeError("a comparison needs at least one case");
+  const { suiteLevel, z } = boundaries(1, cases.length);
+  const tallies = cases.map((id) => {
+    const { base, head } = readArms(record, id);
+    return samePairs
+      ? tallyPairs(base, head, Math.min(base.answers.length, head.answers.length))
+      : tallyArms(base, head);
+  });
+  const suite = samePairs
+    ? judgeSuite(tallies, margin, z)
+    : joinJudgements(tallies, (counted) => judgeUnpaired(counted, margin, z));
+  const trials = Math.min(...tallies.map(({ baseTrials, headTrials }) => Math.min(baseTrials, headTrials)));
+  const caseLevel = caseError / cases.length;
+  const plan: LookPlan = { looks: [trials], rungs: [trials], least: 1, suiteLevel, z, caseLevel, riseLevel: caseLevel };
+  const tested = tallies.map((tally, i) => ({ id: cases[i] ?? "", tally, p: fallP(tally) }));
+  const isHit = ({ p }: { p: number }) => isSignificant(p, caseLevel);
+  const named = (some: typeof tested) =>
+    some.map(({ id, tally, p }) => nameCase(id, tally, p)).toSorted((a, b) => a.p - b.p);
+  const figures: Figures = {
+    method: samePairs ? "records" : "unpaired-records",
+    look: 1,
+    looks: 1,
+    trials,
+    cap: trials,
+    margin,
+    families: 1,
+    cases: cases.length,
+    net: netChange(suite.mean, z, cases.length),
+    suite: {
+      down: samePairs ? suite.down : null,
+      up: samePairs ? suite.up : null,
+      p: suite.p,
+      level: suiteLevel,
+    },
+    suspects: named(tested.filter((one) => !isHit(one) && isSignificant(one.p, 0.2))),
+    missing: missingAnswers(tallies),
+    reach: withReach && trials > 0 ? simulateReach(tallies, plan, 1, seed) : null,
+    calls: countCalls(
+      record,
+      cases,
+      tallies.map(({ pairs }) => pairs),
+    ),
+  };
+  const fell = tested.filter(isHit);
+  if (fell.length > 0) return { kind: "regressed", by: "cases", fell: named(fell), ...figures };
+  if (isSignificant(suite.p, suiteLevel)) return { kind: "regressed", by: "suite", ...figures };
+  if (suite.lacksAnswers) return { kind: "inconclusive", because: "missing", ...figures };
+  if (suite.isClear) return { kind: "no-regression", ...figures };
+  const advice = suite.mean && trials > 0 ? adviseOpen(suite.mean, trials, margin, z) : null;
+  return { kind: "inconclusive", because: "cap", advice, ...figures };
+}
+
+/** The suite by counts, where the arms share no orders. */
+function judgeUnpaired(tallies: readonly PairTally[], margin: number, z: number): SuiteJudgement {
+  const all = tallies.map(countAll);
+  const answered = tallies.map(countAnswered);
+  const mean = pooledDrop(all);
+  return {
+    down: 0,
+    up: 0,
+    p: Math.max(cochranMantelHaenszel(all).p, cochranMantelHaenszel(answered).p),
+    mean,
+    isClear: isWithinMargin(mean, margin, z) && isWithinMargin(pooledDrop(answered), margin, z),
+    lacksAnswers: lacksAnswers(tallies),
+  };
+}
+
+function pooledDrop(cases: readonly CaseCounts[]): MeanDrop | undefined {
+  let drop = 0;
+  let variance = 0;
+  for (const { base, head } of cases) {
+    if (base.trials === 0 || head.trials === 0) return undefined;
+    drop += base.passed / base.trials - head.passed / head.trials;
+    const r = (base.passed + head.passed + 0.5) / (base.trials + head.trials + 1);
+    variance += r * (1 - r) * (1 / base.trials + 1 / head.trials);
+  }
+  return { drop: drop / cases.length, standardError: Math.sqrt(variance) / cases.length };
+}

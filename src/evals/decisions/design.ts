@@ -1,0 +1,200 @@
+import { deriveSeed, seededRandom, shuffle } from "../stats/random.ts";
+
+/** What became of one trial: the model passed or failed, or infrastructure kept it from answering. */
+export type Answer = "pass" | "fail" | "missing";
+
+/**
+ * What one request brought: an answer, or a copy: a reply that was seen before in this run (same response id, or flagged
+ * as cached). What the model did itself (cut at the token limit, malformed, refused) is a fail, never missing. A request
+ * that was turned away before the model could answer (429, 503, no connection) may be sent again without being observed.
+ */
+export type Observation = Answer | "copy";
+
+/** A trial that stays missing is asked this often in all. */
+const missingAttempts = 3;
+/** A trial that only brings copies is asked this often in all, and is missing then. */
+const copyAttempts = 4;
+
+/**
+ * Ask this trial of the case in these arms, in this order, close in time. Every arm of a request gets the same tool
+ * order; no two trials of a case do, until all orders are used. An arm that was asked before is asked again with the
+ * same request. `trial` counts from 1.
+ */
+export type TrialRequest = { case: string; trial: number; arms: readonly string[] };
+
+/** What to do next: make these trials, or stop with the verdict. `look` counts from 1. */
+export type Step<V> =
+  | { kind: "ask"; requests: readonly TrialRequest[]; look: number }
+  | { kind: "decided"; verdict: V };
+
+/** A design while it is played: it yields what it needs, and reads the record again when it goes on. */
+export type Play<V> = Generator<{ requests: readonly TrialRequest[]; look: number }, V, void>;
+
+/**
+ * A sequential design: a pure function of the record. `play` goes through the design from its start and yields the
+ * trials that the record lacks; so a resumed run and a replayed record need nothing but the record. `cap` is the most
+ * trials that it asks for, over all cases and arms, without those asked again.
+ */
+export type Design<V> = { cap: number; play(record: TrialRecord): Play<V> };
+
+/** The next step of a design on this record, from the record alone. A run that goes on keeps its play instead. */
+export function nextStep<V>(design: Design<V>, record: TrialRecord): Step<V> {
+  const { done, value } = design.play(record).next();
+  return done ? { kind: "decided", verdict: value } : { kind: "ask", ...value };
+}
+
+/** Requests that were paid for: all of them, those that brought a copy, and those that brought no answer. */
+export type Paid = { calls: number; copies: number; missing: number };
+
+type Column = {
+  answers: (Answer | undefined)[];
+  outcomes: (string | undefined)[];
+  paid: Paid;
+  /** Trials without an answer yet that were asked before. */
+  open: Map<number, Paid>;
+  /** Trials with an answer that was missing at first. */
+  recovered: Set<number>;
+};
+
+/** The record of a run as a design sees it. Trials may be added in any order. */
+export class TrialRecord {
+  readonly #cases = new Map<string, Map<string, Column>>();
+
+  /**
+   * Adds what one request brought. A trial that has passed or failed, or was given up, keeps its answer; what is added
+   * to it later only counts as paid. `outcome` names the answer in full (tool and arguments), to compare repeats.
+   */
+  add(id: string, arm: string, trial: number, observation: Observation, outcome?: string): void {
+    const { answers, outcomes, paid, open, recovered } = this.#column(id, arm);
+    paid.calls++;
+    if (observation === "copy") paid.copies++;
+    if (observation === "missing") paid.missing++;
+    if (answers[trial - 1] !== undefined) return;
+    if (observation === "pass" || observation === "fail") {
+      answers[trial - 1] = observation;
+      outcomes[trial - 1] = outcome ?? observation;
+      if (open.get(trial)?.missing) recovered.add(trial);
+      open.delete(trial);
+      return;
+    }
+    const tried = open.get(trial) ?? { calls: 0, copies: 0, missing: 0 };
+    tried.calls++;
+    if (observation === "copy") tried.copies++;
+    else tried.missing++;
+    open.set(trial, tried);
+    if (tried.missing >= missingAttempts || tried.copies >= copyAttempts) {
+      answers[trial - 1] = "missing";
+      open.delete(trial);
+    }
+  }
+
+  /** The settled trials of a case in an arm, trial t at index t - 1, holes where there is no answer yet. Stays current. */
+  answers(id: string, arm: string): readonly (Answer | undefined)[] {
+    return this.#column(id, arm).answers;
+  }
+
+  /** Trials whose answer was missing when they were first asked. Stays current. */
+  recovered(id: string, arm: string): ReadonlySet<number> {
+    return this.#column(id, arm).recovered;
+  }
+
+  /** What a trial answered in full, if it did. */
+  outcome(id: string, arm: string, trial: number): string | undefined {
+    return this.#column(id, arm).outcomes[trial - 1];
+  }
+
+  /** What was paid for a case in an arm. */
+  paid(id: string, arm: string): Readonly<Paid> {
+    return this.#column(id, arm).paid;
+  }
+
+  /** The arms of a case that were asked for anything, in the order in which they first were. */
+  arms(id: string): string[] {
+    return [...(this.#cases.get(id) ?? [])].flatMap(([arm, { paid }]) => (paid.calls > 0 ? [arm] : []));
+  }
+
+  #column(id: string, arm: string): Column {
+    const arms = this.#cases.get(id) ?? new Map<string, Column>();
+    if (arms.size === 0) this.#cases.set(id, arms);
+    const column = arms.get(arm) ?? newColumn();
+    if (!arms.has(arm)) arms.set(arm, column);
+    return column;
+  }
+}
+
+function newColumn(): Column {
+  return {
+    answers: [],
+    outcomes: [],
+    paid: { calls: 0, copies: 0, missing: 0 },
+    open: new Map(),
+    recovered: new Set(),
+  };
+}
+
+/** The passes among the trials `from`..`to` of a case in an arm that passed or failed; missing ones are left out. */
+export function countPasses(
+  record: TrialRecord,
+  id: string,
+  arm: string,
+  from = 1,
+  to = Number.POSITIVE_INFINITY,
+): { passed: number; trials: number } {
+  const answers = record.answers(id, arm);
+  let passed = 0;
+  let trials = 0;
+  for (let t = from; t <= Math.min(to, answers.length); t++) {
+    const answer = answers[t - 1];
+    if (answer === "pass") passed++;
+    if (answer === "pass" || answer === "fail") trials++;
+  }
+  return { passed, trials };
+}
+
+/** Trials `from`..`to` of a case, each in all of these arms. */
+export type Span = { case: string; arms: readonly string[]; from: number; to: number };
+
+/** Asks for what the record lacks of these trials, in order of trials; the arms of a trial in an order that the seed decides. */
+export function* bringSpans(record: TrialRecord, spans: readonly Span[], look: number, seed: number): Play<void> {
+  const first = Math.min(...spans.map(({ from }) => from));
+  const last = Math.max(...spans.map(({ to }) => to));
+  for (;;) {
+    const requests: TrialRequest[] = [];
+    for (let trial = first; trial <= last; trial++)
+      for (const { case: id, arms, from, to } of spans) {
+        if (trial < from || trial > to) continue;
+        const lacking = arms.filter((arm) => record.answers(id, arm)[trial - 1] === undefined);
+        if (lacking.length === 0) continue;
+        const random = seededRandom(deriveSeed(seed, "arms", id, trial));
+        requests.push({ case: id, trial, arms: lacking.length > 1 ? shuffle(lacking, random) : lacking });
+      }
+    if (requests.length === 0) return;
+    yield { requests, look };
+  }
+}
+
+/**
+ * Plays a design against a simulated model until it decides. `calls` is what it asked for, trials asked again included.
+ * Throws RangeError when the design asks for nothing new, which is a defect of the design.
+ */
+export function simulate<V>(
+  design: Design<V>,
+  answer: (id: string, arm: string, trial: number) => Observation | readonly [Observation, string],
+  record = new TrialRecord(),
+): { verdict: V; calls: number; record: TrialRecord } {
+  const play = design.play(record);
+  let calls = 0;
+  for (let step = play.next(); ; step = play.next()) {
+    if (step.done) return { verdict: step.value, calls, record };
+    const before = calls;
+    for (const { case: id, trial, arms } of step.value.requests) {
+      for (const arm of arms) {
+        const answered = answer(id, arm, trial);
+        if (typeof answered === "string") record.add(id, arm, trial, answered);
+        else record.add(id, arm, trial, ...answered);
+        calls++;
+      }
+    }
+    if (calls === before) throw new RangeError("the design asks for nothing new");
+  }
+}

@@ -1,0 +1,32 @@
+import type { Counts } from "../stats/counts.ts";
+import { deriveSeed, seededRandom } from "../stats/random.ts";
+import { type CheckSetup, check } from "./check.ts";
+import { simulate } from "./design.ts";
+import { drawBeta } from "./special.ts";
+
+/** Calls of both arms together: the median and 90th percentile when nothing changed, and the most that can be asked. */
+export type Forecast = { typical: number; high: number; most: number };
+
+/** Trials to simulate in all: large suites need fewer plays, since their calls vary less. */
+const simulatedTrials = 60_000;
+
+/**
+ * What a check will cost if nothing changed, by simulation from what is known of the cases (`bank`: passes by case; a case
+ * that is not in it may have any rate). Seeded by the setup's seed.
+ */
+export function forecastCalls(setup: CheckSetup, bank: ReadonlyMap<string, Counts>): Forecast {
+  const design = check({ ...setup, withReach: false });
+  const plays = Math.max(9, Math.min(200, Math.floor(simulatedTrials / (setup.cases.length * 20))));
+  const calls = Array.from({ length: plays }, (_, play) => {
+    const random = seededRandom(deriveSeed(setup.seed, "forecast", play));
+    const rates = new Map(
+      setup.cases.map((id) => {
+        const { passed, trials } = bank.get(id) ?? { passed: 0, trials: 0 };
+        return [id, drawBeta(passed + 0.5, trials - passed + 0.5, random)];
+      }),
+    );
+    return simulate(design, (id) => (random.next() < (rates.get(id) ?? 0) ? "pass" : "fail")).calls;
+  }).toSorted((a, b) => a - b);
+  const at = (share: number) => calls[Math.min(plays - 1, Math.floor(share * plays))] ?? 0;
+  return { typical: at(0.5), high: at(0.9), most: design.cap };
+}

@@ -1,0 +1,113 @@
+import * as z from "zod";
+import { countPasses, type Design, type TrialRecord } from "./design.ts";
+import {
+  DriftMonitor,
+  type DriftOptions,
+  type DriftVerdict,
+  mostMissing,
+  mostTrialsOfNight,
+  nightlyTrials,
+} from "./drift.ts";
+
+const count = z.int().nonnegative();
+/** `[night, passed, trials]` of a night on which the baseline was recorded. */
+const bankNightSchema = z.tuple([z.string(), count, count]);
+/** `[night, passed, trials, passed in follow-ups, follow-ups]`. A night without trials of the case is absent. */
+const caseNightSchema = z.tuple([z.string(), count, count, count, count]);
+
+/**
+ * All that the drift monitor has to know: what was recorded with the baseline, and the nights since, in their order. Its
+ * scores and alarms follow from these counts. A new baseline starts anew; a new case has no bank; a missed night is absent.
+ */
+export const driftHistorySchema = z.object({
+  baseline: z.string(),
+  nights: z.array(z.string()),
+  cases: z.record(z.string(), z.object({ bank: z.array(bankNightSchema), nights: z.array(caseNightSchema) })),
+});
+export type DriftHistory = z.infer<typeof driftHistorySchema>;
+
+/** The monitor after the nights of a history. */
+export function replayNights(history: DriftHistory, options: DriftOptions = {}): DriftMonitor {
+  const cases = Object.entries(history.cases);
+  const bank = cases.map(([id, one]) => [id, one.bank.map(([, passed, trials]) => ({ passed, trials }))] as const);
+  const monitor = new DriftMonitor(new Map(bank.filter(([, nights]) => nights.length > 0)), options);
+  const byNight = cases.map(([id, { nights }]) => ({ id, nights: new Map(nights.map((one) => [one[0], one])) }));
+  for (const night of history.nights) {
+    const asked = byNight.flatMap(({ id, nights }) => {
+      const one = nights.get(night);
+      return one ? [{ id, passed: one[1], trials: one[2], followUp: { passed: one[3], trials: one[4] } }] : [];
+    });
+    monitor.startNight(night, new Map(asked.map(({ id, passed, trials }) => [id, { passed, trials }])));
+    for (const { id, followUp } of asked) if (followUp.trials > 0) monitor.addFollowUp(id, followUp);
+    monitor.endNight();
+  }
+  return monitor;
+}
+
+/** The one arm of a night: the list is that of the baseline. */
+export const nightArm = "night";
+
+/** `trials`: of every case; `history`: the nights before this one. */
+export type NightSetup = { night: string; cases: readonly string[]; history: DriftHistory; options?: DriftOptions };
+
+/**
+ * A night as a design: the nightly trials of every case, then one more of each case that looks different, until it looks so
+ * no more or has ten. A night of which more than 5 % is missing is set aside. Missing trials leave the counts.
+ */
+export function nightDesign({ night, cases, history, options = {} }: NightSetup): Design<DriftVerdict> {
+  const trials = options.trials ?? nightlyTrials;
+  return {
+    cap: cases.length * Math.max(trials, mostTrialsOfNight),
+    *play(record) {
+      for (let trial = 1; trial <= trials; trial++) yield* askAll(record, cases, () => trial);
+      const monitor = replayNights(history, options);
+      const regular = new Map(cases.map((id) => [id, countPasses(record, id, nightArm, 1, trials)]));
+      if (!monitor.startNight(night, regular, missingShare(record, cases, trials))) return monitor.verdict();
+      // A follow-up that stays missing is replaced, up to a limit.
+      const asked = new Map(cases.map((id) => [id, trials]));
+      const followed = () => monitor.followUps().filter((id) => (asked.get(id) ?? 0) < 2 * mostTrialsOfNight);
+      for (let suspects = followed(); suspects.length > 0; suspects = followed()) {
+        for (const id of suspects) asked.set(id, (asked.get(id) ?? trials) + 1);
+        yield* askAll(record, suspects, (id) => asked.get(id) ?? trials);
+        for (const id of suspects) {
+          const trial = asked.get(id) ?? trials;
+          monitor.addFollowUp(id, countPasses(record, id, nightArm, trial, trial));
+        }
+      }
+      monitor.endNight();
+      return monitor.verdict();
+    },
+  };
+}
+
+function* askAll(record: TrialRecord, cases: readonly string[], trialOf: (id: string) => number) {
+  for (;;) {
+    const lacking = cases.filter((id) => record.answers(id, nightArm)[trialOf(id) - 1] === undefined);
+    if (lacking.length === 0) return;
+    yield { look: 1, requests: lacking.map((id) => ({ case: id, trial: trialOf(id), arms: [nightArm] })) };
+  }
+}
+
+function missingShare(record: TrialRecord, cases: readonly string[], trials: number): number {
+  const answers = cases.flatMap((id) => record.answers(id, nightArm).slice(0, trials));
+  return answers.filter((answer) => answer === "missing").length / Math.max(1, answers.length);
+}
+
+/** The history with a night added, as its record has it; unchanged when the night is set aside. */
+export function addNightTo(setup: NightSetup, record: TrialRecord): DriftHistory {
+  const { night, cases, history, options = {} } = setup;
+  const trials = options.trials ?? nightlyTrials;
+  if (missingShare(record, cases, trials) > mostMissing) return history;
+  const added = cases.map((id) => {
+    const regular = countPasses(record, id, nightArm, 1, trials);
+    const later = countPasses(record, id, nightArm, trials + 1);
+    const known = history.cases[id] ?? { bank: [], nights: [] };
+    const tonight = [night, regular.passed, regular.trials, later.passed, later.trials] as const;
+    return [id, { ...known, nights: [...known.nights, [...tonight]] }] as const;
+  });
+  return driftHistorySchema.parse({
+    ...history,
+    nights: [...history.nights, night],
+    cases: { ...history.cases, ...Object.fromEntries(added) },
+  });
+}

@@ -1,0 +1,73 @@
+import type { Play, TrialRecord, TrialRequest } from "./design.ts";
+
+/** Repeated requests that decide whether repeats are worth anything. */
+const mostRepeats = 6;
+
+/** Trial `first` of a case in base, and the trial `repeat` that asks the same request again. */
+export type ProbeCell = { id: string; first: number; repeat: number };
+
+/**
+ * Finds out whether repeated requests are answered alike, by asking some of the base arm again: then repeats carry no information.
+ * The repeats count as trials if the model samples. `first`: trials that a case should have before.
+ */
+export function* probeRepeats(
+  record: TrialRecord,
+  cases: readonly { id: string; requests: number }[],
+  first: number,
+  look: number,
+): Play<boolean> {
+  const known = cases.filter(({ requests }) => Number.isFinite(requests));
+  const asked = known.flatMap(({ id, requests }) =>
+    Array.from({ length: Math.min(requests, first) }, (_, t) => ({ case: id, trial: t + 1, arms: ["base"] })),
+  );
+  yield* ask(record, asked, look);
+  const cells = probeCells(record, known);
+  yield* ask(
+    record,
+    cells.map(({ id, repeat }) => ({ case: id, trial: repeat, arms: ["base"] })),
+    look,
+  );
+  return repeatsAlike(record, cells);
+}
+
+function* ask(record: TrialRecord, requests: readonly TrialRequest[], look: number): Play<void> {
+  for (;;) {
+    const lacking = requests.filter(({ case: id, trial }) => record.answers(id, "base")[trial - 1] === undefined);
+    if (lacking.length === 0) return;
+    yield { requests: lacking, look };
+  }
+}
+
+/**
+ * Which requests to repeat: up to six, of cases whose outcomes vary between orders, since a model that samples is likeliest
+ * to show itself there; of any cases when none varies. `requests`: the different requests of a case; trial t and trial
+ * t + requests are the same one. An outcome is the tool and its arguments.
+ */
+export function probeCells(record: TrialRecord, cases: readonly { id: string; requests: number }[]): ProbeCell[] {
+  const answered = cases.map(({ id, requests }) => {
+    const trials = Array.from({ length: Math.min(requests, record.answers(id, "base").length) }, (_, t) => t + 1);
+    return { id, requests, trials: trials.filter((t) => record.outcome(id, "base", t) !== undefined) };
+  });
+  const varying = answered.filter(
+    ({ id, trials }) => new Set(trials.map((t) => record.outcome(id, "base", t))).size > 1,
+  );
+  const cells: ProbeCell[] = [];
+  const chosen = varying.length > 0 ? varying : answered;
+  const rounds = Math.max(0, ...chosen.map(({ trials }) => trials.length));
+  for (let round = 0; round < rounds; round++)
+    for (const { id, requests, trials } of chosen) {
+      const first = trials[round];
+      if (first !== undefined && cells.length < mostRepeats) cells.push({ id, first, repeat: first + requests });
+    }
+  return cells;
+}
+
+/**
+ * Whether every repeated request was answered as before, tool and arguments alike. With six repeats at a pass rate of .5 /
+ * .8 / .9 a model that samples passes and fails looks so with chance 1.6 / 9.9 / 30 %.
+ */
+export function repeatsAlike(record: TrialRecord, cells: readonly ProbeCell[]): boolean {
+  const pairs = cells.map(({ id, first, repeat }) => [first, repeat].map((t) => record.outcome(id, "base", t)));
+  const compared = pairs.filter((pair) => pair.every((outcome) => outcome !== undefined));
+  return compared.length > 0 && compared.every(([first, repeat]) => first === repeat);
+}

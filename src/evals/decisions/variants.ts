@@ -1,0 +1,332 @@
+import * as z from "zod";
+import type { CaseCounts, Counts } from "../stats/counts.ts";
+import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
+import { upperDrop } from "./bounds.ts";
+import { bringSpans, countPasses, type Design, type Play, type TrialRecord } from "./design.ts";
+import { caseP, defaultMargin } from "./statistics.ts";
+import { namedCaseSchema } from "./verdict.ts";
+
+/** The arm of the wording in use. */
+export const incumbentArm = "incumbent";
+
+/**
+ * `bank`: passes of the wording in use from its baseline; a case that is not in it is measured first. `harm`: the loss of a
+ * single case that an adoption must rule out; `harmUnsteady`: the same for cases that the incumbent passes in less than
+ * 85 %, which costs a third fewer calls. `harmCases`: the only cases that the certificate is for (all by default).
+ */
+export type VariantSetup = {
+  cases: readonly string[];
+  challengers: readonly string[];
+  seed: number;
+  bank?: ReadonlyMap<string, Counts>;
+  margin?: number;
+  harm?: number;
+  harmUnsteady?: number;
+  harmCases?: readonly string[];
+};
+
+const roomTrials = 20;
+/** A case has room if the incumbent passes less than this share of its bank. */
+const roomShare = 0.95;
+
+/** Looks of the gain test, in fresh trials per case and arm; their shares add up to 5 %. */
+const gainLooks = [
+  { trials: 8, share: 0.005, futile: 0.8 },
+  { trials: 16, share: 0.005, futile: 0.6 },
+  { trials: 32, share: 0.008, futile: 0.4 },
+  { trials: 56, share: 0.008, futile: 0.3 },
+  { trials: 80, share: 0.008, futile: 0.2 },
+  { trials: 120, share: 0.008, futile: 0.15 },
+  { trials: 200, share: 0.008, futile: 0 },
+] as const;
+
+/** The certificate: trials at which it may be had, the z of its bound, and the level of a drop that refuses it. */
+const certificates = {
+  strict: { looks: [34, 68, 136, 272, 400], z: 2.4 },
+  cheap: { looks: [29, 58, 116, 200], z: 2.24 },
+} as const;
+const defaultHarm = 0.15;
+const steadyShare = 0.85;
+const breakError = 0.025;
+const z95 = 1.6448536269514722;
+
+const counts = z.object({ passed: z.int().nonnegative(), trials: z.int().nonnegative() });
+const count = z.int().nonnegative();
+
+const gainSchema = z.object({
+  challenger: z.string(),
+  look: count,
+  trials: count,
+  p: z.number(),
+  level: z.number(),
+  /** Over the cases with room: the mean gain and the most that it may be (one-sided 95 %). */
+  mean: z.number(),
+  upper: z.number(),
+  /** The cases with room, by their own p of a gain. */
+  cases: z.array(namedCaseSchema),
+});
+
+/** A loss on a case that is left possible, at the z of the certificate. */
+const certifiedSchema = z.object({
+  case: z.string(),
+  incumbent: counts,
+  challenger: counts,
+  bound: z.number(),
+  harm: z.number(),
+});
+
+const figures = {
+  cases: count,
+  room: z.array(z.string()),
+  margin: z.number(),
+  /** The wordings after each round of the screening, best first, with their mean pass rate over the cases with room. */
+  screening: z.array(z.array(z.object({ challenger: z.string(), rate: z.number() }))),
+  gain: gainSchema.nullable(),
+  /** Mean rate difference over all cases, challenger - incumbent. Null before the certificate. */
+  change: z.number().nullable(),
+  certificates: z.array(certifiedSchema),
+  calls: z.object({ room: count, screening: count, test: count, most: count }),
+};
+
+/**
+ * `adopt`: the challenger gains, and on no case is a loss of the harm or more left possible. `keep`: every case passes
+ * already (`no-room`), no gain of the margin is left possible (`no-gain`), or it breaks cases (`breaks`), or gains nothing
+ * on the whole (`no-net-gain`). `inconclusive`: a gain of the margin is neither shown nor ruled out (`gain`), or it gains
+ * and a loss on a case is not ruled out (`harm`).
+ */
+export const variantVerdictSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("adopt"), winner: z.string(), ...figures }),
+  z.object({
+    kind: z.literal("keep"),
+    because: z.enum(["no-room", "no-gain", "breaks", "no-net-gain"]),
+    broken: z.array(namedCaseSchema),
+    ...figures,
+  }),
+  z.object({ kind: z.literal("inconclusive"), because: z.enum(["gain", "harm"]), ...figures }),
+]);
+
+export type VariantVerdict = z.infer<typeof variantVerdictSchema>;
+type Figures = Pick<VariantVerdict, keyof typeof figures>;
+type Gain = NonNullable<Figures["gain"]>;
+
+/**
+ * One design for any number of challengers. Cases with room, screening, a gain test of the one left on fresh interleaved
+ * trials, and a certificate for every case that it is not harmed.
+ *
+ * Screening data never enter a test and only one wording is tested, so a false adoption has chance <= .05 however many
+ * challengers there are. Adopting a harmful one takes a false certificate of that very case (one-sided .8 % a look, at
+ * most five looks). A stale bank can hide a gain, never fake one.
+ */
+export function variants(setup: VariantSetup): Design<VariantVerdict> {
+  const { cases, challengers } = setup;
+  const most = certificateOf(setup).looks.at(-1) ?? 0;
+  const screening = screeningTrials(challengers.length, 1).reduce((sum, trials) => sum + trials, 0);
+  const cap = cases.length * (roomTrials + challengers.length * screening + 2 * most);
+  return { cap, play: (record) => new PlayedVariants(setup, record, cap).play() };
+}
+
+const certificateOf = ({ harmUnsteady }: VariantSetup) =>
+  harmUnsteady === undefined ? certificates.strict : certificates.cheap;
+
+/** Trials per case in each round, which halve the field until one is left. `room`: cases with room. */
+function screeningTrials(challengers: number, room: number): number[] {
+  const rounds: number[] = [];
+  for (let left = challengers; left > 1; left = Math.ceil(left / 2)) {
+    const least = [8, 10][rounds.length] ?? 12;
+    rounds.push(Math.max(least, Math.min(30, Math.ceil(48 / room))));
+  }
+  return rounds;
+}
+
+class PlayedVariants {
+  readonly #setup: VariantSetup;
+  readonly #record: TrialRecord;
+  readonly #margin: number;
+  readonly #figures: Figures;
+  /** Trials of the tests are numbered from here, in both arms alike: they share their orders. */
+  #from = 1;
+
+  constructor(setup: VariantSetup, record: TrialRecord, cap: number) {
+    this.#setup = setup;
+    this.#record = record;
+    this.#margin = setup.margin ?? defaultMargin;
+    this.#figures = {
+      cases: setup.cases.length,
+      room: [],
+      margin: this.#margin,
+      screening: [],
+      gain: null,
+      change: null,
+      certificates: [],
+      calls: { room: 0, screening: 0, test: 0, most: cap },
+    };
+  }
+
+  *play(): Play<VariantVerdict> {
+    const room = yield* this.#findRoom();
+    this.#figures.room = room;
+    if (room.length === 0 || this.#setup.challengers.length === 0) return this.#keep("no-room");
+    const challenger = yield* this.#screen(room);
+    for (const [j, { trials, share, futile }] of gainLooks.entries()) {
+      yield* this.#bring(room, challenger, () => trials);
+      const seen = room.map((id) => this.#fresh(id, challenger, trials));
+      const gain = this.#testGain(challenger, room, seen, j);
+      this.#figures.gain = gain;
+      if (isSignificant(gain.p, share)) return yield* this.#certify(challenger, trials);
+      if (isSignificant(globalTest(seen).p, share)) return this.#keep("breaks", this.#dropped(room, seen));
+      if (gain.p > futile && gain.upper < this.#margin) return this.#keep("no-gain");
+    }
+    return { kind: "inconclusive", because: "gain", ...this.#counted() };
+  }
+
+  *#findRoom(): Play<string[]> {
+    const { cases, bank, seed } = this.#setup;
+    const unknown = cases.filter((id) => (bank?.get(id)?.trials ?? 0) === 0);
+    const spans = unknown.map((id) => ({ case: id, arms: [incumbentArm], from: 1, to: roomTrials }));
+    if (unknown.length > 0) {
+      yield* bringSpans(this.#record, spans, 1, seed);
+      this.#from = roomTrials + 1;
+    }
+    return cases.filter((id) => {
+      const known = bank?.get(id);
+      const { passed, trials } = known?.trials ? known : countPasses(this.#record, id, incumbentArm, 1, roomTrials);
+      return trials > 0 && passed < roomShare * trials;
+    });
+  }
+
+  /** Halves the field by passes over all rounds until one wording is left. Ties go to the order given. */
+  *#screen(room: readonly string[]): Play<string> {
+    const { challengers, seed } = this.#setup;
+    let left = [...challengers];
+    let asked = 0;
+    for (const trials of screeningTrials(challengers.length, room.length)) {
+      asked += trials;
+      const spans = room.map((id) => ({ case: id, arms: left, from: 1, to: asked }));
+      yield* bringSpans(this.#record, spans, 1, seed);
+      const ranked = left.map((challenger) => ({ challenger, rate: this.#meanRate(room, challenger, asked) }));
+      ranked.sort((a, b) => b.rate - a.rate);
+      this.#figures.screening.push(ranked);
+      left = ranked.slice(0, Math.ceil(left.length / 2)).map(({ challenger }) => challenger);
+    }
+    this.#from = Math.max(this.#from, asked + 1);
+    return left[0] ?? "";
+  }
+
+  #meanRate(room: readonly string[], arm: string, trials: number): number {
+    const scored = room.map((id) => countPasses(this.#record, id, arm, 1, trials)).filter((one) => one.trials > 0);
+    return scored.reduce((sum, { passed, trials: k }) => sum + passed / k, 0) / Math.max(1, scored.length);
+  }
+
+  *#bring(cases: readonly string[], challenger: string, trials: (id: string) => number, look = 2): Play<void> {
+    const from = this.#from;
+    const arms = [incumbentArm, challenger];
+    const spans = cases.map((id) => ({ case: id, arms, from, to: from + trials(id) - 1 }));
+    yield* bringSpans(this.#record, spans, look, this.#setup.seed);
+  }
+
+  /** Incumbent (base) and challenger (head) on the first fresh trials. */
+  #fresh(id: string, challenger: string, trials: number): CaseCounts {
+    const [from, to] = [this.#from, this.#from + trials - 1];
+    const [base, head] = [incumbentArm, challenger].map((arm) => countPasses(this.#record, id, arm, from, to));
+    return { base: base ?? { passed: 0, trials: 0 }, head: head ?? { passed: 0, trials: 0 } };
+  }
+
+  /** "Some case gains": the global test with the arms exchanged, and the most that the mean gain may be. */
+  #testGain(challenger: string, room: readonly string[], seen: readonly CaseCounts[], j: number): Gain {
+    const swapped = seen.map(({ base, head }) => ({ base: head, head: base }));
+    const { trials = 0, share = 0 } = gainLooks[j] ?? {};
+    const cases = room.map((id, i) => ({ case: id, ...pick(seen, i), p: fisher(pick(swapped, i)) }));
+    return {
+      challenger,
+      look: j + 1,
+      trials,
+      p: globalTest(swapped).p,
+      level: share,
+      mean: meanChange(seen),
+      upper: upperDrop(swapped, z95) ?? 1,
+      cases: cases.toSorted((a, b) => a.p - b.p),
+    };
+  }
+
+  /** Case by case: the loss that is left possible is below the harm. A case that dropped refuses the adoption. */
+  *#certify(challenger: string, tested: number): Play<VariantVerdict> {
+    const { cases, harmCases = cases, harm = defaultHarm, harmUnsteady = harm } = this.#setup;
+    const { looks, z: width } = certificateOf(this.#setup);
+    const trials = new Map(cases.map((id) => [id, this.#figures.room.includes(id) ? tested : 0]));
+    const later = (id: string) => looks.find((look) => look > (trials.get(id) ?? 0));
+    let pending = [...harmCases];
+    for (const id of harmCases) trials.set(id, Math.max(trials.get(id) ?? 0, looks[0]));
+    for (;;) {
+      yield* this.#bring(pending, challenger, (id) => trials.get(id) ?? 0, 3);
+      const seen = new Map(cases.map((id) => [id, this.#fresh(id, challenger, trials.get(id) ?? 0)]));
+      this.#figures.change = meanChange(
+        [...seen.values()].filter(({ base, head }) => base.trials > 0 && head.trials > 0),
+      );
+      if (this.#figures.change <= 0) return this.#keep("no-net-gain");
+      const certified = harmCases.map((id) => {
+        const { base, head } = seen.get(id) ?? { base: { passed: 0, trials: 0 }, head: { passed: 0, trials: 0 } };
+        const isSteady = base.passed >= steadyShare * base.trials;
+        const bound = upperDrop([{ base, head }], width) ?? 1;
+        return { case: id, incumbent: base, challenger: head, bound, harm: isSteady ? harm : harmUnsteady };
+      });
+      this.#figures.certificates = certified.toSorted((a, b) => b.bound - a.bound);
+      const open = certified.filter(({ bound, harm: limit }) => bound >= limit);
+      if (open.length === 0) return { kind: "adopt", winner: challenger, ...this.#counted() };
+      const broken = open.filter((one) =>
+        isSignificant(fisher({ base: one.incumbent, head: one.challenger }), breakError / cases.length),
+      );
+      if (broken.length > 0)
+        return this.#keep(
+          "breaks",
+          broken.map((one) => {
+            const pair = { base: one.incumbent, head: one.challenger };
+            return { case: one.case, ...pair, p: fisher(pair) };
+          }),
+        );
+      pending = open.map((one) => one.case);
+      if (pending.some((id) => later(id) === undefined))
+        return { kind: "inconclusive", because: "harm", ...this.#counted() };
+      for (const id of pending) trials.set(id, later(id) ?? 0);
+    }
+  }
+
+  #dropped(room: readonly string[], seen: readonly CaseCounts[]) {
+    const cases = room.map((id, i) => ({ case: id, ...pick(seen, i), p: fisher(pick(seen, i)) }));
+    return cases.filter(({ p }) => p <= 0.05).toSorted((a, b) => a.p - b.p);
+  }
+
+  #keep(
+    because: "no-room" | "no-gain" | "breaks" | "no-net-gain",
+    broken: z.infer<typeof namedCaseSchema>[] = [],
+  ): VariantVerdict {
+    return { kind: "keep", because, broken, ...this.#counted() };
+  }
+
+  #counted(): Figures {
+    const { cases, challengers } = this.#setup;
+    const { most } = this.#figures.calls;
+    const sum = (arms: readonly string[], of: (id: string, arm: string) => number) =>
+      cases.reduce((total, id) => total + arms.reduce((all, arm) => all + of(id, arm), 0), 0);
+    // Trials before the tests have lower numbers.
+    const before = (id: string, arm: string) =>
+      this.#record
+        .answers(id, arm)
+        .slice(0, this.#from - 1)
+        .filter((answer) => answer !== undefined).length;
+    const room = sum([incumbentArm], before);
+    const screening = sum(challengers, before);
+    const all = sum([incumbentArm, ...challengers], (id, arm) => this.#record.paid(id, arm).calls);
+    return { ...this.#figures, calls: { room, screening, test: all - room - screening, most } };
+  }
+}
+
+const none: CaseCounts = { base: { passed: 0, trials: 0 }, head: { passed: 0, trials: 0 } };
+const pick = (seen: readonly CaseCounts[], i: number): CaseCounts => seen[i] ?? none;
+const fisher = ({ base, head }: CaseCounts): number => caseP(base, head);
+
+/** The mean of head rate - base rate, over cases tried in both arms. */
+function meanChange(cases: readonly CaseCounts[]): number {
+  const both = cases.filter(({ base, head }) => base.trials > 0 && head.trials > 0);
+  const sum = both.reduce((t, { base, head }) => t + head.passed / head.trials - base.passed / base.trials, 0);
+  return both.length === 0 ? 0 : sum / both.length;
+}
