@@ -51,7 +51,7 @@ describe("evals crowd", () => {
 
   it("shows the fall of selection as foreign tools join, the smaller crowd inside the larger one", async () => {
     const endpoint = await modelWith((tools) => (tools > 20 ? 0.4 : 0.95));
-    const args = ["crowd", suite, "-d", mail, chat, "--sizes", "20,0,5", "-n", "10", ...model(endpoint.url)];
+    const args = ["crowd", suite, "-d", mail, "-d", chat, "--sizes", "20,0,5", "-n", "10", ...model(endpoint.url)];
     const ended = await run(...args, "--json");
     await endpoint.close();
     expect(ended.code).toBe(0);
@@ -79,7 +79,7 @@ describe("evals crowd", () => {
   });
 
   it("tells of the lexical model with one trial each, beside a real server", async () => {
-    const ended = await run("crowd", "evals/filesystem.yaml", "-d", mail, chat, "--sizes", "0,20");
+    const ended = await run("crowd", "evals/filesystem.yaml", "-d", mail, "-d", chat, "--sizes", "0,20");
     expect(ended).toMatchObject({ code: 0, err: "" });
     const text = ended.out.replace(/Record: .*/, "Record: here");
     expect(text).toMatchInlineSnapshot(`

@@ -446,7 +446,7 @@ describe("bad input", () => {
         Give a suite file, a skill package, or a folder that contains them.
       ---
       error: No case matches "nothing-like-it".
-        List the case ids with \`evals run --dry-run\`, or omit --case.
+        The ids are: echo-the-text-hello, please-echo-back-one-two-three, translate-good-morning-into-italian, what-time-does-the-next-train-to-bern-leave, book-a-table-for-two-on-friday-evening.
       ---
       error: --budget cannot be kept: the price of anthropic:unpriced is unknown.
         Give its price with --prices.

@@ -30,7 +30,7 @@ export const crowdCommand = defineCommand({
     "Foreign tools are shown and never executed; a tool whose name the suite already uses is skipped. " +
     "Exit code 0 for any rates, 3 when the experiment was stopped or nothing was graded.",
   examples: [
-    ["crowd evals/files.yaml -d github.json slack.json", "Accuracy with 0, 10 and 50 foreign tools"],
+    ["crowd evals/files.yaml -d github.json -d slack.json", "Accuracy with 0, 10 and 50 foreign tools"],
     ["crowd evals/files.yaml -d github.json --sizes 0,5,20 -n 20 -m openai:gpt-5", "Other sizes, on a language model"],
   ],
   run: async (args, io) => (await import("../experiments/crowd.ts")).crowd(args, io),
