@@ -1,6 +1,15 @@
 import { defineConfig } from "vitest/config";
 
-// unit: pure code and edges against loopback, must stay under 30 s. e2e: the built program, real servers.
+/** Tests that start processes or simulate long runs: real time, whatever the code costs. */
+const slow = [
+  "test/docs/commands.test.ts",
+  "test/toolsets/{connect,faults,source}.test.ts",
+  "test/inspection/inspect.test.ts",
+  "test/verdicts/simulation.test.ts",
+  "test/decisions/{agreement,compare,drift}.test.ts",
+];
+
+// unit: pure code and edges against loopback. e2e: the built program, real servers and hosts, simulations.
 export default defineConfig({
   test: {
     // Vitest leaves one core free by default, which on two cores would halve the speed.
@@ -12,7 +21,7 @@ export default defineConfig({
           // No module of the product keeps state that one test could leave to another; loading each once saves a third.
           isolate: false,
           include: ["test/**/*.test.ts"],
-          exclude: ["test/e2e/**", "test/docs/commands.test.ts"],
+          exclude: ["test/e2e/**", ...slow],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -20,7 +29,7 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
-          include: ["test/e2e/**/*.test.ts", "test/docs/commands.test.ts"],
+          include: ["test/e2e/**/*.test.ts", ...slow],
           testTimeout: 240_000,
           hookTimeout: 240_000,
         },
