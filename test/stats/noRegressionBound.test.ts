@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { CaseCounts, Counts } from "../../src/evals/stats/counts.ts";
-import { normalQuantile } from "../../src/evals/stats/distributions.ts";
 import { constrainedBaseRate, netChange, noRegressionBound } from "../../src/evals/stats/meanDrop.ts";
+import { normalQuantile } from "../../src/evals/stats/stdlib.ts";
 import { anyCases, anyCounts, example, paired } from "./support.ts";
 
 const upper = (cases: readonly CaseCounts[], z = 1.6448536) => {

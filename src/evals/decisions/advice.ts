@@ -1,6 +1,7 @@
 import { isSignificant } from "../stats/hypothesisTests.ts";
 import { deriveSeed, type Random, seededRandom } from "../stats/random.ts";
-import { drawBeta, normalCdf } from "./special.ts";
+import { normalCdf } from "../stats/stdlib.ts";
+import { drawBeta } from "./special.ts";
 import { caseP, type LookPlan, type MeanDrop } from "./statistics.ts";
 import type { PairTally } from "./tally.ts";
 import type { Advice } from "./verdict.ts";

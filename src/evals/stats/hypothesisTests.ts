@@ -1,5 +1,6 @@
 import { type CaseCounts, comparable, type HeadNull, headNull, lowerTails, rate } from "./counts.ts";
-import { type Summand, studentTCdf, tailOfSum } from "./distributions.ts";
+import { type Summand, tailOfSum } from "./distributions.ts";
+import { studentTCdf } from "./stdlib.ts";
 
 /**
  * Whether a p-value is at most `alpha`. An exact p-value that equals alpha (3 of 3 against 0 of 3 is 1/20) may come out

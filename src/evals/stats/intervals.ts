@@ -1,5 +1,5 @@
 import type { Counts } from "./counts.ts";
-import { betaQuantile, normalQuantile } from "./distributions.ts";
+import { betaQuantile, normalQuantile } from "./stdlib.ts";
 
 /** Lower and upper end. */
 export type Interval = readonly [number, number];
@@ -34,8 +34,17 @@ export function clopperPearson(counts: Counts, confidence = 0.95): Interval {
  * when this is >= x. beta(1 - confidence; c, n-c+1), and 0 without a pass.
  */
 export function clopperPearsonLower({ passed, trials }: Counts, confidence = 0.95): number {
-  return passed === 0 ? 0 : betaQuantile(1 - confidence, passed, trials - passed + 1);
+  if (passed === 0) return 0;
+  const key = `${passed}/${trials} ${confidence}`;
+  const known = lowerBounds.get(key);
+  if (known !== undefined) return known;
+  const bound = betaQuantile(1 - confidence, passed, trials - passed + 1);
+  lowerBounds.set(key, bound);
+  return bound;
 }
+
+/** A quantile takes some 60 us, and the cases of a report share a few counts. */
+const lowerBounds = new Map<string, number>();
 
 /** Agreement beyond chance: 1 is perfect, 0 what chance alone brings. No interval where the standard error is 0. */
 export type Kappa = { kappa: number; standardError: number; interval?: Interval };

@@ -1,5 +1,5 @@
 import { type CaseCounts, type Counts, comparable, rate } from "./counts.ts";
-import { normalQuantile } from "./distributions.ts";
+import { normalQuantile } from "./stdlib.ts";
 
 /**
  * The mean drop over cases, D = mean(base rate - head rate), and the most it may be at the given z. Positive is worse.

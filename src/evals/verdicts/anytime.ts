@@ -1,5 +1,5 @@
-import { normalQuantile } from "../stats/distributions.ts";
 import { addBlock, type EProcess, evidence as readEProcess, startEProcess } from "../stats/eProcess.ts";
+import { normalQuantile } from "../stats/stdlib.ts";
 import {
   countCases,
   type Design,

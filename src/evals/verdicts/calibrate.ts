@@ -1,8 +1,8 @@
 import { type CaseCounts, type Counts, comparable, rate } from "../stats/counts.ts";
-import { normalQuantile } from "../stats/distributions.ts";
 import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
 import type { Interval } from "../stats/intervals.ts";
 import { deriveSeed, type Random, seededRandom } from "../stats/random.ts";
+import { normalQuantile } from "../stats/stdlib.ts";
 import type { ExitCode } from "../types/errors.ts";
 import type { Cost } from "../types/trial.ts";
 import {

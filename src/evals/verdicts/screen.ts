@@ -1,6 +1,6 @@
 import { type Counts, comparable } from "../stats/counts.ts";
-import { normalQuantile } from "../stats/distributions.ts";
 import { cochranMantelHaenszel, globalTest, isSignificant, stepDown } from "../stats/hypothesisTests.ts";
+import { normalQuantile } from "../stats/stdlib.ts";
 import {
   countTrials,
   type Design,

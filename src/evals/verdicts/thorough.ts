@@ -1,6 +1,6 @@
 import { comparable } from "../stats/counts.ts";
-import { normalQuantile } from "../stats/distributions.ts";
 import { globalTest, isSignificant, stepDown } from "../stats/hypothesisTests.ts";
+import { normalQuantile } from "../stats/stdlib.ts";
 import {
   countCases,
   type Design,

@@ -1,7 +1,7 @@
 import { type Counts, comparable } from "../../stats/counts.ts";
-import { normalQuantile } from "../../stats/distributions.ts";
 import { cochranMantelHaenszel, globalTest, isSignificant, stepDown } from "../../stats/hypothesisTests.ts";
 import { type NetChange, netChange, noRegressionBound, trialsToSettle } from "../../stats/meanDrop.ts";
+import { normalQuantile } from "../../stats/stdlib.ts";
 import { countTrials, type Evidence, incumbent, madeTrials, type NamedCounts, type TrialRange } from "../design.ts";
 
 /** How a wording did over all of its trials: the mean of its cases' rates. Absent when nothing was scored. */
