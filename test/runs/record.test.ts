@@ -1,4 +1,13 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -12,6 +21,7 @@ import {
   readManifest,
   readTrials,
 } from "../../src/evals/runs/record.ts";
+import { EvalsError, exitCodes } from "../../src/evals/types/errors.ts";
 import type { Trial } from "../../src/evals/types/trial.ts";
 import { aManifest, aTrial } from "../fakes/record.ts";
 
@@ -24,36 +34,36 @@ beforeEach(() => {
 afterEach(() => rmSync(out, { recursive: true }));
 
 async function record(...trials: Trial[]): Promise<void> {
-  const journal = await openJournal(join(dir, "trials.jsonl"));
+  const journal = await openJournal(join(dir, "trials.jsonl"), "run-1");
   await Promise.all(trials.map((trial) => journal.append(trial)));
   await journal.close();
 }
 
 async function recorded(): Promise<Trial[]> {
   const trials: Trial[] = [];
-  for await (const trial of readTrials(dir)) trials.push(trial);
+  for await (const trial of readTrials(dir, "run-1")) trials.push(trial);
   return trials;
 }
 
 describe("the run record", () => {
   it("reads back what was written, in the order of writing", async () => {
     const trials = Array.from({ length: 50 }, (_, index) => aTrial("c", index + 1));
-    await createRun(dir, aManifest("c"));
+    await createRun(out, aManifest("c"));
     await record(...trials);
     expect(await readManifest(dir)).toEqual(aManifest("c"));
     expect(await recorded()).toEqual(trials);
   });
 
   it("has a line on the disk by the time its append resolves", async () => {
-    await createRun(dir, aManifest("c"));
-    const journal = await openJournal(join(dir, "trials.jsonl"));
+    await createRun(out, aManifest("c"));
+    const journal = await openJournal(join(dir, "trials.jsonl"), "run-1");
     await journal.append(aTrial("c", 1));
-    expect(JSON.parse(readFileSync(join(dir, "trials.jsonl"), "utf8"))).toEqual(aTrial("c", 1));
+    expect(JSON.parse(readFileSync(join(dir, "trials.jsonl"), "utf8"))).toMatchObject(aTrial("c", 1));
     await journal.close();
   });
 
   it("leaves out a last line that was cut off, and refuses any other bad line with its number", async () => {
-    await createRun(dir, aManifest("c"));
+    await createRun(out, aManifest("c"));
     await record(aTrial("c", 1));
     appendFileSync(join(dir, "trials.jsonl"), '{"cell":{"suite":"s","ca');
     expect(await recorded()).toEqual([aTrial("c", 1)]);
@@ -64,24 +74,27 @@ describe("the run record", () => {
   });
 
   it("compacts to one line a cell: torn lines and unwanted trials go, the rest stays as it was", async () => {
-    await createRun(dir, aManifest("c"));
+    await createRun(out, aManifest("c"));
     const cancelled = aTrial("c", 2, { outcome: { kind: "broken", stage: "cancelled", message: "stopped" } });
     await record(aTrial("c", 1), cancelled, aTrial("c", 3));
     appendFileSync(join(dir, "trials.jsonl"), '{"cell":');
     const kept: number[] = [];
-    await compactJournal(
+    writeFileSync(join(dir, "trials.jsonl.0123456789ab"), "left by a killed process");
+    const lines = await compactJournal(
       dir,
+      "run-1",
       (trial) => trial.outcome.kind === "answered",
       (trial) => kept.push(trial.cell.trial),
     );
     expect(kept).toEqual([1, 3]);
+    expect(lines).toBe(2);
+    expect(readdirSync(dir).sort()).toEqual(["run.json", "trials.jsonl"]);
     expect(await recorded()).toEqual([aTrial("c", 1), aTrial("c", 3)]);
   });
 
   it("tells a run that is not there, truncated, or of another format", async () => {
     await expect(readManifest(dir)).rejects.toThrow(/is not a run: it has no run.json/);
-    await createRun(dir, aManifest("c"));
-    await expect(createRun(dir, aManifest("c"))).rejects.toThrow(/exists already/);
+    await createRun(out, aManifest("c"));
     writeFileSync(join(dir, "run.json"), '{"format":"tool-evals run 1",');
     await expect(readManifest(dir)).rejects.toThrow("The manifest is not JSON.");
     writeFileSync(join(dir, "run.json"), JSON.stringify({ ...aManifest("c"), format: "tool-evals run 9" }));
@@ -90,8 +103,8 @@ describe("the run record", () => {
 
   it("finds a record by folder, by id and as the latest of its command", async () => {
     const experiment = { command: "crowd" as const, suite: "s", model: "scripted", cases: ["c"], arms: [], setup: {} };
-    await createRun(dir, aManifest("c"));
-    await createRun(join(out, "run-2"), { ...aManifest("c"), id: "run-2", experiment });
+    await createRun(out, aManifest("c"));
+    await createRun(out, { ...aManifest("c"), id: "run-2", experiment });
     expect((await findRecord("run", dir, out)).dir).toBe(dir);
     expect((await findRecord("run", "run-1", out)).manifest).toEqual(aManifest("c"));
     expect((await findRecord("run", "latest", out)).dir).toBe(dir);
@@ -107,7 +120,112 @@ describe("the run record", () => {
     );
   });
 
+  it("names a run later than every other, also when the clock was set back, and two of one millisecond apart", async () => {
+    const at = (id: string) => createRun(out, { ...aManifest("c"), id }).then(({ manifest }) => manifest.id);
+    expect(await at("2026-11-21T09-30-00-250")).toBe("2026-11-21T09-30-00-250");
+    expect(await at("2026-11-21T09-30-00-250")).toBe("2026-11-21T09-30-00-251");
+    expect(await at("2020-01-01T00-00-00-000")).toBe("2026-11-21T09-30-00-252");
+    expect((await findRecord("run", "latest", out)).manifest.id).toBe("2026-11-21T09-30-00-252");
+    const same = await Promise.all(Array.from({ length: 5 }, () => at("2027-01-01T00-00-00-999")));
+    expect(new Set(same).size).toBe(5);
+  });
+
   it("names runs so that they sort by time and are file names everywhere", () => {
     expect(newRunId(new Date("2026-11-21T09:30:00.250Z"))).toBe("2026-11-21T09-30-00-250");
+  });
+});
+
+describe("a line of the journal", () => {
+  const file = () => join(dir, "trials.jsonl");
+  const lines = () => readFileSync(file(), "utf8").split("\n").slice(0, -1);
+  const write = (all: readonly string[]) => writeFileSync(file(), `${all.join("\n")}\n`);
+
+  beforeEach(async () => {
+    await createRun(out, aManifest("c"));
+    await record(aTrial("c", 1), aTrial("c", 2), aTrial("c", 3));
+  });
+
+  it("names its run, its number and its checksum", () => {
+    const [first = "", second = ""] = lines();
+    expect(JSON.parse(first)).toMatchObject({ run: "run-1", seq: 1, sum: expect.stringMatching(/^[0-9a-f]{16}$/) });
+    expect(JSON.parse(second)).toMatchObject({ seq: 2 });
+  });
+
+  it.each<[string, (all: string[]) => string[], string]>([
+    [
+      "edited",
+      (all) => all.map((line, at) => (at === 1 ? line.replace('"trial":2', '"trial":4') : line)),
+      ":2: error: This line of the journal was edited: checksum mismatch.",
+    ],
+    [
+      "edited, without its checksum",
+      (all) => all.map((line, at) => (at === 1 ? JSON.stringify(aTrial("c", 4)) : line)),
+      ":2: error: This line of the journal was edited: checksum mismatch.",
+    ],
+    [
+      "doubled",
+      ([one = "", two = "", three = ""]) => [one, two, two, three],
+      ":3: error: This line of the journal is doubled or out of order: number 2 after number 2.",
+    ],
+    [
+      "swapped",
+      ([one = "", two = "", three = ""]) => [two, one, three],
+      ":2: error: This line of the journal is doubled or out of order: number 1 after number 2.",
+    ],
+  ])("is refused with its number when it is %s", async (_, change, message) => {
+    write(change(lines()));
+    await expect(recorded()).rejects.toThrow(
+      `${file()}${message}\n  Restore the file, or remove the line and resume the run: its trial is asked again.`,
+    );
+  });
+
+  it("is refused in the journal of another run", async () => {
+    await expect(readTrials(dir, "run-9").next()).rejects.toThrow(
+      `${file()}:1: error: This line of the journal belongs to the run run-1, not to run-9.`,
+    );
+  });
+
+  it("can be removed: the run is resumed without it", async () => {
+    write(lines().toSpliced(1, 1));
+    expect(await recorded()).toEqual([aTrial("c", 1), aTrial("c", 3)]);
+  });
+
+  it("needs none of this in a journal of an older version", async () => {
+    write([aTrial("c", 1), aTrial("c", 2), aTrial("c", 2)].map((trial) => JSON.stringify(trial)));
+    expect(await recorded()).toEqual([aTrial("c", 1), aTrial("c", 2), aTrial("c", 2)]);
+  });
+});
+
+describe("a disk that fails", () => {
+  const isIncomplete = (error: unknown) => error instanceof EvalsError && error.exitCode === exitCodes.incomplete;
+
+  it("says why a folder cannot be made", async () => {
+    const blocked = join(out, "file");
+    writeFileSync(blocked, "");
+    await expect(createRun(join(blocked, "reports"), aManifest("c"))).rejects.toThrow(
+      "Choose another folder with --out: a part of this path is a file.",
+    );
+    await expect(createRun(join(blocked, "reports"), aManifest("c"))).rejects.toSatisfy(isIncomplete);
+  });
+
+  it("rejects every line after the first that could not be written", async () => {
+    await createRun(out, aManifest("c"));
+    const journal = await openJournal(join(dir, "trials.jsonl"), "run-1");
+    await journal.append(aTrial("c", 1));
+    rmSync(dir, { recursive: true });
+    await expect(journal.append(aTrial("c", 2))).rejects.toThrow(
+      `error: ${join(dir, "trials.jsonl")} cannot be written: it was removed.`,
+    );
+    await expect(journal.append(aTrial("c", 3))).rejects.toSatisfy(isIncomplete);
+    await journal.close();
+    mkdirSync(dir);
+  });
+
+  it.skipIf(!existsSync("/dev/full"))("says what to do about a full disk", async () => {
+    const journal = await openJournal("/dev/full", "run-1");
+    await expect(journal.append(aTrial("c", 1))).rejects.toThrow(
+      "Free space on that disk, then continue the run with --resume.",
+    );
+    await journal.close();
   });
 });

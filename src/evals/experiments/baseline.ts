@@ -54,7 +54,7 @@ async function accept({ targets = [], baselines: dir, out, force }: BaselineOpti
     throw usageError("Only one run can be accepted at a time.", "Name one run, or none for the latest.");
   const { dir: folder, manifest } = await findRecord("run", run, resolve(io.cwd, out));
   const results = summariser(manifest, folder);
-  for await (const trial of readTrials(folder)) results.add(trial);
+  for await (const trial of readTrials(folder, manifest.id)) results.add(trial);
   // A lift is measured within each run, against the same queries without the skill: there is nothing to accept.
   const suites = results.summary().suites.filter(({ lift }) => lift === undefined);
   const graded = suites.filter(({ cases }) => cases.some(({ trials }) => trials > 0));

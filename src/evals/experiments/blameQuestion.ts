@@ -54,7 +54,7 @@ export async function findRunQuestions(run: string, flags: RunSelection, io: Io)
   const out = resolve(io.cwd, flags.out);
   const { dir, manifest } = await findRecord("run", run, out);
   const results = summariser(manifest, dir);
-  for await (const trial of readTrials(dir)) results.add(trial);
+  for await (const trial of readTrials(dir, manifest.id)) results.add(trial);
   const { suites } = results.summary();
   const checked = manifest.suites.flatMap((suite) =>
     (suite.checks ?? []).flatMap((plan) => {

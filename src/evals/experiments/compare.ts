@@ -96,7 +96,7 @@ async function readRunRecord(run: string, out: string): Promise<Recorded> {
   const { dir, manifest } = await findRecord("run", run, out);
   const { id, finishedAt, startedAt } = manifest;
   const trials = new Map<string, Trial[]>();
-  for await (const { turns: _, ...trial } of readTrials(dir)) {
+  for await (const { turns: _, ...trial } of readTrials(dir, id)) {
     const { suite, model, arm } = trial.cell;
     const key = JSON.stringify([suite, model]);
     if (arm !== "head") continue;

@@ -51,8 +51,19 @@ export async function conduct<R extends { end: PlanEnd }>(
   const record = resumed
     ? await resumeRecord(resumed, planned, { retryBroken, onKept: onTrial })
     : await startRecord(resolve(io.cwd, options.out), planned);
+  return await askOnRecord(plan, record, context, options, io).finally(record.release);
+}
+
+async function askOnRecord<R extends { end: PlanEnd }>(
+  plan: TrialPlan<R>,
+  record: OpenRecord,
+  context: TrialContext,
+  options: AskOptions,
+  io: Io,
+): Promise<Conducted<R>> {
+  const { onTrial = () => {} } = plan;
   const progress = progressLine(io, plan.cap(record), record.done.size);
-  const journal = await openJournal(journalPath(record.dir));
+  const journal = await openJournal(journalPath(record.dir), record.manifest.id, record.lines);
   const ask: Ask = (cells, last) =>
     runPlan(
       cells,

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { lockRun } from "../runs/lock.ts";
 import { compactJournal, createRun } from "../runs/record.ts";
 import { usageError } from "../types/errors.ts";
 import { canonicalJson, jsonObjectSchema } from "../types/json.ts";
@@ -9,28 +9,30 @@ import { neverListed } from "../workspace/cases.ts";
 import type { Resumed } from "./recordedOptions.ts";
 
 /**
- * A record on disk that trials can be added to. `done` holds the keys of recorded cells, `results` has seen all of their
- * trials.
+ * A record on disk that trials can be added to. This process is its only writer until `release` is called. `lines` is the
+ * number of lines of its journal, `done` holds the keys of recorded cells, `results` has seen all of their trials.
  */
 export type OpenRecord = {
   dir: string;
   manifest: RunManifest;
+  lines: number;
+  release(): Promise<void>;
   done: Set<string>;
   spentUsd: number;
   results: Summariser;
 };
 
 /** Starts a new record under `out`, in a folder that is named by its id. */
-export async function startRecord(out: string, manifest: RunManifest): Promise<OpenRecord> {
-  const dir = join(out, manifest.id);
-  await createRun(dir, manifest);
-  return { dir, manifest, done: new Set(), spentUsd: 0, results: summariser(manifest, dir) };
+export async function startRecord(out: string, planned: RunManifest): Promise<OpenRecord> {
+  const { dir, manifest } = await createRun(out, planned);
+  const release = await lockRun(dir);
+  return { dir, manifest, lines: 0, release, done: new Set(), spentUsd: 0, results: summariser(manifest, dir) };
 }
 
 /**
  * Opens a record to be finished, and calls `onKept` for each trial that stays on it. Trials that were cancelled or not run
  * because of the budget are dropped to be run again, with `retryBroken` all broken trials. Throws a usage error when the
- * suites, the tools or the models are no longer those of the record.
+ * suites, the tools or the models are no longer those of the record, or when another process is writing it.
  */
 export async function resumeRecord(
   { dir, manifest: before }: Resumed,
@@ -44,15 +46,23 @@ export async function resumeRecord(
     return { ...suite, ...(checks && { checks }) };
   });
   const manifest = { ...before, suites, toolsets: { ...before.toolsets, ...now.toolsets } };
-  const record: OpenRecord = { dir, manifest, done: new Set(), spentUsd: 0, results: summariser(manifest, dir) };
+  const release = await lockRun(dir);
+  const results = summariser(manifest, dir);
+  const record: OpenRecord = { dir, manifest, lines: 0, release, done: new Set(), spentUsd: 0, results };
   const isFinal = ({ outcome }: Trial) =>
     outcome.kind === "answered" || !(retryBroken || outcome.stage === "cancelled" || outcome.stage === "budget");
-  await compactJournal(dir, isFinal, (trial) => {
+  const keep = (trial: Trial) => {
     record.done.add(cellKey(trial.cell));
     record.results.add(trial);
     if (trial.costUsd !== "unknown") record.spentUsd += trial.costUsd;
     onKept(trial);
-  });
+  };
+  try {
+    record.lines = await compactJournal(dir, manifest.id, isFinal, keep);
+  } catch (error) {
+    await release();
+    throw error;
+  }
   return record;
 }
 

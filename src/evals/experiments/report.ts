@@ -18,6 +18,7 @@ import {
   type SkillCreatorWorkspace,
   timingSchema,
 } from "../reports/skillCreator.ts";
+import { writeError } from "../runs/disk.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
 import { type ExitCode, exitCodes } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
@@ -30,7 +31,7 @@ export type ReportOptions = { run?: string | undefined; as: ReportName; out: str
 export async function report({ run, as, out }: ReportOptions, io: Io): Promise<ExitCode> {
   const { dir, manifest } = await findRecord("run", run ?? "latest", resolve(io.cwd, out));
   const results = summariser(manifest, dir);
-  for await (const trial of readTrials(dir)) results.add(trial);
+  for await (const trial of readTrials(dir, manifest.id)) results.add(trial);
   printReport(as, { summary: results.summary(), manifest }, io);
   return exitCodes.passed;
 }
@@ -38,9 +39,15 @@ export async function report({ run, as, out }: ReportOptions, io: Io): Promise<E
 /** Writes every report that has a file of its own into the run's folder, and the workspaces of skill-creator. */
 export async function writeReports(dir: string, input: ReportInput): Promise<void> {
   const written = Object.values(reports).flatMap((report) =>
-    "file" in report && report.file ? [writeFileAtomic(join(dir, report.file), report.render(input))] : [],
+    "file" in report && report.file ? [writeReport(join(dir, report.file), report.render(input))] : [],
   );
   await Promise.all([...written, writeSkillCreator(dir, input)]);
+}
+
+async function writeReport(file: string, text: string): Promise<void> {
+  await writeFileAtomic(file, text).catch((error) => {
+    throw writeError(file, error);
+  });
 }
 
 /** Prints one report as data. */
@@ -57,7 +64,7 @@ async function writeSkillCreator(dir: string, { summary, manifest }: RunInput): 
   const workspaces = listWorkspaces(manifest);
   if (workspaces.length === 0) return;
   for (const workspace of workspaces) await writeMetadata(join(dir, workspace.folder), workspace);
-  for await (const trial of readTrials(dir)) {
+  for await (const trial of readTrials(dir, manifest.id)) {
     for (const workspace of workspaces) {
       const place = findPlace(workspace, trial.cell);
       if (place) await writeRun(join(dir, workspace.folder, place.folder), trial);

@@ -1,5 +1,7 @@
+import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import type { Trial } from "../types/trial.ts";
+import { writeError } from "./disk.ts";
 
 /** The append-only record of trials. */
 export type Journal = {
@@ -15,13 +17,18 @@ const syncIntervalMs = 20;
 const syncLines = 16;
 
 /**
- * Opens the journal for appending. Lines are written in the order of `append`, many per sync: one sync per line would cost
- * more than the rest of a trial.
+ * Opens the journal of the run with this id for appending, after the `lines` that it has. Lines are written in the order
+ * of `append`, many per sync: one sync per line would cost more than the rest of a trial. After a failed write every
+ * further append rejects with the same error, so that the journal has no gap.
  */
-export async function openJournal(path: string): Promise<Journal> {
-  const file: FileHandle = await open(path, "a");
+export async function openJournal(path: string, run: string, lines = 0): Promise<Journal> {
+  const file: FileHandle = await open(path, "a").catch((error) => {
+    throw writeError(path, error);
+  });
+  let sequence = lines;
   let waiting: { line: string; resolve: () => void; reject: (error: unknown) => void }[] = [];
   let flushing: Promise<void> | undefined;
+  let failure: { error: unknown } | undefined;
   let closing = false;
   let hurry = () => {};
 
@@ -35,14 +42,26 @@ export async function openJournal(path: string): Promise<Journal> {
       };
     });
 
+  const write = async (text: string) => {
+    if (failure) throw failure.error;
+    try {
+      await file.appendFile(text);
+      await file.datasync();
+      // Writing to a removed file succeeds.
+      if ((await file.stat()).nlink === 0) throw new Error("it was removed");
+    } catch (error) {
+      failure = { error: writeError(path, error) };
+      throw failure.error;
+    }
+  };
+
   const flush = async () => {
     await pause();
     while (waiting.length > 0) {
       const batch = waiting;
       waiting = [];
       try {
-        await file.appendFile(batch.map(({ line }) => line).join(""));
-        await file.datasync();
+        await write(batch.map(({ line }) => line).join(""));
         for (const { resolve } of batch) resolve();
       } catch (error) {
         for (const { reject } of batch) reject(error);
@@ -55,7 +74,7 @@ export async function openJournal(path: string): Promise<Journal> {
   return {
     append: (trial) =>
       new Promise((resolve, reject) => {
-        waiting.push({ line: `${JSON.stringify(trial)}\n`, resolve, reject });
+        waiting.push({ line: formatLine(trial, run, ++sequence), resolve, reject });
         flushing ??= flush();
         if (waiting.length >= syncLines) hurry();
       }),
@@ -65,5 +84,42 @@ export async function openJournal(path: string): Promise<Journal> {
       await flushing;
       await file.close();
     },
+  };
+}
+
+/**
+ * A trial as a line of the journal: its JSON, followed by the id of the run, the number of the line in it (`seq`, from 1)
+ * and the checksum of all that is before (`sum`).
+ */
+function formatLine(trial: Trial, run: string, seq: number): string {
+  const body = JSON.stringify({ ...trial, run, seq }).slice(0, -1);
+  return `${body},"sum":"${computeChecksum(body)}"}\n`;
+}
+
+/** The first 64 bits of the SHA-256, in hexadecimal. */
+const computeChecksum = (body: string) => createHash("sha256").update(body).digest("hex").slice(0, 16);
+
+const checksumField = /,"sum":"([0-9a-f]{16})"\}$/;
+
+/**
+ * Checks the lines of a run's journal, in their order: returns what is wrong with a line, as a sentence. Lines of a
+ * journal that was written before lines had checksums are accepted.
+ */
+export function createLineCheck(
+  run: string,
+): (text: string, line: { run?: unknown; seq?: unknown }) => string | undefined {
+  let previous = 0;
+  let isChecked: boolean | undefined;
+  return (text, { run: of, seq }) => {
+    const sum = checksumField.exec(text.slice(-40))?.[1];
+    isChecked ??= sum !== undefined;
+    if (!isChecked && sum === undefined) return undefined;
+    if (sum === undefined || sum !== computeChecksum(text.slice(0, text.lastIndexOf(',"sum":"'))))
+      return "This line of the journal was edited: checksum mismatch.";
+    if (of !== run) return `This line of the journal belongs to the run ${of}, not to ${run}.`;
+    if (typeof seq !== "number" || seq <= previous)
+      return `This line of the journal is doubled or out of order: number ${seq} after number ${previous}.`;
+    previous = seq;
+    return undefined;
   };
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -7,7 +8,8 @@ import * as z from "zod";
 import { type EvalsError, usageError } from "../types/errors.ts";
 import { type RunManifest, type RunSummary, runManifestSchema } from "../types/run.ts";
 import { type Trial, trialSchema } from "../types/trial.ts";
-import { openJournal } from "./journal.ts";
+import { writeError } from "./disk.ts";
+import { createLineCheck, openJournal } from "./journal.ts";
 
 /** The files of a run folder. */
 const runFiles = { manifest: "run.json", journal: "trials.jsonl" } as const;
@@ -17,19 +19,50 @@ export function newRunId(now: Date): string {
   return now.toISOString().replaceAll(":", "-").replace(".", "-").replace("Z", "");
 }
 
-/** Creates the folder of a new run and writes its manifest. Throws a usage error when the folder exists. */
-export async function createRun(dir: string, manifest: RunManifest): Promise<void> {
-  await mkdir(join(dir, ".."), { recursive: true });
-  await mkdir(dir).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "EEXIST") throw usageError(`The run folder ${dir} exists already.`, "Start the run again.");
-    throw usageError(`The run folder ${dir} cannot be created: ${error.message}.`, "Choose another folder with --out.");
-  });
+const idForm = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)-(\d{3})$/;
+
+/** The next id, one millisecond later. */
+function nextRunId(id: string): string {
+  const time = idForm.exec(id);
+  return time ? newRunId(new Date(Date.parse(`${time[1]}:${time[2]}:${time[3]}.${time[4]}Z`) + 1)) : `${id}-2`;
+}
+
+/**
+ * Creates the folder of a new run under `out` and writes its manifest, whose id names the folder. The id is made later
+ * than every other under `out`, also when the clock was set back, so that the order of ids is the order of runs. Returns
+ * the folder and the manifest with that id. Throws EvalsError when the folder cannot be written.
+ */
+export async function createRun(out: string, planned: RunManifest): Promise<{ dir: string; manifest: RunManifest }> {
+  const others = await makeFolder(out, { recursive: true }).then(() => readdir(out));
+  const latest = others
+    .filter((name) => idForm.test(name))
+    .sort()
+    .at(-1);
+  let id = latest !== undefined && latest >= planned.id && idForm.test(planned.id) ? nextRunId(latest) : planned.id;
+  while (!(await makeFolder(join(out, id)))) id = nextRunId(id);
+  const manifest = { ...planned, id };
+  const dir = join(out, id);
   await writeManifest(dir, manifest);
+  return { dir, manifest };
+}
+
+/** Returns false when the folder exists already. */
+async function makeFolder(dir: string, options: { recursive?: true } = {}): Promise<boolean> {
+  try {
+    await mkdir(dir, options);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST" && !options.recursive) return false;
+    throw writeError(dir, error);
+  }
 }
 
 /** Replaces the manifest atomically. */
 async function writeManifest(dir: string, manifest: RunManifest): Promise<void> {
-  await writeFileAtomic(join(dir, runFiles.manifest), `${JSON.stringify(manifest, null, 2)}\n`);
+  const file = join(dir, runFiles.manifest);
+  await writeFileAtomic(file, `${JSON.stringify(manifest, null, 2)}\n`).catch((error) => {
+    throw writeError(file, error);
+  });
 }
 
 /** The path of a run's journal. */
@@ -68,10 +101,11 @@ export async function readManifest(dir: string): Promise<RunManifest> {
 }
 
 /**
- * Reads the trials of a run, in the order they were recorded, one at a time. Ignores a last line without its end, which a
- * killed process leaves. Throws a usage error with the line number for any other line that cannot be read.
+ * Reads the trials of the run with this id, in the order they were recorded, one at a time. Ignores a last line without
+ * its end, which a killed process leaves. Throws a usage error with the line number for any other line that cannot be
+ * read, was edited, is doubled or belongs to another run.
  */
-export async function* readTrials(dir: string): AsyncGenerator<Trial> {
+export async function* readTrials(dir: string, run: string): AsyncGenerator<Trial> {
   const file = join(dir, runFiles.journal);
   const complete = await measureCompleteLines(file);
   if (complete === 0) return;
@@ -79,17 +113,20 @@ export async function* readTrials(dir: string): AsyncGenerator<Trial> {
     input: createReadStream(file, { end: complete - 1 }),
     crlfDelay: Number.POSITIVE_INFINITY,
   });
+  const check = createLineCheck(run);
   let line = 0;
   for await (const text of lines) {
     line++;
-    yield parseTrial(text, file, line);
+    yield parseTrial(text, check, file, line);
   }
 }
 
-function parseTrial(text: string, file: string, line: number): Trial {
-  let data: unknown;
+const restoreHint = "Restore the file, or remove the line and resume the run: its trial is asked again.";
+
+function parseTrial(text: string, check: ReturnType<typeof createLineCheck>, file: string, line: number): Trial {
+  let data: object;
   try {
-    data = JSON.parse(text);
+    data = Object(JSON.parse(text)) as object;
   } catch {
     throw usageError(
       "This line of the journal is not JSON.",
@@ -97,6 +134,8 @@ function parseTrial(text: string, file: string, line: number): Trial {
       { file, line },
     );
   }
+  const fault = check(text, data);
+  if (fault !== undefined) throw usageError(fault, restoreHint, { file, line });
   const parsed = trialSchema.safeParse(data);
   if (!parsed.success) throw invalid(parsed.error, file, line);
   return parsed.data;
@@ -127,29 +166,42 @@ async function measureCompleteLines(file: string): Promise<number> {
   return 0;
 }
 
+const compacting = /^trials\.jsonl\.[0-9a-f]{12}$/;
+
 /**
- * Prepares the journal to be resumed: drops an incomplete last line and the trials that `keep` rejects, so that every cell
- * is in it at most once. Replaces the journal atomically. Calls `onKept` for every trial that stays.
+ * Prepares the journal of a run to be resumed: drops an incomplete last line and the trials that `keep` rejects, so that
+ * every cell is in it at most once, and numbers the lines from 1. Replaces the journal atomically, and removes what an
+ * earlier attempt left. Calls `onKept` for every trial that stays. Returns the number of lines. The caller holds the lock.
  */
 export async function compactJournal(
   dir: string,
+  run: string,
   keep: (trial: Trial) => boolean,
   onKept: (trial: Trial) => void,
-): Promise<void> {
+): Promise<number> {
+  for (const name of await readdir(dir)) if (compacting.test(name)) await rm(join(dir, name), { force: true });
   const file = join(dir, runFiles.journal);
-  const temporary = `${file}.compacting`;
-  await rm(temporary, { force: true });
-  const journal = await openJournal(temporary);
-  const appended: Promise<void>[] = [];
-  for await (const trial of readTrials(dir)) {
-    if (!keep(trial)) continue;
-    appended.push(journal.append(trial));
-    onKept(trial);
-    if (appended.length >= 1000) await Promise.all(appended.splice(0));
+  const temporary = `${file}.${randomBytes(6).toString("hex")}`;
+  const journal = await openJournal(temporary, run);
+  let lines = 0;
+  try {
+    const appended: Promise<void>[] = [];
+    for await (const trial of readTrials(dir, run)) {
+      if (!keep(trial)) continue;
+      appended.push(journal.append(trial));
+      onKept(trial);
+      lines++;
+      if (appended.length >= 1000) await Promise.all(appended.splice(0));
+    }
+    await Promise.all(appended);
+    await journal.close();
+    await rename(temporary, file);
+  } catch (error) {
+    await journal.close().catch(() => {});
+    await rm(temporary, { force: true });
+    throw error;
   }
-  await Promise.all(appended);
-  await journal.close();
-  await rename(temporary, file);
+  return lines;
 }
 
 /** The command that made a record. */

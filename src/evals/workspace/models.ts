@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import * as z from "zod";
 import type { ClaudeCodeOptions } from "../hosts/claudeCode/index.ts";
 import type { ReplayOptions } from "../models/replay.ts";
-import { findRecord, findRun, readTrials } from "../runs/record.ts";
+import { findRecord, findRun, readManifest, readTrials } from "../runs/record.ts";
 import { refuseAsJudge } from "../trials/judge.ts";
 import { type Prices, pricesSchema } from "../types/endpoint.ts";
 import { formatProblem, messageOf, usageError } from "../types/errors.ts";
@@ -57,7 +57,10 @@ async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelO
     ...(claudePath !== undefined && { claudePath }),
     ...(prices && { prices }),
     warn: (message: string) => io.err(`${formatProblem({ severity: "warning", message })}\n`),
-    recorded: async (run: string) => readTrials(await findRecording(run, resolve(io.cwd, options.out))),
+    recorded: async (run: string) => {
+      const dir = await findRecording(run, resolve(io.cwd, options.out));
+      return readTrials(dir, (await readManifest(dir)).id);
+    },
   };
 }
 

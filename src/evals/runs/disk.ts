@@ -1,0 +1,20 @@
+import { EvalsError, exitCodes, messageOf } from "../types/errors.ts";
+
+const hints: Readonly<Record<string, string>> = {
+  ENOSPC: "Free space on that disk, then continue the run with --resume.",
+  EDQUOT: "Free space in your disk quota, then continue the run with --resume.",
+  EROFS: "Choose a folder on a writable disk with --out.",
+  EACCES: "Choose a folder that you may write to with --out.",
+  EPERM: "Choose a folder that you may write to with --out.",
+  ENOTDIR: "Choose another folder with --out: a part of this path is a file.",
+  ENOENT: "Do not move or remove the folder while the run is being written.",
+  EMFILE: "Raise the limit of open files (ulimit -n), or lower --concurrency.",
+};
+
+/** The error for a file of a record that cannot be written: the run is incomplete, and what is on the disk stays. */
+export function writeError(file: string, thrown: unknown): EvalsError {
+  const code = (thrown as NodeJS.ErrnoException).code ?? "";
+  const message = `${file} cannot be written: ${messageOf(thrown)}.`;
+  const hint = hints[code] ?? "Check the disk, then continue the run with --resume.";
+  return new EvalsError({ severity: "error", message, hint }, exitCodes.incomplete);
+}

@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { lockRun } from "../../src/evals/runs/lock.ts";
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "evals-lock-"));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+/** Locks without the native module. */
+const byProcessId = () => lockRun(dir, null);
+
+describe.each([
+  ["of the kernel", () => lockRun(dir)],
+  ["by process id", byProcessId],
+])("a lock %s", (_, lock) => {
+  it("has one holder, who is named, until it is released", async () => {
+    const release = await lock();
+    await expect(lock()).rejects.toThrow(
+      `error: The run ${dir} is being written by process ${process.pid}.\n  Wait until that process has ended, or stop it.`,
+    );
+    await release();
+    await (await lock())();
+  });
+
+  it("lets one of many in", async () => {
+    const all = await Promise.allSettled(Array.from({ length: 8 }, lock));
+    const held = all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    expect(held).toHaveLength(1);
+    await held[0]?.();
+  });
+});
+
+it("is free at once after its process was killed", async () => {
+  const holder = startHolder();
+  try {
+    await once(holder.stdout ?? holder, "data");
+    await expect(lockRun(dir)).rejects.toThrow(`is being written by process ${holder.pid}.`);
+  } finally {
+    holder.kill("SIGKILL");
+    await once(holder, "exit");
+  }
+  await (await lockRun(dir))();
+});
+
+it("by process id is free when that process has ended, and when the file is damaged", async () => {
+  const ended = spawn(process.execPath, ["--version"]);
+  await once(ended, "exit");
+  for (const text of [String(ended.pid), "", "not a number", "-1"]) {
+    writeFileSync(join(dir, "lock"), text);
+    const release = await byProcessId();
+    expect(readFileSync(join(dir, "lock"), "utf8")).toBe(String(process.pid));
+    await release();
+  }
+});
+
+function startHolder(): ChildProcess {
+  const script = `
+    const { open } = require("node:fs/promises");
+    const { tryLock } = require(${JSON.stringify(join(import.meta.dirname, "../../node_modules/fs-native-extensions"))});
+    open(${JSON.stringify(join(dir, "lock"))}, "a+").then(async (file) => {
+      if (!tryLock(file.fd, 2 ** 30, 1)) throw new Error("not locked");
+      await file.write(String(process.pid));
+      console.log("locked");
+      setInterval(() => file, 1000);
+    });`;
+  return spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+}
