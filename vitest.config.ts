@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 /** Tests that start processes or simulate long runs: real time, whatever the code costs. */
 const slow = [
   "test/docs/commands.test.ts",
+  "test/runs/lock.test.ts",
   "test/toolsets/{connect,faults,source}.test.ts",
   "test/inspection/inspect.test.ts",
   "test/verdicts/simulation.test.ts",
