@@ -1,12 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { toToolText } from "../../src/evals/search/keywords.ts";
-import { findSimilarPairs, listSharedWords, similarity, weigh } from "../../src/evals/search/similarity.ts";
+import { findSimilarPairs, listSharedWords, similarity, toToolText, weigh } from "../../src/evals/search/similarity.ts";
 
 const texts = [
-  toToolText("1", { name: "read_file", description: "Reads the contents of a file." }),
-  toToolText("2", { name: "read_text_file", description: "Reads the contents of a text file." }),
-  toToolText("3", { name: "send_mail", description: "Sends a letter to somebody." }),
+  toToolText({ name: "read_file", description: "Reads the contents of a file." }),
+  toToolText({ name: "read_text_file", description: "Reads the contents of a text file." }),
+  toToolText({ name: "send_mail", description: "Sends a letter to somebody." }),
 ];
 const [file, textFile, mail] = weigh(texts);
 if (!file || !textFile || !mail) throw new Error("three texts are weighed");
@@ -62,20 +61,18 @@ it("names the shared words, those that weigh most first", () => {
 
 describe("what is indexed", () => {
   it("is no more than the beginning of a text", () => {
-    const text = toToolText("long", { name: "x", description: `${"word ".repeat(2_000_000)}end`, inputSchema: {} });
+    const text = toToolText({ name: "x", description: `${"word ".repeat(2_000_000)}end`, inputSchema: {} });
     expect(text.description?.length).toBe(10_000);
   });
 
   it("is empty where a field is of another kind", () => {
-    const empty = { id: "odd", name: "", description: " ", parameters: "" };
-    expect(toToolText("odd", {})).toEqual(empty);
-    expect(toToolText("odd", { name: 5, description: [], title: null, inputSchema: { properties: [] } })).toEqual(
-      empty,
-    );
+    const empty = { name: "", description: " ", parameters: "" };
+    expect(toToolText({})).toEqual(empty);
+    expect(toToolText({ name: 5, description: [], title: null, inputSchema: { properties: [] } })).toEqual(empty);
   });
 
   it("names parameters with their descriptions", () => {
     const properties = { city: { description: "The city." }, day: true, days: { description: 5 } };
-    expect(toToolText("a", { inputSchema: { properties } }).parameters).toBe("city The city. day  days ");
+    expect(toToolText({ inputSchema: { properties } }).parameters).toBe("city The city. day  days ");
   });
 });

@@ -1,6 +1,6 @@
 import { type SchemaField, walkToolSchema } from "../jsonSchema/walk.ts";
-import { stemWords } from "../search/keywords.ts";
 import { similarity, weigh } from "../search/similarity.ts";
+import { stemWords } from "../search/words.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { showValue } from "../types/text.ts";
 import type { ChangeClass, ChangeEffect, Impact } from "./effect.ts";

@@ -1,5 +1,5 @@
 import { getProperty, listProperties, listRequired } from "../jsonSchema/values.ts";
-import { isStopWord, stemWords } from "../search/keywords.ts";
+import { isStopWord, stemWords } from "../search/words.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import type { Tool } from "../types/tool.ts";
 

@@ -1,4 +1,7 @@
-import { buildToolIndex, type IndexedTool, stemWords, type ToolIndex, toToolText } from "../search/keywords.ts";
+import { listDocumentWords } from "../search/bm25.ts";
+import { type SearchableTool, type SearchDocument, toSearchDocument } from "../search/document.ts";
+import { buildRanker, type Ranker } from "../search/rankers.ts";
+import { stemWords } from "../search/words.ts";
 import { type AskedModel, type ModelRequest, noUsage } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Turn } from "../types/trial.ts";
@@ -16,6 +19,9 @@ import { cacheByToolset } from "./wireNames.ts";
  */
 const leastShare = 1 / 3;
 
+/** How much of a query is read, in characters: more than any person writes. It bounds the time for pasted files. */
+const maxQuery = 10_000;
+
 /**
  * Words implied by a literal value: a query with a path is about a file. They improve the ranking, but name the object
  * and not the action, so they do not count as words of the query: a bare path calls nothing.
@@ -27,77 +33,83 @@ const wordsOfLiteral: Partial<Record<LiteralKind, string>> = {
   date: "date",
 };
 
-/** A tool, or a skill with the call that loads it. */
-type Candidate = { text: IndexedTool; call(query: string): Pick<Turn["calls"][number], "tool" | "arguments"> };
-type Index = { search: ToolIndex; candidates: ReadonlyMap<string, Candidate> };
+/** A tool, or a skill with the call that loads it, and the words that it is found by. */
+type Candidate = SearchDocument & {
+  nameWords: ReadonlySet<string>;
+  words: ReadonlySet<string>;
+  call(query: string): Pick<Turn["calls"][number], "tool" | "arguments">;
+};
 
 /**
- * The offline model: keyword search (BM25) over names, descriptions and parameters of the tools, and over skills. The
- * first turn calls the best tool, loads the best skill or does nothing; the second ends. The reply depends on the request
- * only, not on the order of tools.
+ * The offline model: the BM25 ranking of tool search (`search/bm25.ts`) over tools and skills. The first turn calls the
+ * best tool, loads the best skill or does nothing; the second ends. The reply depends on the request only, not on the order
+ * of tools.
  */
 export function lexical(): AskedModel {
-  const getIndex = cacheByToolset<Index>(64);
+  const getRanker = cacheByToolset<Ranker<Candidate>>(64);
   return {
     id: "lexical",
     kind: "retrieval baseline",
     note: "a retrieval baseline, not a language model: it shows what a host's keyword tool search would surface",
-    settings: { search: "BM25 over name, description and parameters", leastShare },
+    settings: { search: "BM25 over name, description and parameter names", leastShare },
     maxOutputTokens: 0,
     deterministic: true,
     cost: () => 0,
     ask: async (request, signal) => {
       if (signal.aborted) return cancelled;
       const startedAt = performance.now();
-      const calls = pickCalls(request, () => getIndex(request.toolset, () => indexTools(request)));
+      const calls = pickCalls(request, () =>
+        getRanker(request.toolset, () => buildRanker("bm25", listCandidates(request))),
+      );
       const ms = performance.now() - startedAt;
       return { kind: "turn", turn: { text: "", calls, stop: calls.length > 0 ? "calls" : "done", usage: noUsage, ms } };
     },
   };
 }
 
-function pickCalls({ messages, turn }: ModelRequest, index: () => Index): Turn["calls"] {
+function pickCalls({ messages, turn }: ModelRequest, getRanker: () => Ranker<Candidate>): Turn["calls"] {
   if (messages.some(({ role }) => role === "results")) return [];
-  const query = messages.reduce((last, message) => (message.role === "user" ? message.content : last), "");
-  const { search, candidates } = index();
-  const best = candidates.get(findBest(query, search) ?? "");
+  const last = messages.reduce((text, message) => (message.role === "user" ? message.content : text), "");
+  const query = last.slice(0, maxQuery);
+  const best = findBest(query, getRanker());
   return best ? [{ id: `lexical_${turn}`, ...best.call(query) }] : [];
 }
 
-/** The id of the best candidate that shares enough words with the query; ties are broken by name. */
-function findBest(query: string, search: ToolIndex): string | undefined {
+/** The best candidate that shares enough words with the query. */
+function findBest(query: string, rank: Ranker<Candidate>): Candidate | undefined {
   const { literals, rest } = extractLiterals(query);
   const asked = new Set(stemWords(rest));
-  const hints = stemWords([...new Set(literals.map(({ kind }) => wordsOfLiteral[kind] ?? ""))].join(" "));
-  const all = [...new Set([...asked, ...hints])];
-  const [best] = search
-    .search(all.join(" "))
-    .map((hit) => ({ id: String(hit.id), score: hit.score, words: hit.queryTerms, fields: Object.values(hit.match) }))
-    .filter((hit) => isEnough(hit.words, hit.fields, asked))
-    .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
-  return best?.id;
+  const implied = [...new Set(literals.map(({ kind }) => wordsOfLiteral[kind] ?? ""))].join(" ");
+  const result = rank(`${rest} ${implied}`, Number.POSITIVE_INFINITY);
+  if (result.kind === "refused") return undefined;
+  const searched = new Set([...asked, ...stemWords(implied)]);
+  return result.ranked.find(({ document }) => isEnough(document, searched, asked))?.document;
 }
 
 /**
  * Whether a tool shares enough with the query: a third of the query's words, and either a word of its name or two words
  * of its text, because a single word somewhere in a long description is chance.
  */
-function isEnough(matched: readonly string[], fields: readonly string[][], asked: ReadonlySet<string>): boolean {
+function isEnough({ words, nameWords }: Candidate, searched: ReadonlySet<string>, asked: ReadonlySet<string>): boolean {
+  const matched = [...searched].filter((word) => words.has(word));
   const share = asked.size > 0 ? matched.filter((word) => asked.has(word)).length / asked.size : 0;
-  return share >= leastShare && (fields.flat().includes("name") || matched.length > 1);
+  return share >= leastShare && (matched.length > 1 || matched.some((word) => nameWords.has(word)));
 }
 
-function indexTools({ tools, catalogue = [] }: ModelRequest): Index {
+function listCandidates({ tools, catalogue = [] }: ModelRequest): Candidate[] {
   const loaders = new Set(catalogue.map(({ load }) => load.tool));
-  const entries = [
-    ...tools.filter(({ name }) => !loaders.has(name)).map((tool) => [tool.name, toolCandidate(tool)] as const),
-    ...catalogue.map(({ load, ...skill }) => [`skill ${skill.name}`, { text: skill, call: () => load }] as const),
+  return [
+    ...tools.filter(({ name }) => !loaders.has(name)).map((tool) => toCandidate(tool, toCall(tool))),
+    ...catalogue.map(({ load, ...skill }) => toCandidate(skill, () => load)),
   ];
-  // Sorted, because the index sums mean lengths in the order of texts, and a floating-point sum depends on the order.
-  const candidates = new Map<string, Candidate>(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
-  return { search: buildToolIndex([...candidates].map(([id, { text }]) => toToolText(id, text))), candidates };
 }
 
-function toolCandidate(tool: OfferedTool): Candidate {
-  return { text: tool, call: (query) => ({ tool: tool.name, arguments: fillArguments(tool, query) }) };
+function toCall(tool: OfferedTool): Candidate["call"] {
+  return (query) => ({ tool: tool.name, arguments: fillArguments(tool, query) });
+}
+
+function toCandidate(tool: SearchableTool, call: Candidate["call"]): Candidate {
+  const document = toSearchDocument(tool);
+  const [nameWords, words] = [new Set(stemWords(document.name)), new Set(listDocumentWords(document))];
+  return { ...document, nameWords, words, call };
 }

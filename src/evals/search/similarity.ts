@@ -1,4 +1,33 @@
-import { buildToolIndex, stemWords, type ToolText } from "./keywords.ts";
+import { isJsonObject } from "../types/json.ts";
+import { buildBm25Index } from "./bm25.ts";
+import type { SearchableTool } from "./document.ts";
+import { stemWords } from "./words.ts";
+
+/** The text that a tool is compared by. */
+export type ToolText = { name?: string; description?: string; parameters?: string };
+
+/** How much of a tool is compared: far more than hosts show, and it bounds the time for descriptions of megabytes. */
+const limits = { characters: 10_000, parameters: 500 } as const;
+
+/** The text that a tool is compared by. Unlike a document of a search it has the title and the descriptions of parameters. */
+export function toToolText({ name, title, description, inputSchema }: SearchableTool & { title?: unknown }): ToolText {
+  const properties = isJsonObject(inputSchema) && isJsonObject(inputSchema.properties) ? inputSchema.properties : {};
+  const parameters = Object.entries(properties)
+    .slice(0, limits.parameters)
+    .map(([key, property]) => `${key} ${isJsonObject(property) ? shorten(property.description) : ""}`);
+  return {
+    name: shorten(name),
+    description: shorten(`${shorten(title)} ${shorten(description)}`),
+    parameters: shorten(parameters.join(" ")),
+  };
+}
+
+function shorten(text: unknown): string {
+  return typeof text === "string" ? text.slice(0, limits.characters) : "";
+}
+
+/** A name says what the tool does; parameters describe its input, which other tools share. */
+const fieldWeights = { name: 3, description: 1, parameters: 0.5 } as const;
 
 /** The weight of each word (its stem) of a text. */
 export type Weights = ReadonlyMap<string, number>;
@@ -15,13 +44,18 @@ const minListLength = 20;
 /** Only the heaviest words of a text count: this bounds the time for all pairs. No real tool was seen with more. */
 const maxWords = 128;
 
-/** Weighs the words of each text by the index of all texts: a word's weight is the BM25 score it gives that text. */
-export function weigh(texts: readonly Omit<ToolText, "id">[]): Weights[] {
-  const fillers = Array.from({ length: Math.max(0, minListLength - texts.length) }, () => ({}));
-  const index = buildToolIndex([...texts, ...fillers].map((text, at) => ({ ...text, id: String(at) })));
+/** Weighs the words of each text: by the BM25 score that a word gives to each field, times the weight of the field. */
+export function weigh(texts: readonly ToolText[]): Weights[] {
   const weights = texts.map(() => new Map<string, number>());
-  for (const word of new Set(texts.flatMap((text) => stemWords(Object.values(text).join(" "))))) {
-    for (const { id, score } of index.search(word)) weights[Number(id)]?.set(word, score);
+  const fillers = Array.from({ length: Math.max(0, minListLength - texts.length) }, () => []);
+  for (const field of ["name", "description", "parameters"] as const) {
+    const words = texts.map((text) => stemWords(text[field] ?? ""));
+    const index = buildBm25Index([...words, ...fillers]);
+    for (const word of new Set(words.flat())) {
+      for (const [at, score] of index.scoreWord(word)) {
+        weights[at]?.set(word, (weights[at]?.get(word) ?? 0) + score * fieldWeights[field]);
+      }
+    }
   }
   return weights.map((all) => (all.size > maxWords ? new Map(heaviest(all).slice(0, maxWords)) : all));
 }

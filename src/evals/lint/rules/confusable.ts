@@ -1,6 +1,7 @@
 import { findDeprecation } from "../../changes/names.ts";
-import { type IndexedTool, splitWords, toToolText } from "../../search/keywords.ts";
-import { findSimilarPairs, listSharedWords, weigh } from "../../search/similarity.ts";
+import type { SearchableTool } from "../../search/document.ts";
+import { findSimilarPairs, listSharedWords, toToolText, weigh } from "../../search/similarity.ts";
+import { splitWords } from "../../search/words.ts";
 import type { JsonObject } from "../../types/json.ts";
 import { once } from "../../types/once.ts";
 import { quote } from "../../types/text.ts";
@@ -21,19 +22,19 @@ export type ConfusablePair = {
 /**
  * Below this, a pair is not worth reporting. Measured (bench/confusable.mjs) on recorded answers of two language models
  * (Berkeley leaderboard, 250 lists, 634 pairs of the right tool and another): 8 pairs were confused, 6 of them among the
- * 171 at or above this, and in lists of more than two tools it was always the most similar one. A confused pair is more
+ * 173 at or above this, and in lists of more than two tools it was always the most similar one. A confused pair is more
  * similar than another in 81% of comparisons; yet of the 50 most similar pairs only one was confused. So similarity says
  * where to look, not what a model will do.
  */
 const minSimilarity = 0.3;
 
 /**
- * The pairs of tools that a model can confuse, most similar first, by the index that the lexical model searches (names,
- * descriptions and parameters). At most `most` pairs of at least `least`. The order of tools does not count; tools
+ * The pairs of tools that a model can confuse, most similar first, by the words of their names, descriptions and
+ * parameters. At most `most` pairs of at least `least`. The order of tools does not count; tools
  * without a name are skipped.
  */
 export function confusablePairs(
-  tools: readonly IndexedTool[],
+  tools: readonly SearchableTool[],
   { least = minSimilarity, most = 50 }: { least?: number; most?: number } = {},
 ): ConfusablePair[] {
   const { named, weights } = indexTools(tools);
@@ -49,11 +50,9 @@ export function confusablePairs(
 }
 
 /** Memoized: indexing takes the most time, and both the rule and the ranking need it. */
-const indexTools = once((tools: readonly IndexedTool[]) => {
+const indexTools = once((tools: readonly SearchableTool[]) => {
   const named = tools
-    .flatMap((tool, at) =>
-      typeof tool.name === "string" ? [{ at, name: tool.name, text: toToolText(tool.name, tool) }] : [],
-    )
+    .flatMap((tool, at) => (typeof tool.name === "string" ? [{ at, name: tool.name, text: toToolText(tool) }] : []))
     // Sums of fractions depend on their order, so the list is sorted.
     .sort((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1));
   return { named, weights: weigh(named.map(({ text }) => text)) };

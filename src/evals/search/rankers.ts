@@ -1,0 +1,54 @@
+import { buildBm25Scorer } from "./bm25.ts";
+import { type Scorer, type SearchDocument, shortenDocument } from "./document.ts";
+import { buildKeywordScorer } from "./keyword.ts";
+import { buildRegexScorer } from "./regex.ts";
+
+const scorers = {
+  keyword: buildKeywordScorer,
+  bm25: buildBm25Scorer,
+  regex: buildRegexScorer,
+} satisfies Record<string, (documents: readonly SearchDocument[]) => Scorer>;
+
+/**
+ * The searches by which hosts and APIs find tools. `keyword`: literal words, in the shape of Claude Code's ToolSearch.
+ * `bm25`: the ranking of tool search in APIs and in Codex. `regex`: a pattern, the other tool search of APIs.
+ */
+export type RankerName = keyof typeof scorers;
+
+export const rankerNames = Object.keys(scorers) as readonly RankerName[];
+
+/**
+ * The result of a search: what was found, the best first; or the reason why the text is not one that this search takes.
+ * A score compares documents within one search only.
+ */
+export type SearchResult<D> =
+  | { kind: "found"; ranked: readonly { document: D; score: number }[] }
+  | { kind: "refused"; reason: string };
+
+/**
+ * Searches the documents that it was built for, and gives at most `limit` of those that score above 0. Equal scores are
+ * ordered by name, so that the order of the documents does not matter.
+ */
+export type Ranker<D> = (text: string, limit: number) => SearchResult<D>;
+
+/** Characters of a search text that are read. A longer text is cut, not refused. */
+const maxSearchText = 10_000;
+
+/** Builds a ranker of these documents, to be asked any number of times. What it finds are the documents as passed in. */
+export function buildRanker<D extends SearchDocument>(name: RankerName, documents: readonly D[]): Ranker<D> {
+  const score = scorers[name](documents.map(shortenDocument));
+  return (text, limit) => {
+    const scores = score(text.slice(0, maxSearchText));
+    if (typeof scores === "string") return { kind: "refused", reason: scores };
+    const ranked = documents
+      .map((document, at) => ({ document, score: scores[at] ?? 0 }))
+      .filter((found) => found.score > 0)
+      .sort((a, b) => b.score - a.score || compareNames(a.document.name, b.document.name))
+      .slice(0, limit);
+    return { kind: "found", ranked };
+  };
+}
+
+function compareNames(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
