@@ -40,7 +40,7 @@ const directories: Record<string, readonly string[]> = {
   models: ["types", "search", "jsonSchema", "network"],
   hosts: ["types", "processes"],
   runs: ["types"],
-  trials: ["types", "stats", "scoring", "verdicts"],
+  trials: ["types", "stats", "scoring", "verdicts", "decisions"],
   workspace: ["types", ...edges, "parsing", "scoring", "stats", "verdicts", "reports", "trials"],
   experiments: ["types", ...edges, ...pure, "parsing", "trials", "workspace"],
   inspection: ["types", ...edges, ...pure, "parsing", "processes", "trials", "workspace"],

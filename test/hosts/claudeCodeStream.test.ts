@@ -147,7 +147,6 @@ describe("the outcome of a conversation in Claude Code", () => {
       ]),
       message([init, reply, { ...success, is_error: true, result: "Not logged in" }]),
       message([init, reply, success], failed),
-      message([init, reply, { ...success, stop_reason: "max_tokens" }]),
       message([init, { ...success, result: "Unknown command: /x" }]),
     ];
     expect(messages).toEqual([
@@ -161,7 +160,6 @@ describe("the outcome of a conversation in Claude Code", () => {
       "model: Claude Code failed (error_during_execution): one; two",
       "model: Claude Code failed (success): Not logged in",
       "model: Claude Code exited with code 1: error: unknown option",
-      "model: the reply was cut off at the maximum output tokens; raise --max-tokens",
       "model: Claude Code answered without calling the model: Unknown command: /x",
     ]);
   });

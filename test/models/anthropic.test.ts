@@ -136,17 +136,20 @@ describe("why it stopped", () => {
     ["tool_use", { calls: [{ name: "echo" }] }, "calls"],
     ["end_turn with a call", { calls: [{ name: "echo" }], stopReason: "end_turn" }, "calls"],
     ["refusal", { stopReason: "refusal" }, "refused"],
+    ["max_tokens", { text: "ok", stopReason: "max_tokens" }, "cut"],
+    ["model_context_window_exceeded", { stopReason: "model_context_window_exceeded" }, "cut"],
   ])("%s is a turn", async (_, answer, stop) => {
     const { model } = await modelOn(inTurn(answer));
     expect(await ask(model)).toMatchObject({ kind: "turn", turn: { stop } });
   });
 
+  it("leaves out the calls of a reply that was cut off, and keeps what it cost", async () => {
+    const { model } = await modelOn(inTurn({ calls: [{ name: "echo" }], stopReason: "max_tokens" }));
+    const turn = { calls: [], stop: "cut", usage: { outputTokens: 10 }, responseId: "msg_1" };
+    expect(await ask(model)).toMatchObject({ kind: "turn", turn });
+  });
+
   it.each<[string | null, string]>([
-    ["max_tokens", "the reply was cut off at max_tokens (4096); raise --max-tokens"],
-    [
-      "model_context_window_exceeded",
-      "the conversation exceeds the model's context window (model_context_window_exceeded)",
-    ],
     ["pause_turn", "unknown stop reason: pause_turn"],
     ["sunspots", "unknown stop reason: sunspots"],
     [null, "unknown stop reason: none"],

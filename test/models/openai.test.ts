@@ -144,13 +144,13 @@ describe("why it stopped", () => {
     ["stop with calls", { calls, finishReason: "stop" }, { stop: "calls" }],
     ["no reason with calls", { calls, finishReason: null }, { stop: "calls" }],
     ["content_filter", { text: "", finishReason: "content_filter" }, { stop: "refused" }],
+    ["length", { calls, finishReason: "length" }, { stop: "cut", calls: [], responseId: "chatcmpl-1" }],
     ["a refusal", { refusal: "I will not." }, { stop: "refused", text: "I will not." }],
   ])("%s is a turn", async (_, answer, turn) => {
     expect(await turnOf(answer)).toMatchObject(turn);
   });
 
   it.each<[CompletionAnswer | Fault, string]>([
-    [{ calls, finishReason: "length" }, "the reply was cut off at max_tokens (4096); raise --max-tokens"],
     [{ text: "", finishReason: "sunspots" }, "unknown finish reason: sunspots"],
     [
       { text: "", finishReason: "tool_calls" },

@@ -197,6 +197,13 @@ describe("no tool, any tool, tools to avoid", () => {
   const none = { kind: "none", avoid: [] } as const;
   const any = { kind: "any", avoid: [] } as const;
 
+  test("a reply that was cut off fails with a word of its own, unless something was called before", () => {
+    const cut: Turn = { ...turn(), stop: "cut" };
+    for (const expect_ of [readNotes, expectCalls([{ tools: ["read"] }]), { kind: "none", avoid: [] } as const])
+      expect(words(expect_, cut)).toBe("fail cut-off (none)");
+    expect(words(readNotes, turn(good), cut)).toBe(words(readNotes, turn(good)));
+  });
+
   test("none: abstained, over-triggered, refused", () => {
     expect(words(none, turn())).toBe("pass abstained (none)");
     expect(words(none, turn(), turn(call("list"), good))).toBe("fail over-triggered list");

@@ -181,11 +181,7 @@ describe("a judge that lies or breaks", () => {
     ["says nothing", { text: "" }, "the judge's answer is empty"],
     ["calls a tool", { calls: [{ name: "grade", input: { grade: "pass" } }] }, "the judge's answer is empty"],
     ["refuses", { text: saying(sized, listed), stopReason: "refusal" }, "the judge refused to answer"],
-    [
-      "is cut",
-      { text: saying(sized, listed), stopReason: "max_tokens" },
-      /\(model\): the reply was cut off at max_tokens/,
-    ],
+    ["is cut", { text: saying(sized, listed), stopReason: "max_tokens" }, /the judge.s reply was cut off/],
     ["answers an empty 200", { fault: "empty" }, /\(model\): the reply is empty \(status 200, no body\) \(after 2/],
     ["breaks off", { fault: "truncated" }, /^the judge broke \(model\): the connection failed/],
     ["hangs", { fault: "hang" }, /^the judge broke \(timeout\): no reply within 0.03 s/],

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { computeCeiling } from "../../src/evals/experiments/dryRun.ts";
-import { orderTools, planCells, requestedCells } from "../../src/evals/trials/plan.ts";
+import { cellsOfRanges, orderTools, planCells, TrialOrders } from "../../src/evals/trials/plan.ts";
 import { cellKey } from "../../src/evals/types/trial.ts";
 import { scriptedModel, turn } from "../fakes/model.ts";
 import { aCase, aSuite, aTool, aToolset } from "../fakes/suite.ts";
@@ -39,7 +39,7 @@ describe("planCells", () => {
   });
 });
 
-describe("requestedCells", () => {
+describe("cellsOfRanges", () => {
   const requests = ["c0", "c1"].flatMap((id) =>
     ["base", "head"].map((arm) => ({ case: id, arm, from: 2, trials: 40 })),
   );
@@ -51,7 +51,7 @@ describe("requestedCells", () => {
   });
 
   it("interleaves the arms, each first about as often as the other", () => {
-    const cells = [...requestedCells(requests, find, model, 3)].map(({ cell }) => cell);
+    const cells = [...cellsOfRanges(requests, find, model, 3)].map(({ cell }) => cell);
     expect(cells).toHaveLength(2 * 2 * 39);
     const pairs = cells.flatMap((cell, index) => (index % 2 === 0 ? [[cell, cells[index + 1]]] : []));
     for (const [a, b] of pairs) expect([a?.case, a?.trial]).toEqual([b?.case, b?.trial]);
@@ -62,10 +62,51 @@ describe("requestedCells", () => {
 
   it("shows both arms the same order in the same trial", () => {
     const seeds = new Map<number, Set<number>>();
-    for (const { cell, orderSeed } of requestedCells(requests, find, model, 3))
+    for (const { cell, orderSeed } of cellsOfRanges(requests, find, model, 3))
       seeds.set(cell.trial, (seeds.get(cell.trial) ?? new Set()).add(orderSeed));
     expect([...seeds.values()].every((orders) => orders.size === 1)).toBe(true);
     expect(new Set([...seeds.values()].flatMap((orders) => [...orders])).size).toBe(39);
+  });
+});
+
+describe("TrialOrders", () => {
+  const list = (...names: string[]) => names.map((name) => aTool(name));
+  const shown = (tools: ReturnType<typeof list>, orders: TrialOrders, trials: number) =>
+    Array.from({ length: trials }, (_, t) => orderTools(tools, orders.seedAt(t + 1)).map(({ name }) => name));
+
+  it("shows every order of each list once before any comes again, whatever names the lists share", () => {
+    const names = fc.uniqueArray(fc.constantFrom("a", "b", "c", "d", "e", "f"), { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(names, names, fc.nat(), (base, head, seed) => {
+        const lists = [list(...base), list(...head)];
+        const orders = new TrialOrders(seed, "s", "c", lists);
+        for (const tools of lists) {
+          const seen = shown(tools, orders, orders.count).map(String);
+          expect(new Set(seen).size).toBe(orders.count);
+          expect(
+            shown(tools, orders, 2 * orders.count)
+              .slice(orders.count)
+              .map(String),
+          ).toEqual(seen);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("keeps the common tools of two lists in one order, and gives cases orders of their own", () => {
+    const [base, head] = [list("a", "b", "c", "d"), list("a", "b", "c", "d", "e")];
+    const orders = new TrialOrders(1, "s", "c", [base, head]);
+    const [old, now] = [shown(base, orders, 24), shown(head, orders, 24)];
+    expect(now.map((order) => order.filter((name) => name !== "e"))).toEqual(old);
+    expect(shown(base, new TrialOrders(1, "s", "other", [base]), 24)).not.toEqual(old);
+  });
+
+  it("has more orders than any run asks of a long list", () => {
+    const long = list(...Array.from({ length: 20 }, (_, i) => `tool${i}`));
+    const orders = new TrialOrders(1, "s", "c", [long]);
+    expect(orders.count).toBe(Number.POSITIVE_INFINITY);
+    expect(new Set(shown(long, orders, 100).map(String)).size).toBe(100);
   });
 });
 

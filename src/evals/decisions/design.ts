@@ -103,6 +103,11 @@ export class TrialRecord {
     return this.#column(id, arm).outcomes[trial - 1];
   }
 
+  /** How often a trial without an answer yet was asked. */
+  attempts(id: string, arm: string, trial: number): number {
+    return this.#column(id, arm).open.get(trial)?.calls ?? 0;
+  }
+
   /** What was paid for a case in an arm. */
   paid(id: string, arm: string): Readonly<Paid> {
     return this.#column(id, arm).paid;

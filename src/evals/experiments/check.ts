@@ -12,7 +12,7 @@ import type { Suite } from "../types/suite.ts";
 import type { Check } from "../verdicts/check.ts";
 import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
 import { version } from "../workspace/version.ts";
-import { ArmCases, type Ask, type ListOf, pursueDesign } from "./pipeline.ts";
+import { ArmCases, type Ask, type ListOf, pursueBook } from "./pipeline.ts";
 
 export type CheckOptions = {
   check?: "screen" | "thorough" | "anytime" | "off" | undefined;
@@ -112,6 +112,6 @@ export async function pursueCheck(
     ["head", ({ toolset }) => toolset],
     ["base", (planned) => base.get(planned.case.id)],
   ]);
-  const { find } = new ArmCases(cases, arms);
-  return (await pursueDesign(design, book, { find, model, seed }, ask)).end;
+  const { find } = new ArmCases(cases, arms, seed);
+  return (await pursueBook(design, book, { find, model, seed }, ask)).end;
 }

@@ -1,3 +1,5 @@
+import { type Design, TrialRecord } from "../decisions/design.ts";
+import { addTrial } from "../decisions/observe.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
 import { type ExitCode, exitCodes } from "../types/errors.ts";
@@ -7,8 +9,7 @@ import type { Model } from "../types/model.ts";
 import type { Experiment } from "../types/run.ts";
 import type { Trial } from "../types/trial.ts";
 import { readObservation } from "../verdicts/check.ts";
-import type { Design, Evidence, ExperimentFacts } from "../verdicts/design.ts";
-import { EvidenceBook } from "../verdicts/design.ts";
+import { type Design as BookDesign, type Evidence, EvidenceBook, type ExperimentFacts } from "../verdicts/design.ts";
 import type { RequestOptions } from "../workspace/models.ts";
 import type { SuiteOptions } from "../workspace/suites.ts";
 import { type Workspace, withWorkspace } from "../workspace/workspace.ts";
@@ -20,6 +21,7 @@ import {
   type Conducted,
   conduct,
   type Pursued,
+  pursueBook,
   pursueDesign,
 } from "./pipeline.ts";
 import { pickRecorded, type Recalled, type Resumed } from "./recordedOptions.ts";
@@ -69,19 +71,19 @@ export const randomSeed = () => Math.floor(Math.random() * 2 ** 31);
 export type ExperimentSpec<V> = {
   cases: readonly PlannedCase[];
   arms: Arms;
-  design: Design<V>;
+  design: Design<V> | BookDesign<V>;
   setup: JsonObject;
   onTrial?(trial: Trial): void;
 };
 
 /** How an experiment ended, and what is known by then. */
-export type Performed<V> = Conducted<Pursued<V>> & { evidence: Evidence };
+export type Performed<V> = Conducted<Pursued<V>> & { record: TrialRecord; evidence: Evidence };
 
 /** Runs the trials that a design asks for in these arms, until it decides or is stopped. */
 export async function performExperiment<V>(bench: Bench, question: ExperimentSpec<V>, io: Io): Promise<Performed<V>> {
   const { command, suite, model, seed, options, resumed, context } = bench;
   const { cases, design, setup } = question;
-  const armCases = new ArmCases(cases, question.arms);
+  const armCases = new ArmCases(cases, question.arms, seed);
   const experiment = {
     command,
     suite: suite.name,
@@ -90,6 +92,7 @@ export async function performExperiment<V>(bench: Bench, question: ExperimentSpe
     arms: armCases.arms(),
     setup,
   };
+  const record = new TrialRecord();
   const book = new EvidenceBook();
   const conducted = await conduct(
     {
@@ -103,8 +106,12 @@ export async function performExperiment<V>(bench: Bench, question: ExperimentSpe
       }),
       resumed,
       cap: () => design.cap,
-      pursue: (ask) => pursueDesign(design, book, { find: armCases.find, model, seed }, ask),
+      pursue: (ask) =>
+        "play" in design
+          ? pursueDesign(design, record, { cases: armCases, model }, ask)
+          : pursueBook(design, book, { find: armCases.find, model, seed }, ask),
       onTrial: (trial) => {
+        addTrial(record, trial);
         book.add(trial.cell.case, trial.cell.arm, trial.cell.trial, readObservation(trial));
         question.onTrial?.(trial);
       },
@@ -118,7 +125,7 @@ export async function performExperiment<V>(bench: Bench, question: ExperimentSpe
     options,
     io,
   );
-  return { ...conducted, evidence: book.evidence };
+  return { ...conducted, record, evidence: book.evidence };
 }
 
 /** Where the record of an experiment is, what was asked and what it cost: the first fields of its summary. */

@@ -1,7 +1,15 @@
 import { resolve } from "node:path";
+import type { Design, TrialRecord, TrialRequest } from "../decisions/design.ts";
 import { openJournal } from "../runs/journal.ts";
 import { finishRun, journalPath } from "../runs/record.ts";
-import { type PlannedCase, type PlannedCell, requestedCells } from "../trials/plan.ts";
+import {
+  cellsOfRanges,
+  type DesignCells,
+  type PlannedCase,
+  type PlannedCell,
+  requestedCells,
+  TrialOrders,
+} from "../trials/plan.ts";
 import { type PlanEnd, runPlan } from "../trials/runPlan.ts";
 import type { TrialContext } from "../trials/runTrial.ts";
 import type { Io } from "../types/io.ts";
@@ -9,7 +17,7 @@ import type { Model } from "../types/model.ts";
 import type { Experiment, RunManifest, RunSummary } from "../types/run.ts";
 import type { Toolset } from "../types/tool.ts";
 import { cellKey, type Trial } from "../types/trial.ts";
-import type { Design, EvidenceBook, Request } from "../verdicts/design.ts";
+import type { Design as BookDesign, EvidenceBook, Request } from "../verdicts/design.ts";
 import { type OpenRecord, resumeRecord, startRecord } from "./record.ts";
 import type { Resumed } from "./recordedOptions.ts";
 
@@ -72,6 +80,7 @@ async function askOnRecord<R extends { end: PlanEnd }>(
         concurrency: options.concurrency,
         done: record.done,
         spentUsd: record.spentUsd,
+        seen: record.seen,
         ...(options.budget !== undefined && { budgetUsd: options.budget }),
         record: journal.append,
         onRecorded: (trial) => {
@@ -99,11 +108,48 @@ async function askOnRecord<R extends { end: PlanEnd }>(
 export type Pursued<V> = { end: PlanEnd } & ({ kind: "decided"; verdict: V } | { kind: "stopped" });
 
 /**
- * Runs the trials that a design asks for, look after look, until it decides or is stopped. The trials are added to the
- * book while they are recorded. A design sees nothing but the book, so a resumed run continues where the record ends.
+ * Plays a design on its record until it decides or is stopped. Whoever gets the trials of the run adds them to the record,
+ * also those that a resumed run kept: the design asks only for what the record lacks. A trial without an answer, or with a
+ * copy of one, is asked again as the record demands.
  */
 export async function pursueDesign<V>(
   design: Design<V>,
+  record: TrialRecord,
+  { cases, model }: { cases: ArmCases; model: Model },
+  ask: Ask,
+): Promise<Pursued<V>> {
+  const cells: DesignCells = {
+    find: cases.find,
+    orders: cases.orders,
+    attempts: (id, arm, trial) => record.attempts(id, arm, trial),
+    model,
+  };
+  const play = design.play(record);
+  for (;;) {
+    const step = play.next();
+    if (step.done) return { kind: "decided", end: "complete", verdict: step.value };
+    const { requests } = step.value;
+    const before = countPaid(record, requests);
+    const end = await ask(requestedCells(requests, cells));
+    if (end !== "complete") return { kind: "stopped", end };
+    if (countPaid(record, requests) === before) throw new Error("the trials that were asked for are not on the record");
+  }
+}
+
+/** Requests paid for so far in the cases and arms that are asked. */
+function countPaid(record: TrialRecord, requests: readonly TrialRequest[]): number {
+  const asked = new Map(
+    requests.flatMap(({ case: id, arms }) => arms.map((arm) => [`${arm} ${id}`, [id, arm] as const])),
+  );
+  return [...asked.values()].reduce((sum, [id, arm]) => sum + record.paid(id, arm).calls, 0);
+}
+
+/**
+ * Runs the trials that a design asks for, look after look, until it decides or is stopped. The trials are added to the
+ * book while they are recorded. A design sees nothing but the book, so a resumed run continues where the record ends.
+ */
+export async function pursueBook<V>(
+  design: BookDesign<V>,
   book: EvidenceBook,
   { find, model, seed }: { find(request: Request): PlannedCase; model: Model; seed: number },
   ask: Ask,
@@ -114,7 +160,7 @@ export async function pursueDesign<V>(
     const requests = JSON.stringify(step.requests);
     if (requests === previous) throw new Error(`the trials that were asked for are not on the record: ${requests}`);
     previous = requests;
-    const end = await ask(requestedCells(step.requests, find, model, seed));
+    const end = await ask(cellsOfRanges(step.requests, find, model, seed));
     if (end !== "complete") return { kind: "stopped", end };
   }
 }
@@ -133,8 +179,12 @@ export class ArmCases {
   readonly #cases: ReadonlyMap<string, PlannedCase>;
   readonly #arms: Arms;
   readonly #made = new Map<string, Map<string, PlannedCase>>();
+  readonly #orders = new Map<string, TrialOrders>();
+  readonly #seed: number;
 
-  constructor(cases: readonly PlannedCase[], arms: Arms) {
+  /** `seed`: the run's. */
+  constructor(cases: readonly PlannedCase[], arms: Arms, seed: number) {
+    this.#seed = seed;
     this.#cases = new Map(cases.map((planned) => [planned.case.id, planned]));
     this.#arms = arms;
     if (typeof arms === "function") return;
@@ -146,6 +196,20 @@ export class ArmCases {
     const found = this.#made.get(arm)?.get(id) ?? this.#make(id, arm);
     if (!found) throw new Error(`the design asked for ${id} in ${arm}, which is not planned`);
     return found;
+  };
+
+  /** The orders in which the tools of a case are shown: the same in all arms. */
+  readonly orders = (id: string): TrialOrders => {
+    const known = this.#orders.get(id);
+    if (known) return known;
+    const planned = this.#cases.get(id);
+    if (!planned) throw new Error(`the design asked for the case ${id}, which is not planned`);
+    const listed =
+      typeof this.#arms === "function" ? [] : [...this.#made.values()].flatMap((made) => made.get(id) ?? []);
+    const lists = (listed.length > 0 ? listed : [planned]).map(({ toolset }) => toolset.tools);
+    const orders = new TrialOrders(this.#seed, planned.suite.name, id, lists);
+    this.#orders.set(id, orders);
+    return orders;
   };
 
   #make(id: string, arm: string): PlannedCase | undefined {

@@ -1,5 +1,6 @@
 import { lockRun } from "../runs/lock.ts";
 import { compactJournal, createRun } from "../runs/record.ts";
+import { SeenReplies } from "../trials/copies.ts";
 import { usageError } from "../types/errors.ts";
 import { canonicalJson, jsonObjectSchema } from "../types/json.ts";
 import type { Experiment, RunManifest } from "../types/run.ts";
@@ -19,6 +20,7 @@ export type OpenRecord = {
   release(): Promise<void>;
   done: Set<string>;
   spentUsd: number;
+  seen: SeenReplies;
   results: Summariser;
 };
 
@@ -26,7 +28,8 @@ export type OpenRecord = {
 export async function startRecord(out: string, planned: RunManifest): Promise<OpenRecord> {
   const { dir, manifest } = await createRun(out, planned);
   const release = await lockRun(dir);
-  return { dir, manifest, lines: 0, release, done: new Set(), spentUsd: 0, results: summariser(manifest, dir) };
+  const results = summariser(manifest, dir);
+  return { dir, manifest, lines: 0, release, done: new Set(), spentUsd: 0, seen: new SeenReplies(), results };
 }
 
 /**
@@ -48,11 +51,13 @@ export async function resumeRecord(
   const manifest = { ...before, suites, toolsets: { ...before.toolsets, ...now.toolsets } };
   const release = await lockRun(dir);
   const results = summariser(manifest, dir);
-  const record: OpenRecord = { dir, manifest, lines: 0, release, done: new Set(), spentUsd: 0, results };
+  const seen = new SeenReplies();
+  const record: OpenRecord = { dir, manifest, lines: 0, release, done: new Set(), spentUsd: 0, seen, results };
   const isFinal = ({ outcome }: Trial) =>
     outcome.kind === "answered" || !(retryBroken || outcome.stage === "cancelled" || outcome.stage === "budget");
   const keep = (trial: Trial) => {
     record.done.add(cellKey(trial.cell));
+    record.seen.add(trial);
     record.results.add(trial);
     if (trial.costUsd !== "unknown") record.spentUsd += trial.costUsd;
     onKept(trial);

@@ -63,7 +63,7 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
     };
     try {
       // The request of `client.messages.create`, which also prints a warning per call of a deprecated model.
-      return readReply(await client.post<unknown>("/v1/messages", { body, signal }), names, maxTokens);
+      return readReply(await client.post<unknown>("/v1/messages", { body, signal }), names);
     } catch (thrown) {
       const isTimeout = thrown instanceof APIConnectionTimeoutError;
       return toFault(thrown, { isTimeout, isConnection: thrown instanceof APIConnectionError }, timeoutMs);
@@ -149,6 +149,7 @@ const parsedJson = z.custom<Json>((value) => value !== undefined);
 
 /** The fields read of a reply. Blocks of other types (thinking) are only sent back. */
 const replySchema = z.object({
+  id: z.string().nullish(),
   content: z.array(
     z.union([
       z.object({ type: z.literal("tool_use"), id: z.string().min(1), name: z.string(), input: parsedJson }),
@@ -165,18 +166,19 @@ const replySchema = z.object({
   }),
 });
 
-function readReply(body: unknown, names: WireNames, maxTokens: number): Attempt {
+function readReply(body: unknown, names: WireNames): Attempt {
   if (body === undefined || body === null || body === "")
     return transientFault("the reply is empty (status 200, no body)");
   const parsed = replySchema.safeParse(body);
   if (!parsed.success)
     return transientFault(`the reply is not a message: ${z.prettifyError(parsed.error).replace(/\s+/g, " ")}`);
-  const { content, stop_reason, usage } = parsed.data;
-  const calls = content.flatMap((block): Call[] =>
+  const { id, content, stop_reason, usage } = parsed.data;
+  const written = content.flatMap((block): Call[] =>
     "input" in block ? [{ id: block.id, tool: names.toShown(block.name), arguments: block.input }] : [],
   );
-  const stop = readStop(stop_reason, calls.length, maxTokens);
+  const stop = readStop(stop_reason, written.length);
   if (typeof stop !== "string") return stop;
+  const calls = stop === "cut" ? [] : written;
   const requestId = (body as { _request_id?: unknown })._request_id;
   return {
     kind: "turn",
@@ -192,15 +194,16 @@ function readReply(body: unknown, names: WireNames, maxTokens: number): Attempt 
         cacheWriteTokens: usage.cache_creation_input_tokens ?? 0,
       },
       ...(typeof requestId === "string" && { requestId }),
+      ...(id && { responseId: id }),
     },
   };
 }
 
 /**
- * A reply that was cut off may hold half a call, so it is broken, like every stop that is not the model's choice. So is
- * `pause_turn`: it belongs to tools that the service runs itself, and none are offered.
+ * A reply that was cut off at a limit of tokens is an answer, and not a good one. Every other stop that is not the model's
+ * choice is broken. So is `pause_turn`: it belongs to tools that the service runs itself, and none are offered.
  */
-function readStop(reason: string | null | undefined, calls: number, maxTokens: number): StopReason | Attempt {
+function readStop(reason: string | null | undefined, calls: number): StopReason | Attempt {
   switch (reason) {
     case "end_turn":
     case "stop_sequence":
@@ -210,9 +213,8 @@ function readStop(reason: string | null | undefined, calls: number, maxTokens: n
     case "refusal":
       return "refused";
     case "max_tokens":
-      return permanentFault(`the reply was cut off at max_tokens (${maxTokens}); raise --max-tokens`);
     case "model_context_window_exceeded":
-      return permanentFault("the conversation exceeds the model's context window (model_context_window_exceeded)");
+      return "cut";
     default:
       return permanentFault(`unknown stop reason: ${reason ?? "none"}`);
   }

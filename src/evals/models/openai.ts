@@ -55,7 +55,7 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
       messages: request.messages.flatMap(messageParams),
     };
     try {
-      return readReply(await client.chat.completions.create(body, { signal }), names, request.turn, maxTokens);
+      return readReply(await client.chat.completions.create(body, { signal }), names, request.turn);
     } catch (thrown) {
       const isTimeout = thrown instanceof APIConnectionTimeoutError;
       return toFault(thrown, { isTimeout, isConnection: thrown instanceof APIConnectionError }, timeoutMs);
@@ -120,6 +120,7 @@ const parsedObject = z.custom<JsonObject>(isJsonObject);
 
 /** The fields read of a reply. Local servers omit ids, usage and finish reasons, and send arguments as objects. */
 const replySchema = z.object({
+  id: z.string().nullish(),
   choices: z
     .array(
       z.object({
@@ -150,16 +151,17 @@ const replySchema = z.object({
 type Body = z.infer<typeof replySchema>;
 type ToolCall = NonNullable<Body["choices"][number]["message"]["tool_calls"]>[number];
 
-function readReply(body: unknown, names: WireNames, turn: number, maxTokens: number): Attempt {
+function readReply(body: unknown, names: WireNames, turn: number): Attempt {
   if (body === undefined || body === null || body === "")
     return transientFault("the reply is empty (status 200, no body)");
   const parsed = replySchema.safeParse(body);
   const choice = parsed.data?.choices[0];
   if (!choice) return transientFault(`the reply is not a completion: ${describeUnreadable(body, parsed.error)}`);
   const { finish_reason, message } = choice;
-  const toolCalls = withIds(message.tool_calls ?? [], turn);
-  const stop = message.refusal ? "refused" : readStop(finish_reason, toolCalls.length, maxTokens);
+  const written = withIds(message.tool_calls ?? [], turn);
+  const stop = message.refusal ? "refused" : readStop(finish_reason, written.length);
   if (typeof stop !== "string") return stop;
+  const toolCalls = stop === "cut" ? [] : written;
   const requestId = (body as { _request_id?: unknown })._request_id;
   return {
     kind: "turn",
@@ -178,6 +180,7 @@ function readReply(body: unknown, names: WireNames, turn: number, maxTokens: num
       stop,
       usage: readUsage(parsed.data?.usage),
       ...(typeof requestId === "string" && { requestId }),
+      ...(parsed.data?.id && { responseId: parsed.data.id }),
     },
   };
 }
@@ -217,10 +220,8 @@ function readArguments(text: string): Pick<Call, "arguments" | "argumentsText"> 
 }
 
 /** Calls override the finish reason, which local servers often send as `stop`; but not when the reply was cut off. */
-function readStop(reason: string | null | undefined, calls: number, maxTokens: number): StopReason | Attempt {
-  if (reason === "length") {
-    return permanentFault(`the reply was cut off at max_tokens (${maxTokens}); raise --max-tokens`);
-  }
+function readStop(reason: string | null | undefined, calls: number): StopReason | Attempt {
+  if (reason === "length") return "cut";
   if (reason === "content_filter") return "refused";
   if (calls > 0) return "calls";
   if (reason === "stop") return "done";

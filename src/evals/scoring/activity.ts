@@ -4,9 +4,16 @@ import type { Call, Turn } from "../types/trial.ts";
 
 /**
  * What a model did in a trial: the calls of its first turn with calls, all calls in order, the skills that they loaded,
- * and whether it refused. Where skills are offered, a call that loads one counts as a call of the skill's entry.
+ * and whether it refused or its last reply was cut off. Where skills are offered, a call that loads one counts as a call of
+ * the skill's entry.
  */
-export type Activity = { first: readonly Call[]; all: readonly Call[]; loaded: readonly string[]; refused: boolean };
+export type Activity = {
+  first: readonly Call[];
+  all: readonly Call[];
+  loaded: readonly string[];
+  refused: boolean;
+  cut: boolean;
+};
 
 /** Reads the activity from the turns of a trial. */
 export function readActivity(turns: readonly Turn[], offersSkills: boolean): Activity {
@@ -17,6 +24,7 @@ export function readActivity(turns: readonly Turn[], offersSkills: boolean): Act
     all: picks.flat(),
     loaded: listLoadedSkills(raw.flat()),
     refused: turns.some(({ stop }) => stop === "refused"),
+    cut: turns.at(-1)?.stop === "cut",
   };
 }
 

@@ -144,6 +144,7 @@ export function readJudgement(
   { questions, transcript }: JudgeQuestions,
 ): Reading {
   if (stop === "refused") return broken("the judge refused to answer");
+  if (stop === "cut") return broken("the judge's reply was cut off at the limit of its tokens; raise --max-tokens");
   const answer = parseAnswer(text);
   if ("why" in answer) return broken(answer.why);
   const numbers = answer.answers.map(({ number }) => number);

@@ -23,7 +23,7 @@ type Assess = (activity: Activity, judge: Judge) => Assessment;
  * - `avoid`, in addition to any of these or alone: none of the named tools is called in any turn.
  *
  * A model that refused and called nothing fails with `refused`, even where no call is expected, because that is not an
- * answer. Sentences of expected behaviour and `judge` matchers are decided by the judge; see `Judge`.
+ * answer. So does a reply that was cut off, with `cut-off`. Sentences of expected behaviour and `judge` matchers are decided by the judge; see `Judge`.
  */
 export function createGrader(
   { expect, expectedBehavior }: Pick<Case, "expect" | "expectedBehavior">,
@@ -35,8 +35,8 @@ export function createGrader(
   const offersSkills = toolset.tools.some(({ origin }) => origin === "skill");
   return (turns, judge = noJudge) => {
     const activity = readActivity(turns, offersSkills);
-    const refused = withRefusal(expect, activity, assess(activity, judge));
-    const { selection, picked, checks } = withAvoided(expect, avoid, activity, refused);
+    const given = withCut(activity, withRefusal(expect, activity, assess(activity, judge)));
+    const { selection, picked, checks } = withAvoided(expect, avoid, activity, given);
     const behaviours = expectedBehavior.map((criterion): Assertion => {
       return { what: `behaviour: ${criterion}`, ...judge({ about: "behaviour", criterion }) };
     });
@@ -142,6 +142,13 @@ function withRefusal(expect: Expectation | undefined, { all, refused }: Activity
   const checks = assessed.checks.filter(({ met }) => met !== "yes");
   const refusal: Assertion = { what: "refusal", met: "no", why: "expected an answer, got a refusal" };
   return { ...assessed, selection: "refused", checks: [...checks, refusal] };
+}
+
+/** A reply that was cut off before any call is no answer, even where no call is expected. */
+function withCut({ all, cut }: Activity, assessed: Assessment): Assessment {
+  if (!cut || all.length > 0) return assessed;
+  const why = "the reply was cut off at the limit of its tokens; raise --max-tokens";
+  return { ...assessed, selection: "cut-off", checks: [{ what: "reply", met: "no", why }] };
 }
 
 /** A call of a tool to avoid decides the selection, whatever else went wrong. */

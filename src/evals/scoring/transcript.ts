@@ -64,7 +64,8 @@ const done = (label: string, text: string): Entry => ({ of: "done", label, text 
 function buildTurnEntries({ text, calls, stop }: Turn): Entry[] {
   const reply = text.trim() === "" ? [] : [done(stop === "refused" ? "the model refuses" : "the model says", text)];
   const isSilent = reply.length === 0 && calls.length === 0;
-  const nothing = stop === "refused" ? "(it refused, without a word)" : "(it said nothing)";
+  const nothing =
+    stop === "refused" ? "(it refused, without a word)" : stop === "cut" ? "(it was cut off)" : "(it said nothing)";
   return [
     ...(isSilent ? [done("the model ends", nothing)] : reply),
     ...calls.filter((call) => !concernsSkill(call)).flatMap(buildCallEntries),

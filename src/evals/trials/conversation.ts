@@ -92,7 +92,7 @@ export function createConversation(
     cell,
     model,
     messages: addPrompt(one.messages, offer.prompt),
-    tools: [...orderTools(tools, orderSeed), ...offer.tools],
+    tools: [...orderTools(tools, orderSeed, listedName), ...offer.tools],
     toolset: toolset.hash,
     ...(offer.catalogue && { catalogue: offer.catalogue }),
     listedName,

@@ -1,3 +1,5 @@
+import type { TrialRequest } from "../decisions/design.ts";
+import { countOrders } from "../decisions/orders.ts";
 import { deriveSeed } from "../stats/random.ts";
 import type { Model } from "../types/model.ts";
 import type { Case, Suite } from "../types/suite.ts";
@@ -11,8 +13,17 @@ import type { Request } from "../verdicts/design.ts";
  */
 export type PlannedCase = { suite: Suite; case: Case; arm: string; toolset: Toolset; unavailable?: Broken };
 
-/** One trial to run. `orderSeed` seeds the order in which its tools are shown. */
-export type PlannedCell = { planned: PlannedCase; model: Model; cell: Cell; orderSeed: number };
+/**
+ * One trial to run. `orderSeed` seeds the order in which its tools are shown. `isRepeatable`: a design asks for it, and asks
+ * again when the reply is one that was seen before.
+ */
+export type PlannedCell = {
+  planned: PlannedCase;
+  model: Model;
+  cell: Cell;
+  orderSeed: number;
+  isRepeatable?: boolean;
+};
 
 /** The number of trials of a case on a model; one trial of a deterministic model is enough. */
 export function countTrials(planned: Pick<PlannedCase, "case">, model: Pick<Model, "deterministic">): number {
@@ -36,11 +47,31 @@ export function* planCells(
   }
 }
 
-/**
- * The cells that a design asks for, trial by trial, so that the arms are interleaved. Which arm of a case comes first
- * changes from trial to trial, by the seed.
- */
+/** Where the cells of a design come from: its cases in arms, the orders of each, and how often a trial was asked so far. */
+export type DesignCells = {
+  find(cell: { case: string; arm: string }): PlannedCase;
+  orders(id: string): TrialOrders;
+  attempts(id: string, arm: string, trial: number): number;
+  model: Model;
+};
+
+/** The cells that a design asks for, in its order: the arms of a trial are asked close in time. */
 export function* requestedCells(
+  requests: Iterable<TrialRequest>,
+  { find, orders, attempts, model }: DesignCells,
+): Generator<PlannedCell> {
+  for (const { case: id, trial, arms } of requests)
+    for (const arm of arms) {
+      const planned = find({ case: id, arm });
+      const attempt = attempts(id, arm, trial) + 1;
+      const plain = { suite: planned.suite.name, case: id, arm, model: model.id, trial };
+      const cell = { ...plain, ...(attempt > 1 && { attempt }) };
+      yield { planned, model, cell, orderSeed: orders(id).seedAt(trial), isRepeatable: true };
+    }
+}
+
+/** For designs that ask for ranges of trials. */
+export function* cellsOfRanges(
   requests: readonly Request[],
   find: (request: Request) => PlannedCase,
   model: Model,
@@ -63,14 +94,68 @@ function createCell(planned: PlannedCase, model: Model, trial: number, seed: num
   return { planned, model, cell, orderSeed: deriveSeed(seed, "order", suite.name, trial) };
 }
 
+/** After so many draws an order may come again: only lists that share some names in a tangled way need as many. */
+const mostDraws = 20_000;
+
 /**
- * The tools in the order of a trial. The seed depends on the run, the suite and the trial's number alone: all cases of a
- * suite and both arms see the same order in the same trial, which lets a provider's prompt cache serve all but the first.
- * A tool's position depends on its name, so adding or removing one does not change the order of the others. The trials of
- * a case are independent of each other.
+ * The orders in which the tools of one case are shown in a design: trial t has the same in all arms, no arm sees one twice
+ * before all `count` are used, and then they come again in the same sequence. Cases have orders of their own: one schedule
+ * for all cases would make their changes hang together. `lists`: the tools of the case in each arm.
  */
-export function orderTools(tools: readonly OfferedTool[], orderSeed: number): OfferedTool[] {
-  const keys = new Map(tools.map((tool) => [tool, deriveSeed(orderSeed, tool.name)]));
+export class TrialOrders {
+  /** How many different requests the case has. */
+  readonly count: number;
+  readonly #seeds: number[] = [];
+  readonly #draw: (trial: number, draw: number) => number;
+  readonly #lists: readonly { tools: readonly OfferedTool[]; shown: Set<string> }[];
+
+  constructor(seed: number, suite: string, id: string, lists: readonly (readonly OfferedTool[])[]) {
+    this.count = Math.min(...lists.map(countOrders));
+    this.#draw = (trial, draw) => deriveSeed(seed, "order", suite, id, trial, draw);
+    const byNames = new Map(lists.map((tools) => [JSON.stringify(tools.map(({ name }) => name).sort()), tools]));
+    this.#lists = [...byNames.values()]
+      .filter((tools) => countOrders(tools) < Number.POSITIVE_INFINITY)
+      .map((tools) => ({ tools, shown: new Set() }));
+  }
+
+  /** The seed for `orderTools` of this trial, from 1. */
+  seedAt(trial: number): number {
+    const place = (trial - 1) % this.count;
+    while (this.#seeds.length <= place) this.#seeds.push(this.#next(this.#seeds.length + 1));
+    return this.#seeds[place] ?? 0;
+  }
+
+  #next(trial: number): number {
+    for (let draw = 0; ; draw++) {
+      const seed = this.#draw(trial, draw);
+      const orders = this.#lists.map(({ tools }) => describeOrder(tools, seed));
+      if (draw < mostDraws && this.#lists.some(({ shown }, i) => shown.has(orders[i] ?? ""))) continue;
+      for (const [i, { shown }] of this.#lists.entries()) shown.add(orders[i] ?? "");
+      return seed;
+    }
+  }
+}
+
+/** Skills and tools are ordered apart, as they are shown. */
+function describeOrder(tools: readonly OfferedTool[], seed: number): string {
+  const ordered = orderTools(tools, seed);
+  const names = (isSkill: boolean) =>
+    ordered.filter(({ origin }) => (origin === "skill") === isSkill).map(({ name }) => name);
+  return JSON.stringify([names(false), names(true)]);
+}
+
+/**
+ * The tools in the order of a trial. In a plain run the seed depends on the run, the suite and the trial's number alone, so
+ * that all cases of a suite see the same order in the same trial, which lets a provider's prompt cache serve all but the
+ * first; a design draws its own (see `TrialOrders`). A tool's position depends on its listed name, so adding or removing one
+ * does not change the order of the others.
+ */
+export function orderTools(
+  tools: readonly OfferedTool[],
+  orderSeed: number,
+  listedName: (shown: string) => string = (name) => name,
+): OfferedTool[] {
+  const keys = new Map(tools.map((tool) => [tool, deriveSeed(orderSeed, listedName(tool.name))]));
   const key = (tool: OfferedTool) => keys.get(tool) ?? 0;
   return tools.toSorted((a, b) => key(a) - key(b) || (a.name < b.name ? -1 : 1));
 }

@@ -1,5 +1,6 @@
 import type { Trial } from "../types/trial.ts";
 import { cellKey } from "../types/trial.ts";
+import type { SeenReplies } from "./copies.ts";
 import type { PlannedCell } from "./plan.ts";
 import { runTrial, type TrialContext } from "./runTrial.ts";
 import { schedule } from "./schedule.ts";
@@ -11,6 +12,8 @@ export type RunPlanOptions = {
   /** US dollars after which no further trial is started; in-flight trials are finished. */
   budgetUsd?: number;
   spentUsd: number;
+  /** The replies of the run so far. */
+  seen: SeenReplies;
   /** Makes the trial durable. */
   record(trial: Trial): Promise<void>;
   /** Called for each trial once it is durable. */
@@ -56,7 +59,9 @@ export async function runPlan(
   };
 
   await schedule(missing(cells, options.done), options.concurrency, anyStop, async (planned) => {
-    const trial = await runTrial(planned, context, signal);
+    const made = await runTrial(planned, context, signal);
+    const isCopy = options.seen.add(made) && planned.isRepeatable === true;
+    const trial: Trial = isCopy ? { ...made, copy: true } : made;
     if (trial.costUsd !== "unknown") spent += trial.costUsd;
     record(trial);
     stopWhenSpent();

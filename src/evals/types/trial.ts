@@ -31,11 +31,17 @@ const usageSchema = z.object({
 });
 export type Usage = z.infer<typeof usageSchema>;
 
-/** Why the model stopped: `done` (its turn is over), `calls` (it waits for results) or `refused`. Others are broken. */
-const stopReasonSchema = z.enum(["done", "calls", "refused"]);
+/**
+ * Why the model stopped: `done` (its turn is over), `calls` (it waits for results), `refused`, or `cut` (at the limit of its
+ * tokens; such a turn has no calls, because the last one may be half a call). Others are broken.
+ */
+const stopReasonSchema = z.enum(["done", "calls", "refused", "cut"]);
 export type StopReason = z.infer<typeof stopReasonSchema>;
 
-/** One reply of a model. `ms` is the time from request to reply, retries included. */
+/**
+ * One reply of a model. `ms` is the time from request to reply, retries included. `responseId` is the id that the provider
+ * gave to the reply itself: a cache that repeats a reply repeats it; `requestId` is for inquiries.
+ */
 export const turnSchema = z.object({
   text: z.string(),
   calls: z.array(callSchema),
@@ -43,6 +49,7 @@ export const turnSchema = z.object({
   usage: usageSchema,
   ms: z.number(),
   requestId: z.string().optional(),
+  responseId: z.string().optional(),
 });
 export type Turn = z.infer<typeof turnSchema>;
 
@@ -76,6 +83,7 @@ const selectionSchema = z.enum([
   "abstained",
   "over-triggered",
   "refused",
+  "cut-off",
 ]);
 export type Selection = z.infer<typeof selectionSchema>;
 
@@ -109,13 +117,17 @@ const scoreSchema = z.discriminatedUnion("grade", [
 ]);
 export type Score = z.infer<typeof scoreSchema>;
 
-/** The place of one trial in the plan. `trial` counts from 1; `arm` is "head", "base", or the name of a variant. */
+/**
+ * The place of one trial in the plan. `trial` counts from 1; `arm` is "head", "base", or the name of a variant. `attempt` is
+ * absent for the first time that a trial is asked: a design asks again what brought no answer.
+ */
 const cellSchema = z.object({
   suite: z.string(),
   case: z.string(),
   arm: z.string(),
   model: z.string(),
   trial: z.number().int().min(1),
+  attempt: z.number().int().min(2).optional(),
 });
 export type Cell = z.infer<typeof cellSchema>;
 
@@ -132,7 +144,10 @@ export function addCost(a: Cost, b: Cost): Cost {
 const judgingSchema = z.object({ model: z.string(), usage: usageSchema, costUsd: costSchema, ms: z.number() });
 export type Judging = z.infer<typeof judgingSchema>;
 
-/** One line of the journal. `toolset` is the hash of the list that was shown; `orderSeed` seeds the order of it. */
+/**
+ * One line of the journal. `toolset` is the hash of the list that was shown; `orderSeed` seeds the order of it. `copy`: the
+ * reply repeats one that was seen before in the run, so that it is paid for but is no trial.
+ */
 export const trialSchema = z.object({
   cell: cellSchema,
   toolset: z.string(),
@@ -141,6 +156,7 @@ export const trialSchema = z.object({
   turns: z.array(turnSchema),
   verdict: scoreSchema.optional(),
   judging: judgingSchema.optional(),
+  copy: z.literal(true).optional(),
   costUsd: costSchema,
   startedAt: z.string(),
   ms: z.number(),
@@ -149,5 +165,6 @@ export type Trial = z.infer<typeof trialSchema>;
 
 /** The key of a cell, unique in a run. */
 export function cellKey(cell: Cell): string {
-  return JSON.stringify([cell.suite, cell.case, cell.arm, cell.model, cell.trial]);
+  const { suite, case: id, arm, model, trial, attempt } = cell;
+  return JSON.stringify([suite, id, arm, model, trial, ...(attempt === undefined ? [] : [attempt])]);
 }

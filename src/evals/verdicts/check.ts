@@ -170,6 +170,7 @@ const confusions: ReadonlySet<Score["selection"]> = new Set([
   "several-calls",
   "over-triggered",
   "refused",
+  "cut-off",
 ]);
 
 /** The pair that a trial confused, if it did. */
@@ -191,8 +192,8 @@ export class ConfusionGrowth {
 
   add(trial: Trial): void {
     const arm = this.#arms.indexOf(trial.cell.arm);
-    const { verdict } = trial;
-    if (arm < 0 || !verdict || verdict.grade === "not-gradable") return;
+    const { verdict, copy } = trial;
+    if (arm < 0 || copy || !verdict || verdict.grade === "not-gradable") return;
     const key = JSON.stringify([verdict.expected, arm]);
     this.#graded.set(key, (this.#graded.get(key) ?? 0) + 1);
     const pair = confusedPair(trial);

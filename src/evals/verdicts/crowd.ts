@@ -184,6 +184,7 @@ function classifyPick({ turns, verdict }: Trial, foreign: ReadonlySet<string>): 
   switch (verdict?.selection) {
     case "no-call":
     case "refused":
+    case "cut-off":
     case "abstained":
       return "no tool";
     case "unknown-tool":

@@ -33,7 +33,7 @@ export function summariser(manifest: RunManifest, dir: string): Summariser {
   return {
     add(trial) {
       tallies.get(key(trial.cell.suite, trial.cell.model))?.add(trial);
-      skills.add(trial);
+      if (!trial.copy) skills.add(trial);
     },
     check: (suite, model) => tallies.get(key(suite, model))?.check,
     summary() {
@@ -157,7 +157,7 @@ class SuiteTally {
     this.#spending.add(trial);
     this.check?.add(trial);
     this.#lift?.add(trial);
-    if (trial.cell.arm !== "head") return;
+    if (trial.cell.arm !== "head" || trial.copy) return;
     this.#cases.get(trial.cell.case)?.add(trial);
     const pair = confusedPair(trial);
     if (!pair) return;

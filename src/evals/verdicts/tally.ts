@@ -4,8 +4,10 @@ import { type Assertion, addCost, type Cost, type Trial, type Turn, type Usage }
 class Counter {
   readonly #counts = new Map<string, number>();
 
-  add(name: string): void {
-    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+  add(name: string, by = 1): void {
+    const n = (this.#counts.get(name) ?? 0) + by;
+    if (n > 0) this.#counts.set(name, n);
+    else this.#counts.delete(name);
   }
 
   /** Highest count first; equal counts by name, so that the order never depends on who finished first. */
@@ -39,7 +41,7 @@ export class Spending {
   add(trial: Trial): void {
     this.trials++;
     if (trial.outcome.kind === "broken") this.broken++;
-    else if (trial.verdict?.grade === "pass") this.passed++;
+    else if (trial.verdict?.grade === "pass" && !trial.copy) this.passed++;
     for (const turn of trial.turns) this.#addTurn(turn);
     this.costUsd = addCost(this.costUsd, trial.costUsd);
   }
@@ -60,7 +62,7 @@ export class Spending {
 /** All tokens of a prompt, whether they came from a cache or not. */
 export const promptTokens = (usage: Usage) => usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
 
-/** The trials of one case on one model. */
+/** The trials of one case on one model in one arm. A trial that was asked again counts as what its last attempt brought. */
 export class CaseTally {
   passed = 0;
   failed = 0;
@@ -70,30 +72,38 @@ export class CaseTally {
   readonly stages = new Counter();
   readonly reasons = new Counter();
   readonly picks = new Counter();
+  /** Trials without a grade so far, which may be asked again. */
+  readonly #open = new Map<number, Trial>();
 
   add(trial: Trial): void {
-    if (trial.outcome.kind === "broken") {
-      this.broken++;
-      this.stages.add(trial.outcome.stage);
-      this.reasons.add(`broken (${trial.outcome.stage}): ${trial.outcome.message}`);
+    if (trial.copy) return;
+    const { trial: number, attempt } = trial.cell;
+    const before = this.#open.get(number);
+    if (before && attempt !== undefined) this.#count(before, -1);
+    this.#open.delete(number);
+    this.#count(trial, 1);
+    if (trial.outcome.kind === "broken" || (trial.verdict?.grade ?? "not-gradable") === "not-gradable")
+      this.#open.set(number, trial);
+  }
+
+  #count({ outcome, verdict }: Trial, by: 1 | -1): void {
+    if (outcome.kind === "broken") {
+      this.broken += by;
+      this.stages.add(outcome.stage, by);
+      this.reasons.add(`broken (${outcome.stage}): ${outcome.message}`, by);
       return;
     }
-    const verdict = trial.verdict;
-    if (!verdict) {
-      this.notGradable++;
+    if (!verdict || verdict.grade === "not-gradable") {
+      this.notGradable += by;
+      if (verdict) this.reasons.add(`not gradable: ${verdict.reason}`, by);
       return;
     }
-    if (verdict.grade === "not-gradable") {
-      this.notGradable++;
-      this.reasons.add(`not gradable: ${verdict.reason}`);
-      return;
-    }
-    this.outcomes.add(verdict.selection);
-    this.picks.add(verdict.picked);
-    if (verdict.grade === "pass") this.passed++;
+    this.outcomes.add(verdict.selection, by);
+    this.picks.add(verdict.picked, by);
+    if (verdict.grade === "pass") this.passed += by;
     else {
-      this.failed++;
-      for (const check of verdict.checks) if (check.met === "no") this.reasons.add(describeFailure(check));
+      this.failed += by;
+      for (const check of verdict.checks) if (check.met === "no") this.reasons.add(describeFailure(check), by);
     }
   }
 }

@@ -170,9 +170,6 @@ export function readOutcome(summary: StreamSummary, expected: Expected, exit: Pr
     return broken("model", `Claude Code failed (${result.subtype}): ${text}`);
   }
   if (!exit.isSuccess) return broken("model", `Claude Code ${exit.how}${stderr}`);
-  if (result.stop_reason === "max_tokens") {
-    return broken("model", "the reply was cut off at the maximum output tokens; raise --max-tokens");
-  }
   if (turns.length === 0) return broken("model", `Claude Code answered without calling the model: ${text}`);
   return { kind: "answered" };
 }

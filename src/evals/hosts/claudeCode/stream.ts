@@ -211,6 +211,7 @@ function toTurn(
 
 function readStop(reason: string | undefined, calls: number): StopReason {
   if (reason === "refusal") return "refused";
+  if (reason === "max_tokens") return "cut";
   return calls > 0 ? "calls" : "done";
 }
 

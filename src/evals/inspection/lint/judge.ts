@@ -85,7 +85,11 @@ async function ask(
   }
   const { text, stop, usage } = reply.turn;
   const outcome =
-    stop === "refused" ? ({ kind: "problem", why: "the judge refused to answer" } as const) : readRubric(text);
+    stop === "cut"
+      ? ({ kind: "problem", why: "the judge's reply was cut off; raise --max-tokens" } as const)
+      : stop === "refused"
+        ? ({ kind: "problem", why: "the judge refused to answer" } as const)
+        : readRubric(text);
   return { outcome, cost: judge.cost(usage) };
 }
 

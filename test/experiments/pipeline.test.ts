@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { check } from "../../src/evals/decisions/check.ts";
+import { TrialRecord } from "../../src/evals/decisions/design.ts";
+import { addTrial } from "../../src/evals/decisions/observe.ts";
+import { performExperiment, withBench } from "../../src/evals/experiments/experiment.ts";
+import { cellKey } from "../../src/evals/types/trial.ts";
+import type { Fault } from "../fixtures/endpoints/endpoint.ts";
+import type { MessageAnswer } from "../fixtures/endpoints/messages.ts";
+import { endpoint, experimentDefaults, project } from "./project.ts";
+
+const right: Record<string, MessageAnswer> = {
+  notes: { calls: [{ name: "read", input: {} }] },
+  entries: { calls: [{ name: "list", input: {} }] },
+  morning: { text: "Good morning." },
+};
+
+/** The check of a list against itself, asked as a run asks. */
+async function checkItself(unusual: (index: number) => MessageAnswer | Fault | undefined) {
+  const made = project();
+  const { started, model, asked } = await endpoint((body, index) => {
+    const said = JSON.stringify(body.messages);
+    const [, answer] = Object.entries(right).find(([word]) => said.includes(word)) ?? [];
+    return (unusual(index) as MessageAnswer | undefined) ?? answer;
+  });
+  const options = { ...experimentDefaults, ...asked, model, concurrency: 4 };
+  const performed = await withBench({ command: "calibrate", options }, made.io(), (bench) => {
+    const cases = bench.cases.map((planned) => planned.case.id);
+    const arms = new Map(["base", "head"].map((arm) => [arm, ({ toolset }: (typeof bench.cases)[number]) => toolset]));
+    return performExperiment(
+      bench,
+      { cases: bench.cases, arms, design: check({ cases, seed: bench.seed, requests: () => 6 }), setup: {} },
+      made.io(),
+    );
+  });
+  return { ...made, performed, requests: started.requests, journal: made.trials(performed.manifest.id) };
+}
+
+const describeRecord = (record: TrialRecord, ids: readonly string[]) =>
+  ids.map((id) =>
+    ["base", "head"].map((arm) => ({
+      answers: [...record.answers(id, arm)],
+      recovered: [...record.recovered(id, arm)],
+      outcomes: record.answers(id, arm).map((_, t) => record.outcome(id, arm, t + 1)),
+      paid: { ...record.paid(id, arm) },
+    })),
+  );
+
+describe("pursueDesign", () => {
+  it("asks both arms of a trial with the same order, and no order of a case twice before all are used", async () => {
+    const { performed, journal, requests } = await checkItself(() => undefined);
+    expect(performed).toMatchObject({ kind: "decided", verdict: { kind: "no-regression" } });
+    const orders = new Map<string, number[]>();
+    for (const { cell, orderSeed } of journal) {
+      const key = `${cell.case} ${cell.arm}`;
+      orders.set(key, Object.assign(orders.get(key) ?? [], { [cell.trial - 1]: orderSeed }));
+    }
+    for (const id of ["read", "list", "none"]) {
+      expect(orders.get(`${id} base`)?.slice(0, 6)).toEqual(orders.get(`${id} head`)?.slice(0, 6));
+      expect(new Set(orders.get(`${id} base`)?.slice(0, 6)).size).toBe(6);
+    }
+    expect(orders.get("read base")).not.toEqual(orders.get("list base"));
+    const shown = requests.flatMap(({ body }) =>
+      JSON.stringify(body.messages).includes("notes") ? [body.tools?.map(({ name }) => name).join()] : [],
+    );
+    expect(new Set(shown).size).toBe(6);
+  });
+
+  it("asks again what broke and what repeats a reply, and its journal gives the record again", async () => {
+    const { performed, journal } = await checkItself((index) =>
+      index % 7 === 3
+        ? { fault: "status", status: 500 }
+        : index % 11 === 5
+          ? { calls: [{ name: "read", input: {} }], id: "msg_cached" }
+          : undefined,
+    );
+    expect(performed.kind).toBe("decided");
+    expect(journal.some(({ copy }) => copy)).toBe(true);
+    expect(journal.some(({ outcome }) => outcome.kind === "broken")).toBe(true);
+    expect(new Set(journal.map(({ cell }) => cellKey(cell))).size).toBe(journal.length);
+    const replayed = new TrialRecord();
+    for (const trial of journal) addTrial(replayed, trial);
+    const ids = ["read", "list", "none"];
+    expect(describeRecord(replayed, ids)).toEqual(describeRecord(performed.record, ids));
+  });
+
+  it("gives up a trial that stays without an answer, and ends", async () => {
+    const { performed, journal } = await checkItself(() => ({ fault: "status", status: 503 }));
+    expect(performed).toMatchObject({ kind: "decided", verdict: { kind: "inconclusive", because: "missing" } });
+    const attempts = journal.filter(({ cell }) => cell.case === "read" && cell.arm === "base" && cell.trial === 1);
+    expect(attempts.map(({ cell }) => cell.attempt)).toEqual([undefined, 2, 3]);
+  });
+});

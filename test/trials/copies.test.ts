@@ -1,0 +1,35 @@
+import { describe, expect, it } from "vitest";
+import { SeenReplies } from "../../src/evals/trials/copies.ts";
+import type { Turn } from "../../src/evals/types/trial.ts";
+import { turn } from "../fakes/model.ts";
+
+const trial = (model: string, ...turns: Turn[]) => ({
+  cell: { suite: "s", case: "c", arm: "head", model, trial: 1 },
+  turns,
+});
+const reply = (responseId: string | undefined, text = "") => ({
+  ...turn(text, ["read", {}]),
+  ...(responseId !== undefined && { responseId }),
+});
+
+describe("SeenReplies", () => {
+  it("recognizes a reply that comes again, of one model, in any turn", () => {
+    const seen = new SeenReplies();
+    const copies = [
+      trial("m", reply("a")),
+      trial("m", reply("b"), reply("c")),
+      trial("m", reply("d"), reply("c")),
+      trial("other", reply("a")),
+      trial("m", reply("a")),
+    ].map((one) => seen.add(one));
+    expect(copies).toEqual([false, false, true, false, true]);
+  });
+
+  it("trusts no id of a server that gives one to different replies, and none where there is none", () => {
+    const seen = new SeenReplies();
+    expect(seen.add(trial("m", reply("chatcmpl-0", "one")))).toBe(false);
+    expect(seen.add(trial("m", reply("chatcmpl-0", "two")))).toBe(false);
+    expect(seen.add(trial("m", reply("chatcmpl-0", "one")))).toBe(false);
+    expect([1, 2].map(() => seen.add(trial("n", reply(undefined))))).toEqual([false, false]);
+  });
+});
