@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { setMaxListeners } from "node:events";
 import { setFlagsFromString } from "node:v8";
+import { wrapMessage } from "./types/columns.ts";
 import { EvalsError, type ExitCode, exitCodes } from "./types/errors.ts";
 import type { Io } from "./types/io.ts";
 import { version } from "./workspace/version.ts";
@@ -44,7 +45,7 @@ const dumb = env.TERM === "dumb";
 
 const io: Io = {
   out: (text) => void stdout.write(text),
-  err: (text) => void stderr.write(text),
+  err: (text) => void stderr.write(stderr.isTTY ? wrapMessage(text, Math.min(100, stderr.columns)) : text),
   outIsTerminal: stdout.isTTY === true,
   errIsTerminal: stderr.isTTY === true && !dumb,
   width: stdout.isTTY ? stdout.columns : 100,
@@ -58,7 +59,7 @@ const io: Io = {
 
 function fail(thrown: unknown): ExitCode {
   if (thrown instanceof EvalsError) {
-    stderr.write(`${thrown.message}\n`);
+    io.err(`${thrown.message}\n`);
     return thrown.exitCode;
   }
   const trace = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);

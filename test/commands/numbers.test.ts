@@ -98,22 +98,6 @@ describe("number flags", () => {
   });
 });
 
-describe("the command line", () => {
-  it.each([
-    [["run", "--out", "a", "--out", "b"], "--out is given more than once."],
-    [["run", "--host", "plain", "--host", "codex"], "--host is given more than once."],
-    [["run", "--nonsense"], "Unknown argument: nonsense."],
-    [["run", "--host", "x"], /^Invalid values:/],
-    [["nonsense"], /Unknown (command|argument): nonsense/],
-    [[], "Name a command, for example: evals run."],
-  ])("refuses %j", async (args, message) => {
-    const error = await runCommandLine(args, anIo(), "0.1.0").catch((thrown) => thrown);
-    expect(error).toBeInstanceOf(EvalsError);
-    expect(error.problems[0].message).toEqual(typeof message === "string" ? message : expect.stringMatching(message));
-    expect(error.problems[0].hint).toBe(args[0] === "run" ? "See `evals run --help`." : "See `evals --help`.");
-  });
-});
-
 describe("flags with a value", () => {
   const run = commands[0] as Command;
 

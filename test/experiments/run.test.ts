@@ -87,6 +87,18 @@ describe("evals run", () => {
     await expect(run({ ...runDefaults, resume: "nowhere" }, io())).rejects.toThrow('There is no run "nowhere".');
   });
 
+  it("refuses options that contradict the record it resumes, and takes those that repeat it", async () => {
+    const { io } = project();
+    const world = io();
+    await run({ ...runDefaults, trials: 2 }, world);
+    const resume = { ...runDefaults, resume: "latest", trials: 3, case: ["read"], paths: ["evals/other.yaml"] };
+    const given = new Set(["resume", "trials", "case", "paths", "concurrency"]);
+    await expect(run({ ...resume, given }, io())).rejects.toThrow(
+      /^error: The record \S+ was started with other options: --trials was 2, --case was not given, paths was not given\.\n {2}Leave out --trials, --case, evals\/other.yaml, or start a new run without --resume\.$/,
+    );
+    expect(await run({ ...runDefaults, resume: "latest", trials: 2, given: new Set(["trials"]) }, world)).toBe(0);
+  });
+
   it("resumes records of earlier versions, whose flags hold more", async () => {
     const { dir, io, records, manifest } = project();
     await run({ ...runDefaults, trials: 2 }, io());

@@ -103,14 +103,17 @@ describe("YAML", () => {
     ],
     [
       "a: [1\nb: 2\n",
-      "s.yaml:2:1: error: Invalid YAML: Flow sequence in block collection must be sufficiently indented and end with a ].",
+      's.yaml:1:4: error: Invalid YAML: list without a closing "]".\n  1 | a: [1\n    |    ^\n  Close it with "]".',
     ],
-    ["a:\n\t- b\n", "s.yaml:2:1: error: Invalid YAML: Tabs are not allowed as indentation."],
+    [
+      "a:\n\t- b\n",
+      "s.yaml:2:1: error: Invalid YAML: a tab as indentation.\n  2 |  - b\n    | ^\n  Indent with spaces.",
+    ],
     [
       'a: "\\q"\nb: "\\q"\n',
-      "s.yaml:1:5: error: Invalid YAML: Invalid escape sequence \\q.\ns.yaml:2:5: error: Invalid YAML: Invalid escape sequence \\q.",
+      's.yaml:1:5: error: Invalid YAML: the unknown escape \\q.\n  1 | a: "\\q"\n    |     ^\n  Write a backslash as \\\\.\ns.yaml:2:5: error: Invalid YAML: the unknown escape \\q.\n  2 | b: "\\q"\n    |     ^\n  Write a backslash as \\\\.',
     ],
-    ["a: !mine b\n", "s.yaml:1:4: error: Invalid YAML: Unresolved tag: !mine."],
+    ["a: !mine b\n", "s.yaml:1:4: error: Invalid YAML: Unresolved tag: !mine.\n  1 | a: !mine b\n    |    ^"],
     ["a: *b\n", "s.yaml:1:4: error: There is no anchor &b before this alias."],
     [
       "a: &a [*a]\n",
@@ -140,5 +143,27 @@ describe("YAML", () => {
     expect(complaintAbout(["a0: &a0 x", ...levels].join("\n"))).toMatch(
       /^s\.yaml:\d+:\d+: error: The file holds more than 1,000,000 values \(aliases expanded\)\.$/,
     );
+  });
+});
+
+describe("a syntax error in YAML", () => {
+  it.each([
+    "cases:\n  - input: Read: me\n    expect: { tool: a }\n",
+    "cases:\n  - input: Read\n      expect: { tool: a }\n",
+    'a: "b\nc: d\n',
+    "a: 'b\nc: d\n",
+    "- input: x\n  tool: [a, b\n  c: 1\n",
+    "a: {x: 1\nb: 3\n",
+    "a:\n\t- b\n",
+    "input: @ada\n",
+    'a: "\\d"\n',
+    "- a\nb: 1\n",
+    "cases\n  - x: 1\n",
+    "x: foo # ok\n y: 1\n",
+    'input: "He said "hi""\n',
+    "input: 'It's'\n",
+    `${"x".repeat(60)}: ${"y".repeat(60)}: ${"z".repeat(60)}`,
+  ])("%j", (text) => {
+    expect(complaintAbout(text)).toMatchSnapshot();
   });
 });

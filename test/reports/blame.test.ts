@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { blameDocument } from "../../src/evals/reports/blame.ts";
-import { displayWidth, renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { displayWidth } from "../../src/evals/types/columns.ts";
 import type { BlameReport } from "../../src/evals/verdicts/blameCases.ts";
 
 const display = { colour: false, width: 100, unicode: true };

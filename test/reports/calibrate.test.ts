@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { calibrationDocument } from "../../src/evals/reports/calibrate.ts";
-import { displayWidth, renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { displayWidth } from "../../src/evals/types/columns.ts";
 import type { CalibrationSummary } from "../../src/evals/verdicts/calibrate.ts";
 
 const display = { colour: false, width: 100, unicode: true };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type ComparisonReport, comparisonDocument } from "../../src/evals/reports/comparison.ts";
-import { displayWidth, renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { displayWidth } from "../../src/evals/types/columns.ts";
 
 const display = { colour: false, width: 100, unicode: true };
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { crowdDocument } from "../../src/evals/reports/crowd.ts";
-import { displayWidth, renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { displayWidth } from "../../src/evals/types/columns.ts";
 import type { CrowdSummary } from "../../src/evals/verdicts/crowd.ts";
 
 const display = { colour: false, width: 100, unicode: true };

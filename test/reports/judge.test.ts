@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { judgeDocument, judgeSentence } from "../../src/evals/reports/judge.ts";
-import { displayWidth, renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { displayWidth } from "../../src/evals/types/columns.ts";
 import type { JudgeCheckSummary } from "../../src/evals/verdicts/judge.ts";
 
 const display = { colour: false, width: 100, unicode: true };

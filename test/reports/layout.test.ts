@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cut, displayWidth, narrowColumns, wrap } from "../../src/evals/reports/terminal.ts";
+import { cut, displayWidth, narrowColumns, wrap } from "../../src/evals/types/columns.ts";
 
 const text = fc.string({ unit: "grapheme" });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { reports } from "../../src/evals/reports/index.ts";
-import { displayWidth } from "../../src/evals/reports/terminal.ts";
+import { displayWidth } from "../../src/evals/types/columns.ts";
 import { checked } from "./checks.ts";
 import {
   caseOf,

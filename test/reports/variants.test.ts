@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { displayWidth, renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 import { variantsDocument } from "../../src/evals/reports/variants.ts";
+import { displayWidth } from "../../src/evals/types/columns.ts";
 import type { VariantsSummary } from "../../src/evals/verdicts/variants/summary.ts";
 
 const display = { colour: false, width: 100, unicode: true };

@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { TextChange } from "../../src/evals/reports/document.ts";
 import { changedText } from "../../src/evals/reports/markdown.ts";
-import { displayWidth, renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
+import { displayWidth } from "../../src/evals/types/columns.ts";
 
 const display = { colour: false, width: 80, unicode: true };
 /** The lines of a change; a diff is indented by two columns. */

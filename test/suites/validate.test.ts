@@ -325,3 +325,20 @@ describe("files", () => {
     `);
   });
 });
+
+describe("what was probably meant", () => {
+  it.each([
+    "cases: [{ prompt: hi, expect: { tool: x } }]",
+    "cases: [{ input: hi, expected: { tool: x } }]",
+    "cases: [{ input: hi, expect: read_note }]",
+    "cases: [{ input: hi, expect: { tool: x, arguments: {} } }]",
+    "tests: [{ input: hi, expect: { tool: x } }]",
+    "server: node server.mjs --port 1\ncases: [{ input: hi, expect: { tool: x } }]",
+    "server: https://example.com/mcp\ncases: [{ input: hi, expect: { tool: x } }]",
+    "server: ../.mcp.json\ncases: [{ input: hi, expect: { tool: x } }]",
+    "server: { cmd: node }\ncases: [{ input: hi, expect: { tool: x } }]",
+    "threshold: 1\ncases: [{ input: hi, expect: { tool: x } }]",
+  ])("by %j", async (text) => {
+    expect(await about(text)).toMatchSnapshot();
+  });
+});

@@ -227,6 +227,11 @@ test("a static list that is none", async () => {
       Write an array of tools, or { tools: [...] }."
   `);
   expect(await failureOf(readStaticList(await file("t.yaml", "a: [b")))).toMatchInlineSnapshot(
-    `"t.yaml:1:6: error: Invalid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]."`,
+    `
+    "t.yaml:1:4: error: Invalid YAML: list without a closing "]".
+      1 | a: [b
+        |    ^
+      Close it with "]"."
+  `,
   );
 });

@@ -34,8 +34,8 @@ describe("a model that cannot", () => {
     "Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, claude-code or claude-code:claude-sonnet-5-5, replay:<run> or replay:<run>#<model>.";
 
   it.each<[string, Partial<ModelOptions>, string]>([
-    ["antropic:x", {}, `error: Unknown model "antropic:x".\n  Did you mean "anthropic"? ${known}`],
-    ["mistral", {}, `error: Unknown model "mistral".\n  ${known}`],
+    ["antropic:x", {}, `error: Unknown model "antropic:x".\n  Did you mean "anthropic:x"? ${known}`],
+    ["tortoise", {}, `error: Unknown model "tortoise".\n  ${known}`],
     ["toString", {}, `error: Unknown model "toString".\n  ${known}`],
     ["anthropic", {}, 'error: The model id "anthropic" has no model name.\n  Write anthropic:claude-sonnet-5-5.'],
     ["lexical:x", {}, 'error: The model id "lexical:x" has a name, but "lexical" takes none.\n  Write lexical.'],
@@ -72,5 +72,27 @@ describe("a model that cannot", () => {
     ["replay:x", {}, 'error: "replay:x" has no recorded runs to read.'],
   ])("%s (%#)", async (id, options, message) => {
     await expect(openModel(id, { env: {}, ...options })).rejects.toHaveProperty("message", message);
+  });
+});
+
+describe("an unknown model", () => {
+  it.each([
+    ["claude-haiku-5-5", "anthropic:claude-haiku-5-5"],
+    ["claude:sonnet-5-5", "anthropic:claude-sonnet-5-5"],
+    ["anthropic/claude-opus-5-5", "anthropic:claude-opus-5-5"],
+    ["gpt-5", "openai:gpt-5"],
+    ["o3", "openai:o3"],
+    ["openai/gpt-5", "openai:gpt-5"],
+    ["qwen3", "openai:qwen3 --base-url <url>"],
+    ["ollama:llama3.3", "openai:llama3.3 --base-url <url>"],
+    ["lexcal", "lexical"],
+    ["claude-cod", "claude-code"],
+    ["opena:gpt-5", "openai:gpt-5"],
+  ])("%s: did you mean %s?", async (id, meant) => {
+    await expect(openModel(id, { env: {} })).rejects.toThrow(`Unknown model "${id}".\n  Did you mean "${meant}"? Use`);
+  });
+
+  it("that resembles none gets the list alone", async () => {
+    await expect(openModel("zzz", { env: {} })).rejects.toThrow('Unknown model "zzz".\n  Use one of: lexical, ');
   });
 });

@@ -5,6 +5,7 @@ import { baselineCommand } from "./baseline.ts";
 import { blameCommand } from "./blame.ts";
 import { calibrateCommand } from "./calibrate.ts";
 import type { Command } from "./command.ts";
+import { checkWords, findCommand, helpHint, refuseLeadingFlag } from "./commandLine.ts";
 import { compareCommand } from "./compare.ts";
 import { crowdCommand } from "./crowd.ts";
 import { doctorCommand } from "./doctor.ts";
@@ -37,7 +38,7 @@ export const commands: readonly Command[] = [
 
 /**
  * Parses a command line and runs its command. Help and version go to `io.out`. Throws EvalsError for a command line that
- * cannot be parsed; its hint names the help to read.
+ * cannot be parsed.
  */
 export async function runCommandLine(
   args: readonly string[],
@@ -45,8 +46,10 @@ export async function runCommandLine(
   version: string,
   known: readonly Command[] = commands,
 ): Promise<ExitCode> {
-  const command = known.find(({ command: usage }) => usage.split(" ")[0] === args[0]);
-  if (command) refuseMissingValues(args, command);
+  const [word, ...words] = args;
+  if (word?.startsWith("-")) refuseLeadingFlag(word);
+  const command = word === undefined || word.startsWith("-") ? undefined : findCommand(word, known);
+  const given = command ? checkWords(words, command) : new Set<string>();
   const { default: yargs } = await import("yargs");
   let exitCode: ExitCode = exitCodes.passed;
   const parser = yargs()
@@ -55,24 +58,28 @@ export async function runCommandLine(
       "$0 <command>\n\nTest whether models pick the right MCP tool or skill, and whether a change of wording helps.",
     )
     .version(version)
+    .alias("help", "h")
     .strict()
-    .demandCommand(1, "Name a command, for example: evals run")
-    .recommendCommands()
     .wrap(Math.min(100, io.width))
     .fail((message, error) => {
-      // The parser throws some of its own complaints, such as an unknown choice.
+      // The parser throws some of its own complaints.
       if (error && error.name !== "YError") throw error;
-      throw usageError(describeFailure(error?.message ?? message), helpHint(args, known));
+      throw usageError(describeFailure(error?.message ?? message), helpHint(command));
     });
-  for (const command of known)
+  for (const one of known)
     parser.command(
-      command.command,
-      command.describe,
-      (builder) => build(command, builder),
+      one.command,
+      one.describe,
+      (builder) => build(one, builder),
       async (parsed) => {
-        exitCode = await command.run(parsed as never, io);
+        exitCode = await one.run({ ...parsed, given } as never, io);
       },
     );
+  // Nothing was asked for, so nothing passed.
+  if (word === undefined) {
+    io.out(`${await parser.getHelp()}\n`);
+    return exitCodes.usage;
+  }
   await parser.parseAsync([...args], {}, (_error, _parsed, output) => {
     if (output) io.out(`${output}\n`);
   });
@@ -86,31 +93,14 @@ function build({ positionals, flags, epilogue = "", examples }: Command, yargs: 
   return yargs.epilogue(epilogue).example(examples.map(([line, purpose]) => [`$0 ${line}`, purpose]));
 }
 
-/** The parser would put the default in the place of a value that is missing, for example of an empty shell variable. */
-function refuseMissingValues(args: readonly string[], { command, flags }: Command): void {
-  const names = Object.entries(flags)
-    .filter(([, { type }]) => type !== "boolean")
-    .flatMap(([name, { alias }]) => [`--${name}`, ...[alias ?? []].flat().map((short) => `-${short}`)]);
-  for (const [at, arg] of args.entries()) {
-    if (arg === "--") return;
-    const next = args[at + 1];
-    const isEmpty = names.some((name) => arg === `${name}=`);
-    const isLast = names.includes(arg) && (next === undefined || next === "" || /^--?[A-Za-z]/.test(next));
-    if (isEmpty || isLast)
-      throw usageError(`${arg.replace(/=$/, "")} needs a value.`, `See \`evals ${command.split(" ")[0]} --help\`.`);
-  }
-}
-
 /**
- * Each flag takes exactly one value, so that a list never takes the path after it; a list is given by repeating the flag.
- * For other
- * flags a second value is refused. Puts the flag's name in front of what its `coerce` throws.
+ * A flag takes exactly one value, so that a list never takes the path after it; a list is given by repeating the flag.
+ * Puts the flag's name in front of what its `coerce` throws.
  */
-function withValue(name: string, { coerce, array }: Options): Pick<Options, "coerce" | "nargs"> {
+function withValue(name: string, { coerce }: Options): Pick<Options, "coerce" | "nargs"> {
   return {
     nargs: 1,
     coerce(value: unknown) {
-      if (Array.isArray(value) && !array) throw new Error(`--${name} is given more than once.`);
       try {
         return coerce && value !== undefined ? coerce(value) : value;
       } catch (error) {
@@ -123,9 +113,4 @@ function withValue(name: string, { coerce, array }: Options): Pick<Options, "coe
 /** The parser's message as a sentence. */
 function describeFailure(message: string): string {
   return /[.?!]$/.test(message) ? message : `${message}.`;
-}
-
-function helpHint(args: readonly string[], known: readonly Command[]): string {
-  const name = known.map(({ command }) => command.split(" ")[0]).find((one) => one === args[0]);
-  return `See \`evals ${name === undefined ? "" : `${name} `}--help\`.`;
 }

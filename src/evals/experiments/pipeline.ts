@@ -21,7 +21,13 @@ import type { Design as BookDesign, EvidenceBook, Request } from "../verdicts/de
 import { type OpenRecord, resumeRecord, startRecord } from "./record.ts";
 import type { Resumed } from "./recordedOptions.ts";
 
-export type AskOptions = { out: string; concurrency: number; budget?: number | undefined };
+/** `given` names the options that a user gave explicitly; all others are defaults. */
+export type AskOptions = {
+  out: string;
+  concurrency: number;
+  budget?: number | undefined;
+  given?: ReadonlySet<string> | undefined;
+};
 
 /** Runs the cells that are not on the record yet, and records them. It can be called again and again. */
 export type Ask = (cells: Iterable<PlannedCell>, last?: "last") => Promise<PlanEnd>;

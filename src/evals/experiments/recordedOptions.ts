@@ -66,15 +66,44 @@ export type Recalled<C extends RecordOf, O> = { command: C; options: O; resumed?
 
 /**
  * With `--resume`, finds the record to be finished and replaces the given options by the recorded ones. Throws a usage
- * error when there is no such record of this command.
+ * error when there is no such record of this command, and for an explicit option that contradicts it.
  */
-export async function recallOptions<C extends RecordOf, O extends { out: string; resume?: string | undefined }>(
-  command: C,
-  given: O,
-  cwd: string,
-): Promise<Recalled<C, O>> {
-  if (given.resume === undefined) return { command, options: given };
-  const resumed = await findRecord(command, given.resume, resolve(cwd, given.out));
+export async function recallOptions<
+  C extends RecordOf,
+  O extends { out: string; resume?: string | undefined; given?: ReadonlySet<string> | undefined },
+>(command: C, options: O, cwd: string): Promise<Recalled<C, O>> {
+  if (options.resume === undefined) return { command, options };
+  const resumed = await findRecord(command, options.resume, resolve(cwd, options.out));
+  const recorded = readRecorded(resumed.manifest);
+  refuseContradictions(options, recorded, resumed.manifest);
   const cleared = Object.fromEntries(Object.keys(recordedOptionsSchema.shape).map((name) => [name, undefined]));
-  return { command, options: { ...given, ...cleared, ...readRecorded(resumed.manifest) }, resumed };
+  return { command, options: { ...options, ...cleared, ...recorded }, resumed };
 }
+
+/** Throws a usage error for explicit options that are not those of the record: they would be ignored. */
+function refuseContradictions(
+  { given = new Set(), ...now }: { given?: ReadonlySet<string> | undefined; [name: string]: unknown },
+  recorded: RecordedOptions,
+  { id, seed }: RunManifest,
+): void {
+  const before: Record<string, unknown> = { ...recorded, seed };
+  const recordable = new Set(["seed", ...Object.keys(recordedOptionsSchema.shape)]);
+  const wrong = [...given].filter(
+    (name) => recordable.has(name) && JSON.stringify(before[name]) !== JSON.stringify(now[name]),
+  );
+  if (wrong.length === 0) return;
+  const names = wrong.map((name) => (positionals.has(name) ? [now[name]].flat().join(" ") : toFlag(name))).join(", ");
+  const values = wrong.map((name) => {
+    const value = [before[name] ?? []].flat().join(" ");
+    return `${positionals.has(name) ? name : toFlag(name)} ${value === "" ? "was not given" : `was ${value}`}`;
+  });
+  throw usageError(
+    `The record ${id} was started with other options: ${values.join(", ")}.`,
+    `Leave out ${names}, or start a new run without --resume.`,
+  );
+}
+
+const positionals = new Set(["paths", "path", "file", "run"]);
+
+/** `passRate` as it is written on a command line: `--pass-rate`. */
+const toFlag = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

@@ -28,7 +28,7 @@ export function depthLimit({ lenient }: ParseOptions): number {
 }
 
 /** Something wrong in a text, with its offset; `fatal` when the value cannot be used. */
-export type TextProblem = { offset: number; message: string; hint?: string; fatal?: boolean };
+export type TextProblem = { offset: number; message: string; hint?: string; fatal?: boolean; isSyntax?: boolean };
 
 /** Thrown when the text has no usable value. */
 class SyntaxProblem extends Error {

@@ -13,7 +13,7 @@ import {
   Parser,
   visit,
 } from "yaml";
-import { EvalsError, type Problem } from "../types/errors.ts";
+import { EvalsError, type Place, type Problem } from "../types/errors.ts";
 import type { Json, JsonObject, Path } from "../types/json.ts";
 import {
   createLocator,
@@ -27,6 +27,7 @@ import {
   type TextProblem,
   tooDeep,
 } from "./json.ts";
+import { explainYamlError, listInnerTokens } from "./yamlErrors.ts";
 
 /** More values, with aliases expanded, than a file of 10 MiB needs. An "alias bomb" has far more. */
 const maxValues = 1_000_000;
@@ -40,7 +41,15 @@ export function parseYaml(text: string, file: string, options: ParseOptions = {}
   const toProblems = (problems: readonly TextProblem[]) => problems.map((problem) => locateProblem(problem, locate));
   const maxDepth = depthLimit(options);
   const { root, problems } = composeNodes(text, maxDepth);
-  if (problems.length > 0) throw new EvalsError(firstOfEachLine(toProblems(problems)));
+  if (problems.length > 0)
+    throw new EvalsError(
+      firstOfEachLine(
+        problems.map((problem) => {
+          const located = locateProblem(problem, locate);
+          return problem.isSyntax ? { ...located, excerpt: excerpt(text, located.place) } : located;
+        }),
+      ),
+    );
   if (!root) throw emptyFile(file);
   const tree = new YamlTree(root, maxDepth);
   const isUsable = tree.problems.every(({ fatal }) => !fatal) && !(options.lenient && tree.problems.length > 0);
@@ -66,9 +75,10 @@ function composeNodes(text: string, maxDepth: number): { root?: Node | undefined
     const hint = 'Write one document per file, without a "---" in between.';
     return { problems: [{ offset: second.range[0], message: "The file holds several YAML documents.", hint }] };
   }
-  const problems = [...(document?.errors ?? []), ...(document?.warnings ?? [])].map(({ pos, message }) => {
-    return { offset: pos[0], message: `Invalid YAML: ${message.replace(/\.$/, "")}.` };
-  });
+  const errors = [...(document?.errors ?? []), ...(document?.warnings ?? [])];
+  // The parser reports a line that is indented too far twice.
+  const isRepeated = (at: number) => errors.slice(0, at).some(({ pos }) => pos[0] === errors[at]?.pos[0]);
+  const problems = errors.filter((_, at) => !isRepeated(at)).map((error) => explainYamlError(error, text, tokens));
   return { root: document?.contents ?? undefined, problems };
 }
 
@@ -77,15 +87,18 @@ function findTooDeep(tokens: readonly CST.Token[], maxDepth: number): TextProble
   for (let next = open.pop(); next; next = open.pop()) {
     const { token, depth } = next;
     if (depth > maxDepth) return tooDeep("offset" in token ? token.offset : 0, maxDepth);
-    for (const inner of innerTokens(token)) open.push({ token: inner, depth: depth + 1 });
+    for (const inner of listInnerTokens(token)) open.push({ token: inner, depth: depth + 1 });
   }
   return undefined;
 }
 
-function innerTokens(token: CST.Token): CST.Token[] {
-  if (token.type === "document") return token.value ? [token.value] : [];
-  if (!("items" in token)) return [];
-  return token.items.flatMap(({ key, value }) => [...(key ? [key] : []), ...(value ? [value] : [])]);
+/** The line of a place with its number, and a mark below the column; a long line is cut around the mark. */
+function excerpt(text: string, place: Place | undefined): string {
+  const { line = 1, column = 1 } = place ?? {};
+  const whole = (text.split("\n", line)[line - 1] ?? "").replace(/\r$/, "").replaceAll("\t", " ");
+  const from = Math.max(0, column - 1 - 50);
+  const shown = whole.slice(from, from + 70).trimEnd();
+  return `${line} | ${shown}\n${" ".repeat(String(line).length)} | ${" ".repeat(column - 1 - from)}^`;
 }
 
 /** One mistake often causes several errors in its line; only the first helps the author. */

@@ -1,4 +1,5 @@
 import CliTable from "cli-table3";
+import { cut, displayWidth, narrowColumns, wrap } from "../types/columns.ts";
 import {
   type Block,
   type Blocks,
@@ -19,75 +20,6 @@ import {
 import { plain, plainAscii } from "./escape.ts";
 import { capital } from "./format.ts";
 import { diffPieces, type Piece } from "./wordDiff.ts";
-
-// How text fills columns on a screen.
-
-const zeroWidth = /\p{M}/u;
-const doubleWidth =
-  /[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
-
-/** The columns that a text takes: marks none, East Asian wide signs and emoji two. */
-export function displayWidth(text: string): number {
-  let width = 0;
-  for (const character of text) width += characterWidth(character);
-  return width;
-}
-
-/** The text, shortened to `width` columns with `ellipsis` at its end where it is longer. */
-export function cut(text: string, width: number, ellipsis: string): string {
-  if (displayWidth(text) <= width) return text;
-  return head(text, Math.max(0, width - displayWidth(ellipsis))) + ellipsis.slice(0, width);
-}
-
-/** The text in lines of at most `width` columns, broken at spaces, inside a word only where the word is longer. */
-export function wrap(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    if (line !== "" && displayWidth(line) + 1 + displayWidth(word) <= width) {
-      line += ` ${word}`;
-      continue;
-    }
-    if (line !== "") lines.push(line);
-    line = word;
-    while (displayWidth(line) > width) {
-      const first = head(line, width) || line;
-      lines.push(first);
-      line = line.slice(first.length);
-    }
-  }
-  return [...lines, line];
-}
-
-/** Column widths that fit into `total`: the widest column is narrowed first, and none below `least`. */
-export function narrowColumns(natural: readonly number[], total: number, least: number): number[] {
-  const widths = [...natural];
-  let excess = widths.reduce((sum, width) => sum + width, 0) - total;
-  for (; excess > 0; excess -= 1) {
-    const widest = widths.indexOf(Math.max(...widths));
-    const width = widths[widest];
-    if (width === undefined || width <= least) break;
-    widths[widest] = width - 1;
-  }
-  return widths;
-}
-
-function head(text: string, width: number): string {
-  let taken = "";
-  let left = width;
-  for (const character of text) {
-    left -= characterWidth(character);
-    if (left < 0) break;
-    taken += character;
-  }
-  return taken;
-}
-
-function characterWidth(character: string): number {
-  if (character <= "~") return 1;
-  if (zeroWidth.test(character)) return 0;
-  return doubleWidth.test(character) ? 2 : 1;
-}
 
 /** What a terminal can show. `width` in columns; without `unicode` the text is ASCII only. */
 export type Display = { colour: boolean; width: number; unicode: boolean };

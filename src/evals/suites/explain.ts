@@ -73,7 +73,10 @@ function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, pat
     problem(`${quotePath(at)} must be ${what}, got ${describeValue(value)}.`, hint);
   switch (issue.code) {
     case "invalid_type":
-      return mustBe(typeNames[issue.expected] ?? issue.expected, hintToQuote(issue, value));
+      return mustBe(
+        typeNames[issue.expected] ?? issue.expected,
+        hintToQuote(issue, value) ?? hintToWrap(at.at(-1), value),
+      );
     case "invalid_value": {
       const values = issue.values.map(String);
       const hint = values.length > 1 && typeof value === "string" ? suggest(value, values) : undefined;
@@ -108,8 +111,26 @@ function missing(path: Path): PathProblem {
   return { path, message: `${quotePath(path)} is missing.` };
 }
 
+/** What authors who know other tools write, with the key that has its place here. */
+const synonyms: readonly (readonly [written: RegExp, key: string])[] = [
+  [/^(prompt|query|question|user|message|text|vars)$/i, "input"],
+  [/^(expected|assert|expected_?tools?|expect_?tools?|want|should)$/i, "expect"],
+  [/^(arguments|params|parameters|input)$/i, "args"],
+  [/^(function|name|tools|tool_?name)$/i, "tool"],
+  [/^(tests|test_?cases|examples|scenarios)$/i, "cases"],
+  [/^(mcp|mcp_?servers?|servers)$/i, "server"],
+  [/^(repeat|repeats|runs|n|iterations|samples)$/i, "trials"],
+  [/^(threshold|pass_?threshold|min_?pass_?rate)$/i, "passRate"],
+  [/^(not|forbid|forbidden|never)$/i, "avoid"],
+  [/^(cmd|exec|program)$/i, "command"],
+  [/^(uri|endpoint|href)$/i, "url"],
+  [/^(input_?schema|parameters)$/i, "inputSchema"],
+];
+
 function unknownKey(key: string, known: readonly string[], path: Path): PathProblem {
-  const hint = suggest(key, known) ?? `Known keys here: ${known.join(", ")}.`;
+  const [, meant] = synonyms.find(([written, own]) => written.test(key) && known.includes(own)) ?? [];
+  const near = meant === undefined ? suggest(key, known) : `Did you mean "${meant}"?`;
+  const hint = near ?? `Known keys here: ${known.join(", ")}.`;
   return { path: [...path, key], part: "key", message: `Unknown key "${key}".`, hint };
 }
 
@@ -121,6 +142,17 @@ function suggest(name: string, candidates: readonly string[]): string | undefine
 function hintToQuote(issue: { expected: string }, value: Json | undefined): string | undefined {
   const isLiteral = typeof value === "number" || typeof value === "boolean";
   return issue.expected === "string" && isLiteral ? `Put it in quotes: "${value}".` : undefined;
+}
+
+/** How to write the object that a text in its place stands for: an expected tool, a server. */
+function hintToWrap(key: string | number | undefined, value: Json | undefined): string | undefined {
+  if (typeof value !== "string" || value.trim() === "") return undefined;
+  if (key === "expect") return `Write: { tool: ${value} }.`;
+  if (key !== "server") return undefined;
+  if (/^https?:/i.test(value)) return `Write: { url: ${value} }.`;
+  if (/\.json$/.test(value)) return `Write: { config: ${value}, name: <server> } or { tools: ${value} }.`;
+  const [command = "", ...args] = value.trim().split(/\s+/);
+  return `Write: { command: ${command}${args.length > 0 ? `, args: [${args.join(", ")}]` : ""} }.`;
 }
 
 /** An option of a union is chosen by the type of the value or, among objects, by the one key that it requires. */
@@ -136,7 +168,7 @@ function explainUnion(union: z.core.$ZodUnion, value: Json | undefined, path: Pa
     if (option instanceof z.ZodType) return explain(option, value, path);
     return mustBe("text or a list of text", hintToQuote({ expected: "string" }, value));
   }
-  if (!isJsonObject(value)) return mustBe("an object");
+  if (!isJsonObject(value)) return mustBe("an object", hintToWrap(path.at(-1), value));
   const deciding = objects.map((option) => ({ option, key: findRequiredKey(option) }));
   const [meant, other] = deciding.filter(({ key }) => key in value);
   const names = deciding.map(({ key }) => key);

@@ -3,8 +3,17 @@ import { visible } from "./visible.ts";
 /** Where in a file a problem is; line and column start at 1. */
 export type Place = { file: string; line?: number; column?: number };
 
-/** One thing that is wrong with a user's input: what it is, how to fix it, and where it is. Both texts are sentences. */
-export type Problem = { severity: "error" | "warning"; message: string; hint?: string; place?: Place };
+/**
+ * One thing that is wrong with a user's input: what it is, how to fix it, and where it is. Both texts are sentences.
+ * `excerpt` shows the place: its line with a number, and a line with a mark below.
+ */
+export type Problem = {
+  severity: "error" | "warning";
+  message: string;
+  hint?: string;
+  place?: Place;
+  excerpt?: string;
+};
 
 /** The exit code of the process; see `exitCodes`. */
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
@@ -45,14 +54,15 @@ export function usageError(message: string, hint?: string, place?: Place): Evals
 const splitLines = (text: string) => text.replace(/\r\n?/g, "\n").replaceAll("\t", "  ").split("\n");
 
 /**
- * `file:line:column: error: message` and an indented hint, the form that editors and terminals make clickable. Control
+ * `file:line:column: error: message`, an indented excerpt and an indented hint, the form that editors and terminals make clickable. Control
  * characters in it, which come from servers and files, are made visible.
  */
-export function formatProblem({ severity, message, hint, place }: Problem): string {
+export function formatProblem({ severity, message, hint, place, excerpt }: Problem): string {
   const where = place
     ? `${[place.file, place.line, place.column].filter((part) => part !== undefined).join(":")}: `
     : "";
-  return splitLines(`${where}${severity}: ${message}${hint ? `\n  ${hint}` : ""}`)
+  const shown = excerpt === undefined ? "" : `\n${excerpt.replace(/^/gm, "  ")}`;
+  return splitLines(`${where}${severity}: ${message}${shown}${hint ? `\n  ${hint}` : ""}`)
     .map(visible)
     .join("\n");
 }

@@ -164,10 +164,26 @@ function isProvider(name: string): name is ProviderName {
 }
 
 function unknownProvider(id: string, provider: string) {
-  const near = nearest(provider, Object.keys(providers));
   const known = Object.values(providers).map(({ example }) => example);
+  const near = nearest(provider, Object.keys(providers));
+  const meant = guessModel(id) ?? (near && near + id.slice(provider.length));
   return usageError(
     `Unknown model "${id}".`,
-    `${near ? `Did you mean "${near}"? ` : ""}Use one of: ${known.join(", ")}.`,
+    `${meant ? `Did you mean "${meant}"? ` : ""}Use one of: ${known.join(", ")}.`,
   );
+}
+
+/** The id that was meant by the bare name of a model, or by one after another separator; undefined if there is none. */
+function guessModel(id: string): string | undefined {
+  const [, prefix = "", name = id] = /^([a-z]+)[/:](.+)$/i.exec(id) ?? [];
+  const vendor = prefix.toLowerCase();
+  if (isProvider(vendor)) return `${vendor}:${name}`;
+  if (/^claude-(?!cod)|^(opus|sonnet|haiku|fable)\b/i.test(name) && /^(|claude)$/.test(vendor))
+    return `anthropic:${/^claude-/i.test(name) ? name : `claude-${name}`}`;
+  if (/^(gpt|o\d|chatgpt|codex)\b/i.test(name) && /^(|gpt)$/.test(vendor)) return `openai:${name}`;
+  // Served by others behind the same API, usually on this machine.
+  const isOpen = /^(llama|qwen|mistral|mixtral|gemma|phi|deepseek|glm|kimi|grok|gemini|command|granite|olmo)/i.test(
+    name,
+  );
+  return isOpen ? `openai:${name} --base-url <url>` : undefined;
 }

@@ -1,0 +1,102 @@
+import type { CST, YAMLError, YAMLWarning } from "yaml";
+import type { TextProblem } from "./json.ts";
+
+/** What is wrong in a YAML text, at the place where the author has to change it, with the usual fix. */
+export function explainYamlError(
+  { code, pos: [at], message }: YAMLError | YAMLWarning,
+  text: string,
+  tokens: readonly CST.Token[],
+): TextProblem {
+  const invalid = (offset: number, what: string, hint?: string): TextProblem => {
+    return { offset, message: `Invalid YAML: ${what.replace(/\.$/, "")}.`, ...(hint && { hint }), isSyntax: true };
+  };
+  const lineEnd = endOfLine(text, at);
+  const rest = text.slice(at, lineEnd);
+  if (/^Missing closing/.test(message)) {
+    const open = findUnclosedString(tokens);
+    const quote = text[open ?? at];
+    return invalid(open ?? at, "text without a closing quote", `Close it with ${quote} on the same line.`);
+  }
+  if (/^Flow (map|sequence)/.test(message)) {
+    const open = findUnclosedCollection(tokens) ?? at;
+    const [what, close] = text[open] === "{" ? ["object", "}"] : ["list", "]"];
+    return invalid(open, `${what} without a closing "${close}"`, `Close it with "${close}".`);
+  }
+  switch (code) {
+    case "BLOCK_AS_IMPLICIT_KEY":
+      return /:(\s|$)/.test(rest)
+        ? invalid(at, 'a second ": " in one line', quoteHint(text, at, rest))
+        : invalid(nextText(text, lineEnd), "a line that is indented too far", sameColumn);
+    case "BAD_INDENT":
+      return invalid(nextText(text, at), "keys of one object in different columns", sameColumn);
+    case "MULTILINE_IMPLICIT_KEY":
+      return invalid(at, 'a key without ":"', `Write "${rest.trim()}:", or put the text in quotes.`);
+    case "TAB_AS_INDENT":
+      return invalid(at, "a tab as indentation", "Indent with spaces.");
+    case "BAD_SCALAR_START":
+      return invalid(at, `text that starts with "${text[at]}"`, quoteHint(text, at, rest));
+    case "BAD_DQ_ESCAPE":
+      return invalid(at, `the unknown escape ${text.slice(at, at + 2)}`, "Write a backslash as \\\\.");
+    case "UNEXPECTED_TOKEN":
+      if (/["']/.test(text[at - 1] ?? ""))
+        return invalid(
+          at,
+          "text after the closing quote",
+          text[at - 1] === '"' ? 'Write a quote inside of "..." as \\".' : "Write a quote inside of '...' as ''.",
+        );
+  }
+  return invalid(at, message);
+}
+
+const sameColumn = "Start all keys of one object in the same column.";
+
+const endOfLine = (text: string, at: number) => {
+  const end = text.indexOf("\n", at);
+  return end < 0 ? text.length : end;
+};
+
+const nextText = (text: string, from: number) => from + (/^\s*/.exec(text.slice(from))?.[0].length ?? 0);
+
+/** `Put the text in quotes: input: "Read: me".` */
+function quoteHint(text: string, at: number, rest: string): string {
+  const before = text.slice(text.lastIndexOf("\n", at - 1) + 1, at);
+  const key = /[^\s:{,-][^:{,]*:\s*$/.exec(before)?.[0].trimEnd() ?? "";
+  const isShort = rest.length <= 60 && !/["\\]/.test(rest) && key !== "";
+  return isShort ? `Put the text in quotes: ${key} "${rest.trim()}".` : "Put the text in quotes.";
+}
+
+/** The offset of the last string that has no closing quote. */
+function findUnclosedString(tokens: readonly CST.Token[]): number | undefined {
+  let found: number | undefined;
+  for (const token of walkTokens(tokens)) {
+    if (token.type !== "double-quoted-scalar" && token.type !== "single-quoted-scalar") continue;
+    const { source, offset } = token;
+    const isClosed = token.type.startsWith("double") ? /^"(?:[^"\\]|\\.)*"$/s : /^'(?:[^']|'')*'$/;
+    if (!isClosed.test(source)) found = offset;
+  }
+  return found;
+}
+
+/** The offset of the last list or object in brackets that is not closed. */
+function findUnclosedCollection(tokens: readonly CST.Token[]): number | undefined {
+  let found: number | undefined;
+  for (const token of walkTokens(tokens))
+    if (token.type === "flow-collection" && !token.end.some(({ source }) => source === "]" || source === "}"))
+      found = token.offset;
+  return found;
+}
+
+/** All tokens, outer ones first. The text is not too deep for this, which is checked before. */
+function* walkTokens(tokens: readonly CST.Token[]): Generator<CST.Token> {
+  for (const token of tokens) {
+    yield token;
+    yield* walkTokens(listInnerTokens(token));
+  }
+}
+
+/** The tokens of a document or collection, keys included. */
+export function listInnerTokens(token: CST.Token): CST.Token[] {
+  if (token.type === "document") return token.value ? [token.value] : [];
+  if (!("items" in token)) return [];
+  return token.items.flatMap(({ key, value }) => [...(key ? [key] : []), ...(value ? [value] : [])]);
+}

@@ -1,0 +1,86 @@
+// How text fills columns on a screen. Imports nothing: it is loaded with every command.
+
+const zeroWidth = /\p{M}/u;
+const doubleWidth =
+  /[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
+
+/** The columns that a text takes: marks none, East Asian wide signs and emoji two. */
+export function displayWidth(text: string): number {
+  let width = 0;
+  for (const character of text) width += characterWidth(character);
+  return width;
+}
+
+/** The text, shortened to `width` columns with `ellipsis` at its end where it is longer. */
+export function cut(text: string, width: number, ellipsis: string): string {
+  if (displayWidth(text) <= width) return text;
+  return head(text, Math.max(0, width - displayWidth(ellipsis))) + ellipsis.slice(0, width);
+}
+
+/** The text in lines of at most `width` columns, broken at spaces, inside a word only where the word is longer. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && displayWidth(line) + 1 + displayWidth(word) <= width) {
+      line += ` ${word}`;
+      continue;
+    }
+    if (line !== "") lines.push(line);
+    line = word;
+    while (displayWidth(line) > width) {
+      const first = head(line, width) || line;
+      lines.push(first);
+      line = line.slice(first.length);
+    }
+  }
+  return [...lines, line];
+}
+
+/** Column widths that fit into `total`: the widest column is narrowed first, and none below `least`. */
+export function narrowColumns(natural: readonly number[], total: number, least: number): number[] {
+  const widths = [...natural];
+  let excess = widths.reduce((sum, width) => sum + width, 0) - total;
+  for (; excess > 0; excess -= 1) {
+    const widest = widths.indexOf(Math.max(...widths));
+    const width = widths[widest];
+    if (width === undefined || width <= least) break;
+    widths[widest] = width - 1;
+  }
+  return widths;
+}
+
+function head(text: string, width: number): string {
+  let taken = "";
+  let left = width;
+  for (const character of text) {
+    left -= characterWidth(character);
+    if (left < 0) break;
+    taken += character;
+  }
+  return taken;
+}
+
+function characterWidth(character: string): number {
+  if (character <= "~") return 1;
+  if (zeroWidth.test(character)) return 0;
+  return doubleWidth.test(character) ? 2 : 1;
+}
+
+/**
+ * The lines of a message, none longer than `width` columns: a longer one goes on below, two columns further in. Lines of
+ * an excerpt (`12 | text`) and escape sequences stay as they are.
+ */
+export function wrapMessage(text: string, width: number): string {
+  return text
+    .split("\n")
+    .flatMap((line) => {
+      const isFixed = line.length <= width || /^ *\d* \| /.test(line) || line.includes("\x1b");
+      if (isFixed) return [line];
+      const indent = /^ */.exec(line)?.[0] ?? "";
+      const [first = "", ...rest] = wrap(line.slice(indent.length), width - indent.length);
+      const below = wrap(rest.join(" "), width - indent.length - 2);
+      return [indent + first, ...(rest.length > 0 ? below : []).map((one) => `${indent}  ${one}`)];
+    })
+    .join("\n");
+}
