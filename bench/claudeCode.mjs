@@ -15,8 +15,8 @@ import { connect } from "../dist/evals/toolsets/connect.js";
 import { openModel } from "../dist/evals/workspace/models.js";
 
 const trials = process.argv[2] ?? "20";
-const installer = join(import.meta.dirname, "../test/e2e/claudeCode/install.mjs");
-const claudePath = execFileSync(process.execPath, [installer], { encoding: "utf8" }).trim();
+const installer = join(import.meta.dirname, "../scripts/installHost.mjs");
+const claudePath = execFileSync(process.execPath, [installer, "claude-code"], { encoding: "utf8" }).trim();
 const server = join(import.meta.dirname, "../dist/server/main.js");
 const scratch = mkdtempSync(join(tmpdir(), "evals-bench-"));
 const prompt = "A guest is here: greet, then echo hello.";

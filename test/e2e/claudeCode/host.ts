@@ -28,8 +28,8 @@ export function claudePath(): string {
 export function needsClaude(): void {
   let missing = "";
   beforeAll(() => {
-    const installer = fileURLToPath(new URL("./install.mjs", import.meta.url));
-    const { status, stdout, stderr } = spawnSync(process.execPath, [installer], { encoding: "utf8" });
+    const installer = fileURLToPath(new URL("../../../scripts/installHost.mjs", import.meta.url));
+    const { status, stdout, stderr } = spawnSync(process.execPath, [installer, "claude-code"], { encoding: "utf8" });
     if (status === 0) program = stdout.trim();
     else if (process.env.CI) throw new Error(stderr);
     else {

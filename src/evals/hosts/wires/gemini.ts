@@ -1,0 +1,119 @@
+import * as z from "zod";
+import {
+  anyJson,
+  count,
+  cutStream,
+  emptyStream,
+  listOf,
+  notJson,
+  parseEvents,
+  type ReceivedReply,
+  text,
+  type Wire,
+} from "./wire.ts";
+
+const part = z.object({
+  text,
+  functionCall: z
+    .object({ id: text, name: text, args: anyJson.catch({}) })
+    .optional()
+    .catch(undefined),
+  functionResponse: z
+    .object({ id: text, name: text, response: anyJson.catch({}) })
+    .optional()
+    .catch(undefined),
+});
+const content = z.object({ role: text, parts: listOf(part) });
+const request = z.object({
+  systemInstruction: content.optional().catch(undefined),
+  contents: listOf(content),
+  tools: listOf(z.object({ functionDeclarations: listOf(z.object({ name: text, description: text })) })),
+});
+const reply = z.object({
+  responseId: text,
+  modelVersion: text,
+  candidates: listOf(z.object({ content: content.catch({ role: "", parts: [] }), finishReason: text })),
+  promptFeedback: z.object({ blockReason: text }).optional().catch(undefined),
+  error: z.object({ message: text }).optional().catch(undefined),
+  usageMetadata: z
+    .object({
+      promptTokenCount: count,
+      candidatesTokenCount: count,
+      thoughtsTokenCount: count,
+      cachedContentTokenCount: count,
+    })
+    .optional()
+    .catch(undefined),
+});
+
+/** Google's generateContent API. Calls without an id are numbered by name, as their results come back. */
+export const gemini: Wire = {
+  name: "gemini",
+  matches: (path) => /:(streamGenerateContent|generateContent)$/.test(path),
+  readRequest(body, path) {
+    const { systemInstruction, contents, tools } = request.parse(body);
+    const textsOf = (one: z.infer<typeof content> | undefined) =>
+      (one?.parts ?? []).map((item) => item.text).filter((item) => item !== "");
+    const others = contents.filter(({ role }) => role !== "model");
+    const seen = new Map<string, number>();
+    const outputs = others.flatMap(({ parts }) =>
+      parts.flatMap(({ functionResponse: output }) => {
+        if (!output) return [];
+        return [
+          { callId: output.id || countId(seen, output.name), text: JSON.stringify(output.response), isError: false },
+        ];
+      }),
+    );
+    const last = others.findLastIndex(({ parts }) => parts.some((one) => one.functionResponse));
+    return {
+      model: /models\/([^:/]+)/.exec(path)?.[1] ?? "",
+      tools: tools.flatMap(({ functionDeclarations }) =>
+        functionDeclarations.map(({ name, description }) => ({ name, description, deferred: false })),
+      ),
+      texts: [...textsOf(systemInstruction), ...others.flatMap(textsOf)],
+      opening: textsOf(others[0]).join("\n"),
+      outputs,
+      notes: last < 0 ? [] : others.slice(last).flatMap(textsOf),
+    };
+  },
+  readReply(body) {
+    if (body.trim() === "") return emptyStream;
+    const events = parseEvents(body);
+    if (!events) return notJson;
+    const chunks = events.map((one) => reply.parse(one));
+    const error = chunks.find((one) => one.error)?.error;
+    if (error) return { fault: error.message || "the stream reported an error" };
+    const candidates = chunks.flatMap((one) => one.candidates.slice(0, 1));
+    const isBlocked = chunks.some((one) => one.promptFeedback?.blockReason);
+    if (chunks.length === 0) return emptyStream;
+    const finish = candidates.findLast((one) => one.finishReason !== "")?.finishReason;
+    if (finish === undefined && !isBlocked) return cutStream;
+    const parts = candidates.flatMap((one) => one.content.parts);
+    const seen = new Map<string, number>();
+    const calls = parts.flatMap(({ functionCall: call }) =>
+      call ? [{ id: call.id || countId(seen, call.name), tool: call.name, arguments: call.args }] : [],
+    );
+    const usage = chunks.findLast((one) => one.usageMetadata)?.usageMetadata;
+    const cached = usage?.cachedContentTokenCount ?? 0;
+    const stops: Record<string, ReceivedReply["stop"]> = { MAX_TOKENS: "length", SAFETY: "refused" };
+    return {
+      id: chunks[0]?.responseId ?? "",
+      ...(chunks[0]?.modelVersion && { model: chunks[0].modelVersion }),
+      text: parts.map((one) => one.text).join(""),
+      calls,
+      usage: {
+        inputTokens: (usage?.promptTokenCount ?? 0) - cached,
+        outputTokens: (usage?.candidatesTokenCount ?? 0) + (usage?.thoughtsTokenCount ?? 0),
+        cacheReadTokens: cached,
+        cacheWriteTokens: 0,
+      },
+      stop: isBlocked ? "refused" : (stops[finish ?? ""] ?? (calls.length > 0 ? "calls" : "done")),
+    };
+  },
+};
+
+function countId(seen: Map<string, number>, name: string): string {
+  const number = (seen.get(name) ?? 0) + 1;
+  seen.set(name, number);
+  return `${name}#${number}`;
+}

@@ -1,0 +1,178 @@
+import * as z from "zod";
+import type { Call } from "../../types/trial.ts";
+import {
+  anyJson,
+  count,
+  cutStream,
+  type DefinedTool,
+  emptyStream,
+  listOf,
+  notJson,
+  parseArguments,
+  parseEvents,
+  type ReceivedReply,
+  type ToolOutput,
+  text,
+  type Wire,
+} from "./wire.ts";
+
+const single = z.object({ type: text, name: text, description: text, defer_loading: z.boolean().catch(false) });
+const tools = listOf(single.extend({ tools: listOf(single).optional() }));
+const content = z.union([z.string().transform((value) => [{ text: value }]), listOf(z.object({ text }))]).catch([]);
+const item = z.object({ type: text, role: text, content, call_id: text, output: content, tools });
+const request = z.object({
+  model: text,
+  instructions: text,
+  tools,
+  input: z
+    .union([
+      z.string().transform((value) => [item.parse({ type: "message", role: "user", content: value })]),
+      listOf(item),
+    ])
+    .catch([]),
+});
+
+const outputItem = z.object({
+  type: text,
+  id: text,
+  call_id: text,
+  name: text,
+  namespace: text,
+  input: text,
+  arguments: z.union([z.string(), anyJson]).catch(""),
+  content: listOf(z.object({ type: text, text, refusal: text })),
+});
+const response = z.object({
+  id: text,
+  model: text,
+  status: text,
+  output: listOf(outputItem),
+  error: z.object({ message: text }).optional().catch(undefined),
+  incomplete_details: z.object({ reason: text }).optional().catch(undefined),
+  usage: z
+    .object({
+      input_tokens: count,
+      output_tokens: count,
+      input_tokens_details: z.object({ cached_tokens: count }).catch({ cached_tokens: 0 }),
+    })
+    .catch({ input_tokens: 0, output_tokens: 0, input_tokens_details: { cached_tokens: 0 } }),
+});
+const event = z.object({
+  type: text,
+  message: text,
+  item: outputItem.optional().catch(undefined),
+  response: response.optional().catch(undefined),
+});
+
+/** OpenAI's Responses API. A tool in a namespace is named `<namespace>__<name>`. */
+export const responses: Wire = {
+  name: "responses",
+  matches: (path) => path.endsWith("/responses"),
+  readRequest(body) {
+    const { model, instructions, tools: given, input } = request.parse(body);
+    const others = input.filter(({ role, type }) => role !== "assistant" && type !== "reasoning");
+    const textsOf = (list: readonly { text: string }[]) => list.map((one) => one.text).filter((one) => one !== "");
+    const lastOutput = input.findLastIndex(({ type }) => isOutput(type));
+    const added = input.filter(({ type }) => type === "additional_tools").flatMap((one) => one.tools);
+    const found = input.filter(({ type }) => type === "tool_search_output").flatMap((one) => one.tools);
+    const opening = input.filter(({ role }) => role === "user").map((one) => textsOf(one.content).join("\n"));
+    return {
+      model,
+      tools: [
+        ...listTools([...given, ...added]),
+        // What a search on the client returned is in the input, which the model reads.
+        ...listTools(found).map((tool) => ({ ...tool, deferred: true })),
+      ],
+      texts: [instructions, ...others.flatMap((one) => textsOf(one.content))].filter((one) => one !== ""),
+      opening: opening.join("\n"),
+      outputs: input.filter(({ type }) => isOutput(type)).map(toOutput),
+      notes: lastOutput < 0 ? [] : input.slice(lastOutput + 1).flatMap((one) => textsOf(one.content)),
+    };
+  },
+  readReply(body) {
+    if (body.trim() === "") return emptyStream;
+    const events = parseEvents(body);
+    if (!events) return notJson;
+    const whole = z.object({ object: z.literal("response") }).safeParse(events[0]).success;
+    if (whole) return toReply(response.parse(events[0]));
+    const read = events.map((one) => event.parse(one));
+    const failed = read.find(({ type }) => type === "error" || type === "response.failed");
+    if (failed) return { fault: failed.response?.error?.message || failed.message || "the stream reported an error" };
+    const end = read.find(({ type }) => type === "response.completed" || type === "response.incomplete")?.response;
+    if (!end) return read.length === 0 ? emptyStream : cutStream;
+    // Providers may leave the output of the last event empty.
+    const items = read.flatMap((one) => (one.type === "response.output_item.done" && one.item ? [one.item] : []));
+    return toReply({ ...end, output: items.length > 0 ? items : end.output });
+  },
+};
+
+const isOutput = (type: string) => /_output$/.test(type);
+
+function listTools(given: z.infer<typeof tools>): DefinedTool[] {
+  return given.flatMap((tool) => {
+    const inner = tool.tools ?? [];
+    if (tool.type === "namespace") return inner.map((one) => define(joinName(tool.name, one.name), one));
+    return [define(tool.name || tool.type, tool)];
+  });
+}
+
+function define(name: string, { description, defer_loading }: z.infer<typeof single>): DefinedTool {
+  return { name, description, deferred: defer_loading };
+}
+
+/** `functions` is the namespace of tools without one. */
+function joinName(namespace: string, name: string): string {
+  return namespace === "" || namespace === "functions" ? name : `${namespace}__${name}`;
+}
+
+function toOutput({ call_id, output, type, tools: found }: z.infer<typeof item>): ToolOutput {
+  const isSearch = type === "tool_search_output";
+  const names = listTools(found).map(({ name }) => name);
+  return {
+    callId: call_id,
+    text: output.map((one) => one.text).join("\n"),
+    isError: false,
+    ...(isSearch && { found: names }),
+  };
+}
+
+function toReply({ id, model, status, output, usage, incomplete_details, error }: z.infer<typeof response>) {
+  if (status === "failed") return { fault: error?.message || "the reply failed" };
+  const calls = output.flatMap(toCall);
+  const texts = output.flatMap((one) => (one.type === "message" ? one.content : []));
+  const isRefused = texts.some(({ type }) => type === "refusal") || incomplete_details?.reason === "content_filter";
+  const isCut = status === "incomplete" && !isRefused;
+  const cached = usage.input_tokens_details.cached_tokens;
+  const reply: ReceivedReply = {
+    id,
+    ...(model !== "" && { model }),
+    text: texts.map((one) => one.text || one.refusal).join(""),
+    calls,
+    usage: {
+      inputTokens: usage.input_tokens - cached,
+      outputTokens: usage.output_tokens,
+      cacheReadTokens: cached,
+      cacheWriteTokens: 0,
+    },
+    stop: isCut ? "length" : isRefused ? "refused" : calls.length > 0 ? "calls" : "done",
+  };
+  return reply;
+}
+
+/** The calls that the host executes. `exec` and other free-form tools take text, which becomes the argument `input`. */
+function toCall(one: z.infer<typeof outputItem>): Call[] {
+  const { type, call_id, id, name, namespace } = one;
+  const known = { id: call_id || id };
+  if (type === "function_call") {
+    const written = typeof one.arguments === "string" ? parseArguments(one.arguments) : { arguments: one.arguments };
+    return [{ ...known, tool: joinName(namespace, name), ...written }];
+  }
+  if (type === "custom_tool_call") {
+    return [{ ...known, tool: joinName(namespace, name), arguments: { input: one.input } }];
+  }
+  if (type === "tool_search_call" || type === "local_shell_call") {
+    const written = typeof one.arguments === "string" ? parseArguments(one.arguments) : { arguments: one.arguments };
+    return [{ ...known, tool: type.replace(/_call$/, ""), ...written }];
+  }
+  return [];
+}

@@ -1,0 +1,94 @@
+import * as z from "zod";
+import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
+import type { Call, StopReason, Usage } from "../../types/trial.ts";
+
+// The APIs that hosts speak to their providers, read from captured traffic. Reading is lenient: a field of another shape
+// is treated as absent, because hosts and providers add to these APIs every week.
+
+/** A tool as a request defines it. `deferred`: the provider shows it to the model only after a search. */
+export type DefinedTool = { name: string; description: string; deferred: boolean };
+
+/** The result of a call, as the host sent it to the model. `found`: the names of tools that a search returned. */
+export type ToolOutput = { callId: string; text: string; isError: boolean; found?: readonly string[] };
+
+/** What a request shows to the model. */
+export type SentRequest = {
+  model: string;
+  tools: readonly DefinedTool[];
+  /** Instructions and messages that are not the model's, in order. */
+  texts: readonly string[];
+  /** The first of the user's messages, by which the requests of one conversation are recognized. */
+  opening: string;
+  outputs: readonly ToolOutput[];
+  /** The texts that follow the last outputs, for example the body of a skill that was loaded. */
+  notes: readonly string[];
+};
+
+/** A complete reply. `model` is the one that replied, if the provider reports it. */
+export type ReceivedReply = {
+  id: string;
+  model?: string;
+  text: string;
+  calls: readonly Call[];
+  usage: Usage;
+  stop: StopReason | "length";
+};
+
+/** A reply that is not complete, with the reason. */
+export type Unreadable = { fault: string };
+
+/** One API. `readReply` gets the body of a response with status 200. Neither throws. */
+export type Wire = {
+  name: "messages" | "responses" | "completions" | "gemini";
+  /** Whether a POST to this path asks a model. */
+  matches(path: string): boolean;
+  readRequest(body: JsonObject, path: string): SentRequest;
+  readReply(body: string): ReceivedReply | Unreadable;
+};
+
+/** A value of unknown JSON. */
+export const anyJson = z.custom<Json>((value) => value !== undefined);
+/** A text; anything else counts as empty. */
+export const text = z.string().catch("");
+/** A count of tokens; anything else counts as 0. */
+export const count = z.number().catch(0);
+/** A list whose items of another shape are dropped; anything else counts as empty. */
+export const listOf = <T extends z.ZodType>(item: T) =>
+  z
+    .array(item.nullable().catch(null))
+    .catch([])
+    .transform((items) => items.filter((one) => one !== null));
+
+/** The objects in a stream of server-sent events, or in a JSON body; undefined when there is something else in it. */
+export function parseEvents(body: string): JsonObject[] | undefined {
+  const isStream = /^\s*(event|data|id|retry|:)/.test(body);
+  try {
+    const values = (isStream ? listData(body) : [body]).flatMap((data) => JSON.parse(data) as Json | Json[]);
+    const objects = values.filter(isJsonObject);
+    return objects.length === values.length ? objects : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function listData(stream: string): string[] {
+  const events = stream.split(/\r?\n\r?\n/).map((event) => {
+    const lines = event.split(/\r?\n/).filter((line) => line.startsWith("data:"));
+    return lines.map((line) => line.slice(5).trimStart()).join("\n");
+  });
+  return events.filter((data) => data !== "" && data !== "[DONE]");
+}
+
+/** The arguments of a call from the JSON that the model wrote, with the text if it is not JSON. */
+export function parseArguments(written: string): Pick<Call, "arguments" | "argumentsText"> {
+  if (written.trim() === "") return { arguments: {} };
+  try {
+    return { arguments: JSON.parse(written) as Json };
+  } catch {
+    return { argumentsText: written };
+  }
+}
+
+export const emptyStream: Unreadable = { fault: "the reply was empty" };
+export const cutStream: Unreadable = { fault: "the reply was cut off" };
+export const notJson: Unreadable = { fault: "the reply is not JSON" };
