@@ -113,6 +113,32 @@ describe("findEdits", () => {
     ]);
   });
 
+  it("lists search hints, always loaded tools and instructions, and applies each by itself", () => {
+    const meta = (alwaysLoad: boolean, hint?: string) => ({
+      ...(alwaysLoad && { "anthropic/alwaysLoad": true as const }),
+      ...(hint && { "anthropic/searchHint": hint }),
+    });
+    const guide = (description: string) => aTool("instructions:s", { description, origin: "instructions" });
+    const base = [aTool("t", { _meta: meta(false, "old") }), guide("Ask.")];
+    const head = [aTool("t", { description: "New.", _meta: meta(true, "new") }), guide("Never ask.")];
+    expect(listChanges(base, head).map(({ id, before, after, class: effect }) => [id, before, after, effect])).toEqual([
+      ["instructions:s", "Ask.", "Never ask.", "description only"],
+      ["t", "Does t.", "New.", "description only"],
+      ["t:alwaysLoad", undefined, "true", "description only"],
+      ["t:searchHint", "old", "new", "description only"],
+    ]);
+    const [mixed] = applyChanges(base, head, new Set(["t:alwaysLoad"]));
+    expect(mixed).toEqual(aTool("t", { _meta: meta(true, "old") }));
+    const without = [aTool("t"), guide("Ask.")];
+    expect(applyChanges(base, without, new Set(["t:searchHint"]))[0]).toEqual(aTool("t"));
+    expect(
+      listChanges([aTool("t")], [aTool("t"), guide("Ask.")]).map(({ label, class: effect }) => [label, effect]),
+    ).toEqual([["instructions:s: new instructions", "description only"]]);
+    expect(
+      listChanges([aTool("t"), guide("Ask.")], [aTool("t")]).map(({ label, class: effect }) => [label, effect]),
+    ).toEqual([["instructions:s: removed instructions", "description only"]]);
+  });
+
   it("misses nothing: a difference without a name is listed as other", () => {
     const required = (...names: string[]) => aTool("t", { inputSchema: object({ a: {}, b: {} }, names) });
     expect(findEdits([required("a", "b")], [required("b", "a")])).toEqual([

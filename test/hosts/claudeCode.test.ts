@@ -148,6 +148,8 @@ describe("a program in place of Claude Code", () => {
     messages: [{ role: "user", content: "hi" }],
     tools: [],
     skills: [],
+    exposure: "all",
+    instructions: [],
     files: [],
     maxTurns: 3,
     execute: async () => ({ status: "skipped", reason: "no" }),

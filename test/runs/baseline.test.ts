@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -11,7 +12,8 @@ import {
   readBaselines,
   writeBaseline,
 } from "../../src/evals/runs/baseline.ts";
-import type { Baseline } from "../../src/evals/types/baseline.ts";
+import { type Baseline, toComparedRun } from "../../src/evals/types/baseline.ts";
+import { canonicalJson, jsonSchema } from "../../src/evals/types/json.ts";
 import { aManifest } from "../fakes/record.ts";
 import { aTool } from "../fakes/suite.ts";
 
@@ -59,6 +61,7 @@ describe("createBaseline", () => {
       suite: "s",
       model: { id: "scripted", kind: "language model", settings: {}, deterministic: false },
       host: "plain",
+      exposure: { kind: "all" },
       harness: "0.1.0",
       node: "v20.20.2",
       acceptedAt: "2026-11-22T08:00:00.000Z",
@@ -69,6 +72,15 @@ describe("createBaseline", () => {
         { id: "never", hash: "hash of never", passed: 0, trials: 0, toolset: "list" },
       ],
     } satisfies Omit<Baseline, "checksum" | "toolsets">);
+  });
+
+  it("holds how tools were shown", () => {
+    const manifest = aManifest("a");
+    const [model] = manifest.models;
+    if (model) model.exposures = [{ kind: "names", ranker: "keyword 1" }, { kind: "all" }];
+    const made = createBaseline(manifest, "s", "scripted", counts, acceptedAt);
+    expect(made.exposure).toEqual({ kind: "names", ranker: "keyword 1" });
+    expect(toComparedRun(made).exposure).toBe("names (keyword 1)");
   });
 
   it("is the same text whatever the order of cases and tools in the run", () => {
@@ -171,6 +183,16 @@ describe("a baseline on disk", () => {
       await change(by);
       expect(await refusal()).toBe(edited);
     }
+  });
+
+  it("is of all definitions where it does not name an exposure", async () => {
+    const { checksum: _, exposure: __, ...before } = aBaseline();
+    const checksum = createHash("sha256")
+      .update(canonicalJson(jsonSchema.parse(before)))
+      .digest("hex");
+    writeFileSync(file, JSON.stringify({ ...before, checksum }));
+    const read = await readBaseline(file);
+    expect(read && toComparedRun(read)).toEqual(toComparedRun(aBaseline()));
   });
 
   it("is refused when it is of another version, or no baseline at all", async () => {

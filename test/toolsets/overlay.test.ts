@@ -36,6 +36,24 @@ describe("overlay", () => {
     ]);
   });
 
+  it("changes search hints, whether a tool is always loaded, and the instructions of a server", () => {
+    const hinted = { ...read, _meta: { "anthropic/searchHint": "open" } };
+    const guide = aTool("instructions:s", { description: "Ask.", origin: "instructions" });
+    expect(
+      applyVariant([hinted, edit, guide], {
+        read: { searchHint: "" },
+        edit: { alwaysLoad: true, searchHint: "patch" },
+        "instructions:s": "Never ask.",
+      }),
+    ).toEqual([
+      read,
+      { ...edit, _meta: { "anthropic/alwaysLoad": true, "anthropic/searchHint": "patch" } },
+      { ...guide, description: "Never ask." },
+    ]);
+    const loaded = { ...read, _meta: { "anthropic/alwaysLoad": true as const } };
+    expect(applyVariant([loaded], { read: { alwaysLoad: false } })).toEqual([read]);
+  });
+
   it("changes the descriptions of parameters, also of nested ones, of items, and of dotted names", () => {
     const parameters = { "edits.oldText": "a", "edits[].newText": "b", "options.dry.run": "c", edits: "all" };
     const [, changed] = applyVariant(list, { edit: { parameters } });

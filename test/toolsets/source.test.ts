@@ -40,6 +40,32 @@ test("a live server and its distractors, each tool with its origin", async () =>
   expect(source.warnings).toEqual([]);
 });
 
+test("keeps the instructions of a server as an entry, and of _meta only what hosts obey", async () => {
+  const source = await open({ server: fixture("faulty.mjs", "guided"), distractors: [] });
+  const own = { server: "faulty", origin: "server" };
+  expect(source.tools).toEqual([
+    { ...tool("kept"), ...own, _meta: { "anthropic/alwaysLoad": true } },
+    { ...tool("hinted"), ...own, _meta: { "anthropic/searchHint": "weather forecast" } },
+    { ...tool("plain"), ...own },
+    { ...tool("odd"), ...own },
+    {
+      ...tool("instructions:faulty"),
+      server: "faulty",
+      origin: "instructions",
+      description: "Ask before you delete.",
+    },
+  ]);
+  expect(source.tools.map((one) => "_meta" in one)).toEqual([true, true, false, false, false]);
+});
+
+test("joins the instructions of two servers with the same name", async () => {
+  const guided = fixture("faulty.mjs", "guided");
+  const source = await open({ server: fixture("faulty.mjs", "fine"), distractors: [guided, guided] });
+  expect(source.tools.filter(({ origin }) => origin === "instructions")).toMatchObject([
+    { name: "instructions:faulty", description: "Ask before you delete.\n\nAsk before you delete." },
+  ]);
+});
+
 test("a static list offers tools and has no server", async () => {
   const source = await open({ server: { tools: "github.json" }, distractors: [] });
   expect(source.tools).toEqual([{ ...tool("list_issues"), server: "github", origin: "static" }]);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type HostName, hosts, presentTools } from "../../src/evals/toolsets/host.ts";
-import { createSkillEntry, createToolset } from "../../src/evals/toolsets/toolList.ts";
+import { createInstructionsEntry, createSkillEntry, createToolset } from "../../src/evals/toolsets/toolList.ts";
 import { EvalsError } from "../../src/evals/types/errors.ts";
 import type { OfferedTool } from "../../src/evals/types/tool.ts";
 
@@ -54,6 +54,17 @@ test("the hash changes with any word of a description", () => {
       expect(createToolset(changed).hash).not.toBe(createToolset(tools).hash);
     }),
   );
+});
+
+test("the hash covers instructions, search hints and whether a tool is always loaded", () => {
+  const plain = createToolset([tool("a")]).hash;
+  const other = [
+    createToolset([tool("a"), createInstructionsEntry("files", "Ask first.")]),
+    createToolset([tool("a"), createInstructionsEntry("files", "Ask later.")]),
+    createToolset([{ ...tool("a"), _meta: { "anthropic/alwaysLoad": true } }]),
+    createToolset([{ ...tool("a"), _meta: { "anthropic/searchHint": "weather" } }]),
+  ].map(({ hash }) => hash);
+  expect(new Set([plain, ...other]).size).toBe(5);
 });
 
 test("two tools of one name", () => {

@@ -51,6 +51,21 @@ describe("what a model is shown of skills", () => {
     expect(catalogue?.map(({ name }) => name)).toEqual(["pdf", "docx"]);
   });
 
+  it("and of the instructions of its servers, before the skills", () => {
+    const guide = aTool("instructions:mail", { description: "Ask first.", origin: "instructions", server: "mail" });
+    const place = placeOf(wantsPdf);
+    const planned = { ...place.planned, toolset: aToolset(...toolset.tools, guide) };
+    const context = { show: () => ({ tools: [], listedName: (name: string) => name }), skills: () => undefined };
+    const executor = createExecutor(planned.toolset, "safe", undefined);
+    const { messages } = createConversation({ ...place, planned }, context, executor);
+    expect(contentOf(messages[0])).toMatch(
+      /^# Instructions of the MCP servers\n\n## mail\n\nAsk first\.\n\nThese skills/,
+    );
+    const hosted = createHostedTrial({ ...place, planned }, undefined, executor);
+    expect(hosted.instructions).toEqual([{ server: "mail", text: "Ask first." }]);
+    expect(hosted.tools.map(({ name }) => name)).toEqual(["list"]);
+  });
+
   it("or the tags, with a tool that reads SKILL.md", () => {
     const system = { role: "system" as const, content: "Be brief." };
     const { messages, tools } = conversation(

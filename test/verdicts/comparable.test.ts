@@ -6,6 +6,7 @@ const run = (change: Partial<ComparedRun> = {}): ComparedRun => ({
   model: "m",
   settings: "{}",
   host: "plain",
+  exposure: "all",
   harness: "1.2.0",
   cases: ["a", "b", "c"].map((id) => ({ id, hash: `hash of ${id}` })),
   ...change,
@@ -40,12 +41,20 @@ describe("comparability", () => {
   });
 
   it("gives every reason why runs cannot be compared", () => {
-    expect(comparability(run(), run({ suite: "mail", model: "n", host: "claude-code", harness: "2.0.0" }))).toEqual({
+    const other = run({
+      suite: "mail",
+      model: "n",
+      host: "claude-code",
+      exposure: "names (keyword 1)",
+      harness: "2.0.0",
+    });
+    expect(comparability(run(), other)).toEqual({
       kind: "not comparable",
       reasons: [
         'The suite differs: "files" before, "mail" now. Compare runs of the same suite.',
         'The model differs: "m" before, "n" now. Run the same model, or accept a new baseline for it.',
         'The host profile differs: "plain" before, "claude-code" now. Use the same --host, or accept a new baseline for it.',
+        'The exposure differs: "all" before, "names (keyword 1)" now. Use the same --exposure, or accept a new baseline for it.',
         'The major version differs: "1" before, "2" now. Accept a new baseline with this version.',
       ],
     });

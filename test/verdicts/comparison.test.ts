@@ -25,6 +25,7 @@ function side(cases: Record<string, string>, changes: Partial<ComparedRecord> = 
     model: "scripted",
     settings: "{}",
     host: "plain",
+    exposure: "all",
     harness: "0.1.0",
     deterministic: false,
     cases: ids.map((id) => ({ id, hash: `hash of ${id}`, toolset: "list", expected: "read" })),

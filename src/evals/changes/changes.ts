@@ -1,6 +1,6 @@
 import type { Baseline } from "../types/baseline.ts";
 import type { JsonObject } from "../types/json.ts";
-import type { Tool } from "../types/tool.ts";
+import { isCallable, type Tool } from "../types/tool.ts";
 import { findEdits, type ToolEdit } from "./edits.ts";
 import { type ChangeClass, type ChangeEffect, classifyEffects } from "./effect.ts";
 import { formatName } from "./names.ts";
@@ -67,11 +67,11 @@ export function changesByCase(before: CaseToolsets, after: CaseToolsets): Toolse
     .filter(({ changes }) => changes.length > 0);
 }
 
-/** The tools that a baseline was accepted with, each name of a server once; without its skills and distractors. */
+/** The tools that a baseline was accepted with, each name of a server once; without skills, instructions and distractors. */
 export function listBaselineTools({ toolsets }: Baseline): JsonObject[] {
   const tools = new Map<string, JsonObject>();
   for (const tool of Object.values(toolsets).flat()) {
-    if (tool.origin === "skill" || tool.origin === "distractor") continue;
+    if (!isCallable(tool) || tool.origin === "distractor") continue;
     const { server, origin: _, ...rest } = tool;
     const key = JSON.stringify([server, tool.name]);
     if (!tools.has(key)) tools.set(key, JSON.parse(JSON.stringify(rest)) as JsonObject);

@@ -1,7 +1,7 @@
 import { listProperties } from "../jsonSchema/values.ts";
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import type { Tool } from "../types/tool.ts";
-import { findRenamedTools, formatName, indexByName } from "./names.ts";
+import { findRenamedTools, formatName, indexByName, isInstructions } from "./names.ts";
 
 /**
  * One edit of a tool list. `id` is unique in the list of edits and the same for the same edit (`read_file`: its
@@ -10,6 +10,8 @@ import { findRenamedTools, formatName, indexByName } from "./names.ts";
  */
 export type ToolEdit = { id: string; label: string; tool: string; before?: string; after?: string } & (
   | { kind: "added" | "removed" | "description" | "title" | "schema" | "outputSchema" | "annotations" | "other" }
+  /** A key of `_meta` that hosts obey. */
+  | { kind: "alwaysLoad" | "searchHint" }
   /** The same description and schema under another name: a heuristic. `tool` is the old name. */
   | { kind: "renamed"; to: string }
   /** `parameter` is a path: `filter.tags[].name`. A parameter that became required has another schema. */
@@ -67,11 +69,13 @@ const makeRenaming = ({ name }: Tool, successor: Tool): ToolEdit => ({
 
 function editTool(kind: "added" | "removed", { name, description }: Tool): ToolEdit {
   const isNew = kind === "added";
-  const [id, label] = [`${formatName(name)}:${kind}`, `${formatName(name)}: ${isNew ? "new" : "removed"} tool`];
+  const what = isInstructions(name) ? "instructions" : "tool";
+  const [id, label] = [`${formatName(name)}:${kind}`, `${formatName(name)}: ${isNew ? "new" : "removed"} ${what}`];
   return { kind, id, label, tool: name, ...(isNew ? formatTexts(undefined, description) : formatTexts(description)) };
 }
 
 const fields = ["description", "title", "annotations", "outputSchema"] as const;
+type DescribedKind = (typeof fields)[number] | "alwaysLoad" | "searchHint" | "other";
 
 function mixTool<T extends Tool>(base: T, head: T, choose: Choose): T {
   let listed = 0;
@@ -82,19 +86,38 @@ function mixTool<T extends Tool>(base: T, head: T, choose: Choose): T {
     if (yes) applied++;
     return yes;
   };
-  const describe = (kind: (typeof fields)[number] | "other", before: unknown, after: unknown): ToolEdit => {
+  const describe = (kind: DescribedKind, before: unknown, after: unknown): ToolEdit => {
     const id = formatName(base.name) + (kind === "description" ? "" : `:${kind}`);
     return { kind, id, label: `${formatName(base.name)}: ${kind}`, tool: base.name, ...formatTexts(before, after) };
   };
   const changed = fields.filter(
     (field) => !same(base[field], head[field]) && counted(describe(field, base[field], head[field])),
   );
+  const _meta = mixMeta(base, head, (kind, old, current) => counted(describe(kind, old, current)));
   const [before, after] = [optional(base.inputSchema), optional(head.inputSchema)];
   const { schema } = mixParameter({ tool: base.name, path: "" }, before, after, counted);
   // What no edit names, such as the order of `required`, comes with the last of the tool's edits, or is an edit itself.
   if (listed === 0 && !same(base, head)) counted(describe("other", differing(base, head), differing(head, base)));
   if (applied === 0) return base;
-  return applied === listed ? head : withKeys(base, { ...head, inputSchema: schema }, [...changed, "inputSchema"]);
+  const { _meta: __, ...rest } = head;
+  const mixed = { ...rest, inputSchema: schema, ...(_meta && { _meta }) };
+  return applied === listed ? head : withKeys(base, mixed, [...changed, "inputSchema", "_meta"]);
+}
+
+/** The keys of `_meta` that hosts obey, each with the changes that are chosen; undefined where none is left. */
+function mixMeta(
+  { _meta: base = {} }: Tool,
+  { _meta: head = {} }: Tool,
+  choose: (kind: "alwaysLoad" | "searchHint", before: unknown, after: unknown) => boolean,
+): Tool["_meta"] {
+  const mixed = { ...base };
+  for (const kind of ["alwaysLoad", "searchHint"] as const) {
+    const key = `anthropic/${kind}` as const;
+    if (same(base[key], head[key]) || !choose(kind, base[key], head[key])) continue;
+    delete mixed[key];
+    Object.assign(mixed, head[key] !== undefined && { [key]: head[key] });
+  }
+  return Object.keys(mixed).length > 0 ? mixed : undefined;
 }
 
 /** `base` with these keys as they are in `head`, absent where they are absent there. */

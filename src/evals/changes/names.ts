@@ -1,8 +1,17 @@
 import { isJsonObject, type Json, type JsonObject, sameJson } from "../types/json.ts";
+import { instructionsEntryName } from "../types/tool.ts";
 
-/** The name of a tool, skill (`skill:pdf`) or parameter in an id or message; quoted when it could be read as a path. */
+/** Whether an entry of a list is not a tool but the instructions of a server. */
+export function isInstructions(name: string): boolean {
+  return name.startsWith(instructionsEntryName(""));
+}
+
+/**
+ * The name of a tool, skill (`skill:pdf`), instructions or parameter in an id or message; quoted when it could be read as
+ * a path.
+ */
 export function formatName(name: string): string {
-  return /^(?:skill:)?[\w-]+$/.test(name) ? name : JSON.stringify(name);
+  return /^(?:skill:|instructions:)?[\w-]+$/.test(name) ? name : JSON.stringify(name);
 }
 
 /** A tool list by name. Of two tools with one name the first counts; tools without a name are skipped. */

@@ -6,6 +6,7 @@ import {
   findSuccessor,
   formatName,
   indexByName,
+  isInstructions,
   listVersions,
   type ToolsByName,
 } from "./names.ts";
@@ -30,6 +31,7 @@ function listEffectsInTool(name: string, before: JsonObject, after: JsonObject, 
     ...listSchemaEffects({ name, before, after, successor: findSuccessor(name, newer) }),
     ...listAnnotationEffects(name, before, after),
     ...listWordingEffects(name, before, after),
+    ...listMetaEffects(name, before, after),
   ];
   const rewritten = ["inputSchema", "outputSchema", "annotations"].find(
     (field) => !sameJson(before[field], after[field]),
@@ -49,6 +51,19 @@ function* listWordingEffects(name: string, before: JsonObject, after: JsonObject
     const id = `${formatName(name)}${field === "title" ? ":title" : ""}`;
     const path = Object.hasOwn(after, field) ? [name, field] : [name];
     yield { id, tool: name, path, ...reworded, what: `The ${field} of ${formatName(name)} was reworded.` };
+  }
+}
+
+/** Changes of the keys that decide how a host shows a tool. */
+function* listMetaEffects(name: string, before: JsonObject, after: JsonObject): Iterable<ChangeEffect> {
+  const read = ({ _meta }: JsonObject, key: string) => (isJsonObject(_meta) ? _meta[key] : undefined);
+  for (const kind of ["alwaysLoad", "searchHint"] as const) {
+    const key = `anthropic/${kind}`;
+    const [was, is] = [read(before, key), read(after, key)];
+    if (sameJson(was, is)) continue;
+    const verb = was === undefined ? "added" : is === undefined ? "removed" : "changed";
+    const what = `The ${kind} of ${formatName(name)} was ${verb}.`;
+    yield { id: `${formatName(name)}:${kind}`, tool: name, path: [name, "_meta", key], ...reworded, what };
   }
 }
 
@@ -84,6 +99,10 @@ function* listToolEffects(before: ToolsByName, after: ToolsByName): Iterable<Cha
   for (const [name, tool] of before) {
     const now = after.get(name);
     const id = formatName(name);
+    if (isInstructions(name)) {
+      if (!now) yield { id: `${id}:removed`, tool: name, path: [name], ...reworded, what: `The ${id} were removed.` };
+      continue;
+    }
     if (now) {
       const { cause = id, ...impact } = classifyDeprecation(name, tool, now, before, after) ?? {};
       const path = [name, "description"];
@@ -98,6 +117,11 @@ function* listToolEffects(before: ToolsByName, after: ToolsByName): Iterable<Cha
   const successors = new Set(renamed.values());
   for (const name of after.keys()) {
     if (before.has(name) || successors.has(name)) continue;
+    if (isInstructions(name)) {
+      const id = formatName(name);
+      yield { id: `${id}:added`, tool: name, path: [name], ...reworded, what: `The ${id} are new.` };
+      continue;
+    }
     const { previous } = listVersions(name);
     const next = previous !== undefined && before.has(previous) && after.has(previous);
     const what = `${formatName(name)} is new${next ? `, next to ${formatName(previous)}` : ""}.`;

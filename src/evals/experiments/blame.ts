@@ -7,12 +7,14 @@ import { renderTerminal } from "../reports/terminal.ts";
 import { createToolset } from "../toolsets/toolList.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import { EvalsError, type ExitCode, exitCodes } from "../types/errors.ts";
+import { nameExposure } from "../types/exposure.ts";
 import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import { parseArm } from "../verdicts/blame.ts";
 import { type BlameReport, blameCases } from "../verdicts/blameCases.ts";
 import { comparability } from "../verdicts/comparable.ts";
+import { chooseExposures } from "../workspace/exposures.ts";
 import type { RequestOptions } from "../workspace/models.ts";
 import { version } from "../workspace/version.ts";
 import { type BlameQuestion, findRunQuestions, readBaselineQuestion } from "./blameQuestion.ts";
@@ -163,6 +165,7 @@ function findSuspects(question: BlameQuestion, { cases, suite, model }: Bench): 
     model: model.id,
     settings: canonicalJson(model.settings),
     host: question.host,
+    exposure: nameExposure(chooseExposures(model)[0]),
     harness: version,
     cases: cases.map(({ case: { id, hash } }) => ({ id, hash })),
   };

@@ -3,6 +3,7 @@ import { readBaseline } from "../runs/baseline.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
 import { toComparedRun } from "../types/baseline.ts";
 import { usageError } from "../types/errors.ts";
+import { allDefinitions, nameExposure } from "../types/exposure.ts";
 import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { CheckPlan, RunManifest } from "../types/run.ts";
@@ -95,7 +96,7 @@ function createQuestion(
   const planned = new Map(plan.cases.map((one) => [one.id, one]));
   const now = new Map(suite.cases.map(({ id, toolset }) => [id, toolset]));
   const evidence = results.check(suite.name, plan.model)?.book.evidence ?? new Map();
-  const settings = manifest.models.find(({ id }) => id === plan.model)?.settings ?? {};
+  const { settings = {}, exposures } = manifest.models.find(({ id }) => id === plan.model) ?? {};
   const list = (hash: string | undefined) => (hash === undefined ? undefined : toolsets[hash]);
   return {
     from: `the run ${manifest.id}`,
@@ -108,6 +109,7 @@ function createQuestion(
       model: plan.model,
       settings: canonicalJson(settings),
       host,
+      exposure: nameExposure(exposures?.[0] ?? allDefinitions),
       harness,
       cases: suite.cases,
     },

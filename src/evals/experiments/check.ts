@@ -4,6 +4,7 @@ import type { PlannedCase } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
 import { type Baseline, toComparedRun } from "../types/baseline.ts";
 import { usageError } from "../types/errors.ts";
+import { nameExposure } from "../types/exposure.ts";
 import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { Model } from "../types/model.ts";
@@ -11,6 +12,7 @@ import type { CheckPlan, RunManifest } from "../types/run.ts";
 import type { Suite } from "../types/suite.ts";
 import type { Check } from "../verdicts/check.ts";
 import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
+import { chooseExposures } from "../workspace/exposures.ts";
 import { version } from "../workspace/version.ts";
 import { ArmCases, type Ask, type ListOf, pursueBook } from "./pipeline.ts";
 
@@ -93,6 +95,7 @@ function describeRun(cases: readonly PlannedCase[], model: Model, host: string):
     model: model.id,
     settings: canonicalJson(model.settings),
     host,
+    exposure: nameExposure(chooseExposures(model)[0]),
     harness: version,
     cases: cases.map(({ case: { id, hash } }) => ({ id, hash })),
   };

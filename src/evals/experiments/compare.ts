@@ -6,6 +6,7 @@ import { readBaseline } from "../runs/baseline.ts";
 import { findRecord, findRun, readManifest, readTrials } from "../runs/record.ts";
 import type { Baseline } from "../types/baseline.ts";
 import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
+import { allDefinitions, nameExposure } from "../types/exposure.ts";
 import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { RunManifest } from "../types/run.ts";
@@ -110,7 +111,8 @@ async function readRunRecord(run: string, out: string): Promise<Recorded> {
     return manifest.suites.map((suite): ComparedRecord => {
       const seen = trials.get(JSON.stringify([suite.name, model.id])) ?? [];
       const { host, harness, toolsets } = manifest;
-      const common = { suite: suite.name, host, harness, cases: suite.cases, toolsets, ...asked };
+      const exposure = nameExposure(model.exposures?.[0] ?? allDefinitions);
+      const common = { suite: suite.name, host, exposure, harness, cases: suite.cases, toolsets, ...asked };
       return { ...common, seen: { kind: "trials", trials: seen } };
     });
   });
@@ -136,14 +138,13 @@ async function readBaselineRecord(given: string, out: string, io: Io): Promise<R
   };
 }
 
-async function createBaselineSide(
-  { suite, model, host, harness, cases, toolsets }: Baseline,
-  out: string,
-): Promise<ComparedRecord> {
+async function createBaselineSide(baseline: Baseline, out: string): Promise<ComparedRecord> {
+  const { suite, model, host, harness, cases, toolsets, exposure = allDefinitions } = baseline;
   const counts = new Map(cases.map(({ id, passed, trials }) => [id, { passed, trials }]));
   return {
     suite,
     host,
+    exposure: nameExposure(exposure),
     harness,
     cases,
     toolsets,

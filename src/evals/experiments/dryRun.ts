@@ -2,7 +2,7 @@ import { count } from "../reports/format.ts";
 import { resultCharacters } from "../trials/execution.ts";
 import { countTrials, type PlannedCase } from "../trials/plan.ts";
 import { type Model, noUsage } from "../types/model.ts";
-import type { OfferedTool } from "../types/tool.ts";
+import { isCallable, type OfferedTool } from "../types/tool.ts";
 import { addCost, type Cost, type Usage } from "../types/trial.ts";
 import { selectDesign } from "../verdicts/check.ts";
 import type { PlannedChecks } from "./check.ts";
@@ -24,7 +24,7 @@ function renderCeiling(model: Model, { trials, calls, inputTokens, outputTokens,
 function renderSuite(cases: readonly PlannedCase[]): string[] {
   const suite = cases[0]?.suite;
   if (!suite) return [];
-  const tools = new Set(cases.flatMap(({ toolset }) => toolset.tools.map((tool) => tool.name)));
+  const tools = new Set(cases.flatMap(({ toolset }) => toolset.tools.filter(isCallable).map((tool) => tool.name)));
   const ids = new Set(cases.map((planned) => planned.case.id));
   const arms = suite.lift === undefined ? "" : `, each with and without the skill ${suite.lift}`;
   return [

@@ -6,6 +6,7 @@ import type { JsonObject } from "../types/json.ts";
 import type { AskedModel, Model } from "../types/model.ts";
 import type { Experiment, RunManifest } from "../types/run.ts";
 import type { Suite } from "../types/suite.ts";
+import { chooseExposures } from "../workspace/exposures.ts";
 import { version } from "../workspace/version.ts";
 import type { PlannedChecks } from "./check.ts";
 
@@ -41,12 +42,13 @@ export function createManifest(parts: ManifestParts): RunManifest {
     flags: parts.flags,
     seed: parts.seed,
     host: parts.host,
-    models: parts.models.map(({ id, kind, note, settings, deterministic }) => ({
-      id,
-      kind,
-      ...(note && { note }),
-      settings,
-      deterministic,
+    models: parts.models.map((model) => ({
+      id: model.id,
+      kind: model.kind,
+      ...(model.note && { note: model.note }),
+      settings: model.settings,
+      deterministic: model.deterministic,
+      exposures: [...chooseExposures(model)],
     })),
     ...(parts.judge && { judge: describeJudge(parts.judge, parts.judgeFigure) }),
     suites: parts.suites.map((suite) => describeSuite(suite, parts)),

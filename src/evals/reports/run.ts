@@ -1,4 +1,5 @@
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
+import { isCallable } from "../types/tool.ts";
 import { checkBlocks } from "./check.ts";
 import {
   type Block,
@@ -195,7 +196,7 @@ function manifestBlocks({ models, suites, toolsets }: RunManifest): Block[] {
       const table: Block = { kind: "table", columns, rows: makeRows(rows), noun: "tool" };
       return {
         kind: "details",
-        title: [`${count(tools.length, "tool")} shown, toolset `, { code: hash.slice(0, 12) }],
+        title: [`${count(tools.filter(isCallable).length, "tool")} shown, toolset `, { code: hash.slice(0, 12) }],
         blocks: [table],
       };
     }),

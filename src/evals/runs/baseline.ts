@@ -5,6 +5,7 @@ import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
 import { type Baseline, baselineFormat, baselineSchema } from "../types/baseline.ts";
 import { EvalsError, messageOf, type Place, usageError } from "../types/errors.ts";
+import { allDefinitions } from "../types/exposure.ts";
 import { canonicalJson, isJsonObject, type Json, jsonSchema } from "../types/json.ts";
 import type { RunManifest } from "../types/run.ts";
 
@@ -37,6 +38,7 @@ export function createBaseline(
     suite: suiteName,
     model: { id: model.id, kind: model.kind, settings: model.settings, deterministic: model.deterministic },
     host: manifest.host,
+    exposure: model.exposures?.[0] ?? allDefinitions,
     harness: manifest.harness,
     node: manifest.node,
     acceptedAt: acceptedAt.toISOString(),

@@ -17,8 +17,10 @@ export type ToolLookup = { names: readonly string[]; find: FindTool; findDotless
 
 /** The look-up of a toolset, made once per toolset object. A schema is compiled when its tool is first looked up. */
 export const getLookup = once(({ tools: listed }: Toolset): ToolLookup => {
-  const tools = new Map(listed.map((tool) => [tool.name, tool]));
-  const dotless = new Map(listed.map(({ name }) => [withoutDots(name), name]));
+  // Instructions are text that is shown, never a pick.
+  const pickable = listed.filter(({ origin }) => origin !== "instructions");
+  const tools = new Map(pickable.map((tool) => [tool.name, tool]));
+  const dotless = new Map(pickable.map(({ name }) => [withoutDots(name), name]));
   const found = new Map<string, ListedTool>();
   const find: FindTool = (name) => {
     const known = found.get(name);
@@ -53,6 +55,7 @@ export type Executable = { yes: true } | { yes: false; reason: string };
 export function executable(tool: OfferedTool, policy: ExecutionPolicy): Executable {
   if (tool.origin === "distractor") return { yes: false, reason: `${tool.name} is a distractor` };
   if (tool.origin === "static") return { yes: false, reason: `${tool.name} comes from a static list, not a server` };
+  if (tool.origin === "instructions") return { yes: false, reason: `there is no tool ${tool.name}` };
   if (tool.origin === "skill") return { yes: false, reason: `${tool.name} is a skill, not a tool` };
   if (policy === "never") return { yes: false, reason: "no call is executed (execute: never)" };
   if (policy === "always" || tool.annotations?.readOnlyHint === true || tool.annotations?.destructiveHint === false) {

@@ -41,6 +41,7 @@ const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.st
 class ConnectedServer implements Connection {
   readonly name: string;
   readonly about: JsonObject;
+  readonly instructions: string | undefined;
   readonly #session: Session;
   readonly #listMs: number;
   readonly #callMs: number;
@@ -50,6 +51,7 @@ class ConnectedServer implements Connection {
   constructor(name: string, session: Session, listMs: number, callMs: number) {
     this.name = name;
     this.about = describeServer(session);
+    this.instructions = readInstructions(session);
     this.#session = session;
     this.#listMs = listMs;
     this.#callMs = callMs;
@@ -141,6 +143,12 @@ function describeServer({ client, link }: Session): JsonObject {
     ...(protocol !== undefined && { protocol }),
     transport: link.kind,
   };
+}
+
+/** The instructions of a server, up to 64 Ki characters (a cut is marked); undefined when it gives none. */
+function readInstructions({ client }: Session): string | undefined {
+  const text = client.getInstructions()?.trim();
+  return text ? cut(text) : undefined;
 }
 
 const maxText = 64 * 1024;

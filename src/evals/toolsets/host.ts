@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { usageError } from "../types/errors.ts";
 import type { SkillForm } from "../types/skill.ts";
-import type { OfferedTool } from "../types/tool.ts";
+import { isCallable, type OfferedTool } from "../types/tool.ts";
 import { describeOrigin } from "./toolList.ts";
 
 /** How a host shows skills and MCP tools to its model: the name of each tool, and the order if the host sets one. */
@@ -54,10 +54,10 @@ export function getSkillForm(hostName: HostName): SkillForm {
   return hosts[hostName].skills;
 }
 
-/** Names and orders tools as a host does, without the entries of skills. Throws EvalsError when two names are equal. */
+/** Names and orders tools as a host does, without the entries of skills and instructions. Throws EvalsError when two names are equal. */
 export function presentTools(tools: readonly OfferedTool[], hostName: HostName): PresentedTools {
   const host: Host = hosts[hostName];
-  const listable = tools.filter(({ origin }) => origin !== "skill");
+  const listable = tools.filter(isCallable);
   const ordered = host.compare ? listable.sort(host.compare) : listable;
   const listed = new Map<string, OfferedTool>();
   for (const tool of ordered) {

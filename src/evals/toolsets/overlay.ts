@@ -61,13 +61,30 @@ function applyChange(tool: OfferedTool, change: VariantChange): OfferedTool {
     const { title: _, description: __, inputSchema: ___, outputSchema: ____, ...kept } = tool;
     return { ...kept, ...change.tool, name: tool.name };
   }
-  const { description, parameters = {} } = change;
+  const { description, parameters = {}, searchHint, alwaysLoad } = change;
   const texts = new Map(Object.entries(parameters).map(([path, text]) => [normalizePath(path), text]));
+  const { _meta, ...rest } = tool;
+  const meta = applyMeta(_meta, { searchHint, alwaysLoad });
   return {
-    ...tool,
+    ...rest,
+    ...(meta && { _meta: meta }),
     ...(description !== undefined && { description }),
     ...(texts.size > 0 && { inputSchema: describeParameters(tool.inputSchema, [], texts) }),
   };
+}
+
+/** The keys for hosts with those of a variant; undefined where none is left. */
+function applyMeta(
+  meta: OfferedTool["_meta"],
+  { searchHint, alwaysLoad }: { searchHint: string | undefined; alwaysLoad: boolean | undefined },
+): OfferedTool["_meta"] {
+  const hint = searchHint ?? meta?.["anthropic/searchHint"];
+  const isLoaded = alwaysLoad ?? meta?.["anthropic/alwaysLoad"];
+  const changed = {
+    ...(isLoaded && { "anthropic/alwaysLoad": isLoaded }),
+    ...(hint && { "anthropic/searchHint": hint }),
+  };
+  return Object.keys(changed).length > 0 ? changed : undefined;
 }
 
 /** A path may mark the items of a list, as in reports of changes: `edits[].oldText` is `edits.oldText`. */

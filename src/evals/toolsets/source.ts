@@ -4,13 +4,14 @@ import type { ServerSpec } from "../types/suite.ts";
 import type { OfferedTool, Tool, ToolServer } from "../types/tool.ts";
 import { connect } from "./connect.ts";
 import { type Env, resolveServer, serverError } from "./spec.ts";
-import { readStaticList } from "./toolList.ts";
+import { createInstructionsEntry, readStaticList } from "./toolList.ts";
 
 /** The parts of a suite that define where its tools come from. `dir` is absolute. */
 export type SourceParts = { server?: ServerSpec; distractors: readonly ServerSpec[]; dir: string };
 
 /**
- * The tools that a suite offers, under their listed names, and the live server that executes those of origin `server`.
+ * The tools that a suite offers, under their listed names, with the instructions of its servers, and the live server that
+ * executes those of origin `server`.
  */
 export type Source = {
   readonly tools: readonly OfferedTool[];
@@ -23,7 +24,12 @@ export type Source = {
   close(): Promise<void>;
 };
 
-type ListedServer = { name: string; tools: readonly Tool[]; live?: { server: ToolServer; reopen: Source["reopen"] } };
+type ListedServer = {
+  name: string;
+  tools: readonly Tool[];
+  instructions?: string;
+  live?: { server: ToolServer; reopen: Source["reopen"] };
+};
 
 /**
  * Opens and lists the server of a suite, and lists its distractors, in parallel; distractor servers are closed again.
@@ -58,12 +64,17 @@ export async function openSource(parts: SourceParts, env: Env, signal: AbortSign
     const { name = fallback, protocol: revision } = server.about;
     const known = typeof revision === "string" ? { revision } : {};
     const reopen = (later: AbortSignal) => keep(connect(spec, { ...context, ...known, signal: later }));
-    return { name: registered ?? String(name), tools: await server.list(signal), live: { server, reopen } };
+    return {
+      name: registered ?? String(name),
+      tools: await server.list(signal),
+      ...(server.instructions !== undefined && { instructions: server.instructions }),
+      live: { server, reopen },
+    };
   };
   const distract = async (written: ServerSpec, index: number) => {
-    const { live, name, tools } = await list(written, `distractor ${index + 1}`);
-    await live?.server.close();
-    return toOffered(tools, name, "distractor");
+    const listed = await list(written, `distractor ${index + 1}`);
+    await listed.live?.server.close();
+    return toOffered(listed, "distractor");
   };
 
   const main = parts.server && list(parts.server, "server");
@@ -75,11 +86,12 @@ export async function openSource(parts: SourceParts, env: Env, signal: AbortSign
     throw error;
   }
   const own = await main;
+  const listed = [
+    ...(own ? toOffered(own, own.live ? "server" : "static") : []),
+    ...(await Promise.all(others)).flat(),
+  ];
   return {
-    tools: [
-      ...(own ? toOffered(own.tools, own.name, own.live ? "server" : "static") : []),
-      ...(await Promise.all(others)).flat(),
-    ],
+    tools: joinInstructions(listed),
     ...(own?.live && { server: own.live.server }),
     reopen: own?.live?.reopen ?? noServer,
     warnings,
@@ -91,8 +103,22 @@ async function noServer(): Promise<never> {
   throw usageError("The suite has no live server to open.", 'Give it a server with a "command" or a "url".');
 }
 
-function toOffered(tools: readonly Tool[], server: string, origin: OfferedTool["origin"]): OfferedTool[] {
-  return tools.map((tool) => ({ ...tool, server, origin }));
+function toOffered({ name: server, tools, instructions }: ListedServer, origin: OfferedTool["origin"]): OfferedTool[] {
+  return [
+    ...tools.map((tool) => ({ ...tool, server, origin })),
+    ...(instructions === undefined ? [] : [createInstructionsEntry(server, instructions)]),
+  ];
+}
+
+/** The instructions of servers with the same name as one entry. */
+function joinInstructions(tools: readonly OfferedTool[]): OfferedTool[] {
+  const joined = new Map<string, OfferedTool>();
+  for (const tool of tools) {
+    if (tool.origin !== "instructions") continue;
+    const other = joined.get(tool.name)?.description;
+    joined.set(tool.name, { ...tool, description: [other, tool.description].filter(Boolean).join("\n\n") });
+  }
+  return [...tools.filter(({ origin }) => origin !== "instructions"), ...joined.values()];
 }
 
 /** Waits for all, then throws the problems of every EvalsError together, or the first other error. */

@@ -3,7 +3,7 @@ import { readParsed } from "../parsing/read.ts";
 import { EvalsError, type Problem, usageError } from "../types/errors.ts";
 import { canonicalJson, isJsonObject, jsonSchema } from "../types/json.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
-import { type OfferedTool, type Tool, type Toolset, toolSchema } from "../types/tool.ts";
+import { instructionsEntryName, type OfferedTool, type Tool, type Toolset, toolSchema } from "../types/tool.ts";
 import { formatIssues, serverError } from "./spec.ts";
 
 /**
@@ -29,7 +29,9 @@ export function createToolset(tools: readonly OfferedTool[]): Toolset {
 
 /** Where a tool comes from, in a message: `server "files"`, `the distractor "github"`. */
 export function describeOrigin({ server, origin }: OfferedTool): string {
-  return origin === "server" ? `server "${server}"` : `the ${origin === "static" ? "list" : "distractor"} "${server}"`;
+  return origin === "server" || origin === "instructions"
+    ? `server "${server}"`
+    : `the ${origin === "static" ? "list" : "distractor"} "${server}"`;
 }
 
 /** A skill as an entry of a tool list, so that its description is part of the hash. */
@@ -40,6 +42,17 @@ export function createSkillEntry({ name, description }: Pick<SkillPackage, "name
     inputSchema: { type: "object" },
     server: "skills",
     origin: "skill",
+  };
+}
+
+/** The instructions of a server as an entry of a tool list, so that they are part of the hash. */
+export function createInstructionsEntry(server: string, instructions: string): OfferedTool {
+  return {
+    name: instructionsEntryName(server),
+    description: instructions,
+    inputSchema: { type: "object" },
+    server,
+    origin: "instructions",
   };
 }
 
@@ -93,11 +106,17 @@ function endlessList(server: string, what: string): EvalsError {
 
 function parseTool(server: string, tool: unknown, position: number): Tool {
   const parsed = toolSchema.safeParse(tool);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return withoutEmptyMeta(parsed.data);
   throw serverError(
     `Server "${server}": tool ${quoteName(tool)} (number ${position} of its list) is malformed: ${formatIssues(parsed.error)}.`,
     "Correct the tool in the server: it needs a name and an inputSchema that is an object.",
   );
+}
+
+/** Without `_meta` where it has no key that a host obeys, so that the hash of such a tool does not depend on it. */
+function withoutEmptyMeta({ _meta, ...tool }: Tool): Tool {
+  const keys = Object.entries(_meta ?? {}).filter(([, value]) => value !== undefined);
+  return keys.length > 0 ? { ...tool, _meta: Object.fromEntries(keys) } : tool;
 }
 
 /** The name of a possible tool, for a message. */
@@ -151,7 +170,7 @@ export async function readStaticList(file: string): Promise<readonly Tool[]> {
       });
     } else {
       seen.add(parsed.data.name);
-      tools.push(parsed.data);
+      tools.push(withoutEmptyMeta(parsed.data));
     }
   }
   if (problems.length > 0) throw new EvalsError(problems);

@@ -2,7 +2,7 @@ import { listLoadedSkills } from "../scoring/activity.ts";
 import type { AskedModel, HostedTrial, Message, ModelRequest } from "../types/model.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
 import type { Case } from "../types/suite.ts";
-import type { OfferedTool } from "../types/tool.ts";
+import { isCallable, type OfferedTool } from "../types/tool.ts";
 import type { Answer, Broken, Call, Cell, Turn } from "../types/trial.ts";
 import { type Executor, renderResult } from "./execution.ts";
 import { orderTools, type PlannedCell } from "./plan.ts";
@@ -86,12 +86,13 @@ export function createConversation(
   const files = one.files ?? [];
   const readable = measuresBehaviour(one);
   const entries = orderTools(toolset.tools.filter(isSkill), orderSeed);
+  const instructions = renderInstructions(listInstructions(toolset.tools));
   const offer = offerSkills(entries, skills?.form ?? "skill-tool", { files: files.map(({ path }) => path), readable });
   const library = createLibrary(skills ?? noSkills, new Set(offer.catalogue?.map(({ name }) => name)), files, readable);
   return {
     cell,
     model,
-    messages: addPrompt(one.messages, offer.prompt),
+    messages: addPrompt(one.messages, [instructions, offer.prompt].filter(Boolean).join("\n\n")),
     tools: [...orderTools(tools, orderSeed, listedName), ...offer.tools],
     toolset: toolset.hash,
     ...(offer.catalogue && { catalogue: offer.catalogue }),
@@ -115,7 +116,9 @@ export function createHostedTrial(
   return {
     cell,
     messages: one.messages,
-    tools: offered.filter((tool) => !isSkill(tool)),
+    tools: offered.filter(isCallable),
+    instructions: listInstructions(toolset.tools),
+    exposure: "all",
     skills: offered.filter(isSkill).map((entry) => toPackage(entry, skills?.packages)),
     files: one.files ?? [],
     maxTurns: one.maxTurns,
@@ -127,6 +130,22 @@ const noSkills: Pick<SkillShelf, "packages" | "read"> = {
   packages: new Map(),
   read: async (_, path) => ({ problem: `There is no file ${path}` }),
 };
+
+/** The instructions of servers, by server. */
+function listInstructions(tools: readonly OfferedTool[]): HostedTrial["instructions"] {
+  return tools
+    .flatMap(({ origin, server, description = "" }) =>
+      origin === "instructions" && description !== "" ? [{ server, text: description }] : [],
+    )
+    .sort((a, b) => (a.server < b.server ? -1 : 1));
+}
+
+/** The section of the prompt in which hosts show what servers say of themselves; empty without instructions. */
+function renderInstructions(instructions: HostedTrial["instructions"]): string {
+  if (instructions.length === 0) return "";
+  const parts = instructions.map(({ server, text }) => `## ${server}\n\n${text}`);
+  return ["# Instructions of the MCP servers", ...parts].join("\n\n");
+}
 
 const isSkill = ({ origin }: OfferedTool) => origin === "skill";
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { allDefinitions, exposureSchema, nameExposure } from "./exposure.ts";
 import { canonicalJson, jsonObjectSchema } from "./json.ts";
 import { offeredToolSchema } from "./tool.ts";
 
@@ -19,6 +20,7 @@ export const baselineSchema = z.strictObject({
     deterministic: z.boolean(),
   }),
   host: z.string().describe("how tool names were shown"),
+  exposure: exposureSchema.optional().describe("how tools were shown; absent: all definitions"),
   harness: z.string().describe("version of tool-evals"),
   node: z.string().optional(),
   acceptedAt: z.string().describe("ISO 8601"),
@@ -42,6 +44,8 @@ export const baselineSchema = z.strictObject({
 export type Baseline = z.infer<typeof baselineSchema>;
 
 /** What decides whether a baseline can be compared with a run, as the comparison takes it. */
-export function toComparedRun({ suite, model, host, harness, cases }: Baseline) {
-  return { suite, model: model.id, settings: canonicalJson(model.settings), host, harness, cases };
+export function toComparedRun(baseline: Baseline) {
+  const { suite, model, host, harness, cases } = baseline;
+  const exposure = nameExposure(baseline.exposure ?? allDefinitions);
+  return { suite, model: model.id, settings: canonicalJson(model.settings), host, exposure, harness, cases };
 }

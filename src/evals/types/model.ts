@@ -1,3 +1,4 @@
+import type { ExposureKind } from "./exposure.ts";
 import type { JsonObject } from "./json.ts";
 import type { SkillPackage } from "./skill.ts";
 import type { OfferedTool } from "./tool.ts";
@@ -64,6 +65,10 @@ export type HostedTrial = {
   messages: readonly Message[];
   tools: readonly OfferedTool[];
   skills: readonly SkillPackage[];
+  /** One of the host's `exposures`. */
+  exposure: ExposureKind;
+  /** The instructions of servers, which the host shows in its own way. */
+  instructions: readonly { server: string; text: string }[];
   /** Files of the case, with paths relative to the project. */
   files: readonly { path: string; content: string }[];
   maxTurns: number;
@@ -78,6 +83,8 @@ export type HostedTrial = {
 export type HostModel = ModelFacts & {
   /** Maximum tokens of the host's own prompt and tools, for the upper bound of a dry run. */
   readonly ownPromptTokens: number;
+  /** The exposures that it can give, the default first. Absent: `all` only. */
+  readonly exposures?: readonly ExposureKind[];
   converse(trial: HostedTrial, signal: AbortSignal): Promise<Answer & { costUsd?: Cost }>;
 };
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { exposureSchema } from "./exposure.ts";
 import { jsonObjectSchema } from "./json.ts";
 import { changeClassSchema } from "./lint.ts";
 import { executionPolicySchema } from "./suite.ts";
@@ -81,6 +82,11 @@ export const runManifestSchema = z.object({
       note: z.string().optional(),
       settings: jsonObjectSchema,
       deterministic: z.boolean().describe("the same request always gets the same reply: one trial a case"),
+      exposures: z
+        .array(exposureSchema)
+        .min(1)
+        .optional()
+        .describe("how tools were shown: in the arm head, then in the arms of further exposures; absent: all"),
     }),
   ),
   judge: z

@@ -1,7 +1,16 @@
 import * as z from "zod";
 import { type JsonObject, jsonObjectSchema } from "./json.ts";
 
-/** A tool as a server lists it, without unknown fields: a model never sees them. */
+/**
+ * The keys of a tool's `_meta` that hosts obey: the tool is never deferred, and words by which a search finds it. A value
+ * of another type is ignored, as hosts do.
+ */
+const hostMetaSchema = z.object({
+  "anthropic/alwaysLoad": z.literal(true).optional().catch(undefined),
+  "anthropic/searchHint": z.string().min(1).optional().catch(undefined),
+});
+
+/** A tool as a server lists it, without unknown fields: neither a model nor a host sees them. */
 export const toolSchema = z.object({
   name: z.string().min(1),
   title: z.string().optional(),
@@ -17,19 +26,36 @@ export const toolSchema = z.object({
       openWorldHint: z.boolean().optional(),
     })
     .optional(),
+  _meta: hostMetaSchema.optional().catch(undefined),
 });
 export type Tool = z.infer<typeof toolSchema>;
 
 /**
  * A tool in a toolset. `server` is the name of its server. Only tools with origin `server` are executed; `distractor`
  * and `static` tools are only shown to the model. An entry with origin `skill` is a skill of the catalogue, named by
- * `skillEntryName`, so that hashes, variants and baselines cover it as they do a tool.
+ * `skillEntryName`, and one with origin `instructions` holds the instructions of a server as its description, named by
+ * `instructionsEntryName`: so hashes, variants, baselines and blame cover them as they do a tool.
  */
 export const offeredToolSchema = toolSchema.extend({
   server: z.string(),
-  origin: z.enum(["server", "static", "distractor", "skill"]),
+  origin: z.enum(["server", "static", "distractor", "skill", "instructions"]),
 });
 export type OfferedTool = z.infer<typeof offeredToolSchema>;
+
+/** Whether an entry of a toolset is a tool that can be called, and neither a skill nor the instructions of a server. */
+export function isCallable({ origin }: Pick<OfferedTool, "origin">): boolean {
+  return origin !== "skill" && origin !== "instructions";
+}
+
+/** Whether hosts never defer this tool. */
+export function isAlwaysLoaded({ _meta }: Pick<Tool, "_meta">): boolean {
+  return _meta?.["anthropic/alwaysLoad"] === true;
+}
+
+/** The name of a server's instructions in a toolset, a variants file and every report. */
+export function instructionsEntryName(server: string): string {
+  return `instructions:${server}`;
+}
 
 /**
  * A list of tools in its original order (trials shuffle it). `hash` is the SHA-256 (hex) of the canonical JSON of its
@@ -67,6 +93,8 @@ export type ToolServer = {
   readonly name: string;
   /** The name and version of the server, protocol revision and transport, for the record. */
   readonly about: JsonObject;
+  /** The instructions that the server gives hosts at initialisation, if any. */
+  readonly instructions?: string | undefined;
   /** Every tool, all pages. Throws EvalsError when the server cannot list. */
   list(signal: AbortSignal): Promise<readonly Tool[]>;
   /** Does not throw: a server that died, does not answer or sends invalid messages is a broken outcome. */

@@ -17,6 +17,10 @@ export type Execution = z.infer<typeof executionSchema>;
 const callSchema = z.object({
   id: z.string(),
   tool: z.string(),
+  role: z
+    .enum(["search", "built-in"])
+    .optional()
+    .describe("search: it looks for tools; built-in: a tool of the host itself. Neither is a tool of the toolset"),
   arguments: jsonSchema.optional(),
   argumentsText: z.string().optional(),
   execution: executionSchema.optional(),
@@ -38,6 +42,10 @@ export type Usage = z.infer<typeof usageSchema>;
 const stopReasonSchema = z.enum(["done", "calls", "refused", "cut"]);
 export type StopReason = z.infer<typeof stopReasonSchema>;
 
+/** One search for tools: the query, and the listed names of the tools that it found, best first. */
+const searchSchema = z.object({ query: z.string(), found: z.array(z.string()) });
+export type ToolSearch = z.infer<typeof searchSchema>;
+
 /**
  * One reply of a model. `ms` is the time from request to reply, retries included. `responseId` is the id that the provider
  * gave to the reply itself: a cache that repeats a reply repeats it; `requestId` is for inquiries.
@@ -45,6 +53,7 @@ export type StopReason = z.infer<typeof stopReasonSchema>;
 export const turnSchema = z.object({
   text: z.string(),
   calls: z.array(callSchema),
+  searches: z.array(searchSchema).optional().describe("of the client, the API or the host; absent: none"),
   stop: stopReasonSchema,
   usage: usageSchema,
   ms: z.number(),
@@ -100,6 +109,28 @@ const assertionSchema = z.object({
 export type Assertion = z.infer<typeof assertionSchema>;
 
 /**
+ * How an expected tool was found and chosen where definitions are deferred. `found-not-chosen`: it was found or loaded
+ * from the start. `built-in-used`: a tool of the host was called, nothing was searched for.
+ */
+export const discoveryOutcomes = [
+  "chosen",
+  "chosen-without-search",
+  "found-not-chosen",
+  "not-found",
+  "not-searched",
+  "built-in-used",
+] as const;
+
+/** `rank`: of the expected tool in the first search that found it, from 1. `builtIn`: the host's tool that was used. */
+const discoverySchema = z.object({
+  outcome: z.enum(discoveryOutcomes),
+  rank: z.number().int().min(1).optional(),
+  queries: z.array(z.string()).optional(),
+  builtIn: z.string().optional(),
+});
+export type Discovery = z.infer<typeof discoverySchema>;
+
+/**
  * The score of an answered trial. `expected` and `picked` are the labels of the confusion table. `not-gradable`: an
  * assertion could not be decided (no judge for a judged one, a call that was not executed); it never counts as passed.
  */
@@ -109,6 +140,7 @@ const scoreFields = {
   picked: z.string(),
   checks: z.array(assertionSchema),
   skills: z.array(z.string()).optional().describe("skills that were loaded, in any turn; absent where none is offered"),
+  discovery: discoverySchema.optional().describe("absent where no tool is expected or all definitions are shown"),
 };
 
 const scoreSchema = z.discriminatedUnion("grade", [

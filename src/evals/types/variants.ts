@@ -1,9 +1,14 @@
 import * as z from "zod";
 import { jsonObjectSchema } from "./json.ts";
 
-/** Other descriptions of a tool and of its parameters; `filter.name` is a parameter inside of one (or of its items). */
+/**
+ * Other descriptions of a tool and of its parameters, and how hosts find it; `filter.name` is a parameter inside of one (or
+ * of its items).
+ */
 export const rewordingSchema = z.strictObject({
   description: z.string().optional(),
+  searchHint: z.string().optional().describe("words by which a search finds it; empty: none"),
+  alwaysLoad: z.boolean().optional().describe("whether hosts never defer it"),
   parameters: z.record(z.string(), z.string()).optional().describe("parameter, dotted where nested -> description"),
 });
 

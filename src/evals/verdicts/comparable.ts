@@ -6,6 +6,8 @@ export type ComparedRun = {
   settings: string;
   /** The host profile: how tool names were shown. */
   host: string;
+  /** How tools were shown (see `nameExposure`). */
+  exposure: string;
   /** The version of the harness. */
   harness: string;
   cases: readonly { id: string; hash: string }[];
@@ -50,6 +52,7 @@ function findDifferences(then: ComparedRun, now: ComparedRun): string[] {
       "Use the same settings, or accept a new baseline",
     );
   compare("The host profile", then.host, now.host, "Use the same --host, or accept a new baseline for it");
+  compare("The exposure", then.exposure, now.exposure, "Use the same --exposure, or accept a new baseline for it");
   compare("The major version", major(then.harness), major(now.harness), "Accept a new baseline with this version");
   return reasons;
 }

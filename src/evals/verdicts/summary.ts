@@ -2,6 +2,7 @@ import { wilson } from "../stats/intervals.ts";
 import { exitCodes } from "../types/errors.ts";
 import type { CaseSummary, CheckSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
+import { isCallable } from "../types/tool.ts";
 import { addCost, type Trial } from "../types/trial.ts";
 import { Check, confusedPair, settledCheck } from "./check.ts";
 import { LiftTally, SkillTally } from "./skillEffect.ts";
@@ -244,7 +245,7 @@ function measureCoverage(manifest: RunManifest, suite: ManifestSuite): SuiteSumm
   const own = new Set<string>();
   for (const hash of new Set(suite.cases.map((one) => one.toolset)))
     for (const tool of manifest.toolsets[hash] ?? [])
-      if (tool.origin !== "distractor" && tool.origin !== "skill") own.add(tool.name);
+      if (tool.origin !== "distractor" && isCallable(tool)) own.add(tool.name);
   const expected = new Set(suite.cases.flatMap((one) => one.expectedTools));
   const missing = [...own].filter((name) => !expected.has(name)).sort();
   return { tools: own.size, expected: own.size - missing.length, missing };

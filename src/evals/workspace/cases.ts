@@ -15,7 +15,7 @@ import type { AskedModel } from "../types/model.ts";
 import { withoutArm } from "../types/run.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
 import type { Case, Suite } from "../types/suite.ts";
-import type { Toolset } from "../types/tool.ts";
+import type { OfferedTool, Toolset } from "../types/tool.ts";
 import { isUnavailable, type Opened } from "./servers.ts";
 
 /** The tool list of a suite whose server could not be reached. */
@@ -45,7 +45,10 @@ export function createCaseToolsets(
 ): (one: Case) => Toolset {
   const entries = skills.map(createSkillEntry);
   const whole = createToolset([...tools, ...entries]);
-  const added = [...tools.filter(({ origin }) => origin === "distractor"), ...entries];
+  const foreign = new Set(tools.filter(({ origin }) => origin === "distractor").map(({ server }) => server));
+  const isAdded = ({ origin, server }: OfferedTool) =>
+    origin === "distractor" || (origin === "instructions" && foreign.has(server));
+  const added = [...tools.filter(isAdded), ...entries];
   return ({ tools: own }) =>
     own
       ? createToolset([...own.map((tool) => ({ ...tool, server: suite.name, origin: "static" as const })), ...added])

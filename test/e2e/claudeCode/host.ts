@@ -89,6 +89,8 @@ export function trialOf(change: Partial<HostedTrial> & { prompt?: string } = {})
     messages: [{ role: "user", content: prompt }],
     tools: [],
     skills: [],
+    exposure: "all",
+    instructions: [],
     files: [],
     maxTurns: 6,
     execute: async ({ tool }) => ({ status: "skipped", reason: `${tool} is not executed here` }),

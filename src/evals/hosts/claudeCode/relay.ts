@@ -42,8 +42,7 @@ export function offerTools(
 ): Offer {
   const listed = new Map<string, string>();
   const groups = new Map<string, OfferedTool[]>();
-  // Skills are in the list for its hash only; the host gets them as packages.
-  for (const tool of tools.filter(({ origin }) => origin !== "skill")) {
+  for (const tool of tools) {
     const server = toHostName(tool.server) || "tools";
     const shown = `mcp__${server}__${toHostName(tool.name)}`;
     const other = listed.get(shown);

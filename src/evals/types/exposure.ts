@@ -1,0 +1,20 @@
+import * as z from "zod";
+
+/**
+ * How tools are shown to a model. `all`: every definition from the start. `names`: names only, and a search on the client
+ * that loads definitions. `search`: deferred definitions that the API's own tool search finds. `host`: as the host does.
+ */
+export const exposureKinds = ["all", "names", "search", "host"] as const;
+export type ExposureKind = (typeof exposureKinds)[number];
+
+/** An exposure as it is recorded. `ranker`: what finds the tools, with its version, where it is known. */
+export const exposureSchema = z.object({ kind: z.enum(exposureKinds), ranker: z.string().optional() });
+export type Exposure = z.infer<typeof exposureSchema>;
+
+/** The exposure of records that do not name one. */
+export const allDefinitions: Exposure = { kind: "all" };
+
+/** The exposure with its ranker in short, for comparisons and tables: `names (keyword 1)`. */
+export function nameExposure({ kind, ranker }: Exposure): string {
+  return ranker === undefined ? kind : `${kind} (${ranker})`;
+}
