@@ -51,8 +51,8 @@ const directories: Record<string, readonly string[]> = {
 /** What a pure directory does not import. */
 const impure = /^node:|^(write-file-atomic|@modelcontextprotocol|@anthropic-ai|openai)/;
 const pureDirectories = new Set(["types", ...pure]);
-/** Hashing is a pure function of its input. */
-const pureModules = new Set(["node:crypto"]);
+/** Hashing is a pure function of its input; node:vm only limits the time of synchronous work. */
+const pureModules = new Set(["node:crypto", "node:vm"]);
 
 type Import = { from: string; to: string; specifier: string };
 

@@ -4,7 +4,9 @@ import type { Json, JsonObject } from "../../src/evals/types/json.ts";
 
 const check = (schema: JsonObject, value: Json) => {
   const validate = compileSchema(schema);
-  return typeof validate === "string" ? `unreadable: ${validate}` : (validate(value, "args") ?? "valid");
+  if (typeof validate === "string") return `unreadable: ${validate}`;
+  const validity = validate(value, "args");
+  return validity.kind === "valid" ? "valid" : validity.why;
 };
 
 describe("compileSchema", () => {

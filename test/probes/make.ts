@@ -14,8 +14,13 @@ export function probed(
   const output = outputSchema && compileSchema(outputSchema);
   return {
     ...{ name: "act", inputSchema, readOnly: true, idempotent: false },
-    allows: (args) => input(args, "arguments") === undefined,
-    ...(typeof output === "function" && { outputFault: (value) => output(value, "structuredContent") }),
+    allows: (args) => input(args, "arguments").kind === "valid",
+    ...(typeof output === "function" && {
+      outputFault: (value) => {
+        const validity = output(value, "structuredContent");
+        return validity.kind === "invalid" ? validity.why : undefined;
+      },
+    }),
     ...rest,
   };
 }

@@ -1,29 +1,55 @@
-import { Ajv } from "ajv";
+import { Ajv, type ErrorObject } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { messageOf } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { cut, showJson } from "../types/text.ts";
+import { estimateCost } from "./bounds.ts";
+import { foreignPatterns, PatternError } from "./patterns.ts";
+import { limitTime, TimeLimitError } from "./watchdog.ts";
 
-/** Returns what is wrong with a value, with its dotted path from `at`; undefined when it is valid. */
-export type Validate = (value: Json, at: string) => string | undefined;
+/**
+ * Whether a value fits a schema. `invalid`: what is wrong, with its dotted path. `unchecked`: why that could not be decided,
+ * for example a pattern that takes too long; such a value is neither valid nor invalid.
+ */
+export type Validity = { kind: "valid" } | { kind: "invalid"; why: string } | { kind: "unchecked"; why: string };
+
+/** Validates a value, which messages call `at`. Does not throw, and ends in bounded time. */
+export type Validate = (value: Json, at: string) => Validity;
+
+const valid: Validity = { kind: "valid" };
+
+/** Limits for one schema and one value, far above what a real one takes. */
+const compileMs = 2_000;
+const validateMs = 250;
 
 /**
  * A validator for a JSON Schema, or why it cannot be compiled. The dialect is the one that `$schema` names; without one
  * it is 2020-12, the protocol's default, and draft 7 when only that can read it. Unknown keywords and formats are allowed.
+ * The schema may be hostile: its size is limited, its patterns run in linear time or for a limited time, and so does
+ * validating where it can take long.
  */
 export function compileSchema(schema: JsonObject): Validate | string {
+  const { fault, isCostly } = estimateCost(schema);
+  if (fault !== undefined) return fault;
   // The root's identity gives way to one of our own, which `$ref: "#"` needs: two tools may carry the same one, and a
   // draft's own URL would be looked up.
   const { $schema: dialect, $id: _id, ...rest } = schema;
   const old = typeof dialect === "string" && /draft-0[3-7]/.test(dialect);
-  const first = compileWith(old ? "draft-07" : "2020-12", rest);
+  const first = compileWith(old ? "draft-07" : "2020-12", rest, isCostly);
   if (typeof first !== "string" || dialect !== undefined) return first;
-  const second = compileWith("draft-07", rest);
+  const second = compileWith("draft-07", rest, isCostly);
   return typeof second === "string" ? first : second;
 }
 
-const options = { strict: false, logger: false, addUsedSchema: false, ownProperties: true, verbose: true } as const;
+const options = {
+  strict: false,
+  logger: false,
+  addUsedSchema: false,
+  ownProperties: true,
+  verbose: true,
+  code: { regExp: foreignPatterns },
+} as const;
 const dialects = { "2020-12": () => new Ajv2020(options), "draft-07": () => new Ajv(options) };
 const compilers = new Map<keyof typeof dialects, Ajv | Ajv2020>();
 
@@ -37,19 +63,33 @@ function compilerFor(dialect: keyof typeof dialects): Ajv | Ajv2020 {
   return compiler;
 }
 
-function compileWith(dialect: keyof typeof dialects, schema: JsonObject): Validate | string {
+function compileWith(dialect: keyof typeof dialects, schema: JsonObject, isCostly: boolean): Validate | string {
+  let validate: ReturnType<Ajv["compile"]>;
   try {
-    const validate = compilerFor(dialect).compile({ ...schema, $id: "inputSchema" });
-    return (value, at) => {
-      if (validate(value)) return undefined;
-      const [error] = validate.errors ?? [];
-      if (!error) return `${at} violates the schema`;
-      const detail = error.params.additionalProperty ?? error.params.allowedValues;
-      const place = `${at}${error.instancePath.replaceAll("/", ".")}`;
-      const got = isJsonObject(error.data) ? "" : `, got ${showJson(error.data as Json)}`;
-      return cut(`${place} ${error.message}${detail === undefined ? "" : `: ${showJson(detail)}`}${got}`);
-    };
+    validate = limitTime(compileMs, () => compilerFor(dialect).compile({ ...schema, $id: "inputSchema" }));
   } catch (thrown) {
     return messageOf(thrown);
   }
+  return (value, at) => {
+    try {
+      const isValid = isCostly ? limitTime(validateMs, () => validate(value)) : validate(value);
+      return isValid ? valid : { kind: "invalid", why: describeError(validate.errors?.[0], at) };
+    } catch (thrown) {
+      const why = thrown instanceof PatternError ? thrown.message : `validating ${explainFailure(thrown)}`;
+      return { kind: "unchecked", why };
+    }
+  };
+}
+
+function explainFailure(thrown: unknown): string {
+  if (thrown instanceof TimeLimitError) return `takes more than ${validateMs} ms`;
+  return thrown instanceof RangeError ? "does not end" : `failed: ${messageOf(thrown)}`;
+}
+
+function describeError(error: ErrorObject | undefined, at: string): string {
+  if (!error) return `${at} violates the schema`;
+  const detail = error.params.additionalProperty ?? error.params.allowedValues;
+  const place = `${at}${error.instancePath.replaceAll("/", ".")}`;
+  const got = isJsonObject(error.data) ? "" : `, got ${showJson(error.data as Json)}`;
+  return cut(`${place} ${error.message}${detail === undefined ? "" : `: ${showJson(detail)}`}${got}`);
 }

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { getNumber, listProperties } from "../jsonSchema/values.ts";
 import { resolvePointer } from "../jsonSchema/walk.ts";
+import { limitTime } from "../jsonSchema/watchdog.ts";
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 
 const maxVisits = 500;
@@ -90,10 +91,13 @@ export function generateValues(schema: Json | undefined, root: JsonObject): Valu
   return generate(schema, 0, 1);
 }
 
-/** `count` values, the same for the same seed. Empty if none can be generated. */
+/** A foreign pattern can make it take for ever. */
+const sampleMs = 5_000;
+
+/** `count` values, the same for the same seed. Empty if none can be generated within a time limit. */
 export function sample(values: Values, seed: number, count: number): Json[] {
   try {
-    return fc.sample(values, { seed: seed | 0, numRuns: count });
+    return limitTime(sampleMs, () => fc.sample(values, { seed: seed | 0, numRuns: count }));
   } catch {
     return [];
   }

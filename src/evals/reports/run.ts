@@ -73,6 +73,7 @@ function suiteBlocks(suite: SuiteSummary, full: boolean): Block[] {
       kind: "facts",
       facts: [
         ["Coverage", coverage(suite, full ? 500 : most.tools)],
+        ...uncheckedFacts(suite),
         ["Usage", figures(suite)],
       ],
     },
@@ -163,6 +164,13 @@ function explanations(suite: SuiteSummary): Block[] {
 function reasons({ reasons: all }: CaseSummary) {
   const items = all.map(({ text: reason, n }): Span[] => [`${integer(n)}x `, { code: reason, max: 300 }]);
   return { items, most: most.reasons, noun: "reason" };
+}
+
+/** What could not be checked, and in how many trials: it fails no trial, so nothing else shows it. */
+function uncheckedFacts({ unchecked = [] }: SuiteSummary): [string, Span[]][] {
+  return unchecked
+    .slice(0, most.reasons)
+    .map(({ text: what, n }) => ["Not checked", [`${count(n, "trial")}: `, { code: what, max: 300 }]]);
 }
 
 function coverage(suite: SuiteSummary, max: number): Span[] {

@@ -20,10 +20,13 @@ export const callSelections = [
 ] as const satisfies readonly Selection[];
 
 /** The score of a trial without its grade. */
-export type Assessment = Pick<Score, "selection" | "picked"> & { checks: readonly Assertion[] };
+export type Assessment = Pick<Score, "selection" | "picked" | "unchecked"> & { checks: readonly Assertion[] };
 
 /** `selection` is the first thing that is wrong; assertions end with the tool or the schema when those are not met. */
-export type CallScore = { selection: (typeof callSelections)[number]; checks: readonly Assertion[] };
+export type CallScore = Pick<Score, "unchecked"> & {
+  selection: (typeof callSelections)[number];
+  checks: readonly Assertion[];
+};
 export type ScoreCall = (call: Call, judge: Judge) => CallScore;
 
 type ArgsScore = CallScore & { selection: "malformed-arguments" | "wrong-arguments" | "right-tool" };
@@ -50,10 +53,11 @@ export function compileCall(
     if (!accepted.has(listed.tool.name)) return fail("wrong-tool", "tool", `expected ${label}, got ${call.tool}`);
     const args = scoreArgs(call, listed, judge);
     const checks = [{ what: "tool", met: "yes" } as const, ...args.checks];
-    if (args.selection === "malformed-arguments" || !matchResult) return { selection: args.selection, checks };
+    const { selection: reached, checks: _, ...rest } = args;
+    if (reached === "malformed-arguments" || !matchResult) return { selection: reached, checks, ...rest };
     const result = matchResult(call.execution, judge);
-    const selection = args.selection === "right-tool" && result.met === "no" ? "wrong-result" : args.selection;
-    return { selection, checks: [...checks, { what: "result", ...result }] };
+    const selection = reached === "right-tool" && result.met === "no" ? "wrong-result" : reached;
+    return { selection, checks: [...checks, { what: "result", ...result }], ...rest };
   };
 }
 
@@ -84,9 +88,10 @@ function compileArgs(expected: ExpectedCall, mode: ArgsRules["argsMode"]) {
   return (call: Call, { validate }: ListedTool, judge: Judge): ArgsScore => {
     const given = call.arguments;
     if (!isJsonObject(given)) return failNotAnObject(given, call);
-    const violation = validate?.(given, "args");
-    if (violation !== undefined) return fail("malformed-arguments", "args (schema)", violation);
-    const checks: Assertion[] = validate ? [{ what: "args (schema)", met: "yes" }] : [];
+    const validity = validate?.(given, "args");
+    if (validity?.kind === "invalid") return fail("malformed-arguments", "args (schema)", validity.why);
+    const checks: Assertion[] = validity?.kind === "valid" ? [{ what: "args (schema)", met: "yes" }] : [];
+    const unchecked = validity?.kind === "unchecked" ? [`arguments of ${call.tool}: ${validity.why}`] : undefined;
     for (const { name, what, test } of tests) checks.push({ what, ...test(own(given, name), what, judge) });
     if (isExact) {
       const extra = Object.keys(given).find((name) => !Object.hasOwn(args, name));
@@ -96,7 +101,8 @@ function compileArgs(expected: ExpectedCall, mode: ArgsRules["argsMode"]) {
           : no(`${member("args", extra)}: expected no such argument, got ${showJson(given[extra] ?? null)}`);
       checks.push({ what: "args (exact)", ...match });
     }
-    return { selection: checks.some(({ met }) => met === "no") ? "wrong-arguments" : "right-tool", checks };
+    const selection = checks.some(({ met }) => met === "no") ? "wrong-arguments" : "right-tool";
+    return { selection, checks, ...(unchecked && { unchecked }) };
   };
 }
 

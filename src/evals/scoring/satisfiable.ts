@@ -61,7 +61,9 @@ function literalNever(expected: Json, schema: JsonObject, root: JsonObject, at: 
   const validate = validators.get(schema) ?? compileMember(schema, root);
   validators.set(schema, validate);
   const literal = isJsonObject(expected) && isMatcher(expected) ? (expected.equals ?? null) : expected;
-  return typeof validate === "string" ? undefined : validate(literal, at);
+  if (typeof validate === "string") return undefined;
+  const validity = validate(literal, at);
+  return validity.kind === "invalid" ? validity.why : undefined;
 }
 
 /** Memoized: compiling costs far more than validating, and many cases name the same argument. */

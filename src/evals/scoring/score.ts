@@ -36,12 +36,13 @@ export function createGrader(
   return (turns, judge = noJudge) => {
     const activity = readActivity(turns, offersSkills);
     const given = withCut(activity, withRefusal(expect, activity, assess(activity, judge)));
-    const { selection, picked, checks } = withAvoided(expect, avoid, activity, given);
+    const { selection, picked, checks, unchecked } = withAvoided(expect, avoid, activity, given);
     const behaviours = expectedBehavior.map((criterion): Assertion => {
       return { what: `behaviour: ${criterion}`, ...judge({ about: "behaviour", criterion }) };
     });
     const skills = offersSkills && { skills: [...activity.loaded] };
-    return grade({ selection, expected, picked, checks: [...checks, ...behaviours], ...skills });
+    const open = unchecked && { unchecked };
+    return grade({ selection, expected, picked, checks: [...checks, ...behaviours], ...skills, ...open });
   };
 }
 
@@ -163,6 +164,7 @@ function withAvoided(
   if (called.length === 0) return { ...assessed, checks: [...assessed.checks, { what: "avoid", met: "yes" }] };
   const why = `expected no call of ${[...avoid].join(", ")}, got ${called.join(", ")}`;
   return {
+    ...assessed,
     selection: expect?.kind === "none" || expect?.kind === "avoid" ? "over-triggered" : "wrong-tool",
     picked: called.join(" + "),
     checks: [...assessed.checks, { what: "avoid", met: "no", why }],

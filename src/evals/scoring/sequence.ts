@@ -50,12 +50,14 @@ export function compileSequence(
       }),
       ...(expect.extras ? [] : [assertNoExtras(labelCalls(extra, find), extra.length)]),
     ];
-    if (checks.every(({ met }) => met !== "no")) return { selection: "right-tool", picked, checks };
+    const open = pairing.flatMap((made, index) => (made === undefined ? [] : (getScore(index, made).unchecked ?? [])));
+    const unchecked = open.length > 0 && { unchecked: [...new Set(open)] };
+    if (checks.every(({ met }) => met !== "no")) return { selection: "right-tool", picked, checks, ...unchecked };
     const fits = pairing.map((made, index) => (made === undefined ? 0 : getFit(index, made)));
     const unpaired = all.flatMap((call, index) => (find(call.tool) && !pairing.includes(index) ? [index] : []));
     const isMalformed = unpaired.some((made) => scorers.some((_, index) => getFit(index, made) === named));
     const isUnknown = all.some((call) => !find(call.tool));
-    return { selection: select(all.length, fits, isUnknown, isMalformed), picked, checks };
+    return { selection: select(all.length, fits, isUnknown, isMalformed), picked, checks, ...unchecked };
   };
 }
 

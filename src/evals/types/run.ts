@@ -292,6 +292,10 @@ const suiteSummarySchema = z.object({
   note: z.string().optional().describe("how the model's figures must be read"),
   cases: z.array(caseSummarySchema),
   confusion: z.array(z.object({ expected: z.string(), picked: z.string(), n: z.number().int() })).describe("ranked"),
+  unchecked: z
+    .array(z.object({ text: z.string(), n: z.number().int() }))
+    .optional()
+    .describe("what could not be checked in n trials, and why; absent where everything was"),
   coverage: z.object({
     tools: z.number().int().describe("tools that the server offers"),
     expected: z.number().int().describe("of these, named by an expectation"),

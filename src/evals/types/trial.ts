@@ -139,6 +139,10 @@ const scoreFields = {
   expected: z.string(),
   picked: z.string(),
   checks: z.array(assertionSchema),
+  unchecked: z
+    .array(z.string())
+    .optional()
+    .describe("what could not be checked, and why; it does not decide the score"),
   skills: z.array(z.string()).optional().describe("skills that were loaded, in any turn; absent where none is offered"),
   discovery: discoverySchema.optional().describe("absent where no tool is expected or all definitions are shown"),
 };

@@ -6,7 +6,7 @@ import { isCallable } from "../types/tool.ts";
 import { addCost, type Trial } from "../types/trial.ts";
 import { Check, confusedPair, settledCheck } from "./check.ts";
 import { LiftTally, SkillTally } from "./skillEffect.ts";
-import { CaseTally, Spending } from "./tally.ts";
+import { CaseTally, Counter, Spending } from "./tally.ts";
 
 type Totals = RunSummary["totals"];
 
@@ -137,6 +137,7 @@ class SuiteTally {
   readonly #cases = new Map<string, CaseTally>();
   readonly #confusion = new Map<string, { expected: string; picked: string; n: number }>();
   readonly #spending = new Spending();
+  readonly #unchecked = new Counter();
   readonly #settled: CheckSummary | undefined;
   readonly #lift: LiftTally | undefined;
   /** The regression check, if there is something to compare. */
@@ -160,6 +161,7 @@ class SuiteTally {
     this.#lift?.add(trial);
     if (trial.cell.arm !== "head" || trial.copy) return;
     this.#cases.get(trial.cell.case)?.add(trial);
+    for (const what of trial.verdict?.unchecked ?? []) this.#unchecked.add(what);
     const pair = confusedPair(trial);
     if (!pair) return;
     const key = JSON.stringify(pair);
@@ -177,6 +179,7 @@ class SuiteTally {
       lift && this.#lift ? { broken: lift.arms.without.broken, missing: planned - this.#lift.recorded() } : none;
     const missing = planned - sum((one) => one.trials) - broken - sum((one) => one.notGradable) + withoutSkill.missing;
     const verdict = this.check?.summary() ?? this.#settled;
+    const unchecked = this.#unchecked.ranked().map(([text, n]) => ({ text, n }));
     const { latencies, ...spent } = this.#spending;
     // An experiment asks what its design needs, so it has no trials that are missing.
     const counted = this.#manifest.experiment
@@ -193,6 +196,7 @@ class SuiteTally {
       ...(this.#model.note && { note: this.#model.note }),
       cases,
       confusion: [...this.#confusion.values()].sort(byCountThenName),
+      ...(unchecked.length > 0 && { unchecked }),
       coverage: measureCoverage(this.#manifest, this.#suite),
       ...(lift && { lift }),
       ...(verdict && { verdict }),

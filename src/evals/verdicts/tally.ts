@@ -1,7 +1,7 @@
 import { type Assertion, addCost, type Cost, type Trial, type Turn, type Usage } from "../types/trial.ts";
 
 /** Counts by name, ranked on demand. */
-class Counter {
+export class Counter {
   readonly #counts = new Map<string, number>();
 
   add(name: string, by = 1): void {

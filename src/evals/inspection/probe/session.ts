@@ -76,18 +76,14 @@ export function compileTool({ name, inputSchema, outputSchema, annotations }: To
     inputSchema,
     readOnly: annotations?.readOnlyHint === true,
     idempotent: annotations?.idempotentHint === true,
-    allows: (args) => isValid(input, args),
-    ...(typeof output === "function" && { outputFault: (structured) => output(structured, "structuredContent") }),
+    allows: (args) => input(args, "arguments").kind === "valid",
+    ...(typeof output === "function" && { outputFault: (structured) => explainInvalid(output, structured) }),
   };
 }
 
-/** False also for arguments on which the validator fails: a schema may refer to itself without end. */
-function isValid(validate: Validate, args: JsonObject): boolean {
-  try {
-    return validate(args, "arguments") === undefined;
-  } catch {
-    return false;
-  }
+function explainInvalid(validate: Validate, structured: JsonObject): string | undefined {
+  const validity = validate(structured, "structuredContent");
+  return validity.kind === "invalid" ? validity.why : undefined;
 }
 
 /** A tool that the server does not list, as one without parameters. */

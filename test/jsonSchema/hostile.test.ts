@@ -1,0 +1,188 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { estimateCost } from "../../src/evals/jsonSchema/bounds.ts";
+import { compileSchema, type Validity } from "../../src/evals/jsonSchema/validate.ts";
+import { limitTime, TimeLimitError } from "../../src/evals/jsonSchema/watchdog.ts";
+import { planProbes } from "../../src/evals/probes/plan.ts";
+import { createGrader } from "../../src/evals/scoring/score.ts";
+import type { Json, JsonObject } from "../../src/evals/types/json.ts";
+import { aTool } from "../fakes/suite.ts";
+import { probed } from "../probes/make.ts";
+import {
+  deepSchema,
+  deepValue,
+  evilPattern,
+  evilText,
+  exponentialSchema,
+  nestedAlternatives,
+  selfReference,
+} from "../torture/schemas.ts";
+
+const validate = (schema: JsonObject, value: Json): Validity | string => {
+  const compiled = compileSchema(schema);
+  return typeof compiled === "string" ? compiled : compiled(value, "args");
+};
+const inText = (pattern: string) => ({ type: "object", properties: { text: { type: "string", pattern } } });
+
+describe("foreign patterns", () => {
+  test.each([
+    ["linear in RE2", evilPattern, evilText, "invalid"],
+    ["that match", evilPattern, "abc.Def", "valid"],
+    ["with look-ahead", "^(?=.*\\d).{3,}$", "ab1", "valid"],
+    ["with look-ahead that fails", "^(?=.*\\d).{3,}$", "abc", "invalid"],
+  ])("%s decide", (_, pattern, text, kind) => {
+    expect(validate(inText(pattern), { text })).toMatchObject({ kind });
+    expect(validate({ patternProperties: { [pattern]: { type: "string" } } }, { [text]: "x" })).toMatchObject({
+      kind: "valid",
+    });
+  });
+
+  test("that take too long leave the value unchecked, in properties and in names of properties", () => {
+    const slow = evilPattern.replace("^", "^(?=a)");
+    const why = expect.stringMatching(/^the pattern .* takes more than 100 ms$/);
+    expect(validate(inText(slow), { text: evilText })).toEqual({ kind: "unchecked", why });
+    expect(validate({ patternProperties: { [slow]: true } }, { [evilText]: 1 })).toEqual({ kind: "unchecked", why });
+  });
+
+  test("are told apart: each of many is applied", () => {
+    const schema = { allOf: [{ pattern: "^a" }, { pattern: "b$" }, { pattern: "c" }] };
+    expect(validate(schema, "acb")).toMatchObject({ kind: "valid" });
+    for (const text of ["xcb", "acx", "ab"]) expect(validate(schema, text)).toMatchObject({ kind: "invalid" });
+  });
+
+  test("that ECMAScript refuses are refused", () => {
+    expect(validate(inText("(a"), {})).toMatch(/Invalid regular expression/);
+  });
+
+  test("agree with the native engine where RE2 supports them", () => {
+    const atom = fc.constantFrom("a", "b", ".", "[ab]", "[^a]", "\\d", "(?:ab|c)", "\\w", "(a|b)");
+    const part = fc.tuple(atom, fc.constantFrom("", "*", "+", "?", "{1,3}")).map((two) => two.join(""));
+    const pattern = fc
+      .tuple(fc.boolean(), fc.array(part, { minLength: 1, maxLength: 5 }), fc.boolean())
+      .map(([start, parts, end]) => `${start ? "^" : ""}${parts.join("")}${end ? "$" : ""}`);
+    const text = fc.string({ unit: fc.constantFrom("a", "b", "c", "1", "-", "\n"), maxLength: 8 });
+    fc.assert(
+      fc.property(pattern, text, (one, other) => {
+        const isMatch = new RegExp(one, "u").test(other);
+        expect(validate({ pattern: one }, other)).toMatchObject({ kind: isMatch ? "valid" : "invalid" });
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe("a schema that would not end", () => {
+  test.each<[string, JsonObject, string]>([
+    ["that refers to itself", selfReference, "it refers to itself without end"],
+    ["whose root is itself", { $ref: "#" }, "it refers to itself without end"],
+    ["of exponential alternatives", exponentialSchema(24), "more than 10000 of its parts apply to one value"],
+    ["of 800 levels", deepSchema(800), "it is nested more than 100 levels deep"],
+    ["of 100,000 levels", deepSchema(100_000), "it is nested more than 100 levels deep"],
+    [
+      "of many properties",
+      { properties: Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`p${at}`, {}])) },
+      "a part of it has more than 2000 members",
+    ],
+    ["of a huge pattern", { pattern: "a".repeat(6_000) }, "a pattern has more than 5000 characters"],
+    [
+      "of a long chain of references",
+      {
+        $defs: Object.fromEntries(Array.from({ length: 1_999 }, (_, at) => [`d${at}`, { $ref: `#/$defs/d${at + 1}` }])),
+        $ref: "#/$defs/d0",
+      },
+      "can't resolve reference #/$defs/d1999 from id inputSchema",
+    ],
+  ])("%s is refused before it is compiled", (_, schema, why) => {
+    expect(compileSchema(schema)).toBe(why);
+  });
+
+  test("whose alternatives are nested in properties leaves a value unchecked", () => {
+    const { schema, value } = nestedAlternatives(30);
+    expect(estimateCost(schema)).toEqual({ isCostly: true });
+    expect(validate(schema, value)).toEqual({ kind: "unchecked", why: "validating takes more than 250 ms" });
+  });
+
+  test("on a value that is too deep for it leaves the value unchecked", () => {
+    const tree = { type: "object", properties: { a: { $ref: "#" } } };
+    expect(validate(tree, deepValue(20_000))).toEqual({ kind: "unchecked", why: "validating does not end" });
+    expect(validate(tree, deepValue(50))).toEqual({ kind: "valid" });
+  });
+
+  test("does not throw, whatever it is", () => {
+    const schema = fc.letrec((tie) => ({
+      schema: fc.dictionary(
+        fc.constantFrom("$ref", "allOf", "anyOf", "not", "properties", "items", "$defs", "type", "pattern", "if"),
+        fc.oneof(
+          { maxDepth: 4 },
+          fc.constantFrom("#", "#/$defs/a", "#/allOf/0", "string", "(a+)+$", "#anchor"),
+          fc.dictionary(fc.constantFrom("a", "b"), tie("schema"), { maxKeys: 2 }),
+          fc.array(tie("schema"), { maxLength: 3 }),
+          tie("schema"),
+        ),
+        { maxKeys: 4 },
+      ),
+    })).schema;
+    fc.assert(
+      fc.property(schema, fc.jsonValue(), (one, value) => {
+        const made = validate(one as JsonObject, value as Json);
+        expect(typeof made === "string" || ["valid", "invalid", "unchecked"].includes(made.kind)).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("a trial on a tool whose schema cannot be applied", () => {
+  const slow = { type: "string", pattern: evilPattern.replace("^", "^(?=a)") };
+  const tool = aTool("write", { inputSchema: { type: "object", properties: { text: slow, n: { type: "integer" } } } });
+  const expect_ = (args: JsonObject) =>
+    createGrader(
+      {
+        expect: {
+          kind: "tool",
+          call: { tools: ["write"], args },
+          extras: false,
+          argsMode: "partial",
+          argsMatch: "matchers",
+          avoid: [],
+        },
+        expectedBehavior: [],
+      },
+      { hash: "list", tools: [tool] },
+    )([
+      {
+        text: "",
+        stop: "calls",
+        ms: 1,
+        usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
+        calls: [{ id: "1", tool: "write", arguments: { text: evilText, n: 1 } }],
+      },
+    ]);
+
+  test("is decided by the rest of the case, with a note", () => {
+    const unchecked = [expect.stringMatching(/^arguments of write: the pattern .* takes more than 100 ms$/)];
+    expect(expect_({ n: 1 })).toMatchObject({ grade: "pass", selection: "right-tool", unchecked });
+    expect(expect_({ n: 2 })).toMatchObject({ grade: "fail", selection: "wrong-arguments", unchecked });
+  });
+});
+
+test("probes of a hostile pattern are planned in bounded time", () => {
+  for (const pattern of [evilPattern, `${"(a|aa)+".repeat(8)}$`, "(?=a)b", `(${"a?".repeat(40)}){40}`]) {
+    const schema = { type: "object", properties: { text: { type: "string", pattern } }, required: ["text"] };
+    expect(planProbes(probed(schema), { seed: 1, runs: 3 })).toBeInstanceOf(Array);
+  }
+});
+
+test("limited work ends, also inside of other limited work", () => {
+  const forever = () => {
+    for (;;);
+  };
+  expect(() => limitTime(20, forever)).toThrow(TimeLimitError);
+  expect(limitTime(10_000, () => limitTime(5_000, () => 7))).toBe(7);
+  expect(() => limitTime(10_000, () => limitTime(20, forever))).toThrow("it takes more than 20 ms");
+  expect(() =>
+    limitTime(20, () => {
+      throw new RangeError("of its own");
+    }),
+  ).toThrow("of its own");
+});
