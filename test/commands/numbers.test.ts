@@ -40,11 +40,12 @@ async function refusal(command: Command, ...added: string[]): Promise<string> {
   return error.problems[0].message;
 }
 
-function outside({ min, above, max, integer }: NumberRange): number[] {
+function outside({ min, above, max, below, integer }: NumberRange): number[] {
   return [
     ...(min === undefined ? [] : [min - 1]),
     ...(above === undefined ? [] : [above, above - 1]),
     ...(max === undefined || max === Number.MAX_SAFE_INTEGER ? [] : [max + 1]),
+    ...(below === undefined ? [] : [below, below + 0.5]),
     ...(integer ? [(min ?? 0) + 0.5] : []),
   ];
 }
@@ -80,7 +81,10 @@ describe("number flags", () => {
     expect(await refusal(run, "-c", "0")).toBe('--concurrency: "0" is not an integer from 1 to 10000.');
     expect(await refusal(run, "-n", "-3")).toBe('--trials: "-3" is not an integer of at least 1.');
     expect(await refusal(run, "--budget", "0")).toBe('--budget: "0" is not a number above 0.');
-    expect(await refusal(run, "--margin", "1.5")).toBe('--margin: "1.5" is not a number above 0 and at most 1.');
+    for (const text of ["10", "-1", "0", "1", "100%", "0%", "ten%", "%"])
+      expect(await refusal(run, `--margin=${text}`)).toBe(
+        `--margin: "${text}" is not a number above 0 and below 1, or a percentage such as 10%.`,
+      );
     expect(await refusal(run, "-n")).toBe("-n needs a value.");
   });
 
@@ -89,6 +93,12 @@ describe("number flags", () => {
     expect(["0", "1e3", ".5", "0x10", " 7 "].map(coerce)).toEqual([0, 1000, 0.5, 16, 7]);
     for (const text of ["", " ", "NaN", "Infinity", "1e999", "1 2", "1,5", "1_000", "true"])
       expect(() => coerce(text)).toThrow(`"${text}" is not a number of at least 0.`);
+  });
+
+  it("reads a margin as a share or a percentage", async () => {
+    const run = commands[0] as Command;
+    for (const [text, margin] of Object.entries({ "10%": 0.1, "7.5 %": 0.075, ".05": 0.05 }))
+      expect((await parse(run, "--margin", text)).margin).toBeCloseTo(margin, 12);
   });
 
   it("gives the command its defaults, also under the name in camel case", async () => {

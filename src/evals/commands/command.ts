@@ -26,8 +26,17 @@ export function defineCommand<const P extends Positionals, const F extends Flags
   return command as unknown as Command;
 }
 
-/** The values that a number flag takes. `above` excludes the bound itself. */
-export type NumberRange = { min?: number; above?: number; max?: number; integer?: boolean };
+/**
+ * The values that a number flag takes. `above` and `below` exclude the bound itself. `percent`: `10%` is read as 0.1.
+ */
+export type NumberRange = {
+  min?: number;
+  above?: number;
+  max?: number;
+  below?: number;
+  integer?: boolean;
+  percent?: boolean;
+};
 
 /** A number flag: yargs options with a range, which is required so that no wrong number reaches a command. */
 export type NumberFlag<Default extends number | undefined> = {
@@ -64,15 +73,24 @@ export function number<Default extends number | undefined = undefined>({
 }
 
 function parseNumber(text: string, range: NumberRange): number {
-  const { min = Number.NEGATIVE_INFINITY, above = Number.NEGATIVE_INFINITY, max = Number.MAX_VALUE, integer } = range;
-  const value = text.trim() === "" ? Number.NaN : Number(text);
-  if (value >= min && value > above && value <= max && (!integer || Number.isSafeInteger(value))) return value;
+  const { min = Number.NEGATIVE_INFINITY, above = Number.NEGATIVE_INFINITY, max = Number.MAX_VALUE } = range;
+  const { below = Number.POSITIVE_INFINITY, integer, percent } = range;
+  const share = percent ? /^(.+?)\s*%$/.exec(text.trim())?.[1] : undefined;
+  const digits = share ?? text;
+  const value = digits.trim() === "" ? Number.NaN : Number(digits) / (share === undefined ? 1 : 100);
+  const isInRange = value >= min && value > above && value <= max && value < below;
+  if (isInRange && (!integer || Number.isSafeInteger(value))) return value;
   throw new Error(`"${text}" is not ${describeRange(range)}.`);
 }
 
-function describeRange({ min, above, max, integer }: NumberRange): string {
+function describeRange({ min, above, max, below, integer, percent }: NumberRange): string {
   const kind = integer ? "an integer" : "a number";
+  const other = percent ? ", or a percentage such as 10%" : "";
   if (min !== undefined) return max === undefined ? `${kind} of at least ${min}` : `${kind} from ${min} to ${max}`;
-  const bounds = [...(above === undefined ? [] : [`above ${above}`]), ...(max === undefined ? [] : [`at most ${max}`])];
-  return [kind, bounds.join(" and ")].join(" ");
+  const bounds = [
+    ...(above === undefined ? [] : [`above ${above}`]),
+    ...(max === undefined ? [] : [`at most ${max}`]),
+    ...(below === undefined ? [] : [`below ${below}`]),
+  ];
+  return [kind, bounds.join(" and ")].join(" ") + other;
 }

@@ -17,7 +17,7 @@ export const compareCommand = defineCommand({
       array: true,
       describe: "Compare only these models (default: all that both have)",
     },
-    margin: marginFlag("Mean drop that NO REGRESSION rules out (0.1 = 10 percentage points)"),
+    margin: marginFlag("Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points)"),
     out: outFlag,
     json: jsonFlag,
   },

@@ -121,7 +121,7 @@ export const resumeFlag = {
 } as const satisfies Options;
 
 /** The smallest difference that matters. */
-export const marginFlag = (describe: string) => number({ above: 0, max: 1, default: 0.1, describe });
+export const marginFlag = (describe: string) => number({ above: 0, below: 1, percent: true, default: 0.1, describe });
 
 export const baselinesFlag = {
   type: "string",

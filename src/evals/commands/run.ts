@@ -33,7 +33,7 @@ export const runCommand = defineCommand({
       describe: "Design of the check against the accepted baseline (default: screen, where a baseline exists)",
     },
     blame: { type: "boolean", default: false, describe: "After a regression, find the changed wording that caused it" },
-    margin: marginFlag("Mean drop that NO REGRESSION rules out (0.1 = 10 percentage points)"),
+    margin: marginFlag("Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points)"),
     baselines: baselinesFlag,
     "dry-run": {
       type: "boolean",
