@@ -220,6 +220,18 @@ describe("hashes", () => {
     expect(await hashesOf(other, "t.json")).toEqual(await hashesOf(base));
   });
 
+  it("do not depend on the tools of a case, which are a list like a server's; equal lists are one object", async () => {
+    const tools = (description: string) => `tools: [{ name: t, description: ${description}, inputSchema: {} }]`;
+    const inline = (...lists: string[]) =>
+      `cases:\n${lists.map((list) => `  - { input: hi, ${list}, expect: { tool: t } }\n`).join("")}`;
+    expect(await hashesOf(inline(tools("old")))).toEqual(await hashesOf(inline(tools("new"))));
+    const [suite] = (await load({ "s.yaml": inline(tools("a"), tools("b"), tools("a"), "tools: []") })).suites;
+    const [first, second, third, fourth] = suite?.cases ?? [];
+    expect(first?.tools).toBe(third?.tools);
+    expect(first?.tools).not.toEqual(second?.tools);
+    expect(fourth?.tools).toEqual([]);
+  });
+
   it.each([
     ["the expectation", base.replace("q: 2", "q: 3"), true],
     ["the prompt", base.replace("hi", "ho"), true],

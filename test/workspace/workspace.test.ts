@@ -76,6 +76,32 @@ describe("withWorkspace", () => {
     await expect(only).rejects.toMatchObject({ exitCode: 3 });
   });
 
+  it("leaves out a case that no trial could pass, with the reason, and asks the others", async () => {
+    const { io } = project({
+      "evals/mixed.json": {
+        name: "mixed",
+        cases: [
+          { id: "impossible", input: "a", tools: [], expect: { tool: "ehco" } },
+          { id: "no tools", input: "b", tools: [], expect: { tool: "none" } },
+        ],
+      },
+    });
+    const world = io();
+    const given = { ...options, paths: ["evals/mixed.json"] };
+    const cases = await withWorkspace(given, world, async (workspace) => workspace.cases);
+    expect(cases.map(({ case: { id }, unavailable }) => [id, unavailable])).toEqual([
+      [
+        "impossible",
+        { kind: "broken", stage: "setup", message: 'Case "impossible": expected tool "ehco" is not listed.' },
+      ],
+      ["no tools", undefined],
+    ]);
+    expect(world.warned()).toContain("warning: Case");
+    expect(world.warned()).toContain("Until then the case is left out.");
+    const only = await withWorkspace({ ...given, only: {} }, io(), async (workspace) => workspace.cases);
+    expect(only.map(({ case: { id } }) => id)).toEqual(["no tools"]);
+  });
+
   it("takes exactly one suite for an experiment", async () => {
     const { io } = project({ "evals/live.json": live });
     const use = async ({ suites }: Workspace) => suites.map(({ name }) => name);

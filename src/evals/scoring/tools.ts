@@ -4,10 +4,31 @@ import type { ExecutionPolicy } from "../types/suite.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 
 /**
- * A listed tool. `validate` checks arguments against its inputSchema, and is undefined when that schema cannot be
- * compiled: then `problem` is the reason, and its arguments are not checked against it (preflight warns of that).
+ * A listed tool. Its inputSchema is compiled when it is first needed: some rules check arguments without it, and
+ * compiling takes longer than all else that is done with a tool.
  */
-export type ListedTool = { tool: OfferedTool; validate: Validate | undefined; problem: string | undefined };
+export class ListedTool {
+  #compiled: Validate | string | undefined;
+
+  constructor(readonly tool: OfferedTool) {}
+
+  /** Checks arguments against the inputSchema; undefined when that cannot be compiled (preflight warns of that). */
+  get validate(): Validate | undefined {
+    const compiled = this.#compile();
+    return typeof compiled === "string" ? undefined : compiled;
+  }
+
+  /** Why the inputSchema cannot be compiled. */
+  get problem(): string | undefined {
+    const compiled = this.#compile();
+    return typeof compiled === "string" ? compiled : undefined;
+  }
+
+  #compile(): Validate | string {
+    this.#compiled ??= compileSchema(this.tool.inputSchema);
+    return this.#compiled;
+  }
+}
 
 /** Finds a listed tool by the name that was called. */
 export type FindTool = (name: string) => ListedTool | undefined;
@@ -15,25 +36,13 @@ export type FindTool = (name: string) => ListedTool | undefined;
 /** A toolset ready for look-ups: `find` by listed name, `findDotless` by a name whose dots may be underscores. */
 export type ToolLookup = { names: readonly string[]; find: FindTool; findDotless: FindTool };
 
-/** The look-up of a toolset, made once per toolset object. A schema is compiled when its tool is first looked up. */
+/** The look-up of a toolset, made once per toolset object. */
 export const getLookup = once(({ tools: listed }: Toolset): ToolLookup => {
   // Instructions are text that is shown, never a pick.
   const pickable = listed.filter(({ origin }) => origin !== "instructions");
-  const tools = new Map(pickable.map((tool) => [tool.name, tool]));
+  const tools = new Map(pickable.map((tool) => [tool.name, new ListedTool(tool)]));
   const dotless = new Map(pickable.map(({ name }) => [withoutDots(name), name]));
-  const found = new Map<string, ListedTool>();
-  const find: FindTool = (name) => {
-    const known = found.get(name);
-    const tool = tools.get(name);
-    if (known || !tool) return known;
-    const compiled = compileSchema(tool.inputSchema);
-    const made =
-      typeof compiled === "string"
-        ? { tool, validate: undefined, problem: compiled }
-        : { tool, validate: compiled, problem: undefined };
-    found.set(name, made);
-    return made;
-  };
+  const find: FindTool = (name) => tools.get(name);
   return {
     names: [...tools.keys()],
     find,

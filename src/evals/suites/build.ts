@@ -19,6 +19,7 @@ const defaults = {
 
 /** The suite of a checked file, with defaults and hashes. `cwd` is the folder that the file's path is relative to. */
 export function buildSuite({ header, cases }: CheckedSuite, parsed: ParsedFile, cwd: string): Suite {
+  const share = shareEqualLists();
   const ids = createCaseIds(cases.map(({ content }) => ({ id: content.id, input: getPrompt(content) })));
   const suite = {
     name: header.name ?? basename(parsed.file, extname(parsed.file)),
@@ -32,21 +33,38 @@ export function buildSuite({ header, cases }: CheckedSuite, parsed: ParsedFile, 
     isolate: header.isolate ?? defaults.isolate,
     ...(header.lint && { lint: header.lint }),
     cases: cases.map(({ path, content }, i) => {
-      const one = { ...buildCase(content, header), id: ids[i] ?? "", place: parsed.place(path) };
+      const one = { ...buildCase(content, header, share), id: ids[i] ?? "", place: parsed.place(path) };
       return { ...one, hash: hashCase(one) };
     }),
   };
   return { ...suite, hash: hashSuite(suite) };
 }
 
-function buildCase(content: CaseFile, header: SuiteHeader): Omit<Case, "id" | "hash" | "place"> {
+type InlineTools = NonNullable<CaseFile["tools"]>;
+
+/** Makes the lists of a suite such that equal ones are one object, which then is hashed and compiled once. */
+function shareEqualLists(): (tools: InlineTools) => readonly Tool[] {
+  const lists = new Map<string, readonly Tool[]>();
+  return (tools) => {
+    const text = JSON.stringify(tools);
+    const list = lists.get(text) ?? tools.map(pickToolFields);
+    lists.set(text, list);
+    return list;
+  };
+}
+
+function buildCase(
+  content: CaseFile,
+  header: SuiteHeader,
+  share: (tools: InlineTools) => readonly Tool[],
+): Omit<Case, "id" | "hash" | "place"> {
   const messages = content.messages ?? [{ role: "user" as const, content: getPrompt(content) }];
   const { expect, tools } = content;
   return {
     messages: header.system === undefined ? messages : [{ role: "system", content: header.system }, ...messages],
     ...(expect && { expect: buildExpectation(expect) }),
     expectedBehavior: toNames(content.expected_behavior),
-    ...(tools && { tools: tools.map(pickToolFields) }),
+    ...(tools && { tools: share(tools) }),
     trials: content.trials ?? header.trials ?? defaults.trials,
     passRate: content.passRate ?? header.passRate ?? defaults.passRate,
     maxTurns: content.maxTurns ?? header.maxTurns ?? getDefaultTurns(expect),
@@ -66,7 +84,7 @@ function getPrompt({ input, messages }: CaseFile): string {
   return input ?? messages?.at(-1)?.content ?? "";
 }
 
-function pickToolFields({ name, description, inputSchema }: NonNullable<CaseFile["tools"]>[number]): Tool {
+function pickToolFields({ name, description, inputSchema }: InlineTools[number]): Tool {
   return { name, ...(description !== undefined && { description }), inputSchema };
 }
 
@@ -146,21 +164,21 @@ function createSlug(input: string): string {
 }
 
 /**
- * SHA-256 (hex) of all that decides whether a trial of the case passes: not its id, its place, or its number of trials.
+ * SHA-256 (hex) of what the case asks and expects: not its id, its place or its number of trials, and not its tools,
+ * which are a tool list like any other, so that a change of them can be checked.
  */
 export function hashCase({
   messages,
   expect,
   expectedBehavior,
-  tools,
   files,
   packageHash,
   maxTurns,
 }: Omit<Case, "hash">): string {
-  return hashValue({ messages, expect, expectedBehavior, tools, files, packageHash, maxTurns });
+  return hashValue({ messages, expect, expectedBehavior, files, packageHash, maxTurns });
 }
 
-/** SHA-256 (hex) of all that decides the results of the suite: its servers, how it runs, and its cases in order. */
+/** SHA-256 (hex) of what the suite asks: its servers (not what they list), how it runs, and its cases in order. */
 export function hashSuite({ name, server, distractors, execute, isolate, lift, cases }: Omit<Suite, "hash">): string {
   return hashValue({ name, server, distractors, execute, isolate, lift, cases: cases.map(({ hash }) => hash) });
 }

@@ -96,9 +96,8 @@ const caseFileSchema = z.strictObject({
   expected_behavior: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
   tools: z
     .array(inlineToolSchema)
-    .min(1)
     .optional()
-    .describe("A tool list for this case, shown instead of that of the server"),
+    .describe("A tool list for this case, shown instead of that of the server; [] for none"),
   trials: z.number().int().min(1).optional(),
   passRate: z.number().min(0).max(1).optional(),
   maxTurns: z.number().int().min(1).max(100).optional(),
@@ -195,7 +194,7 @@ export type Expectation = { avoid: readonly string[] } & (
   | { kind: "avoid" }
 );
 
-/** One query with its expectation, with defaults. `hash` covers all that decides its outcome. */
+/** One query with its expectation, with defaults. `hash` covers what it asks and expects, not its tools. */
 export type Case = {
   id: string;
   hash: string;

@@ -65,7 +65,9 @@ export type Turn = z.infer<typeof turnSchema>;
 /** Why there is no answer to score. Broken is not failed: such a trial is excluded from rates. */
 const brokenSchema = z.object({
   kind: z.literal("broken"),
-  stage: z.enum(["server", "model", "timeout", "budget", "cancelled"]),
+  stage: z
+    .enum(["setup", "server", "model", "timeout", "budget", "cancelled"])
+    .describe("setup: the case cannot be asked as it is written"),
   message: z.string(),
 });
 export type Broken = z.infer<typeof brokenSchema>;

@@ -12,10 +12,11 @@ import type { TrialContext } from "../trials/runTrial.ts";
 import type { SkillShelf } from "../trials/skills.ts";
 import type { Problem } from "../types/errors.ts";
 import type { AskedModel } from "../types/model.ts";
+import { once } from "../types/once.ts";
 import { withoutArm } from "../types/run.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
 import type { Case, Suite } from "../types/suite.ts";
-import type { OfferedTool, Toolset } from "../types/tool.ts";
+import type { OfferedTool, Tool, Toolset } from "../types/tool.ts";
 import { isUnavailable, type Opened } from "./servers.ts";
 
 /** The tool list of a suite whose server could not be reached. */
@@ -49,10 +50,10 @@ export function createCaseToolsets(
   const isAdded = ({ origin, server }: OfferedTool) =>
     origin === "distractor" || (origin === "instructions" && foreign.has(server));
   const added = [...tools.filter(isAdded), ...entries];
-  return ({ tools: own }) =>
-    own
-      ? createToolset([...own.map((tool) => ({ ...tool, server: suite.name, origin: "static" as const })), ...added])
-      : whole;
+  const createOwn = once((own: readonly Tool[]) =>
+    createToolset([...own.map((tool) => ({ ...tool, server: suite.name, origin: "static" as const })), ...added]),
+  );
+  return ({ tools: own }) => (own ? createOwn(own) : whole);
 }
 
 /**
@@ -116,11 +117,11 @@ export function createTrialContext(
 ): TrialContext {
   const pools = new Map(opened.map(({ suite, source }) => [suite, createPool(suite, source)]));
   const shelves = new Map([...skills].map(([suite, packages]) => [suite, createShelf(packages, host)]));
-  const showOnce = memoize((toolset: Toolset): Shown => {
+  const showOnce = once((toolset: Toolset): Shown => {
     const { tools, findListed } = presentTools(toolset.tools, host);
     return { tools, listedName: (name) => findListed(name)?.name ?? name };
   });
-  const graderFor = memoize((planned: PlannedCase): Grade => createGrader(planned.case, planned.toolset));
+  const graderFor = once((planned: PlannedCase): Grade => createGrader(planned.case, planned.toolset));
   return {
     pool: ({ planned }) => pools.get(planned.suite),
     show: ({ planned }) => showOnce(planned.toolset),
@@ -145,15 +146,4 @@ function createShelf(packages: readonly SkillPackage[], host: HostName): SkillSh
 function createPool(suite: Suite, { server, reopen }: Source): ServerPool | undefined {
   if (!server) return undefined;
   return suite.isolate === "trial" ? isolatedPool(reopen) : sharedPool(server, reopen);
-}
-
-function memoize<Key extends object, Value>(make: (key: Key) => Value): (key: Key) => Value {
-  const made = new WeakMap<Key, Value>();
-  return (key) => {
-    const known = made.get(key);
-    if (known !== undefined) return known;
-    const value = make(key);
-    made.set(key, value);
-    return value;
-  };
 }

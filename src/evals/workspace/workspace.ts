@@ -44,8 +44,9 @@ export type Workspace = {
  * Opens suites, skills, servers, models and the judge, checks every expectation against the tools, calls `use`, and closes
  * the servers again, also after an error. Problems that are warnings are printed. `meanwhile` runs while servers start.
  *
- * A server that cannot be reached does not stop other suites: the trials of its suite break, with the cause. Throws one
- * EvalsError with all that is wrong with the suites themselves, before any model call.
+ * A server that cannot be reached does not stop other suites, nor does an expectation that no trial could meet stop other
+ * cases: their trials break, with the cause. Throws one EvalsError with all that is wrong with the suites themselves,
+ * before any model call.
  */
 export async function withWorkspace<R>(
   options: WorkspaceOptions,
@@ -65,6 +66,8 @@ export async function withWorkspace<R>(
     if (options.only) refuseUnavailable(opened);
     const { host } = options;
     const prepared = prepare(opened, { host, skills, judge });
+    // An experiment compares cases; one that cannot be asked has nothing to compare.
+    if (options.only) prepared.cases = prepared.cases.filter(({ unavailable }) => !unavailable);
     warn(prepared.warnings, io);
     const judgeFigure = judge && (await readFigure(judge, io.cwd));
     return await use({ suites, ...prepared, models, judge, judgeFigure, host, git });
@@ -99,14 +102,13 @@ function prepare(
   { host, skills, judge }: Surroundings,
 ): Pick<Workspace, "cases" | "context" | "servers"> & { warnings: readonly Problem[] } {
   refuseMistakes(opened);
-  const cases = opened.flatMap((one) => planCases(one, skills.get(one.suite.name) ?? []));
-  const problems = [
+  const planned = opened.flatMap((one) => planCases(one, skills.get(one.suite.name) ?? []));
+  const ofSuites = [
     ...opened.flatMap(({ suite }) => findUnofferedLift(suite, skills.get(suite.name) ?? [])),
-    ...opened.flatMap(({ suite }) => findReservedNames(suite, cases)),
-    ...cases
-      .filter(({ unavailable }) => !unavailable)
-      .flatMap(({ suite, case: one, toolset }) => preflight(one, toolset, suite.execute)),
+    ...opened.flatMap(({ suite }) => findReservedNames(suite, planned)),
   ];
+  const { cases, problems: ofCases } = leaveOutImpossible(planned);
+  const problems = [...ofSuites, ...ofCases];
   if (problems.some(({ severity }) => severity === "error")) throw new EvalsError(problems);
   const sources = opened.flatMap((one) => ("source" in one ? [one] : []));
   const unavailable = opened.flatMap((one) =>
@@ -119,6 +121,29 @@ function prepare(
       sources.flatMap(({ suite, source }) => (source.server ? [[suite.name, source.server.about]] : [])),
     ),
     warnings: [...unavailable, ...sources.flatMap(({ source }) => source.warnings), ...problems],
+  };
+}
+
+/**
+ * Checks every expectation against the tools. A case that no trial could pass breaks without a request, with the reason,
+ * and the others are asked. Its problems are errors if its suite has no other case.
+ */
+function leaveOutImpossible(planned: readonly PlannedCase[]): { cases: PlannedCase[]; problems: Problem[] } {
+  const checked = planned.map((one) => {
+    const problems = one.unavailable ? [] : preflight(one.case, one.toolset, one.suite.execute);
+    const errors = problems.filter(({ severity }) => severity === "error").map(({ message }) => message);
+    if (errors.length === 0) return { one, problems };
+    const unavailable = { kind: "broken", stage: "setup", message: errors.join(" ") } as const;
+    return { one: { ...one, unavailable }, problems };
+  });
+  const asked = new Set(checked.flatMap(({ one }) => (one.unavailable ? [] : [one.suite])));
+  const weigh = (suite: Suite, problem: Problem): Problem => {
+    if (problem.severity !== "error" || !asked.has(suite)) return problem;
+    return { ...problem, severity: "warning", hint: `${problem.hint ?? ""} Until then the case is left out.`.trim() };
+  };
+  return {
+    cases: checked.map(({ one }) => one),
+    problems: checked.flatMap(({ one, problems }) => problems.map((problem) => weigh(one.suite, problem))),
   };
 }
 
