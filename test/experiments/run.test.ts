@@ -28,6 +28,37 @@ describe("evals run", () => {
     for (const file of ["report.html", "junit.xml"]) expect(existsSync(join(dir, "reports", id, file))).toBe(true);
   });
 
+  it("asks the paraphrases of a case in turn, the same in the same trial, and reports each", async () => {
+    const { io, write, records, manifest } = project();
+    const input = ["Read notes.txt", "Show me notes.txt", "What is in notes.txt?"];
+    write("evals/files.json", {
+      name: "files",
+      server: { tools: "../tools.json" },
+      cases: [{ id: "read", input, trials: 7, expect: { tool: "read" } }],
+    });
+    const { started, model, asked } = await endpoint(({ messages }) =>
+      JSON.stringify(messages).includes("Show me") ? { text: "No." } : undefined,
+    );
+    const world = io();
+    expect(await run({ ...runDefaults, ...asked, model: [model] }, world)).toBe(1);
+    const queries = started.requests.map(({ body }) => JSON.stringify(body.messages));
+    expect(queries.map((query) => input.findIndex((one) => query.includes(one)))).toEqual([0, 1, 2, 0, 1, 2, 0]);
+    const { suites } = JSON.parse(world.printed());
+    expect(suites[0].cases[0]).toMatchObject({
+      trials: 7,
+      passed: 5,
+      paraphrases: [
+        { input: input[0], passed: 3, trials: 3 },
+        { input: input[1], passed: 0, trials: 2 },
+        { input: input[2], passed: 2, trials: 2 },
+      ],
+    });
+    expect(manifest(records()[0] ?? "").suites[0]?.cases[0]).toMatchObject({ input: input[0], paraphrases: input });
+    const offline = io();
+    await run({ ...runDefaults, json: false }, offline);
+    expect(offline.printed()).toContain('0/1 "What is in notes.txt?"');
+  });
+
   it("only prints the plan of a dry run", async () => {
     const { dir, io } = project();
     const world = io();

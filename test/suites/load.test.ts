@@ -232,6 +232,13 @@ describe("hashes", () => {
     expect(fourth?.tools).toEqual([]);
   });
 
+  it("depend on the paraphrases, of which a list of one is none", async () => {
+    expect(await hashesOf(base.replace("hi", "[hi]"))).toEqual(await hashesOf(base));
+    const [, one] = await hashesOf(base.replace("hi", "[hi, ho]"));
+    const [, other] = await hashesOf(base.replace("hi", "[hi, hu]"));
+    expect(new Set([one, other, (await hashesOf(base))[1]]).size).toBe(3);
+  });
+
   it.each([
     ["the expectation", base.replace("q: 2", "q: 3"), true],
     ["the prompt", base.replace("hi", "ho"), true],

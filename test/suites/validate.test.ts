@@ -213,7 +213,10 @@ describe("a suite", () => {
       `server: { url: 5, transport: ws }\n${oneCase}`,
       's.yaml:1:16: error: "url" must be text, got 5.\n  Put it in quotes: "5".\ns.yaml:1:30: error: "transport" must be http | sse, got "ws".',
     ],
-    [`server: npx\n${oneCase}`, 's.yaml:1:9: error: "server" must be an object, got "npx".'],
+    [
+      `server: npx\n${oneCase}`,
+      's.yaml:1:9: error: "server" must be an object, got "npx".\n  Write: { command: npx }.',
+    ],
     [
       `distractors: [{ tools: a.json, name: b }]\n${oneCase}`,
       's.yaml:1:32: error: Unknown key "name".\n  Known keys here: tools.',
@@ -302,7 +305,7 @@ describe("files", () => {
         Add "expect" or "expected_behavior".
       b.json:3:41: error: "tool" must be text or a list of text, got 1.
         Put it in quotes: "1".
-      b.json:4:16: error: "input" must be text, got 2.
+      b.json:4:16: error: "input" must be text or a list of text, got 2.
         Put it in quotes: "2".
       b.json:4:40: error: "calls" is empty.
         Fill it in, or leave it out.

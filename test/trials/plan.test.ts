@@ -94,6 +94,17 @@ describe("TrialOrders", () => {
     );
   });
 
+  it("meets every pair of order and paraphrase once before a request comes again", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 6 }), fc.nat(), (tools, wordings, seed) => {
+        const listed = list(..."abcd".slice(0, tools));
+        const orders = new TrialOrders(seed, "s", "c", [listed], wordings);
+        const requests = shown(listed, orders, orders.count).map((order, t) => `${order} ${t % wordings}`);
+        expect(new Set(requests).size).toBe(orders.count);
+      }),
+    );
+  });
+
   it("keeps the common tools of two lists in one order, and gives cases orders of their own", () => {
     const [base, head] = [list("a", "b", "c", "d"), list("a", "b", "c", "d", "e")];
     const orders = new TrialOrders(1, "s", "c", [base, head]);

@@ -139,7 +139,7 @@ describe("the regression check of a run", () => {
         "notes": [
           "Added (not compared): f",
         ],
-        "pairedT": 0.1869504831500296,
+        "pairedT": 0.1869504831500295,
         "reach": {
           "baseTrials": 5,
           "headPasses": 0,

@@ -52,7 +52,7 @@ describe("the summary of a run", () => {
                 "id": "a",
                 "input": "do a",
                 "interval": [
-                  0.3755346297625252,
+                  0.37553462976252533,
                   0.9637758913675698,
                 ],
                 "line": 1,

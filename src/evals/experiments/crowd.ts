@@ -6,9 +6,9 @@ import { some } from "../reports/format.ts";
 import { renderTerminal } from "../reports/terminal.ts";
 import { openSource } from "../toolsets/source.ts";
 import { describeOrigin } from "../toolsets/toolList.ts";
-import { countTrials } from "../trials/plan.ts";
 import { type ExitCode, formatProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
+import { plannedTrials } from "../types/suite.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import { askAll, CrowdTally, crowdArm, orderForeignTools, summariseCrowd } from "../verdicts/crowd.ts";
 import {
@@ -44,7 +44,7 @@ export async function crowd(given: CrowdOptions, io: Io): Promise<ExitCode> {
     const own = cases.flatMap(({ toolset }) => toolset.tools.filter(({ origin }) => origin === "distractor"));
     const names = new Set([...own, ...joining].map(({ name }) => name));
     const tally = new CrowdTally({ cases: ids, sizes, certain: model.deterministic }, names);
-    const asked = cases.map((planned) => ({ id: planned.case.id, trials: countTrials(planned, model) }));
+    const asked = cases.map((planned) => ({ id: planned.case.id, trials: plannedTrials(planned.case, model) }));
     const question: ExperimentSpec<"asked"> = {
       cases,
       arms: new Map(

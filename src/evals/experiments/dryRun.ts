@@ -1,7 +1,8 @@
 import { count } from "../reports/format.ts";
 import { resultCharacters } from "../trials/execution.ts";
-import { countTrials, type PlannedCase } from "../trials/plan.ts";
+import type { PlannedCase } from "../trials/plan.ts";
 import { type Model, noUsage } from "../types/model.ts";
+import { plannedTrials } from "../types/suite.ts";
 import { isCallable, type OfferedTool } from "../types/tool.ts";
 import { addCost, type Cost, type Usage } from "../types/trial.ts";
 import { selectDesign } from "../verdicts/check.ts";
@@ -111,7 +112,10 @@ function trialCeiling(planned: PlannedCase, model: Model): Usage {
 /** The maximum number of requests to a judge: one for each trial with sentences or values to grade. */
 function countJudgeRequests(cases: readonly PlannedCase[], models: readonly Model[]): number {
   const judged = cases.filter((planned) => needsJudge(planned.case));
-  return judged.reduce((sum, planned) => sum + models.reduce((all, model) => all + countTrials(planned, model), 0), 0);
+  return judged.reduce(
+    (sum, planned) => sum + models.reduce((all, model) => all + plannedTrials(planned.case, model), 0),
+    0,
+  );
 }
 
 function needsJudge({ expectedBehavior, expect }: PlannedCase["case"]): boolean {
@@ -122,7 +126,7 @@ function needsJudge({ expectedBehavior, expect }: PlannedCase["case"]): boolean 
 export function computeCeiling(cases: readonly PlannedCase[], model: Model): Ceiling {
   const ceiling: Ceiling = { trials: 0, calls: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 };
   for (const planned of cases) {
-    const trials = countTrials(planned, model);
+    const trials = plannedTrials(planned.case, model);
     const each = trialCeiling(planned, model);
     const cost = model.cost(each);
     ceiling.trials += trials;

@@ -87,6 +87,7 @@ function describeCase({ case: one, toolset }: PlannedCase): RunManifest["suites"
     id: one.id,
     hash: one.hash,
     input: one.messages.findLast((message) => message.role === "user")?.content ?? "",
+    ...(one.paraphrases && { paraphrases: [...one.paraphrases] }),
     expected: labelExpectation(one.expect),
     expectedTools: [...listExpectedTools(one.expect)],
     ...(readSkillExpectation(one.expect) && { skills: readSkillExpectation(one.expect) }),

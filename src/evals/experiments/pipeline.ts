@@ -213,7 +213,7 @@ export class ArmCases {
     const listed =
       typeof this.#arms === "function" ? [] : [...this.#made.values()].flatMap((made) => made.get(id) ?? []);
     const lists = (listed.length > 0 ? listed : [planned]).map(({ toolset }) => toolset.tools);
-    const orders = new TrialOrders(this.#seed, planned.suite.name, id, lists);
+    const orders = new TrialOrders(this.#seed, planned.suite.name, id, lists, planned.case.paraphrases?.length);
     this.#orders.set(id, orders);
     return orders;
   };

@@ -109,7 +109,7 @@ function caseRow(one: CaseSummary, full: boolean): TableRow {
   const cells: TableCell[] = [
     [{ mark: stateMark[caseState(one)] }, ` ≥${percent(passRate)}`],
     one.id,
-    ...(full ? [{ code: one.input, dim: true } satisfies Span] : []),
+    ...(full ? [queryCell(one)] : []),
     one.expected,
     [
       { strong: rateText(one), tone },
@@ -145,10 +145,9 @@ function explanations(suite: SuiteSummary): Block[] {
   const items = explainedCases(suite).map((one): Item => {
     const where = one.file === "" ? "" : ` (${one.file}:${one.line})`;
     const { items: all, ...rest } = reasons(one);
-    const query: Span = { code: `"${one.input}"`, max: 90, dim: true };
     return {
       text: [{ mark: stateMark[caseState(one)] }, " ", { code: one.id }, where],
-      items: [query, ...all],
+      items: [...queries(one, 90), ...all],
       ...rest,
     };
   });
@@ -159,6 +158,17 @@ function explanations(suite: SuiteSummary): Block[] {
       blocks: [{ kind: "list", items, most: most.explained, noun: "case" }],
     },
   ];
+}
+
+function queryCell({ input, paraphrases }: CaseSummary): TableCell {
+  if (!paraphrases) return { code: input, dim: true };
+  return { lines: paraphrases.map((one) => `${one.passed}/${one.trials} ${one.input}`) };
+}
+
+/** The query of a case, or each of its wordings with the passes of its trials. */
+function queries({ input, paraphrases }: CaseSummary, max: number): Span[] {
+  if (!paraphrases) return [{ code: `"${input}"`, max, dim: true }];
+  return paraphrases.map((one) => ({ code: `${one.passed}/${one.trials} "${one.input}"`, max, dim: true }));
 }
 
 function reasons({ reasons: all }: CaseSummary) {

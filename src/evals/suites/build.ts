@@ -59,9 +59,10 @@ function buildCase(
   share: (tools: InlineTools) => readonly Tool[],
 ): Omit<Case, "id" | "hash" | "place"> {
   const messages = content.messages ?? [{ role: "user" as const, content: getPrompt(content) }];
-  const { expect, tools } = content;
+  const { input, expect, tools } = content;
   return {
     messages: header.system === undefined ? messages : [{ role: "system", content: header.system }, ...messages],
+    ...(typeof input === "object" && input.length > 1 && { paraphrases: input }),
     ...(expect && { expect: buildExpectation(expect) }),
     expectedBehavior: toNames(content.expected_behavior),
     ...(tools && { tools: share(tools) }),
@@ -79,9 +80,9 @@ function getDefaultTurns(expect: ExpectFile | undefined): number {
   return (expect?.calls?.length ?? 0) > 1 ? defaults.maxTurnsOfCalls : defaults.maxTurns;
 }
 
-/** The last message of the user. */
+/** The last message of the user, in its first wording. */
 function getPrompt({ input, messages }: CaseFile): string {
-  return input ?? messages?.at(-1)?.content ?? "";
+  return [input].flat()[0] ?? messages?.at(-1)?.content ?? "";
 }
 
 function pickToolFields({ name, description, inputSchema }: InlineTools[number]): Tool {
@@ -169,13 +170,14 @@ function createSlug(input: string): string {
  */
 export function hashCase({
   messages,
+  paraphrases,
   expect,
   expectedBehavior,
   files,
   packageHash,
   maxTurns,
 }: Omit<Case, "hash">): string {
-  return hashValue({ messages, expect, expectedBehavior, files, packageHash, maxTurns });
+  return hashValue({ messages, paraphrases, expect, expectedBehavior, files, packageHash, maxTurns });
 }
 
 /** SHA-256 (hex) of what the suite asks: its servers (not what they list), how it runs, and its cases in order. */

@@ -76,6 +76,9 @@ function checkPrompt({ input, messages }: CaseFile, path: Path): PathProblem[] {
     const message = 'The case has both "input" and "messages".';
     return [{ path: [...path, "messages"], part: "key", message, hint: "Remove one of them." }];
   }
+  const twice = Array.isArray(input) ? input.findIndex((one, i) => input.indexOf(one) < i) : -1;
+  if (twice >= 0)
+    return [{ path: [...path, "input", twice], message: "This paraphrase is listed twice.", hint: "Remove one." }];
   if (input === undefined && !messages)
     return [{ path, message: "The case has no prompt.", hint: 'Add "input" (or "messages").' }];
   if (!messages || messages.at(-1)?.role === "user") return [];

@@ -1,7 +1,7 @@
 import { listLoadedSkills } from "../scoring/activity.ts";
 import type { AskedModel, HostedTrial, Message, ModelRequest } from "../types/model.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
-import type { Case } from "../types/suite.ts";
+import { type Case, getMessages } from "../types/suite.ts";
 import { isCallable, type OfferedTool } from "../types/tool.ts";
 import type { Answer, Broken, Call, Cell, Turn } from "../types/trial.ts";
 import { type Executor, renderResult } from "./execution.ts";
@@ -92,7 +92,7 @@ export function createConversation(
   return {
     cell,
     model,
-    messages: addPrompt(one.messages, [instructions, offer.prompt].filter(Boolean).join("\n\n")),
+    messages: addPrompt(getMessages(one, cell.trial), [instructions, offer.prompt].filter(Boolean).join("\n\n")),
     tools: [...orderTools(tools, orderSeed, listedName), ...offer.tools],
     toolset: toolset.hash,
     ...(offer.catalogue && { catalogue: offer.catalogue }),
@@ -115,7 +115,7 @@ export function createHostedTrial(
   const offered = orderTools(toolset.tools, orderSeed);
   return {
     cell,
-    messages: one.messages,
+    messages: getMessages(one, cell.trial),
     tools: offered.filter(isCallable),
     instructions: listInstructions(toolset.tools),
     exposure: "all",

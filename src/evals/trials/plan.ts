@@ -2,7 +2,7 @@ import type { TrialRequest } from "../decisions/design.ts";
 import { countOrders } from "../decisions/orders.ts";
 import { deriveSeed } from "../stats/random.ts";
 import type { Model } from "../types/model.ts";
-import type { Case, Suite } from "../types/suite.ts";
+import { type Case, plannedTrials, type Suite } from "../types/suite.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 import type { Broken, Cell } from "../types/trial.ts";
 import type { Request } from "../verdicts/design.ts";
@@ -25,11 +25,6 @@ export type PlannedCell = {
   isRepeatable?: boolean;
 };
 
-/** The number of trials of a case on a model; one trial of a deterministic model is enough. */
-export function countTrials(planned: Pick<PlannedCase, "case">, model: Pick<Model, "deterministic">): number {
-  return model.deterministic ? 1 : planned.case.trials;
-}
-
 /**
  * Every cell of a run, lazily. The first trial of all cases comes before the second of any, so that a drift of the
  * model, a rate limit or an early end affects all cases equally.
@@ -39,11 +34,11 @@ export function* planCells(
   models: readonly Model[],
   seed: number,
 ): Generator<PlannedCell> {
-  const rounds = Math.max(0, ...cases.map((planned) => planned.case.trials));
+  const rounds = Math.max(0, ...cases.flatMap((planned) => models.map((model) => plannedTrials(planned.case, model))));
   for (let trial = 1; trial <= rounds; trial++) {
     for (const planned of cases)
       for (const model of models)
-        if (trial <= countTrials(planned, model)) yield createCell(planned, model, trial, seed);
+        if (trial <= plannedTrials(planned.case, model)) yield createCell(planned, model, trial, seed);
   }
 }
 
@@ -100,17 +95,22 @@ const mostDraws = 20_000;
 /**
  * The orders in which the tools of one case are shown in a design: trial t has the same in all arms, no arm sees one twice
  * before all `count` are used, and then they come again in the same sequence. Cases have orders of their own: one schedule
- * for all cases would make their changes hang together. `lists`: the tools of the case in each arm.
+ * for all cases would make their changes hang together. `lists`: the tools of the case in each arm. `paraphrases`: how many
+ * wordings of the query take turns; every wording meets every order before a request comes again.
  */
 export class TrialOrders {
   /** How many different requests the case has. */
   readonly count: number;
+  readonly #orders: number;
+  readonly #paraphrases: number;
   readonly #seeds: number[] = [];
   readonly #draw: (trial: number, draw: number) => number;
   readonly #lists: readonly { tools: readonly OfferedTool[]; shown: Set<string> }[];
 
-  constructor(seed: number, suite: string, id: string, lists: readonly (readonly OfferedTool[])[]) {
-    this.count = Math.min(...lists.map(countOrders));
+  constructor(seed: number, suite: string, id: string, lists: readonly (readonly OfferedTool[])[], paraphrases = 1) {
+    this.#orders = Math.min(...lists.map(countOrders));
+    this.#paraphrases = paraphrases;
+    this.count = this.#orders * paraphrases;
     this.#draw = (trial, draw) => deriveSeed(seed, "order", suite, id, trial, draw);
     const byNames = new Map(lists.map((tools) => [JSON.stringify(tools.map(({ name }) => name).sort()), tools]));
     this.#lists = [...byNames.values()]
@@ -120,7 +120,10 @@ export class TrialOrders {
 
   /** The seed for `orderTools` of this trial, from 1. */
   seedAt(trial: number): number {
-    const place = (trial - 1) % this.count;
+    const at = (trial - 1) % this.count;
+    // Both lengths have come round at the same time after their least common multiple: then the orders move on by one.
+    const together = leastCommonMultiple(this.#orders, this.#paraphrases);
+    const place = (at + Math.floor(at / together)) % this.#orders;
     while (this.#seeds.length <= place) this.#seeds.push(this.#next(this.#seeds.length + 1));
     return this.#seeds[place] ?? 0;
   }
@@ -134,6 +137,12 @@ export class TrialOrders {
       return seed;
     }
   }
+}
+
+function leastCommonMultiple(a: number, b: number): number {
+  if (!Number.isFinite(a)) return a;
+  const divisor = (x: number, y: number): number => (y === 0 ? x : divisor(y, x % y));
+  return (a / divisor(a, b)) * b;
 }
 
 /** Skills and tools are ordered apart, as they are shown. */

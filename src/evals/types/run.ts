@@ -108,6 +108,10 @@ export const runManifestSchema = z.object({
           id: z.string(),
           hash: z.string(),
           input: z.string().describe("the last user message"),
+          paraphrases: z
+            .array(z.string())
+            .optional()
+            .describe("what it says in turn: trial t asks the t-th, and so on"),
           expected: z.string().describe("the label of the expectation in the confusion table"),
           expectedTools: z.array(z.string()).describe("tools that the expectation names, for coverage"),
           skills: aboutSkillsSchema.optional(),
@@ -140,6 +144,10 @@ const caseSummarySchema = z.object({
   passRate: z.number(),
   outcomes: z.record(z.string(), z.number().int()),
   brokenStages: z.record(z.string(), z.number().int()),
+  paraphrases: z
+    .array(z.object({ input: z.string(), passed: z.number().int(), trials: z.number().int() }))
+    .optional()
+    .describe("the same by wording of the query, for a case with paraphrases"),
   reasons: z.array(z.object({ text: z.string(), n: z.number().int() })).describe("why trials failed or broke, ranked"),
   ok: z.boolean(),
   file: z.string(),

@@ -86,7 +86,10 @@ export type ExecutionPolicy = z.infer<typeof executionPolicySchema>;
 
 const caseFileSchema = z.strictObject({
   id: z.string().min(1).optional().describe("Unique in the suite; default: a slug of the input"),
-  input: z.string().min(1).optional().describe("What the user says"),
+  input: z
+    .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
+    .optional()
+    .describe("What the user says; a list of paraphrases is asked in turn, one in each trial"),
   messages: z
     .array(roleMessageSchema)
     .min(1)
@@ -199,6 +202,8 @@ export type Case = {
   id: string;
   hash: string;
   messages: readonly { role: "system" | "user" | "assistant"; content: string }[];
+  /** What the last message says in turn, where a case has more than one wording of it: trial t the t-th, and so on. */
+  paraphrases?: readonly string[];
   expect?: Expectation;
   /** Sentences that a judge grades separately. */
   expectedBehavior: readonly string[];
@@ -229,3 +234,20 @@ export type Suite = {
   lint?: LintSettings;
   cases: readonly Case[];
 };
+
+/** The number of trials of a case: one of a deterministic model is enough for each wording of its query. */
+export function plannedTrials(
+  { trials, paraphrases }: { trials: number; paraphrases?: readonly string[] | undefined },
+  { deterministic }: { deterministic: boolean },
+): number {
+  return deterministic ? (paraphrases?.length ?? 1) : trials;
+}
+
+/** Which of a case's paraphrases a trial asks, from 0. Trials count from 1. */
+export const paraphraseAt = (trial: number, paraphrases: number): number => (trial - 1) % paraphrases;
+
+/** The messages of a trial, with the paraphrase that it asks. */
+export function getMessages({ messages, paraphrases }: Case, trial: number): Case["messages"] {
+  const content = paraphrases?.[paraphraseAt(trial, paraphrases.length)];
+  return content === undefined ? messages : [...messages.slice(0, -1), { role: "user", content }];
+}

@@ -2,6 +2,7 @@ import { wilson } from "../stats/intervals.ts";
 import { exitCodes } from "../types/errors.ts";
 import type { CaseSummary, CheckSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
+import { plannedTrials } from "../types/suite.ts";
 import { isCallable } from "../types/tool.ts";
 import { addCost, type Trial } from "../types/trial.ts";
 import { Check, confusedPair, settledCheck } from "./check.ts";
@@ -147,7 +148,7 @@ class SuiteTally {
     this.#manifest = manifest;
     this.#suite = suite;
     this.#model = model;
-    for (const one of suite.cases) this.#cases.set(one.id, new CaseTally());
+    for (const one of suite.cases) this.#cases.set(one.id, new CaseTally(one.paraphrases?.length));
     this.#lift = suite.lift === undefined ? undefined : new LiftTally(suite.lift);
     const plan = suite.checks?.find((check) => check.model === model.id);
     const lists = new Map(suite.cases.map(({ id, toolset }) => [id, toolset]));
@@ -221,13 +222,16 @@ class SuiteTally {
       expected: one.expected,
       trials: graded,
       // A check may take more trials than the suite asks for.
-      planned: Math.max(this.#model.deterministic ? 1 : one.trials, graded + tally.broken + tally.notGradable),
+      planned: Math.max(plannedTrials(one, this.#model), graded + tally.broken + tally.notGradable),
       passed: tally.passed,
       broken: tally.broken,
       notGradable: tally.notGradable,
       rate,
       interval: wilson({ passed: tally.passed, trials: graded }) ?? null,
       passRate: one.passRate,
+      ...(one.paraphrases && {
+        paraphrases: one.paraphrases.map((input, i) => ({ input, ...(tally.paraphrases[i] ?? zeroCounts) })),
+      }),
       outcomes: tally.outcomes.toObject(),
       brokenStages: tally.stages.toObject(),
       reasons: tally.reasons.ranked().map(([text, n]) => ({ text, n })),
@@ -239,6 +243,7 @@ class SuiteTally {
 }
 
 const none = { broken: 0, missing: 0 };
+const zeroCounts = { passed: 0, trials: 0 };
 
 function byCountThenName(a: { expected: string; picked: string; n: number }, b: typeof a): number {
   return b.n - a.n || (`${a.expected}\n${a.picked}` < `${b.expected}\n${b.picked}` ? -1 : 1);

@@ -1,3 +1,4 @@
+import { paraphraseAt } from "../types/suite.ts";
 import { type Assertion, addCost, type Cost, type Trial, type Turn, type Usage } from "../types/trial.ts";
 
 /** Counts by name, ranked on demand. */
@@ -72,8 +73,15 @@ export class CaseTally {
   readonly stages = new Counter();
   readonly reasons = new Counter();
   readonly picks = new Counter();
+  /** Passes and graded trials of each paraphrase of the query. */
+  readonly paraphrases: { passed: number; trials: number }[];
   /** Trials without a grade so far, which may be asked again. */
   readonly #open = new Map<number, Trial>();
+
+  /** `paraphrases`: how many wordings of the query take turns. */
+  constructor(paraphrases = 1) {
+    this.paraphrases = Array.from({ length: paraphrases }, () => ({ passed: 0, trials: 0 }));
+  }
 
   add(trial: Trial): void {
     if (trial.copy) return;
@@ -86,7 +94,7 @@ export class CaseTally {
       this.#open.set(number, trial);
   }
 
-  #count({ outcome, verdict }: Trial, by: 1 | -1): void {
+  #count({ cell, outcome, verdict }: Trial, by: 1 | -1): void {
     if (outcome.kind === "broken") {
       this.broken += by;
       this.stages.add(outcome.stage, by);
@@ -100,6 +108,11 @@ export class CaseTally {
     }
     this.outcomes.add(verdict.selection, by);
     this.picks.add(verdict.picked, by);
+    const asked = this.paraphrases[paraphraseAt(cell.trial, this.paraphrases.length)];
+    if (asked) {
+      asked.trials += by;
+      if (verdict.grade === "pass") asked.passed += by;
+    }
     if (verdict.grade === "pass") this.passed += by;
     else {
       this.failed += by;

@@ -15,7 +15,7 @@ import type { AskedModel } from "../types/model.ts";
 import { once } from "../types/once.ts";
 import { withoutArm } from "../types/run.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
-import type { Case, Suite } from "../types/suite.ts";
+import { type Case, getMessages, type Suite } from "../types/suite.ts";
 import type { OfferedTool, Tool, Toolset } from "../types/tool.ts";
 import { isUnavailable, type Opened } from "./servers.ts";
 
@@ -129,7 +129,7 @@ export function createTrialContext(
     grade: async ({ planned, cell }, turns, signal) => {
       const grade = graderFor(planned);
       if (!judge) return { verdict: grade(turns) };
-      return await judgeTrial({ grade, turns, messages: planned.case.messages, judge, cell }, signal);
+      return await judgeTrial({ grade, turns, messages: getMessages(planned.case, cell.trial), judge, cell }, signal);
     },
     now: () => new Date(),
   };
