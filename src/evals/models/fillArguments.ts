@@ -192,15 +192,16 @@ export type LiteralKind = "quoted" | "url" | "email" | "date" | "path" | "number
 /** A literal value in the query. */
 export type Literal = { kind: LiteralKind; text: string };
 
+/** Each pattern is tried at most once for a run of its characters, or is limited in length: a query may be a pasted file. */
 const patterns: readonly [LiteralKind, RegExp][] = [
   ["quoted", /"([^"]+)"|“([^”]+)”|`([^`]+)`|(?<![\p{L}\p{N}])'([^']+)'(?![\p{L}\p{N}])/u],
-  ["url", /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]*[^\s"'<>.,;:!?)\]]/i],
-  ["email", /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/],
+  ["url", /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"'<>]*[^\s"'<>.,;:!?)\]]/i],
+  ["email", /[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+/],
   ["date", /\b\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?\b/],
   // With a slash, or a name with an extension; not "e.g.", "and/or" or "3.5".
   [
     "path",
-    /(?<![\w.])(?!and\/or\b|n\/a\b)(?:~|\.{1,2}|[\w.-]+)?\/[\w./-]*[\w/-]|(?<![\w.])[\w-]*[A-Za-z_][\w-]*\.(?!g\b)[A-Za-z]\w{0,9}\b/,
+    /(?<![\w.-])(?!and\/or\b|n\/a\b)(?:~|\.{1,2}|[\w.-]+)?\/[\w./-]*[\w/-]|(?<![\w.-])(?=[\w-]*[A-Za-z_])[\w-]+\.(?!g\b)[A-Za-z]\w{0,9}\b/,
   ],
   ["number", /(?<![\w.])-?\d+(?:\.\d+)?(?![\w]|\.\d)/],
 ];
