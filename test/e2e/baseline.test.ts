@@ -8,7 +8,7 @@ import { type Ended, evals, summaryOf, workspace } from "./evals.ts";
 
 const dir = workspace();
 const baselines = join(dir, "evals/baselines");
-const filesBaseline = join(baselines, "files.lexical.json");
+const filesBaseline = join(baselines, "files.lexical-2.json");
 
 const tools = (description: string, path = "Where the file is.") => [
   {
@@ -71,8 +71,8 @@ describe("evals baseline", () => {
       {
         "code": 0,
         "err": "",
-        "out": "files · lexical · 2 cases, 2 tools, 2 of 2 trials passed
-        Written to evals/baselines/files.lexical.json
+        "out": "files · lexical-2 · 2 cases, 2 tools, 2 of 2 trials passed
+        Written to evals/baselines/files.lexical-2.json
         The first baseline of this suite and model.
       ",
       }
@@ -88,12 +88,12 @@ describe("evals baseline", () => {
       {
         "code": 0,
         "err": "",
-        "out": "files · lexical · 2 cases, 2 tools, 2 of 2 trials passed
-        File: evals/baselines/files.lexical.json
+        "out": "files · lexical-2 · 2 cases, 2 tools, 2 of 2 trials passed
+        File: evals/baselines/files.lexical-2.json
         Accepted: DATE · from run RUN
         Written by: tool-evals VERSION · Node VERSION · host plain
-        Model: retrieval baseline, deterministic, {"search":"BM25 over name, description and
-          parameters","leastShare":0.3333333333333333}
+        Model: retrieval baseline, deterministic, {"search":"BM25 over name, description and parameter
+          names","leastShare":0.3333333333333333}
         Tools: list_folder, read_file
 
       case  passed
@@ -103,10 +103,10 @@ describe("evals baseline", () => {
       ",
       }
     `);
-    expect(await baseline("show", "files")).toEqual(await baseline("show", "evals/baselines/files.lexical.json"));
+    expect(await baseline("show", "files")).toEqual(await baseline("show", "evals/baselines/files.lexical-2.json"));
     expect(await baseline("diff")).toEqual({
       code: 0,
-      out: "files · lexical (evals/baselines/files.lexical.json): unchanged\n",
+      out: "files · lexical-2 (evals/baselines/files.lexical-2.json): unchanged\n",
       err: "",
     });
   });
@@ -119,7 +119,7 @@ describe("evals baseline", () => {
       {
         "code": 0,
         "err": "",
-        "out": "files · lexical (evals/baselines/files.lexical.json)
+        "out": "files · lexical-2 (evals/baselines/files.lexical-2.json)
         read_file: description
           [-Read-]{+Get+} the [-complete-] contents of one file as text.
         read_file.path: description
@@ -134,8 +134,8 @@ describe("evals baseline", () => {
       {
         "code": 0,
         "err": "",
-        "out": "files · lexical · 3 cases, 2 tools, 3 of 3 trials passed
-        Written to evals/baselines/files.lexical.json
+        "out": "files · lexical-2 · 3 cases, 2 tools, 3 of 3 trials passed
+        Written to evals/baselines/files.lexical-2.json
 
       Changes since the baseline of DATE (run RUN)
         read_file: description
@@ -185,7 +185,7 @@ describe("evals baseline", () => {
       {
         "code": 0,
         "err": "",
-        "out": "files · lexical (evals/baselines/files.lexical.json): there is no suite files
+        "out": "files · lexical-2 (evals/baselines/files.lexical-2.json): there is no suite files
       folders: there is no baseline
       ",
       }
@@ -269,11 +269,11 @@ describe("bad input", () => {
     expect(await baseline("accept", basename(folder), "--force")).toMatchInlineSnapshot(`
       {
         "code": 0,
-        "err": "warning: "files" on lexical has no graded trial of list.
+        "err": "warning: "files" on lexical-2 has no graded trial of list.
         They cannot be compared.
       ",
-        "out": "files · lexical · 2 cases, 2 tools, 1 of 1 trial passed
-        Written to evals/baselines/files.lexical.json
+        "out": "files · lexical-2 · 2 cases, 2 tools, 1 of 1 trial passed
+        Written to evals/baselines/files.lexical-2.json
         The first baseline of this suite and model.
       ",
       }
@@ -286,7 +286,7 @@ describe("bad input", () => {
     expect(await baseline("accept", "--force")).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "err": "error: The run RUN has no graded trial of files on lexical.
+        "err": "error: The run RUN has no graded trial of files on lexical-2.
         Find the cause with \`evals report\`, then run again.
       ",
         "out": "",
@@ -303,7 +303,7 @@ describe("bad input", () => {
     const { code, out, err } = await baseline("diff");
     expect({ code, out }).toEqual({
       code: 3,
-      out: "other · lexical (evals/baselines/other.lexical.json): unchanged\n",
+      out: "other · lexical-2 (evals/baselines/other.lexical-2.json): unchanged\n",
     });
     expect(err).toContain('error: Server "server"');
   });
@@ -315,7 +315,7 @@ describe("bad input", () => {
     expect(await baseline("diff")).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "err": "evals/baselines/files.lexical.json:7:26: error: The baseline is not JSON: it is truncated.
+        "err": "evals/baselines/files.lexical-2.json:7:23: error: The baseline is not JSON: it is truncated.
         Accept it again: \`evals run -n 20 --check off\`, then \`evals baseline accept\`.
       ",
         "out": "",
@@ -325,7 +325,7 @@ describe("bad input", () => {
     expect(await baseline("diff")).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "err": "evals/baselines/files.lexical.json: error: The baseline was written by another version of tool-evals: its format is "tool-evals baseline 0", this version reads "tool-evals baseline 1".
+        "err": "evals/baselines/files.lexical-2.json: error: The baseline was written by another version of tool-evals: its format is "tool-evals baseline 0", this version reads "tool-evals baseline 1".
         Accept it again: \`evals run -n 20 --check off\`, then \`evals baseline accept\`.
       ",
         "out": "",
@@ -335,7 +335,7 @@ describe("bad input", () => {
     expect(await baseline("show")).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "err": "evals/baselines/files.lexical.json: error: The baseline was edited by hand: checksum mismatch.
+        "err": "evals/baselines/files.lexical-2.json: error: The baseline was edited by hand: checksum mismatch.
         Accept it again: \`evals run -n 20 --check off\`, then \`evals baseline accept\`.
       ",
         "out": "",
@@ -344,11 +344,11 @@ describe("bad input", () => {
     expect(await baseline("accept")).toMatchInlineSnapshot(`
       {
         "code": 0,
-        "err": "evals/baselines/files.lexical.json: warning: The baseline was edited by hand: checksum mismatch.
+        "err": "evals/baselines/files.lexical-2.json: warning: The baseline was edited by hand: checksum mismatch.
         It is replaced without a comparison.
       ",
-        "out": "files · lexical · 2 cases, 2 tools, 2 of 2 trials passed
-        Written to evals/baselines/files.lexical.json
+        "out": "files · lexical-2 · 2 cases, 2 tools, 2 of 2 trials passed
+        Written to evals/baselines/files.lexical-2.json
       ",
       }
     `);
@@ -359,17 +359,17 @@ describe("bad input", () => {
     write("evals/other.yaml", suite.replace("name: files", "name: other"));
     await run("evals/other.yaml");
     await baseline("accept");
-    copyFileSync(join(baselines, "other.lexical.json"), filesBaseline);
+    copyFileSync(join(baselines, "other.lexical-2.json"), filesBaseline);
     await run("evals/files.yaml", "--check", "off");
     expect(await baseline("accept")).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "err": "evals/baselines/files.lexical.json: error: The baseline is of "other" on lexical, not of "files" on lexical.
+        "err": "evals/baselines/files.lexical-2.json: error: The baseline is of "other" on lexical-2, not of "files" on lexical-2.
         Move the file away, because it was copied or renamed, then accept a baseline for this suite.
       ",
         "out": "",
       }
     `);
-    expect(readFileSync(filesBaseline)).toEqual(readFileSync(join(baselines, "other.lexical.json")));
+    expect(readFileSync(filesBaseline)).toEqual(readFileSync(join(baselines, "other.lexical-2.json")));
   });
 });

@@ -56,8 +56,8 @@ describe("one spoiled description of eight, on the lexical model", () => {
       8 changes; 7 trials to search, 0 to confirm. Reverting each change by itself once would have taken
         8, and misses two that each suffice.
 
-      Suite: files · lexical (a retrieval baseline, not a language model: it shows what a host's keyword
-        tool search would surface), against the run RUN · cost $0
+      Suite: files · lexical-2 (a retrieval baseline, not a language model: it shows what a host's
+        keyword tool search would surface), against the run RUN · cost $0
       "
     `);
   });
@@ -73,7 +73,7 @@ describe("one spoiled description of eight, on the lexical model", () => {
   });
 
   it("is found without a run, against the baseline alone", async () => {
-    const asked = ["blame", "--baseline", "evals/baselines/files.lexical.json", "--paths", files.suite, "--json"];
+    const asked = ["blame", "--baseline", "evals/baselines/files.lexical-2.json", "--paths", files.suite, "--json"];
     const ended = await run(...asked, "--case", spoiled.case);
     expect(ended.code).toBe(0);
     expect(blamesOf(ended)[0].cases).toMatchObject([{ case: spoiled.case, verdict: { culprits: [spoiled.tool] } }]);

@@ -74,11 +74,11 @@ describe("evals compare on the filesystem example", () => {
     await run("baseline", "accept");
     spoil();
     await run("run", suite, "--check", "off");
-    const { code, out } = await run("compare", "evals/baselines/files.lexical.json", "latest");
+    const { code, out } = await run("compare", "evals/baselines/files.lexical-2.json", "latest");
     expect(code).toBe(1);
     expect(out.replaceAll(/2\d{3}-\d\d-\d\d[\dT-]*( \d\d:\d\d)?/g, "DATE")).toMatchInlineSnapshot(`
-      "A is better than B · A to B: REGRESSED · files · lexical
-        A: evals/baselines/files.lexical.json (the baseline of DATE, from the run
+      "A is better than B · A to B: REGRESSED · files · lexical-2
+        A: evals/baselines/files.lexical-2.json (the baseline of DATE, from the run
           DATE)
         B: DATE (the run of DATE UTC)
         Not interleaved: the two were recorded at different times, so a change of the model in between
@@ -129,7 +129,7 @@ describe("evals compare on the filesystem example", () => {
     const ended = await run("compare", plain.run, other.run);
     expect(ended.code).toBe(3);
     expect(ended.out.replaceAll(/2\d{3}-\d\d-\d\d[\dT-]*( \d\d:\d\d)?/g, "DATE")).toMatchInlineSnapshot(`
-      "NOT COMPARABLE · quickstart · lexical
+      "NOT COMPARABLE · quickstart · lexical-2
         A: DATE (the run of DATE UTC)
         B: DATE (the run of DATE UTC)
         Not interleaved: the two were recorded at different times, so a change of the model in between
@@ -145,7 +145,7 @@ describe("evals compare on the filesystem example", () => {
   it("explains what it cannot compare", async () => {
     const errors = await Promise.all([
       run("compare", "latest", "latest"),
-      run("compare", "latest", "evals/baselines/files.lexical.json"),
+      run("compare", "latest", "evals/baselines/files.lexical-2.json"),
       run("compare", "nowhere.json", "latest"),
       run("compare", "nowhere", "latest"),
     ]);
@@ -154,7 +154,7 @@ describe("evals compare on the filesystem example", () => {
     expect(text.replaceAll(dir, "DIR").replaceAll(/2\d{3}-[\dT-]+/g, "RUN")).toMatchInlineSnapshot(`
       "error: Both are the run RUN.
         Name two different runs, or a baseline file and a run.
-      error: "evals/baselines/files.lexical.json" is a file, but B must be a run.
+      error: "evals/baselines/files.lexical-2.json" is a file, but B must be a run.
         Put the baseline first: evals compare <baseline> <run>.
       error: There is no baseline "nowhere.json".
         Write one with \`evals baseline accept\`.

@@ -85,7 +85,7 @@ describe("evals crowd", () => {
     expect(text).toMatchInlineSnapshot(`
       "NO FALL SHOWN: 70% correct with 0 foreign tools, 70% with 20
 
-      filesystem · lexical (a retrieval baseline, not a language model: it shows what a host's keyword
+      filesystem · lexical-2 (a retrieval baseline, not a language model: it shows what a host's keyword
         tool search would surface) · 10 cases
       foreign tools  correct (95% CI)   change (95% CI)  picked instead
       ──────────────────────────────────────────────────────────────────────────────────────

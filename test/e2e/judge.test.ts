@@ -232,7 +232,7 @@ describe("evals judge check", () => {
   it.each([
     [["gone.jsonl", "--judge", id], "The labels cannot be read: "],
     [["bad.jsonl", "--judge", id], "bad.jsonl:1: error: label: expected "],
-    [["labels.jsonl", "--judge", "lexical"], "lexical cannot be a judge: it is not a language model"],
+    [["labels.jsonl", "--judge", "lexical"], "lexical-2 cannot be a judge: it is not a language model"],
     [["labels.jsonl"], "Missing required argument: judge"],
   ])("refuses %j", async (args, message) => {
     writeFileSync(join(dir, "bad.jsonl"), '{"transcript": "a", "criterion": "b", "label": "perhaps"}\n');

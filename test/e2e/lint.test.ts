@@ -323,7 +323,7 @@ describe("evals lint --judge", () => {
     expect(ended.code).toBe(3);
   });
 
-  it.each([[["--judge", "lexical"], /^error: lexical cannot be a judge/]])("refuses %j", async (flags, message) => {
+  it.each([[["--judge", "lexical"], /^error: lexical-2 cannot be a judge/]])("refuses %j", async (flags, message) => {
     const ended = await evals(["lint", "--tools", "t.json", ...flags], { cwd: lists });
     expect(ended.err).toMatch(message);
     expect([ended.out, ended.code]).toEqual(["", 2]);

@@ -74,7 +74,7 @@ describe("evals run on real servers", () => {
         input tokens   at most 40,155
         output tokens  at most 204,800
         cost           at most $2.13
-      lexical (a retrieval baseline, not a language model: it shows what a host's keyword tool search would surface)
+      lexical-2 (a retrieval baseline, not a language model: it shows what a host's keyword tool search would surface)
         trials         10 (one per case: the model is deterministic)
         calls          at most 10
         input tokens   at most 0

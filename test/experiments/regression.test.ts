@@ -1,8 +1,13 @@
+import { createHash } from "node:crypto";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type BaselineOptions, baseline } from "../../src/evals/experiments/baseline.ts";
 import { type BlameOptions, blame } from "../../src/evals/experiments/blame.ts";
 import { compare } from "../../src/evals/experiments/compare.ts";
 import { run } from "../../src/evals/experiments/run.ts";
+import { baselineFile } from "../../src/evals/runs/baseline.ts";
+import { canonicalJson } from "../../src/evals/types/json.ts";
 import { project, runDefaults, toolList } from "./project.ts";
 
 const accept: BaselineOptions = { action: "accept", baselines: "evals/baselines", out: "reports", force: false };
@@ -38,9 +43,26 @@ describe("the check of a run", () => {
     expect(JSON.parse(off.printed()).suites[0]).not.toHaveProperty("verdict");
   });
 
+  it("does not compare with a baseline of an earlier version of the model, nor pass for want of one", async () => {
+    const { dir, io, write } = await regressed();
+    write("tools.json", toolList());
+    const [now, former] = ["lexical-2", "lexical"].map((id) => baselineFile(join(dir, "evals/baselines"), "files", id));
+    const { checksum: _, ...content } = JSON.parse(readFileSync(now ?? "", "utf8"));
+    content.model.id = "lexical";
+    const checksum = createHash("sha256").update(canonicalJson(content)).digest("hex");
+    writeFileSync(former ?? "", JSON.stringify({ ...content, checksum }));
+    rmSync(now ?? "");
+    const world = io();
+    expect(await run(runDefaults, world)).toBe(3);
+    expect(JSON.parse(world.printed()).suites[0].verdict).toMatchObject({
+      kind: "not-comparable",
+      reasons: [expect.stringContaining('The model differs: "lexical" before, "lexical-2" now.')],
+    });
+  });
+
   it("needs a baseline where a design is named", async () => {
     await expect(run({ ...runDefaults, check: "thorough" }, project().io())).rejects.toThrow(
-      'There is no baseline of "files" on lexical to check against.',
+      'There is no baseline of "files" on lexical-2 to check against.',
     );
   });
 
@@ -59,12 +81,12 @@ describe("evals blame", () => {
     expect(await blame({ ...blameDefaults, run: "latest" }, world)).toBe(0);
     const { blames } = JSON.parse(world.printed());
     expect(blames).toMatchObject([
-      { suite: "files", model: "lexical", cases: [{ case: "read", verdict: { kind: "blamed" } }] },
+      { suite: "files", model: "lexical-2", cases: [{ case: "read", verdict: { kind: "blamed" } }] },
     ]);
     const id = blames[0].run;
     expect(manifest(id)).toMatchObject({
-      experiment: { command: "blame", suite: "files", model: "lexical", cases: ["read"] },
-      flags: { run: checked.run, suite: "files", model: "lexical", paths: ["evals/files.json"] },
+      experiment: { command: "blame", suite: "files", model: "lexical-2", cases: ["read"] },
+      flags: { run: checked.run, suite: "files", model: "lexical-2", paths: ["evals/files.json"] },
     });
     expect(manifest(id).totals).toMatchObject({ trials: trials(id).length, missing: 0 });
 
@@ -76,7 +98,7 @@ describe("evals blame", () => {
 
   it("compares the live tools with a baseline, for the cases that are named", async () => {
     const { io } = await regressed();
-    const file = "evals/baselines/files.lexical.json";
+    const file = "evals/baselines/files.lexical-2.json";
     const world = io();
     expect(await blame({ ...blameDefaults, baseline: file, case: ["read"] }, world)).toBe(0);
     expect(JSON.parse(world.printed()).blames).toMatchObject([
@@ -109,7 +131,7 @@ describe("evals compare and evals baseline", () => {
     expect(diff.printed()).toContain("read: description");
     const show = io();
     expect(await baseline({ ...accept, action: "show", targets: ["files"] }, show)).toBe(0);
-    expect(show.printed()).toContain("files · lexical");
+    expect(show.printed()).toContain("files · lexical-2");
     await expect(baseline({ ...accept, action: "show", targets: ["fils"] }, io())).rejects.toThrow(
       'Did you mean "files"?',
     );

@@ -81,6 +81,15 @@ describe("the pick", () => {
   });
 });
 
+it.each(["_-", "a.", "a+", "a", "-", "word "])("reads a query of 50,000 characters that repeats %j", async (text) => {
+  expect(await pick(text.repeat(50_000 / text.length))).toBeUndefined();
+});
+
+it("reads the first 10,000 characters of a query", async () => {
+  expect(await pick(`${" ".repeat(9_900)} echo hello`)).toBe("echo");
+  expect(await pick(`${" ".repeat(10_000)} echo hello`)).toBeUndefined();
+});
+
 it("goes by the last user message", async () => {
   const request = requestOf("", tools, {
     messages: [
@@ -96,7 +105,8 @@ it("goes by the last user message", async () => {
 it("says what it is, and costs nothing", () => {
   const { ask, cost, ...said } = lexical();
   expect(said).toEqual({
-    id: "lexical",
+    id: "lexical-2",
+    formerIds: ["lexical"],
     kind: "retrieval baseline",
     note: "a retrieval baseline, not a language model: it shows what a host's keyword tool search would surface",
     settings: { search: "BM25 over name, description and parameter names", leastShare: 1 / 3 },

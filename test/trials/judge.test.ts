@@ -238,7 +238,7 @@ describe("what cannot judge", () => {
   const { ask: _, ...asleep } = host as HostModel & { ask?: unknown };
 
   it.each<[Model, string]>([
-    [lexical(), "lexical cannot be a judge: it is not a language model that answers single requests."],
+    [lexical(), "lexical-2 cannot be a judge: it is not a language model that answers single requests."],
     [
       scriptedModel(() => turn(""), { id: "replay:latest", kind: "recorded answers" }),
       "replay:latest cannot be a judge: it is not a language model that answers single requests.",

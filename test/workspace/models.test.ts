@@ -5,7 +5,7 @@ const key = { ANTHROPIC_API_KEY: "secret", OPENAI_API_KEY: "secret" };
 
 describe("a model that can be asked", () => {
   it.each<[string, Partial<ModelOptions>, object]>([
-    ["lexical", {}, { leastShare: 1 / 3 }],
+    ["lexical-2", {}, { leastShare: 1 / 3 }],
     [
       "anthropic:claude-sonnet-5-5",
       { env: key },

@@ -37,7 +37,7 @@ describe("withWorkspace", () => {
         expect(workspace.cases[0]?.toolset.tools.map(({ name }) => name)).toContain("echo");
         expect([...workspace.servers.keys()]).toEqual(["live"]);
         expect([workspace.models[0]?.id, workspace.judge, workspace.judgeFigure]).toEqual([
-          "lexical",
+          "lexical-2",
           undefined,
           undefined,
         ]);
@@ -137,7 +137,7 @@ describe("withWorkspace", () => {
       'No skill "pdf" with eval files was found.',
     );
     await expect(withWorkspace({ ...options, judge: "lexical" }, io(), async () => {})).rejects.toThrow(
-      "lexical cannot be a judge",
+      "lexical-2 cannot be a judge",
     );
   });
 });

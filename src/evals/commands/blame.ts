@@ -33,7 +33,7 @@ export const blameCommand = defineCommand({
   examples: [
     ["run --check thorough && evals blame", "After a regression: find the change that caused it"],
     ["blame --case read-several --budget 2", "Explain one case, for at most $2"],
-    ["blame --baseline evals/baselines/files.lexical.json --case read-one", "Explain a case without a run"],
+    ["blame --baseline evals/baselines/files.lexical-2.json --case read-one", "Explain a case without a run"],
   ],
   run: async (args, io) => (await import("../experiments/blame.ts")).blame(args, io),
 });

@@ -23,7 +23,7 @@ export const compareCommand = defineCommand({
   },
   examples: [
     ["compare 2026-11-21T09-30-00-000 latest", "Did it improve since that run?"],
-    ["compare evals/baselines/filesystem.lexical.json latest", "Compare the latest run with the accepted baseline"],
+    ["compare evals/baselines/files.lexical-2.json latest", "Compare the latest run with the accepted baseline"],
   ],
   run: async (args, io) => (await import("../experiments/compare.ts")).compare(args, io),
 });

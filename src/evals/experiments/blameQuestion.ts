@@ -6,6 +6,7 @@ import { usageError } from "../types/errors.ts";
 import { allDefinitions, nameExposure } from "../types/exposure.ts";
 import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
+import { isModelNamed } from "../types/model.ts";
 import type { CheckPlan, RunManifest } from "../types/run.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 import type { Blamed } from "../verdicts/blameCases.ts";
@@ -59,7 +60,7 @@ export async function findRunQuestions(run: string, flags: RunSelection, io: Io)
   const { suites } = results.summary();
   const checked = manifest.suites.flatMap((suite) =>
     (suite.checks ?? []).flatMap((plan) => {
-      const fits = (flags.suite ?? suite.name) === suite.name && (flags.model ?? plan.model) === plan.model;
+      const fits = (flags.suite ?? suite.name) === suite.name && isModelNamed(flags.model ?? plan.model, plan.model);
       const verdict = suites.find(({ name, model }) => name === suite.name && model === plan.model)?.verdict;
       return fits && plan.kind === "compare" && verdict ? [{ suite, plan, verdict }] : [];
     }),

@@ -43,8 +43,9 @@ export async function planChecks(
     if (suite.lift !== undefined) continue;
     for (const model of models) {
       const file = baselineFile(dir, suite.name, model.id);
-      const baseline = await readBaseline(file);
-      if (!baseline) {
+      const formerFiles = (model.formerIds ?? []).map((id) => baselineFile(dir, suite.name, id));
+      const found = await findBaseline([file, ...formerFiles]);
+      if (!found) {
         if (options.check === undefined) continue;
         throw usageError(
           `There is no baseline of "${suite.name}" on ${model.id} to check against.`,
@@ -52,11 +53,23 @@ export async function planChecks(
         );
       }
       const own = cases.filter((planned) => planned.suite === suite);
-      plans.set(suite.name, [...(plans.get(suite.name) ?? []), planCheck(baseline, file, own, model, options)]);
-      Object.assign(toolsets, baseline.toolsets);
+      plans.set(suite.name, [
+        ...(plans.get(suite.name) ?? []),
+        planCheck(found.baseline, found.file, own, model, options),
+      ]);
+      Object.assign(toolsets, found.baseline.toolsets);
     }
   }
   return { plans, toolsets };
+}
+
+/** The first of these files that exists. */
+async function findBaseline(files: readonly string[]): Promise<{ file: string; baseline: Baseline } | undefined> {
+  for (const file of files) {
+    const baseline = await readBaseline(file);
+    if (baseline) return { file, baseline };
+  }
+  return undefined;
 }
 
 function planCheck(

@@ -9,6 +9,7 @@ import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
 import { allDefinitions, nameExposure } from "../types/exposure.ts";
 import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
+import { isModelNamed } from "../types/model.ts";
 import type { RunManifest } from "../types/run.ts";
 import type { Trial } from "../types/trial.ts";
 import { type ComparedRecord, compareSides } from "../verdicts/comparison.ts";
@@ -42,7 +43,7 @@ export async function compare(flags: CompareOptions, io: Io): Promise<ExitCode> 
   if (base.dir !== undefined && base.dir === head.dir)
     throw usageError(`Both are the run ${head.name}.`, "Name two different runs, or a baseline file and a run.");
   const wanted = ({ suite, model }: ComparedRecord) =>
-    (flags.suite?.includes(suite) ?? true) && (flags.model?.includes(model) ?? true);
+    (flags.suite?.includes(suite) ?? true) && (flags.model?.some((written) => isModelNamed(written, model)) ?? true);
   const [then, now] = [base.sides.filter(wanted), head.sides.filter(wanted)];
   if (then.length === 0 || now.length === 0) throw nothingLeft(then.length === 0 ? base : head, flags);
   const pairs = pairSides(then, now);

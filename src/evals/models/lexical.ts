@@ -2,7 +2,7 @@ import { listDocumentWords } from "../search/bm25.ts";
 import { type SearchableTool, type SearchDocument, toSearchDocument } from "../search/document.ts";
 import { buildRanker, type Ranker } from "../search/rankers.ts";
 import { stemWords } from "../search/words.ts";
-import { type AskedModel, type ModelRequest, noUsage } from "../types/model.ts";
+import { type AskedModel, lexicalId, type ModelRequest, noUsage } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Turn } from "../types/trial.ts";
 import { extractLiterals, fillArguments, type LiteralKind } from "./fillArguments.ts";
@@ -48,7 +48,8 @@ type Candidate = SearchDocument & {
 export function lexical(): AskedModel {
   const getRanker = cacheByToolset<Ranker<Candidate>>(64);
   return {
-    id: "lexical",
+    id: lexicalId,
+    formerIds: ["lexical"],
     kind: "retrieval baseline",
     note: "a retrieval baseline, not a language model: it shows what a host's keyword tool search would surface",
     settings: { search: "BM25 over name, description and parameter names", leastShare },

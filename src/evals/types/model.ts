@@ -31,10 +31,20 @@ export type ModelRequest = {
 /** A turn with its provider's form, or the reason why there is none. */
 export type Reply = { kind: "turn"; turn: Turn; native?: unknown } | Broken;
 
+/** The recorded id of the offline model that users write as `lexical`. The number changes with its ranking. */
+export const lexicalId = "lexical-2";
+
+/** Whether the id that a user wrote names a recorded model: `lexical` names every version of it. */
+export function isModelNamed(written: string, recorded: string): boolean {
+  return written === recorded || (written === "lexical" && /^lexical-\d+$/.test(recorded));
+}
+
 /** What is known of a model before its first call. */
 type ModelFacts = {
-  /** As given on the command line, for example `anthropic:claude-sonnet-5-5`. */
+  /** As given on the command line, for example `anthropic:claude-sonnet-5-5`; of `lexical` with its version. */
   readonly id: string;
+  /** The ids that earlier versions had. A baseline of one is reported as not comparable, not as missing. */
+  readonly formerIds?: readonly string[];
   readonly kind: "language model" | "retrieval baseline" | "recorded answers";
   /** Printed after the model's name in every report, if its figures could be misread without it. */
   readonly note?: string;

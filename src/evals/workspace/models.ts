@@ -8,7 +8,7 @@ import { refuseAsJudge } from "../trials/judge.ts";
 import { type Prices, pricesSchema } from "../types/endpoint.ts";
 import { formatProblem, messageOf, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
-import { type AskedModel, type Model, noUsage } from "../types/model.ts";
+import { type AskedModel, lexicalId, type Model, noUsage } from "../types/model.ts";
 import { nearest } from "../types/nearest.ts";
 
 /** How models are reached and asked. `out` is the folder of run records, `timeout` is in seconds, `budget` in dollars. */
@@ -136,6 +136,7 @@ type ProviderName = keyof typeof providers;
  * options that cannot work (no key, a bad base URL).
  */
 export async function openModel(id: string, options: ModelOptions): Promise<Model> {
+  if (id === lexicalId) return openModel("lexical", options);
   const colon = id.indexOf(":");
   const provider = colon < 0 ? id : id.slice(0, colon);
   const name = colon < 0 ? "" : id.slice(colon + 1);
