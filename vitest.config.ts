@@ -22,7 +22,7 @@ export default defineConfig({
           // No module of the product keeps state that one test could leave to another; loading each once saves a third.
           isolate: false,
           include: ["test/**/*.test.ts"],
-          exclude: ["test/e2e/**", ...slow],
+          exclude: ["test/{e2e,torture}/**", ...slow],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -30,7 +30,7 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
-          include: ["test/e2e/**/*.test.ts", ...slow],
+          include: ["test/{e2e,torture}/**/*.test.ts", ...slow],
           testTimeout: 240_000,
           hookTimeout: 240_000,
         },

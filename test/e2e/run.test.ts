@@ -39,6 +39,7 @@ describe("evals run on real servers", () => {
     const summary = summaryOf(ended);
     expect(readdirSync(summary.dir).sort()).toEqual([
       "junit.xml",
+      "lock",
       "report.html",
       "run.json",
       "summary.md",

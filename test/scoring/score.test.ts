@@ -481,3 +481,8 @@ describe("labels", () => {
     expect([labelExpectation(expectation), listExpectedTools(expectation)]).toEqual([label, tools]);
   });
 });
+
+test("a trial in which nothing was asked is never a pass", () => {
+  const none = createGrader({ expect: { kind: "none", avoid: [] }, expectedBehavior: [] }, { hash: "list", tools: [] });
+  expect(none([])).toMatchObject({ grade: "not-gradable", reason: "reply: no request was made" });
+});

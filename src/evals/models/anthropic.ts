@@ -8,12 +8,21 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import * as z from "zod";
 import { type EndpointOptions, priceUsage, resolveEndpoint } from "../types/endpoint.ts";
-import type { Json } from "../types/json.ts";
+import { isNestedDeeper, type Json, maxDepth } from "../types/json.ts";
 import type { AskedModel, Message, ModelRequest } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Call, StopReason } from "../types/trial.ts";
 import { createFetch } from "./fetch.ts";
-import { type Attempt, askRemote, jitteredDelay, permanentFault, toFault, transientFault } from "./remote.ts";
+import {
+  type Attempt,
+  askRemote,
+  boundArguments,
+  boundText,
+  jitteredDelay,
+  permanentFault,
+  toFault,
+  transientFault,
+} from "./remote.ts";
 import { cacheByToolset, mapToWireNames, type WireNames } from "./wireNames.ts";
 
 const provider = {
@@ -174,7 +183,9 @@ function readReply(body: unknown, names: WireNames): Attempt {
     return transientFault(`the reply is not a message: ${z.prettifyError(parsed.error).replace(/\s+/g, " ")}`);
   const { id, content, stop_reason, usage } = parsed.data;
   const written = content.flatMap((block): Call[] =>
-    "input" in block ? [{ id: block.id, tool: names.toShown(block.name), arguments: block.input }] : [],
+    "input" in block
+      ? [{ id: block.id, tool: names.toShown(block.name), ...boundArguments({ arguments: block.input }) }]
+      : [],
   );
   const stop = readStop(stop_reason, written.length);
   if (typeof stop !== "string") return stop;
@@ -182,9 +193,9 @@ function readReply(body: unknown, names: WireNames): Attempt {
   const requestId = (body as { _request_id?: unknown })._request_id;
   return {
     kind: "turn",
-    native: (body as { content: unknown }).content,
+    native: withoutDeepInputs((body as { content: readonly unknown[] }).content),
     turn: {
-      text: content.map((block) => ("text" in block ? block.text : "")).join(""),
+      text: boundText(content.map((block) => ("text" in block ? block.text : "")).join("")),
       calls,
       stop,
       usage: {
@@ -197,6 +208,11 @@ function readReply(body: unknown, names: WireNames): Attempt {
       ...(id && { responseId: id }),
     },
   };
+}
+
+/** The blocks to be sent back: an input that is too deep to be written as JSON is sent back empty. */
+function withoutDeepInputs(blocks: readonly unknown[]): unknown[] {
+  return blocks.map((block) => (isNestedDeeper(block, maxDepth + 1) ? { ...(block as object), input: {} } : block));
 }
 
 /**

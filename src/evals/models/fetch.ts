@@ -17,7 +17,7 @@ type Fetch = (url: string | URL | Request, init?: RequestInit) => Promise<Respon
  * one JSON request and one JSON reply:
  * - It resolves when the whole body is read. So the SDK's timeout, which ends when `fetch` resolves, covers the body too,
  *   and a body that is cut off rejects like any other broken connection. It cannot stream.
- * - It follows no redirects and keeps no cookies.
+ * - It follows no redirects and keeps no cookies, and ends a body that is larger than 16 MiB.
  * Timeouts are left to the caller's signal. Throws a usage error for an invalid proxy.
  */
 export function createFetch(env: Readonly<Record<string, string | undefined>>): Fetch {
@@ -25,15 +25,36 @@ export function createFetch(env: Readonly<Record<string, string | undefined>>): 
   if (!proxied) return createPooledFetch();
   return async (url, init) => {
     const response = await proxied(url, { ...init, redirect: "manual" });
-    const text = await response.text().catch((error: unknown) => {
+    const text = await readText(response.body).catch((error: unknown) => {
       // The SDKs recognize a timeout by the abort error.
-      throw init?.signal?.aborted ? error : new Error(cutOff);
+      throw init?.signal?.aborted || error instanceof OversizedReplyError ? error : new Error(cutOff);
     });
     return bufferedResponse(String(url), response.status, Object.fromEntries(response.headers), text);
   };
 }
 
 const cutOff = "the reply was cut off";
+
+/** Far above a reply of the most tokens that can be asked for. */
+const maxReplyBytes = 16 * 1024 * 1024;
+
+/** Thrown for a reply that is larger than any reply of a model. */
+export class OversizedReplyError extends Error {
+  constructor() {
+    super(`the reply is larger than ${maxReplyBytes / 1024 / 1024} MiB`);
+  }
+}
+
+async function readText(body: ReadableStream<Uint8Array> | null): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body ?? []) {
+    bytes += part.length;
+    if (bytes > maxReplyBytes) throw new OversizedReplyError();
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
+}
 
 /** `maxSockets`: more connections to one host bring no speed; further requests wait for one. */
 const pool = { keepAlive: true, maxSockets: 256 };
@@ -53,7 +74,15 @@ function createPooledFetch(): Fetch {
       };
       const onResponse = (response: IncomingMessage) => {
         const parts: Buffer[] = [];
-        response.on("data", (part: Buffer) => parts.push(part));
+        let bytes = 0;
+        response.on("data", (part: Buffer) => {
+          bytes += part.length;
+          if (bytes <= maxReplyBytes) parts.push(part);
+          else {
+            reject(new OversizedReplyError());
+            response.destroy();
+          }
+        });
         response.on("error", () => reject(new Error(cutOff)));
         response.on("end", () => {
           const text = Buffer.concat(parts).toString();

@@ -8,12 +8,21 @@ import type {
 import type { ReasoningEffort } from "openai/resources/shared";
 import * as z from "zod";
 import { type EndpointOptions, priceUsage, resolveEndpoint } from "../types/endpoint.ts";
-import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { isJsonObject, isNestedDeeper, type Json, type JsonObject } from "../types/json.ts";
 import type { AskedModel, Message, ModelRequest } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Call, StopReason, Usage } from "../types/trial.ts";
 import { createFetch } from "./fetch.ts";
-import { type Attempt, askRemote, jitteredDelay, permanentFault, toFault, transientFault } from "./remote.ts";
+import {
+  type Attempt,
+  askRemote,
+  boundArguments,
+  boundText,
+  jitteredDelay,
+  permanentFault,
+  toFault,
+  transientFault,
+} from "./remote.ts";
 import { cacheByToolset, mapToWireNames, type WireNames } from "./wireNames.ts";
 
 const provider = {
@@ -171,11 +180,11 @@ function readReply(body: unknown, names: WireNames, turn: number): Attempt {
       ...(toolCalls.length > 0 && { tool_calls: toolCalls.map(toolCallParam) }),
     },
     turn: {
-      text: message.content ?? message.refusal ?? "",
+      text: boundText(message.content ?? message.refusal ?? ""),
       calls: toolCalls.map(({ id, function: { name, arguments: args } }) => ({
         id,
         tool: names.toShown(name),
-        ...(typeof args === "object" && args !== null ? { arguments: args } : readArguments(args ?? "")),
+        ...boundArguments(typeof args === "object" && args !== null ? { arguments: args } : readArguments(args ?? "")),
       })),
       stop,
       usage: readUsage(parsed.data?.usage),
@@ -202,7 +211,7 @@ function withIds(calls: readonly ToolCall[], turn: number): (ToolCall & { id: st
 }
 
 function toolCallParam({ id, function: { name, arguments: args } }: ToolCall & { id: string }) {
-  const text = typeof args === "string" ? args : JSON.stringify(args ?? {});
+  const text = typeof args === "string" ? args : JSON.stringify(isNestedDeeper(args) ? {} : (args ?? {}));
   return { id, type: "function" as const, function: { name, arguments: text } };
 }
 

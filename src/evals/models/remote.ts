@@ -2,8 +2,11 @@ import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Delay } from "../types/endpoint.ts";
 import { messageOf } from "../types/errors.ts";
+import { isNestedDeeper, maxDepth } from "../types/json.ts";
 import type { Reply } from "../types/model.ts";
-import type { Turn } from "../types/trial.ts";
+import { excerpt } from "../types/text.ts";
+import type { Call, Turn } from "../types/trial.ts";
+import { OversizedReplyError } from "./fetch.ts";
 
 /** Why an attempt returned no reply, and whether it is worth a retry. `retryAfterMs` is what the service asked for. */
 export type Fault = {
@@ -56,11 +59,17 @@ export async function askRemote(
       if (signal.aborted) return cancelled;
     }
   } catch (thrown) {
-    return { kind: "broken", stage: "model", message: `the request could not be made: ${messageOf(thrown)}` };
+    return {
+      kind: "broken",
+      stage: "model",
+      message: boundMessage(`the request could not be made: ${messageOf(thrown)}`),
+    };
   } finally {
     signal.removeEventListener("abort", abort);
   }
 }
+
+const boundMessage = (message: string) => excerpt(message, 2_000);
 
 export const cancelled: Reply = { kind: "broken", stage: "cancelled", message: "the request was cancelled" };
 
@@ -68,7 +77,8 @@ function waitMs({ retryAfterMs }: Fault, made: number): number {
   return Math.min(retryAfterMs ?? Math.min(500 * 2 ** (made - 1), 8_000), maxWaitMs);
 }
 
-function toBroken({ stage, message }: Fault, made: number): Reply {
+function toBroken({ stage, message: whole }: Fault, made: number): Reply {
+  const message = boundMessage(whole);
   return { kind: "broken", stage, message: made > 1 ? `${message} (after ${made} attempts)` : message };
 }
 
@@ -81,6 +91,21 @@ export function transientFault(message: string): Fault {
 export function permanentFault(message: string): Fault {
   return { kind: "fault", stage: "model", message, isTransient: false };
 }
+
+/** Limits of what a model wrote, far above what its limit of tokens lets it write. */
+const maxArguments = 1024 * 1024;
+const maxText = 256 * 1024;
+
+/** The arguments of a call as the record can hold them: as text, cut, where they are too deep or too large. */
+export function boundArguments(written: Pick<Call, "arguments" | "argumentsText">): typeof written {
+  const { arguments: value, argumentsText: text } = written;
+  if (isNestedDeeper(value)) return { argumentsText: `[nested more than ${maxDepth} levels deep]` };
+  const whole = text ?? (typeof value === "object" ? JSON.stringify(value) : "");
+  return whole.length > maxArguments ? { argumentsText: excerpt(whole, 4_096) } : written;
+}
+
+/** The text of a reply as the record can hold it. */
+export const boundText = (text: string) => excerpt(text, maxText);
 
 /** The common part of both SDKs' errors. Every field may be absent: a connection error has no status. */
 type SdkError = Error & {
@@ -114,6 +139,7 @@ export function toFault(
 const untrustedIssuer = /UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT)|SELF_SIGNED_CERT/;
 
 function connectionFault(cause: Error): Fault {
+  if (cause instanceof OversizedReplyError) return permanentFault(cause.message);
   const failed = `the connection failed: ${connectionMessage(cause)}`;
   const code = "code" in cause ? String(cause.code) : "";
   if (!untrustedIssuer.test(code)) return transientFault(failed);

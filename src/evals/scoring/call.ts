@@ -163,6 +163,7 @@ export function compileResult(expected: ResultMatcher): (execution: Execution | 
 
 function matchSuccess(success: boolean, result: ToolResult): Match {
   const outcome = readOutcome(result);
+  if (outcome === undefined && result.omitted !== undefined) return unknown(result.omitted);
   if (!isJsonObject(outcome) || typeof outcome.success !== "boolean") {
     return no(`expected JSON with success ${success}, got ${excerpt(result)}`);
   }
@@ -179,6 +180,7 @@ function compileTextMatcher(pattern: string): (result: ToolResult) => Match {
 function compileOutcomeMatcher(test: Test): (result: ToolResult, judge: Judge) => Match {
   return (result, judge) => {
     const outcome = readOutcome(result);
+    if (outcome === undefined && result.omitted !== undefined) return unknown(result.omitted);
     return outcome === undefined ? no(`expected JSON, got ${excerpt(result)}`) : test(outcome, "result", judge);
   };
 }

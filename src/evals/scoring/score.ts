@@ -42,9 +42,13 @@ export function createGrader(
     });
     const skills = offersSkills && { skills: [...activity.loaded] };
     const open = unchecked && { unchecked };
-    return grade({ selection, expected, picked, checks: [...checks, ...behaviours], ...skills, ...open });
+    const asked = turns.length > 0 ? [] : [notAsked];
+    return grade({ selection, expected, picked, checks: [...asked, ...checks, ...behaviours], ...skills, ...open });
   };
 }
+
+/** A trial in which the model was never asked says nothing about it, least of all that it rightly made no call. */
+const notAsked: Assertion = { what: "reply", met: "unknown", why: "no request was made" };
 
 /**
  * One assertion that is not met fails the trial; otherwise one that could not be decided makes it not gradable, and so

@@ -1,6 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import * as z from "zod";
-import { isJsonObject, type JsonObject } from "../types/json.ts";
+import { isJsonObject, isNestedDeeper, type JsonObject, maxDepth } from "../types/json.ts";
+import { excerpt } from "../types/text.ts";
 import type { CallOutcome, ContentItem, Tool, ToolResult, ToolServer } from "../types/tool.ts";
 import {
   type ConnectContext,
@@ -86,7 +87,7 @@ class ConnectedServer implements Connection {
     } catch (error) {
       if (error instanceof sdk.ProtocolError) {
         throw serverError(
-          `Server "${this.name}" answered tools/list with an error: ${error.message}.`,
+          `Server "${this.name}" answered tools/list with an error: ${excerpt(error.message, maxMessage)}.`,
           "Declare the tools capability, and implement tools/list.",
         );
       }
@@ -109,13 +110,13 @@ class ConnectedServer implements Connection {
       const result = toToolResult(answer);
       const text = result.content.map((item) => item.text ?? "").join("\n");
       return result.isError && isUnknownTool(tool, text, listed)
-        ? { kind: "unknown-tool", message: text }
+        ? { kind: "unknown-tool", message: excerpt(text, maxMessage) }
         : { kind: "result", result };
     } catch (error) {
       if (!(error instanceof sdk.ProtocolError)) return this.#broken(tool, error);
       // The server answered: a model would get its error.
       return isUnknownTool(tool, error.message, listed, error.code)
-        ? { kind: "unknown-tool", message: error.message }
+        ? { kind: "unknown-tool", message: excerpt(error.message, maxMessage) }
         : { kind: "result", result: toErrorResult(error.message) };
     }
   }
@@ -148,39 +149,55 @@ function describeServer({ client, link }: Session): JsonObject {
 /** The instructions of a server, up to 64 Ki characters (a cut is marked); undefined when it gives none. */
 function readInstructions({ client }: Session): string | undefined {
   const text = client.getInstructions()?.trim();
-  return text ? cut(text) : undefined;
+  return text ? excerpt(text, maxText) : undefined;
 }
 
+/** Characters of an error that is recorded as a message. */
+const maxMessage = 2_000;
+/** Limits of a recorded result: characters per text, content items, characters of structured content. */
 const maxText = 64 * 1024;
+const maxItems = 1_000;
+const maxStructured = 256 * 1024;
 
 /**
  * The answer of a server as it is recorded: text up to 64 Ki characters per item (a cut is marked), everything else as
  * type, MIME type and size in bytes. It is not checked against the tool's outputSchema, because what the server sent is
  * scored. Structured content that is not an object (allowed since revision 2026-07-28) is kept as text if there is no
- * other text.
+ * other text. Structured content that is too large or too deep is left out, with a note.
  */
 function toToolResult(answer: CallToolResult): ToolResult {
-  const content = answer.content.map(toItem);
+  const content = answer.content.slice(0, maxItems).map(toItem);
+  const isError = answer.isError === true;
   const structured: unknown = answer.structuredContent;
-  if (structured !== undefined && !isJsonObject(structured) && !content.some(({ type }) => type === "text")) {
-    content.push({ type: "text", text: cut(JSON.stringify(structured)) });
-  }
+  const unkept = answer.content.length > maxItems ? `the result has more than ${maxItems} content items` : undefined;
+  if (structured === undefined) return { isError, content, ...(unkept && { omitted: unkept }) };
+  const isTooDeep = isNestedDeeper(structured);
+  const text = isTooDeep ? "" : JSON.stringify(structured);
+  const omitted = isTooDeep
+    ? `the structured content is nested more than ${maxDepth} levels deep`
+    : text.length > maxStructured
+      ? `the structured content has ${text.length} characters, more than ${maxStructured}`
+      : unkept;
+  if (!isTooDeep && (!isJsonObject(structured) || omitted) && !content.some(({ type }) => type === "text"))
+    content.push({ type: "text", text: excerpt(text, maxText) });
+  const isKept = isJsonObject(structured) && !isTooDeep && text.length <= maxStructured;
   return {
-    isError: answer.isError === true,
+    isError,
     content,
-    ...(isJsonObject(structured) && { structuredContent: structured as JsonObject }),
+    ...(isKept && { structuredContent: structured as JsonObject }),
+    ...(omitted && { omitted }),
   };
 }
 
 /** A JSON-RPC error in answer to a call, as a tool error. */
 function toErrorResult(message: string): ToolResult {
-  return { isError: true, content: [{ type: "text", text: cut(message) }] };
+  return { isError: true, content: [{ type: "text", text: excerpt(message, maxText) }] };
 }
 
 function toItem(item: CallToolResult["content"][number]): ContentItem {
   switch (item.type) {
     case "text":
-      return { type: "text", text: cut(item.text) };
+      return { type: "text", text: excerpt(item.text, maxText) };
     case "image":
     case "audio":
       return { type: item.type, mimeType: item.mimeType, bytes: Buffer.byteLength(item.data, "base64") };
@@ -198,12 +215,11 @@ function mime(mimeType: string | undefined): { mimeType?: string } {
   return mimeType === undefined ? {} : { mimeType };
 }
 
-function cut(text: string): string {
-  return text.length <= maxText ? text : `${text.slice(0, maxText)}… [cut: ${text.length} characters in total]`;
-}
-
-// `Unknown tool: x` (in the protocol) and `MCP error -32602: Tool x not found` (the 1.x SDK's McpServer).
-const unknownTool = /\bunknown tool\b|\btool\b.*\b(?:not found|does not exist|is not known)\b/is;
+/** An error names the missing tool at its start. What is read of it is limited, because it may be long. */
+const readForName = 1_000;
+const unknownTool = /\bunknown tool\b/i;
+// `MCP error -32602: Tool x not found` (the 1.x SDK's McpServer).
+const missing = /\b(?:not found|does not exist|is not known)\b/i;
 
 /**
  * Whether the error of a call means that the server has no such tool. A listed tool exists, whatever its error; for an
@@ -212,5 +228,7 @@ const unknownTool = /\bunknown tool\b|\btool\b.*\b(?:not found|does not exist|is
 function isUnknownTool(tool: string, message: string, listed: boolean | undefined, code?: number): boolean {
   if (listed === true) return false;
   if (listed === false && code === -32602) return true;
-  return unknownTool.test(message) && message.includes(tool);
+  const start = message.slice(0, readForName);
+  const at = start.search(/\btool\b/i);
+  return start.includes(tool) && (unknownTool.test(start) || (at >= 0 && missing.test(start.slice(at))));
 }

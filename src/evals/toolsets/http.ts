@@ -68,7 +68,12 @@ function takeCredentials(url: URL): Record<string, string> {
 function createWatchedFetch(send: typeof fetch, onLost: (what: string, error: unknown) => void): typeof fetch {
   let answered = false;
   return async (input, init) => {
-    if (init?.method !== "POST") return send(input, init);
+    if (init?.method !== "POST") {
+      const response = await send(input, init);
+      if (!response.body) return response;
+      const limited = limitEvents(response.body, (error) => onLost("broke the connection", error));
+      return withBody(response, limited);
+    }
     const report = (error: unknown) => {
       if (!init.signal?.aborted) onLost(answered ? "broke the connection" : "cannot be reached", error);
       return error;
@@ -78,9 +83,28 @@ function createWatchedFetch(send: typeof fetch, onLost: (what: string, error: un
     });
     answered = true;
     if (!response.body) return response;
-    const { status, statusText, headers } = response;
-    return new Response(ReadableStream.from(limitSize(response.body, report)), { status, statusText, headers });
+    return withBody(response, limitSize(response.body, report));
   };
+}
+
+function withBody({ status, statusText, headers }: Response, body: AsyncIterable<Uint8Array>): Response {
+  return new Response(ReadableStream.from(body), { status, statusText, headers });
+}
+
+/** Ends an event stream, which may be as long as a session, when one event of it is too large. */
+async function* limitEvents(body: AsyncIterable<Uint8Array>, onExceeded: (error: Error) => void) {
+  let bytes = 0;
+  for await (const chunk of body) {
+    const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const end = Math.max(text.lastIndexOf("\n\n"), text.lastIndexOf("\r\n\r\n"), text.lastIndexOf("\r\r"));
+    bytes = end < 0 ? bytes + chunk.length : chunk.length - end;
+    if (bytes > maxAnswerBytes) {
+      const error = new Error("an event is larger than 10 MiB");
+      onExceeded(error);
+      throw error;
+    }
+    yield chunk;
+  }
 }
 
 async function* limitSize(body: AsyncIterable<Uint8Array>, report: (error: unknown) => unknown) {

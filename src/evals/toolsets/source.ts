@@ -1,5 +1,5 @@
 import { basename, extname, resolve } from "node:path";
-import { EvalsError, type Problem, usageError } from "../types/errors.ts";
+import { EvalsError, messageOf, type Problem, usageError } from "../types/errors.ts";
 import type { ServerSpec } from "../types/suite.ts";
 import type { OfferedTool, Tool, ToolServer } from "../types/tool.ts";
 import { connect } from "./connect.ts";
@@ -7,7 +7,13 @@ import { type Env, resolveServer, serverError } from "./spec.ts";
 import { createInstructionsEntry, readStaticList } from "./toolList.ts";
 
 /** The parts of a suite that define where its tools come from. `dir` is absolute. */
-export type SourceParts = { server?: ServerSpec; distractors: readonly ServerSpec[]; dir: string };
+export type SourceParts = {
+  server?: ServerSpec;
+  distractors: readonly ServerSpec[];
+  dir: string;
+  /** How messages name a server that is not registered under a name, for example the suite. */
+  name?: string;
+};
 
 /**
  * The tools that a suite offers, under their listed names, with the instructions of its servers, and the live server that
@@ -51,15 +57,15 @@ export async function openSource(parts: SourceParts, env: Env, signal: AbortSign
     throw serverError(`The start of server "${server.name}" was cancelled.`);
   };
 
-  const list = async (written: ServerSpec, fallback: string): Promise<ListedServer> => {
+  const list = async (written: ServerSpec, fallback: string, shown: string): Promise<ListedServer> => {
     if ("tools" in written) {
       const file = resolve(parts.dir, written.tools);
       return { name: basename(file, extname(file)), tools: await readStaticList(file) };
     }
-    const { spec, dir, warnings: found } = await resolveServer(written, fallback, parts.dir, env);
+    const { spec, dir, warnings: found } = await resolveServer(written, shown, parts.dir, env);
     warnings.push(...found);
     const registered = "config" in written ? written.name : undefined;
-    const context = { name: registered ?? fallback, dir, env };
+    const context = { name: registered ?? shown, dir, env };
     const server = await keep(connect(spec, { ...context, signal }));
     const { name = fallback, protocol: revision } = server.about;
     const known = typeof revision === "string" ? { revision } : {};
@@ -72,15 +78,16 @@ export async function openSource(parts: SourceParts, env: Env, signal: AbortSign
     };
   };
   const distract = async (written: ServerSpec, index: number) => {
-    const listed = await list(written, `distractor ${index + 1}`);
+    const fallback = `distractor ${index + 1}`;
+    const listed = await list(written, fallback, parts.name ? `${parts.name}: ${fallback}` : fallback);
     await listed.live?.server.close();
     return toOffered(listed, "distractor");
   };
 
-  const main = parts.server && list(parts.server, "server");
+  const main = parts.server && list(parts.server, "server", parts.name ?? "server");
   const others = parts.distractors.map(distract);
   try {
-    await waitForAll([main, ...others]);
+    await waitForAll([main, ...others], parts.name === undefined ? "the server" : `"${parts.name}"`);
   } catch (error) {
     await close();
     throw error;
@@ -121,11 +128,17 @@ function joinInstructions(tools: readonly OfferedTool[]): OfferedTool[] {
   return [...tools.filter(({ origin }) => origin !== "instructions"), ...joined.values()];
 }
 
-/** Waits for all, then throws the problems of every EvalsError together, or the first other error. */
-async function waitForAll(work: readonly (Promise<unknown> | undefined)[]): Promise<void> {
-  const errors = (await Promise.allSettled(work)).flatMap((end) => (end.status === "rejected" ? [end.reason] : []));
-  const unexpected = errors.find((error) => !(error instanceof EvalsError));
-  if (unexpected !== undefined) throw unexpected;
-  const failures = errors.filter((error) => error instanceof EvalsError);
+/**
+ * Waits for all, then throws the problems of every EvalsError together. Any other error was caused by what a server sent:
+ * it is the server's failure, so that other suites can finish.
+ */
+async function waitForAll(work: readonly (Promise<unknown> | undefined)[], name: string): Promise<void> {
+  const failures = (await Promise.allSettled(work)).flatMap((end) => {
+    if (end.status !== "rejected") return [];
+    if (end.reason instanceof EvalsError) return [end.reason];
+    return [
+      serverError(`The tools of ${name} cannot be read: ${messageOf(end.reason)}.`, "Check what its servers list."),
+    ];
+  });
   if (failures.length > 0) throw EvalsError.all(failures);
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readParsed } from "../parsing/read.ts";
 import { EvalsError, type Problem, usageError } from "../types/errors.ts";
-import { canonicalJson, isJsonObject, jsonSchema } from "../types/json.ts";
+import { canonicalJson, isJsonObject, isNestedDeeper, jsonSchema, maxDepth } from "../types/json.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
 import { instructionsEntryName, type OfferedTool, type Tool, type Toolset, toolSchema } from "../types/tool.ts";
 import { formatIssues, serverError } from "./spec.ts";
@@ -56,6 +56,8 @@ export function createInstructionsEntry(server: string, instructions: string): O
   };
 }
 
+/** A schema of 100 levels, inside of a tool; see `schemaLimits`. */
+const maxToolDepth = maxDepth + 1;
 const maxPages = 64;
 const maxTools = 10_000;
 
@@ -105,6 +107,12 @@ function endlessList(server: string, what: string): EvalsError {
 }
 
 function parseTool(server: string, tool: unknown, position: number): Tool {
+  if (isNestedDeeper(tool, maxToolDepth)) {
+    throw serverError(
+      `Server "${server}": tool ${quoteName(tool)} (number ${position} of its list) is nested more than ${maxToolDepth} levels deep.`,
+      "Make its schemas flatter: no model reads so deep a schema.",
+    );
+  }
   const parsed = toolSchema.safeParse(tool);
   if (parsed.success) return withoutEmptyMeta(parsed.data);
   throw serverError(
@@ -153,6 +161,15 @@ export async function readStaticList(file: string): Promise<readonly Tool[]> {
   const tools: Tool[] = [];
   const seen = new Set<string>();
   for (const [index, item] of list.entries()) {
+    if (isNestedDeeper(item, maxToolDepth)) {
+      problems.push({
+        severity: "error",
+        message: `Tool ${quoteName(item)} is nested more than ${maxToolDepth} levels deep.`,
+        hint: "Make its schemas flatter: no model reads so deep a schema.",
+        place: place([...path, index]),
+      });
+      continue;
+    }
     const parsed = toolSchema.safeParse(item);
     if (!parsed.success) {
       problems.push({

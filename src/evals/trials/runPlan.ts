@@ -1,3 +1,4 @@
+import { EvalsError, messageOf } from "../types/errors.ts";
 import type { Trial } from "../types/trial.ts";
 import { cellKey } from "../types/trial.ts";
 import type { SeenReplies } from "./copies.ts";
@@ -47,13 +48,10 @@ export async function runPlan(
   stopWhenSpent();
 
   const record = (trial: Trial) => {
-    const durable = options.record(trial).then(
-      () => options.onRecorded(trial),
-      (error) => {
-        failure ??= { error };
-        stop.abort();
-      },
-    );
+    const durable = recordOrBreak(trial, options.record).then(options.onRecorded, (error) => {
+      failure ??= { error };
+      stop.abort();
+    });
     recording.add(durable);
     durable.finally(() => recording.delete(durable));
   };
@@ -71,6 +69,21 @@ export async function runPlan(
   if (failure) throw failure.error;
   if (signal.aborted) return "cancelled";
   return stop.signal.aborted ? "budget" : "complete";
+}
+
+/** Records a trial, or that it broke when it cannot be written as JSON. Rejects when the disk fails. */
+async function recordOrBreak(trial: Trial, record: RunPlanOptions["record"]): Promise<Trial> {
+  try {
+    await record(trial);
+    return trial;
+  } catch (error) {
+    if (error instanceof EvalsError) throw error;
+    const message = `the trial cannot be recorded: ${messageOf(error)}`;
+    const { verdict: _, turns, ...rest } = trial;
+    const broken: Trial = { ...rest, turns: [], outcome: { kind: "broken", stage: "model", message } };
+    await record(broken);
+    return broken;
+  }
 }
 
 function* missing(cells: Iterable<PlannedCell>, done: ReadonlySet<string>): Generator<PlannedCell> {

@@ -1,4 +1,6 @@
+import { messageOf } from "../types/errors.ts";
 import type { HostModel, Model } from "../types/model.ts";
+import { excerpt } from "../types/text.ts";
 import { addCost, type Broken, type Cost, type Judging, type Score, type Trial, type Turn } from "../types/trial.ts";
 import { converse, createConversation, createHostedTrial, type Surface } from "./conversation.ts";
 import { createExecutor, type ServerPool } from "./execution.ts";
@@ -20,10 +22,14 @@ type HostAnswer = Awaited<ReturnType<HostModel["converse"]>>;
 export async function runTrial(place: PlannedCell, context: TrialContext, signal: AbortSignal): Promise<Trial> {
   const { cell, orderSeed, model, planned } = place;
   const startedAt = context.now();
-  const { outcome, turns, costUsd }: HostAnswer = planned.unavailable
+  const began = performance.now();
+  const answered: HostAnswer = planned.unavailable
     ? { outcome: planned.unavailable, turns: [] }
-    : await answer(place, context, signal);
-  const graded = outcome.kind === "answered" ? await context.grade(place, turns, signal) : undefined;
+    : await answer(place, context, signal).catch(toBroken);
+  const { turns, costUsd } = answered;
+  const grading = answered.outcome.kind === "answered" ? await grade(place, turns, context, signal) : undefined;
+  const outcome = grading && "kind" in grading ? grading : answered.outcome;
+  const graded = grading && "verdict" in grading ? grading : undefined;
   const spent = costUsd ?? sumCosts(turns, model);
   // The run was stopped before the judge replied: the trial is run again when the run is resumed.
   const isUnjudged = signal.aborted && graded?.verdict.grade === "not-gradable";
@@ -36,7 +42,8 @@ export async function runTrial(place: PlannedCell, context: TrialContext, signal
     ...(!isUnjudged && graded),
     costUsd: graded?.judging ? addCost(spent, graded.judging.costUsd) : spent,
     startedAt: startedAt.toISOString(),
-    ms: context.now().getTime() - startedAt.getTime(),
+    // Not the difference of two dates: the clock may be set meanwhile.
+    ms: Math.round(performance.now() - began),
   };
 }
 
@@ -45,6 +52,27 @@ const stoppedUnjudged: Broken = {
   stage: "cancelled",
   message: "the run was stopped before the answer was judged",
 };
+
+/** What a model or a server sent made the harness fail: this trial breaks, with the cause, and the others go on. */
+function toBroken(thrown: unknown): { outcome: Broken; turns: Turn[] } {
+  return { outcome: { kind: "broken", stage: "model", message: describeInternal("the trial", thrown) }, turns: [] };
+}
+
+const describeInternal = (what: string, thrown: unknown) =>
+  excerpt(`${what} failed in the harness: ${messageOf(thrown)}`, 2_000);
+
+async function grade(
+  place: PlannedCell,
+  turns: readonly Turn[],
+  context: TrialContext,
+  signal: AbortSignal,
+): Promise<Graded | Broken> {
+  try {
+    return await context.grade(place, turns, signal);
+  } catch (thrown) {
+    return { kind: "broken", stage: "model", message: describeInternal("the grading of the answer", thrown) };
+  }
+}
 
 async function answer(place: PlannedCell, context: TrialContext, signal: AbortSignal): Promise<HostAnswer> {
   const { suite, toolset } = place.planned;

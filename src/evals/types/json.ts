@@ -30,6 +30,20 @@ export function canonicalJson(value: Json): string {
   return `{${members.join(",")}}`;
 }
 
+/** Maximum nesting of foreign values: what is deeper overflows the stack of parsers and writers. No real value is. */
+export const maxDepth = 100;
+
+/** Whether a value is nested more than `levels` deep. No recursion: hostile values may be deep. */
+export function isNestedDeeper(value: unknown, levels = maxDepth): boolean {
+  const waiting: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    if (typeof next.value !== "object" || next.value === null) continue;
+    if (next.depth >= levels) return true;
+    for (const member of Object.values(next.value)) waiting.push({ value: member, depth: next.depth + 1 });
+  }
+  return false;
+}
+
 /** Whether two values are the same JSON, whatever the order of keys. No recursion: hostile values may be deep. */
 export function sameJson(one: Json | undefined, other: Json | undefined): boolean {
   const waiting: [Json | undefined, Json | undefined][] = [[one, other]];

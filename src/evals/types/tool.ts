@@ -79,6 +79,10 @@ export const toolResultSchema = z.object({
   isError: z.boolean(),
   content: z.array(contentItemSchema),
   structuredContent: jsonObjectSchema.optional(),
+  omitted: z
+    .string()
+    .optional()
+    .describe("why a part of the result was not kept: expectations of JSON are not gradable"),
 });
 export type ToolResult = z.infer<typeof toolResultSchema>;
 

@@ -89,7 +89,11 @@ async function tryServer(job: Job, total: number, context: Context): Promise<Pro
 async function probeServer({ server: target, ...job }: Job, context: Context): Promise<Probed> {
   const { io, options } = context;
   const spec = { ...target.server, callTimeoutMs: options.timeout * 1000 };
-  const source = await openSource({ server: spec, distractors: [], dir: target.dir }, io.env, io.signal);
+  const source = await openSource(
+    { name: target.name, server: spec, distractors: [], dir: target.dir },
+    io.env,
+    io.signal,
+  );
   const { tools, warnings, server: first } = source;
   if (!first) throw new Error("A server target must be live.");
   const report: ServerReport = {

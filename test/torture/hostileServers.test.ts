@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { evals, summaryOf, trialsOf } from "../e2e/evals.ts";
+import type { Fault } from "../fixtures/endpoints/endpoint.ts";
+import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { evilText } from "./schemas.ts";
+
+const dir = mkdtempSync(join(tmpdir(), "evals-hostile-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const server = join(import.meta.dirname, "../fixtures/servers/hostile.mjs");
+
+/** A suite on a hostile server, and one on a server that does no harm. */
+function writeSuites(harm: string): void {
+  const suite = (name: string, mode: string, expectation: string) =>
+    `name: ${name}\nserver: { command: node, args: [${JSON.stringify(server)}, ${mode}] }\n` +
+    `cases:\n  - { id: one, input: Act., expect: ${expectation} }\n  - { id: two, input: Act again., expect: ${expectation} }\n`;
+  writeFileSync(join(dir, "hostile.yaml"), suite("hostile", harm, "{ tool: act, args: { text: { any: true } } }"));
+  writeFileSync(join(dir, "harmless.yaml"), suite("harmless", "none", "{ tool: act, result: { contains: done } }"));
+}
+
+let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;
+let answer: () => MessageAnswer | Fault;
+beforeEach(async () => {
+  answer = () => ({ calls: [{ name: "act", input: { text: evilText } }] });
+  endpoint = await startMessagesEndpoint(() => answer());
+});
+afterEach(() => endpoint.close());
+
+async function run(harm: string) {
+  writeSuites(harm);
+  const flags = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "2", "--json"];
+  const ended = await evals(["run", "hostile.yaml", "harmless.yaml", ...flags], { cwd: dir });
+  expect(ended.err).not.toContain("Internal error");
+  const summary = summaryOf(ended);
+  const hostile = summary.suites.find(({ name }) => name === "hostile");
+  expect(summary.suites.find(({ name }) => name === "harmless")).toMatchObject({
+    ok: true,
+    totals: { trials: 4, passed: 4 },
+  });
+  return { hostile, ended, trials: trialsOf(summary.dir), bytes: statSync(join(summary.dir, "trials.jsonl")).size };
+}
+
+describe("a run on a server whose schema", () => {
+  it.each([
+    ["has a pattern of exponential time", "pattern", "malformed-arguments"],
+    ["is refused before it is compiled: alternatives", "alternatives", "right-tool"],
+    ["is refused before it is compiled: a reference to itself", "self-reference", "right-tool"],
+    ["is refused before it is compiled: its root is itself", "root-reference", "right-tool"],
+  ])("%s", async (_, harm, selection) => {
+    const { trials } = await run(harm);
+    const own = trials.filter(({ cell }) => cell.suite === "hostile");
+    expect(own.map(({ verdict }) => verdict?.selection)).toEqual(Array(4).fill(selection));
+  });
+
+  it("cannot be applied in time passes by the rest of the case, with a note and a count", async () => {
+    const { hostile } = await run("pattern-look-ahead");
+    expect(hostile).toMatchObject({ ok: true, totals: { passed: 4 } });
+    expect(hostile?.unchecked).toEqual([
+      { n: 4, text: expect.stringMatching(/^arguments of act: the pattern .* takes more than 100 ms$/) },
+    ]);
+  });
+
+  it("is nested 800 levels deep breaks its own suite, with the tool and the cause", async () => {
+    const { hostile, ended } = await run("deep-list");
+    expect(hostile?.totals).toMatchObject({ broken: 4, calls: 0 });
+    expect(ended.err).toContain(
+      'Server "hostile": tool "act" (number 1 of its list) is nested more than 101 levels deep.',
+    );
+  });
+});
+
+describe("a run on a server whose result", () => {
+  it.each([
+    ["is nested 5,000 levels deep", "deep-result"],
+    ["is 9 MB of structured content", "large-result"],
+    ["has 50,000 items", "many-items"],
+    ["is an error of 9 MB", "large-error"],
+    ["is a protocol error of 9 MB", "large-protocol-error"],
+    ["is an error that takes a careless expression quadratic time", "ambiguous-error"],
+  ])("%s is recorded in a bounded size", async (_, harm) => {
+    const { trials, bytes } = await run(harm);
+    const own = trials.filter(({ cell }) => cell.suite === "hostile");
+    expect(own.map(({ outcome }) => outcome.kind)).toEqual(Array(4).fill("answered"));
+    expect(bytes).toBeLessThan(4 * 200_000);
+  });
+});
+
+describe("a run on a model whose call", () => {
+  it("is nested 20,000 levels deep is malformed, and not broken", async () => {
+    answer = () => ({
+      fault: "text",
+      text: `{"id":"msg","type":"message","role":"assistant","model":"x","content":[{"type":"tool_use","id":"t","name":"act","input":${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}`,
+    });
+    writeSuites("none");
+    const flags = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "--max-turns", "2", "--json"];
+    const summary = summaryOf(await evals(["run", "hostile.yaml", ...flags], { cwd: dir }));
+    expect(trialsOf(summary.dir).map(({ verdict }) => verdict?.selection)).toEqual(
+      Array(2).fill("malformed-arguments"),
+    );
+  });
+});
+
+describe("a run on a provider whose reply", () => {
+  it("never ends is ended, and breaks the trial", async () => {
+    answer = () => ({ fault: "endless" });
+    writeSuites("none");
+    const flags = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "--json"];
+    const summary = summaryOf(await evals(["run", "hostile.yaml", ...flags], { cwd: dir }));
+    expect(JSON.stringify(summary.suites[0]?.cases[0]?.reasons)).toContain("the reply is larger than 16 MiB");
+  });
+});
+
+describe("the other commands end on hostile servers", () => {
+  it.each([
+    "pattern",
+    "pattern-look-ahead",
+    "alternatives",
+    "self-reference",
+    "deep-list",
+    "deep-result",
+    "large-error",
+  ])("%s", async (harm) => {
+    const command = ["--server", `node ${server} ${harm}`];
+    for (const name of ["lint", "probe", "doctor"]) {
+      const { code, err } = await evals([name, ...command], { cwd: dir });
+      expect(err).not.toContain("Internal error");
+      expect([0, 1, 3]).toContain(code);
+    }
+  });
+});
