@@ -38,7 +38,7 @@ const directories: Record<string, readonly string[]> = {
   skills: ["types", "parsing"],
   toolsets: ["types", "parsing", "processes", "jsonSchema", "network"],
   models: ["types", "search", "jsonSchema", "network"],
-  hosts: ["types", "processes"],
+  hosts: ["types", "processes", "network"],
   runs: ["types"],
   trials: ["types", "stats", "scoring", "verdicts", "decisions"],
   workspace: ["types", ...edges, "parsing", "scoring", "stats", "verdicts", "reports", "trials"],

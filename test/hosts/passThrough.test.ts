@@ -115,7 +115,7 @@ describe("the pass-through", () => {
   });
 
   it("does not answer a request that is not admitted, and cuts it when the trial ends", async () => {
-    const { service, tap } = await open(() => ({ text: "Hello." }), { admit: (before) => before.length < 1 });
+    const { service, tap } = await open(() => ({ text: "Hello." }), { admit: (sent) => sent.length < 2 });
     await (await post(`${tap.url}/v1/messages`, body())).text();
     const waiting = post(`${tap.url}/v1/messages`, body("more")).then(
       ({ status }) => status,

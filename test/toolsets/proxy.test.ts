@@ -1,5 +1,5 @@
 import { afterAll, expect, it } from "vitest";
-import { startRelay } from "../../src/evals/hosts/claudeCode/relay.ts";
+import { startRelay } from "../../src/evals/hosts/relay.ts";
 import { connect } from "../../src/evals/toolsets/connect.ts";
 import { startProxy } from "../fixtures/endpoints/proxy.ts";
 

@@ -37,8 +37,8 @@ export type Tap = {
 };
 
 /**
- * `upstream` is the base URL of the provider. `admit` is asked before a model request is forwarded, with those before it:
- * a request that is not admitted gets no response, because the host is about to be ended.
+ * `upstream` is the base URL of the provider. `admit` is asked before a model request is forwarded, which is the last of
+ * the exchanges: one that is not admitted gets no response, because the host is about to be ended.
  */
 export type TapOptions = { upstream: string; admit(exchanges: readonly Exchange[]): boolean };
 
@@ -97,8 +97,8 @@ async function forward(
   const started = startExchange(path, request, body);
   const exchange = started?.exchange;
   if (exchange) {
-    const isAdmitted = route.admit(route.exchanges);
     route.exchanges.push(exchange);
+    const isAdmitted = route.admit(route.exchanges);
     if (!isAdmitted) return void route.cut.signal.addEventListener("abort", () => response.destroy(), { once: true });
   }
   const fail = (message: string, status?: number) => {

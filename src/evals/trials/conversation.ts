@@ -107,7 +107,7 @@ export function createConversation(
 
 /** The same for a host that holds the conversation itself. */
 export function createHostedTrial(
-  { cell, orderSeed, planned }: PlannedCell,
+  { cell, orderSeed, model, planned }: PlannedCell,
   skills: SkillShelf | undefined,
   executor: Executor,
 ): HostedTrial {
@@ -118,7 +118,7 @@ export function createHostedTrial(
     messages: getMessages(one, cell.trial),
     tools: offered.filter(isCallable),
     instructions: listInstructions(toolset.tools),
-    exposure: "all",
+    exposure: ("converse" in model && model.exposures?.[0]) || "all",
     skills: offered.filter(isSkill).map((entry) => toPackage(entry, skills?.packages)),
     files: one.files ?? [],
     maxTurns: one.maxTurns,

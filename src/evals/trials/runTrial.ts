@@ -26,7 +26,7 @@ export async function runTrial(place: PlannedCell, context: TrialContext, signal
   const answered: HostAnswer = planned.unavailable
     ? { outcome: planned.unavailable, turns: [] }
     : await answer(place, context, signal).catch(toBroken);
-  const { turns, costUsd } = answered;
+  const { turns, costUsd, shown } = answered;
   const grading = answered.outcome.kind === "answered" ? await grade(place, turns, context, signal) : undefined;
   const outcome = grading && "kind" in grading ? grading : answered.outcome;
   const graded = grading && "verdict" in grading ? grading : undefined;
@@ -39,6 +39,7 @@ export async function runTrial(place: PlannedCell, context: TrialContext, signal
     orderSeed,
     outcome: isUnjudged ? stoppedUnjudged : outcome,
     turns,
+    ...(shown && { shown }),
     ...(!isUnjudged && graded),
     costUsd: graded?.judging ? addCost(spent, graded.judging.costUsd) : spent,
     startedAt: startedAt.toISOString(),

@@ -1,5 +1,6 @@
 import type { ExposureKind } from "./exposure.ts";
 import type { JsonObject } from "./json.ts";
+import type { Shown } from "./shown.ts";
 import type { SkillPackage } from "./skill.ts";
 import type { OfferedTool } from "./tool.ts";
 import type { Answer, Broken, Call, Cell, Cost, Execution, Turn, Usage } from "./trial.ts";
@@ -88,14 +89,14 @@ export type HostedTrial = {
 /**
  * A model inside the program that shows it tools and skills. Like `ask`, `converse` must not throw or reject, and ends
  * soon after `signal` aborts. Calls in the turns have listed names, and the execution that the host received. `costUsd` is
- * the cost reported by the host.
+ * the cost of all its model requests, `shown` what they showed.
  */
 export type HostModel = ModelFacts & {
   /** Maximum tokens of the host's own prompt and tools, for the upper bound of a dry run. */
   readonly ownPromptTokens: number;
   /** The exposures that it can give, the default first. Absent: `all` only. */
   readonly exposures?: readonly ExposureKind[];
-  converse(trial: HostedTrial, signal: AbortSignal): Promise<Answer & { costUsd?: Cost }>;
+  converse(trial: HostedTrial, signal: AbortSignal): Promise<Answer & { costUsd?: Cost; shown?: Shown }>;
 };
 
 /** A model under test. */

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { jsonSchema } from "./json.ts";
+import { shownSchema } from "./shown.ts";
 import { toolResultSchema } from "./tool.ts";
 
 /** The result of one call: executed, or skipped by policy with the reason. */
@@ -192,6 +193,7 @@ export const trialSchema = z.object({
   orderSeed: z.number().int(),
   outcome: outcomeSchema,
   turns: z.array(turnSchema),
+  shown: shownSchema.optional().describe("what a host showed to the model, as captured; absent for other models"),
   verdict: scoreSchema.optional(),
   judging: judgingSchema.optional(),
   copy: z.literal(true).optional(),

@@ -1,18 +1,21 @@
-import { execFile } from "node:child_process";
-import { availableParallelism, totalmem } from "node:os";
-import { resolve } from "node:path";
-import { promisify } from "node:util";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createProxyFetch } from "../../network/proxy.ts";
 import { type EndpointOptions, priceUsage, resolveEndpoint } from "../../types/endpoint.ts";
-import { messageOf, usageError } from "../../types/errors.ts";
 import type { HostModel } from "../../types/model.ts";
-import { broken, converse } from "./converse.ts";
-import { startRelay } from "./relay.ts";
+import { type Command, findProgram, type Host, type Launch } from "../host.ts";
+import { startPassThrough } from "../passThrough.ts";
+import { startRelay } from "../relay.ts";
+import { broken, converse } from "../run.ts";
+import { countProcesses, createSlots } from "../slots.ts";
 
 export type ClaudeCodeOptions = EndpointOptions & {
   /** The program. Default: CLAUDE_CODE_PATH of the environment, else `claude` on its PATH. */
   claudePath?: string;
   /** Maximum concurrent processes. Default: what memory and processors allow. */
-  claudeProcesses?: number;
+  hostProcesses?: number;
+  /** Maximum cost of a trial in US dollars. */
+  maxCostUsd?: number;
 };
 
 const provider = {
@@ -24,28 +27,51 @@ const provider = {
   maxTokensLimit: 128_000,
 };
 
+const program = {
+  name: "Claude Code",
+  pattern: /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/,
+  install: "Install it (npm install -g @anthropic-ai/claude-code), or set CLAUDE_CODE_PATH to the path of the program.",
+};
+
 /** The limit of a whole trial, not of one request. */
 const defaultTimeoutMs = 300_000;
 /** The host's own limit for a model it does not know. */
 const defaultMaxTokens = 32_000;
+/** An upper bound: about 12,000 were measured, without project instructions. */
+const ownPromptTokens = 20_000;
+/** The resident memory of one process in bytes: as measured, with a margin. */
+const processBytes = 400 * 1024 * 1024;
 
 /**
- * Claude Code as installed, started for every trial in a separate home and project. Throws a usage error when the program
- * is missing, or for options that cannot work.
+ * Claude Code as installed, started for every trial in a separate home and project. Under the exposure `host` it shows
+ * tools as it does for its users: with its own tools, and a search for those of MCP servers. Under `all` it is made to show
+ * every definition, without its own tools. Throws a usage error when the program is missing, or for options that cannot
+ * work.
  */
 export async function claudeCode(id: string, name: string, options: ClaudeCodeOptions): Promise<HostModel> {
   const { timeoutMs = defaultTimeoutMs, maxTokens = defaultMaxTokens, env: given } = options;
   const env = { ...given, ANTHROPIC_API_KEY: given.ANTHROPIC_API_KEY || readToken(given) };
   const settings = resolveEndpoint({ ...options, timeoutMs, maxTokens, env }, provider);
   const clean = buildEnvironment(options, settings);
-  const { command, version } = await findProgram(options.claudePath ?? (given.CLAUDE_CODE_PATH || "claude"), clean);
-  const acquire = createSlots(options.claudeProcesses ?? countProcesses(freeBytes(), availableParallelism()));
-  const args = [
-    ...["-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages", "--no-session-persistence"],
-    ...(name === "" ? [] : ["--model", name]),
-    ...(settings.effort === undefined ? [] : ["--effort", settings.effort]),
-  ];
-  const setup = { command, args, env: clean, timeoutMs, relay: await startRelay() };
+  const { command, version } = await findProgram(
+    options.claudePath ?? (given.CLAUDE_CODE_PATH || "claude"),
+    program,
+    clean,
+  );
+  const acquire = createSlots(options.hostProcesses ?? countProcesses(processBytes));
+  const cost: HostModel["cost"] = (usage) => priceUsage(usage, name, options.prices);
+  const setup = {
+    host: describeHost(name, settings.effort),
+    command,
+    env: clean,
+    timeoutMs,
+    retries: settings.retries,
+    upstream: settings.baseUrl,
+    relay: await startRelay(),
+    passThrough: await startPassThrough(createProxyFetch(given)),
+    ...(options.maxCostUsd !== undefined && { maxCostUsd: options.maxCostUsd }),
+    cost: (...[usage, model]: Parameters<typeof priceUsage>) => priceUsage(usage, model, options.prices),
+  };
   return {
     id,
     kind: "language model",
@@ -53,6 +79,7 @@ export async function claudeCode(id: string, name: string, options: ClaudeCodeOp
     settings: { ...settings.record, claudeCode: version, model: name || "the host's default" },
     maxOutputTokens: maxTokens,
     ownPromptTokens,
+    exposures: ["host", "all"],
     deterministic: false,
     async converse(trial, signal) {
       const release = await acquire(signal);
@@ -63,115 +90,117 @@ export async function claudeCode(id: string, name: string, options: ClaudeCodeOp
         release();
       }
     },
-    cost: (usage) => priceUsage(usage, name, options.prices),
+    cost,
   };
 }
 
-/** An upper bound: about 8,000 were measured, without project instructions. */
-const ownPromptTokens = 16_000;
-
-/** The resident memory of one process in bytes: as measured, with a margin. */
-const processBytes = 400 * 1024 * 1024;
-
-/** macOS counts file caches as used memory, although it frees them for a process. */
-function freeBytes(): number {
-  return process.platform === "darwin" ? totalmem() / 2 : process.availableMemory();
+function describeHost(model: string, effort: string | undefined): Host {
+  const toServerName = (server: string) => server.replace(/[^a-zA-Z0-9_-]/g, "_");
+  return {
+    name: "Claude Code",
+    wording: {
+      searchTools: new Set(["ToolSearch"]),
+      skillTools: new Set(["Skill"]),
+      readRefusal: ({ text, isError }) => (isError ? readRefusal(text) : undefined),
+    },
+    toServerName,
+    toShownName: (server, tool) => `mcp__${server}__${toServerName(tool)}`,
+    skillFolder: ".claude/skills",
+    configFolders: /^\.claude$/i,
+    hidesTools: false,
+    configure: (launch) => configure(launch, model, effort),
+    readFailure,
+  };
 }
 
-/** How many processes there is room for: two per processor, because they mostly wait for the model. */
-function countProcesses(bytes: number, processors: number): number {
-  return Math.max(1, Math.min(Math.floor(bytes / processBytes), 2 * processors));
+/** A skill under test must not run commands on this machine, neither by hooks nor while its body is read. */
+const projectSettings = JSON.stringify({ disableAllHooks: true, disableSkillShellExecution: true });
+
+/**
+ * Writes the MCP configuration and the system prompt of a trial. Whatever the exposure, the host may read within the
+ * project, load skills and call the tools under test; all else that needs a permission is denied.
+ */
+async function configure(
+  { trial: { exposure, skills, files }, folder, servers, baseUrl, system, prompt }: Launch,
+  model: string,
+  effort: string | undefined,
+): Promise<Command> {
+  const config = join(folder.dir, "mcp.json");
+  const systemFile = join(folder.dir, "system.md");
+  const mcpServers = Object.fromEntries([...servers].map(([server, url]) => [server, { type: "http", url }]));
+  await writeFile(config, JSON.stringify({ mcpServers }), { mode: 0o600 });
+  if (system !== "") await writeFile(systemFile, system);
+  const isAll = exposure === "all";
+  const allowed = [
+    ...(skills.length > 0 || !isAll ? ["Skill"] : []),
+    ...[...servers.keys()].map((one) => `mcp__${one}`),
+  ];
+  // Without skills or files, reading tools would only compete with those under test.
+  const reading = skills.length + files.length > 0 ? ["Read", "Glob", "Grep"] : [];
+  const tools = [...(skills.length > 0 ? ["Skill"] : []), ...reading];
+  return {
+    args: [
+      ...["-p", "--output-format", "json", "--no-session-persistence", "--setting-sources", "project"],
+      ...["--settings", projectSettings, "--mcp-config", config, "--strict-mcp-config", "--permission-mode", "dontAsk"],
+      ...(model === "" ? [] : ["--model", model]),
+      ...(effort === undefined ? [] : ["--effort", effort]),
+      ...(isAll ? ["--tools", tools.join(",")] : []),
+      ...(allowed.length > 0 ? ["--allowedTools", allowed.join(",")] : []),
+      ...(system === "" ? [] : ["--append-system-prompt-file", systemFile]),
+    ],
+    env: {
+      HOME: folder.home,
+      TMPDIR: folder.tmp,
+      ANTHROPIC_BASE_URL: baseUrl,
+      // Its memory would instruct the model to write files with a tool that is not offered.
+      ...(isAll && { ENABLE_TOOL_SEARCH: "false", CLAUDE_CODE_DISABLE_AUTO_MEMORY: "1" }),
+    },
+    stdin: prompt,
+  };
+}
+
+/** The first sentence of the answer to a call that the host denied, or has no tool for. */
+function readRefusal(text: string): string | undefined {
+  const plain = text.replace(/^<tool_use_error>([\s\S]*)<\/tool_use_error>$/, "$1").replace(/^Error: /, "");
+  if (!/^(No such tool available|Permission to use|Claude requested permissions)/.test(plain)) return undefined;
+  return plain.split(/(?<=\.)\s/)[0];
+}
+
+/** The text of the result that it prints at the end, if it is an error. */
+function readFailure(output: string): string | undefined {
+  try {
+    const result = JSON.parse(output.trim().split("\n").at(-1) ?? "") as Record<string, unknown>;
+    if (result.is_error !== true && result.subtype === "success") return undefined;
+    const errors = Array.isArray(result.errors) ? result.errors.join("; ") : "";
+    return String(result.result || errors || result.subtype || "").slice(0, 500) || undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 type Env = ClaudeCodeOptions["env"];
 
-/** The variables that are passed on: programs, certificates, proxies and credentials. */
-const passedVariables =
-  /^(PATH|LANG|LC_ALL|SSL_CERT_FILE|NODE_EXTRA_CA_CERTS|https?_proxy|ANTHROPIC_\w+|CLAUDE_CODE_OAUTH_TOKEN)$/i;
+/** The variables that are passed on: programs, language and credentials. Only this machine is reached by the host. */
+const passedVariables = /^(PATH|LANG|LC_ALL|ANTHROPIC_(?!BASE_URL$)\w+|CLAUDE_CODE_OAUTH_TOKEN)$/i;
 
-/** The environment of every trial, without its folders. The user's own settings and logins are left out. */
+/** The environment of every trial, without what differs between trials. The user's own settings and logins are left out. */
 export function buildEnvironment(
-  { env, baseUrl }: Pick<ClaudeCodeOptions, "env" | "baseUrl">,
+  { env }: Pick<ClaudeCodeOptions, "env">,
   { apiKey, retries, maxTokens }: { apiKey: string; retries: number; maxTokens: number },
 ): Record<string, string> {
   const passed = Object.entries(env).filter(([name, value]) => value && passedVariables.test(name));
   return {
     ...(Object.fromEntries(passed) as Record<string, string>),
     ...(readToken(env) === undefined && { ANTHROPIC_API_KEY: apiKey }),
-    ...(baseUrl !== undefined && { ANTHROPIC_BASE_URL: baseUrl }),
     TERM: "dumb",
-    NO_PROXY: [env.NO_PROXY ?? env.no_proxy, "127.0.0.1"].filter(Boolean).join(","),
     CLAUDE_CODE_MAX_RETRIES: String(retries),
     CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(maxTokens),
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     DISABLE_AUTOUPDATER: "1",
-    // It would instruct the model to write files with a tool that is not offered.
-    CLAUDE_CODE_DISABLE_AUTO_MEMORY: "1",
-    // All tools are shown from the start: a search before the pick would be another experiment.
-    ENABLE_TOOL_SEARCH: "false",
   };
 }
 
 /** The credentials that replace an API key, if any. */
 function readToken(env: Env): string | undefined {
   return env.ANTHROPIC_AUTH_TOKEN || env.CLAUDE_CODE_OAUTH_TOKEN || undefined;
-}
-
-const run = promisify(execFile);
-
-/**
- * Finds the program and its version. A path is used as given; a bare name is looked up on the PATH of `env`. Throws a
- * usage error when it cannot be started, or is another program.
- */
-async function findProgram(path: string, env: Record<string, string>): Promise<{ command: string; version: string }> {
-  const command = /[/\\]/.test(path) ? resolve(path) : path;
-  const { stdout } = await run(command, ["--version"], { env, timeout: 30_000 }).catch((error) => {
-    throw usageError(`Claude Code cannot be started as "${command}": ${messageOf(error)}.`, installHint);
-  });
-  const version = /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/.exec(stdout)?.[1];
-  if (version !== undefined) return { command, version };
-  throw usageError(`"${command}" is not Claude Code: its version is "${stdout.trim().slice(0, 80)}".`, installHint);
-}
-
-const installHint =
-  "Install it (npm install -g @anthropic-ai/claude-code), or set CLAUDE_CODE_PATH to the path of the program.";
-
-/** Frees a slot. Safe to call twice. */
-type Release = () => void;
-
-/**
- * A semaphore of `count` slots, first come, first served. Resolves with the function that frees the slot, or with
- * undefined when the signal aborts first.
- */
-export function createSlots(count: number): (signal: AbortSignal) => Promise<Release | undefined> {
-  let free = count;
-  const waiting: (() => void)[] = [];
-  const give = (): Release => {
-    let isHeld = true;
-    return () => {
-      if (!isHeld) return;
-      isHeld = false;
-      const next = waiting.shift();
-      if (next) next();
-      else free++;
-    };
-  };
-  return (signal) =>
-    new Promise((resolve) => {
-      if (signal.aborted) return resolve(undefined);
-      if (free > 0) {
-        free--;
-        return resolve(give());
-      }
-      const abort = () => {
-        waiting.splice(waiting.indexOf(start), 1);
-        resolve(undefined);
-      };
-      const start = () => {
-        signal.removeEventListener("abort", abort);
-        resolve(give());
-      };
-      waiting.push(start);
-      signal.addEventListener("abort", abort, { once: true });
-    });
 }

@@ -86,7 +86,7 @@ export const completions: Wire = {
     const usage = chunks.findLast((one) => one.usage)?.usage;
     const cached = usage?.prompt_tokens_details.cached_tokens ?? 0;
     const refusal = deltas.map((one) => one.refusal).join("");
-    const stops: Record<string, ReceivedReply["stop"]> = { length: "length", content_filter: "refused" };
+    const stops: Record<string, ReceivedReply["stop"]> = { length: "cut", content_filter: "refused" };
     return {
       id: chunks[0]?.id ?? "",
       ...(chunks[0]?.model && { model: chunks[0].model }),

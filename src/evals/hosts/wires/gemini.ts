@@ -95,7 +95,7 @@ export const gemini: Wire = {
     );
     const usage = chunks.findLast((one) => one.usageMetadata)?.usageMetadata;
     const cached = usage?.cachedContentTokenCount ?? 0;
-    const stops: Record<string, ReceivedReply["stop"]> = { MAX_TOKENS: "length", SAFETY: "refused" };
+    const stops: Record<string, ReceivedReply["stop"]> = { MAX_TOKENS: "cut", SAFETY: "refused" };
     return {
       id: chunks[0]?.responseId ?? "",
       ...(chunks[0]?.modelVersion && { model: chunks[0].modelVersion }),

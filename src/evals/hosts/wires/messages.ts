@@ -131,7 +131,7 @@ function toReply(reply: Omit<z.infer<typeof message>, "content"> & { content: re
       ? [{ id, tool: name, ...(written === undefined ? { arguments: input } : parseArguments(written)) }]
       : [],
   );
-  const stops: Record<string, ReceivedReply["stop"]> = { refusal: "refused", max_tokens: "length" };
+  const stops: Record<string, ReceivedReply["stop"]> = { refusal: "refused", max_tokens: "cut" };
   const {
     input_tokens = 0,
     output_tokens = 0,

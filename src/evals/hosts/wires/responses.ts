@@ -154,7 +154,7 @@ function toReply({ id, model, status, output, usage, incomplete_details, error }
       cacheReadTokens: cached,
       cacheWriteTokens: 0,
     },
-    stop: isCut ? "length" : isRefused ? "refused" : calls.length > 0 ? "calls" : "done",
+    stop: isCut ? "cut" : isRefused ? "refused" : calls.length > 0 ? "calls" : "done",
   };
   return reply;
 }

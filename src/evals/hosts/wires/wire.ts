@@ -31,7 +31,7 @@ export type ReceivedReply = {
   text: string;
   calls: readonly Call[];
   usage: Usage;
-  stop: StopReason | "length";
+  stop: StopReason;
 };
 
 /** A reply that is not complete, with the reason. */

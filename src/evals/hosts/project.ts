@@ -2,71 +2,38 @@ import { copyFile, lstat, mkdir, mkdtemp, readdir, realpath, symlink, writeFile 
 import { tmpdir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
-import type { HostedTrial } from "../../types/model.ts";
-import { type EvalFile, leftInPackages, type SkillPackage } from "../../types/skill.ts";
+import { type EvalFile, leftInPackages, type SkillPackage } from "../types/skill.ts";
+import type { Host, TrialFolder } from "./host.ts";
 
-/** The folder of one trial, the only place the host may write to, with the environment and arguments that select it. */
-export type TrialFolder = { project: string; env: { HOME: string; TMPDIR: string }; args: readonly string[] };
-
-/** Creates the folder; the caller removes it. */
-export function makeFolder(): Promise<string> {
-  return mkdtemp(join(tmpdir(), "evals-claude-"));
-}
-
-/** A skill under test must not run commands on this machine, neither by hooks nor while its body is read. */
-const settings = JSON.stringify({ disableAllHooks: true, disableSkillShellExecution: true });
-
-/**
- * Fills a folder with what the host reads: an empty home, the project, and the URLs of the tool servers by name.
- *
- * With skills or files, the host may read within the project. Without them, its own tools would only compete with those
- * under test. Its other tools are never offered, because they act on this machine.
- */
-export async function fillFolder(
-  dir: string,
-  { skills, files, maxTurns }: Pick<HostedTrial, "skills" | "files" | "maxTurns">,
-  servers: ReadonlyMap<string, string>,
-  system: string,
-): Promise<TrialFolder> {
-  const [home, tmp, project, config, prompt] = ["home", "tmp", "project", "mcp.json", "system.md"].map((name) =>
-    join(dir, name),
-  ) as [string, string, string, string, string];
+/** Creates the folder of a trial, with an empty home. The caller removes it. */
+export async function makeFolder(): Promise<TrialFolder> {
+  // Hosts compare paths, so that a temporary folder behind a link would look foreign.
+  const dir = await realpath(await mkdtemp(join(tmpdir(), "evals-host-")));
+  const [home, tmp, project] = ["home", "tmp", "project"].map((name) => join(dir, name)) as [string, string, string];
   await Promise.all([home, tmp, project].map((path) => mkdir(path)));
-  await writeProject(project, skills, files);
-  const mcpServers = Object.fromEntries([...servers].map(([name, url]) => [name, { type: "http", url }]));
-  await writeFile(config, JSON.stringify({ mcpServers }), { mode: 0o600 });
-  if (system !== "") await writeFile(prompt, system);
-  const skill = skills.length > 0 ? ["Skill"] : [];
-  const reading = skills.length + files.length > 0 ? ["Read", "Glob", "Grep"] : [];
-  const allowed = [...skill, ...[...servers.keys()].map((name) => `mcp__${name}`)];
-  const args = [
-    ...["--setting-sources", "project", "--settings", settings, "--mcp-config", config, "--strict-mcp-config"],
-    ...["--tools", [...skill, ...reading].join(","), "--permission-mode", "dontAsk", "--max-turns", String(maxTurns)],
-    ...(allowed.length > 0 ? ["--allowedTools", allowed.join(",")] : []),
-    ...(system === "" ? [] : ["--append-system-prompt-file", prompt]),
-  ];
-  return { project, env: { HOME: home, TMPDIR: tmp }, args };
+  return { dir, home, tmp, project };
 }
 
 /** Front matter fields with which a skill grants itself tools, or makes the host run commands. */
 const privilegedFields = ["allowed-tools", "hooks"];
 
 /**
- * Writes the skills and the files of a case into a project folder, where Claude Code finds them. Throws when a path
- * leads out of the folder, or a file would configure the host itself.
+ * Writes the skills and the files of a case into a project folder, where the host finds them. Throws when a path leads out
+ * of the folder, or a file would configure the host itself.
  */
 export async function writeProject(
   project: string,
+  { name, skillFolder, configFolders }: Pick<Host, "name" | "skillFolder" | "configFolders">,
   skills: readonly SkillPackage[],
   files: readonly EvalFile[],
 ): Promise<void> {
-  const home = join(project, ".claude", "skills");
-  await mkdir(home, { recursive: true });
+  const home = join(project, skillFolder);
+  if (skills.length > 0) await mkdir(home, { recursive: true });
   await Promise.all(skills.map((skill) => writeSkill(skill, inside(home, skill.name))));
   for (const { path, content } of files) {
     const target = inside(project, path);
-    if (/^\.claude$/i.test(relative(project, target).split(sep)[0] ?? "")) {
-      throw new Error(`the case's file "${path}" would configure Claude Code itself`);
+    if (configFolders.test(relative(project, target).split(sep)[0] ?? "")) {
+      throw new Error(`the case's file "${path}" would configure ${name} itself`);
     }
     await mkdir(dirname(target), { recursive: true });
     await writeFile(target, content);

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { writeProject } from "../../src/evals/hosts/claudeCode/project.ts";
+import { writeProject } from "../../src/evals/hosts/project.ts";
 import { parseSkill } from "../../src/evals/skills/package.ts";
 import type { SkillPackage } from "../../src/evals/types/skill.ts";
 
@@ -23,6 +23,8 @@ const freshFolder = () => {
   mkdirSync(dir);
   return dir;
 };
+
+const host = { name: "Claude Code", skillFolder: ".claude/skills", configFolders: /^\.claude$/i };
 
 describe("the project of a trial", () => {
   const filesIn = (dir: string) =>
@@ -37,7 +39,7 @@ describe("the project of a trial", () => {
   };
   const lay = async (skill: SkillPackage) => {
     const project = freshFolder();
-    await writeProject(project, [skill], []);
+    await writeProject(project, host, [skill], []);
     const target = join(project, ".claude/skills/pdf");
     return { files: filesIn(target), text: readFileSync(join(target, "SKILL.md"), "utf8") };
   };
@@ -85,10 +87,10 @@ describe("the project of a trial", () => {
 
   it("takes the files of a case, but none outside of it and none that would configure the host", async () => {
     const project = freshFolder();
-    await writeProject(project, [], [{ path: "a/b.txt", content: "hello" }]);
+    await writeProject(project, host, [], [{ path: "a/b.txt", content: "hello" }]);
     expect(readFileSync(join(project, "a/b.txt"), "utf8")).toBe("hello");
     const refused = (path: string) =>
-      writeProject(project, [], [{ path, content: "" }]).catch(({ message }) => message);
+      writeProject(project, host, [], [{ path, content: "" }]).catch(({ message }) => message);
     expect(await Promise.all(["..", "../b.txt", "/etc/b.txt", "", ".Claude/settings.json"].map(refused))).toEqual([
       '".." is not a path inside the project',
       '"../b.txt" is not a path inside the project',

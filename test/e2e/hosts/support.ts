@@ -8,38 +8,34 @@ import { parseSkill } from "../../../src/evals/skills/package.ts";
 import type { HostedTrial, HostModel } from "../../../src/evals/types/model.ts";
 import type { SkillPackage } from "../../../src/evals/types/skill.ts";
 import type { OfferedTool } from "../../../src/evals/types/tool.ts";
-import type { ModelOptions } from "../../../src/evals/workspace/models.ts";
-import { openModel } from "../../../src/evals/workspace/models.ts";
-import type { Endpoint } from "../../fixtures/endpoints/endpoint.ts";
-import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
+import { type ModelOptions, openModel } from "../../../src/evals/workspace/models.ts";
 
 export const never = new AbortController().signal;
-type Script = Parameters<typeof startMessagesEndpoint>[0];
 
-let program: string | undefined;
-
-/** Where Claude Code is. Only to be asked in a test. */
-export function claudePath(): string {
-  if (program === undefined) throw new Error("Claude Code is not installed");
-  return program;
-}
-
-/** To be called once in a test file: installs Claude Code. Where it cannot be had the tests fail in CI, else say so. */
-export function needsClaude(): void {
+/**
+ * To be called once in a test file: installs a host, and returns where its program is. Where it is unavailable, the tests
+ * fail in CI and are skipped elsewhere, with the reason.
+ */
+export function needsHost(name: string): () => string {
+  let program: string | undefined;
   let missing = "";
   beforeAll(() => {
     const installer = fileURLToPath(new URL("../../../scripts/installHost.mjs", import.meta.url));
-    const { status, stdout, stderr } = spawnSync(process.execPath, [installer, "claude-code"], { encoding: "utf8" });
+    const { status, stdout, stderr } = spawnSync(process.execPath, [installer, name], { encoding: "utf8" });
     if (status === 0) program = stdout.trim();
     else if (process.env.CI) throw new Error(stderr);
     else {
       missing = stderr.trim();
-      process.stderr.write(`\nNOT TESTED: Claude Code as a host. ${missing}\n\n`);
+      process.stderr.write(`\nNOT TESTED: ${name} as a host. ${missing}\n\n`);
     }
   }, 330_000);
   beforeEach((context) => {
     if (missing !== "") context.skip(missing);
   });
+  return () => {
+    if (program === undefined) throw new Error(`${name} is not installed`);
+    return program;
+  };
 }
 
 /** Something to undo after the test. */
@@ -62,22 +58,9 @@ export function tidyFolders(): (...path: string[]) => string {
   return (...path) => join(root, ...path);
 }
 
-/** A Messages endpoint for one test. */
-export async function endpoint(script: Script): Promise<Endpoint<MessagesBody>> {
-  const started = await startMessagesEndpoint(script);
-  later(started.close);
-  return started;
-}
-
-/** Says these one after the other, whatever it is asked, and then that it is done. */
-export function steps(...answers: MessageAnswer[]): Script {
-  return ({ messages }) => answers[messages.filter(({ role }) => role === "assistant").length] ?? { text: "All done." };
-}
-
-/** Claude Code as a model under test, asking that endpoint. */
-export async function host({ url }: { url: string }, options: Partial<ModelOptions> = {}): Promise<HostModel> {
-  const env = { PATH: process.env.PATH, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "secret" };
-  const model = await openModel("claude-code:claude-sonnet-5-5", { env, claudePath: claudePath(), ...options });
+/** A host as a model under test. */
+export async function openHost(id: string, options: ModelOptions): Promise<HostModel> {
+  const model = await openModel(id, options);
   if (!("converse" in model)) throw new Error("not a host");
   return model;
 }

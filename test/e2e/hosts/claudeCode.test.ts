@@ -1,23 +1,11 @@
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { connect } from "../../src/evals/toolsets/connect.ts";
-import type { MessagesBody } from "../fixtures/endpoints/messages.ts";
-import {
-  claudePath,
-  endpoint,
-  host,
-  later,
-  needsClaude,
-  never,
-  reads,
-  skillAt,
-  skillText,
-  steps,
-  tidyFolders,
-  trialOf,
-} from "./claudeCode/host.ts";
-import { evals, summaryOf, trialsOf, workspace } from "./evals.ts";
+import { connect } from "../../../src/evals/toolsets/connect.ts";
+import type { MessagesBody } from "../../fixtures/endpoints/messages.ts";
+import { evals, summaryOf, trialsOf, workspace } from "../evals.ts";
+import { claudePath, endpoint, host, needsClaude, steps } from "./claude.ts";
+import { later, never, reads, skillAt, skillText, tidyFolders, trialOf } from "./support.ts";
 
 needsClaude();
 const root = workspace();
@@ -177,7 +165,7 @@ describe("a trial in Claude Code", () => {
       if (messages.some(({ role }) => role === "assistant")) return { text: `Did ${own}.` };
       return { calls: [{ name: "Skill", input: { skill: own } }] };
     });
-    const model = await host(service, { claudeProcesses: 10 });
+    const model = await host(service, { hostProcesses: 10 });
     const answers = await Promise.all(
       names.map((name) => {
         const skill = skillAt(at("tricks", name), {

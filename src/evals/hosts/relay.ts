@@ -11,10 +11,14 @@ import {
   type Tool as ListedTool,
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import type { JsonObject } from "../../types/json.ts";
-import type { HostedTrial } from "../../types/model.ts";
-import type { OfferedTool, Tool } from "../../types/tool.ts";
-import type { Broken, Execution } from "../../types/trial.ts";
+import type { JsonObject } from "../types/json.ts";
+import type { HostedTrial } from "../types/model.ts";
+import type { OfferedTool, Tool } from "../types/tool.ts";
+import type { Broken, Execution } from "../types/trial.ts";
+import type { Host } from "./host.ts";
+
+/** A call that came through the relay, under the listed name of its tool. `id` is empty when the host does not pass it on. */
+export type RelayedCall = { id: string; tool: string; arguments: JsonObject; execution: Execution; at: number };
 
 /** The tools of one trial as the host is offered them. */
 export type Offer = {
@@ -24,69 +28,77 @@ export type Offer = {
   shown: readonly string[];
   /** The listed name; an unknown name is returned unchanged. */
   toListed(shown: string): string;
-  /** The execution of the call with this id in the model's reply, if it came through the relay. */
-  getExecution(id: string): Execution | undefined;
+  /** The executed and skipped calls, in order. `at` is in ms of the monotonic clock. */
+  relayed: readonly RelayedCall[];
+  /** The servers whose tools the host has not listed. */
+  unlisted(): readonly string[];
   close(): void;
 };
 
 /**
- * Offers the tools of a trial through the relay, each under its server's name. Calls are executed one after the other,
- * because a trial has one server. A call that breaks the trial is reported to `onBroken`, and the host gets an error.
- * Throws when the host would show two tools under one name.
+ * Offers the tools of a trial through the relay, each under its server's name, with the instructions of that server. Calls
+ * are executed one after the other, because a trial has one server. A call that breaks the trial is reported to
+ * `onBroken`, and the host gets an error. Throws when the host would show two tools under one name.
  */
 export function offerTools(
+  { toServerName, toShownName }: Pick<Host, "toServerName" | "toShownName">,
   relay: Relay,
-  { tools, execute }: Pick<HostedTrial, "tools" | "execute">,
+  { tools, instructions, execute }: Pick<HostedTrial, "tools" | "instructions" | "execute">,
   signal: AbortSignal,
   onBroken: (broken: Broken) => void,
 ): Offer {
   const listed = new Map<string, string>();
   const groups = new Map<string, OfferedTool[]>();
   for (const tool of tools) {
-    const server = toHostName(tool.server) || "tools";
-    const shown = `mcp__${server}__${toHostName(tool.name)}`;
+    const server = toServerName(tool.server) || "tools";
+    const shown = toShownName(server, tool.name);
     const other = listed.get(shown);
     if (other !== undefined) throw new Error(`"${other}" and "${tool.name}" would both be shown as "${shown}"`);
     listed.set(shown, tool.name);
     groups.set(server, [...(groups.get(server) ?? []), tool]);
   }
 
-  const made = new Map<string, Execution>();
+  const relayed: RelayedCall[] = [];
   let last: Promise<unknown> = Promise.resolve();
-  const call = (name: string, args: JsonObject, id = ""): Promise<Execution> => {
+  const call = (tool: string, args: JsonObject, id = ""): Promise<Execution> => {
+    const at = performance.now();
     const next = last.then(async () => {
-      const execution = await execute({ id, tool: name, arguments: args }, signal);
+      const execution = await execute({ id, tool, arguments: args }, signal);
       if ("kind" in execution) {
         onBroken(execution);
         return { status: "skipped", reason: execution.message } as const;
       }
-      made.set(id, execution);
+      relayed.push({ id, tool, arguments: args, execution, at });
       return execution;
     });
     last = next.catch(() => undefined);
     return next;
   };
-  const routes = [...groups].map(([name, group]) => ({ name, ...relay.serve({ name, tools: group, call }) }));
+  const unlisted = new Set(groups.keys());
+  const routes = [...groups].map(([name, group]) => {
+    const texts = instructions.filter(({ server }) => (toServerName(server) || "tools") === name);
+    const text = texts.map((one) => one.text).join("\n\n");
+    const onListed = () => unlisted.delete(name);
+    return { name, ...relay.serve({ name, tools: group, ...(text && { instructions: text }), call, onListed }) };
+  });
   return {
     servers: new Map(routes.map(({ name, url }) => [name, url])),
     shown: [...listed.keys()],
     toListed: (shown) => listed.get(shown) ?? shown,
-    getExecution: (id) => made.get(id),
+    relayed,
+    unlisted: () => [...unlisted],
     close: () => {
       for (const route of routes) route.close();
     },
   };
 }
 
-/** A part of a name as the host writes it: `mcp__<server>__<tool>`. */
-function toHostName(name: string): string {
-  return name.replace(/[^a-zA-Z0-9_-]/g, "_");
-}
-
 /** One tool server of one trial: exactly these tools, and the function that executes a call. */
 type Service = {
   name: string;
   tools: readonly Tool[];
+  instructions?: string;
+  onListed?(): void;
   call(tool: string, args: JsonObject, toolUseId: string | undefined): Promise<Execution>;
 };
 
@@ -121,9 +133,14 @@ export async function startRelay(): Promise<Relay> {
 
 async function answer(service: Service, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const transport = new StreamableHTTPServerTransport();
-  const server = new Server({ name: service.name, version: "1.0.0" }, { capabilities: { tools: {} } });
+  const { name, instructions } = service;
+  const options = { capabilities: { tools: {} }, ...(instructions !== undefined && { instructions }) };
+  const server = new Server({ name, version: "1.0.0" }, options);
   const tools = service.tools.map(toListedTool);
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
+  server.setRequestHandler(ListToolsRequestSchema, () => {
+    service.onListed?.();
+    return { tools };
+  });
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
     return toResult(await service.call(params.name, (params.arguments ?? {}) as JsonObject, readToolUseId(params)));
   });
@@ -134,8 +151,8 @@ async function answer(service: Service, request: IncomingMessage, response: Serv
 }
 
 /** The tool as its server lists it. The SDK's type only requires that the schemas are objects. */
-function toListedTool({ name, title, description, inputSchema, outputSchema, annotations }: Tool): ListedTool {
-  return { name, title, description, inputSchema, outputSchema, annotations } as ListedTool;
+function toListedTool({ name, title, description, inputSchema, outputSchema, annotations, _meta }: Tool): ListedTool {
+  return { name, title, description, inputSchema, outputSchema, annotations, _meta } as ListedTool;
 }
 
 /** The id of the call in the model's reply, which the host includes. */

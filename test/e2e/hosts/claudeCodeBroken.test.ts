@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it, vi } from "vitest";
-import { claudePath, endpoint, host, needsClaude, never, reads, steps, tidyFolders, trialOf } from "./host.ts";
+import { claudePath, endpoint, host, needsClaude, steps } from "./claude.ts";
+import { never, reads, tidyFolders, trialOf } from "./support.ts";
 
 needsClaude();
 const at = tidyFolders();
@@ -14,7 +15,7 @@ describe("a trial that Claude Code breaks", () => {
     expect(outcome).toEqual({
       kind: "broken",
       stage: "server",
-      message: 'Claude Code does not offer tool "mcp__my_notes__notes_read"',
+      message: 'Claude Code does not offer tool "notes.read"',
     });
   });
 
@@ -40,7 +41,7 @@ describe("a trial that Claude Code breaks", () => {
     expect(turns[0]?.calls).toEqual([{ id: "toolu_1_1", tool: "notes.read", arguments: { path: "a" } }]);
   });
 
-  it("is ended with all of its processes when its time is up, or it is cancelled", async () => {
+  it("is ended with all of its processes when it is cancelled", async () => {
     const wrapper = at("claude");
     const pidFile = at("pid");
     writeFileSync(
@@ -59,14 +60,6 @@ describe("a trial that Claude Code breaks", () => {
       const alive = execFileSync("ps", ["-axo", "pgid=,stat=,args="], { encoding: "utf8" }).split("\n");
       expect(alive.filter((line) => new RegExp(`^ *${group} +[^Z]`).test(line))).toEqual([]);
     };
-    const late = await (await host(service, { claudePath: wrapper, timeoutMs: 2_000 })).converse(trialOf(), never);
-    expect(late.outcome).toEqual({
-      kind: "broken",
-      stage: "timeout",
-      message: "Claude Code did not finish within 2 s; raise --timeout",
-    });
-    await vi.waitFor(isGone);
-
     const controller = new AbortController();
     const model = await host(service, { claudePath: wrapper });
     const underway = new Promise<void>((resolve) => {

@@ -1,0 +1,83 @@
+import { execFile } from "node:child_process";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
+import { messageOf, usageError } from "../types/errors.ts";
+import type { HostedTrial } from "../types/model.ts";
+import type { ToolOutput } from "./wires/wire.ts";
+
+/** The folder of one trial, the only place that a host may write to. */
+export type TrialFolder = { dir: string; project: string; home: string; tmp: string };
+
+/** What a host is started with in one trial. */
+export type Launch = {
+  trial: HostedTrial;
+  folder: TrialFolder;
+  /** The addresses of the tool servers, by their names in the host's configuration. */
+  servers: ReadonlyMap<string, string>;
+  /** The base URL of the provider: the tap of the trial. */
+  baseUrl: string;
+  /** The system messages of the case, empty without any. */
+  system: string;
+  prompt: string;
+};
+
+/** How a host is started. `env` is added to that of the model. */
+export type Command = { args: readonly string[]; env: Readonly<Record<string, string>>; stdin?: string };
+
+/** What must be known of a host to read its conversations. Names are as the host writes them. */
+export type HostWording = {
+  /** The tools with which a model searches for tools. */
+  searchTools: ReadonlySet<string>;
+  /** The tools with which a model loads a skill. The notes after their outputs are the bodies. */
+  skillTools: ReadonlySet<string>;
+  /** The name under which `scoring/activity.ts` knows a tool of the host, if it is another. */
+  aliases?: Readonly<Record<string, string>>;
+  /** Why a call was not executed, read from its output; undefined when it was. */
+  readRefusal(output: ToolOutput): string | undefined;
+};
+
+/**
+ * The contract of a host: a program that shows tools and skills to a model in its own way. Everything else (folders,
+ * tool servers, the recording of requests, limits, outcomes) is the same for all hosts, and what a host prints is only
+ * used for messages: what it showed and what the model replied is read from its requests.
+ */
+export type Host = {
+  /** As messages name it. */
+  name: string;
+  wording: HostWording;
+  /** The name of a server in the host's configuration, and of its tools as a model sees them. */
+  toServerName(server: string): string;
+  toShownName(serverName: string, tool: string): string;
+  /** Where the host looks for the skills of a project, and the folders by which a file would configure it. */
+  skillFolder: string;
+  configFolders: RegExp;
+  /** Whether it may show a tool neither by definition nor by name before a search. */
+  hidesTools: boolean;
+  /** Writes the configuration of a trial. */
+  configure(launch: Launch): Promise<Command>;
+  /** Why the host failed, from its standard output; undefined when it gives no reason. */
+  readFailure(output: string): string | undefined;
+};
+
+const run = promisify(execFile);
+
+/** How the program of a host is found. `pattern` matches what `--version` prints, with the version as its first group. */
+export type ProgramFacts = { name: string; pattern: RegExp; install: string };
+
+/**
+ * Finds the program of a host and its version. A path is used as given; a bare name is looked up on the PATH of `env`.
+ * Throws a usage error when it cannot be started, or is another program.
+ */
+export async function findProgram(
+  path: string,
+  { name, pattern, install }: ProgramFacts,
+  env: Readonly<Record<string, string>>,
+): Promise<{ command: string; version: string }> {
+  const command = /[/\\]/.test(path) ? resolve(path) : path;
+  const { stdout } = await run(command, ["--version"], { env, timeout: 30_000 }).catch((error) => {
+    throw usageError(`${name} cannot be started as "${command}": ${messageOf(error)}.`, install);
+  });
+  const version = pattern.exec(stdout)?.[1];
+  if (version !== undefined) return { command, version };
+  throw usageError(`"${command}" is not ${name}: its version is "${stdout.trim().slice(0, 80)}".`, install);
+}

@@ -1,0 +1,35 @@
+import type { HostModel } from "../../../src/evals/types/model.ts";
+import type { ModelOptions } from "../../../src/evals/workspace/models.ts";
+import type { Endpoint } from "../../fixtures/endpoints/endpoint.ts";
+import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
+import { later, needsHost, openHost } from "./support.ts";
+
+type Script = Parameters<typeof startMessagesEndpoint>[0];
+
+let program: () => string;
+
+/** Where Claude Code is. Only to be called in a test. */
+export const claudePath = () => program();
+
+/** To be called once in a test file: installs Claude Code. */
+export function needsClaude(): void {
+  program = needsHost("claude-code");
+}
+
+/** A Messages endpoint for one test. */
+export async function endpoint(script: Script): Promise<Endpoint<MessagesBody>> {
+  const started = await startMessagesEndpoint(script);
+  later(started.close);
+  return started;
+}
+
+/** Says these one after the other, whatever it is asked, and then that it is done. */
+export function steps(...answers: MessageAnswer[]): Script {
+  return ({ messages }) => answers[messages.filter(({ role }) => role === "assistant").length] ?? { text: "All done." };
+}
+
+/** Claude Code as a model under test, asking that endpoint. */
+export function host({ url }: { url: string }, options: Partial<ModelOptions> = {}): Promise<HostModel> {
+  const env = { PATH: process.env.PATH, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "secret" };
+  return openHost("claude-code:claude-sonnet-5-5", { env, claudePath: claudePath(), ...options });
+}
