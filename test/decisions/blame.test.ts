@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type BlameSetup, blame, blameArm, blameVerdictSchema, maskOfArm } from "../../src/evals/decisions/blame.ts";
+import { type BlameSetup, blame, blameArm, maskOfArm } from "../../src/evals/decisions/blame.ts";
+import { blameVerdictSchema } from "../../src/evals/decisions/blameVerdict.ts";
 import { nextStep, simulate, TrialRecord } from "../../src/evals/decisions/design.ts";
 import type { Mask } from "../../src/evals/decisions/hypotheses.ts";
 import { deriveSeed, seededRandom } from "../../src/evals/stats/random.ts";
@@ -83,8 +84,10 @@ describe("one case", () => {
   });
 
   test("missing answers are left out, and the search ends", () => {
-    const { verdict } = simulate(blame(setup(["c"])), () => "missing");
-    expect(verdict.cases[0]).toMatchObject({ kind: "undecided", descriptions: [] });
+    const { verdict, calls } = simulate(blame(setup(["c"])), () => "missing");
+    expect(verdict.cases[0]).toMatchObject({ kind: "undecided", because: "missing", descriptions: [] });
+    // Three trials without an answer, each asked three times, and the one that was asked with the third.
+    expect(calls).toBe(12);
   });
 });
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { upperDrop } from "../../src/evals/decisions/bounds.ts";
 import { nextStep, type Observation, simulate, TrialRecord } from "../../src/evals/decisions/design.ts";
-import { incumbentArm, type VariantSetup, variants, variantVerdictSchema } from "../../src/evals/decisions/variants.ts";
+import { incumbentArm, type VariantSetup, variants } from "../../src/evals/decisions/variants.ts";
+import { variantVerdictSchema } from "../../src/evals/decisions/variantVerdict.ts";
 import { globalTest } from "../../src/evals/stats/hypothesisTests.ts";
 import { deriveSeed, seededRandom } from "../../src/evals/stats/random.ts";
 import { idsOf } from "./support.ts";
@@ -123,6 +124,53 @@ describe("the verdict", () => {
     const cost = (extra: Partial<VariantSetup>) => simulate(variants(setup(["short"], extra)), answer).calls;
     expect(cost({ harmUnsteady: 0.25 })).toBeLessThan(cost({}));
     expect(cost({ harmCases: ["case 1"] })).toBeLessThan(cost({}));
+  });
+});
+
+describe("what is left open", () => {
+  const answers = (challenger: Observation, arm: string): Observation => (arm === incumbentArm ? "pass" : challenger);
+
+  test("an outage decides nothing, and stops the experiment", () => {
+    const { verdict, calls } = simulate(variants(setup(["short"])), (_, arm) => answers("missing", arm));
+    expect(verdict).toMatchObject({ kind: "inconclusive", because: "missing" });
+    // Eight pairs of the two cases with room, the challenger's asked three times.
+    expect(calls).toBe(2 * 8 * 4);
+    const { bank: _, ...bare } = setup(["short"]);
+    const first = simulate(variants(bare), () => "missing");
+    expect(first.verdict).toMatchObject({ kind: "inconclusive", because: "missing", gain: null });
+    expect(first.calls).toBe(4 * 20 * 3);
+    const { verdict: screened } = simulate(variants(setup(["a", "b"])), (_, arm) => answers("missing", arm));
+    expect(screened).toMatchObject({ because: "missing", gain: null });
+  });
+
+  test("a loss that is not ruled out: the case, and the trials that would settle it", () => {
+    const alternate = (id: string, arm: string, trial: number): Observation => {
+      if (id === "case 4") return arm === incumbentArm ? "fail" : "pass";
+      if (id !== "case 3") return "pass";
+      // 13 of 25 before, 12 of 25 now: not shown to be worse, and never steady enough to be certified.
+      return trial % 25 < (arm === incumbentArm ? 13 : 11) ? "pass" : "fail";
+    };
+    const { verdict } = simulate(variants(setup(["short"])), alternate);
+    expect(verdict).toMatchObject({ kind: "inconclusive", because: "harm", settle: { cases: ["case 3"] } });
+    if (verdict.kind !== "inconclusive" || verdict.because !== "harm") throw new Error("another verdict");
+    expect(verdict.settle?.trials).toBeGreaterThan(400);
+    expect(variantVerdictSchema.parse(verdict)).toEqual(verdict);
+  });
+
+  test("a gain that is neither shown nor ruled out: the trials that would settle it", () => {
+    const one: VariantSetup = { cases: ["case 4"], challengers: ["short"], seed: 1, bank };
+    // 50 % before, 58 % now: p = .07 after 200 trials, and a gain of 10 points is possible.
+    const { verdict } = simulate(variants(one), (_, arm, trial) =>
+      (trial * 37) % 100 < (arm === incumbentArm ? 50 : 58) ? "pass" : "fail",
+    );
+    expect(verdict).toMatchObject({
+      kind: "inconclusive",
+      because: "gain",
+      settle: { cases: ["case 4"] },
+      gain: { look: 7, largest: { case: "case 4" } },
+    });
+    if (verdict.kind !== "inconclusive" || verdict.because !== "gain") throw new Error("another verdict");
+    expect(verdict.settle?.trials).toBeGreaterThan(200);
   });
 });
 

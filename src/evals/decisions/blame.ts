@@ -1,8 +1,16 @@
-import * as z from "zod";
 import type { CaseCounts } from "../stats/counts.ts";
 import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
 import { deriveSeed, seededRandom } from "../stats/random.ts";
-import { bringSpans, countPasses, type Design, type Play, type Span, type TrialRecord } from "./design.ts";
+import type { BlameTest, BlameVerdict } from "./blameVerdict.ts";
+import {
+  bringSpans,
+  countPasses,
+  type Design,
+  lacksAnswers,
+  type Play,
+  type Span,
+  type TrialRecord,
+} from "./design.ts";
 import {
   Belief,
   chooseMask,
@@ -15,11 +23,15 @@ import {
 } from "./hypotheses.ts";
 import { caseP } from "./statistics.ts";
 
-/** `changed`: the names of the descriptions that changed. `cases`: those that fell, with what the check saw of them. */
+/**
+ * `changed`: the names of the descriptions that changed. `cases`: those that fell, with what the check saw of them.
+ * `families`: searches of the same run that may blame the same description.
+ */
 export type BlameSetup = {
   changed: readonly string[];
   cases: readonly { case: string; known: Known }[];
   seed: number;
+  families?: number;
 };
 
 /** A case is settled when its likeliest set of descriptions has this chance. */
@@ -47,43 +59,8 @@ const ownP = 0.3;
 /** The sets of descriptions that are printed hold this together. */
 const printedShare = 0.9;
 
-const count = z.int().nonnegative();
-const counts = z.object({ passed: count, trials: count });
-const testSchema = z.object({
-  description: z.string(),
-  round: count,
-  look: count,
-  p: z.number(),
-  level: z.number(),
-  isConfirmed: z.boolean(),
-  /** By case: passes with the description reverted and new, the others of its set as they were, and the case's own p. */
-  cases: z.array(z.object({ case: z.string(), reverted: counts, new: counts, p: z.number() })),
-});
-const relation = z.enum(["none", "single", "or", "and", "add"]);
-
-/**
- * What is to blame for the fall of one case. `blamed`: every description of the likeliest set is confirmed; `in-part`: some
- * are; `undecided`: none is; `chance`: most likely no description did it. `relation`: of the likeliest set, not tested.
- * `sets`: the fewest sets that hold 90 % together, not tested.
- */
-const blamedCaseSchema = z.object({
-  case: z.string(),
-  kind: z.enum(["blamed", "in-part", "undecided", "chance"]),
-  descriptions: z.array(z.string()),
-  relation,
-  sets: z.array(z.object({ descriptions: z.array(z.string()), relation, chance: z.number() })),
-});
-export const blameVerdictSchema = z.object({
-  cases: z.array(blamedCaseSchema),
-  tests: z.array(testSchema),
-  calls: z.object({ search: count, confirmation: count, most: count }),
-});
-/** `tests`: every confirmation, also those that failed. `calls.most`: the cap. */
-export type BlameVerdict = z.infer<typeof blameVerdictSchema>;
-type Test = z.infer<typeof testSchema>;
-
 /** An arm of blame: what its trials are for, and a digit for each description, 1 for its new wording. */
-export function blameArm(stage: "search" | "confirm1" | "confirm2", mask: Mask): string {
+export function blameArm(stage: "measure" | "search" | "confirm1" | "confirm2", mask: Mask): string {
   return `${stage}:${mask.map(Number).join("")}`;
 }
 
@@ -135,7 +112,7 @@ class PlayedBlame {
   readonly #setup: BlameSetup;
   readonly #record: TrialRecord;
   readonly #suspects: readonly Suspect[];
-  readonly #tests: Test[] = [];
+  readonly #tests: BlameTest[] = [];
   readonly #cap: number;
 
   constructor(setup: BlameSetup, record: TrialRecord, cap: number) {
@@ -148,7 +125,6 @@ class PlayedBlame {
 
   *play(): Play<BlameVerdict> {
     const most = leastSearch + searchPerDescription * this.#setup.changed.length;
-    if (this.#setup.changed.length === 0) return this.#verdict();
     for (const round of [1, 2] as const) {
       const open = this.#suspects.filter((suspect) => !this.#isSettledBy(suspect));
       yield* this.#search(open, round === 1 ? most : secondRoundShare * most);
@@ -160,9 +136,14 @@ class PlayedBlame {
   /** Whether nothing more is asked of a case: its likeliest set is confirmed, or no description did it. */
   #isSettledBy(suspect: Suspect): boolean {
     const [top] = this.#rank(suspect);
-    if (!top) return true;
+    if (!top || this.#lacksAnswers(suspect)) return true;
     if (top.members.length === 0) return top.chance >= settled;
     return top.chance >= accusable && top.members.every((i) => suspect.confirmed.has(i));
+  }
+
+  /** Whether so many trials of a case brought no answer that nothing can be said of it. */
+  #lacksAnswers({ id }: Suspect): boolean {
+    return lacksAnswers(this.#record, [id], this.#record.arms(id));
   }
 
   #chances(suspect: Suspect): Float64Array {
@@ -178,7 +159,9 @@ class PlayedBlame {
   *#search(suspects: readonly Suspect[], most: number): Play<void> {
     const { seed, changed } = this.#setup;
     for (;;) {
-      const open = suspects.filter((one) => one.searched < most && (this.#rank(one)[0]?.chance ?? 1) < settled);
+      const open = suspects.filter(
+        (one) => one.searched < most && (this.#rank(one)[0]?.chance ?? 1) < settled && !this.#lacksAnswers(one),
+      );
       if (open.length === 0) return;
       const asked = open.map((suspect) => {
         const random = seededRandom(deriveSeed(seed, "mask", suspect.id, suspect.searched));
@@ -212,7 +195,7 @@ class PlayedBlame {
   *#confirm(suspects: readonly Suspect[], round: 1 | 2): Play<void> {
     const pairs = new Map<number, Pair[]>();
     for (const suspect of suspects)
-      for (const i of this.#accusedBy(suspect)) {
+      for (const i of this.#lacksAnswers(suspect) ? [] : this.#accusedBy(suspect)) {
         if (suspect.confirmed.has(i)) continue;
         pairs.set(i, [...(pairs.get(i) ?? []), this.#pairOf(suspect, i, round)]);
       }
@@ -228,7 +211,7 @@ class PlayedBlame {
       );
       if (spans.length > 0) yield* bringSpans(this.#record, spans, round * 2, this.#setup.seed);
       open = open.filter(({ i, arms }) => {
-        const level = share * roundShares[round - 1 === 0 ? 0 : 1];
+        const level = (share * roundShares[round === 1 ? 0 : 1]) / (this.#setup.families ?? 1);
         const test = this.#test(i, arms, trials, { round, look: j + 1, level });
         if (!test.isConfirmed && test.p <= giveUp) return true;
         this.#tests.push(test);
@@ -259,7 +242,12 @@ class PlayedBlame {
     return { suspect, reverted: blameArm(stage, reverted), new: blameArm(stage, served) };
   }
 
-  #test(i: number, arms: readonly Pair[], trials: number, at: { round: number; look: number; level: number }): Test {
+  #test(
+    i: number,
+    arms: readonly Pair[],
+    trials: number,
+    at: { round: number; look: number; level: number },
+  ): BlameTest {
     const seen: CaseCounts[] = arms.map(({ suspect, reverted, new: served }) => ({
       base: countPasses(this.#record, suspect.id, reverted, 1, trials),
       head: countPasses(this.#record, suspect.id, served, 1, trials),
@@ -306,12 +294,14 @@ class PlayedBlame {
     const accused = this.#accusedBy(suspect);
     const isWhole = accused.length > 0 && accused.every((i) => suspect.confirmed.has(i));
     const isChance = sets[0]?.members.length === 0 && sets[0].chance >= settled;
-    const open = isChance ? "chance" : "undecided";
+    const lacks = this.#lacksAnswers(suspect);
+    const open = isChance && !lacks ? "chance" : "undecided";
     // The fewest sets that hold 90 % together: those before which less than that is held.
     const printed = sets.filter((_, i) => sets.slice(0, i).reduce((sum, { chance }) => sum + chance, 0) < printedShare);
     return {
       case: suspect.id,
       kind: isWhole ? "blamed" : suspect.confirmed.size > 0 ? "in-part" : open,
+      because: lacks && suspect.confirmed.size === 0 ? "missing" : null,
       descriptions: name([...suspect.confirmed].sort((a, b) => a - b)),
       relation: sets[0]?.likeliest.kind ?? "none",
       sets: printed.map(({ members, likeliest, chance }) => ({
@@ -319,6 +309,7 @@ class PlayedBlame {
         relation: likeliest.kind,
         chance,
       })),
+      seen: null,
     };
   }
 }

@@ -156,6 +156,20 @@ export function countPasses(
   return { passed, trials };
 }
 
+/** More than this share of missing trials leaves nothing to decide. */
+export const mostMissing = 0.05;
+/** As many missing trials are tolerated in a small experiment. */
+const toleratedMissing = 2;
+
+/** Whether too many settled trials of these cases in these arms are missing: more than 5 %, and more than two. */
+export function lacksAnswers(record: TrialRecord, ids: readonly string[], arms: readonly string[]): boolean {
+  const settled = ids.flatMap((id) => arms.flatMap((arm) => record.answers(id, arm).filter(isSettled)));
+  const missing = settled.filter((answer) => answer === "missing").length;
+  return missing > toleratedMissing && missing > mostMissing * settled.length;
+}
+
+const isSettled = (answer: Answer | undefined): answer is Answer => answer !== undefined;
+
 /** Trials `from`..`to` of a case, each in all of these arms. */
 export type Span = { case: string; arms: readonly string[]; from: number; to: number };
 
@@ -175,6 +189,18 @@ export function* bringSpans(record: TrialRecord, spans: readonly Span[], look: n
       }
     if (requests.length === 0) return;
     yield { requests, look };
+  }
+}
+
+/** Plays several designs at the same time on one record: asks for what all of them lack, until every one has its verdict. */
+export function* playTogether<V>(plays: readonly Play<V>[]): Play<V[]> {
+  const steps = plays.map((play) => ({ play, step: play.next() }));
+  for (;;) {
+    const asked = steps.flatMap(({ step }) => (step.done ? [] : [step.value]));
+    if (asked.length === 0) return steps.flatMap(({ step }) => (step.done ? [step.value] : []));
+    const look = Math.min(...asked.map((one) => one.look));
+    yield { look, requests: asked.flatMap(({ requests }) => requests) };
+    for (const one of steps) if (!one.step.done) one.step = one.play.next();
   }
 }
 

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Counts } from "../stats/counts.ts";
 import { upperDrop } from "./bounds.ts";
+import { mostMissing } from "./design.ts";
 import {
   addWhole,
   type CaseHistory,
@@ -83,8 +84,6 @@ const alarmThreshold = 20;
 export const mostTrialsOfNight = 10;
 /** A score that has grown this much since last night is followed up. */
 const followUpGrowth = 1.5;
-/** A night of which more than this share brought no answer is set aside. */
-export const mostMissing = 0.05;
 /** The nights that are pooled to bound the mean change, and the share of a case's variance that wobble may have. */
 const pooled = { nights: 28, wobble: 0.2, z: 1.6448536269514722 };
 

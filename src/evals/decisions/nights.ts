@@ -1,13 +1,6 @@
 import * as z from "zod";
-import { countPasses, type Design, type TrialRecord } from "./design.ts";
-import {
-  DriftMonitor,
-  type DriftOptions,
-  type DriftVerdict,
-  mostMissing,
-  mostTrialsOfNight,
-  nightlyTrials,
-} from "./drift.ts";
+import { countPasses, type Design, mostMissing, type TrialRecord } from "./design.ts";
+import { DriftMonitor, type DriftOptions, type DriftVerdict, mostTrialsOfNight, nightlyTrials } from "./drift.ts";
 
 const count = z.int().nonnegative();
 /** `[night, passed, trials]` of a night on which the baseline was recorded. */

@@ -1,10 +1,10 @@
-import * as z from "zod";
 import type { CaseCounts, Counts } from "../stats/counts.ts";
 import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
 import { upperDrop } from "./bounds.ts";
-import { bringSpans, countPasses, type Design, type Play, type TrialRecord } from "./design.ts";
+import { bringSpans, countPasses, type Design, lacksAnswers, type Play, type TrialRecord } from "./design.ts";
 import { caseP, defaultMargin } from "./statistics.ts";
-import { namedCaseSchema } from "./verdict.ts";
+import type { Gain, VariantFigures, VariantVerdict } from "./variantVerdict.ts";
+import type { NamedCase } from "./verdict.ts";
 
 /** The arm of the wording in use. */
 export const incumbentArm = "incumbent";
@@ -50,65 +50,6 @@ const steadyShare = 0.85;
 const breakError = 0.025;
 const z95 = 1.6448536269514722;
 
-const counts = z.object({ passed: z.int().nonnegative(), trials: z.int().nonnegative() });
-const count = z.int().nonnegative();
-
-const gainSchema = z.object({
-  challenger: z.string(),
-  look: count,
-  trials: count,
-  p: z.number(),
-  level: z.number(),
-  /** Over the cases with room: the mean gain and the most that it may be (one-sided 95 %). */
-  mean: z.number(),
-  upper: z.number(),
-  /** The cases with room, by their own p of a gain. */
-  cases: z.array(namedCaseSchema),
-});
-
-/** A loss on a case that is left possible, at the z of the certificate. */
-const certifiedSchema = z.object({
-  case: z.string(),
-  incumbent: counts,
-  challenger: counts,
-  bound: z.number(),
-  harm: z.number(),
-});
-
-const figures = {
-  cases: count,
-  room: z.array(z.string()),
-  margin: z.number(),
-  /** The wordings after each round of the screening, best first, with their mean pass rate over the cases with room. */
-  screening: z.array(z.array(z.object({ challenger: z.string(), rate: z.number() }))),
-  gain: gainSchema.nullable(),
-  /** Mean rate difference over all cases, challenger - incumbent. Null before the certificate. */
-  change: z.number().nullable(),
-  certificates: z.array(certifiedSchema),
-  calls: z.object({ room: count, screening: count, test: count, most: count }),
-};
-
-/**
- * `adopt`: the challenger gains, and on no case is a loss of the harm or more left possible. `keep`: every case passes
- * already (`no-room`), no gain of the margin is left possible (`no-gain`), or it breaks cases (`breaks`), or gains nothing
- * on the whole (`no-net-gain`). `inconclusive`: a gain of the margin is neither shown nor ruled out (`gain`), or it gains
- * and a loss on a case is not ruled out (`harm`).
- */
-export const variantVerdictSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("adopt"), winner: z.string(), ...figures }),
-  z.object({
-    kind: z.literal("keep"),
-    because: z.enum(["no-room", "no-gain", "breaks", "no-net-gain"]),
-    broken: z.array(namedCaseSchema),
-    ...figures,
-  }),
-  z.object({ kind: z.literal("inconclusive"), because: z.enum(["gain", "harm"]), ...figures }),
-]);
-
-export type VariantVerdict = z.infer<typeof variantVerdictSchema>;
-type Figures = Pick<VariantVerdict, keyof typeof figures>;
-type Gain = NonNullable<Figures["gain"]>;
-
 /**
  * One design for any number of challengers. Cases with room, screening, a gain test of the one left on fresh interleaved
  * trials, and a certificate for every case that it is not harmed.
@@ -142,7 +83,7 @@ class PlayedVariants {
   readonly #setup: VariantSetup;
   readonly #record: TrialRecord;
   readonly #margin: number;
-  readonly #figures: Figures;
+  readonly #figures: VariantFigures;
   /** Trials of the tests are numbered from here, in both arms alike: they share their orders. */
   #from = 1;
 
@@ -165,18 +106,46 @@ class PlayedVariants {
   *play(): Play<VariantVerdict> {
     const room = yield* this.#findRoom();
     this.#figures.room = room;
+    if (this.#lacksAnswers([incumbentArm])) return this.#missing();
     if (room.length === 0 || this.#setup.challengers.length === 0) return this.#keep("no-room");
     const challenger = yield* this.#screen(room);
+    if (this.#lacksAnswers(this.#setup.challengers)) return this.#missing();
+    const arms = [incumbentArm, challenger];
     for (const [j, { trials, share, futile }] of gainLooks.entries()) {
       yield* this.#bring(room, challenger, () => trials);
       const seen = room.map((id) => this.#fresh(id, challenger, trials));
       const gain = this.#testGain(challenger, room, seen, j);
       this.#figures.gain = gain;
+      if (this.#lacksAnswers(arms)) return this.#missing();
       if (isSignificant(gain.p, share)) return yield* this.#certify(challenger, trials);
       if (isSignificant(globalTest(seen).p, share)) return this.#keep("breaks", this.#dropped(room, seen));
       if (gain.p > futile && gain.upper < this.#margin) return this.#keep("no-gain");
     }
-    return { kind: "inconclusive", because: "gain", ...this.#counted() };
+    return { kind: "inconclusive", because: "gain", settle: this.#settleGain(), ...this.#counted() };
+  }
+
+  #lacksAnswers(arms: readonly string[]): boolean {
+    return arms.some((arm) => lacksAnswers(this.#record, this.#setup.cases, [arm]));
+  }
+
+  #missing(): VariantVerdict {
+    return { kind: "inconclusive", because: "missing", ...this.#counted() };
+  }
+
+  /** The trials per wording at which the gain would be shown or ruled out, the rates staying as they are. */
+  #settleGain(): { cases: string[]; trials: number } | null {
+    const { gain } = this.#figures;
+    const last = gainLooks.at(-1);
+    if (!gain || !last) return null;
+    const likely = gain.cases.filter(({ p }) => p <= likelyGain);
+    const cases = (likely.length > 0 ? likely : gain.cases).map((one) => one.case);
+    for (const factor of furtherFactors) {
+      const swapped = gain.cases.map(({ base, head }) => ({ base: scale(head, factor), head: scale(base, factor) }));
+      const isSettled =
+        isSignificant(globalTest(swapped).p, last.share) || (upperDrop(swapped, z95) ?? 1) < this.#margin;
+      if (isSettled) return { cases, trials: Math.round(gain.trials * factor) };
+    }
+    return null;
   }
 
   *#findRoom(): Play<string[]> {
@@ -245,6 +214,7 @@ class PlayedVariants {
       mean: meanChange(seen),
       upper: upperDrop(swapped, z95) ?? 1,
       cases: cases.toSorted((a, b) => a.p - b.p),
+      largest: findLargest(room, swapped),
     };
   }
 
@@ -262,6 +232,7 @@ class PlayedVariants {
       this.#figures.change = meanChange(
         [...seen.values()].filter(({ base, head }) => base.trials > 0 && head.trials > 0),
       );
+      if (this.#lacksAnswers([incumbentArm, challenger])) return this.#missing();
       if (this.#figures.change <= 0) return this.#keep("no-net-gain");
       const certified = harmCases.map((id) => {
         const { base, head } = seen.get(id) ?? { base: { passed: 0, trials: 0 }, head: { passed: 0, trials: 0 } };
@@ -285,7 +256,7 @@ class PlayedVariants {
         );
       pending = open.map((one) => one.case);
       if (pending.some((id) => later(id) === undefined))
-        return { kind: "inconclusive", because: "harm", ...this.#counted() };
+        return { kind: "inconclusive", because: "harm", settle: settleHarm(open, width), ...this.#counted() };
       for (const id of pending) trials.set(id, later(id) ?? 0);
     }
   }
@@ -295,14 +266,11 @@ class PlayedVariants {
     return cases.filter(({ p }) => p <= 0.05).toSorted((a, b) => a.p - b.p);
   }
 
-  #keep(
-    because: "no-room" | "no-gain" | "breaks" | "no-net-gain",
-    broken: z.infer<typeof namedCaseSchema>[] = [],
-  ): VariantVerdict {
+  #keep(because: "no-room" | "no-gain" | "breaks" | "no-net-gain", broken: NamedCase[] = []): VariantVerdict {
     return { kind: "keep", because, broken, ...this.#counted() };
   }
 
-  #counted(): Figures {
+  #counted(): VariantFigures {
     const { cases, challengers } = this.#setup;
     const { most } = this.#figures.calls;
     const sum = (arms: readonly string[], of: (id: string, arm: string) => number) =>
@@ -318,6 +286,34 @@ class PlayedVariants {
     const all = sum([incumbentArm, ...challengers], (id, arm) => this.#record.paid(id, arm).calls);
     return { ...this.#figures, calls: { room, screening, test: all - room - screening, most } };
   }
+}
+
+/** Cases that may gain, by their own p. */
+const likelyGain = 0.2;
+/** How many times as many trials are considered when asking what would settle a verdict. */
+const furtherFactors = [1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
+
+const scale = ({ passed, trials }: Counts, factor: number): Counts => {
+  const all = Math.round(trials * factor);
+  return { passed: Math.min(all, Math.round(passed * factor)), trials: all };
+};
+
+/** The trials per wording at which a loss of the harm would be ruled out on all of these, the rates staying as they are. */
+function settleHarm(open: VariantFigures["certificates"], width: number): { cases: string[]; trials: number } | null {
+  const needed = open.map(({ incumbent, challenger, harm }) => {
+    const factor = furtherFactors.find((times) => {
+      const pair = { base: scale(incumbent, times), head: scale(challenger, times) };
+      return (upperDrop([pair], width) ?? 1) < harm;
+    });
+    return factor === undefined ? Number.POSITIVE_INFINITY : Math.round(incumbent.trials * factor);
+  });
+  const trials = Math.max(...needed);
+  return Number.isFinite(trials) ? { cases: open.map((one) => one.case), trials } : null;
+}
+
+function findLargest(room: readonly string[], swapped: readonly CaseCounts[]): Gain["largest"] {
+  const all = room.map((id, i) => ({ case: id, upper: upperDrop([pick(swapped, i)], z95) ?? 1 }));
+  return all.toSorted((a, b) => b.upper - a.upper)[0] ?? { case: "", upper: 1 };
 }
 
 const none: CaseCounts = { base: { passed: 0, trials: 0 }, head: { passed: 0, trials: 0 } };
