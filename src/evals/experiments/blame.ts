@@ -1,5 +1,7 @@
 import { listChanges, type ToolChange } from "../changes/changes.ts";
 import { applyChanges } from "../changes/edits.ts";
+import { maskOfArm } from "../decisions/blame.ts";
+import { blameCases } from "../decisions/blameCases.ts";
 import { blameDocument, blameJson } from "../reports/blame.ts";
 import { safeJson } from "../reports/escape.ts";
 import { some } from "../reports/format.ts";
@@ -11,14 +13,20 @@ import { nameExposure } from "../types/exposure.ts";
 import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { OfferedTool } from "../types/tool.ts";
-import { parseArm } from "../verdicts/blame.ts";
-import { type BlameReport, blameCases } from "../verdicts/blameCases.ts";
+import { type BlameReport, blameExitCode, summariseBlame } from "../verdicts/blame.ts";
 import { comparability } from "../verdicts/comparable.ts";
 import { chooseExposures } from "../workspace/exposures.ts";
 import type { RequestOptions } from "../workspace/models.ts";
 import { version } from "../workspace/version.ts";
 import { type BlameQuestion, findRunQuestions, readBaselineQuestion } from "./blameQuestion.ts";
-import { type Bench, type ExperimentOptions, performExperiment, stoppedExitCode, withBench } from "./experiment.ts";
+import {
+  type Bench,
+  describeExperiment,
+  type ExperimentOptions,
+  performExperiment,
+  stoppedExitCode,
+  withBench,
+} from "./experiment.ts";
 import type { AskOptions, ListOf } from "./pipeline.ts";
 import { type Resumed, recallOptions } from "./recordedOptions.ts";
 
@@ -109,50 +117,49 @@ function combineOptions(
 type Suspect = { planned: PlannedCase; base: readonly OfferedTool[]; changes: readonly ToolChange[] };
 
 async function answer(question: BlameQuestion, bench: Bench, io: Io) {
-  const { model } = bench;
+  const { model, seed } = bench;
+  const { from } = question;
   const suspects = new Map(findSuspects(question, bench).map((one) => [one.planned.case.id, one]));
   const cases = [...suspects].map(([id, { changes }]) => {
     return { case: id, changed: changes.map((change) => change.id), ...question.known(id) };
   });
+  const design = blameCases(cases, { seed, deterministic: model.deterministic });
   const asked = {
     cases: [...suspects.values()].map(({ planned }) => planned),
     arms:
       (arm: string): ListOf =>
       (planned) =>
         makeList(arm, suspects.get(planned.case.id)),
-    design: blameCases(cases, model.deterministic),
-    setup: { from: question.from, cases: cases.map(({ case: id, changed }) => ({ case: id, changed: [...changed] })) },
+    design,
+    setup: { from, cases: cases.map(({ case: id, changed }) => ({ case: id, changed: [...changed] })) },
   };
   const performed = await performExperiment(bench, asked, io);
-  const verdicts = performed.kind === "decided" ? performed.verdict : [];
-  const report: BlameReport = {
-    from: question.from,
-    suite: bench.suite.name,
-    model: model.id,
-    ...(model.note && { note: model.note }),
-    deterministic: model.deterministic,
-    cases: cases.map(({ case: id, old, new: now }, at) => ({
-      case: id,
-      input: suspects.get(id)?.planned.case.messages.findLast(({ role }) => role === "user")?.content ?? "",
-      known: { old, ...(now && { new: now }) },
-      changes: suspects.get(id)?.changes ?? [],
-      verdict: verdicts[at] ?? null,
-    })),
-    stopped: performed.kind === "decided" ? null : performed.end === "budget" ? "the budget is spent" : "interrupted",
-    costUsd: performed.manifest.totals?.costUsd ?? 0,
-    run: performed.manifest.id,
-    dir: performed.dir,
-  };
-  const blamed = verdicts.length > 0 && verdicts.every(({ kind }) => kind === "blamed");
-  const decided = blamed ? exitCodes.passed : exitCodes.incomplete;
-  return { report, exitCode: performed.kind === "stopped" ? stoppedExitCode(performed.end, io) : decided };
+  const searched = cases.map(({ case: id, old, new: now }) => ({
+    case: id,
+    input: suspects.get(id)?.planned.case.messages.findLast(({ role }) => role === "user")?.content ?? "",
+    known: { old, ...(now && { new: now }) },
+    changes: suspects.get(id)?.changes ?? [],
+  }));
+  const report = summariseBlame(
+    describeExperiment(bench, performed),
+    { from, deterministic: model.deterministic, cap: design.cap },
+    searched,
+    performed.kind === "decided"
+      ? { verdict: performed.verdict }
+      : {
+          stopped: performed.end === "budget" ? "the budget is spent" : "interrupted",
+          made: performed.manifest.totals?.trials ?? 0,
+        },
+  );
+  const stopped = performed.kind === "stopped" ? stoppedExitCode(performed.end, io) : undefined;
+  return { report, exitCode: blameExitCode(report, stopped) };
 }
 
 /** The tools of an arm: the old ones with only the changes that the arm's mask selects. */
 function makeList(arm: string, suspect: Suspect | undefined) {
   if (!suspect) return undefined;
   const { base, planned, changes } = suspect;
-  const mask = parseArm(arm);
+  const mask = maskOfArm(arm);
   const taken = new Set(changes.flatMap(({ id }, i) => (mask[i] ? [id] : [])));
   return createToolset(applyChanges(base, planned.toolset.tools, taken));
 }

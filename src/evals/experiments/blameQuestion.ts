@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import type { CaseToBlame } from "../decisions/blameCases.ts";
 import { readBaseline } from "../runs/baseline.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
 import { toComparedRun } from "../types/baseline.ts";
@@ -9,7 +10,6 @@ import { canonicalJson } from "../types/json.ts";
 import { isModelNamed } from "../types/model.ts";
 import type { CheckPlan, RunManifest } from "../types/run.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
-import type { Blamed } from "../verdicts/blameCases.ts";
 import type { ComparedRun } from "../verdicts/comparable.ts";
 import { countTrials } from "../verdicts/design.ts";
 import { type Summariser, summariser } from "../verdicts/summary.ts";
@@ -33,7 +33,7 @@ export type BlameQuestion = {
   wanted?: readonly string[];
   base(id: string): readonly OfferedTool[] | undefined;
   head(id: string): Toolset | undefined;
-  known(id: string): Pick<Blamed, "old" | "new">;
+  known(id: string): Pick<CaseToBlame, "old" | "new">;
 };
 
 /** Maximum number of cases that are explained when none is named. */

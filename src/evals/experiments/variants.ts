@@ -1,23 +1,28 @@
 import { resolve } from "node:path";
+import * as z from "zod";
+import type { Design } from "../decisions/design.ts";
+import { incumbentArm, variants as sampledVariants, type VariantSetup } from "../decisions/variants.ts";
+import { type CertainVariantVerdict, variantsCertain } from "../decisions/variantsCertain.ts";
+import type { VariantVerdict } from "../decisions/variantVerdict.ts";
 import { safeJson } from "../reports/escape.ts";
 import { renderTerminal } from "../reports/terminal.ts";
 import { variantsDocument, variantsJson } from "../reports/variants.ts";
+import { baselineFile, readBaseline } from "../runs/baseline.ts";
+import type { Counts } from "../stats/counts.ts";
 import type { PlannedCase } from "../trials/plan.ts";
+import { toComparedRun } from "../types/baseline.ts";
 import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { nearest } from "../types/nearest.ts";
-import { incumbent } from "../verdicts/design.ts";
+import { comparability } from "../verdicts/comparable.ts";
+import { type Outcome, PromptSizes, summariseVariants } from "../verdicts/variants.ts";
+import { matchesFilter } from "../workspace/suites.ts";
+import { describeRun } from "./check.ts";
 import {
-  type DeterministicVerdict,
-  deterministicVariants,
-  variants as sampledVariants,
-} from "../verdicts/variants/designs.ts";
-import { PromptSizes, summariseVariants } from "../verdicts/variants/summary.ts";
-import type { VariantVerdict } from "../verdicts/variants/verdict.ts";
-import {
+  type Bench,
   describeExperiment,
   type ExperimentOptions,
-  type ExperimentSpec,
+  type Performed,
   performExperiment,
   stoppedExitCode,
   withBench,
@@ -26,13 +31,14 @@ import type { ListOf } from "./pipeline.ts";
 import { recallOptions } from "./recordedOptions.ts";
 import { applyVariants, type Overlaid, type ReadVariants, readVariants, writeOverlay } from "./variantsFile.ts";
 
-type Verdict = VariantVerdict | DeterministicVerdict;
-
 export type VariantsOptions = ExperimentOptions & {
   file?: string | undefined;
   write?: string | undefined;
   of?: string | undefined;
   margin: number;
+  baselines: string;
+  harmCases?: readonly string[] | undefined;
+  harmUnsteady?: number | undefined;
   json: boolean;
 };
 
@@ -48,30 +54,29 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
   return await withBench(recalled, io, async (bench) => {
     const overlaid = applyVariants(file, bench.cases);
     const touched = bench.cases.filter((planned) => overlaid.some((one) => changesCase(one, planned)));
+    const cases = touched.map((planned) => planned.case.id);
     const setup = {
-      cases: touched.map((planned) => planned.case.id),
+      cases,
       challengers: overlaid.map(({ name }) => name),
+      seed: bench.seed,
       margin: options.margin,
+      bank: await findBank(touched, bench, io),
+      ...(options.harmUnsteady !== undefined && { harmUnsteady: options.harmUnsteady }),
+      ...(options.harmCases && { harmCases: selectCases(cases, options.harmCases) }),
     };
     const arms = new Map<string, ListOf>([
-      [incumbent, ({ toolset }) => toolset],
+      [incumbentArm, ({ toolset }) => toolset],
       ...overlaid.map(({ name, listOf }) => [name, listOf] as const),
     ]);
     const prompts = new PromptSizes();
-    const question: ExperimentSpec<Verdict> = {
-      cases: bench.cases,
-      arms,
-      design: bench.model.deterministic ? deterministicVariants(setup) : sampledVariants(setup),
-      setup,
-      onTrial: (trial) => prompts.add(trial),
-    };
-    const performed = await performExperiment(bench, question, io);
+    const { performed, outcome, cap } = await decide(bench, { setup, touched, arms, prompts }, io);
     const summary = summariseVariants({
       facts: describeExperiment(bench, performed),
-      verdict: performed.kind === "decided" ? performed.verdict : { stopped: stoppedExitCode(performed.end, io) },
-      evidence: performed.evidence,
+      outcome,
+      record: performed.record,
       margin: options.margin,
-      cases: setup.cases,
+      cap,
+      cases,
       untouched: bench.cases.filter((one) => !touched.includes(one)).map((one) => one.case.id),
       lists: new Map([...arms].map(([name, listOf]) => [name, touched.map((one) => listOf(one)?.tools ?? [])])),
       prompts,
@@ -85,6 +90,78 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
     if (options.write !== undefined) await writeOverlay(options.write, chosen, io);
     return result.exitCode as ExitCode;
   });
+}
+
+type Asked = {
+  setup: Omit<VariantSetup, "bank"> & { bank: Bank };
+  touched: readonly PlannedCase[];
+  arms: ReadonlyMap<string, ListOf>;
+  prompts: PromptSizes;
+};
+
+/** Runs the design that fits the model, until it decides or is stopped. */
+async function decide(bench: Bench, { setup, touched, arms, prompts }: Asked, io: Io) {
+  const perform = <V>(design: Design<V>): Promise<Performed<V>> => {
+    const { seed: _, ...recorded } = setup;
+    const onTrial = prompts.add.bind(prompts);
+    return performExperiment(
+      bench,
+      { cases: touched, arms, design, setup: JSON.parse(JSON.stringify(recorded)), onTrial },
+      io,
+    );
+  };
+  const finish = <V>(performed: Performed<V>, decided: (verdict: V) => Outcome, cap: number) => ({
+    performed,
+    outcome:
+      performed.kind === "decided" ? decided(performed.verdict) : { stopped: stoppedExitCode(performed.end, io) },
+    cap,
+  });
+  if (bench.model.deterministic) {
+    const design = variantsCertain(setup);
+    const toOutcome = (verdict: CertainVariantVerdict): Outcome => ({ method: "deterministic", verdict });
+    return finish(await perform(design), toOutcome, design.cap);
+  }
+  const design = sampledVariants({ ...setup, bank: new Map(Object.entries(setup.bank)) });
+  const toOutcome = (verdict: VariantVerdict): Outcome => ({ method: "sampled", verdict });
+  return finish(await perform(design), toOutcome, design.cap);
+}
+
+/** Passes of the current wording by case. */
+type Bank = Record<string, Counts>;
+const bankSchema = z.object({
+  bank: z.record(z.string(), z.object({ passed: z.number().int(), trials: z.number().int() })).default({}),
+});
+
+/**
+ * The passes of the current wording in the accepted baseline: of the cases that have not changed since, with the list that
+ * they are shown now. None without such a baseline; those that a resumed record started with.
+ */
+async function findBank(
+  cases: readonly PlannedCase[],
+  { suite, model, options, resumed }: Bench,
+  io: Io,
+): Promise<Bank> {
+  if (resumed) return bankSchema.parse(resumed.manifest.experiment?.setup ?? {}).bank;
+  const { baselines } = options as VariantsOptions;
+  const baseline = await readBaseline(baselineFile(resolve(io.cwd, baselines), suite.name, model.id));
+  if (!baseline || model.deterministic) return {};
+  const compared = comparability(toComparedRun(baseline), describeRun(cases, model, options.host));
+  if (compared.kind === "not comparable") return {};
+  const lists = new Map(cases.map((planned) => [planned.case.id, planned.toolset.hash]));
+  const usable = baseline.cases.filter(
+    ({ id, toolset, trials }) => compared.cases.includes(id) && lists.get(id) === toolset && trials > 0,
+  );
+  return Object.fromEntries(usable.map(({ id, passed, trials }) => [id, { passed, trials }]));
+}
+
+/** The cases that a certificate is for. Throws a usage error when no case matches. */
+function selectCases(cases: readonly string[], filters: readonly string[]): string[] {
+  const found = cases.filter((id) => filters.some((filter) => matchesFilter(id, filter)));
+  if (found.length > 0) return found;
+  throw usageError(
+    `--harm-cases: no case matches ${filters.map((filter) => `"${filter}"`).join(", ")}.`,
+    `The cases that a variant touches are: ${cases.slice(0, 12).join(", ")}.`,
+  );
 }
 
 /** Refuses flags that contradict each other, before any model call. */

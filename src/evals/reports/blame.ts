@@ -1,19 +1,27 @@
-import type { BlameVerdict } from "../verdicts/blame.ts";
-import type { BlameReport } from "../verdicts/blameCases.ts";
-import { type Block, heading, section, text } from "./document.ts";
-import { count, integer, money, percent, pValue, ratio } from "./format.ts";
+import type { BlamedCase, BlameTest } from "../decisions/blameVerdict.ts";
+import type { BlameReport } from "../verdicts/blame.ts";
+import { type Block, heading, type Inline, makeRows, section, type Tone, text } from "./document.ts";
+import { count, integer, level, money, percent, probability, pValue, ratio, some } from "./format.ts";
 import { modelLabel } from "./runText.ts";
 
-/** The report of `evals blame` on one suite and model: for each case the culprits, their wording, and the evidence. */
+type CaseReport = BlameReport["cases"][number];
+/** Cases of which the same is said. */
+type Group = { cases: readonly CaseReport[]; verdict: BlamedCase | null };
+
+/** The report of `evals blame` on one suite and model: what is blamed for which cases, the wording, and the evidence. */
 export function blameDocument(report: BlameReport): Block[] {
-  const { suite, model, note, from, stopped, costUsd, run, dir } = report;
+  const { suite, model, note, from, stopped, costUsd, calls, dir } = report;
+  const made = calls.search + calls.confirmation;
+  const parts =
+    calls.confirmation > 0 ? `: ${integer(calls.search)} to search, ${integer(calls.confirmation)} to confirm` : "";
   return [
-    ...report.cases.flatMap((one) => caseBlocks(one, report)),
+    ...groupCases(report.cases).flatMap((group) => groupBlocks(group, report)),
     {
       kind: "facts",
       facts: [
-        ["Suite", `${suite} · ${modelLabel({ model, note })}, against ${from} · cost ${money(costUsd)}`],
-        ...(stopped === null ? [] : [["Stopped", `${stopped}. Blame again to decide (record ${run}).`] as const]),
+        ["Suite", `${suite} · ${modelLabel({ model, note })}, against ${from}`],
+        ["Trials", `${integer(made)}${parts}, at most ${integer(calls.most)} · cost ${money(costUsd)}`],
+        ...(stopped === null ? [] : [["Stopped", stopped] as const]),
         ["Record", dir],
       ],
     },
@@ -22,75 +30,232 @@ export function blameDocument(report: BlameReport): Block[] {
 
 /** The object that `evals blame --json` prints of a report. */
 export function blameJson(report: BlameReport) {
-  const cases = report.cases.map((one) => ({
-    ...one,
-    verdict: one.verdict && { ...one.verdict, reason: blameReason(one.verdict) },
-  }));
+  const cases = report.cases.map((one) => {
+    const group = { cases: [one], verdict: one.verdict };
+    return {
+      ...one,
+      headline: blameHeadline(group),
+      reason: blameReason(group, report),
+      next: nextStep(group, report),
+    };
+  });
   return { ...report, cases };
 }
 
-function caseBlocks(one: BlameReport["cases"][number], { deterministic }: BlameReport): Block[] {
-  const { verdict, changes, known, input } = one;
-  const rates = known.new ? `: ${ratio(known.old)} with the old list, ${ratio(known.new)} with the new one` : "";
-  const asked = [["Case ", { code: one.case }, rates], { code: `"${input}"`, max: 90, dim: true as const }];
-  if (!verdict) return [heading(1, `NOT DECIDED: ${one.case}`, "warn"), text(...asked)];
-  const blamed = verdict.kind === "blamed";
-  const culprits = changes.filter(({ id }) => verdict.culprits.includes(id));
+function groupCases(cases: readonly CaseReport[]): Group[] {
+  const groups = new Map<string, CaseReport[]>();
+  for (const one of cases) {
+    const { verdict } = one;
+    const isNamed = verdict && verdict.descriptions.length > 0;
+    const key = JSON.stringify(isNamed ? [verdict.kind, verdict.descriptions, verdict.relation] : one.case);
+    groups.set(key, [...(groups.get(key) ?? []), one]);
+  }
+  return [...groups.values()].map((members) => ({ cases: members, verdict: members[0]?.verdict ?? null }));
+}
+
+const nameCases = ({ cases }: Group) => joinNames(cases.map((one) => one.case));
+
+function joinNames(names: readonly string[]): string {
+  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}
+
+function groupBlocks(group: Group, report: BlameReport): Block[] {
+  const { cases, verdict } = group;
+  const named = verdict?.descriptions ?? [];
+  const culprits = (cases[0]?.changes ?? []).filter(({ id }) => named.includes(id));
+  const asked = cases.map((one): Inline => {
+    const { old, new: now } = one.known;
+    const rates = now ? `: ${ratio(old)} with the old list, ${ratio(now)} with the new one. ` : ". ";
+    return ["Case ", { code: one.case }, rates, { code: `"${one.input}"`, max: 90, dim: true }];
+  });
   return [
-    heading(1, blamed ? `TO BLAME: ${verdict.culprits.join(" and ")}` : "INCONCLUSIVE", blamed ? "bad" : "warn"),
-    text(blameReason(verdict), blamed ? "Next: revert or reword what is to blame." : undefined, ...asked),
+    heading(1, blameHeadline(group), tone(verdict)),
+    text(blameReason(group, report), `Next: ${nextStep(group, report)}`),
+    text(...asked),
     ...section(culprits.length === 1 ? "The change" : "The changes", [{ kind: "diff", changes: culprits, most: 6 }]),
-    text(evidence(verdict), spent(verdict, changes.length, deterministic)),
+    ...section("Tests on fresh trials", [testTable(group, report.tests)]),
+    ...openSets(verdict),
   ];
 }
 
-/** Why the verdict is what it is, in one sentence or two. */
-function blameReason({ basis, culprits, relation, ranking, necessity }: BlameVerdict): string {
-  const likeliest = ranking[0]?.changes.join(" and ") ?? "";
-  switch (basis.kind) {
-    case "confirmed": {
-      const fixes = `Reverting ${culprits.join(" and ")} fixes the case`;
-      if (culprits.length < 2 || relation === "single") return `${fixes}.`;
-      const how = relation === "either" ? "either of them is enough to break it" : "it takes both to break it";
-      return `${fixes}. By the search, ${how}.`;
-    }
-    case "not confirmed":
-      return `${likeliest} is the likeliest, but reverting it was not shown to fix the case${necessity ? ` (${pValue(necessity.p)})` : ""}.`;
-    case "seen to break":
-      return `Reverting ${basis.reverted.join(" and ")} fixes the case, and ${basis.breaking.join(" with ")} alone breaks it. The model is deterministic, so this is certain.`;
-    case "nothing changed":
-      return "No description changed, so there is nothing to blame.";
-    case "not scored before":
-      return "The case was not scored in both arms, so there is nothing to explain.";
-    case "no drop":
-      return "The case did not drop, so there is nothing to explain.";
-    case "passes with all new":
-      return "The case passes with all new wordings, so there is nothing to explain.";
-    case "fails with all old":
-      return "The case fails with all old wordings, too.";
-    case "search broke":
-      return "Nothing was scored: every trial of the search broke.";
-    case "confirmation broke":
-      return "Nothing was scored: a whole arm of the necessity test broke.";
-    case "a trial broke":
-      return "A trial broke, so the effect of its tool list is unknown.";
-    case "not tested":
-      return "Nothing was tested.";
+function tone(verdict: BlamedCase | null): Tone {
+  return verdict?.kind === "blamed" || verdict?.kind === "in-part" ? "bad" : "warn";
+}
+
+function blameHeadline(group: Group): string {
+  const { verdict } = group;
+  if (!verdict) return `NOT DECIDED: ${nameCases(group)}`;
+  const named = joinNames(verdict.descriptions);
+  const words: Record<BlamedCase["kind"], string> = {
+    blamed: `BLAMED: ${named}`,
+    "in-part": `BLAMED IN PART: ${named}`,
+    undecided: `UNDECIDED: ${nameCases(group)}`,
+    chance: `NOTHING TO BLAME: ${nameCases(group)}`,
+    nothing: `NOTHING TO EXPLAIN: ${nameCases(group)}`,
+  };
+  return words[verdict.kind];
+}
+
+/** The verdict in plain words. */
+function blameReason(group: Group, report: BlameReport): string {
+  const { verdict } = group;
+  const cases = nameCases(group);
+  if (!verdict) return `The search for what broke ${cases} was stopped.`;
+  switch (verdict.kind) {
+    case "blamed":
+      return verdict.seen
+        ? describeSeen(verdict.seen, cases)
+        : `${describeTests(group, report.tests)}${describeRelation(verdict)}`;
+    case "in-part":
+      return `${describeTests(group, report.tests)} It may not be all: ${likeliest(verdict)}.`;
+    case "undecided":
+      if (verdict.because === "missing")
+        return `Too many trials of ${cases} brought no answer, so nothing can be decided.`;
+      return `What broke ${cases} is open: ${likeliest(verdict)}.`;
+    case "chance":
+      return `Most likely none of the changes broke ${cases}, and its fall was chance (not tested).`;
+    case "nothing":
+      return describeNothing(verdict.because, cases);
   }
 }
 
-function evidence({ kind, necessity, ranking }: BlameVerdict): string | undefined {
-  if (kind === "blamed" && necessity) {
-    const { reverted, allNew, p } = necessity;
-    return `Necessity test on fresh trials: ${ratio(reverted)} with it reverted, ${ratio(allNew)} with all new (${pValue(p)}, one-sided, alpha = .05 over all looks).`;
-  }
-  const listed = ranking.slice(0, 3).map(({ changes, chance }) => `${changes.join(" + ")} (${percent(chance)})`);
-  return kind === "blamed" || listed.length === 0 ? undefined : `Likeliest by the search: ${listed.join(", ")}.`;
+function describeSeen({ reverted, breaking }: NonNullable<BlamedCase["seen"]>, cases: string): string {
+  const alone =
+    breaking.length > 1 ? `${joinNames(breaking)} together break it` : `${joinNames(breaking)} alone breaks it`;
+  return `Reverting ${joinNames(reverted)} repairs ${cases}, and ${alone}. The model is deterministic, so this is certain.`;
 }
 
-function spent({ calls }: BlameVerdict, changes: number, deterministic: boolean): string {
-  const made = `${count(changes, "change")}; ${count(calls.search, "trial")} to search, ${integer(calls.confirmation)} to confirm.`;
-  if (changes < 2) return made;
-  const each = deterministic ? "once" : "ten times";
-  return `${made} Reverting each change by itself ${each} would have taken ${integer(calls.oneAtATime)}, and misses two that each suffice.`;
+/** `With get_file reverted, c3 and c7 pass 23 of 24 times; with its new wording, 8 of 24.` for each confirmed description. */
+function describeTests(group: Group, tests: readonly BlameTest[]): string {
+  return confirmedTests(group, tests)
+    .map(({ description, own }) => {
+      const sum = (of: (one: BlameTest["cases"][number]) => { passed: number; trials: number }) =>
+        own.reduce((total, one) => ({ passed: total.passed + of(one).passed, trials: total.trials + of(one).trials }), {
+          passed: 0,
+          trials: 0,
+        });
+      const [reverted, served] = [sum((one) => one.reverted), sum((one) => one.new)];
+      const verb = own.length === 1 ? "passes" : "pass";
+      return `With ${description} reverted, ${joinNames(own.map((one) => one.case))} ${verb} ${integer(reverted.passed)} of ${count(reverted.trials, "time")}; with its new wording, ${integer(served.passed)} of ${integer(served.trials)}.`;
+    })
+    .join(" ");
+}
+
+function confirmedTests({ cases, verdict }: Group, tests: readonly BlameTest[]) {
+  const ids = new Set(cases.map((one) => one.case));
+  return (verdict?.descriptions ?? []).flatMap((description) => {
+    const test = tests.find(
+      (one) => one.isConfirmed && one.description === description && one.cases.some((own) => ids.has(own.case)),
+    );
+    return test ? [{ description, own: test.cases.filter((own) => ids.has(own.case)) }] : [];
+  });
+}
+
+const relations: Readonly<Record<BlamedCase["relation"], string>> = {
+  none: "",
+  single: "",
+  or: " Either of them is enough to break it (likeliest, not tested).",
+  and: " It takes both to break it (likeliest, not tested).",
+  add: " Each of them does a part (likeliest, not tested).",
+};
+const describeRelation = ({ relation, descriptions }: BlamedCase) =>
+  descriptions.length > 1 ? relations[relation] : "";
+
+/** `probably get_file (48%), read_file (25%), or no change at all (18%), none of them tested` */
+function likeliest({ sets }: BlamedCase): string {
+  const named = sets.map(({ descriptions, chance }) => {
+    const what = descriptions.length === 0 ? "no change at all" : joinNames(descriptions);
+    return `${what} (${percent(chance)})`;
+  });
+  return `${named.length > 0 ? `likeliest ${some(named, 3)}` : "nothing is likely"}, not tested`;
+}
+
+function describeNothing(because: BlamedCase["because"], cases: string): string {
+  switch (because) {
+    case "unchanged":
+      return `Nothing changed in the tool list of ${cases}.`;
+    case "passes-new":
+      return `${cases} passes with everything new.`;
+    case "fails-old":
+      return `${cases} fails with the old list, too, so no change of the list broke it.`;
+    default:
+      return `${cases} did not drop.`;
+  }
+}
+
+/** What to do, as one imperative sentence. */
+function nextStep({ verdict }: Group, { run }: BlameReport): string {
+  if (!verdict) return `finish it with \`evals blame --resume ${run}\`.`;
+  const named = joinNames(verdict.descriptions);
+  const [top] = verdict.sets;
+  switch (verdict.kind) {
+    case "blamed":
+      return `revert or reword ${named}.`;
+    case "in-part":
+      return `revert or reword ${named}, then check again.`;
+    case "undecided":
+      if (verdict.because === "missing") return "find out why trials broke, then run it again.";
+      return top && top.descriptions.length > 0
+        ? `revert ${joinNames(top.descriptions)}, the likeliest, and check again.`
+        : "check again; if it still falls, revert half of the changes.";
+    case "chance":
+      return "check again; if it still falls, look at what changed besides the tool list.";
+    case "nothing":
+      return verdict.because === "fails-old"
+        ? "look at what changed besides the tool list: the model, the server's answers, the case."
+        : "nothing has to be done.";
+  }
+}
+
+function testTable(group: Group, tests: readonly BlameTest[]): Block {
+  const ids = new Set(group.cases.map((one) => one.case));
+  const rows = tests
+    .filter((test) => test.cases.some((one) => ids.has(one.case)))
+    .flatMap((test) =>
+      test.cases
+        .filter((one) => ids.has(one.case))
+        .map((one) => [
+          test.description,
+          one.case,
+          ratio(one.reverted),
+          ratio(one.new),
+          probability(one.p),
+          `${pValue(test.p)}, alpha = ${level(Number(test.level.toPrecision(2)))}`,
+          test.isConfirmed ? "confirmed" : "not confirmed",
+        ]),
+    );
+  return {
+    kind: "table",
+    columns: [
+      { head: "change", kind: "name" },
+      { head: "case", kind: "name" },
+      { head: "reverted", kind: "figure" },
+      { head: "new", kind: "figure" },
+      { head: "p (Fisher)", kind: "figure" },
+      { head: "exact test over its cases", kind: "figure" },
+      { head: "" },
+    ],
+    rows: makeRows(rows),
+    most: 12,
+    noun: "test",
+  };
+}
+
+/** What remains, where not everything is settled. */
+function openSets(verdict: BlamedCase | null): Block[] {
+  if (verdict?.kind !== "undecided" && verdict?.kind !== "in-part") return [];
+  const rows = verdict.sets.map(({ descriptions, relation, chance }) => [
+    descriptions.length === 0 ? "no change at all" : descriptions.join(" + "),
+    { single: "by itself", or: "either is enough", and: "both together", add: "each a part", none: "chance" }[relation],
+    percent(chance),
+  ]);
+  return section("What remains (90% together, not tested)", [
+    {
+      kind: "table",
+      columns: [{ head: "changes", kind: "name" }, { head: "how" }, { head: "probability", kind: "figure" }],
+      rows: makeRows(rows),
+      most: 8,
+      noun: "possibility",
+    },
+  ]);
 }

@@ -1,38 +1,22 @@
-import type { VariantsSummary, WordingSummary } from "../verdicts/variants/summary.ts";
-import { type Block, heading, section, type TableCell, type TableRow, type Tone, text } from "./document.ts";
-import {
-  count,
-  integer,
-  level,
-  money,
-  points,
-  pointsWithInterval,
-  probability,
-  pValue,
-  rateWithInterval,
-  ratio,
-  size,
-  some,
-} from "./format.ts";
+import type { Comparison } from "../decisions/variantsCertain.ts";
+import type { VariantVerdict } from "../decisions/variantVerdict.ts";
+import type { NamedCase } from "../decisions/verdict.ts";
+import type { VariantsSummary } from "../verdicts/variants.ts";
+import { type Block, heading, makeRows, section, type TableCell, type TableRow, type Tone, text } from "./document.ts";
+import { count, integer, level, money, percent, points, probability, pValue, ratio, size, some } from "./format.ts";
 import { modelLabel } from "./runText.ts";
 
 const tones: Readonly<Record<VariantsSummary["kind"], Tone>> = { adopt: "good", keep: "good", inconclusive: "warn" };
 
-/** The report of `evals variants`: the verdict, its reason and the next step, then what it rests on. */
+/** The report of `evals variants`: the verdict in plain words and the next step, then what it rests on. */
 export function variantsDocument(summary: VariantsSummary): Block[] {
   const { suite, model, note, cases, wordings, best, kind } = summary;
   const about = [suite, modelLabel({ model, note }), `${count(wordings.length, "wording")}, ${count(cases, "case")}`];
-  const flipped = best?.flipped.map(({ direction, case: id, incumbent, challenger }) => [
-    { mark: direction === "mended" ? ("good" as const) : ("bad" as const) },
-    ...[" ", { code: id }, `: ${ratio(incumbent)} -> ${ratio(challenger)}`],
-  ]);
   return [
     heading(1, variantsHeadline(summary), tones[kind]),
-    text(variantsReason(summary), nextStep(summary)),
+    text(variantsReason(summary), `Next: ${nextStep(summary)}`),
     ...section(about.join(" · "), [wordingTable(summary)]),
-    ...section(`Cases that changed (incumbent -> ${best?.name})`, [
-      { kind: "list", items: flipped ?? [], most: 20, noun: "case" },
-    ]),
+    ...caseTables(summary),
     ...section(`Changes in ${best?.name}`, [{ kind: "diff", changes: kind === "keep" ? [] : (best?.changes ?? []) }]),
     { kind: "facts", facts: facts(summary) },
   ];
@@ -40,77 +24,176 @@ export function variantsDocument(summary: VariantsSummary): Block[] {
 
 /** The object that `evals variants --json` prints. */
 export function variantsJson(summary: VariantsSummary) {
-  return { ...summary, headline: variantsHeadline(summary), reason: variantsReason(summary) };
+  return {
+    ...summary,
+    headline: variantsHeadline(summary),
+    reason: variantsReason(summary),
+    next: nextStep(summary),
+  };
 }
 
-function variantsHeadline({ kind, winner, furtherTrials, basis }: VariantsSummary): string {
-  if (basis.kind === "stopped") return "INCONCLUSIVE: stopped before the verdict";
+function variantsHeadline({ kind, winner, method }: VariantsSummary): string {
+  if (method === null) return "INCONCLUSIVE: stopped before the verdict";
   if (kind === "adopt") return `ADOPT ${winner}`;
-  if (kind === "keep") return "KEEP the incumbent";
-  if (furtherTrials === null) return "INCONCLUSIVE";
-  return `INCONCLUSIVE: ${count(furtherTrials, "more trial")} per case and wording would settle it`;
+  return kind === "keep" ? "KEEP the current wording" : "INCONCLUSIVE";
 }
 
-function variantsReason({ kind, basis, margin }: VariantsSummary): string {
-  switch (basis.kind) {
-    case "stopped":
-      return "The trials made so far are on the record.";
-    case "nothing scored":
-      return "Nothing was scored, so no wording can be preferred.";
-    case "cases not scored":
-      return "Not every case was scored with every wording.";
-    case "counted": {
-      const { variant, gain, breaks } = basis;
-      if (gain <= 0) return "No challenger passes more cases. The model is deterministic.";
-      if (kind === "adopt")
-        return `${variant} passes ${count(gain, "more case")} and breaks none. The model is deterministic.`;
-      return `${variant} passes ${count(gain, "more case")} overall, but breaks ${some(breaks)}.`;
-    }
-    case "tested": {
-      const { variant, change, p, alpha, harm } = basis;
-      const test = `${variant} against the incumbent: ${points(change)}, ${pValue(p)} against alpha = ${level(alpha)}`;
-      if (kind === "adopt") return `${test}.`;
-      if (kind === "inconclusive") return `${test}. A gain of ${size(margin)} is neither shown nor ruled out.`;
-      if (!harm) return `${test}. No challenger gains ${size(margin)} or more.`;
-      const broken = harm.cases.length > 0 ? some(harm.cases) : "at least one case";
-      return `${test}. But it breaks ${broken} (${pValue(harm.p)}).`;
-    }
+/** The verdict in plain words. */
+function variantsReason(summary: VariantsSummary): string {
+  if (summary.method === null) return "The trials made so far are on the record.";
+  return summary.method === "deterministic"
+    ? describeCertain(summary.verdict.tests, summary.verdict)
+    : describeSampled(summary.verdict, summary.margin);
+}
+
+function describeCertain(
+  [best]: readonly Comparison[],
+  verdict: Extract<VariantsSummary, { method: "deterministic" }>["verdict"],
+): string {
+  const certain = "The model is deterministic, so one trial per case is enough.";
+  if (!best) return "No wording was compared.";
+  const { challenger, repaired, broken, unanswered } = best;
+  switch (verdict.kind) {
+    case "adopt":
+      return `${challenger} repairs ${count(repaired.length, "case")} and breaks none. ${certain}`;
+    case "keep":
+      if (verdict.because === "no-gain") return `No wording passes more cases than the current one. ${certain}`;
+      return `${challenger} repairs ${count(repaired.length, "case")}, but breaks ${some(broken)}. ${certain}`;
+    case "inconclusive":
+      return `${some(unanswered.length > 0 ? unanswered : ["Some cases"])} brought no answer, so the wordings cannot be compared.`;
   }
 }
 
-function nextStep({ kind, run, basis }: VariantsSummary): string | undefined {
-  if (basis.kind === "stopped") return `Next: finish it with \`evals variants --resume ${run}\`.`;
-  if (kind === "adopt") return "Next: write the winner to a file with --write, and put its wording into the server.";
-  return undefined;
+/** A case with a change of this p or less is named in the first sentence. */
+const named = 0.05;
+
+function describeSampled(verdict: VariantVerdict, margin: number): string {
+  const { room, cases, gain, certificates } = verdict;
+  const where = room.length === cases ? "" : ` on the ${count(room.length, "case")} with room for a gain`;
+  switch (verdict.kind) {
+    case "adopt":
+      return `${verdict.winner} is better: ${gain ? describeGain(gain) : ""}. ${certificates.length < cases ? `Of the ${count(certificates.length, "case")} looked at, none` : "No case"} loses ${size(widestHarm(verdict))} or more.`;
+    case "keep":
+      switch (verdict.because) {
+        case "no-room":
+          return "Every case passes already, so no wording can be better.";
+        case "no-gain":
+          return `No wording is better by ${size(margin)} or more${where}.`;
+        case "breaks":
+          return `${gain?.challenger} breaks ${some(verdict.broken.map(describeFall))}.`;
+        case "no-net-gain":
+          return `${gain?.challenger} is better on some cases, but loses as much on others.`;
+      }
+      break;
+    case "inconclusive":
+      switch (verdict.because) {
+        case "missing":
+          return "Too many trials brought no answer, so nothing can be decided.";
+        case "gain":
+          return `${gain?.challenger} may be better (${points(gain?.mean ?? 0)} on average${where}), but chance is a possible reason.`;
+        case "harm": {
+          const open = certificates.filter(({ bound, harm }) => bound >= harm);
+          const worst = open.map((one) => `${size(one.bound)} on ${one.case}`);
+          return `${gain?.challenger} is better: ${gain ? describeGain(gain) : ""}. But a loss of up to ${some(worst, 3)} is not ruled out.`;
+        }
+      }
+  }
 }
 
-function wordingTable({ wordings, winner, method }: VariantsSummary): Block {
-  const certain = method === "deterministic";
+const widestHarm = ({ certificates }: VariantVerdict) => Math.max(0, ...certificates.map(({ harm }) => harm));
+
+/** `c3 passes 31 of 32 times instead of 2 of 32`, or the mean where no single case stands out. */
+function describeGain({ cases, mean }: NonNullable<VariantVerdict["gain"]>): string {
+  const gained = cases.filter(({ p, base, head }) => p <= named && head.passed > base.passed);
+  if (gained.length === 0) return `${points(mean)} on average, though no single case stands out`;
+  return some(gained.map(describeFall), 3);
+}
+
+function describeFall({ case: id, base, head }: Pick<NamedCase, "case" | "base" | "head">): string {
+  const before =
+    base.trials === head.trials ? integer(base.passed) : `${integer(base.passed)} of ${integer(base.trials)}`;
+  return `${id} passes ${integer(head.passed)} of ${count(head.trials, "time")} instead of ${before}`;
+}
+
+/** What to do, as one imperative sentence. */
+function nextStep(summary: VariantsSummary): string {
+  const { kind, run, method, winner, best } = summary;
+  if (method === null) return `finish it with \`evals variants --resume ${run}\`.`;
+  if (kind === "adopt") return `write ${winner} to a file with --write, and put its wording into the server.`;
+  const { verdict } = summary;
+  if (verdict.kind === "inconclusive") {
+    if (verdict.because === "missing") return "find out why trials broke, then run it again.";
+    const { settle } = verdict;
+    if (!settle)
+      return "word the difference more strongly, or keep the current wording; more trials would not settle it.";
+    return `keep the current wording, or test ${some(settle.cases)} with about ${count(settle.trials, "trial")} per wording; that would settle it.`;
+  }
+  if (verdict.kind === "keep" && verdict.because === "breaks")
+    return `reword ${best?.name} so that it repairs without breaking, and test it again.`;
+  if (verdict.kind === "keep" && verdict.because === "no-room")
+    return "add cases that the current wording fails, or leave it as it is.";
+  return "leave the wording as it is.";
+}
+
+function wordingTable(summary: VariantsSummary): Block {
+  const { wordings, winner } = summary;
   const current = wordings[0]?.size;
-  const figures = ["passed (95% CI)", "gain (95% CI)", ...(certain ? [] : ["p"])];
   const unit = current?.kind === "tokens" ? "prompt tokens" : "list bytes";
+  const columns = resultColumns(summary);
   const rows = wordings.map((one, at): TableRow => {
     const cells: TableCell[] = [
       one.name === winner ? { strong: one.name, tone: "good" } : one.name,
-      one.interval ? rateWithInterval(one, one.interval) : "not scored",
-      one.test?.gain ? pointsWithInterval(one.test.gain.change, one.test.gain.interval).replace("95% CI ", "") : "-",
-      ...(certain ? [] : [typeof one.test?.p === "number" ? probability(one.test.p) : "-"]),
+      ...columns.map(({ cell }) => cell(one)),
       at === 0 ? integer(one.size.mean) : `${integer(one.size.mean)} (${signed(one.size.mean - (current?.mean ?? 0))})`,
-      { lines: brokenCases(one) },
     ];
     return { cells };
   });
-  const columns = [
-    { head: "wording", kind: "name" as const },
-    ...[...figures, unit].map((head) => ({ head, kind: "figure" as const })),
-    { head: "breaks" },
-  ];
-  return { kind: "table", columns, rows, most: 100, noun: "wording" };
+  return {
+    kind: "table",
+    columns: [
+      { head: "wording", kind: "name" },
+      ...columns.map(({ head }) => ({ head, kind: "figure" as const })),
+      { head: unit, kind: "figure" },
+    ],
+    rows,
+    most: 100,
+    noun: "wording",
+  };
 }
 
-function brokenCases({ test }: WordingSummary): readonly string[] {
-  if (!test?.harmed) return [test ? "none shown" : "-"];
-  return test.harms.length > 0 ? test.harms : ["at least one case"];
+type Wording = VariantsSummary["wordings"][number];
+type ResultColumn = { head: string; cell(one: Wording): TableCell };
+
+function resultColumns(summary: VariantsSummary): ResultColumn[] {
+  if (summary.method === null) return [{ head: "passed", cell: (one) => ratio(one) }];
+  if (summary.method === "deterministic") {
+    const { tests } = summary.verdict;
+    const list = (of: (test: Comparison) => readonly string[]) => (one: Wording) => {
+      const test = tests.find(({ challenger }) => challenger === one.name);
+      const cases = test ? of(test) : [];
+      return test ? (cases.length > 0 ? some(cases, 3) : "none") : "-";
+    };
+    return [
+      { head: "passed", cell: (one) => ratio(one) },
+      { head: "repairs", cell: list(({ repaired }) => repaired) },
+      { head: "breaks", cell: list(({ broken }) => broken) },
+    ];
+  }
+  const { gain, screening } = summary.verdict;
+  const screened: ResultColumn = {
+    head: "screening",
+    cell: ({ screened }) => (screened ? `${percent(screened.rate)} (round ${screened.round})` : "-"),
+  };
+  const tested: ResultColumn = {
+    head: "mean of the gain test",
+    cell: ({ name }) => {
+      if (!gain || (name !== gain.challenger && name !== summary.wordings[0]?.name)) return "-";
+      const arm = name === gain.challenger ? "head" : "base";
+      const rates = gain.cases.flatMap((one) => (one[arm].trials > 0 ? [one[arm].passed / one[arm].trials] : []));
+      return percent(rates.reduce((sum, rate) => sum + rate, 0) / Math.max(1, rates.length));
+    },
+  };
+  return [...(screening.length > 0 ? [screened] : []), tested];
 }
 
 function signed(difference: number): string {
@@ -118,24 +201,91 @@ function signed(difference: number): string {
   return `${rounded > 0 ? "+" : rounded < 0 ? "-" : ""}${integer(Math.abs(rounded))}`;
 }
 
-const methodText: Readonly<Record<NonNullable<VariantsSummary["method"]>, string>> = {
-  uniform:
-    "exact Cochran-Mantel-Haenszel test of each variant against the incumbent, stratified by case, p adjusted by Holm's method",
-  halving:
-    "sequential halving, then an exact Cochran-Mantel-Haenszel test of the last variant on fresh trials, stratified by case",
-  deterministic: "the model is deterministic, so any difference is real",
-};
+/** Rows of a table that are shown at a terminal. */
+const most = 12;
 
-function facts({ method, rounds, untouched, calls, costUsd, dir }: VariantsSummary): [string, string][] {
-  const broken = calls.broken > 0 ? ` (${integer(calls.broken)} broken, excluded from rates)` : "";
-  const saved = calls.saved > 0 ? `, ${integer(calls.saved)} saved by stopping early` : "";
+function caseTables(summary: VariantsSummary): Block[] {
+  const { best } = summary;
+  if (summary.method !== "sampled") {
+    const test = summary.verdict?.tests[0];
+    const marks = [
+      ...(test?.repaired ?? []).map((id) => [{ mark: "good" as const }, " ", { code: id }, ": fails -> passes"]),
+      ...(test?.broken ?? []).map((id) => [{ mark: "bad" as const }, " ", { code: id }, ": passes -> fails"]),
+    ];
+    return section(`Cases that changed (current wording -> ${best?.name})`, [
+      { kind: "list", items: marks, most: 20, noun: "case" },
+    ]);
+  }
+  const { gain, certificates } = summary.verdict;
+  const gains = (gain?.cases ?? []).map((one) => [
+    one.case,
+    `${ratio(one.base)} -> ${ratio(one.head)}`,
+    probability(one.p),
+  ]);
+  const losses = certificates.map((one) => [
+    one.case,
+    `${ratio(one.incumbent)} -> ${ratio(one.challenger)}`,
+    size(one.bound),
+    size(one.harm),
+  ]);
   return [
-    ...(method ? [["Method", methodText[method]] satisfies [string, string]] : []),
-    ...rounds.map((names, at): [string, string] => [`Left after round ${at + 1}`, names.join(", ")]),
+    ...section(`Gain test on fresh trials (current wording -> ${gain?.challenger})`, [
+      table(["case", "passed", "p of a gain"], gains),
+    ]),
+    ...section("Largest loss that is not ruled out", [table(["case", "passed", "loss", "limit"], losses)]),
+  ];
+}
+
+function table([name = "", ...figures]: readonly string[], rows: readonly (readonly TableCell[])[]): Block {
+  const columns = [
+    { head: name, kind: "name" as const },
+    ...figures.map((head) => ({ head, kind: "figure" as const })),
+  ];
+  return { kind: "table", columns, rows: makeRows(rows), most, noun: "case" };
+}
+
+function facts(summary: VariantsSummary): [string, string][] {
+  const { untouched, calls, costUsd, dir } = summary;
+  const lost = calls.missing > 0 ? ` (${count(calls.missing, "request")} brought no answer)` : "";
+  const verdict = summary.method === "sampled" ? summary.verdict : undefined;
+  const parts = verdict
+    ? [
+        verdict.calls.room > 0 ? `${integer(verdict.calls.room)} to find cases with room` : "",
+        verdict.calls.screening > 0 ? `${integer(verdict.calls.screening)} to screen` : "",
+        `${integer(verdict.calls.test)} to test`,
+      ].filter((part) => part !== "")
+    : [];
+  return [
+    ...(verdict?.gain ? sampledFacts(verdict, verdict.gain) : []),
     ...(untouched.length > 0
       ? [["Not asked (no variant changes their tool lists)", some(untouched, 12)] satisfies [string, string]]
       : []),
-    ["Trials", `${integer(calls.made)}${broken}${saved} · cost ${money(costUsd)}`],
+    [
+      "Trials",
+      `${integer(calls.made)}${parts.length > 1 ? `: ${parts.join(", ")}` : ""}${lost} · cost ${money(costUsd)}`,
+    ],
     ["Record", dir],
+  ];
+}
+
+function sampledFacts(
+  { room, margin, change, certificates, kind }: VariantVerdict,
+  { mean, upper, p, level: alpha, look, trials, largest }: NonNullable<VariantVerdict["gain"]>,
+): [string, string][] {
+  const excluded = `at most ${points(upper)} (one-sided 95% CI, Miettinen-Nurminen), margin ${size(margin)}`;
+  const single = `; of one case at most ${points(largest.upper)} (${largest.case})`;
+  const test = `exact global test over ${count(room.length, "case")} with room, ${pValue(p)} against alpha = ${level(alpha)} (look ${look}, ${count(trials, "trial")} per case and wording)`;
+  return [
+    ["Gain test", test],
+    ["Mean gain", `${points(mean)}, ${excluded}${kind === "keep" ? single : ""}`],
+    ...(change === null || certificates.length === 0
+      ? []
+      : [
+          ["Mean change over all cases", points(change)] satisfies [string, string],
+          [
+            "No-harm certificate",
+            "each case by itself: one-sided upper limit of its loss at 99% (Miettinen-Nurminen)",
+          ] satisfies [string, string],
+        ]),
   ];
 }

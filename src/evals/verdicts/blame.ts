@@ -1,278 +1,77 @@
-import type { Counts } from "../stats/counts.ts";
-import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
-import {
-  countTrials,
-  type Design,
-  type Evidence,
-  type Look,
-  madeTrials,
-  requestAll,
-  type Step,
-  stillMissing,
-} from "./design.ts";
+import * as z from "zod";
+import { type BlamedCase, type BlameVerdict, blameVerdictSchema } from "../decisions/blameVerdict.ts";
+import type { ExitCode } from "../types/errors.ts";
+import { costSchema } from "../types/trial.ts";
+import type { ExperimentFacts } from "./design.ts";
+import { toExitCode } from "./exitCode.ts";
 
-/** The case that broke, the names of what changed since (descriptions, parameters), and what was seen of it before. */
-export type BlameSetup = { case: string; changed: readonly string[]; known: Known; searchCap?: number };
-
-type Suspicion = { kind: Hypothesis["kind"]; changes: readonly string[]; chance: number };
-
-/** The only guarantee: with everything new, the case passes less often than with the blamed changes reverted. */
-type Necessity = {
-  reverted: Counts;
-  allNew: Counts;
-  p: number;
-  alpha: number;
-  look: number;
-  confirmed: boolean;
-};
-
-/** Why a verdict. `seen to break`: a deterministic model passes with `reverted`, and fails with `breaking` alone. */
-export type BlameBasis =
-  | { kind: "confirmed" | "not confirmed" }
-  | { kind: "seen to break"; reverted: readonly string[]; breaking: readonly string[] }
-  | { kind: "nothing changed" | "not scored before" | "no drop" | "passes with all new" | "fails with all old" }
-  | { kind: "search broke" | "confirmation broke" | "a trial broke" | "not tested" };
+const counts = z.object({ passed: z.int().nonnegative(), trials: z.int().nonnegative() });
 
 /**
- * `blamed`: `culprits` were confirmed by the fresh necessity test. `relation` tells whether each of two suffices to break
- * the case or it takes both; it is the likeliest reading, not tested. `ranking` is what the search came to believe.
- * `calls.oneAtATime` is what reverting each change by itself, ten trials each, would have cost.
+ * What `evals blame` found on one suite and model: the object that `--json` prints and the report is made from. `from`: what
+ * the base list and the known rates are of. `known.new` is absent where it had to be measured first. `verdict` is null
+ * where the search was stopped, and `stopped` then says why.
  */
-export type BlameVerdict = {
-  kind: "blamed" | "inconclusive";
-  basis: BlameBasis;
-  culprits: readonly string[];
-  relation: Hypothesis["kind"];
-  chance: number;
-  ranking: readonly Suspicion[];
-  necessity?: Necessity;
-  calls: { search: number; confirmation: number; oneAtATime: number };
+export const blameReportSchema = z.object({
+  run: z.string(),
+  dir: z.string(),
+  suite: z.string(),
+  model: z.string(),
+  note: z.string().nullable(),
+  costUsd: costSchema,
+  from: z.string(),
+  deterministic: z.boolean(),
+  cases: z.array(
+    z.object({
+      case: z.string(),
+      input: z.string(),
+      known: z.object({ old: counts, new: counts.optional() }),
+      changes: z.array(
+        z.object({ id: z.string(), label: z.string(), before: z.string().optional(), after: z.string().optional() }),
+      ),
+      verdict: blameVerdictSchema.shape.cases.element.nullable(),
+    }),
+  ),
+  tests: blameVerdictSchema.shape.tests,
+  calls: blameVerdictSchema.shape.calls,
+  stopped: z.string().nullable(),
+});
+export type BlameReport = z.infer<typeof blameReportSchema>;
+
+type SearchedCase = Omit<BlameReport["cases"][number], "verdict" | "changes"> & {
+  changes: readonly { id: string; label: string; before?: string; after?: string }[];
 };
 
-type Stage = "search" | "confirm";
-
-/** An arm of blame is a stage and a mask, one digit per change in the order given: `search:01000000` (1 is new). */
-export function blameArm(stage: Stage, mask: Mask): string {
-  return `${stage}:${mask.map(Number).join("")}`;
-}
-
-/** The mask of an arm's name: which changes are served in their new wording. */
-export function parseArm(arm: string): Mask {
-  return [...arm.slice(arm.indexOf(":") + 1)].map((digit) => digit === "1");
-}
-
-/** Stricter than 99 %, because the rates behind the posterior are estimates themselves. */
-const certain = 0.995;
-
-/** The looks of the necessity test, per arm; its shares add up to 5 %. */
-const necessityLooks: readonly Look[] = [
-  { trials: 5, alpha: 0.01 },
-  { trials: 10, alpha: 0.015 },
-  { trials: 20, alpha: 0.025 },
-];
-
-/**
- * Finds which of several changes broke a case. Search: one trial at a time, of the mask that tells most, until one
- * hypothesis has posterior .995 or the cap is reached (then the likeliest one goes on). Confirmation: fresh trials,
- * all new against the blamed ones reverted, one-sided 5 % in all; it stops early when the reverted list does no better.
- */
-export function blame({
-  case: id,
-  changed,
-  known,
-  searchCap = 20 + 5 * changed.length,
-}: BlameSetup): Design<BlameVerdict> {
-  const prior = priors(changed.length);
-  const cap = searchCap + 2 * Math.max(...necessityLooks.map((look) => look.trials));
+/** The report of a search, decided or stopped. `cap`: the most trials that it could ask for. */
+export function summariseBlame(
+  facts: ExperimentFacts,
+  { from, deterministic, cap }: { from: string; deterministic: boolean; cap: number },
+  cases: readonly SearchedCase[],
+  outcome: { verdict: BlameVerdict } | { stopped: string; made: number },
+): BlameReport {
+  const verdict = "verdict" in outcome ? outcome.verdict : undefined;
+  const found = new Map(verdict?.cases.map((one) => [one.case, one]));
   return {
-    cap,
-    next(evidence): Step<BlameVerdict> {
-      const searched = countSearch(evidence, id);
-      const belief = posterior(prior, searched.tried, known).toSorted((a, b) => b.chance - a.chance);
-      const best = belief[0];
-      const search = {
-        changed,
-        belief,
-        calls: { search: searched.made, confirmation: 0, oneAtATime: 10 * changed.length },
-      };
-      const obstacle = findObstacle(changed, known);
-      if (obstacle || !best) return { kind: "decided", verdict: makeVerdict(search, undefined, obstacle) };
-      if (best.chance < certain && searched.made < searchCap)
-        return ask(id, evidence, nextMask(belief, changed.length));
-      if (searched.made > 0 && searched.tried.length === 0) {
-        return { kind: "decided", verdict: makeVerdict(search, undefined, { kind: "search broke" }) };
-      }
-      return confirm(id, evidence, best.hypothesis, search);
-    },
+    ...facts,
+    from,
+    deterministic,
+    cases: cases.map(({ changes, ...one }) => ({
+      ...one,
+      changes: changes.map(({ id, label, before, after }) => {
+        return { id, label, ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
+      }),
+      verdict: found.get(one.case) ?? null,
+    })),
+    tests: verdict?.tests ?? [],
+    calls: verdict?.calls ?? { search: "made" in outcome ? outcome.made : 0, confirmation: 0, most: cap },
+    stopped: "stopped" in outcome ? outcome.stopped : null,
   };
 }
 
-function findObstacle(changed: readonly string[], known: Known): BlameBasis | undefined {
-  if (changed.length === 0) return { kind: "nothing changed" };
-  if (known.old.trials === 0 || known.new.trials === 0) return { kind: "not scored before" };
-  const hasDropped = known.new.passed * known.old.trials < known.old.passed * known.new.trials;
-  return hasDropped ? undefined : { kind: "no drop" };
-}
+const explained: ReadonlySet<BlamedCase["kind"]> = new Set(["blamed", "in-part"]);
 
-function countSearch(evidence: Evidence, id: string): { tried: Tried[]; made: number } {
-  const arms = [...(evidence.get(id)?.keys() ?? [])].filter((arm) => arm.startsWith("search:")).sort();
-  const tried = arms.map((arm) => ({ mask: parseArm(arm), counts: countTrials(evidence, id, arm) }));
-  const made = arms.reduce((sum, arm) => sum + madeTrials(evidence, [id], arm).made, 0);
-  return { tried: tried.filter(({ counts }) => counts.trials > 0), made };
-}
-
-function ask(id: string, evidence: Evidence, mask: Mask): Step<BlameVerdict> {
-  const arm = blameArm("search", mask);
-  const next = (evidence.get(id)?.get(arm)?.length ?? 0) + 1;
-  return { kind: "ask", look: 1, requests: [{ case: id, arm, from: next, trials: next }] };
-}
-
-type SearchResult = { changed: readonly string[]; belief: readonly Weighted[]; calls: BlameVerdict["calls"] };
-
-function confirm(id: string, evidence: Evidence, blamed: Hypothesis, search: SearchResult): Step<BlameVerdict> {
-  const allNew = search.changed.map(() => true);
-  const arms = [allNew.map((_, i) => !blamed.members.includes(i)), allNew].map((mask) => blameArm("confirm", mask));
-  const [reverted = "", full = ""] = arms;
-  let necessity: Necessity | undefined;
-  for (const [j, { trials, alpha }] of necessityLooks.entries()) {
-    const span = { from: 1, to: trials };
-    const requests = stillMissing(evidence, requestAll([id], arms, span));
-    if (requests.length > 0) return { kind: "ask", requests, look: j + 2 };
-    const counts = { base: countTrials(evidence, id, reverted, span), head: countTrials(evidence, id, full, span) };
-    const p = globalTest([counts]).p;
-    const confirmed = isSignificant(p, alpha);
-    necessity = { reverted: counts.base, allNew: counts.head, p, alpha, look: j + 1, confirmed };
-    if (confirmed || p > 0.5) break;
-  }
-  const confirmation = arms.reduce((sum, arm) => sum + madeTrials(evidence, [id], arm).made, 0);
-  return { kind: "decided", verdict: makeVerdict({ ...search, calls: { ...search.calls, confirmation } }, necessity) };
-}
-
-function makeVerdict(
-  { changed, belief, calls }: SearchResult,
-  necessity: Necessity | undefined,
-  obstacle?: BlameBasis,
-): BlameVerdict {
-  const ranking = belief.slice(0, 5).map(({ hypothesis, chance }) => ({
-    kind: hypothesis.kind,
-    changes: hypothesis.members.map((i) => changed[i] ?? ""),
-    chance,
-  }));
-  const [first] = ranking;
-  const blamed = necessity?.confirmed ?? false;
-  return {
-    kind: blamed ? "blamed" : "inconclusive",
-    basis: obstacle ?? findBasis(necessity),
-    culprits: blamed ? (first?.changes ?? []) : [],
-    relation: first?.kind ?? "single",
-    chance: first?.chance ?? 0,
-    ranking,
-    ...(necessity && { necessity }),
-    calls,
-  };
-}
-
-function findBasis(necessity: Necessity | undefined): BlameBasis {
-  if (!necessity) return { kind: "not tested" };
-  const { reverted, allNew, confirmed } = necessity;
-  if (reverted.trials === 0 || allNew.trials === 0) return { kind: "confirmation broke" };
-  return { kind: confirmed ? "confirmed" : "not confirmed" };
-}
-
-/** For each changed description, whether the list is served with its new wording. */
-export type Mask = readonly boolean[];
-
-/**
- * What may have broken a case, by indices of changed descriptions. `single`: this one. `either`: each of the two
- * suffices. `both`: it takes the two together.
- */
-export type Hypothesis = { kind: "single" | "either" | "both"; members: readonly number[] };
-
-export type Weighted = { hypothesis: Hypothesis; chance: number };
-
-/** Scored trials of the case with one mask. */
-export type Tried = { mask: Mask; counts: Counts };
-
-/** What is known of the case from before: its trials with all old wordings and with all new ones. */
-export type Known = { old: Counts; new: Counts };
-
-/** Every hypothesis with its prior: singles .8, pairs of which either suffices .1, pairs that it takes both of .1. */
-export function priors(changed: number): Weighted[] {
-  const indices = Array.from({ length: changed }, (_, i) => i);
-  const pairs = indices.flatMap((a) => indices.slice(a + 1).map((b) => [a, b]));
-  const spread = (share: number, kind: Hypothesis["kind"], members: number[][]) =>
-    members.map((one) => ({ hypothesis: { kind, members: one }, chance: share / members.length }));
-  const all = [
-    ...spread(
-      0.8,
-      "single",
-      indices.map((i) => [i]),
-    ),
-    ...spread(0.1, "either", pairs),
-    ...spread(0.1, "both", pairs),
-  ];
-  return normalised(
-    all.map((one) => Math.log(one.chance)),
-    all,
-  );
-}
-
-/** Whether the case is broken under this mask if the hypothesis is true. */
-function isBroken({ kind, members }: Hypothesis, mask: Mask): boolean {
-  return kind === "either" ? members.some((i) => mask[i]) : members.every((i) => mask[i]);
-}
-
-/**
- * The priors updated by what was tried, by Bayes' rule: a trial passes with the old rate where the hypothesis says sound
- * and with the new rate where it says broken. Both rates are (x + .5)/(k + 1) of what was seen before. (Integrating over
- * what is not known of them is more careful, but takes a third more calls for the same share of right answers.)
- */
-export function posterior(prior: readonly Weighted[], tried: readonly Tried[], known: Known): Weighted[] {
-  const [sound, broken] = [smoothed(known.old), smoothed(known.new)];
-  const logs = prior.map(({ hypothesis, chance }) =>
-    tried.reduce((log, { mask, counts: { passed, trials } }) => {
-      const rate = isBroken(hypothesis, mask) ? broken : sound;
-      return log + passed * Math.log(rate) + (trials - passed) * Math.log(1 - rate);
-    }, Math.log(chance)),
-  );
-  return normalised(logs, prior);
-}
-
-/** Never 0 or 1, so that no trial can rule a hypothesis out by itself. */
-function smoothed({ passed, trials }: Counts): number {
-  return (passed + 0.5) / (trials + 1);
-}
-
-function normalised(logs: readonly number[], all: readonly Weighted[]): Weighted[] {
-  const largest = Math.max(...logs);
-  const raw = logs.map((log) => Math.exp(log - largest));
-  const sum = raw.reduce((total, one) => total + one, 0);
-  return all.map(({ hypothesis }, i) => ({ hypothesis, chance: (raw[i] ?? 0) / sum }));
-}
-
-/** The chance that the case is broken under this mask. */
-export function chanceBroken(weighted: readonly Weighted[], mask: Mask): number {
-  return weighted.reduce((sum, { hypothesis, chance }) => sum + (isBroken(hypothesis, mask) ? chance : 0), 0);
-}
-
-/**
- * The mask to try next: one whose chance to be broken is near 1/2, which tells most. Exhaustive search takes 2^n masks, so
- * this one climbs: from all old, the one change of a description that gets nearest to 1/2, until none helps. Adding
- * descriptions only raises the chance, from 0 to 1, so the climb cannot end far off. Ties go to the first description.
- */
-export function nextMask(weighted: readonly Weighted[], changed: number): Mask {
-  let mask: Mask = Array.from({ length: changed }, () => false);
-  let distance = 0.5;
-  for (;;) {
-    let best = mask;
-    let nearest = distance - 1e-12;
-    for (let i = 0; i < changed; i++) {
-      const flipped = mask.with(i, !mask[i]);
-      const off = Math.abs(chanceBroken(weighted, flipped) - 0.5);
-      if (off < nearest) [best, nearest] = [flipped, off];
-    }
-    if (best === mask) return mask;
-    mask = best;
-    distance = Math.abs(chanceBroken(weighted, mask) - 0.5);
-  }
+/** 0 when something is blamed for every case, 3 when a case stays unexplained. */
+export function blameExitCode({ cases }: BlameReport, stopped: ExitCode | undefined): ExitCode {
+  const undecided = cases.length === 0 || cases.some(({ verdict }) => !verdict || !explained.has(verdict.kind));
+  return toExitCode({ undecided, stopped });
 }

@@ -142,7 +142,8 @@ export function applyOverrides(
   return { ...changed, hash: hashSuite(changed) };
 }
 
-function matchesFilter(id: string, filter: string): boolean {
+/** Whether an id has this part, or fits this pattern where it has `*` or `?`. */
+export function matchesFilter(id: string, filter: string): boolean {
   return /[*?]/.test(filter) ? matchesGlob(id, filter) : id.includes(filter);
 }
 
