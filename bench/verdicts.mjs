@@ -117,7 +117,7 @@ console.log(
   `${repetitions} repetitions (a quarter of it for anytime), ${took.toFixed(0)} s; "at most" allows two standard errors of the simulation.`,
 );
 console.log(
-  "of fixed: calls against 20 trials per case and arm (blame: against reverting one at a time, ten trials each).",
+  "of fixed: calls against 20 trials per case and arm.",
 );
 const missed = rows.filter((row) => row.met === false);
 console.log(

@@ -17,8 +17,5 @@ const first = async (path, name) => (await import(at(path)).catch(() => ({})))[n
 export const firstDesign = {
   thorough: await first("verdicts/thorough.js", "thorough"),
   screen: await first("verdicts/screen.js", "screen"),
-  blame: await first("verdicts/blame.js", "blame"),
-  maskOfArm: await first("verdicts/blame.js", "parseArm"),
-  variants: await first("verdicts/variants/designs.js", "variants"),
   simulate: await first("verdicts/calibrate.js", "simulate"),
 };

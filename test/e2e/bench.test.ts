@@ -15,7 +15,7 @@ test("the benchmark of verdicts runs against the built program", async () => {
       return error;
     },
   );
-  expect(stdout).toContain("VARIANTS, NONE BETTER: ADOPT");
+  expect(stdout).toContain("NOTHING CHANGED: REGRESSED");
 });
 
 test.each(["claudeCode", "confusable", "skills", "triggers", "lint", "run"])(

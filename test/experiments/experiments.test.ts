@@ -14,7 +14,8 @@ const foreign = Array.from({ length: 4 }, (_, index) => ({
 }));
 
 describe("evals variants", () => {
-  const options = { ...experimentDefaults, file: "wordings.json", margin: 0.1 };
+  const defaults = { ...experimentDefaults, margin: 0.1, baselines: "evals/baselines" };
+  const options = { ...defaults, file: "wordings.json" };
 
   it("asks each wording once on a deterministic model, and says which to keep", async () => {
     const { io, manifest, trials } = project({ "wordings.json": wordings });
@@ -45,13 +46,13 @@ describe("evals variants", () => {
     const world = io();
     await variants(options, world);
     const again = io();
-    expect(await variants({ ...experimentDefaults, margin: 0.5, resume: "latest" }, again)).toBe(0);
+    expect(await variants({ ...defaults, margin: 0.5, resume: "latest" }, again)).toBe(0);
     expect(again.printed()).toBe(world.printed());
     write("wordings.json", { variants: { vague: { read: "Does another thing." } } });
-    await expect(variants({ ...experimentDefaults, margin: 0.1, resume: "latest" }, io())).rejects.toThrow(
+    await expect(variants({ ...defaults, resume: "latest" }, io())).rejects.toThrow(
       "its wordings, sizes or trials changed",
     );
-    await expect(variants({ ...experimentDefaults, margin: 0.1 }, io())).rejects.toThrow("There is no variants file.");
+    await expect(variants(defaults, io())).rejects.toThrow("There is no variants file.");
   });
 });
 

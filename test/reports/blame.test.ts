@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { blameDocument } from "../../src/evals/reports/blame.ts";
+import type { BlamedCase } from "../../src/evals/decisions/blameVerdict.ts";
+import { blameDocument, blameJson } from "../../src/evals/reports/blame.ts";
 import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 import { displayWidth } from "../../src/evals/types/columns.ts";
-import type { BlameReport } from "../../src/evals/verdicts/blameCases.ts";
+import { type BlameReport, blameReportSchema } from "../../src/evals/verdicts/blame.ts";
 
 const display = { colour: false, width: 100, unicode: true };
+const counts = (passed: number, trials: number) => ({ passed, trials });
 const wording = (tool: string, before: string, after: string) => ({
   id: tool,
   label: `${tool}: description`,
@@ -16,130 +18,196 @@ const changes = [
   wording("read_several", "Reads several files at once.", "Reads a batch of resources at once."),
   wording("move_file", "Moves a file.", "Moves or renames a file."),
 ];
-const calls = { search: 17, confirmation: 20, oneAtATime: 30 };
+
+const single = (id: string): BlamedCase => ({
+  case: id,
+  kind: "blamed",
+  because: null,
+  descriptions: ["read_file"],
+  relation: "single",
+  sets: [{ descriptions: ["read_file"], relation: "single", chance: 0.97 }],
+  seen: null,
+});
+const asked = (id: string, verdict: BlamedCase | null) => ({
+  case: id,
+  input: `Query of ${id}`,
+  known: { old: counts(20, 20), new: counts(6, 20) },
+  changes,
+  verdict,
+});
 
 const report: BlameReport = {
-  from: "the run 2026-11-21T09-30-00-000",
-  suite: "files",
-  model: "anthropic:x",
-  deterministic: false,
-  cases: [
-    {
-      case: "compare-two",
-      input: "Compare a.txt and b.txt",
-      known: { old: { passed: 19, trials: 20 }, new: { passed: 6, trials: 20 } },
-      changes,
-      verdict: {
-        kind: "blamed",
-        basis: { kind: "confirmed" },
-        culprits: ["read_file", "read_several"],
-        relation: "both",
-        chance: 0.997,
-        ranking: [{ kind: "both", changes: ["read_file", "read_several"], chance: 0.997 }],
-        necessity: {
-          reverted: { passed: 10, trials: 10 },
-          allNew: { passed: 3, trials: 10 },
-          ...{ p: 0.0015, alpha: 0.015, look: 2, confirmed: true },
-        },
-        calls,
-      },
-    },
-    {
-      case: "rename",
-      input: "Rename a.txt to b.txt",
-      known: { old: { passed: 15, trials: 20 } },
-      changes,
-      verdict: {
-        kind: "inconclusive",
-        basis: { kind: "not confirmed" },
-        culprits: [],
-        relation: "single",
-        chance: 0.61,
-        ranking: [
-          { kind: "single", changes: ["move_file"], chance: 0.61 },
-          { kind: "both", changes: ["move_file", "read_file"], chance: 0.2 },
-        ],
-        necessity: {
-          reverted: { passed: 4, trials: 5 },
-          allNew: { passed: 5, trials: 5 },
-          ...{ p: 1, alpha: 0.01, look: 1, confirmed: false },
-        },
-        calls: { ...calls, confirmation: 10 },
-      },
-    },
-    {
-      case: "find",
-      input: "Where is c.txt?",
-      known: { old: { passed: 20, trials: 20 }, new: { passed: 1, trials: 20 } },
-      changes,
-      verdict: null,
-    },
-  ],
-  stopped: "the budget is spent",
-  costUsd: 0.1234,
   run: "2026-11-21T10-00-00-000",
   dir: "reports/2026-11-21T10-00-00-000",
+  suite: "files",
+  model: "anthropic:x",
+  note: null,
+  costUsd: 0.1234,
+  from: "the run 2026-11-21T09-30-00-000",
+  deterministic: false,
+  cases: [asked("compare-two", single("compare-two")), asked("read-one", single("read-one"))],
+  tests: [
+    {
+      description: "read_file",
+      round: 1,
+      look: 2,
+      p: 0.0000012,
+      level: 0.006,
+      isConfirmed: true,
+      cases: [
+        { case: "compare-two", reverted: counts(12, 12), new: counts(4, 12), p: 0.0004 },
+        { case: "read-one", reverted: counts(11, 12), new: counts(4, 12), p: 0.005 },
+      ],
+    },
+  ],
+  calls: { search: 22, confirmation: 48, most: 1304 },
+  stopped: null,
 };
 
-describe("who is to blame", () => {
-  it("names culprits first, then their wording and the test", () => {
-    expect(renderTerminal(blameDocument(report), display)).toMatchInlineSnapshot(`
-      "TO BLAME: read_file and read_several
-        Reverting read_file and read_several fixes the case. By the search, it takes both to break it.
-        Next: revert or reword what is to blame.
-        Case compare-two: 19/20 with the old list, 6/20 with the new one
-        "Compare a.txt and b.txt"
+/** A report of one case. */
+const about = (verdict: Partial<BlamedCase>, tests: BlameReport["tests"] = []): BlameReport => ({
+  ...report,
+  cases: [asked("c3", { ...single("c3"), descriptions: [], ...verdict })],
+  tests,
+});
+const print = (one: BlameReport) => {
+  expect(blameReportSchema.parse(one)).toEqual(one);
+  return renderTerminal(blameDocument(one), display);
+};
+/** The verdict, its reason and the next step. */
+const brief = (verdict: Partial<BlamedCase>, tests: BlameReport["tests"] = []) =>
+  print(about(verdict, tests)).split("\n\n")[0];
 
-      The changes
+const test = (description: string, isConfirmed = true) => ({
+  ...{ description, round: 1, look: 3, p: isConfirmed ? 0.0004 : 0.4, level: 0.009, isConfirmed },
+  cases: [{ case: "c3", reverted: counts(23, 24), new: counts(isConfirmed ? 8 : 22, 24), p: 0.0004 }],
+});
+const sets: BlamedCase["sets"] = [
+  { descriptions: ["read_file"], relation: "single", chance: 0.48 },
+  { descriptions: ["read_file", "move_file"], relation: "add", chance: 0.3 },
+  { descriptions: [], relation: "none", chance: 0.18 },
+];
+
+describe("the report of blame", () => {
+  it("names what is blamed first, then its wording and the tests, once for cases with the same cause", () => {
+    expect(print(report)).toMatchInlineSnapshot(`
+      "BLAMED: read_file
+        The change of read_file breaks compare-two and read-one: with it reverted, they pass 23 of 24
+          times; with it, 8 of 24.
+        Next: revert or reword read_file.
+
+      Case compare-two: 20/20 with the old list, 6/20 with the new one. "Query of compare-two"
+      Case read-one: 20/20 with the old list, 6/20 with the new one. "Query of read-one"
+
+      The change
         read_file: description
           Reads one [-file-]{+or more files+}.
-        read_several: description
-          Reads [-several files-]{+a batch of resources+} at once.
 
-      Necessity test on fresh trials: 10/10 with it reverted, 3/10 with all new (p = .002, one-sided,
-        alpha = .05 over all looks).
-      3 changes; 17 trials to search, 20 to confirm. Reverting each change by itself ten times would
-        have taken 30, and misses two that each suffice.
+      Exact tests on fresh trials (p over all cases of a change)
+      change     case         reverted  new   p      alpha  result
+      ───────────────────────────────────────────────────────────────
+      read_file  compare-two  12/12     4/12  <.001  .006   confirmed
+      read_file  read-one     11/12     4/12  <.001  .006   confirmed
 
-      INCONCLUSIVE
-        move_file is the likeliest, but reverting it was not shown to fix the case (p = 1).
-        Case rename
-        "Rename a.txt to b.txt"
-
-      Likeliest by the search: move_file (61%), move_file + read_file (20%).
-      3 changes; 17 trials to search, 10 to confirm. Reverting each change by itself ten times would
-        have taken 30, and misses two that each suffice.
-
-      NOT DECIDED: find
-        Case find: 20/20 with the old list, 1/20 with the new one
-        "Where is c.txt?"
-
-      Suite: files · anthropic:x, against the run 2026-11-21T09-30-00-000 · cost $0.12
-      Stopped: the budget is spent. Blame again to decide (record 2026-11-21T10-00-00-000).
+      Suite: files · anthropic:x, against the run 2026-11-21T09-30-00-000
+      Trials: 70: 22 to search, 48 to confirm, at most 1,304 · cost $0.12
       Record: reports/2026-11-21T10-00-00-000
       "
     `);
   });
 
+  it("says how two descriptions work together, and what remains when only a part is confirmed", () => {
+    const both = { descriptions: ["read_file", "move_file"], relation: "or" as const };
+    expect(brief(both, [test("read_file"), test("move_file")])).toMatchInlineSnapshot(`
+      "BLAMED: read_file and move_file
+        The change of read_file breaks c3: with it reverted, c3 passes 23 of 24 times; with it, 8 of 24.
+          The change of move_file breaks c3: with it reverted, c3 passes 23 of 24 times; with it, 8 of 24.
+          Either of them is enough to break it (likeliest, not tested).
+        Next: revert or reword read_file and move_file."
+    `);
+    expect(
+      print(
+        about({ kind: "in-part", descriptions: ["move_file"], sets }, [test("read_file", false), test("move_file")]),
+      ),
+    ).toMatchInlineSnapshot(`
+      "BLAMED IN PART: move_file
+        The change of move_file breaks c3: with it reverted, c3 passes 23 of 24 times; with it, 8 of 24.
+          It may not be all: likeliest read_file (48%), read_file and move_file (30%), no change at all
+          (18%), not tested.
+        Next: revert or reword move_file, then check again.
+
+      Case c3: 20/20 with the old list, 6/20 with the new one. "Query of c3"
+
+      The change
+        move_file: description
+          Moves {+or renames+} a file.
+
+      Exact tests on fresh trials (p over all cases of a change)
+      change     case  reverted  new    p      alpha  result
+      ─────────────────────────────────────────────────────────────
+      read_file  c3    23/24     22/24  .400   .009   not confirmed
+      move_file  c3    23/24     8/24   <.001  .009   confirmed
+
+      What remains (90% together, not tested)
+      changes                how          probability
+      ───────────────────────────────────────────────
+      read_file              by itself    48%
+      read_file + move_file  each a part  30%
+      no change at all       chance       18%
+
+      Suite: files · anthropic:x, against the run 2026-11-21T09-30-00-000
+      Trials: 70: 22 to search, 48 to confirm, at most 1,304 · cost $0.12
+      Record: reports/2026-11-21T10-00-00-000
+      "
+    `);
+  });
+
+  it("says what is left open", () => {
+    expect(brief({ kind: "undecided", sets }, [test("read_file", false)])).toMatchInlineSnapshot(`
+      "UNDECIDED: c3
+        What broke c3 is open: likeliest read_file (48%), read_file and move_file (30%), no change at
+          all (18%), not tested.
+        Next: revert read_file, the likeliest, and check again."
+    `);
+    expect(brief({ kind: "undecided", because: "missing", sets: [] })).toMatchInlineSnapshot(`
+      "UNDECIDED: c3
+        Too many trials of c3 brought no answer, so nothing can be decided.
+        Next: find out why trials broke, then run it again."
+    `);
+    expect(
+      brief({ kind: "chance", sets: [{ descriptions: [], relation: "none", chance: 0.96 }] }),
+    ).toMatchInlineSnapshot(`
+      "NOTHING TO BLAME: c3
+        Most likely none of the changes broke c3, and its fall was chance (not tested).
+        Next: check again; if it still falls, look at what changed besides the tool list."
+    `);
+    expect(brief({ kind: "nothing", because: "no-drop", sets: [] })).toMatchInlineSnapshot(`
+      "NOTHING TO EXPLAIN: c3
+        c3 did not drop.
+        Next: nothing has to be done."
+    `);
+    expect(brief({ kind: "nothing", because: "unchanged", sets: [] })).toContain(
+      "Nothing changed in the tool list of c3.",
+    );
+  });
+
   it("needs no test for a deterministic model", () => {
-    const [first] = report.cases;
-    if (!first?.verdict) throw new Error("the sample has no verdict");
-    const { necessity: _, ...verdict } = first.verdict;
+    const seen = { reverted: ["read_file"], breaking: ["read_file", "read_several"] };
     const certain: BlameReport = {
-      ...report,
+      ...about({ descriptions: ["read_file", "read_several"], relation: "and", seen }),
       model: "lexical",
       note: "a retrieval baseline, not a language model",
       deterministic: true,
-      cases: [{ ...first, verdict: { ...verdict, calls: { search: 7, confirmation: 0, oneAtATime: 3 } } }],
-      stopped: null,
+      calls: { search: 7, confirmation: 0, most: 23 },
       costUsd: 0,
     };
-    expect(renderTerminal(blameDocument(certain), display)).toMatchInlineSnapshot(`
-      "TO BLAME: read_file and read_several
-        Reverting read_file and read_several fixes the case. By the search, it takes both to break it.
-        Next: revert or reword what is to blame.
-        Case compare-two: 19/20 with the old list, 6/20 with the new one
-        "Compare a.txt and b.txt"
+    expect(print(certain)).toMatchInlineSnapshot(`
+      "BLAMED: read_file and read_several
+        Reverting read_file repairs c3, and read_file and read_several together break it. The model is
+          deterministic, so this is certain.
+        Next: revert or reword read_file and read_several.
+
+      Case c3: 20/20 with the old list, 6/20 with the new one. "Query of c3"
 
       The changes
         read_file: description
@@ -147,14 +215,39 @@ describe("who is to blame", () => {
         read_several: description
           Reads [-several files-]{+a batch of resources+} at once.
 
-      3 changes; 7 trials to search, 0 to confirm. Reverting each change by itself once would have taken
-        3, and misses two that each suffice.
-
       Suite: files · lexical (a retrieval baseline, not a language model), against the run
-        2026-11-21T09-30-00-000 · cost $0
+        2026-11-21T09-30-00-000
+      Trials: 7, at most 23 · cost $0
       Record: reports/2026-11-21T10-00-00-000
       "
     `);
+    expect(brief({ kind: "nothing", because: "fails-old", sets: [] })).toMatchInlineSnapshot(`
+      "NOTHING TO EXPLAIN: c3
+        c3 fails with the old list, too, so no change of the list broke it.
+        Next: look at what changed besides the tool list: the model, the server's answers, the case."
+    `);
+    expect(brief({ kind: "nothing", because: "passes-new", sets: [] })).toContain("c3 passes with everything new.");
+  });
+
+  it("says where to go on when it was stopped", () => {
+    const stopped = { ...report, cases: [asked("find", null)], tests: [], stopped: "the budget is spent" };
+    expect(print(stopped)).toMatchInlineSnapshot(`
+      "NOT DECIDED: find
+        The search for what broke find was stopped.
+        Next: finish it with \`evals blame --resume 2026-11-21T10-00-00-000\`.
+
+      Case find: 20/20 with the old list, 6/20 with the new one. "Query of find"
+
+      Suite: files · anthropic:x, against the run 2026-11-21T09-30-00-000
+      Trials: 70: 22 to search, 48 to confirm, at most 1,304 · cost $0.12
+      Stopped: the budget is spent
+      Record: reports/2026-11-21T10-00-00-000
+      "
+    `);
+  });
+
+  it("has the verdict in words in the JSON, too", () => {
+    expect(blameJson(report).cases[0]).toMatchObject({ headline: "BLAMED: read_file", verdict: { kind: "blamed" } });
   });
 
   it.each([60, 100])("fits %d columns", (width) => {

@@ -1,13 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { deriveSeed, seededRandom } from "../../src/evals/stats/random.ts";
 import { anytime } from "../../src/evals/verdicts/anytime.ts";
-import { blame, parseArm } from "../../src/evals/verdicts/blame.ts";
 import { independent, simulate } from "../../src/evals/verdicts/calibrate.ts";
 import type { Design } from "../../src/evals/verdicts/design.ts";
 import type { RegressionVerdict } from "../../src/evals/verdicts/regression.ts";
 import { screen } from "../../src/evals/verdicts/screen.ts";
 import { thorough } from "../../src/evals/verdicts/thorough.ts";
-import { variants } from "../../src/evals/verdicts/variants/designs.ts";
 import { idsOf, suites } from "./support.ts";
 
 // A slice of the full simulation: fixed seeds, so a failure is a change of the code and never bad luck. The bounds leave
@@ -84,53 +82,5 @@ describe("when something changed", () => {
   it.each(names)("20 points less in all cases of %s are caught", (suite) => {
     const head = suites[suite].map((rate) => Math.max(0, rate - 0.2));
     expect(play("thorough", suite, head).regressed).toBeGreaterThan(0.92);
-  });
-});
-
-describe("wordings", () => {
-  const ids = idsOf(suites.FLAKY8);
-  const challengers = Array.from({ length: 8 }, (_, i) => `wording ${i + 1}`);
-  const adopted = (gain: number) => {
-    let [right, any] = [0, 0];
-    for (let r = 0; r < repetitions; r++) {
-      const random = seededRandom(deriveSeed(4, gain, r));
-      const rateOf = (id: string, arm: string) =>
-        Math.min(1, (suites.FLAKY8[ids.indexOf(id)] ?? 0) + (arm === "wording 5" ? gain : 0));
-      const { verdict } = simulate(variants({ cases: ids, challengers }), independent(rateOf, random));
-      if (verdict.kind === "adopt") any++;
-      if (verdict.winner === "wording 5") right++;
-    }
-    return { right: right / repetitions, any: any / repetitions };
-  };
-
-  it("crowns nobody when all are equal, and the better one when there is one", () => {
-    expect(adopted(0).any).toBeLessThan(0.1);
-    expect(adopted(0.2).right).toBeGreaterThan(0.75);
-  });
-});
-
-describe("culprits", () => {
-  const changed = Array.from({ length: 8 }, (_, i) => `d${i}`);
-  const known = { old: { passed: 10, trials: 10 }, new: { passed: 3, trials: 10 } };
-  const right = (isBroken: (mask: readonly boolean[]) => boolean, culprits: readonly string[]) => {
-    let [found, calls] = [0, 0];
-    for (let r = 0; r < repetitions; r++) {
-      const rateOf = (_: string, arm: string) => (isBroken(parseArm(arm)) ? 0.3 : 0.95);
-      const { verdict } = simulate(
-        blame({ case: "a", changed, known }),
-        independent(rateOf, seededRandom(deriveSeed(6, r))),
-      );
-      if (verdict.ranking[0]?.changes.join() === culprits.join()) found++;
-      calls += verdict.calls.search;
-    }
-    return { found: found / repetitions, calls: calls / repetitions };
-  };
-
-  it("are found, alone and in pairs", () => {
-    const single = right((mask) => mask[3] ?? false, ["d3"]);
-    expect(single.found).toBeGreaterThan(0.94);
-    expect(single.calls).toBeLessThan(20);
-    expect(right((mask) => (mask[2] || mask[6]) ?? false, ["d2", "d6"]).found).toBeGreaterThan(0.83);
-    expect(right((mask) => (mask[2] && mask[6]) ?? false, ["d2", "d6"]).found).toBeGreaterThan(0.9);
   });
 });

@@ -1,5 +1,5 @@
 // Blame: which of the changed descriptions made a case fall.
-import { blame, firstDesign, maskOfArm, simulate } from "../product.mjs";
+import { blame, maskOfArm, simulate } from "../product.mjs";
 
 const count = (random, rate, k) =>
   Array.from({ length: k }, () => Number(random.next() < rate)).reduce((a, b) => a + b, 0);
@@ -104,28 +104,6 @@ function severalCases(cases, isSame, changed, old, now, { right, calls } = {}) {
   };
 }
 
-function firstRow(kind, changed, old, now) {
-  return {
-    group: "blame: the first design",
-    name: `${kind}, ${changed} descriptions, ${old} -> ${now}`,
-    fewer: 4,
-    measures,
-    targets: {},
-    once(random) {
-      const members = pickTwo(random, changed).slice(0, kind === "single" ? 1 : 2);
-      const all = names(changed);
-      const known = drawKnown(random, old, kind === "nothing" ? old : now);
-      const { verdict, calls } = firstDesign.simulate(
-        firstDesign.blame({ case: "c", changed: all, known }),
-        (_, arm) =>
-          random.next() < old - (old - now) * parts[kind](members, firstDesign.maskOfArm(arm)) ? "pass" : "fail",
-      );
-      const truth = kind === "nothing" ? [] : members.map((i) => all[i]);
-      return { ...judge(verdict.kind === "blamed" ? verdict.culprits : [], truth), calls };
-    },
-  };
-}
-
 /** Simulated elsewhere: right % and calls, by relation, descriptions and rates. */
 const figures = {
   "2 0.95 0.3": { single: [100, 40], or: [99.9, 73], and: [99.3, 70], add: [73.6, 158] },
@@ -158,12 +136,4 @@ export const blameRows = [
     const [cases, same, old, now] = setting.split(" ");
     return severalCases(+cases, same === "same", 8, +old, +now, { right: right / 100 });
   }),
-  ...(firstDesign.blame
-    ? ["single", "or", "and", "add", "nothing"].flatMap((kind) =>
-        [
-          [0.95, 0.3],
-          [0.6, 0.2],
-        ].map(([old, now]) => firstRow(kind, 8, old, now)),
-      )
-    : []),
 ];

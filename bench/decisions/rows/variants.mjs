@@ -1,5 +1,5 @@
 // Variants: is one of several wordings better than the one in use, and harmless?
-import { firstDesign, incumbentArm, simulate, variants } from "../product.mjs";
+import { incumbentArm, simulate, variants } from "../product.mjs";
 import { idsOf, suites } from "../suites.mjs";
 
 const capped = (by) => (rates) => rates.map((rate) => Math.min(1, Math.max(0, rate + by)));
@@ -69,32 +69,6 @@ function variantRow(suite, effect, challengers, { figure, quick, ...options } = 
   };
 }
 
-function firstRow(suite, effect, challengers) {
-  const { rates, names, isGood, rateOf } = setting(suite, effect, challengers);
-  return {
-    group: "variants: the first design",
-    name: `${suite}: ${effect}, ${challengers} challengers`,
-    cost: 10,
-    fewer: 8,
-    measures,
-    targets: {},
-    once(random) {
-      const design = firstDesign.variants({ cases: idsOf(rates), challengers: names });
-      const { verdict, calls } = firstDesign.simulate(design, (id, arm) =>
-        random.next() < rateOf(id, arm) ? "pass" : "fail",
-      );
-      const isBest = verdict.kind === "adopt" && isGood && verdict.winner === names.at(-1);
-      return {
-        right: isBest,
-        false: verdict.kind === "adopt" && !isBest,
-        keep: verdict.kind === "keep",
-        inconclusive: verdict.kind === "inconclusive",
-        calls,
-      };
-    },
-  };
-}
-
 /** Adopted %, as simulated elsewhere: [suite, challengers, effect, right]. */
 const figures = [
   ["V8", 1, "+20", 99.8],
@@ -131,9 +105,4 @@ export const variantRows = [
   ...["null", "fix", "fix +40", "fix, takes 30"].flatMap((effect) =>
     ["V8", "V_MIX10"].map((suite) => variantRow(suite, effect, 1, { harmUnsteady: 0.25 })),
   ),
-  ...(firstDesign.variants
-    ? ["V8", "V_MIX10", "V_GOOD8"].flatMap((suite) =>
-        ["null", "+20", "fix", "fix, takes 15"].map((effect) => firstRow(suite, effect, 3)),
-      )
-    : []),
 ];

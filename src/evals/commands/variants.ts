@@ -1,5 +1,5 @@
-import { defineCommand } from "./command.ts";
-import { marginFlag, modelFlag, resumeFlag, suiteFlags, suitePath, trialFlags } from "./flags.ts";
+import { defineCommand, number } from "./command.ts";
+import { baselinesFlag, marginFlag, modelFlag, resumeFlag, suiteFlags, suitePath, trialFlags } from "./flags.ts";
 
 const fileFormat = `The variants file, YAML or JSON, contains only what each variant words differently:
 
@@ -12,9 +12,10 @@ const fileFormat = `The variants file, YAML or JSON, contains only what each var
         parameters: { path: Where the file is, options.encoding: Its encoding }
       search_files: { tool: { description: ..., inputSchema: { ... } } }
 
-Calls go to the real server, and no file is changed. Up to three variants get the same number of
-trials; of more, the most promising one is selected first and then tested on fresh trials.
-Exit code 0 for any verdict, 3 when the experiment was stopped or nothing was graded.`;
+Calls go to the real server, and no file is changed. Of several variants the most promising one is
+selected first; it is then tested on fresh trials of the cases with room for a gain, and adopted only
+if no case loses 15 points or more. Which cases have room is read from the accepted baseline, where
+there is one. Exit code 0 for any verdict, 3 when the experiment was stopped or nothing was graded.`;
 
 /** `evals variants`: which of several wordings of a tool list is best, or whether the current one is. */
 export const variantsCommand = defineCommand({
@@ -34,6 +35,17 @@ export const variantsCommand = defineCommand({
     },
     of: { type: "string", describe: "With --write: write this variant, whether it won or not" },
     margin: marginFlag("A gain smaller than this is not worth a change"),
+    "harm-cases": {
+      type: "string",
+      array: true,
+      describe: "Rule out a loss only on cases whose id matches this pattern (default: all); saves trials",
+    },
+    "harm-unsteady": number({
+      above: 0,
+      max: 1,
+      describe: "Loss to rule out on cases that pass in less than 85% (default: 0.15, as for all); 0.25 saves a third",
+    }),
+    baselines: baselinesFlag,
     ...suiteFlags,
     resume: resumeFlag,
     ...trialFlags,

@@ -25,13 +25,15 @@ import { caseP } from "./statistics.ts";
 
 /**
  * `changed`: the names of the descriptions that changed. `cases`: those that fell, with what the check saw of them.
- * `families`: searches of the same run that may blame the same description.
+ * `families`: searches of the same run that may blame the same description. `asked`: trials of every case that were asked
+ * before, from 1 on.
  */
 export type BlameSetup = {
   changed: readonly string[];
   cases: readonly { case: string; known: Known }[];
   seed: number;
   families?: number;
+  asked?: number;
 };
 
 /** A case is settled when its likeliest set of descriptions has this chance. */
@@ -89,17 +91,15 @@ export function blame(setup: BlameSetup): Design<BlameVerdict> {
 /** One fallen case while it is searched. */
 class Suspect {
   readonly belief: Belief;
-  /** Trials asked by arm, so that the next ones are numbered on. */
-  readonly asked = new Map<string, number>();
   searched = 0;
   readonly confirmed = new Set<number>();
-  /** Trials of confirmations that the belief has taken in, by arm. */
-  readonly taken = new Map<string, number>();
 
   constructor(
     readonly id: string,
     hypotheses: ConstructorParameters<typeof Belief>[0],
     known: Known,
+    /** The number of its last trial in whichever arm: each trial of the search gets a tool order of its own. */
+    public last: number,
   ) {
     this.belief = new Belief(hypotheses, known);
   }
@@ -120,7 +120,7 @@ class PlayedBlame {
     this.#record = record;
     this.#cap = cap;
     const hypotheses = listHypotheses(setup.changed.length);
-    this.#suspects = setup.cases.map(({ case: id, known }) => new Suspect(id, hypotheses, known));
+    this.#suspects = setup.cases.map(({ case: id, known }) => new Suspect(id, hypotheses, known, setup.asked ?? 0));
   }
 
   *play(): Play<BlameVerdict> {
@@ -167,9 +167,9 @@ class PlayedBlame {
         const random = seededRandom(deriveSeed(seed, "mask", suspect.id, suspect.searched));
         const mask = chooseMask(suspect.belief, this.#chances(suspect), changed.length, random);
         const arm = blameArm("search", mask);
-        const from = (suspect.asked.get(arm) ?? 0) + 1;
-        const to = from + trialsAtOnce - 1;
-        suspect.asked.set(arm, to);
+        const from = suspect.last + 1;
+        const to = suspect.last + trialsAtOnce;
+        suspect.last = to;
         suspect.searched += trialsAtOnce;
         return { suspect, mask, span: { case: suspect.id, arms: [arm], from, to } };
       });
@@ -205,8 +205,8 @@ class PlayedBlame {
         arms.map(({ suspect, reverted, new: served }) => ({
           case: suspect.id,
           arms: [reverted, served],
-          from: 1,
-          to: trials,
+          from: suspect.last + 1,
+          to: suspect.last + trials,
         })),
       );
       if (spans.length > 0) yield* bringSpans(this.#record, spans, round * 2, this.#setup.seed);
@@ -220,8 +220,7 @@ class PlayedBlame {
         return false;
       });
     }
-    for (const { suspect, reverted, new: served } of [...pairs.values()].flat())
-      for (const arm of [reverted, served]) this.#takeIn(suspect, arm);
+    this.#takeIn([...pairs.values()].flat());
   }
 
   #accusedBy(suspect: Suspect): readonly number[] {
@@ -249,8 +248,8 @@ class PlayedBlame {
     at: { round: number; look: number; level: number },
   ): BlameTest {
     const seen: CaseCounts[] = arms.map(({ suspect, reverted, new: served }) => ({
-      base: countPasses(this.#record, suspect.id, reverted, 1, trials),
-      head: countPasses(this.#record, suspect.id, served, 1, trials),
+      base: countPasses(this.#record, suspect.id, reverted, suspect.last + 1, suspect.last + trials),
+      head: countPasses(this.#record, suspect.id, served, suspect.last + 1, suspect.last + trials),
     }));
     const { p } = globalTest(seen);
     return {
@@ -267,12 +266,18 @@ class PlayedBlame {
     };
   }
 
-  /** The trials of a confirmation count as evidence, each once. */
-  #takeIn(suspect: Suspect, arm: string): void {
-    const from = (suspect.taken.get(arm) ?? 0) + 1;
-    const to = this.#record.answers(suspect.id, arm).length;
-    suspect.taken.set(arm, to);
-    this.#observe(suspect, maskOfArm(arm), { case: suspect.id, arms: [arm], from, to });
+  /** The trials of a confirmation count as evidence, each once: the arms of a case may be those of several tests. */
+  #takeIn(pairs: readonly Pair[]): void {
+    for (const suspect of new Set(pairs.map((pair) => pair.suspect))) {
+      const own = pairs.filter((pair) => pair.suspect === suspect);
+      const arms = new Set(own.flatMap(({ reverted, new: served }) => [reverted, served]));
+      const from = suspect.last + 1;
+      for (const arm of arms) {
+        const to = this.#record.answers(suspect.id, arm).length;
+        this.#observe(suspect, maskOfArm(arm), { case: suspect.id, arms: [arm], from, to });
+        suspect.last = Math.max(suspect.last, to);
+      }
+    }
   }
 
   #verdict(): BlameVerdict {

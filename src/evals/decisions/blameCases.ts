@@ -87,7 +87,8 @@ function* blameGroup(
   const settled = new Map(measured.flatMap((one) => settle(one)).map((one) => [one.case, one]));
   const open = measured.filter((one) => !settled.has(one.case));
   const known = open.map((one) => ({ case: one.case, known: { old: one.old, new: one.new } }));
-  const searched = yield* blame({ changed, cases: known, seed, families }).play(record);
+  const asked = unknown.length > 0 ? measuring : 0;
+  const searched = yield* blame({ changed, cases: known, seed, families, asked }).play(record);
   const paid = unknown.reduce((sum, one) => sum + record.paid(one.case, arm).calls, 0);
   return {
     cases: [...searched.cases, ...settled.values()],

@@ -102,7 +102,8 @@ function planCheck(
   };
 }
 
-function describeRun(cases: readonly PlannedCase[], model: Model, host: string): ComparedRun {
+/** What decides whether these cases on this model can be compared with a baseline. */
+export function describeRun(cases: readonly PlannedCase[], model: Model, host: string): ComparedRun {
   return {
     suite: cases[0]?.suite.name ?? "",
     model: model.id,

@@ -33,6 +33,8 @@ const recordedOptionsSchema = z
     check: z.enum(["screen", "thorough", "anytime", "off"]),
     margin: z.number(),
     baselines: z.string(),
+    harmCases: z.array(z.string()),
+    harmUnsteady: z.number(),
     distractors: z.array(z.string()),
     sizes: z.string(),
     baseUrl: z.string(),

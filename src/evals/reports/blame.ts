@@ -1,7 +1,8 @@
 import type { BlamedCase, BlameTest } from "../decisions/blameVerdict.ts";
+import type { Counts } from "../stats/counts.ts";
 import type { BlameReport } from "../verdicts/blame.ts";
 import { type Block, heading, type Inline, makeRows, section, type Tone, text } from "./document.ts";
-import { count, integer, level, money, percent, probability, pValue, ratio, some } from "./format.ts";
+import { count, integer, level, money, percent, probability, ratio, some } from "./format.ts";
 import { modelLabel } from "./runText.ts";
 
 type CaseReport = BlameReport["cases"][number];
@@ -73,7 +74,7 @@ function groupBlocks(group: Group, report: BlameReport): Block[] {
     text(blameReason(group, report), `Next: ${nextStep(group, report)}`),
     text(...asked),
     ...section(culprits.length === 1 ? "The change" : "The changes", [{ kind: "diff", changes: culprits, most: 6 }]),
-    ...section("Tests on fresh trials", [testTable(group, report.tests)]),
+    ...section("Exact tests on fresh trials (p over all cases of a change)", [testTable(group, report.tests)]),
     ...openSets(verdict),
   ];
 }
@@ -125,18 +126,18 @@ function describeSeen({ reverted, breaking }: NonNullable<BlamedCase["seen"]>, c
   return `Reverting ${joinNames(reverted)} repairs ${cases}, and ${alone}. The model is deterministic, so this is certain.`;
 }
 
-/** `With get_file reverted, c3 and c7 pass 23 of 24 times; with its new wording, 8 of 24.` for each confirmed description. */
+/** `The change of get_file breaks c3 and c7: with it reverted, they pass 23 of 24 times; with it, 8 of 24.` for each. */
 function describeTests(group: Group, tests: readonly BlameTest[]): string {
   return confirmedTests(group, tests)
     .map(({ description, own }) => {
-      const sum = (of: (one: BlameTest["cases"][number]) => { passed: number; trials: number }) =>
-        own.reduce((total, one) => ({ passed: total.passed + of(one).passed, trials: total.trials + of(one).trials }), {
-          passed: 0,
-          trials: 0,
-        });
+      const sum = (of: (one: BlameTest["cases"][number]) => Counts): Counts => ({
+        passed: own.reduce((total, one) => total + of(one).passed, 0),
+        trials: own.reduce((total, one) => total + of(one).trials, 0),
+      });
       const [reverted, served] = [sum((one) => one.reverted), sum((one) => one.new)];
-      const verb = own.length === 1 ? "passes" : "pass";
-      return `With ${description} reverted, ${joinNames(own.map((one) => one.case))} ${verb} ${integer(reverted.passed)} of ${count(reverted.trials, "time")}; with its new wording, ${integer(served.passed)} of ${integer(served.trials)}.`;
+      const cases = joinNames(own.map((one) => one.case));
+      const passes = own.length === 1 ? `${cases} passes` : "they pass";
+      return `The change of ${description} breaks ${cases}: with it reverted, ${passes} ${integer(reverted.passed)} of ${count(reverted.trials, "time")}; with it, ${integer(served.passed)} of ${integer(served.trials)}.`;
     })
     .join(" ");
 }
@@ -219,8 +220,8 @@ function testTable(group: Group, tests: readonly BlameTest[]): Block {
           one.case,
           ratio(one.reverted),
           ratio(one.new),
-          probability(one.p),
-          `${pValue(test.p)}, alpha = ${level(Number(test.level.toPrecision(2)))}`,
+          probability(test.p),
+          level(Number(test.level.toPrecision(2))),
           test.isConfirmed ? "confirmed" : "not confirmed",
         ]),
     );
@@ -231,9 +232,9 @@ function testTable(group: Group, tests: readonly BlameTest[]): Block {
       { head: "case", kind: "name" },
       { head: "reverted", kind: "figure" },
       { head: "new", kind: "figure" },
-      { head: "p (Fisher)", kind: "figure" },
-      { head: "exact test over its cases", kind: "figure" },
-      { head: "" },
+      { head: "p", kind: "figure" },
+      { head: "alpha", kind: "figure" },
+      { head: "result" },
     ],
     rows: makeRows(rows),
     most: 12,

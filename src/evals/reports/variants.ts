@@ -72,7 +72,7 @@ function describeSampled(verdict: VariantVerdict, margin: number): string {
   const where = room.length === cases ? "" : ` on the ${count(room.length, "case")} with room for a gain`;
   switch (verdict.kind) {
     case "adopt":
-      return `${verdict.winner} is better: ${gain ? describeGain(gain) : ""}. ${certificates.length < cases ? `Of the ${count(certificates.length, "case")} looked at, none` : "No case"} loses ${size(widestHarm(verdict))} or more.`;
+      return `${verdict.winner} is better: ${gain ? describeGain(gain) : ""}. ${certificates.length < cases ? `None of the ${count(certificates.length, "case")} looked at` : "No case"} loses ${size(widestHarm(verdict))} or more.`;
     case "keep":
       switch (verdict.because) {
         case "no-room":
@@ -80,7 +80,7 @@ function describeSampled(verdict: VariantVerdict, margin: number): string {
         case "no-gain":
           return `No wording is better by ${size(margin)} or more${where}.`;
         case "breaks":
-          return `${gain?.challenger} breaks ${some(verdict.broken.map(describeFall))}.`;
+          return `${gain?.challenger} breaks ${count(verdict.broken.length, "case")}: ${some(verdict.broken.map(describeChange), 3)}.`;
         case "no-net-gain":
           return `${gain?.challenger} is better on some cases, but loses as much on others.`;
       }
@@ -106,10 +106,10 @@ const widestHarm = ({ certificates }: VariantVerdict) => Math.max(0, ...certific
 function describeGain({ cases, mean }: NonNullable<VariantVerdict["gain"]>): string {
   const gained = cases.filter(({ p, base, head }) => p <= named && head.passed > base.passed);
   if (gained.length === 0) return `${points(mean)} on average, though no single case stands out`;
-  return some(gained.map(describeFall), 3);
+  return some(gained.map(describeChange), 3);
 }
 
-function describeFall({ case: id, base, head }: Pick<NamedCase, "case" | "base" | "head">): string {
+function describeChange({ case: id, base, head }: Pick<NamedCase, "case" | "base" | "head">): string {
   const before =
     base.trials === head.trials ? integer(base.passed) : `${integer(base.passed)} of ${integer(base.trials)}`;
   return `${id} passes ${integer(head.passed)} of ${count(head.trials, "time")} instead of ${before}`;
@@ -126,7 +126,7 @@ function nextStep(summary: VariantsSummary): string {
     const { settle } = verdict;
     if (!settle)
       return "word the difference more strongly, or keep the current wording; more trials would not settle it.";
-    return `keep the current wording, or test ${some(settle.cases)} with about ${count(settle.trials, "trial")} per wording; that would settle it.`;
+    return `keep the current wording, or test ${some(settle.cases)} again with about ${count(settle.trials, "trial")} per wording; that would settle it.`;
   }
   if (verdict.kind === "keep" && verdict.because === "breaks")
     return `reword ${best?.name} so that it repairs without breaking, and test it again.`;
