@@ -38,7 +38,26 @@ describe("one spoiled description of eight, on the lexical model", () => {
     const { code, out, err } = await run("blame");
     expect(err).toBe("");
     expect(code).toBe(0);
-    expect(out.replaceAll(/2\d{3}-[\dT-]+/g, "RUN").replace(/^Record: .*/ms, "")).toMatchInlineSnapshot();
+    expect(out.replaceAll(/2\d{3}-[\dT-]+/g, "RUN").replace(/^Record: .*/ms, "")).toMatchInlineSnapshot(`
+      "BLAMED: get_file_info
+        Reverting get_file_info repairs when-changed, and get_file_info alone breaks it. The model is
+          deterministic, so this is certain.
+        Next: revert or reword get_file_info.
+
+      Case when-changed: 1/1 with the old list, 0/1 with the new one. "When was todo.md last modified?"
+
+      The change
+        get_file_info: description
+          [-Retrieve detailed metadata about a file or directory. Returns comprehensive information
+          including size, creation time, last modified time, permissions, and type. This tool is perfect
+          for understanding file characteristics without reading the actual content. Only works within
+          allowed directories.-]{+Gives a report on something.+}
+
+      Suite: files · lexical (a retrieval baseline, not a language model: it shows what a host's keyword
+        tool search would surface), against the run RUN
+      Trials: 7, at most 53 · cost $0
+      "
+    `);
   });
 
   it("is found in one go with the check", async () => {

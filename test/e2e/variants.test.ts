@@ -135,7 +135,7 @@ describe("evals variants on a model that varies", () => {
     expect(stopped.code).toBe(3);
     expect(resultOf(stopped)).toMatchObject({ kind: "inconclusive", calls: { made: 20 } });
     const asked = endpoint.requests.length;
-    const resume = ["--resume", resultOf(stopped).run, "--base-url", "http://localhost:1", "--json"];
+    const resume = ["--resume", resultOf(stopped).run, "--json"];
     file("paid.yaml", { variants: { clear: reworded("Performs") } });
     const other = await variants(...resume);
     expect([other.code, other.err]).toEqual([2, expect.stringContaining("its wordings, sizes or trials changed")]);

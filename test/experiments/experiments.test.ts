@@ -1,10 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { baseline } from "../../src/evals/experiments/baseline.ts";
 import { calibrate } from "../../src/evals/experiments/calibrate.ts";
 import { crowd } from "../../src/evals/experiments/crowd.ts";
+import { run } from "../../src/evals/experiments/run.ts";
 import { variants } from "../../src/evals/experiments/variants.ts";
-import { endpoint, experimentDefaults, project } from "./project.ts";
+import { endpoint, experimentDefaults, project, runDefaults } from "./project.ts";
 
 const wordings = { variants: { vague: { read: "Does something." }, plain: { move: "Moves one file." } } };
 const foreign = Array.from({ length: 4 }, (_, index) => ({
@@ -53,6 +55,34 @@ describe("evals variants", () => {
       "its wordings, sizes or trials changed",
     );
     await expect(variants(defaults, io())).rejects.toThrow("There is no variants file.");
+  });
+
+  it("refuses to resume a record of the first design", async () => {
+    const { io, write, records, manifest } = project({ "wordings.json": wordings });
+    await variants(options, io());
+    const [id = ""] = records();
+    const { experiment, ...rest } = manifest(id);
+    const { design: _, ...setup } = experiment?.setup ?? {};
+    write(`reports/${id}/run.json`, { ...rest, experiment: { ...experiment, setup } });
+    await expect(variants({ ...defaults, resume: id }, io())).rejects.toThrow(
+      "it was made with an earlier design of `evals variants`, which asks other trials.",
+    );
+  });
+
+  it("takes the cases with room from the accepted baseline, and keeps them for a resumed record", async () => {
+    const { io, manifest } = project({ "wordings.json": wordings });
+    const { asked } = await endpoint(() => ({ calls: [{ name: "read", input: {} }] }));
+    const { model, ...request } = asked;
+    const runOptions = { ...runDefaults, ...request, model: [model], trials: 4 };
+    await run(runOptions, io());
+    await baseline({ action: "accept", baselines: "evals/baselines", out: "reports", force: false }, io());
+    const world = io();
+    expect(await variants({ ...options, ...asked, case: ["read"] }, world)).toBe(0);
+    const result = JSON.parse(world.printed());
+    expect(result).toMatchObject({ kind: "keep", method: "sampled", calls: { made: 0 } });
+    expect(result.verdict).toMatchObject({ because: "no-room" });
+    expect(result.reason).toBe("Every case passes already, so no wording can be better.");
+    expect(manifest(result.run).experiment?.setup).toMatchObject({ bank: { read: { passed: 4, trials: 4 } } });
   });
 });
 

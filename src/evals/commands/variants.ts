@@ -12,10 +12,11 @@ const fileFormat = `The variants file, YAML or JSON, contains only what each var
         parameters: { path: Where the file is, options.encoding: Its encoding }
       search_files: { tool: { description: ..., inputSchema: { ... } } }
 
-Calls go to the real server, and no file is changed. Of several variants the most promising one is
-selected first; it is then tested on fresh trials of the cases with room for a gain, and adopted only
-if no case loses 15 points or more. Which cases have room is read from the accepted baseline, where
-there is one. Exit code 0 for any verdict, 3 when the experiment was stopped or nothing was graded.`;
+Calls go to the real server, and no file is changed. Of several variants the most promising one
+is selected first. It is then tested on fresh trials of the cases with room for a gain, and
+adopted only if no case loses 15 points or more. Which cases have room is read from the accepted
+baseline, where there is one. Exit code 0 for any verdict, 3 when the experiment was stopped or
+too many trials brought no answer.`;
 
 /** `evals variants`: which of several wordings of a tool list is best, or whether the current one is. */
 export const variantsCommand = defineCommand({
@@ -42,7 +43,8 @@ export const variantsCommand = defineCommand({
     },
     "harm-unsteady": number({
       above: 0,
-      max: 1,
+      below: 1,
+      percent: true,
       describe: "Loss to rule out on cases that pass in less than 85% (default: 0.15, as for all); 0.25 saves a third",
     }),
     baselines: baselinesFlag,

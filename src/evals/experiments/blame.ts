@@ -22,6 +22,7 @@ import { type BlameQuestion, findRunQuestions, readBaselineQuestion } from "./bl
 import {
   type Bench,
   describeExperiment,
+  designNumber,
   type ExperimentOptions,
   performExperiment,
   stoppedExitCode,
@@ -131,7 +132,11 @@ async function answer(question: BlameQuestion, bench: Bench, io: Io) {
       (planned) =>
         makeList(arm, suspects.get(planned.case.id)),
     design,
-    setup: { from, cases: cases.map(({ case: id, changed }) => ({ case: id, changed: [...changed] })) },
+    setup: {
+      design: designNumber,
+      from,
+      cases: cases.map(({ case: id, changed }) => ({ case: id, changed: [...changed] })),
+    },
   };
   const performed = await performExperiment(bench, asked, io);
   const searched = cases.map(({ case: id, old, new: now }) => ({

@@ -67,6 +67,9 @@ export async function withBench<O extends ExperimentOptions, R>(
 
 export const randomSeed = () => Math.floor(Math.random() * 2 ** 31);
 
+/** The number of the design of variants and blame, in the setup of their records: another one asks other trials. */
+export const designNumber = 2;
+
 /** What an experiment asks: cases in arms, by a design. `setup` is what else its result is derived from. */
 export type ExperimentSpec<V> = {
   cases: readonly PlannedCase[];

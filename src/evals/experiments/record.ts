@@ -72,6 +72,11 @@ export async function resumeRecord(
 }
 
 function refuseChanges(before: RunManifest, now: RunManifest): void {
+  if (before.experiment?.setup.design !== now.experiment?.setup.design)
+    throw usageError(
+      `The record ${before.id} cannot be resumed: it was made with an earlier design of \`evals ${before.experiment?.command}\`, which asks other trials.`,
+      "Start a new one; its record is kept.",
+    );
   const changed = [
     ...(isSameExperiment(before, now) ? [] : ["its wordings, sizes or trials changed"]),
     ...before.suites.flatMap((suite) => {

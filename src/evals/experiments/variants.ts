@@ -13,6 +13,7 @@ import type { PlannedCase } from "../trials/plan.ts";
 import { toComparedRun } from "../types/baseline.ts";
 import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
+import { jsonObjectSchema } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
 import { comparability } from "../verdicts/comparable.ts";
 import { type Outcome, PromptSizes, summariseVariants } from "../verdicts/variants.ts";
@@ -21,6 +22,7 @@ import { describeRun } from "./check.ts";
 import {
   type Bench,
   describeExperiment,
+  designNumber,
   type ExperimentOptions,
   type Performed,
   performExperiment,
@@ -102,13 +104,10 @@ type Asked = {
 /** Runs the design that fits the model, until it decides or is stopped. */
 async function decide(bench: Bench, { setup, touched, arms, prompts }: Asked, io: Io) {
   const perform = <V>(design: Design<V>): Promise<Performed<V>> => {
-    const { seed: _, ...recorded } = setup;
+    const { seed: _, ...rest } = setup;
+    const recorded = jsonObjectSchema.parse(JSON.parse(JSON.stringify({ design: designNumber, ...rest })));
     const onTrial = prompts.add.bind(prompts);
-    return performExperiment(
-      bench,
-      { cases: touched, arms, design, setup: JSON.parse(JSON.stringify(recorded)), onTrial },
-      io,
-    );
+    return performExperiment(bench, { cases: touched, arms, design, setup: recorded, onTrial }, io);
   };
   const finish = <V>(performed: Performed<V>, decided: (verdict: V) => Outcome, cap: number) => ({
     performed,
