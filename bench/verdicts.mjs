@@ -116,9 +116,7 @@ console.log(table.toString());
 console.log(
   `${repetitions} repetitions (a quarter of it for anytime), ${took.toFixed(0)} s; "at most" allows two standard errors of the simulation.`,
 );
-console.log(
-  "of fixed: calls against 20 trials per case and arm.",
-);
+console.log("of fixed: calls against 20 trials per case and arm.");
 const missed = rows.filter((row) => row.met === false);
 console.log(
   missed.length === 0
