@@ -1,7 +1,7 @@
 import { defineCommand } from "./command.ts";
 import { resumeFlag, trialFlags } from "./flags.ts";
 
-const { host: _, ...flags } = trialFlags;
+const { host: _, exposure: __, ranker: ___, ...flags } = trialFlags;
 
 /** `evals blame`: which of several changed descriptions broke a case. */
 export const blameCommand = defineCommand({

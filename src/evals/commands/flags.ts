@@ -52,9 +52,23 @@ export const hostFlag = {
   describe: "Show tool names and skills as this host does",
 } satisfies Options;
 
+/** How tools are shown. */
+const exposureFlags = {
+  exposure: {
+    type: "string",
+    describe:
+      "How tools are shown: all (every definition), names (and a search that loads definitions), search (by the API) or host (default: all, for hosts host)",
+  },
+  ranker: {
+    choices: ["keyword", "bm25", "regex"] as const,
+    describe: "What finds tools with --exposure names (default: keyword) or search (default: the API's first)",
+  },
+} satisfies Record<string, Options>;
+
 /** The flags of every command that runs trials. */
 export const trialFlags = {
   host: hostFlag,
+  ...exposureFlags,
   seed: number({
     min: 0,
     max: Number.MAX_SAFE_INTEGER,

@@ -6,8 +6,9 @@ import { blameDocument, blameJson } from "../reports/blame.ts";
 import { safeJson } from "../reports/escape.ts";
 import { some } from "../reports/format.ts";
 import { renderTerminal } from "../reports/terminal.ts";
+import { findRanker } from "../search/rankers.ts";
 import { createToolset } from "../toolsets/toolList.ts";
-import type { PlannedCase } from "../trials/plan.ts";
+import { getExposure, type PlannedCase } from "../trials/plan.ts";
 import { EvalsError, type ExitCode, exitCodes } from "../types/errors.ts";
 import { nameExposure } from "../types/exposure.ts";
 import type { Io } from "../types/io.ts";
@@ -15,7 +16,6 @@ import { canonicalJson } from "../types/json.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import { type BlameReport, blameExitCode, summariseBlame } from "../verdicts/blame.ts";
 import { comparability } from "../verdicts/comparable.ts";
-import { chooseExposures } from "../workspace/exposures.ts";
 import type { RequestOptions } from "../workspace/models.ts";
 import { version } from "../workspace/version.ts";
 import { type BlameQuestion, findRunQuestions, readBaselineQuestion } from "./blameQuestion.ts";
@@ -106,12 +106,14 @@ async function answerAll(
 
 /** The options of the run, except for those that are given. */
 function combineOptions(
-  { recorded, paths, suite, model, host }: BlameQuestion,
+  { recorded, paths, suite, model, host, exposure }: BlameQuestion,
   given: GivenOptions,
 ): ExperimentOptions {
   const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as GivenOptions;
   const { run = defined.run } = recorded;
-  return { ...recorded, ...defined, ...(run !== undefined && { run }), paths, suite, model, host, case: given.case };
+  const shown = { exposure: exposure.kind, ranker: findRanker(exposure.ranker) };
+  const asked = { paths, suite, model, host, ...shown, case: given.case };
+  return { ...recorded, ...defined, ...(run !== undefined && { run }), ...asked };
 }
 
 /** A case with its tools before, its tools now, and what changed between them. */
@@ -177,7 +179,7 @@ function findSuspects(question: BlameQuestion, { cases, suite, model }: Bench): 
     model: model.id,
     settings: canonicalJson(model.settings),
     host: question.host,
-    exposure: nameExposure(chooseExposures(model)[0]),
+    exposure: nameExposure(getExposure(model)),
     harness: version,
     cases: cases.map(({ case: { id, hash } }) => ({ id, hash })),
   };

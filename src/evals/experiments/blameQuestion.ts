@@ -4,7 +4,7 @@ import { readBaseline } from "../runs/baseline.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
 import { toComparedRun } from "../types/baseline.ts";
 import { usageError } from "../types/errors.ts";
-import { allDefinitions, nameExposure } from "../types/exposure.ts";
+import { allDefinitions, type Exposure, nameExposure } from "../types/exposure.ts";
 import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
 import { isModelNamed } from "../types/model.ts";
@@ -26,6 +26,7 @@ export type BlameQuestion = {
   suite: string;
   model: string;
   host: Workspace["host"];
+  exposure: Exposure;
   /** The options of the run, and where it is. */
   recorded: RecordedOptions;
   /** What the live suite must match to be comparable. */
@@ -105,6 +106,7 @@ function createQuestion(
     suite: suite.name,
     model: plan.model,
     host: host as BlameQuestion["host"],
+    exposure: exposures?.[0] ?? allDefinitions,
     identity: {
       suite: suite.name,
       model: plan.model,
@@ -146,7 +148,7 @@ export async function readBaselineQuestion(
   if (flags.case === undefined) throw usageError("--baseline requires --case.", "Name the case to explain.");
   const baseline = await readBaseline(resolve(io.cwd, given));
   if (!baseline) throw usageError(`There is no baseline "${given}".`, "Write one with `evals baseline accept`.");
-  const { suite, model, host, cases, toolsets } = baseline;
+  const { suite, model, host, cases, toolsets, exposure = allDefinitions } = baseline;
   const before = new Map(cases.map((one) => [one.id, one]));
   return {
     from: `the baseline ${given}`,
@@ -154,6 +156,7 @@ export async function readBaselineQuestion(
     suite,
     model: flags.model ?? model.id,
     host: host as BlameQuestion["host"],
+    exposure,
     recorded: {},
     identity: toComparedRun(baseline),
     base: (id) => {

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { baselineFile, readBaseline } from "../runs/baseline.ts";
-import type { PlannedCase } from "../trials/plan.ts";
+import { getExposure, type PlannedCase } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
 import { type Baseline, toComparedRun } from "../types/baseline.ts";
 import { usageError } from "../types/errors.ts";
@@ -12,7 +12,6 @@ import type { CheckPlan, RunManifest } from "../types/run.ts";
 import type { Suite } from "../types/suite.ts";
 import type { Check } from "../verdicts/check.ts";
 import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
-import { chooseExposures } from "../workspace/exposures.ts";
 import { version } from "../workspace/version.ts";
 import { ArmCases, type Ask, type ListOf, pursueBook } from "./pipeline.ts";
 
@@ -109,7 +108,7 @@ export function describeRun(cases: readonly PlannedCase[], model: Model, host: s
     model: model.id,
     settings: canonicalJson(model.settings),
     host,
-    exposure: nameExposure(chooseExposures(model)[0]),
+    exposure: nameExposure(getExposure(model)),
     harness: version,
     cases: cases.map(({ case: { id, hash } }) => ({ id, hash })),
   };

@@ -10,6 +10,7 @@ import type { Experiment } from "../types/run.ts";
 import type { Trial } from "../types/trial.ts";
 import { readObservation } from "../verdicts/check.ts";
 import { type Design as BookDesign, type Evidence, EvidenceBook, type ExperimentFacts } from "../verdicts/design.ts";
+import { type ExposureOptions, verifySearches } from "../workspace/exposures.ts";
 import type { RequestOptions } from "../workspace/models.ts";
 import type { SuiteOptions } from "../workspace/suites.ts";
 import { type Workspace, withWorkspace } from "../workspace/workspace.ts";
@@ -29,6 +30,7 @@ import { pickRecorded, type Recalled, type Resumed } from "./recordedOptions.ts"
 /** The options of a command that puts one question to one suite and one model. */
 export type ExperimentOptions = SuiteOptions &
   RequestOptions &
+  ExposureOptions &
   AskOptions & {
     model: string;
     host: Workspace["host"];
@@ -85,6 +87,7 @@ export type Performed<V> = Conducted<Pursued<V>> & { record: TrialRecord; eviden
 /** Runs the trials that a design asks for in these arms, until it decides or is stopped. */
 export async function performExperiment<V>(bench: Bench, question: ExperimentSpec<V>, io: Io): Promise<Performed<V>> {
   const { command, suite, model, seed, options, resumed, context } = bench;
+  await verifySearches([model], io.signal);
   const { cases, design, setup } = question;
   const armCases = new ArmCases(cases, question.arms, seed);
   const experiment = {

@@ -2,11 +2,11 @@ import { newRunId } from "../runs/record.ts";
 import { hashPrompt } from "../scoring/judge.ts";
 import { labelExpectation, listExpectedTools, readSkillExpectation } from "../scoring/labels.ts";
 import type { PlannedCase } from "../trials/plan.ts";
+import { allDefinitions } from "../types/exposure.ts";
 import type { JsonObject } from "../types/json.ts";
 import type { AskedModel, Model } from "../types/model.ts";
 import type { Experiment, RunManifest } from "../types/run.ts";
 import type { Suite } from "../types/suite.ts";
-import { chooseExposures } from "../workspace/exposures.ts";
 import { version } from "../workspace/version.ts";
 import type { PlannedChecks } from "./check.ts";
 
@@ -48,7 +48,7 @@ export function createManifest(parts: ManifestParts): RunManifest {
       ...(model.note && { note: model.note }),
       settings: model.settings,
       deterministic: model.deterministic,
-      exposures: [...chooseExposures(model)],
+      exposures: [...(model.askedUnder ?? [allDefinitions])],
     })),
     ...(parts.judge && { judge: describeJudge(parts.judge, parts.judgeFigure) }),
     suites: parts.suites.map((suite) => describeSuite(suite, parts)),

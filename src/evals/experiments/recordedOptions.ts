@@ -29,6 +29,8 @@ const recordedOptionsSchema = z
     hostDir: z.array(z.string()),
     userSkills: z.boolean(),
     host: z.enum(Object.keys(hosts) as [HostName, ...HostName[]]),
+    exposure: z.string(),
+    ranker: z.enum(["keyword", "bm25", "regex"]),
     judge: z.string(),
     check: z.enum(["screen", "thorough", "anytime", "off"]),
     margin: z.number(),

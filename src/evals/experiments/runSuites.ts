@@ -6,6 +6,7 @@ import type { Io } from "../types/io.ts";
 import type { RunManifest } from "../types/run.ts";
 import type { Summariser } from "../verdicts/summary.ts";
 import { addLiftArms } from "../workspace/cases.ts";
+import { type ExposureOptions, verifySearches } from "../workspace/exposures.ts";
 import type { RequestOptions } from "../workspace/models.ts";
 import type { SuiteOptions } from "../workspace/suites.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -18,6 +19,7 @@ import { pickRecorded, type Resumed } from "./recordedOptions.ts";
 
 export type RunOptions = SuiteOptions &
   RequestOptions &
+  ExposureOptions &
   AskOptions &
   CheckOptions & {
     model: readonly string[];
@@ -45,6 +47,7 @@ export async function runSuites(
     io.out(renderPlan(planned, models, seed, checks, judge));
     return exitCodes.passed;
   }
+  await verifySearches(models, io.signal);
   const flags = pickRecorded(options);
   const manifest = createManifest({ ...workspace, otherToolsets: indexToolsets(planned), seed, checks, flags });
   const conducting = conduct(

@@ -1,7 +1,8 @@
 import { listDocumentWords } from "../search/bm25.ts";
 import { type SearchableTool, type SearchDocument, toSearchDocument } from "../search/document.ts";
 import { buildRanker, type Ranker } from "../search/rankers.ts";
-import { stemWords } from "../search/words.ts";
+import { splitWords, stemWords } from "../search/words.ts";
+import type { JsonObject } from "../types/json.ts";
 import { type AskedModel, lexicalId, type ModelRequest, noUsage } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Turn } from "../types/trial.ts";
@@ -42,7 +43,8 @@ type Candidate = SearchDocument & {
 
 /**
  * The offline model: the BM25 ranking of tool search (`search/bm25.ts`) over tools and skills. The first turn calls the
- * best tool, loads the best skill or does nothing; the second ends. The reply depends on the request only, not on the order
+ * best tool, loads the best skill or does nothing; the second ends. Where definitions have to be loaded and none of the
+ * loaded ones fits, it first searches for the words of the query. The reply depends on the request only, not on the order
  * of tools.
  */
 export function lexical(): AskedModel {
@@ -68,12 +70,23 @@ export function lexical(): AskedModel {
   };
 }
 
-function pickCalls({ messages, turn }: ModelRequest, getRanker: () => Ranker<Candidate>): Turn["calls"] {
-  if (messages.some(({ role }) => role === "results")) return [];
+function pickCalls({ messages, turn, loader }: ModelRequest, getRanker: () => Ranker<Candidate>): Turn["calls"] {
+  const results = messages.flatMap((message) => (message.role === "results" ? message.results : []));
+  if (results.some(({ tool }) => tool !== loader?.tool)) return [];
   const last = messages.reduce((text, message) => (message.role === "user" ? message.content : text), "");
   const query = last.slice(0, maxQuery);
   const best = findBest(query, getRanker());
-  return best ? [{ id: `lexical_${turn}`, ...best.call(query) }] : [];
+  const id = `lexical_${turn}`;
+  if (best) return [{ id, ...best.call(query) }];
+  return loader && results.length === 0
+    ? [{ id, tool: loader.tool, arguments: writeSearch(query, loader.ranker) }]
+    : [];
+}
+
+/** The search for the words of a query, in the form that the ranker takes. */
+function writeSearch(query: string, ranker: string): JsonObject {
+  const words = [...new Set(splitWords(query).map(({ text }) => text))];
+  return { query: ranker === "regex" ? `(?i)${words.join("|")}` : words.join(" ") };
 }
 
 /** The best candidate that shares enough words with the query. */
@@ -97,8 +110,8 @@ function isEnough({ words, nameWords }: Candidate, searched: ReadonlySet<string>
   return share >= leastShare && (matched.length > 1 || matched.some((word) => nameWords.has(word)));
 }
 
-function listCandidates({ tools, catalogue = [] }: ModelRequest): Candidate[] {
-  const loaders = new Set(catalogue.map(({ load }) => load.tool));
+function listCandidates({ tools, catalogue = [], loader }: ModelRequest): Candidate[] {
+  const loaders = new Set([...catalogue.map(({ load }) => load.tool), loader?.tool]);
   return [
     ...tools.filter(({ name }) => !loaders.has(name)).map((tool) => toCandidate(tool, toCall(tool))),
     ...catalogue.map(({ load, ...skill }) => toCandidate(skill, () => load)),

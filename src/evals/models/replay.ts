@@ -39,12 +39,14 @@ export async function replay(id: string, name: string, options: ReplayOptions): 
   };
 }
 
-function findReply(row: Recorded | undefined, { cell, messages }: ModelRequest): Reply {
+function findReply(row: Recorded | undefined, { cell, messages, loader }: ModelRequest): Reply {
   const turn = messages.filter(({ role }) => role === "results").length;
   const recorded = row?.turns[turn];
   if (recorded) {
     const calls = recorded.calls.map(({ execution, ...call }) => call);
-    return { kind: "turn", turn: { ...recorded, calls } };
+    const { searches, ...turn } = recorded;
+    // A search of the client is made again; one of an API or a host is part of its reply.
+    return { kind: "turn", turn: { ...turn, calls, ...(searches && !loader && { searches }) } };
   }
   if (row?.outcome.kind === "broken") return row.outcome;
   const where = `${cell.suite}, case ${cell.case}, ${cell.arm}, trial ${cell.trial}`;

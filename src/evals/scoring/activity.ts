@@ -1,28 +1,32 @@
 import { isJsonObject, type Json } from "../types/json.ts";
 import { skillEntryName } from "../types/skill.ts";
-import type { Call, Turn } from "../types/trial.ts";
+import type { Call, ToolSearch, Turn } from "../types/trial.ts";
 
 /**
  * What a model did in a trial: the calls of its first turn with calls, all calls in order, the skills that they loaded,
  * and whether it refused or its last reply was cut off. Where skills are offered, a call that loads one counts as a call of
- * the skill's entry.
+ * the skill's entry. Searches for tools and calls of a host's own tools are no picks, and listed separately.
  */
 export type Activity = {
   first: readonly Call[];
   all: readonly Call[];
   loaded: readonly string[];
+  searches: readonly ToolSearch[];
+  builtIns: readonly Call[];
   refused: boolean;
   cut: boolean;
 };
 
 /** Reads the activity from the turns of a trial. */
 export function readActivity(turns: readonly Turn[], offersSkills: boolean): Activity {
-  const raw = turns.map(({ calls }) => calls);
+  const raw = turns.map(({ calls }) => calls.filter(({ role }) => role === undefined));
   const picks = offersSkills ? raw.map((calls) => calls.flatMap(toPicks)) : raw;
   return {
     first: picks.find((calls) => calls.length > 0) ?? [],
     all: picks.flat(),
-    loaded: listLoadedSkills(raw.flat()),
+    loaded: listLoadedSkills(turns.flatMap(({ calls }) => calls)),
+    searches: turns.flatMap(({ searches = [] }) => searches),
+    builtIns: turns.flatMap(({ calls }) => calls.filter(({ role }) => role === "built-in")),
     refused: turns.some(({ stop }) => stop === "refused"),
     cut: turns.at(-1)?.stop === "cut",
   };

@@ -4,13 +4,17 @@ import type { Toolset } from "../types/tool.ts";
 import type { Assertion, Score, Turn } from "../types/trial.ts";
 import { type Activity, readActivity } from "./activity.ts";
 import { type Assessment, chooseBetter, compileCall, getFinder } from "./call.ts";
+import { assessDiscovery, explainDiscovery } from "./discovery.ts";
 import { labelCalls, labelExpectation, noneLabel } from "./labels.ts";
 import { type Judge, noJudge } from "./match.ts";
 import { compileSequence } from "./sequence.ts";
 import { getLookup, type ToolLookup } from "./tools.ts";
 
-/** Grades the turns of one answered trial. Does not throw. */
-export type Grade = (turns: readonly Turn[], judge?: Judge) => Score;
+/**
+ * Grades the turns of one answered trial. `deferred`: the tools whose definitions were not shown from the start. Does not
+ * throw.
+ */
+export type Grade = (turns: readonly Turn[], judge?: Judge, deferred?: ReadonlySet<string>) => Score;
 type Assess = (activity: Activity, judge: Judge) => Assessment;
 
 /**
@@ -33,7 +37,7 @@ export function createGrader(
   const assess = compileExpectation(expect, getLookup(toolset));
   const avoid = new Set(expect?.avoid);
   const offersSkills = toolset.tools.some(({ origin }) => origin === "skill");
-  return (turns, judge = noJudge) => {
+  return (turns, judge = noJudge, deferred = nothing) => {
     const activity = readActivity(turns, offersSkills);
     const given = withCut(activity, withRefusal(expect, activity, assess(activity, judge)));
     const { selection, picked, checks, unchecked } = withAvoided(expect, avoid, activity, given);
@@ -41,11 +45,23 @@ export function createGrader(
       return { what: `behaviour: ${criterion}`, ...judge({ about: "behaviour", criterion }) };
     });
     const skills = offersSkills && { skills: [...activity.loaded] };
-    const open = unchecked && { unchecked };
+    const discovery = assessDiscovery(expect, activity, deferred);
+    const missed = discovery && explainDiscovery(discovery, activity);
+    const [builtIn] = activity.builtIns;
     const asked = turns.length > 0 ? [] : [notAsked];
-    return grade({ selection, expected, picked, checks: [...asked, ...checks, ...behaviours], ...skills, ...open });
+    return grade({
+      selection,
+      expected,
+      picked: selection === "no-call" && builtIn ? `${builtIn.tool} (built-in)` : picked,
+      checks: [...asked, ...checks, ...(missed ? [missed] : []), ...behaviours],
+      ...skills,
+      ...(discovery && { discovery }),
+      ...(unchecked && { unchecked }),
+    });
   };
 }
+
+const nothing: ReadonlySet<string> = new Set();
 
 /** A trial in which the model was never asked says nothing about it, least of all that it rightly made no call. */
 const notAsked: Assertion = { what: "reply", met: "unknown", why: "no request was made" };

@@ -17,6 +17,20 @@ export type RankerName = keyof typeof scorers;
 
 export const rankerNames = Object.keys(scorers) as readonly RankerName[];
 
+/** To be raised when the results of a ranker change, so that records of the old ones are told apart. */
+const versions: Readonly<Record<RankerName, number>> = { keyword: 1, bm25: 1, regex: 1 };
+
+/** A ranker with its version, as it is recorded: `keyword 1`. */
+export function nameRanker(name: RankerName): string {
+  return `${name} ${versions[name]}`;
+}
+
+/** The ranker of a recorded name, also of an API's search (`tool_search_tool_bm25_20251119`); undefined for another name. */
+export function findRanker(recorded: string | undefined): RankerName | undefined {
+  const words = recorded?.split(/[ _]/);
+  return rankerNames.find((name) => words?.includes(name));
+}
+
 /**
  * The result of a search: what was found, the best first; or the reason why the text is not one that this search takes.
  * A score compares documents within one search only.

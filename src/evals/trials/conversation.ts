@@ -3,13 +3,22 @@ import type { AskedModel, HostedTrial, Message, ModelRequest } from "../types/mo
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
 import { type Case, getMessages } from "../types/suite.ts";
 import { isCallable, type OfferedTool } from "../types/tool.ts";
-import type { Answer, Broken, Call, Cell, Turn } from "../types/trial.ts";
+import type { Answer, Broken, Call, Cell, ToolSearch, Turn } from "../types/trial.ts";
 import { type Executor, renderResult } from "./execution.ts";
-import { orderTools, type PlannedCell } from "./plan.ts";
+import { getExposure, orderTools, type PlannedCell } from "./plan.ts";
 import { createLibrary, offerSkills, type SkillShelf } from "./skills.ts";
+import { isDeferred, type ToolIndex, TrialSearch } from "./toolSearch.ts";
 
-/** How a host shows tools: under their shown names, and the way back. */
-export type Shown = { tools: readonly OfferedTool[]; listedName: (shown: string) => string };
+/**
+ * How a host shows tools: under their shown names, and the way back. `index`: only the names of the tools in it are shown,
+ * and the client searches. `search`: definitions are deferred, and this search of the API finds them.
+ */
+export type Shown = {
+  tools: readonly OfferedTool[];
+  listedName: (shown: string) => string;
+  index?: ToolIndex;
+  search?: string;
+};
 
 /** How the tools of a cell are shown, and the skills that its suite offers, if any. */
 export type Surface = { show(cell: PlannedCell): Shown; skills(cell: PlannedCell): SkillShelf | undefined };
@@ -23,47 +32,87 @@ export type Conversation = {
   toolset: string;
   listedName: (shown: string) => string;
   catalogue?: ModelRequest["catalogue"];
+  /** Where definitions are deferred: the search of the client, or what the API has to search. */
+  search?: TrialSearch;
+  deferred?: NonNullable<ModelRequest["deferred"]>;
   maxTurns: number;
   executor: Pick<Executor, "execute">;
   /** Whether the calls so far decide the trial, so that it can end. */
   isDecided?(calls: readonly Call[]): boolean;
 };
 
+/** Turns that only search are none of the turns of a case; after so many of them a trial ends. */
+export const mostSearchTurns = 5;
+
 /**
  * Sends the messages, executes the calls of each reply in their order and sends the results back, until the model makes no
  * call, `maxTurns` is reached or the calls decide the trial. Does not throw.
  */
 export async function converse(conversation: Conversation, signal: AbortSignal): Promise<Answer> {
-  const { cell, model, tools, toolset, catalogue, listedName, maxTurns, executor, isDecided } = conversation;
+  const { model, listedName, maxTurns, executor, search, isDecided } = conversation;
   const messages = [...conversation.messages];
   const turns: Turn[] = [];
-  for (let turn = 1; turn <= maxTurns; turn++) {
-    const reply = await model.ask({ cell, turn, messages, tools, toolset, ...(catalogue && { catalogue }) }, signal);
-    if (reply.kind === "broken") return { outcome: reply, turns };
+  const deferred = listDeferred(conversation);
+  const end = (outcome: Answer["outcome"], last: readonly Turn[] = []): Answer => {
+    return { outcome, turns: [...turns, ...last], ...(deferred && { deferred }) };
+  };
+  for (let searching = 0; turns.length - searching < maxTurns && searching <= mostSearchTurns; ) {
+    const reply = await model.ask(createRequest(conversation, turns.length + 1, messages), signal);
+    if (reply.kind === "broken") return end(reply);
     const calls = reply.turn.calls.map((call) => ({ ...call, tool: listedName(call.tool) }));
-    const executed = await executeAll(calls, executor, signal);
-    if ("kind" in executed) return { outcome: executed, turns: [...turns, { ...reply.turn, calls }] };
-    turns.push({ ...reply.turn, calls: executed });
-    if (executed.length === 0 || isDecided?.(turns.flatMap((one) => one.calls))) break;
+    const executed = await executeAll(calls, executor, search, signal);
+    if ("kind" in executed) return end(executed, [{ ...reply.turn, calls }]);
+    const searches = [...(reply.turn.searches ?? []), ...executed.searches].map(({ query, found }) => {
+      return { query, found: found.map(listedName) };
+    });
+    turns.push({ ...reply.turn, calls: executed.calls, ...(searches.length > 0 && { searches }) });
+    if (calls.length === 0 || isDecided?.(turns.flatMap((one) => one.calls))) break;
+    if (executed.calls.every(({ role }) => role === "search")) searching++;
     // The provider's own payload goes back unchanged; its calls have the names that were shown.
     messages.push({ role: "assistant", content: reply.turn.text, turn: reply.turn, native: reply.native });
-    messages.push(toResults(executed));
+    messages.push(toResults(executed.calls));
   }
-  return { outcome: { kind: "answered" }, turns };
+  return end({ kind: "answered" });
+}
+
+function createRequest(
+  { cell, tools, toolset, catalogue, search, deferred }: Conversation,
+  turn: number,
+  messages: readonly Message[],
+): ModelRequest {
+  const request = { cell, turn, messages, ...(catalogue && { catalogue }), ...(deferred && { deferred }) };
+  if (!search) return { ...request, tools, toolset };
+  const shown = [...search.tools, ...tools];
+  const names = shown.map(({ name }) => name).sort();
+  return { ...request, tools: shown, toolset: JSON.stringify([toolset, names]), ...search.loader };
+}
+
+/** The listed names of the tools that are deferred; undefined where all definitions are shown. */
+function listDeferred({ search, deferred, listedName }: Conversation): ReadonlySet<string> | undefined {
+  const names = search?.deferred ?? deferred?.names;
+  return names && new Set([...names].map(listedName));
 }
 
 async function executeAll(
   calls: readonly Call[],
   executor: Conversation["executor"],
+  search: TrialSearch | undefined,
   signal: AbortSignal,
-): Promise<Call[] | Broken> {
+): Promise<{ calls: Call[]; searches: ToolSearch[] } | Broken> {
   const done: Call[] = [];
+  const searches: ToolSearch[] = [];
   for (const call of calls) {
+    const found = search?.answer(call);
+    if (found) {
+      done.push({ ...call, role: "search", execution: found.execution });
+      searches.push(found.search);
+      continue;
+    }
     const execution = await executor.execute(call, signal);
     if ("kind" in execution) return execution;
     done.push({ ...call, execution });
   }
-  return done;
+  return { calls: done, searches };
 }
 
 function toResults(calls: readonly Call[]): Message {
@@ -82,7 +131,9 @@ export function createConversation(
   const { cell, orderSeed, model, planned } = place;
   const { case: one, toolset } = planned;
   const skills = surface.skills(place);
-  const { tools, listedName } = surface.show(place);
+  const { tools, listedName, index, search: apiSearch } = surface.show(place);
+  const ordered = orderTools(tools, orderSeed, listedName);
+  const search = index && new TrialSearch(index, ordered);
   const files = one.files ?? [];
   const readable = measuresBehaviour(one);
   const entries = orderTools(toolset.tools.filter(isSkill), orderSeed);
@@ -92,9 +143,16 @@ export function createConversation(
   return {
     cell,
     model,
-    messages: addPrompt(getMessages(one, cell.trial), [instructions, offer.prompt].filter(Boolean).join("\n\n")),
-    tools: [...orderTools(tools, orderSeed, listedName), ...offer.tools],
+    messages: addPrompt(
+      getMessages(one, cell.trial),
+      [instructions, search?.prompt, offer.prompt].filter(Boolean).join("\n\n"),
+    ),
+    tools: search ? offer.tools : [...ordered, ...offer.tools],
     toolset: toolset.hash,
+    ...(search && { search }),
+    ...(apiSearch !== undefined && {
+      deferred: { names: new Set(tools.filter(isDeferred).map(({ name }) => name)), search: apiSearch },
+    }),
     ...(offer.catalogue && { catalogue: offer.catalogue }),
     listedName,
     maxTurns: one.maxTurns,
@@ -118,7 +176,7 @@ export function createHostedTrial(
     messages: getMessages(one, cell.trial),
     tools: offered.filter(isCallable),
     instructions: listInstructions(toolset.tools),
-    exposure: ("converse" in model && model.exposures?.[0]) || "all",
+    exposure: getExposure(model, planned.exposure).kind,
     skills: offered.filter(isSkill).map((entry) => toPackage(entry, skills?.packages)),
     files: one.files ?? [],
     maxTurns: one.maxTurns,

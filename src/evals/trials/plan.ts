@@ -1,6 +1,7 @@
 import type { TrialRequest } from "../decisions/design.ts";
 import { countOrders } from "../decisions/orders.ts";
 import { deriveSeed } from "../stats/random.ts";
+import { allDefinitions, type Exposure, type ExposureKind } from "../types/exposure.ts";
 import type { Model } from "../types/model.ts";
 import { type Case, plannedTrials, type Suite } from "../types/suite.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
@@ -11,7 +12,21 @@ import type { Request } from "../verdicts/design.ts";
  * A case in one arm, with the tools that it is shown there, or why they are unavailable (then its trials break without a
  * model call). The arm of a plain run is `head`.
  */
-export type PlannedCase = { suite: Suite; case: Case; arm: string; toolset: Toolset; unavailable?: Broken };
+export type PlannedCase = {
+  suite: Suite;
+  case: Case;
+  arm: string;
+  toolset: Toolset;
+  /** How its tools are shown, one of those that its model has in this run. Absent: the first of them. */
+  exposure?: ExposureKind;
+  unavailable?: Broken;
+};
+
+/** The exposure of a kind that a model has in this run; of no kind, the first of them. */
+export function getExposure({ askedUnder = [] }: Pick<Model, "askedUnder">, kind?: ExposureKind): Exposure {
+  const found = kind === undefined ? askedUnder[0] : askedUnder.find((one) => one.kind === kind);
+  return found ?? allDefinitions;
+}
 
 /**
  * One trial to run. `orderSeed` seeds the order in which its tools are shown. `isRepeatable`: a design asks for it, and asks

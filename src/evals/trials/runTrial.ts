@@ -1,5 +1,6 @@
 import { messageOf } from "../types/errors.ts";
 import type { HostModel, Model } from "../types/model.ts";
+import type { Shown } from "../types/shown.ts";
 import { excerpt } from "../types/text.ts";
 import { addCost, type Broken, type Cost, type Judging, type Score, type Trial, type Turn } from "../types/trial.ts";
 import { converse, createConversation, createHostedTrial, type Surface } from "./conversation.ts";
@@ -12,7 +13,13 @@ export type Graded = { verdict: Score; judging?: Judging };
 /** What a trial needs from outside; handed in so that trials can be tested with anything. */
 export type TrialContext = Surface & {
   pool(cell: PlannedCell): ServerPool | undefined;
-  grade(cell: PlannedCell, turns: readonly Turn[], signal: AbortSignal): Promise<Graded>;
+  /** `deferred`: listed names of the tools whose definitions were not shown from the start. */
+  grade(
+    cell: PlannedCell,
+    turns: readonly Turn[],
+    signal: AbortSignal,
+    deferred?: ReadonlySet<string>,
+  ): Promise<Graded>;
   now(): Date;
 };
 
@@ -27,7 +34,7 @@ export async function runTrial(place: PlannedCell, context: TrialContext, signal
     ? { outcome: planned.unavailable, turns: [] }
     : await answer(place, context, signal).catch(toBroken);
   const { turns, costUsd, shown } = answered;
-  const grading = answered.outcome.kind === "answered" ? await grade(place, turns, context, signal) : undefined;
+  const grading = answered.outcome.kind === "answered" ? await grade(place, answered, context, signal) : undefined;
   const outcome = grading && "kind" in grading ? grading : answered.outcome;
   const graded = grading && "verdict" in grading ? grading : undefined;
   const spent = costUsd ?? sumCosts(turns, model);
@@ -64,15 +71,20 @@ const describeInternal = (what: string, thrown: unknown) =>
 
 async function grade(
   place: PlannedCell,
-  turns: readonly Turn[],
+  { turns, shown, deferred = listDeferred(shown) }: HostAnswer,
   context: TrialContext,
   signal: AbortSignal,
 ): Promise<Graded | Broken> {
   try {
-    return await context.grade(place, turns, signal);
+    return await context.grade(place, turns, signal, deferred);
   } catch (thrown) {
     return { kind: "broken", stage: "model", message: describeInternal("the grading of the answer", thrown) };
   }
+}
+
+/** What a host did not show the definitions of from the start; undefined where that is not known. */
+function listDeferred(shown: Shown | undefined): ReadonlySet<string> | undefined {
+  return shown && new Set([...shown.tools.deferred, ...shown.tools.named, ...shown.tools.hidden]);
 }
 
 async function answer(place: PlannedCell, context: TrialContext, signal: AbortSignal): Promise<HostAnswer> {

@@ -14,6 +14,20 @@ export type Exposure = z.infer<typeof exposureSchema>;
 /** The exposure of records that do not name one. */
 export const allDefinitions: Exposure = { kind: "all" };
 
+/** What a reader has to know of an exposure, next to the name of the model. */
+export function describeExposure({ kind, ranker = "an unnamed ranker" }: Exposure): string {
+  switch (kind) {
+    case "all":
+      return "all definitions shown";
+    case "names":
+      return `names shown, definitions found on the client by ${ranker}`;
+    case "search":
+      return `definitions deferred and found by ${ranker}`;
+    case "host":
+      return "tools shown as the host does";
+  }
+}
+
 /** The exposure with its ranker in short, for comparisons and tables: `names (keyword 1)`. */
 export function nameExposure({ kind, ranker }: Exposure): string {
   return ranker === undefined ? kind : `${kind} (${ranker})`;

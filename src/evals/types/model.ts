@@ -1,4 +1,4 @@
-import type { ExposureKind } from "./exposure.ts";
+import type { Exposure, ExposureKind } from "./exposure.ts";
 import type { JsonObject } from "./json.ts";
 import type { Shown } from "./shown.ts";
 import type { SkillPackage } from "./skill.ts";
@@ -14,8 +14,8 @@ export type Message =
   | { role: "results"; results: readonly { callId: string; tool: string; text: string; isError: boolean }[] };
 
 /**
- * A request to a model. `tools` have the order and names to be shown; `toolset` is the hash of the list, independent of
- * its order, so that a model can cache what it derives from the list.
+ * A request to a model. `tools` have the order and names to be shown; `toolset` identifies the list, independent of its
+ * order, so that a model can cache what it derives from the list.
  */
 export type ModelRequest = {
   cell: Cell;
@@ -23,6 +23,10 @@ export type ModelRequest = {
   messages: readonly Message[];
   tools: readonly OfferedTool[];
   toolset: string;
+  /** The tool in `tools` that loads further definitions, and its ranker, for a model that does not read. */
+  loader?: { tool: string; ranker: string };
+  /** Names of the tools whose definitions the API's own search finds, and which of its `searches` it is. */
+  deferred?: { names: ReadonlySet<string>; search: string };
   /** The skills that the prompt offers and how each is loaded, for a model that ranks descriptions. */
   catalogue?: readonly { name: string; description: string; load: { tool: string; arguments: JsonObject } }[];
   /** A JSON Schema for the text of the reply (structured output), for judges. */
@@ -55,6 +59,8 @@ type ModelFacts = {
   readonly maxOutputTokens: number;
   /** True when the same request always gets the same reply, so that one trial per case is enough. */
   readonly deterministic: boolean;
+  /** Its exposures in this run: of the arm `head`, then of the arms of further exposures. Absent: all definitions. */
+  readonly askedUnder?: readonly Exposure[];
   /** The cost of `usage` in US dollars at list price; "unknown" without a known price. */
   cost(usage: Usage): Cost;
 };
@@ -65,7 +71,16 @@ type ModelFacts = {
  * `ask` must not throw or reject: every failure is a `Broken` value. It ends soon after `signal` aborts, with stage
  * "cancelled". It retries transient errors as its settings say; one call is one reply.
  */
-export type AskedModel = ModelFacts & { ask(request: ModelRequest, signal: AbortSignal): Promise<Reply> };
+export type AskedModel = ModelFacts & {
+  /** The tool searches of its API, by the word of `--ranker`, each with its versioned name; the first is the default. */
+  readonly searches?: Readonly<Record<string, string>>;
+  /**
+   * Asks the API, free of charge, whether the model takes this one of its `searches`. Resolves with the reason if it does
+   * not, and with undefined where it does or this cannot be known. Does not reject.
+   */
+  refusesSearch?(search: string, signal: AbortSignal): Promise<string | undefined>;
+  ask(request: ModelRequest, signal: AbortSignal): Promise<Reply>;
+};
 
 /**
  * A whole trial, for a host that keeps the conversation itself. `tools` have their listed names, in the order to be shown;

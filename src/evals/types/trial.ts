@@ -76,8 +76,11 @@ export type Broken = z.infer<typeof brokenSchema>;
 const outcomeSchema = z.discriminatedUnion("kind", [z.object({ kind: z.literal("answered") }), brokenSchema]);
 export type Outcome = z.infer<typeof outcomeSchema>;
 
-/** All turns of a conversation, and whether it ended with an answer or broke. */
-export type Answer = { outcome: Outcome; turns: Turn[] };
+/**
+ * All turns of a conversation, and whether it ended with an answer or broke. `deferred`: listed names of the tools whose
+ * definitions the model did not have from the start; absent where it had all.
+ */
+export type Answer = { outcome: Outcome; turns: Turn[]; deferred?: ReadonlySet<string> };
 
 /**
  * The result of a graded trial in one word: the first thing that went wrong, `right-tool`, or `abstained` for a case

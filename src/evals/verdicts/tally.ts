@@ -49,8 +49,9 @@ export class Spending {
 
   #addTurn(turn: Turn): void {
     this.calls++;
-    for (const { execution } of turn.calls) {
-      if (execution?.status !== "executed") continue;
+    for (const { execution, role } of turn.calls) {
+      // Searches and a host's own tools reach no server.
+      if (execution?.status !== "executed" || role !== undefined) continue;
       this.executed++;
       if (execution.result.isError) this.toolErrors++;
     }

@@ -1,5 +1,6 @@
 import { reservedTools } from "../scoring/activity.ts";
 import { createGrader, type Grade } from "../scoring/score.ts";
+import { findRanker, type RankerName } from "../search/rankers.ts";
 import { readPackageFile } from "../skills/packageFiles.ts";
 import { getSkillForm, type HostName, presentTools } from "../toolsets/host.ts";
 import type { Source } from "../toolsets/source.ts";
@@ -7,11 +8,12 @@ import { createSkillEntry, createToolset } from "../toolsets/toolList.ts";
 import type { Shown } from "../trials/conversation.ts";
 import { isolatedPool, type ServerPool, sharedPool } from "../trials/execution.ts";
 import { judgeTrial } from "../trials/judge.ts";
-import type { PlannedCase } from "../trials/plan.ts";
+import { getExposure, type PlannedCase } from "../trials/plan.ts";
 import type { TrialContext } from "../trials/runTrial.ts";
 import type { SkillShelf } from "../trials/skills.ts";
+import { indexTools, searchToolName } from "../trials/toolSearch.ts";
 import type { Problem } from "../types/errors.ts";
-import type { AskedModel } from "../types/model.ts";
+import type { AskedModel, Model } from "../types/model.ts";
 import { once } from "../types/once.ts";
 import { withoutArm } from "../types/run.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
@@ -103,6 +105,21 @@ export function findReservedNames({ name, file }: Suite, cases: readonly Planned
     }));
 }
 
+/** Where only names are shown, the search is a tool of the harness. */
+export function findReservedSearch(
+  { name, file }: Suite,
+  cases: readonly PlannedCase[],
+  models: readonly Model[],
+): Problem[] {
+  const searches = models.some(({ askedUnder = [] }) => askedUnder.some(({ kind }) => kind === "names"));
+  const isTaken = cases.some(({ suite, toolset }) => {
+    return suite.name === name && toolset.tools.some((tool) => tool.name === searchToolName);
+  });
+  if (!searches || !isTaken) return [];
+  const message = `The suite "${name}" lists a tool "${searchToolName}", a name that is reserved where only names are shown.`;
+  return [{ severity: "error", message, hint: "Use --exposure all for this suite.", place: { file } }];
+}
+
 /** What surrounds a trial: the host, the skills that each suite offers by its name, and the judge, if there is one. */
 export type Surroundings = {
   host: HostName;
@@ -121,13 +138,21 @@ export function createTrialContext(
     const { tools, findListed } = presentTools(toolset.tools, host);
     return { tools, listedName: (name) => findListed(name)?.name ?? name };
   });
+  const indexOnce = (ranker: RankerName) => once((toolset: Toolset) => indexTools(showOnce(toolset).tools, ranker));
+  const indexes = { keyword: indexOnce("keyword"), bm25: indexOnce("bm25"), regex: indexOnce("regex") };
+  const showAs = ({ toolset, exposure }: PlannedCase, model: Model): Shown => {
+    const { kind, ranker } = getExposure(model, exposure);
+    const shown = showOnce(toolset);
+    if (kind === "names") return { ...shown, index: indexes[findRanker(ranker) ?? "keyword"](toolset) };
+    return kind === "search" && ranker !== undefined ? { ...shown, search: ranker } : shown;
+  };
   const graderFor = once((planned: PlannedCase): Grade => createGrader(planned.case, planned.toolset));
   return {
     pool: ({ planned }) => pools.get(planned.suite),
-    show: ({ planned }) => showOnce(planned.toolset),
+    show: ({ planned, model }) => showAs(planned, model),
     skills: ({ planned }) => shelves.get(planned.suite.name),
-    grade: async ({ planned, cell }, turns, signal) => {
-      const grade = graderFor(planned);
+    grade: async ({ planned, cell }, turns, signal, deferred) => {
+      const grade: Grade = (given, by) => graderFor(planned)(given, by, deferred);
       if (!judge) return { verdict: grade(turns) };
       return await judgeTrial({ grade, turns, messages: getMessages(planned.case, cell.trial), judge, cell }, signal);
     },

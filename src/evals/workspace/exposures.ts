@@ -1,13 +1,106 @@
-import { allDefinitions, type Exposure, type ExposureKind } from "../types/exposure.ts";
+import { nameRanker, type RankerName, rankerNames } from "../search/rankers.ts";
+import { usageError } from "../types/errors.ts";
+import {
+  allDefinitions,
+  describeExposure,
+  type Exposure,
+  type ExposureKind,
+  exposureKinds,
+} from "../types/exposure.ts";
 import type { Model } from "../types/model.ts";
+import { nearest } from "../types/nearest.ts";
 
-/** The exposures that a model can be asked under, its default first. */
-export function listExposures(model: Model): readonly ExposureKind[] {
-  return "converse" in model ? (model.exposures ?? ["all"]) : ["all"];
+/** How tools are shown. `exposure`: kinds with commas between; absent: the default of each model. */
+export type ExposureOptions = { exposure?: string | undefined; ranker?: RankerName | undefined };
+
+/** The models with the exposures in which each is asked. Throws a usage error for one that a model cannot be given. */
+export function applyExposures(models: readonly Model[], options: ExposureOptions): Model[] {
+  const kinds = options.exposure === undefined ? undefined : parseExposures(options.exposure);
+  const searched = models.some((model) =>
+    (kinds ?? listKinds(model)).some((kind) => kind === "names" || kind === "search"),
+  );
+  if (options.ranker !== undefined && !searched) {
+    throw usageError(
+      "--ranker has no effect: all definitions are shown.",
+      "Add --exposure names or --exposure search.",
+    );
+  }
+  return models.map((model) => {
+    const askedUnder = (kinds ?? listKinds(model).slice(0, 1)).map((kind) =>
+      createExposure(model, kind, options.ranker),
+    );
+    const note = [model.note, describeExposure(askedUnder[0] ?? allDefinitions)].filter((part) => part !== undefined);
+    return { ...model, askedUnder, note: note.join("; ") };
+  });
 }
 
-/** How a model is shown its tools: in the arm `head`, then in the arms of further exposures. */
-export function chooseExposures(model: Model): readonly [Exposure, ...Exposure[]] {
-  const [kind] = listExposures(model);
-  return [kind === undefined ? allDefinitions : { kind }];
+/** The kinds in `--exposure`, in their order, each once. Throws a usage error for a word that is none. */
+export function parseExposures(text: string): ExposureKind[] {
+  const words = text.split(",").map((word) => word.trim());
+  const kinds = words.map((word) => {
+    const kind = exposureKinds.find((known) => known === word);
+    if (kind) return kind;
+    const near = nearest(word, exposureKinds);
+    const meant = near === undefined ? "" : `Did you mean "${near}"? `;
+    throw usageError(
+      `--exposure: "${word}" is not an exposure.`,
+      `${meant}Use ${exposureKinds.join(", ")}, with commas between several.`,
+    );
+  });
+  return [...new Set(kinds)];
+}
+
+/** The kinds that a model can be given, its default first. */
+function listKinds(model: Model): readonly ExposureKind[] {
+  if ("converse" in model) return model.exposures ?? ["all"];
+  return model.searches ? ["all", "names", "search"] : ["all", "names"];
+}
+
+function createExposure(model: Model, kind: ExposureKind, ranker: RankerName | undefined): Exposure {
+  const kinds = listKinds(model);
+  if (!kinds.includes(kind)) throw refusal(model, kind, kinds);
+  if (kind === "names") return { kind, ranker: nameRanker(ranker ?? "keyword") };
+  return kind === "search" ? { kind, ranker: chooseSearch(model, ranker) } : { kind };
+}
+
+function refusal(model: Model, kind: ExposureKind, kinds: readonly ExposureKind[]) {
+  const possible = kinds.map((one) => `--exposure ${one}`).join(" or ");
+  if ("converse" in model) {
+    return usageError(`${model.id} is a host, which cannot be made to show tools as "${kind}".`, `Use ${possible}.`);
+  }
+  return kind === "host"
+    ? usageError(
+        `${model.id} is asked without a host, so no host shows it the tools.`,
+        `Use ${possible}, or a host such as -m claude-code.`,
+      )
+    : usageError(`The API of ${model.id} has no tool search.`, "Use --exposure names, which searches on the client.");
+}
+
+/** The search of a model's API by the word of `--ranker`; without one, its default. */
+function chooseSearch(model: Model, ranker: RankerName | undefined): string {
+  const searches = ("ask" in model && model.searches) || {};
+  const [first = ""] = Object.values(searches);
+  if (ranker === undefined) return first;
+  const found = searches[ranker];
+  if (found !== undefined) return found;
+  const offered = rankerNames.filter((name) => name in searches).map((name) => `--ranker ${name}`);
+  const message = `The tool search of ${model.id} does not rank by "${ranker}".`;
+  throw usageError(message, offered.length > 0 ? `Use ${offered.join(" or ")}.` : "Omit --ranker.");
+}
+
+/**
+ * Asks APIs, free of charge, whether they take the tool search that they will be asked to use. Throws a usage error for
+ * one that refuses it, before anything is spent.
+ */
+export async function verifySearches(models: readonly Model[], signal: AbortSignal): Promise<void> {
+  for (const model of models) {
+    const search = model.askedUnder?.find(({ kind }) => kind === "search")?.ranker;
+    if (search === undefined || !("ask" in model)) continue;
+    const reason = await model.refusesSearch?.(search, signal);
+    if (reason === undefined) continue;
+    throw usageError(
+      `${model.id} refuses the tool search ${search}: ${reason}.`,
+      "Use a model that has it, or --exposure names, which searches on the client.",
+    );
+  }
 }

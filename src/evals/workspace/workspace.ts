@@ -11,13 +11,22 @@ import type { JsonObject } from "../types/json.ts";
 import type { AskedModel, Model } from "../types/model.ts";
 import type { RunManifest } from "../types/run.ts";
 import type { Suite } from "../types/suite.ts";
-import { createTrialContext, findReservedNames, findUnofferedLift, planCases, type Surroundings } from "./cases.ts";
+import {
+  createTrialContext,
+  findReservedNames,
+  findReservedSearch,
+  findUnofferedLift,
+  planCases,
+  type Surroundings,
+} from "./cases.ts";
+import { applyExposures, type ExposureOptions } from "./exposures.ts";
 import { openJudge, openModels, type RequestOptions } from "./models.ts";
 import { closeServers, isUnavailable, type Opened, openServers, refuseMistakes } from "./servers.ts";
 import { type SuiteOptions, selectSuites } from "./suites.ts";
 
 export type WorkspaceOptions = SuiteOptions &
-  RequestOptions & {
+  RequestOptions &
+  ExposureOptions & {
     model: string | readonly string[];
     host: HostName;
     /** Takes exactly one suite (of this name, where one is given), whose server must be available. */
@@ -61,11 +70,13 @@ export async function withWorkspace<R>(
   try {
     warn(warnings, io);
     const ids = typeof options.model === "string" ? [options.model] : options.model;
-    const [models, judge] = await Promise.all([openModels(ids, options, io), openJudge(options, io), meanwhile()]);
+    const [asked, judge] = await Promise.all([openModels(ids, options, io), openJudge(options, io), meanwhile()]);
+    const models = applyExposures(asked, options);
+    if (options.only) refuseSeveralExposures(models);
     const [opened, git] = await Promise.all([opening, readingGit]);
     if (options.only) refuseUnavailable(opened);
     const { host } = options;
-    const prepared = prepare(opened, { host, skills, judge });
+    const prepared = prepare(opened, { host, skills, judge }, models);
     // An experiment compares cases; one that cannot be asked has nothing to compare.
     if (options.only) prepared.cases = prepared.cases.filter(({ unavailable }) => !unavailable);
     warn(prepared.warnings, io);
@@ -96,16 +107,27 @@ function refuseUnavailable(opened: readonly Opened[]): void {
   for (const one of opened) if ("failure" in one && isUnavailable(one.failure)) throw one.failure;
 }
 
+function refuseSeveralExposures(models: readonly Model[]): void {
+  const kinds = models.flatMap(({ askedUnder = [] }) => askedUnder.map(({ kind }) => kind));
+  if (kinds.length <= models.length) return;
+  throw usageError(
+    `This command takes one exposure, but there are ${kinds.length}: ${kinds.join(", ")}.`,
+    "Name one of them; `evals run` compares several.",
+  );
+}
+
 /** Plans the cases and checks every expectation against the tools that it will be shown. */
 function prepare(
   opened: readonly Opened[],
   { host, skills, judge }: Surroundings,
+  models: readonly Model[],
 ): Pick<Workspace, "cases" | "context" | "servers"> & { warnings: readonly Problem[] } {
   refuseMistakes(opened);
   const planned = opened.flatMap((one) => planCases(one, skills.get(one.suite.name) ?? []));
   const ofSuites = [
     ...opened.flatMap(({ suite }) => findUnofferedLift(suite, skills.get(suite.name) ?? [])),
     ...opened.flatMap(({ suite }) => findReservedNames(suite, planned)),
+    ...opened.flatMap(({ suite }) => findReservedSearch(suite, planned, models)),
   ];
   const { cases, problems: ofCases } = leaveOutImpossible(planned);
   const problems = [...ofSuites, ...ofCases];
