@@ -39,16 +39,19 @@ describe("the skills of a project and of a home", () => {
 
   it("are discovered without a path, and the host decides which of two with one name is loaded", async () => {
     const suites = ["skill:letters", "skill:notes", "skill:photos"];
-    const [plain, claudeCode] = await Promise.all([asked(), asked("--host", "claude-code")]);
+    const [plain, claudeCode] = await Promise.all([
+      asked("--user-skills"),
+      asked("--user-skills", "--host", "claude-code"),
+    ]);
     expect(plain).toEqual({ suites, notes: "Takes notes of a meeting." });
     expect(claudeCode).toEqual({ suites, notes: "Notes down recipes." });
   });
 
   it("are selected by name, home and host folder", async () => {
-    const [one, project] = await Promise.all([asked("--skill", "photos"), asked("--no-user-skills")]);
+    const [one, project] = await Promise.all([asked("--skill", "photos"), asked()]);
     expect(one).toEqual({ suites: ["skill:photos"], notes: "Takes notes of a meeting." });
     expect(project.suites).toEqual(["skill:notes", "skill:photos"]);
-    const other = await asked("--host-dir", ".mine", "--no-user-skills");
+    const other = await asked("--host-dir", ".mine");
     expect(other).toEqual({ suites: ["skill:other"], notes: undefined });
   });
 
@@ -63,7 +66,7 @@ ${shadowed}: .claude/skills/notes/SKILL.md.
   Its eval files are not run. See \`evals skills list\`.
 `,
     };
-    expect(await run("run", "--skill", "poems")).toEqual(poems);
+    expect(await run("run", "--user-skills", "--skill", "poems")).toEqual(poems);
     const beside = await run("run", "--skill", "photos", "--skill", "poems");
     expect(beside).toMatchObject({ code: 2, out: "", err: expect.stringContaining('error: No skill "poems"') });
   });

@@ -73,6 +73,9 @@ test("says what is wrong, where, and what to do", () => {
       ],
       "skill-reference-missing": [
         "$.line[20]: The reference "references/sizes.md" leads to no file of the package. -> Add the file, or correct the path.",
+        "$.line[20]: The reference "../sizes.md" leads to no file of the repository. -> Add the file, or correct the path.",
+      ],
+      "skill-reference-outside": [
         "$.line[20]: The reference "../shared/sizes.md" leads out of the package. -> Put the file into the package.",
       ],
       "skill-sibling-exists": [

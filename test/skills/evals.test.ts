@@ -36,14 +36,14 @@ describe("eval files that are wrong", () => {
         Write it as a sentence.
       skills/demo/evals/evals.json:7:19: error: "should_trigger" must be true or false.
         Write true or false, without quotes.
-      skills/demo/evals/evals.json:8:36: error: A file must be given by its path.
-        Write a path, or { "path": "...", "content": "..." }.
-      skills/demo/evals/evals.json:8:36: error: The content of "x.txt" is not text.
-        Give it as text.
-      skills/demo/evals/evals.json:8:36: error: There is no file "none.txt".
-        Put it into the package's folder, its evals folder or the repository: these are searched in this order.
       skills/demo/evals/evals.json:9:3: error: A query must be an object or text.
-        Write { "input": "..." }."
+        Write { "input": "..." }.
+      skills/demo/evals/evals.json:8:36: warning: A file must be given by its path.
+        Write a path, or { "path": "...", "content": "..." }. Until then the query is left out.
+      skills/demo/evals/evals.json:8:36: warning: The content of "x.txt" is not text.
+        Give it as text. Until then the query is left out.
+      skills/demo/evals/evals.json:8:36: warning: There is no file "none.txt".
+        Put it into the package's folder, its evals folder or the repository: these are searched in this order. Until then the query is left out."
     `);
   });
 
@@ -86,7 +86,10 @@ describe("the eval files of a package", () => {
         names.map((name) => [`skills/demo/evals/${name}`, `[{ "query": "${name}", "checks": ["c"] }]`]),
       ),
     });
-    const { evals, files } = await readSkillEvals(await onlySkill(folder), { repository: ".", cwd: folder });
+    const { evals, files, warnings } = await readSkillEvals(await onlySkill(folder), { repository: ".", cwd: folder });
+    expect(warnings.map(formatProblem)).toEqual([
+      expect.stringMatching(/2 other files in evals\/ are not read: benchmark.json, trigger-results.json\./),
+    ]);
     expect(evals.map(({ input }) => input)).toEqual(["evals.json", "trigger_evals.json", "triggers.json"]);
     expect(files.map((file) => file.replace("skills/demo/evals/", ""))).toEqual(evals.map(({ input }) => input));
   });
@@ -112,6 +115,41 @@ describe("the eval files of a package", () => {
   });
 });
 
+describe("queries that the skill must not load for", () => {
+  const triggersOf = async (entry: object) => {
+    const read = await readEvalText(JSON.stringify([{ input: "a", ...entry }]));
+    if (typeof read === "string") throw new Error(read);
+    return [read.evals[0]?.triggers, read.warnings.map(({ message }) => message)];
+  };
+
+  it.each([
+    { category: "near miss" },
+    { category: "Anti-Trigger" },
+    { type: "negative" },
+    { id: "near-miss-1" },
+    { id: "negative-3" },
+    { id: "neg_2" },
+    { id: "pdf-no-trigger" },
+  ])("%j", async (entry) => {
+    expect(await triggersOf(entry)).toEqual([false, []]);
+  });
+
+  it.each([{ id: "negative-numbers" }, { id: "near-miss-1", should_trigger: true }, { category: "edge case" }])(
+    "not %j",
+    async (entry) => {
+      expect(await triggersOf(entry)).toEqual([true, []]);
+    },
+  );
+
+  it.each(["The skill should not be triggered.", "Does not load the skill", "NO-TRIGGER: answers itself"])(
+    "are only warned about when an expectation says so: %s",
+    async (sentence) => {
+      const warning = expect.stringMatching(/^The expectation of 1 entry says that the skill must not load/);
+      expect(await triggersOf({ expected_output: sentence })).toEqual([true, [warning]]);
+    },
+  );
+});
+
 describe("the files of a case", () => {
   const named = (file: string) => JSON.stringify([{ input: "a", files: [file], checks: ["c"] }]);
 
@@ -127,25 +165,57 @@ describe("the files of a case", () => {
     "notes.txt\0.md",
   ])("are not read from outside: %j", async (file) => {
     const given = await readEvalText(named(file), { "secret.txt": "secret", "skills/demo/notes.txt": "n" });
-    expect(given).toMatch(/error: The file ".*" is absolute or outside of the package\.\n/s);
+    const message = expect.stringMatching(/^The file ".*" is absolute or outside of the package\.$/s);
+    expect(given).toMatchObject({ evals: [{ files: [], unusable: message }], warnings: [{ message }] });
   });
 
   it("are not read through links that lead outside of the package or the repository", async () => {
     const outside = workspace({ "secret.txt": "secret" });
     const link = { link: join(outside, "secret.txt") };
-    const refused = /error: The file "notes.txt" cannot be read: it is a link to a place outside of /;
-    expect(await readEvalText(named("notes.txt"), { "skills/demo/notes.txt": link })).toMatch(refused);
-    expect(await readEvalText(named("notes.txt"), { "skills/demo/evals/notes.txt": link })).toMatch(refused);
-    expect(await readEvalText(named("notes.txt"), { "notes.txt": link })).toMatch(refused);
-    expect(await readEvalText(named("d/secret.txt"), { "skills/demo/d": { link: outside } })).toMatch(
-      /a link to a place outside of /,
-    );
+    const refused = { evals: [{ files: [], unusable: expect.stringMatching(/it is a link to a place outside of /) }] };
+    expect(await readEvalText(named("notes.txt"), { "skills/demo/notes.txt": link })).toMatchObject(refused);
+    expect(await readEvalText(named("notes.txt"), { "skills/demo/evals/notes.txt": link })).toMatchObject(refused);
+    expect(await readEvalText(named("notes.txt"), { "notes.txt": link })).toMatchObject(refused);
+    const inside = await readEvalText(named("d/secret.txt"), { "skills/demo/d": { link: outside } });
+    expect(inside).toMatchObject(refused);
+    const folder = await readEvalText(named("d"), { "skills/demo/d/a.txt": "a", "skills/demo/d/b.txt": link });
+    expect(folder).toMatchObject(refused);
   });
 
-  it("are not read when they are no file, or too large to be shown", async () => {
-    expect(await readEvalText(named("evals"))).toMatch(/The file "evals" cannot be read: it is not a regular file/);
+  it("are not read when they are missing or too large to be shown; the other queries are", async () => {
     const large = { "skills/demo/large.txt": "x".repeat(1024 * 1024 + 1) };
-    expect(await readEvalText(named("large.txt"), large)).toMatch(/cannot be read: it is larger than 1 MiB/);
+    const queries = JSON.stringify([
+      { input: "a", files: ["large.txt"], checks: ["c"] },
+      { input: "b", files: ["none.txt"], checks: ["c"] },
+      { input: "c", checks: ["c"] },
+    ]);
+    const read = await readEvalText(queries, large);
+    if (typeof read === "string") throw new Error(read);
+    expect(read.evals.map(({ unusable }) => unusable)).toEqual([
+      'The file "large.txt" cannot be read: it is larger than 1 MiB.',
+      'There is no file "none.txt".',
+      undefined,
+    ]);
+    expect(read.warnings.map(formatProblem).join("\n")).toMatchInlineSnapshot(`
+      "skills/demo/evals/evals.json:1:15: warning: The file "large.txt" cannot be read: it is larger than 1 MiB.
+        Put it into the package. Until then the query is left out.
+      skills/demo/evals/evals.json:1:66: warning: There is no file "none.txt".
+        Put it into the package's folder, its evals folder or the repository: these are searched in this order. Until then the query is left out."
+    `);
+  });
+
+  it("may be folders, whose files are given with their paths", async () => {
+    const files = { "skills/demo/evals/data/a.txt": "a", "skills/demo/evals/data/in/b.txt": "b" };
+    expect(await readEvalText(named("data/"), files)).toMatchObject({
+      evals: [
+        {
+          files: [
+            { path: "data/a.txt", content: "a" },
+            { path: "data/in/b.txt", content: "b" },
+          ],
+        },
+      ],
+    });
   });
 
   it("may be links inside of the package", async () => {

@@ -55,6 +55,22 @@ describe("discover without paths", () => {
     expect((await discover([], folder)).files).toEqual(["evals/a.yaml", "evals/sub/b.yaml"]);
   });
 
+  it("finds packages in the folders of a package, other than those that belong to it", async () => {
+    const skill = "---\nname: x\ndescription: X.\n---\n";
+    const nested = [
+      "SKILL.md",
+      "skills/a/SKILL.md",
+      "skills/b/SKILL.md",
+      "assets/template/SKILL.md",
+      "evals/c/SKILL.md",
+    ];
+    expect(await packagesIn(Object.fromEntries(nested.map((file) => [file, skill])), ["."])).toEqual([
+      ".",
+      "skills/a",
+      "skills/b",
+    ]);
+  });
+
   it("takes a skill package as one, with the eval files that belong to it", async () => {
     const skill = { "evals/skills/pdf/SKILL.md": "x", "evals/skills/pdf/evals/evals.json": json };
     const pdf = ["evals/skills/pdf"];

@@ -95,8 +95,8 @@ export const suiteFlags = inGroup("Suites:", {
   },
   "user-skills": {
     type: "boolean",
-    default: true,
-    describe: "Include the skills in the home folder; --no-user-skills excludes them",
+    default: false,
+    describe: "Include the skills in the home folder",
   },
   judge: {
     type: "string",

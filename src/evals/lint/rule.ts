@@ -75,6 +75,8 @@ export type VersionSubject = { before: readonly JsonObject[]; after: readonly Js
 export type SkillSubject = {
   package: SkillPackage;
   files: ReadonlyMap<string, string | undefined>;
+  /** What a path that leads out of the package leads to. `beyond`: out of the repository too, where nothing is opened. */
+  outside: (path: string) => "file" | "missing" | "beyond";
   siblings: readonly { name: string; description: string }[];
 };
 

@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject, type Path } from "../types/js
 import { nearest } from "../types/nearest.ts";
 import type { SkillEval } from "../types/skill.ts";
 import { type CaseFiles, readCaseFiles } from "./caseFiles.ts";
-import type { ProblemCollector } from "./problems.ts";
+import { countEntries, type ProblemCollector } from "./problems.ts";
 
 /** A query as a file has it. `triggers` when its list decides that. */
 export type RawEntry = { value: Json; path: Path; triggers?: boolean };
@@ -25,7 +25,15 @@ const knownKeys = new Set<string>([
 
 /** Categories of queries that the skill must not load for, in the spellings in use. */
 const negativeCategory =
-  /^(?:(?:hard|trigger)-)?negatives?\b|^near-?miss|^should-not-trigger|^(?:no|non|not|anti)-?trigger|^out-of-scope/;
+  /^(?:(?:hard|trigger)-)?negatives?\b|^near-?miss|^should-not-(?:trigger|activate|load)|^(?:no|non|not|anti)-?trigger|^out-of-scope/;
+
+/** The same in an id, where the words have to stand alone: "negative-numbers" is a positive about numbers. */
+const negativeId =
+  /(?:^|-)(?:near-?miss(?:es)?|(?:anti|no|non)-?trigger|should-not-(?:trigger|activate|load))(?:-|$)|^(?:trigger-|hard-)?neg(?:ative)?(?:-?\d+)?$/;
+
+/** Sentences by which an expectation says that the skill must stay out of it. */
+const negativeSentence =
+  /\b(?:skill\b.{0,40}\b(?:should|must|does|do|is) ?n[o']t (?:be )?(?:trigger|activat|invok|load|used|fire)|(?:should|must|does|do) not (?:trigger|activate|invoke|load|use) (?:the|this) skill|no[- ]trigger|near[- ]miss|anti[- ]trigger)/i;
 
 /** One query of an eval file; undefined when it is malformed, which is then among the problems. */
 export function readEntry({ value, path, triggers: given }: RawEntry, context: EntryContext): SkillEval | undefined {
@@ -42,11 +50,13 @@ export function readEntry({ value, path, triggers: given }: RawEntry, context: E
   warnUnknownFields(value, at, problems);
   const input = readInput(value, place, at, problems);
   const id = readId(value, at, problems);
-  const triggers = given ?? readTriggers(value, at, problems);
+  const triggers = given ?? readTriggers(value, id, at, problems);
   const expectedBehavior = readChecks(value, at, problems);
-  const caseFiles = readCaseFiles(value.files ?? [], files, at("files"), problems);
+  if (triggers && value.should_trigger === undefined) warnLooksNegative(expectedBehavior, place, problems);
+  const { files: caseFiles, unusable } = readCaseFiles(value.files ?? [], files, at("files"), problems);
   if (input === undefined) return undefined;
-  return { ...(id && { id }), input, triggers, expectedBehavior, files: caseFiles, place };
+  const problem = unusable !== undefined && { unusable };
+  return { ...(id && { id }), input, triggers, expectedBehavior, files: caseFiles, ...problem, place };
 }
 
 type At = (...steps: Path) => Place;
@@ -95,7 +105,7 @@ function readId({ id }: JsonObject, at: At, problems: ProblemCollector): string 
   return undefined;
 }
 
-function readTriggers(value: JsonObject, at: At, problems: ProblemCollector): boolean {
+function readTriggers(value: JsonObject, id: string | undefined, at: At, problems: ProblemCollector): boolean {
   for (const [key, meaning] of [
     ["should_trigger", true],
     ["should_not_trigger", false],
@@ -105,10 +115,19 @@ function readTriggers(value: JsonObject, at: At, problems: ProblemCollector): bo
     if (given !== undefined && given !== null)
       problems.error(`"${key}" must be true or false.`, "Write true or false, without quotes.", at(key));
   }
+  const toWords = (text: string) => text.toLowerCase().replace(/[\s_]+/g, "-");
+  if (id !== undefined && negativeId.test(toWords(id))) return false;
   const categories: (Json | undefined)[] = [value.category, value.type].flat();
-  return !categories.some(
-    (one) => typeof one === "string" && negativeCategory.test(one.toLowerCase().replace(/[\s_]+/g, "-")),
-  );
+  return !categories.some((one) => typeof one === "string" && negativeCategory.test(toWords(one)));
+}
+
+/** An expectation that is about the skill staying out of it does not decide that by itself: a judge grades sentences. */
+function warnLooksNegative(sentences: readonly string[], place: Place, problems: ProblemCollector): void {
+  if (!sentences.some((sentence) => negativeSentence.test(sentence))) return;
+  problems.warn("looks negative", place, (times) => ({
+    message: `The expectation of ${countEntries(times)} says that the skill must not load, but they count as queries that load it.`,
+    hint: 'Add "should_trigger": false to each.',
+  }));
 }
 
 /** The keys that may hold the text of a check that is an object. */

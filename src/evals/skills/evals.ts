@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { type Dirent, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type ParsedFile, parseJson } from "../parsing/json.ts";
 import { EvalsError, type Problem, usageError } from "../types/errors.ts";
@@ -13,6 +13,9 @@ const maxBytes = 8 * 1024 * 1024;
 
 /** `trigger-eval.json`, `triggers.json`, `trigger_cases.json` and similar names, for files about loading only. */
 const triggerFile = /^triggers?(?:[-_](?:evals?|eval[-_]set|cases?|quer(?:y|ies)|prompts?|tests?|set))?\.json$/i;
+
+/** Files in which authors write queries, other than notes for readers. */
+const mayHoldQueries = /^(?!readme\b|\.).*\.(?:jsonl?|ya?ml|md)$/i;
 
 /**
  * Reads `evals/evals.json` and the trigger files of a package, in every known shape, as one list in the order of the
@@ -30,7 +33,8 @@ export async function readSkillEvals(
   const warnings: Problem[] = [];
   const files: string[] = [];
   const evals: SkillEval[] = [];
-  for (const name of listEvalFiles(skill.dir)) {
+  const { known, others } = listEvalFiles(skill.dir);
+  for (const name of known) {
     const file = join(dirname(skill.file), "evals", name);
     files.push(file);
     try {
@@ -46,18 +50,34 @@ export async function readSkillEvals(
     }
   }
   if (errors.length > 0) throw new EvalsError([...errors, ...warnings]);
+  const used = new Set(evals.flatMap((one) => one.files.map(({ path }) => path.replace(/^evals\//, ""))));
+  const unread = others.filter((name) => !used.has(name));
+  if (unread.length > 0) warnings.push(describeUnread(skill, unread));
   return { evals, files, warnings };
 }
 
-/** The names of the known files in `evals/`, first that of the specification. */
-function listEvalFiles(dir: string): string[] {
+function describeUnread({ file }: SkillPackage, unread: readonly string[]): Problem {
+  const names = unread.length > 5 ? [...unread.slice(0, 5), "..."] : unread;
+  return {
+    severity: "warning",
+    message: `${unread.length === 1 ? "1 other file" : `${unread.length} other files`} in evals/ ${unread.length === 1 ? "is" : "are"} not read: ${names.join(", ")}.`,
+    hint: "Queries are read from evals.json and from trigger files such as trigger-eval.json.",
+    place: { file: join(dirname(file), "evals") },
+  };
+}
+
+/** The names of the known files in `evals/`, first that of the specification, and of the other files there. */
+function listEvalFiles(dir: string): { known: string[]; others: string[] } {
   const folder = realPath(join(dir, "evals"));
-  if (folder === undefined || !isWithin(dir, folder)) return [];
+  if (folder === undefined || !isWithin(dir, folder)) return { known: [], others: [] };
   try {
-    const names = readdirSync(folder).sort();
-    return [...names.filter((name) => name === "evals.json"), ...names.filter((name) => triggerFile.test(name))];
+    const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+    const names = entries.map(({ name }) => name);
+    const known = [...names.filter((name) => name === "evals.json"), ...names.filter((name) => triggerFile.test(name))];
+    const isOther = ({ name }: Dirent) => !known.includes(name) && mayHoldQueries.test(name);
+    return { known, others: entries.filter((entry) => entry.isFile() && isOther(entry)).map(({ name }) => name) };
   } catch {
-    return [];
+    return { known: [], others: [] };
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { closeSync, openSync, readdirSync, readSync, realpathSync } from "node:fs";
-import { isAbsolute, join, relative, sep } from "node:path";
+import { closeSync, existsSync, openSync, readdirSync, readSync, realpathSync } from "node:fs";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { type Refusal, readText } from "../parsing/read.ts";
 import { leftInPackages, type SkillPackage } from "../types/skill.ts";
 
@@ -8,6 +8,19 @@ import { leftInPackages, type SkillPackage } from "../types/skill.ts";
 export function isWithin(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+/**
+ * The real folder that a package is a part of: its git repository, else `cwd` if the package is inside of it. What is
+ * around it belongs to the machine, not to the package.
+ */
+export function findRepository(dir: string, cwd: string): string | undefined {
+  for (let folder = dir; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, ".git"))) return folder;
+    if (folder === dirname(folder)) break;
+  }
+  const here = realPath(cwd);
+  return here !== undefined && isWithin(here, dir) ? here : undefined;
 }
 
 /** The real path, with all links followed; undefined when it leads nowhere. */
@@ -93,8 +106,11 @@ export function hashPackage(folder: string): PackageHash | { reason: string } {
 
 type PackageEntry = { path: string; kind: "file" | "link" };
 
-/** Regular files and links, sorted by path. Links are not followed, so there is no loop. */
-function listFiles(folder: string): PackageEntry[] | undefined {
+/**
+ * Regular files and links in a folder, sorted by path, without `evals/`; undefined when there are too many. Links are not
+ * followed, so there is no loop.
+ */
+export function listFiles(folder: string): PackageEntry[] | undefined {
   const found: PackageEntry[] = [];
   const folders = [""];
   for (let at = 0; at < folders.length; at++) {

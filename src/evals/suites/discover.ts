@@ -7,6 +7,8 @@ import { isJsonObject } from "../types/json.ts";
 
 /** Folders under `evals/` that hold no suites. */
 const otherFolders = new Set(["baselines", "judges", "node_modules"]);
+/** Folders of a skill package, whose content belongs to it. Any other folder in it may hold further packages. */
+const packageFolders = new Set(["evals", "scripts", "references", "assets"]);
 const suiteName = /\.(?:yaml|yml|json)$/;
 
 /** Suite files, and the folders of skill packages, whose eval files belong to them. */
@@ -62,8 +64,10 @@ async function search(folder: string, cwd: string, visited: Set<string>): Promis
   const real = await realpath(resolve(cwd, folder)).catch(() => undefined);
   if (real === undefined || visited.has(real)) return found;
   visited.add(real);
-  if (await isPackage(folder, cwd)) return { files: [], packages: [folder] };
+  const isOwnPackage = await isPackage(folder, cwd);
+  if (isOwnPackage) found.packages.push(folder);
   for (const entry of await listEntries(folder, cwd)) {
+    if (isOwnPackage && (entry.isFile() || packageFolders.has(entry.name))) continue;
     const path = join(folder, entry.name);
     const kind = entry.isSymbolicLink() ? await stat(resolve(cwd, path)).catch(() => undefined) : entry;
     if (kind?.isDirectory() && !otherFolders.has(entry.name) && !entry.name.startsWith(".")) {

@@ -59,6 +59,7 @@ function buildCase(one: SkillEval, skill: SkillPackage, measure: Measure): Omit<
     ...(measure === "trigger" && { expect: buildExpectation(one, skill.name) }),
     expectedBehavior: measure === "behaviour" ? one.expectedBehavior : [],
     ...(one.files.length > 0 && { files: one.files }),
+    ...(one.unusable !== undefined && { unusable: one.unusable }),
     ...(measure === "behaviour" && { packageHash: skill.hash }),
     trials: 5,
     passRate: 0.8,

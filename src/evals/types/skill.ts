@@ -62,6 +62,8 @@ export type SkillEval = {
   /** Sentences for a judge; without any, only loading can be measured. */
   expectedBehavior: readonly string[];
   files: readonly EvalFile[];
+  /** Why it cannot be asked as it is written, as a sentence. */
+  unusable?: string;
   place: Place;
 };
 

@@ -210,6 +210,8 @@ export type Case = {
   tools?: readonly Tool[];
   /** Files that belong to the case of a skill. */
   files?: readonly EvalFile[];
+  /** Why it cannot be asked as it is written: its trials break. */
+  unusable?: string;
   /** The hash of the skill package if its instructions decide the outcome. */
   packageHash?: string;
   trials: number;

@@ -34,7 +34,11 @@ export function planCases(opened: Opened, skills: readonly SkillPackage[]): Plan
     return suite.cases.map((one) => ({ suite, case: one, arm: "head", toolset: neverListed, unavailable }));
   }
   const toolsetFor = createCaseToolsets(suite, opened.source, skills);
-  return suite.cases.map((one) => ({ suite, case: one, arm: "head", toolset: toolsetFor(one) }));
+  return suite.cases.map((one) => {
+    const planned = { suite, case: one, arm: "head", toolset: toolsetFor(one) };
+    if (one.unusable === undefined) return planned;
+    return { ...planned, unavailable: { kind: "broken", stage: "setup", message: one.unusable } as const };
+  });
 }
 
 /**

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { basename, dirname, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { type Discovery, discoverSkills, getPrecedence, type SkillRoot, skillRoots } from "../skills/discover.ts";
 import { readSkillEvals } from "../skills/evals.ts";
+import { findRepository, isWithin, realPath } from "../skills/packageFiles.ts";
 import { buildSkillSuite } from "../suites/skillSuite.ts";
 import type { HostName } from "../toolsets/host.ts";
 import { EvalsError, type Place, type Problem } from "../types/errors.ts";
@@ -28,9 +29,12 @@ export type Offered = {
 
 type OfferedSkills = Pick<Offered, "skills" | "warnings">;
 
-/** The skills that a host would load here: those of the project, and of the user unless they are excluded. */
+/**
+ * The skills that a host would load here: those of the project, and those of the user if they are wanted. Results that
+ * others should get too, and baselines that are committed, cannot depend on what is installed on one machine.
+ */
 export async function findHostSkills({ host, hostDir, userSkills }: SkillOptions, io: Io): Promise<Offered> {
-  const home = userSkills === false ? undefined : (io.env.HOME ?? io.env.USERPROFILE);
+  const home = userSkills ? (io.env.HOME ?? io.env.USERPROFILE) : undefined;
   const roots = skillRoots({ ...(home && { home }), project: io.cwd, ...(hostDir && { hostDirs: hostDir }) });
   const { skills, warnings } = await findUnder(roots, host, io);
   return { skills, folders: roots.map(({ dir }) => dir), subjects: skills, warnings };
@@ -38,22 +42,24 @@ export async function findHostSkills({ host, hostDir, userSkills }: SkillOptions
 
 /**
  * The packages with these paths, each with what it would be loaded with: the skills of the hosts when it is one of them,
- * else the packages in the same folder.
+ * else the packages in the same folder, as far as that belongs to the same repository.
  */
 export async function findNamedSkills(
   packages: readonly string[],
   byHosts: Offered | undefined,
   io: Io,
 ): Promise<Offered[]> {
-  const folders = new Map<string, string[]>();
+  const folders = new Map<string, Set<string>>();
   for (const path of packages) {
-    const dir = resolve(io.cwd, path);
-    folders.set(dirname(dir), [...(folders.get(dirname(dir)) ?? []), basename(dir)]);
+    const dir = realPath(resolve(io.cwd, path)) ?? resolve(io.cwd, path);
+    const bounds = findRepository(dir, io.cwd);
+    const folder = bounds !== undefined && isWithin(bounds, dirname(dir)) ? dirname(dir) : dir;
+    folders.set(folder, (folders.get(folder) ?? new Set()).add(dir));
   }
   const offered = await Promise.all(
-    [...folders].map(async ([folder, names]): Promise<Offered> => {
+    [...folders].map(async ([folder, wanted]): Promise<Offered> => {
       const { skills, warnings } = await findUnder([{ dir: folder, level: "named" }], undefined, io, isSkillFile);
-      const subjects = skills.filter((skill) => names.includes(skill.folder));
+      const subjects = skills.filter((skill) => wanted.has(skill.dir));
       return { skills, folders: [folder], subjects, warnings };
     }),
   );

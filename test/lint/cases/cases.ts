@@ -84,7 +84,9 @@ export function aSkillSubject(
   };
   const dir = `/skills/${name}`;
   const own = { name, folder: name, description, dir, file: `${dir}/SKILL.md`, level: "named" as const, document };
-  return { package: { ...own, hash: "hash", ...changes }, files: new Map(Object.entries(files)), siblings };
+  const outside = (path: string) =>
+    path === "../shared/sizes.md" ? "file" : path.startsWith("../") ? "missing" : "beyond";
+  return { package: { ...own, hash: "hash", ...changes }, files: new Map(Object.entries(files)), outside, siblings };
 }
 
 /** `more` are the queries of the other eval files of the package. */

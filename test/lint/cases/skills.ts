@@ -209,16 +209,30 @@ export const skillCases: CasesOf<SkillSubject> = {
       referringTo("references/<format>.md", "one a format"),
       referringTo("Node.js", "Node.js 20 or later"),
       referringTo("git", "`git`, for the history"),
+      referringTo("../shared/sizes.md", "sizes"),
+      referringTo("/etc/sizes.md", "sizes"),
     ],
     violations: {
       "a file that is referred to is in the package": [
         referringTo("references/sizes.md", "sizes"),
         referringTo("scripts/shrink.py", "`scripts/shrink.py`: makes it smaller"),
       ],
-      "no reference leads out of the package": [
+      "one outside of the package is in the repository": [
+        referringTo("../sizes.md", "sizes"),
+        referringTo("a/../../sizes.md", "sizes"),
+      ],
+    },
+  },
+  "skill-reference-outside": {
+    clean: [
+      referringTo("references/sizes.md", "sizes", { "references/sizes.md": "" }),
+      referringTo("../sizes.md", "no"),
+    ],
+    violations: {
+      "a file that is referred to is inside of the package": [
         referringTo("../shared/sizes.md", "sizes"),
         referringTo("/etc/sizes.md", "sizes"),
-        referringTo("a/../../sizes.md", "sizes"),
+        referringTo("~/sizes.md", "sizes"),
       ],
     },
   },

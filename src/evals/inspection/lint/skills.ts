@@ -1,11 +1,11 @@
 import { readdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { jsonPath } from "../../jsonSchema/walk.ts";
-import type { LintSubject } from "../../lint/rule.ts";
+import type { LintSubject, SkillSubject } from "../../lint/rule.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { discoverSkills } from "../../skills/discover.ts";
 import { readSkillEvals } from "../../skills/evals.ts";
-import { readConfined } from "../../skills/packageFiles.ts";
+import { findRepository, isWithin, readConfined, realPath } from "../../skills/packageFiles.ts";
 import { EvalsError, type Problem, usageError } from "../../types/errors.ts";
 import type { Path } from "../../types/json.ts";
 import type { Where } from "../../types/lint.ts";
@@ -52,12 +52,24 @@ async function collectPackage(
   const siblings = all.filter((one) => one !== skill).map(({ name, description }) => ({ name, description }));
   const subject: LintSubject = {
     kind: "skills",
-    subject: { package: skill, files: readFiles(skill.dir), siblings },
+    subject: { package: skill, files: readFiles(skill.dir), outside: lookOutside(skill, context.io.cwd), siblings },
     names: [skill.name],
     settings: context.settings,
     where: (at) => ({ skill: skill.name, path: jsonPath(at), ...placeIn(skill, at) }),
   };
   return joinCollected([{ ...nothing, subjects: [subject] }, await collectEvals(skill, context)]);
+}
+
+/** Looks up paths around a package, as far as its repository goes; without one, the current folder. */
+function lookOutside({ dir }: SkillPackage, cwd: string): SkillSubject["outside"] {
+  const bounds = findRepository(dir, cwd);
+  return (path) => {
+    const full = resolve(dir, path);
+    if (bounds === undefined || path.startsWith("~") || !isWithin(bounds, full)) return "beyond";
+    const real = realPath(full);
+    if (real === undefined) return "missing";
+    return isWithin(bounds, real) ? "file" : "beyond";
+  };
 }
 
 function placeIn({ file, document }: SkillPackage, [part, key]: Path): Pick<Where, "file" | "line" | "column"> {

@@ -139,20 +139,28 @@ export const skillFormatRules = defineRules<SkillSubject>([
     severity: "error",
     docs: `${format}#file-references`,
     why: "A model that follows a reference to nothing makes up what the file would have said.",
-    clauses: ["a file that is referred to is in the package", "no reference leads out of the package"],
-    *check({ package: { document }, files }) {
-      const paths = new Set(files.keys());
-      for (const path of files.keys())
-        for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1))
-          paths.add(path.slice(0, end));
-      for (const reference of document.references) {
-        const path = isFileReference(reference) ? normalizePath(reference.target) : undefined;
-        if (path === undefined || paths.has(path)) continue;
-        const isOutside = /^(?:\.\.(?:\/|$)|\/|~|[A-Za-z]:)/.test(path);
-        const where = isOutside ? "leads out of the package" : "leads to no file of the package";
-        const message = `The reference ${quote(reference.target)} ${where}.`;
-        const fix = isOutside ? "Put the file into the package." : "Add the file, or correct the path.";
-        yield { at: ["line", reference.line], message, fix };
+    clauses: ["a file that is referred to is in the package", "one outside of the package is in the repository"],
+    *check(subject) {
+      for (const { line, target, leads } of resolveReferences(subject)) {
+        if (leads !== "missing" && leads !== "missing outside") continue;
+        const where = leads === "missing" ? "leads to no file of the package" : "leads to no file of the repository";
+        const message = `The reference ${quote(target)} ${where}.`;
+        yield { at: ["line", line], message, fix: "Add the file, or correct the path." };
+      }
+    },
+  },
+  {
+    id: "skill-reference-outside",
+    severity: "info",
+    docs: `${format}#file-references`,
+    why: "A package that is installed alone does not have the files around it.",
+    clauses: ["a file that is referred to is inside of the package"],
+    *check(subject) {
+      for (const { line, target, leads } of resolveReferences(subject)) {
+        if (leads !== "file outside" && leads !== "beyond") continue;
+        const checked = leads === "beyond" ? "out of the repository, and was not checked" : "out of the package";
+        const message = `The reference ${quote(target)} leads ${checked}.`;
+        yield { at: ["line", line], message, fix: "Put the file into the package." };
       }
     },
   },
@@ -226,6 +234,24 @@ function isFileReference({ text, target }: { text: string; target: string }): bo
   if (target === "" || /^(?:#|[a-z][a-z0-9+.-]+:|\/\/)/i.test(target) || /[*{}<>$]|\.\.\./.test(target)) return false;
   if (!text.includes(target)) return true;
   return fileEndings.test(target.replace(/[?#].*$/, "")) && (target.includes("/") || !/\.js$/i.test(target));
+}
+
+type Reference = { line: number; target: string; leads: "missing" | "missing outside" | "file outside" | "beyond" };
+
+/** The references to files that are not in the package, each with what it leads to. */
+function* resolveReferences({ package: { document }, files, outside }: SkillSubject): Iterable<Reference> {
+  const paths = new Set(files.keys());
+  for (const path of files.keys())
+    for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) paths.add(path.slice(0, end));
+  for (const { line, target, text } of document.references) {
+    const path = isFileReference({ text, target }) ? normalizePath(target) : undefined;
+    if (path === undefined || paths.has(path)) continue;
+    if (!/^(?:\.\.(?:\/|$)|\/|~|[A-Za-z]:)/.test(path)) yield { line, target, leads: "missing" };
+    else {
+      const found = outside(path);
+      yield { line, target, leads: found === "beyond" ? found : `${found} outside` };
+    }
+  }
 }
 
 /** A target as a path from the folder of the package, without query and fragment. */

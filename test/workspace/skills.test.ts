@@ -1,0 +1,62 @@
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { findHostSkills, findNamedSkills } from "../../src/evals/workspace/skills.ts";
+import { anIo } from "../fakes/io.ts";
+import { skillText, workspace } from "../skills/workspace.ts";
+
+const offeredWith = async (folder: string, cwd: string, path: string) => {
+  const [offered] = await findNamedSkills([path], undefined, anIo({ cwd: join(folder, cwd) }));
+  return { offered: offered?.skills.map(({ name }) => name), asked: offered?.subjects.map(({ name }) => name) };
+};
+
+describe("the skills that are offered with a package", () => {
+  it("are not those that lie next to its repository", async () => {
+    const folder = workspace({
+      "mine/SKILL.md": skillText("mine"),
+      "mine/.git/HEAD": "ref: refs/heads/main\n",
+      "unrelated/SKILL.md": skillText("unrelated"),
+    });
+    for (const [cwd, path] of [
+      ["mine", "."],
+      [".", "mine"],
+    ] as const)
+      expect(await offeredWith(folder, cwd, path)).toEqual({ offered: ["mine"], asked: ["mine"] });
+  });
+
+  it("are the others of its folder in the same repository, wherever it is run from", async () => {
+    const folder = workspace({
+      "repository/.git/HEAD": "ref: refs/heads/main\n",
+      "repository/skills/one/SKILL.md": skillText("one"),
+      "repository/skills/two/SKILL.md": skillText("two"),
+    });
+    for (const [cwd, path] of [
+      ["repository", "skills/one"],
+      ["repository/skills/one", "."],
+      [".", "repository/skills/one"],
+    ] as const)
+      expect(await offeredWith(folder, cwd, path)).toEqual({ offered: ["one", "two"], asked: ["one"] });
+  });
+
+  it("are the others of its folder under the current folder, where there is no repository", async () => {
+    const folder = workspace({ "skills/one/SKILL.md": skillText("one"), "skills/two/SKILL.md": skillText("two") });
+    expect(await offeredWith(folder, ".", "skills/one")).toMatchObject({ offered: ["one", "two"] });
+    expect(await offeredWith(folder, "skills/one", ".")).toMatchObject({ offered: ["one"] });
+  });
+});
+
+describe("the skills of hosts", () => {
+  it("are those of the user only where they are wanted", async () => {
+    const folder = realpathSync(
+      workspace({
+        "home/.claude/skills/private/SKILL.md": skillText("private"),
+        "project/.claude/skills/shared/SKILL.md": skillText("shared"),
+      }),
+    );
+    const io = anIo({ cwd: join(folder, "project"), env: { HOME: join(folder, "home") } });
+    const names = async (userSkills?: boolean) =>
+      (await findHostSkills({ userSkills }, io)).skills.map(({ name }) => name);
+    expect(await names()).toEqual(["shared"]);
+    expect(await names(true)).toEqual(["private", "shared"]);
+  });
+});
