@@ -438,7 +438,7 @@ describe("bad input", () => {
         See \`evals run --help\`.
       ---
       error: Unknown model "antropic:x".
-        Did you mean "anthropic"? Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, claude-code or claude-code:claude-sonnet-5-5, replay:<run> or replay:<run>#<model>.
+        Did you mean "anthropic"? Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, claude-code or claude-code:claude-sonnet-5-5, codex:gpt-6.1-sol, replay:<run> or replay:<run>#<model>.
       ---
       error: There is no run "nowhere".
         Runs are read from <dir>/reports; change the folder with --out.

@@ -16,7 +16,7 @@ export const requestFlags = inGroup("Model requests:", {
   timeout: number({
     above: 0,
     max: longestTimeout,
-    describe: "Timeout of one request, in seconds (claude-code: of one trial)",
+    describe: "Timeout of one request, in seconds (hosts: of one trial)",
   }),
   retries: number({ min: 0, max: 20, integer: true, describe: "Maximum retries for transient errors of the model" }),
   effort: { type: "string", describe: "Reasoning effort, for models that have one: low, medium, high, ..." },
@@ -120,7 +120,7 @@ export const modelFlag = {
   alias: "m",
   type: "string",
   default: "lexical",
-  describe: "Model under test: lexical, anthropic:<model>, openai:<model>, claude-code or replay:<run>",
+  describe: "Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model> or replay:<run>",
 } as const satisfies Options;
 
 /** The one suite of an experiment. */

@@ -14,7 +14,8 @@ export const runCommand = defineCommand({
       type: "string",
       array: true,
       default: ["lexical"],
-      describe: "Models under test: lexical, anthropic:<model>, openai:<model>, claude-code or replay:<run>",
+      describe:
+        "Models under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model> or replay:<run>",
     },
     trials: number({
       alias: "n",

@@ -244,7 +244,8 @@ function readOutcome(host: Host, trace: Trace, offer: Offer, exit: ProgramExit):
     if (failed) return describeFault(failed);
     const [server] = offer.unlisted();
     if (server) return broken("server", `${name} did not load the tools of server "${server}"${because}`);
-    return broken("model", `${name} ${exit.how} without a model request${because}`);
+    const isServer = [...offer.servers.keys()].some((one) => reason.includes(one));
+    return broken(isServer ? "server" : "model", `${name} ${exit.how} without a model request${because}`);
   }
   if (last.fault) return describeFault(last);
   if (!last.reply) return broken("model", `${name} ${exit.how} before the reply${because}`);

@@ -55,6 +55,7 @@ async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelO
     ...(retries !== undefined && { retries }),
     ...(effort !== undefined && { effort }),
     ...(claudePath !== undefined && { claudePath }),
+    ...(options.budget !== undefined && { maxCostUsd: options.budget }),
     ...(prices && { prices }),
     warn: (message: string) => io.err(`${formatProblem({ severity: "warning", message })}\n`),
     recorded: async (run: string) => {
@@ -121,6 +122,11 @@ const providers = {
     example: "claude-code or claude-code:claude-sonnet-5-5",
     takes: "either",
     open: async (...args) => (await import("../hosts/claudeCode/index.ts")).claudeCode(...args),
+  },
+  codex: {
+    example: "codex:gpt-6.1-sol",
+    takes: "name",
+    open: async (...args) => (await import("../hosts/codex/index.ts")).codex(...args),
   },
   replay: {
     example: "replay:<run> or replay:<run>#<model>",

@@ -5,14 +5,13 @@ import { needsHost, openHost } from "./support.ts";
 describeHost({
   name: "Claude Code",
   program: needsHost("claude-code"),
-  pathOption: "claudePath",
   start: (script) =>
     startMessagesEndpoint(({ messages }) =>
       script({ text: JSON.stringify(messages), replies: messages.filter(({ role }) => role === "assistant").length }),
     ),
-  open: (model, url, options) =>
+  open: (model, url, program, options) =>
     openHost(`claude-code:${model}`, {
-      env: { PATH: process.env.PATH, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "secret" },
+      env: { PATH: process.env.PATH, CLAUDE_CODE_PATH: program, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "secret" },
       ...options,
     }),
   ways: [

@@ -29,9 +29,7 @@ export type HostUnderTest = {
   program(): string;
   /** Starts an endpoint of the API that the host uses. */
   start(script: (asked: Asked) => Step): Promise<Endpoint<object>>;
-  open(model: string, url: string, options: Partial<ModelOptions>): Promise<HostModel>;
-  /** The option that names its program. */
-  pathOption: keyof ModelOptions;
+  open(model: string, url: string, program: string, options: Partial<ModelOptions>): Promise<HostModel>;
   ways: readonly Way[];
   toShownName(server: string, tool: string): string;
   /** How a model loads a skill, and the tool that the call has on the record. */
@@ -46,8 +44,12 @@ export function describeHost(host: HostUnderTest): void {
     later(service.close);
     return service;
   };
-  const open = (service: { url: string }, model = host.ways[0]?.model ?? "", options: Partial<ModelOptions> = {}) =>
-    host.open(model, service.url, { [host.pathOption]: host.program(), hostProcesses: 10, ...options });
+  const open = (
+    { url }: { url: string },
+    model = host.ways[0]?.model ?? "",
+    options: Partial<ModelOptions> = {},
+    program = host.program(),
+  ) => host.open(model, url, program, { hostProcesses: 10, ...options });
 
   const words = ["amber", "basil", "cedar", "delta", "ember"];
   const toolsOf = (count: number): OfferedTool[] =>
@@ -223,7 +225,7 @@ export function describeHost(host: HostUnderTest): void {
     ])("breaks the trial with its cause: %s", async (_, fault, cause) => {
       const service = await start(() => fault);
       const { wrapper, expectNoProcess } = wrap(at("wrapped"), host.program());
-      const model = await open(service, undefined, { [host.pathOption]: wrapper, retries: 1, timeoutMs: 15_000 });
+      const model = await open(service, undefined, { retries: 1, timeoutMs: 15_000 }, wrapper);
       const { outcome, turns } = await model.converse(trialOf({ tools: toolsOf(5), exposure: "host" }), never);
       const message = outcome.kind === "broken" ? `${outcome.stage}: ${outcome.message}` : outcome.kind;
       expect(message.replace(/ \(\d attempts\)$/, "")).toBe(cause.replace(/ \(\d attempts\)$/, ""));
@@ -233,10 +235,14 @@ export function describeHost(host: HostUnderTest): void {
 
     it("breaks the trial with its cause: a server whose tools it cannot use", async () => {
       const service = await start(() => ({ text: "Done." }));
-      const odd = { ...reads, inputSchema: { type: "array" } };
+      const odd = { ...reads, inputSchema: "none" as never };
       const model = await open(service, undefined, { timeoutMs: 30_000 });
       const { outcome } = await model.converse(trialOf({ tools: [odd], exposure: "host" }), never);
-      expect(outcome).toMatchObject({ kind: "broken", stage: "server" });
+      expect(outcome).toMatchObject({
+        kind: "broken",
+        stage: "server",
+        message: expect.stringMatching(/my[_-]notes|notes.read/),
+      });
     });
   });
 }
@@ -244,7 +250,10 @@ export function describeHost(host: HostUnderTest): void {
 /** A program that runs the host and leaves a child behind, and a check that its process group is gone. */
 function wrap(path: string, program: string) {
   const pidFile = `${path}.pid`;
-  writeFileSync(path, `#!/bin/sh\n[ "$1" = --version ] || { echo $$ > ${pidFile}; sleep 600 & }\n"${program}" "$@"\n`);
+  writeFileSync(
+    path,
+    `#!/bin/sh\ncase "$1" in --version|debug) ;; *) echo $$ > ${pidFile}; sleep 600 & ;; esac\n"${program}" "$@"\n`,
+  );
   chmodSync(path, 0o755);
   const isGone = () => {
     const group = readFileSync(pidFile, "utf8").trim();

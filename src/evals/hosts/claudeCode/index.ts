@@ -1,21 +1,13 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createProxyFetch } from "../../network/proxy.ts";
-import { type EndpointOptions, priceUsage, resolveEndpoint } from "../../types/endpoint.ts";
+import { resolveEndpoint } from "../../types/endpoint.ts";
 import type { HostModel } from "../../types/model.ts";
 import { type Command, findProgram, type Host, type Launch } from "../host.ts";
-import { startPassThrough } from "../passThrough.ts";
-import { startRelay } from "../relay.ts";
-import { broken, converse } from "../run.ts";
-import { countProcesses, createSlots } from "../slots.ts";
+import { createHostModel, defaultTrialTimeoutMs, type HostOptions } from "../model.ts";
 
-export type ClaudeCodeOptions = EndpointOptions & {
+export type ClaudeCodeOptions = HostOptions & {
   /** The program. Default: CLAUDE_CODE_PATH of the environment, else `claude` on its PATH. */
   claudePath?: string;
-  /** Maximum concurrent processes. Default: what memory and processors allow. */
-  hostProcesses?: number;
-  /** Maximum cost of a trial in US dollars. */
-  maxCostUsd?: number;
 };
 
 const provider = {
@@ -33,14 +25,8 @@ const program = {
   install: "Install it (npm install -g @anthropic-ai/claude-code), or set CLAUDE_CODE_PATH to the path of the program.",
 };
 
-/** The limit of a whole trial, not of one request. */
-const defaultTimeoutMs = 300_000;
 /** The host's own limit for a model it does not know. */
 const defaultMaxTokens = 32_000;
-/** An upper bound: about 12,000 were measured, without project instructions. */
-const ownPromptTokens = 20_000;
-/** The resident memory of one process in bytes: as measured, with a margin. */
-const processBytes = 400 * 1024 * 1024;
 
 /**
  * Claude Code as installed, started for every trial in a separate home and project. Under the exposure `host` it shows
@@ -49,49 +35,26 @@ const processBytes = 400 * 1024 * 1024;
  * work.
  */
 export async function claudeCode(id: string, name: string, options: ClaudeCodeOptions): Promise<HostModel> {
-  const { timeoutMs = defaultTimeoutMs, maxTokens = defaultMaxTokens, env: given } = options;
+  const { timeoutMs = defaultTrialTimeoutMs, maxTokens = defaultMaxTokens, env: given } = options;
   const env = { ...given, ANTHROPIC_API_KEY: given.ANTHROPIC_API_KEY || readToken(given) };
-  const settings = resolveEndpoint({ ...options, timeoutMs, maxTokens, env }, provider);
-  const clean = buildEnvironment(options, settings);
-  const { command, version } = await findProgram(
-    options.claudePath ?? (given.CLAUDE_CODE_PATH || "claude"),
-    program,
-    clean,
-  );
-  const acquire = createSlots(options.hostProcesses ?? countProcesses(processBytes));
-  const cost: HostModel["cost"] = (usage) => priceUsage(usage, name, options.prices);
-  const setup = {
-    host: describeHost(name, settings.effort),
-    command,
-    env: clean,
-    timeoutMs,
-    retries: settings.retries,
-    upstream: settings.baseUrl,
-    relay: await startRelay(),
-    passThrough: await startPassThrough(createProxyFetch(given)),
-    ...(options.maxCostUsd !== undefined && { maxCostUsd: options.maxCostUsd }),
-    cost: (...[usage, model]: Parameters<typeof priceUsage>) => priceUsage(usage, model, options.prices),
-  };
-  return {
+  const endpoint = resolveEndpoint({ ...options, timeoutMs, maxTokens, env }, provider);
+  const clean = buildEnvironment(options, endpoint);
+  const path = options.claudePath ?? (given.CLAUDE_CODE_PATH || "claude");
+  const { command, version } = await findProgram(path, program, clean);
+  const facts = {
     id,
-    kind: "language model",
-    note: "a host with its own system prompt, skills and limits: not comparable with the model alone",
-    settings: { ...settings.record, claudeCode: version, model: name || "the host's default" },
-    maxOutputTokens: maxTokens,
-    ownPromptTokens,
+    host: describeHost(name, endpoint.effort),
+    command,
+    model: name,
+    version: { claudeCode: version },
+    endpoint,
+    env: clean,
     exposures: ["host", "all"],
-    deterministic: false,
-    async converse(trial, signal) {
-      const release = await acquire(signal);
-      if (!release) return { outcome: broken("cancelled", "the trial was cancelled"), turns: [] };
-      try {
-        return await converse(setup, trial, signal);
-      } finally {
-        release();
-      }
-    },
-    cost,
-  };
+    // About 12,000 tokens, without project instructions.
+    ownPromptTokens: 20_000,
+    processBytes: 400 * 1024 * 1024,
+  } as const;
+  return createHostModel(facts, options);
 }
 
 function describeHost(model: string, effort: string | undefined): Host {
