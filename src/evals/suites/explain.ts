@@ -128,10 +128,13 @@ const synonyms: readonly (readonly [written: RegExp, key: string])[] = [
 ];
 
 function unknownKey(key: string, known: readonly string[], path: Path): PathProblem {
-  const [, meant] = synonyms.find(([written, own]) => written.test(key) && known.includes(own)) ?? [];
-  const near = meant === undefined ? suggest(key, known) : `Did you mean "${meant}"?`;
-  const hint = near ?? `Known keys here: ${known.join(", ")}.`;
+  const hint = suggestKey(key, known) ?? `Known keys here: ${known.join(", ")}.`;
   return { path: [...path, key], part: "key", message: `Unknown key "${key}".`, hint };
+}
+
+function suggestKey(key: string, known: readonly string[]): string | undefined {
+  const [, meant] = synonyms.find(([written, own]) => written.test(key) && known.includes(own)) ?? [];
+  return meant === undefined ? suggest(key, known) : `Did you mean "${meant}"?`;
 }
 
 function suggest(name: string, candidates: readonly string[]): string | undefined {
@@ -151,7 +154,8 @@ function hintToWrap(key: string | number | undefined, value: Json | undefined): 
   if (key !== "server") return undefined;
   if (/^https?:/i.test(value)) return `Write: { url: ${value} }.`;
   if (/\.json$/.test(value)) return `Write: { config: ${value}, name: <server> } or { tools: ${value} }.`;
-  const [command = "", ...args] = value.trim().split(/\s+/);
+  const words = value.trim().split(/\s+/);
+  const [command, ...args] = words.map((word) => (/^[A-Za-z./_-][\w./@=-]*$/.test(word) ? word : JSON.stringify(word)));
   return `Write: { command: ${command}${args.length > 0 ? `, args: [${args.join(", ")}]` : ""} }.`;
 }
 
@@ -174,7 +178,7 @@ function explainUnion(union: z.core.$ZodUnion, value: Json | undefined, path: Pa
   const names = deciding.map(({ key }) => key);
   const keys = names.map((key) => `"${key}"`).join(", ");
   if (!meant) {
-    const suggestions = Object.keys(value).map((key) => suggest(key, names));
+    const suggestions = Object.keys(value).map((key) => suggestKey(key, names));
     const hint = suggestions.find((suggestion) => suggestion !== undefined);
     return [{ path, message: `${quotePath(path)} needs one of ${keys}.`, hint }];
   }
