@@ -4,12 +4,13 @@ import { setFlagsFromString } from "node:v8";
 import { wrapMessage } from "./types/columns.ts";
 import { EvalsError, type ExitCode, exitCodes } from "./types/errors.ts";
 import type { Io } from "./types/io.ts";
+import { createPrompts } from "./workspace/prompts.ts";
 import { version } from "./workspace/version.ts";
 
 // The only file that touches the process: its arguments, streams, environment, signals and exit code.
 // It and the command files import nothing heavy, so that --help and --version answer at once.
 
-const { argv, env, stdout, stderr } = process;
+const { argv, env, stdin, stdout, stderr } = process;
 
 // Other programs ask for the version, so it does not wait for the parser, which takes longer to load than Node itself.
 if (argv[2] === "--version") {
@@ -55,6 +56,7 @@ const io: Io = {
   cwd: process.cwd(),
   signal: stopping.signal,
   signalExitCode: () => signalExitCode,
+  ...(stdin.isTTY && stderr.isTTY && !dumb && { prompts: createPrompts(stderr) }),
 };
 
 function fail(thrown: unknown): ExitCode {

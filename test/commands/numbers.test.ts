@@ -76,7 +76,7 @@ describe("number flags", () => {
   });
 
   it("names value and range as a sentence", async () => {
-    const run = commands[0] as Command;
+    const run = commands.find(({ command }) => command.startsWith("run ")) as Command;
     expect(await refusal(run, "--pass-rate", "7")).toBe('--pass-rate: "7" is not a number from 0 to 1.');
     expect(await refusal(run, "-c", "0")).toBe('--concurrency: "0" is not an integer from 1 to 10000.');
     expect(await refusal(run, "-n", "-3")).toBe('--trials: "-3" is not an integer of at least 1.');
@@ -96,20 +96,20 @@ describe("number flags", () => {
   });
 
   it("reads a margin as a share or a percentage", async () => {
-    const run = commands[0] as Command;
+    const run = commands.find(({ command }) => command.startsWith("run ")) as Command;
     for (const [text, margin] of Object.entries({ "10%": 0.1, "7.5 %": 0.075, ".05": 0.05 }))
       expect((await parse(run, "--margin", text)).margin).toBeCloseTo(margin, 12);
   });
 
   it("gives the command its defaults, also under the name in camel case", async () => {
-    const run = commands[0] as Command;
+    const run = commands.find(({ command }) => command.startsWith("run ")) as Command;
     expect(await parse(run, "--pass-rate", "0.5")).toMatchObject({ passRate: 0.5, concurrency: 10, margin: 0.1 });
     expect(await parse(run)).not.toHaveProperty("trials", expect.anything());
   });
 });
 
 describe("flags with a value", () => {
-  const run = commands[0] as Command;
+  const run = commands.find(({ command }) => command.startsWith("run ")) as Command;
 
   it("takes one value, so that a path after a list stays a path", async () => {
     expect(await parse(run, "--case", "read*", "--case", "find", "other.yaml")).toMatchObject({

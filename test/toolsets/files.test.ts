@@ -224,7 +224,7 @@ test("a static list: every malformed tool is told with its place", async () => {
 test("a static list that is none", async () => {
   expect(await failureOf(readStaticList(await file("t.json", { tools: {} })))).toMatchInlineSnapshot(`
     "t.json:2:12: error: This is not a tool list.
-      Write an array of tools, or { tools: [...] }."
+      Write an array of tools, { tools: [...] }, or name a baseline."
   `);
   expect(await failureOf(readStaticList(await file("t.yaml", "a: [b")))).toMatchInlineSnapshot(
     `

@@ -9,6 +9,7 @@ import { checkWords, findCommand, helpHint, refuseLeadingFlag } from "./commandL
 import { compareCommand } from "./compare.ts";
 import { crowdCommand } from "./crowd.ts";
 import { doctorCommand } from "./doctor.ts";
+import { initCommand } from "./init.ts";
 import { judgeCommand } from "./judge.ts";
 import { lintCommand } from "./lint.ts";
 import { probeCommand } from "./probe.ts";
@@ -16,10 +17,12 @@ import { reportCommand } from "./report.ts";
 import { runCommand } from "./run.ts";
 import { schemaCommand } from "./schema.ts";
 import { skillsCommand } from "./skills.ts";
+import { toolsCommand } from "./tools.ts";
 import { variantsCommand } from "./variants.ts";
 
 /** All commands, in the order of the help. */
 export const commands: readonly Command[] = [
+  initCommand,
   runCommand,
   baselineCommand,
   reportCommand,
@@ -30,6 +33,7 @@ export const commands: readonly Command[] = [
   calibrateCommand,
   skillsCommand,
   judgeCommand,
+  toolsCommand,
   lintCommand,
   probeCommand,
   doctorCommand,

@@ -1,7 +1,15 @@
 import { createHash } from "node:crypto";
 import { readParsed } from "../parsing/read.ts";
-import { EvalsError, type Problem, usageError } from "../types/errors.ts";
-import { canonicalJson, isJsonObject, isNestedDeeper, jsonSchema, maxDepth } from "../types/json.ts";
+import { EvalsError, type Place, type Problem, usageError } from "../types/errors.ts";
+import {
+  canonicalJson,
+  isJsonObject,
+  isNestedDeeper,
+  type Json,
+  jsonSchema,
+  maxDepth,
+  type Path,
+} from "../types/json.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
 import { instructionsEntryName, type OfferedTool, type Tool, type Toolset, toolSchema } from "../types/tool.ts";
 import { formatIssues, serverError } from "./spec.ts";
@@ -146,27 +154,54 @@ function assertUniqueNames(server: string, tools: readonly Tool[]): void {
   }
 }
 
+/** The entries of a tool list in a file, unchecked, and the path of the list. */
+export type ListInFile = { items: readonly Json[]; path: Path };
+
 /**
- * The tools of a file: a list of tools or, as in the answer of tools/list, `{ tools: [...] }`, in JSON or YAML.
- * Throws EvalsError with the place of every tool that is malformed.
+ * Finds the tool list in the content of a file: an array of tools, `{ tools: [...] }` as in the answer of tools/list, or
+ * a baseline, of which it is the list that most cases were shown. Undefined when there is none.
+ */
+export function findList(value: Json): ListInFile | undefined {
+  if (Array.isArray(value)) return { items: value, path: [] };
+  if (!isJsonObject(value)) return undefined;
+  if (Array.isArray(value.tools)) return { items: value.tools, path: ["tools"] };
+  const { toolsets, cases } = value;
+  if (!isJsonObject(toolsets)) return undefined;
+  const shown = Array.isArray(cases) ? cases.map((one) => (isJsonObject(one) ? one.toolset : undefined)) : [];
+  const countCases = (hash: string) => shown.filter((one) => one === hash).length;
+  const [hash] = Object.keys(toolsets).sort((a, b) => countCases(b) - countCases(a));
+  const items = hash === undefined ? undefined : toolsets[hash];
+  return hash !== undefined && Array.isArray(items) ? { items, path: ["toolsets", hash] } : undefined;
+}
+
+/** The error for a file without a tool list. */
+export function notAList(place: Place): EvalsError {
+  return usageError(
+    "This is not a tool list.",
+    "Write an array of tools, { tools: [...] }, or name a baseline.",
+    place,
+  );
+}
+
+/**
+ * The tools of a JSON or YAML file, as `findList` finds them; of a baseline without skills, instructions and distractors. Throws
+ * EvalsError with the place of every tool that is malformed.
  */
 export async function readStaticList(file: string): Promise<readonly Tool[]> {
   const { value, place } = await readParsed(file, file, { lenient: true });
-  const path = Array.isArray(value) ? [] : ["tools"];
-  const list = isJsonObject(value) ? value.tools : value;
-  if (!Array.isArray(list)) {
-    throw usageError("This is not a tool list.", "Write an array of tools, or { tools: [...] }.", place(path));
-  }
+  const list = findList(value);
+  if (!list) throw notAList(place(isJsonObject(value) && "tools" in value ? ["tools"] : []));
   const problems: Problem[] = [];
   const tools: Tool[] = [];
   const seen = new Set<string>();
-  for (const [index, item] of list.entries()) {
+  for (const [index, item] of list.items.entries()) {
+    if (isJsonObject(item) && ["skill", "instructions", "distractor"].includes(String(item.origin))) continue;
     if (isNestedDeeper(item, maxToolDepth)) {
       problems.push({
         severity: "error",
         message: `Tool ${quoteName(item)} is nested more than ${maxToolDepth} levels deep.`,
         hint: "Make its schemas flatter: no model reads so deep a schema.",
-        place: place([...path, index]),
+        place: place([...list.path, index]),
       });
       continue;
     }
@@ -176,18 +211,18 @@ export async function readStaticList(file: string): Promise<readonly Tool[]> {
         severity: "error",
         message: `Tool ${quoteName(item)} is malformed: ${formatIssues(parsed.error)}.`,
         hint: hintForTool(item),
-        place: place([...path, index]),
+        place: place([...list.path, index]),
       });
     } else if (seen.has(parsed.data.name)) {
       problems.push({
         severity: "error",
         message: `Two tools are named "${parsed.data.name}".`,
         hint: "Remove one, or rename it.",
-        place: place([...path, index, "name"]),
+        place: place([...list.path, index, "name"]),
       });
     } else {
       seen.add(parsed.data.name);
-      tools.push(withoutEmptyMeta(parsed.data));
+      tools.push(parsed.data);
     }
   }
   if (problems.length > 0) throw new EvalsError(problems);

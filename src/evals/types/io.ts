@@ -1,5 +1,14 @@
 import type { ExitCode } from "./errors.ts";
 
+/** Questions on a terminal. Each is undefined when the user cancels it. */
+export type Prompts = {
+  select(
+    message: string,
+    options: readonly { value: string; label: string; hint?: string }[],
+  ): Promise<string | undefined>;
+  text(message: string, example: string): Promise<string | undefined>;
+};
+
 /** Everything of the process that a command may use. Built once, in cli.ts. */
 export type Io = {
   /** Writes data to standard output. */
@@ -18,4 +27,6 @@ export type Io = {
   signal: AbortSignal;
   /** The exit code of a command that was interrupted by a signal. */
   signalExitCode(): ExitCode;
+  /** Absent where nobody can be asked. */
+  prompts?: Prompts;
 };

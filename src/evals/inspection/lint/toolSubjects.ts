@@ -3,7 +3,8 @@ import { jsonPath } from "../../jsonSchema/walk.ts";
 import type { LintSubject, Settings, ToolSubject } from "../../lint/rule.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { type HostName, hosts } from "../../toolsets/host.ts";
-import { type Place, type Problem, usageError } from "../../types/errors.ts";
+import { findList, notAList } from "../../toolsets/toolList.ts";
+import type { Place, Problem } from "../../types/errors.ts";
 import type { Io } from "../../types/io.ts";
 import type { Path } from "../../types/json.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
@@ -24,18 +25,16 @@ type RawList = {
 };
 
 /**
- * Reads a tool list from a file: an array of tools or `{ tools: [...] }`, with any items. `file` is relative to the
+ * Reads a tool list from a file, as `findList` finds it, with any items. `file` is relative to the
  * working directory. Throws EvalsError when the file has no list.
  */
 export async function readToolList(file: string, settings: readonly Settings[], io: Io): Promise<ToolList> {
   const path = resolve(io.cwd, file);
   const { value, place } = await readParsed(path, relative(io.cwd, path) || ".", { lenient: true });
-  const root = Array.isArray(value) ? [] : ["tools"];
-  const items: unknown = isJsonObject(value) ? value.tools : value;
-  if (!Array.isArray(items))
-    throw usageError("This is not a tool list.", "Write an array of tools, or { tools: [...] }.", place(root));
+  const list = findList(value);
+  if (!list) throw notAList(place(isJsonObject(value) && "tools" in value ? ["tools"] : []));
   const server = basename(file, extname(file));
-  return describeToolList({ server, items, settings, place: (at) => place([...root, ...at]) });
+  return describeToolList({ server, items: list.items, settings, place: (at) => place([...list.path, ...at]) });
 }
 
 /** The subjects of a list: each tool, and the list as a whole. Items that are not objects are problems. */

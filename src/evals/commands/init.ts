@@ -1,0 +1,29 @@
+import { defineCommand } from "./command.ts";
+import { serverFlags } from "./flags.ts";
+
+const one = (describe: string) => ({ type: "string", group: "Servers:", describe }) as const;
+
+/** `evals init`: a first suite for a server. */
+export const initCommand = defineCommand({
+  command: "init",
+  describe: "Write a first suite for a server: list its tools and draft cases",
+  positionals: {},
+  flags: {
+    server: one("Command line of an MCP server"),
+    url: one("URL of an MCP server"),
+    transport: serverFlags.transport,
+    config: one("Host configuration file with the server (default: those of the project, then of the user)"),
+    name: one("Name of the server in a host configuration"),
+    file: { type: "string", describe: "File to write (default: evals/<server>.yaml)" },
+    ci: { choices: ["github"] as const, describe: "Also write a workflow that runs the suite on pull requests" },
+  },
+  epilogue:
+    "Without a flag, servers are looked for in .mcp.json, .vscode/mcp.json, .cursor/mcp.json and .gemini/settings.json, " +
+    "then in those of Claude Desktop and Cursor in the home folder. No model is asked, and no file is overwritten.",
+  examples: [
+    ["init", "A suite for the server in .mcp.json"],
+    ['init --server "node dist/main.js" --ci github', "A suite and a workflow for one server"],
+    ["init --url https://example.com/mcp --file evals/remote.yaml", "A suite for a remote server"],
+  ],
+  run: async (args, io) => (await import("../inspection/init/init.ts")).init(args, io),
+});

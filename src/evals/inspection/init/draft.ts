@@ -1,0 +1,167 @@
+import { getNumber, getSingleType, listProperties, listRequired } from "../../jsonSchema/values.ts";
+import { confusablePairs } from "../../lint/rules/confusable.ts";
+import { similarity, toToolText, weigh } from "../../search/similarity.ts";
+import { stemWords } from "../../search/words.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
+import type { Tool } from "../../types/tool.ts";
+
+/**
+ * A case to start from. `tool` is absent where no tool is expected. `unfilled` names required parameters for which no
+ * value could be made up; then `args` is absent, because the query does not name them all.
+ */
+export type DraftCase = {
+  id: string;
+  input: string;
+  tool?: string;
+  args?: JsonObject;
+  unfilled: readonly string[];
+  /** A tool that is easily taken for `tool`, and the words that cause it. */
+  avoid?: { tool: string; shared: readonly string[] };
+};
+
+/** The cases, and the tools for which none was drafted. */
+export type Draft = { cases: readonly DraftCase[]; left: readonly string[] };
+
+/** More drafts than a person edits in one sitting are no help. */
+const maxTools = 8;
+
+/**
+ * Drafts cases from the descriptions of tools: one for each of the 8 tools that are most similar to the others, the most
+ * confusable pair as a near miss, and two queries that need no tool. No model is asked, so the queries use the words of
+ * the descriptions, and a person has to replace them.
+ */
+export function draftCases(listed: readonly Tool[]): Draft {
+  const tools = listed.filter(({ description = "" }) => !/\bdeprecated\b/i.test(description));
+  const [pair] = confusablePairs(tools, { most: 1 });
+  const ranked = new Set([...(pair ? [pair.a, pair.b] : []), ...rankByCentrality(tools)]);
+  const chosen = new Set([...ranked].slice(0, maxTools));
+  const cases = tools
+    .filter(({ name }) => chosen.has(name))
+    .map((tool): DraftCase => {
+      const drafted = draftCase(tool);
+      if (tool.name !== pair?.a) return drafted;
+      return { ...drafted, id: `${pair.a}-not-${pair.b}`, avoid: { tool: pair.b, shared: pair.shared.slice(0, 4) } };
+    });
+  return {
+    cases: [...cases, ...draftNoToolCases(tools)],
+    left: listed.map(({ name }) => name).filter((name) => !chosen.has(name)),
+  };
+}
+
+/** Names of tools by the sum of their similarities to all others, the highest first; of equals in the order listed. */
+function rankByCentrality(tools: readonly Tool[]): string[] {
+  const weights = weigh(tools.map(toToolText));
+  const ranked = tools.map(({ name }, at) => {
+    const own = weights[at];
+    const sum = own ? weights.reduce((all, other) => (other === own ? all : all + similarity(own, other)), 0) : 0;
+    return { name, sum };
+  });
+  return ranked.sort((a, b) => b.sum - a.sum).map(({ name }) => name);
+}
+
+function draftCase(tool: Tool): DraftCase {
+  const schemas = new Map(listProperties(tool.inputSchema));
+  const args: JsonObject = {};
+  const unfilled: string[] = [];
+  for (const name of listRequired(tool.inputSchema)) {
+    const schema = schemas.get(name);
+    const value = makeValue(name, isJsonObject(schema) ? schema : {});
+    if (value === undefined) unfilled.push(name);
+    else args[name] = value;
+  }
+  const named = Object.entries(args).map(([name, value]) => `${spell(name)} ${JSON.stringify(value)}`);
+  const input = [makeRequest(tool), ...(named.length > 0 ? [`with ${named.join(" and ")}`] : [])].join(", ");
+  const isFilled = unfilled.length === 0 && named.length > 0;
+  return { id: tool.name, input, tool: tool.name, ...(isFilled && { args }), unfilled };
+}
+
+/** `maxResults` and `max_results` as words. */
+const spell = (name: string) =>
+  name
+    .replace(/([a-z\d])([A-Z])/g, "$1 $2")
+    .replace(/[_.-]+/g, " ")
+    .toLowerCase();
+
+/** The first sentence of the description as a request; the words of the name where there is none. */
+function makeRequest({ name, description = "" }: Tool): string {
+  const line = description.replace(/[`*#]/g, "").replace(/\s+/g, " ").trim();
+  const sentence = (/^.*?[.!?:;](?= |$)/.exec(line)?.[0] ?? line).replace(/[.!?:;]$/, "");
+  const bare = sentence
+    .replace(
+      /^(?:this|the) (?:tool|function|command|endpoint)\b *(?:is used to|allows you to|lets you|will|can)? */i,
+      "",
+    )
+    .replace(/^(?:use (?:this|it)(?: tool)? (?:to|for|when you need to)|tool (?:to|for|that)|allows you to) +/i, "");
+  const words = (bare || spell(name).trim() || "Use this tool").split(" ");
+  const [verb = "", ...rest] = words;
+  const request = [toImperative(verb), ...rest].join(" ").slice(0, 160).trim();
+  return request.charAt(0).toUpperCase() + request.slice(1);
+}
+
+/** `Reads` as `Read`; what is returned is asked for with "show me". */
+function toImperative(verb: string): string {
+  if (!/^[A-Za-z]{3,}s$/.test(verb) || /(ss|us|is|this|always)$/i.test(verb)) return verb;
+  if (/^returns$/i.test(verb)) return "Show me";
+  if (/ies$/.test(verb)) return verb.replace(/ies$/, "y");
+  return verb.replace(/(?<=ss|sh|ch|x|z)es$|s$/, "");
+}
+
+/** What a text parameter gets, by a word of its name. */
+const texts: readonly (readonly [name: RegExp, value: string])[] = [
+  [/path|file/i, "notes.txt"],
+  [/dir|folder/i, "docs"],
+  [/ur[il]|link|website/i, "https://example.com"],
+  [/mail/i, "ada@example.com"],
+  [/date|day/i, "2026-01-15"],
+  [/time/i, "09:30"],
+  [/city|location|place/i, "Oslo"],
+  [/query|search|keyword|term|topic/i, "garden"],
+  [/(^|_)id$|Id$/, "42"],
+  [/name|title/i, "garden"],
+];
+
+/** A value for a required parameter, from its schema, else by its name; undefined for objects and lists of them. */
+function makeValue(name: string, schema: JsonObject): Json | undefined {
+  const [given] = [schema.const, schema.default, first(schema.examples), first(schema.enum)].filter(isSimple);
+  if (given !== undefined) return given;
+  switch (getSingleType(schema)) {
+    case "string":
+      return texts.find(([pattern]) => pattern.test(name))?.[1] ?? "hello";
+    case "integer":
+    case "number":
+      return Math.min(getNumber(schema, "maximum") ?? 3, Math.max(getNumber(schema, "minimum") ?? 3, 3));
+    case "boolean":
+      return true;
+    case "array": {
+      const item = isJsonObject(schema.items) ? makeValue(name, schema.items) : undefined;
+      return item === undefined || Array.isArray(item) ? undefined : [item];
+    }
+    default:
+      return undefined;
+  }
+}
+
+const first = (list: Json | undefined) => (Array.isArray(list) ? list[0] : undefined);
+
+function isSimple(value: Json | undefined): value is string | number | boolean {
+  if (typeof value === "string") return value !== "" && value.length <= 60;
+  return typeof value === "number" || typeof value === "boolean";
+}
+
+const unrelated = [
+  "Thanks, that is all for today",
+  "Write a haiku about autumn",
+  "What is 17 plus 25?",
+  'How do you say "good morning" in French?',
+  "Which is heavier, iron or gold?",
+];
+
+/** The two unrelated queries that share the fewest words with the tools. */
+function draftNoToolCases(tools: readonly Tool[]): DraftCase[] {
+  const words = new Set(tools.flatMap(({ name, description = "" }) => stemWords(`${spell(name)} ${description}`)));
+  const overlap = (query: string) => stemWords(query).filter((word) => words.has(word)).length;
+  return [...unrelated]
+    .sort((a, b) => overlap(a) - overlap(b))
+    .slice(0, 2)
+    .map((input, at) => ({ id: `no-tool-${at + 1}`, input, unfilled: [] }));
+}

@@ -1,0 +1,61 @@
+import { existsSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { type HostFile, readHostFile } from "../../toolsets/spec.ts";
+import { EvalsError } from "../../types/errors.ts";
+import type { Io } from "../../types/io.ts";
+
+/** A server that a host starts: its name, and the file that registers it, as messages name it. */
+export type RegisteredServer = { name: string; file: string };
+
+/** Where hosts keep their servers, in a project. */
+const projectFiles = [".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", ".gemini/settings.json"];
+
+/** Where hosts keep their servers, in the home folder. */
+const homeFiles = [
+  "Library/Application Support/Claude/claude_desktop_config.json",
+  ".config/Claude/claude_desktop_config.json",
+  ".cursor/mcp.json",
+];
+
+/**
+ * The servers in the configuration files of hosts: those of the project or, if it has none, those of the user. Files that
+ * cannot be read are skipped.
+ */
+export async function findRegisteredServers(io: Io): Promise<RegisteredServer[]> {
+  const { HOME, USERPROFILE, APPDATA } = io.env;
+  const home = HOME ?? USERPROFILE;
+  const own = await readAll(
+    projectFiles.map((file) => resolve(io.cwd, file)),
+    io,
+  );
+  if (own.length > 0) return own;
+  return await readAll(
+    [
+      ...(home === undefined ? [] : homeFiles.map((file) => join(home, file))),
+      ...(APPDATA === undefined ? [] : [join(APPDATA, "Claude/claude_desktop_config.json")]),
+    ],
+    io,
+  );
+}
+
+async function readAll(paths: readonly string[], io: Io): Promise<RegisteredServer[]> {
+  const read = await Promise.all(paths.filter((path) => existsSync(path)).map((path) => readQuietly(path)));
+  return read.flatMap((host) =>
+    host ? [...host.entries.keys()].map((name) => ({ name, file: shorten(host.path, io) })) : [],
+  );
+}
+
+/** Relative inside of the project, else absolute. */
+function shorten(path: string, { cwd }: Io): string {
+  const inside = relative(cwd, path);
+  return inside.startsWith("..") ? path : inside;
+}
+
+async function readQuietly(path: string): Promise<HostFile | undefined> {
+  try {
+    return await readHostFile(path);
+  } catch (error) {
+    if (error instanceof EvalsError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,194 @@
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, relative, resolve } from "node:path";
+import { count } from "../../reports/format.ts";
+import { resolveServer } from "../../toolsets/spec.ts";
+import { parseTools } from "../../toolsets/toolList.ts";
+import { type ExitCode, exitCodes, usageError } from "../../types/errors.ts";
+import type { Io } from "../../types/io.ts";
+import type { ServerSpec } from "../../types/suite.ts";
+import { visible } from "../../types/visible.ts";
+import { resolveTargets, type ServerTarget } from "../targets.ts";
+import { listServer } from "../tools.ts";
+import { draftCases } from "./draft.ts";
+import { findRegisteredServers, type RegisteredServer } from "./findServers.ts";
+import { renderSuite } from "./suiteText.ts";
+
+export type InitOptions = {
+  server?: string | undefined;
+  url?: string | undefined;
+  transport?: "http" | "sse" | undefined;
+  config?: string | undefined;
+  name?: string | undefined;
+  file?: string | undefined;
+  ci?: "github" | undefined;
+};
+
+/**
+ * `evals init`: lists the tools of one server and writes a suite with drafted cases, the entry of `.gitignore` and, if
+ * asked for, a workflow. Asks on a terminal what is not given. Files that exist are kept. Throws EvalsError.
+ */
+export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
+  const target = await chooseServer(options, io);
+  if (!target) {
+    io.err("Cancelled: nothing was written.\n");
+    return exitCodes.usage;
+  }
+  const { name, items } = await listServer(target, io);
+  const tools = parseTools(name, items);
+  if (tools.length === 0)
+    throw usageError(`Server "${name}" lists no tools.`, "Check that it is the right server: evals doctor.");
+  const file = options.file ?? `evals/${slug(name)}.yaml`;
+  for (const one of [file, ...(options.ci ? [workflowFile] : [])]) refuseExisting(one, io);
+  const draft = draftCases(tools);
+  const toProject = `${relative(dirname(resolve(io.cwd, file)), io.cwd) || "."}/`;
+  const server = await describeServer(target, toProject, io);
+  await write(file, renderSuite(draft, { server, name, toProject }), io);
+  if (options.ci === "github") await write(workflowFile, workflow, io);
+  const drafted = draft.cases.filter(({ tool }) => tool !== undefined).length;
+  const done = [
+    `${file}: drafts for ${drafted} of ${count(tools.length, "tool")} of ${visible(name)}, and ${draft.cases.length - drafted} that need no tool`,
+    ...(await ignoreReports(io)),
+    ...(options.ci === "github" ? [`${workflowFile}: lint and run on every pull request`] : []),
+  ];
+  const isInstalled = existsSync(resolve(io.cwd, "node_modules/tool-evals"));
+  io.out(
+    [
+      ...done.map((line) => `Wrote ${line}.`),
+      "",
+      "Next:",
+      ...(isInstalled ? [] : ["  npm i -D tool-evals"]),
+      `  npx evals run ${file}`,
+      "This asks a keyword search, which needs no key. Then replace the drafted queries by what your users write,",
+      "and ask a language model: add -m anthropic:claude-haiku-5-5 (with --dry-run: only its cost).",
+      "",
+    ].join("\n"),
+  );
+  return exitCodes.passed;
+}
+
+/** The server of the flags, else the only one that hosts start here, else the one that is chosen at a prompt. */
+async function chooseServer({ server, url, config, name, transport }: InitOptions, io: Io) {
+  if (server !== undefined || url !== undefined || config !== undefined)
+    return await resolveOne(
+      {
+        ...(server !== undefined && { server: [server] }),
+        ...(url !== undefined && { url: [url], transport }),
+        ...(config !== undefined && { config: [config], ...(name !== undefined && { name: [name] }) }),
+      },
+      io,
+    );
+  const found = await findRegisteredServers(io);
+  const named = name === undefined ? found : found.filter((one) => one.name === name);
+  const [only, ...others] = named;
+  if (only && others.length === 0) {
+    io.err(`Using the server "${visible(only.name)}" of ${only.file}.\n`);
+    return await resolveRegistered(only, io);
+  }
+  if (io.prompts && name === undefined) return await ask(found, io);
+  const names = found.map((one) => `"${one.name}" (${one.file})`).join(", ");
+  if (found.length > 0)
+    throw usageError(
+      name === undefined ? `There are ${found.length} servers: ${names}.` : `There is no server "${name}".`,
+      `Name one with --name, for example --name ${found[0]?.name}${name === undefined ? "" : `; there are ${names}`}.`,
+    );
+  throw usageError(
+    "No server is named, and no host configuration (.mcp.json, .vscode/mcp.json, .cursor/mcp.json, Claude Desktop) has one.",
+    'Name yours: evals init --server "node dist/server.js", or --url https://example.com/mcp.',
+  );
+}
+
+/** Asks for one of the registered servers or for a command line or URL; undefined if the user cancels. */
+async function ask(found: readonly RegisteredServer[], io: Io): Promise<ServerTarget | undefined> {
+  const { prompts } = io;
+  if (!prompts) return undefined;
+  const options = found.map(({ name, file }, at) => ({ value: String(at), label: visible(name), hint: file }));
+  const picked =
+    found.length === 0
+      ? "other"
+      : await prompts.select("Which server?", [...options, { value: "other", label: "Another one" }]);
+  if (picked === undefined) return undefined;
+  const registered = found[Number(picked)];
+  if (registered) return await resolveRegistered(registered, io);
+  const typed = await prompts.text("How is it started or reached?", "node dist/server.js, or https://example.com/mcp");
+  if (!typed) return undefined;
+  return await resolveOne(/^https?:/i.test(typed) ? { url: [typed] } : { server: [typed] }, io);
+}
+
+const resolveRegistered = ({ name, file }: RegisteredServer, io: Io) =>
+  resolveOne({ config: [file], name: [name] }, io);
+
+async function resolveOne(options: Parameters<typeof resolveTargets>[0], io: Io): Promise<ServerTarget> {
+  const { targets } = await resolveTargets(options, io);
+  const [only, ...others] = targets.filter((target) => target.kind === "server");
+  if (only && others.length === 0) return only;
+  const names = targets.map((target) => ("name" in target ? `"${target.name}"` : "")).join(", ");
+  throw usageError(`A suite is about one server, but there are ${targets.length}: ${names}.`, "Name one with --name.");
+}
+
+/** The server as the suite names it: through a configuration of the project, else without the values of secrets. */
+async function describeServer(target: ServerTarget, toProject: string, io: Io): Promise<ServerSpec> {
+  const { server, registration } = target;
+  if (registration) {
+    const inside = relative(io.cwd, registration.host.path);
+    if (!inside.startsWith("..")) return { config: `${toProject}${inside}`, name: registration.name };
+  }
+  if (!("config" in server)) return "command" in server ? { ...server, cwd: toProject.replace(/\/$/, "") } : server;
+  // Variables stay as they are written; values of the user's own file are replaced by variables.
+  const { spec } = await resolveServer(server, target.name, target.dir, {}, registration?.host);
+  const hide = (values: Record<string, string> = {}) =>
+    Object.fromEntries(Object.keys(values).map((key) => [key, `\${${key.replace(/\W/g, "_").toUpperCase()}}`]));
+  if ("command" in spec) return { ...spec, ...(spec.env && { env: hide(spec.env) }) };
+  return { ...spec, ...(spec.headers && { headers: hide(spec.headers) }) };
+}
+
+const slug = (name: string) =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "") || "server";
+
+function refuseExisting(file: string, io: Io): void {
+  if (!existsSync(resolve(io.cwd, file))) return;
+  throw usageError(`${file} exists already, and is kept.`, "Name another file with --file.");
+}
+
+async function write(file: string, text: string, io: Io): Promise<void> {
+  const path = resolve(io.cwd, file);
+  await mkdir(dirname(path), { recursive: true });
+  // Fails rather than overwriting a file that appeared in between.
+  await writeFile(path, text, { flag: "wx" });
+}
+
+/** Adds the folder of run records to `.gitignore`, in a repository. Returns what was written. */
+async function ignoreReports(io: Io): Promise<string[]> {
+  const path = resolve(io.cwd, ".gitignore");
+  const before = await readFile(path, "utf8").catch(() => undefined);
+  if (before === undefined && !existsSync(resolve(io.cwd, ".git"))) return [];
+  const lines = (before ?? "").split(/\r?\n/).map((line) => line.trim());
+  if (lines.some((line) => /^\/?reports\/?\*?$/.test(line))) return [];
+  const gap = before === undefined || before === "" || before.endsWith("\n") ? "" : "\n";
+  await writeFile(path, `${before ?? ""}${gap}/reports/\n`);
+  return [".gitignore: /reports/, the folder of run records"];
+}
+
+const workflowFile = ".github/workflows/evals.yml";
+const workflow = `name: evals
+on: pull_request
+permissions: { contents: read }
+jobs:
+  evals:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v5
+      - uses: actions/setup-node@v5
+        with: { node-version: 22, cache: npm }
+      - run: npm ci
+      - run: npx evals lint --format github
+      - run: npx evals run
+      # With a language model instead: add its key to the secrets of the repository.
+      # - run: npx evals run -m anthropic:claude-haiku-5-5 --budget 1
+      #   env: { ANTHROPIC_API_KEY: "\${{ secrets.ANTHROPIC_API_KEY }}" }
+      - if: always()
+        run: npx evals report latest --as markdown >> "$GITHUB_STEP_SUMMARY"
+`;

@@ -1,0 +1,99 @@
+import type { Json } from "../../types/json.ts";
+import type { ServerSpec } from "../../types/suite.ts";
+import { visible } from "../../types/visible.ts";
+import type { Draft, DraftCase } from "./draft.ts";
+
+/** Where editors find the schema of suites, relative to the folder of the suite. */
+const schemaPath = (depth: string) => `${depth}node_modules/tool-evals/dist/schemas/suite.json`;
+
+/**
+ * The text of a suite with drafted cases, and comments on what is to be edited.
+ * @param toProject the path from the suite's folder to the project, such as `../`
+ */
+export function renderSuite(
+  { cases, left }: Draft,
+  { server, name, toProject }: { server: ServerSpec; name: string; toProject: string },
+): string {
+  const tools = cases.filter(({ tool }) => tool !== undefined);
+  const lines = [
+    `# yaml-language-server: $schema=${schemaPath(toProject)}`,
+    `# Drafted by \`evals init\` from the tool list of ${comment(name)}. The queries use the words of the descriptions, which is too`,
+    "# easy: replace each one by what your users write, and correct the arguments that you expect.",
+    `server: ${flow(server as Json)}`,
+    "",
+    "# trials: 5      # trials per case; a deterministic model gets one",
+    "# passRate: 0.8  # a case passes when at least this share of its trials does",
+    "# execute: safe  # which calls are executed: always, safe (tools annotated as harmless) or never",
+    "",
+    "cases:",
+    ...tools.flatMap(renderCase),
+    "  # No tool should be called for these. Add queries that sound like your tools and are not for them.",
+    ...cases.filter(({ tool }) => tool === undefined).flatMap(renderCase),
+    ...(left.length === 0 ? [] : ["", ...fill(`No case yet for: ${left.map(comment).join(", ")}.`, "  # ")]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function renderCase({ id, input, tool, args, avoid, unfilled }: DraftCase): string[] {
+  const expected = {
+    tool: tool ?? "none",
+    ...(avoid && { avoid: avoid.tool }),
+    ...(args && { args }),
+  };
+  const shared = avoid && avoid.shared.length > 0 ? ` (both are about: ${avoid.shared.map(comment).join(", ")})` : "";
+  return [
+    ...(avoid
+      ? fill(
+          `Near miss: write a query for ${comment(tool ?? "")} that ${comment(avoid.tool)} could be taken for${shared}.`,
+          "  # ",
+        )
+      : []),
+    ...(unfilled.length > 0
+      ? fill(
+          `The query also has to say: ${unfilled.map(comment).join(", ")} (required by ${comment(tool ?? "")}).`,
+          "  # ",
+        )
+      : []),
+    `  - id: ${scalar(id)}`,
+    `    input: ${scalar(input)}`,
+    `    expect: ${flow(expected)}`,
+  ];
+}
+
+/** Foreign text on one line of a comment. */
+const comment = (text: string) => visible(text.replace(/\s+/g, " ").slice(0, 200));
+
+/** A comment in lines of at most about 120 columns. */
+function fill(text: string, prefix: string): string[] {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1) ?? "";
+    if (last !== "" && prefix.length + last.length + word.length >= 120) lines.push(word);
+    else lines[lines.length - 1] = last === "" ? word : `${last} ${word}`;
+  }
+  return lines.map((line) => prefix + line);
+}
+
+const notText = /^(?:true|false|null|yes|no|on|off|~)$/i;
+
+/** Text as YAML: plain where it can be nothing else, in block and in flow style, else in quotes. */
+function scalar(text: string): string {
+  const isPlain = /^[A-Za-z./_][\w ./@=-]*$/.test(text) && !text.endsWith(" ") && !notText.test(text);
+  if (isPlain) return text;
+  return /^[\x20-\x26\x28-\x7e]*$/.test(text) && text.includes('"') ? `'${text}'` : escapeHidden(JSON.stringify(text));
+}
+
+/** Hidden characters of a JSON string as its escapes. */
+const escapeHidden = (json: string) =>
+  json.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (sign) =>
+    [...Array(sign.length).keys()].map((at) => `\\u${sign.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""),
+  );
+
+/** A value in YAML's flow style. */
+function flow(value: Json): string {
+  if (typeof value === "string") return scalar(value);
+  if (Array.isArray(value)) return `[${value.map(flow).join(", ")}]`;
+  if (typeof value !== "object" || value === null) return String(value);
+  const members = Object.entries(value).map(([key, member]) => `${scalar(key)}: ${flow(member)}`);
+  return `{ ${members.join(", ")} }`;
+}

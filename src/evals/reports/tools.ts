@@ -1,0 +1,50 @@
+import { listProperties, listRequired } from "../jsonSchema/values.ts";
+import { isJsonObject, type Json } from "../types/json.ts";
+import { type Block, heading, makeRows, text } from "./document.ts";
+import { count } from "./format.ts";
+
+/** A tool list as it was sent, unchecked, and what it is called. */
+export type ListedTools = { name: string; items: readonly unknown[] };
+
+/** The tools of each list: name, parameters (`?`: optional), what they are annotated to do, description. */
+export function toolsDocument(lists: readonly ListedTools[]): Block[] {
+  return lists.flatMap(({ name, items }) => [
+    heading(1, [{ strong: count(items.length, "tool") }, " · ", { code: name }]),
+    {
+      kind: "table",
+      columns: [{ head: "tool", kind: "name" }, { head: "parameters" }, { head: "effect" }, { head: "description" }],
+      rows: makeRows(items.map(describeTool)),
+      most: Number.POSITIVE_INFINITY,
+      noun: "tool",
+    },
+    ...(items.length === 0 ? [text("The server lists no tools.")] : []),
+  ]);
+}
+
+function describeTool(tool: unknown): { code: string; max?: number }[] {
+  const { name, description, inputSchema, annotations } = isJsonObject(tool as Json)
+    ? (tool as Record<string, Json>)
+    : {};
+  const schema = isJsonObject(inputSchema) ? inputSchema : {};
+  const required = new Set(listRequired(schema));
+  const parameters = listProperties(schema).map(([key]) => (required.has(key) ? key : `${key}?`));
+  return [
+    typeof name === "string" ? name : "(no name)",
+    parameters.join(", "),
+    describeEffect(isJsonObject(annotations) ? annotations : {}),
+    summarise(typeof description === "string" ? description : ""),
+  ].map((cell) => ({ code: cell, max: 160 }));
+}
+
+/** By the defaults of the specification, a tool without annotations may be destructive. */
+function describeEffect(annotations: Record<string, Json>): string {
+  if (annotations.readOnlyHint === true) return "reads";
+  return annotations.destructiveHint === false ? "writes" : "may destroy";
+}
+
+/** The first sentence of a description, on one line. */
+function summarise(description: string): string {
+  const line = description.replace(/\s+/g, " ").trim();
+  const sentence = /^.*?[.!?](?= [A-Z]|$)/.exec(line)?.[0] ?? line;
+  return sentence.length > 120 ? `${sentence.slice(0, 119)}…` : sentence;
+}
