@@ -14,7 +14,7 @@ const { argv, env, stdin, stdout, stderr } = process;
 
 // Other programs ask for the version, so it does not wait for the parser, which takes longer to load than Node itself.
 if (argv[2] === "--version") {
-  stdout.write(`${version}\n`);
+  stdout.write(`tool-evals ${version}\n`);
   process.exit(exitCodes.passed);
 }
 

@@ -61,7 +61,7 @@ export async function runCommandLine(
     .usage(
       "$0 <command>\n\nTest whether models pick the right MCP tool or skill, and whether a change of wording helps.",
     )
-    .version(version)
+    .version(`tool-evals ${version}`)
     .alias("help", "h")
     .strict()
     .wrap(Math.min(100, io.width))
