@@ -18,7 +18,7 @@ export function findCommand(word: string, known: readonly Command[]): Command {
 }
 
 /** The first word of a command. */
-export function nameCommand({ command }: Command): string {
+function nameCommand({ command }: Command): string {
   return command.split(" ")[0] ?? "";
 }
 

@@ -78,7 +78,8 @@ const notText = /^(?:true|false|null|yes|no|on|off|\.inf|\.nan)$/i;
 
 /** Text as YAML: plain where it can be nothing else, in block and in flow style, else in quotes. */
 function scalar(text: string): string {
-  const isPlain = /^(?:[A-Za-z_/]|\.[A-Za-z/]|\.\.(?:\/|$))[\w ./@=-]*$/.test(text) && !text.endsWith(" ") && !notText.test(text);
+  const isPlain =
+    /^(?:[A-Za-z_/]|\.[A-Za-z/]|\.\.(?:\/|$))[\w ./@=-]*$/.test(text) && !text.endsWith(" ") && !notText.test(text);
   if (isPlain) return text;
   return /^[\x20-\x26\x28-\x7e]*$/.test(text) && text.includes('"') ? `'${text}'` : escapeHidden(JSON.stringify(text));
 }
