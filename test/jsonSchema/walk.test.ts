@@ -7,8 +7,8 @@ const walk = (inputSchema: JsonObject) => walkToolSchema({ inputSchema }, "input
 describe("a walk", () => {
   it("visits every schema with its path, role and level", () => {
     const { places, cut } = walk({
-      properties: { tags: { items: { anyOf: [{ type: "string" }, true] } } },
-      $defs: { id: {} },
+      properties: { tags: { items: { anyOf: [{ $ref: "#/$defs/id" }, true] } } },
+      $defs: { id: {}, unused: { $ref: "#/$defs/loop" }, loop: { $ref: "#/$defs/unused" } },
     });
     expect(places.map(({ at, role, name, level }) => [at.join("."), role, name, level])).toEqual([
       ["inputSchema", "root", "", 0],
@@ -18,6 +18,18 @@ describe("a walk", () => {
       ["inputSchema.$defs.id", "definition", "", 0],
     ]);
     expect(cut).toBeUndefined();
+  });
+
+  it("visits the definitions that references lead to, or into, from what is visited", () => {
+    const definitions = (schema: JsonObject) =>
+      walk(schema)
+        .places.filter(({ role }) => role === "definition")
+        .map(({ at }) => at.slice(1).join("/"));
+    const $defs = { a: { items: { $ref: "#/$defs/b" } }, b: {}, c: { properties: { d: {} } }, e: {} };
+    expect(definitions({ not: { $ref: "#/$defs/a" }, $defs })).toEqual(["$defs/a", "$defs/b"]);
+    expect(definitions({ not: { $ref: "#/$defs/c/properties/d" }, $defs })).toEqual(["$defs/c"]);
+    expect(definitions({ $defs })).toEqual([]);
+    expect(definitions({ not: { $ref: "#name" }, $defs })).toHaveLength(4);
   });
 
   it("is empty without a schema that is an object", () => {

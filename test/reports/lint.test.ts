@@ -87,9 +87,44 @@ describe("for a person", () => {
   });
 
   it("shows 500 and counts the rest", () => {
-    const text = renderTerminal(lintDocument(aReport(Array.from({ length: 512 }, () => aFinding()))), pipe);
-    expect(text.match(/required-unknown/g)).toHaveLength(500);
+    const many = Array.from({ length: 512 }, (_, n) =>
+      aFinding({ where: { server: "weather", tool: `tool_${n}`, path: "$.name" } }),
+    );
+    const text = renderTerminal(lintDocument(aReport(many)), pipe);
+    expect(text.match(/^weather · tool_/gm)).toHaveLength(500);
     expect(text).toContain("… and 12 more findings: --json has them all");
+  });
+
+  it("starts with a summary by rule, and folds findings of one rule on one tool", () => {
+    const places = (n: number) => ({
+      where: { server: "weather", tool: "get", path: `$.inputSchema.properties.p${n}` },
+    });
+    const findings = [
+      ...Array.from({ length: 14 }, (_, n) => aFinding({ rule: "property-type", severity: "warning", ...places(n) })),
+      aFinding(),
+    ];
+    expect(renderTerminal(lintDocument(aReport(findings)), pipe)).toMatchInlineSnapshot(`
+      "FAILED 1 error, 14 warnings, 0 info · linted nothing
+      severity  rule              findings  affected
+      ──────────────────────────────────────────────
+      error     required-unknown  1         1
+      warning   property-type     14        1
+
+      weather · get_weather
+        error required-unknown  $.inputSchema.required[0]
+          required names "city", which is no property.
+          Fix: Add it to properties.
+
+      weather · get
+        warning property-type (14 times)  $.inputSchema.properties.p0
+          required names "city", which is no property.
+          Fix: Add it to properties.
+          Also: $.inputSchema.properties.p1, $.inputSchema.properties.p2, $.inputSchema.properties.p3,
+            $.inputSchema.properties.p4, $.inputSchema.properties.p5, $.inputSchema.properties.p6,
+            $.inputSchema.properties.p7, $.inputSchema.properties.p8, $.inputSchema.properties.p9,
+            $.inputSchema.properties.p10, 3 more
+      "
+    `);
   });
 });
 

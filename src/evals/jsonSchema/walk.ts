@@ -55,7 +55,10 @@ export type SchemaPlace = {
   level: number;
 };
 
-/** All schemas inside a schema, itself first, in document order; `cut` when a limit left some out. */
+/**
+ * All schemas inside a schema that a value can meet, itself first, in document order: a definition that no reference leads
+ * to describes nothing. `cut` when a limit left some out.
+ */
 export type Walk = { places: readonly SchemaPlace[]; cut?: { by: "depth" | "number"; at: Path } };
 
 /** Limits of a walk, far above what any host accepts: the number of schemas, and the length of a path. */
@@ -93,6 +96,7 @@ export function walkToolSchema(tool: JsonObject, field: SchemaField): Walk {
 /** The recursion ends at `maxPath`, long before the stack does. */
 function walk(root: SchemaPlace): Walk {
   const places: SchemaPlace[] = [];
+  const isReferred = findReferred(root.schema);
   let cut: Walk["cut"];
   const enter = (place: SchemaPlace) => {
     if (places.length === maxPlaces) {
@@ -106,11 +110,45 @@ function walk(root: SchemaPlace): Walk {
     }
     for (const child of listChildren(place)) {
       if (cut?.by === "number") return;
-      enter(child);
+      if (child.role !== "definition" || isReferred(child.at.slice(root.at.length))) enter(child);
     }
   };
   enter(root);
   return cut ? { places, cut } : { places };
+}
+
+/**
+ * Tells which definitions, by their path from the root, a reference leads to or into, from outside of the definitions or
+ * from one that is referred to. A reference that is not a JSON pointer may lead to any of them.
+ */
+function findReferred(root: JsonObject): (path: Path) => boolean {
+  const pointers = new Set<string>();
+  const seen = new Set<JsonObject>([root]);
+  const waiting = [root];
+  for (let schema = waiting.pop(); schema && seen.size < maxPlaces; schema = waiting.pop()) {
+    const { $ref } = schema;
+    const found: Json[] = [];
+    if (typeof $ref === "string") {
+      const target = resolvePointer($ref, root);
+      if (!target) return () => true;
+      pointers.add(JSON.stringify(target.path).slice(0, -1));
+      found.push(target.value);
+    }
+    if ("$dynamicRef" in schema) return () => true;
+    for (const child of listChildren({ schema, at: [], role: "root", name: "", level: 0 }))
+      if (child.role !== "definition") found.push(child.schema);
+    for (const one of found) {
+      if (!isJsonObject(one) || seen.has(one)) continue;
+      seen.add(one);
+      waiting.push(one);
+    }
+  }
+  if (seen.size >= maxPlaces) return () => true;
+  const all = [...pointers];
+  return (path) => {
+    const start = JSON.stringify(path.map(String)).slice(0, -1);
+    return pointers.has(start) || all.some((pointer) => pointer.startsWith(`${start},`));
+  };
 }
 
 function* listChildren({ schema, at, level }: SchemaPlace): Iterable<SchemaPlace> {

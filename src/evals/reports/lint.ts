@@ -7,7 +7,10 @@ const severities: readonly Severity[] = ["error", "warning", "info"];
 /** More than anyone reads; the JSON has them all. */
 const most = 500;
 
-/** The report of `evals lint`: the counts, then the findings by what they are about, errors first, each with its fix. */
+/**
+ * The report of `evals lint`: the counts, a summary by rule, then the findings by what they are about, errors first, each
+ * with its fix. Findings of one rule on one subject are one item with their places.
+ */
 export function lintDocument(report: LintReport): Block[] {
   const { confusable, changes, ok } = report;
   const groups = new Map<string, Finding[]>();
@@ -18,8 +21,9 @@ export function lintDocument(report: LintReport): Block[] {
   const left = worstFirst(report.findings).length - most;
   return [
     heading(1, headline(report), ok ? "good" : "bad"),
+    ...summaryByRule(worstFirst(report.findings)),
     ...[...groups].flatMap(([subject, findings]) =>
-      section(subject, [{ kind: "list", items: findings.map(findingItem), most, noun: "finding" }]),
+      section(subject, [{ kind: "list", items: foldByRule(findings), most, noun: "finding" }]),
     ),
     ...(left > 0 ? [text(`… and ${count(left, "more finding")}: --json has them all`)] : []),
     ...(confusable ? confusablePairs(confusable) : []),
@@ -40,11 +44,55 @@ export function subjectText({ server, tool, skill, file }: Where): string {
   return file ?? "";
 }
 
-function findingItem({ severity, rule, message, fix, where }: Finding): Item {
+/** With fewer findings the findings themselves are the summary. */
+const leastSummarised = 8;
+
+function summaryByRule(findings: readonly Finding[]): Block[] {
+  if (findings.length < leastSummarised) return [];
+  const rules = [...groupByRule(findings)].map(([rule, own]) => ({
+    rule,
+    severity: own[0]?.severity ?? "info",
+    findings: own.length,
+    subjects: new Set(own.map(({ where }) => subjectText(where))).size,
+  }));
+  const rows = rules
+    .sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity) || b.findings - a.findings)
+    .map(({ rule, severity, findings, subjects }) => [severity, rule, String(findings), String(subjects)]);
+  const columns = [
+    { head: "severity" },
+    { head: "rule" },
+    { head: "findings", kind: "figure" as const },
+    { head: "affected", kind: "figure" as const },
+  ];
+  return [{ kind: "table", columns, rows: makeRows(rows), most, noun: "rule" }];
+}
+
+function groupByRule(findings: readonly Finding[]): Map<string, Finding[]> {
+  const groups = new Map<string, Finding[]>();
+  for (const finding of findings) groups.set(finding.rule, [...(groups.get(finding.rule) ?? []), finding]);
+  return groups;
+}
+
+/** Findings that are shown one by one; of more, the first is shown and the others are places. */
+const mostOfRule = 3;
+
+function foldByRule(findings: readonly Finding[]): Item[] {
+  return [...groupByRule(findings)].flatMap(([, own]) => {
+    if (own.length <= mostOfRule) return own.map((one) => findingItem(one));
+    const [first, ...others] = own;
+    return first ? [findingItem(first, others)] : [];
+  });
+}
+
+/** `others`: of the same rule, shown as their places only. */
+function findingItem({ severity, rule, message, fix, where }: Finding, others: readonly Finding[] = []): Item {
   const tone = severity === "error" ? "bad" : "warn";
+  const times = others.length > 0 ? ` (${others.length + 1} times)` : "";
+  const places = others.slice(0, 10).map((other) => placeText(other.where));
+  const rest = others.length > places.length ? [`${others.length - places.length} more`] : [];
   return {
-    text: [{ strong: severity, ...(severity !== "info" && { tone }) }, ` ${rule}  ${placeText(where)}`],
-    items: [message, `Fix: ${fix}`],
+    text: [{ strong: severity, ...(severity !== "info" && { tone }) }, ` ${rule}${times}  ${placeText(where)}`],
+    items: [message, `Fix: ${fix}`, ...(times === "" ? [] : [`Also: ${[...places, ...rest].join(", ")}`])],
   };
 }
 

@@ -12,6 +12,8 @@ export const propertyCases: CasesOf<ToolSubject> = {
     clean: [
       ...["string", "integer", "number", "boolean"].map((type) => typed("city", type)),
       one("city", { type: ["string", "null"] }),
+      one("city", { anyOf: [{ anyOf: [{ type: "string" }] }, { type: "null" }] }),
+      one("city", { anyOf: [{ enum: ["Oslo", "Bergen"] }, { type: "null" }] }),
       one("city", { enum: ["Oslo"] }),
       one("city", { const: "Oslo" }),
       one("city", { $ref: "#/$defs/City" }),
@@ -28,7 +30,10 @@ export const propertyCases: CasesOf<ToolSubject> = {
         one("city", { type: ["string", "integer"] }),
         one("city", { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }] }),
       ],
-      "null is not its only type": [one("city", { type: "null" })],
+      "null is not its only type": [
+        one("city", { type: "null" }),
+        one("city", { anyOf: [{ oneOf: [{ type: "null" }] }] }),
+      ],
     },
   },
   "array-items-missing": {

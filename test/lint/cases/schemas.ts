@@ -277,8 +277,11 @@ const hostCases: CasesOf<ToolSubject> = {
     violations: {
       "no $ref leads back to a schema it is part of": [
         one({ $ref: "#" }),
-        root({ $defs: { a: { $ref: "#/$defs/a" } } }),
-        root({ $defs: { a: { items: { $ref: "#/$defs/b" } }, b: { anyOf: [{ $ref: "#/$defs/a" }] } } }),
+        root({ properties: { a: { $ref: "#/$defs/a" } }, $defs: { a: { $ref: "#/$defs/a" } } }),
+        root({
+          properties: { a: { $ref: "#/$defs/a" } },
+          $defs: { a: { items: { $ref: "#/$defs/b" } }, b: { anyOf: [{ $ref: "#/$defs/a" }] } },
+        }),
       ],
     },
   },

@@ -21,7 +21,7 @@ export const wordingCases: CasesOf<ToolSubject> = {
       ...[undefined, 7, "", "天気"].map((name) => aChangedTool({ name })),
     ],
     violations: {
-      "starts with a verb, after the prefix that all names of the list share": [
+      "starts with a verb, after the prefix that names of the list share": [
         ...["order_get", "city_forecast", "new_page", "notes", "eventCreate"].map((name) => named(name)),
         named("browser_tabs", ["browser_drag", "browser_click"]),
         named("browser_click", ["page_open", "browser_tabs"]),

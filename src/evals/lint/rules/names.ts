@@ -112,7 +112,7 @@ export const nameWordingRules = defineRules<ToolSubject>([
     severity: "warning",
     docs: writing,
     why: "A name that starts with what the tool does stands out among its siblings; a noun could be any of them.",
-    clauses: ["starts with a verb, after the prefix that all names of the list share"],
+    clauses: ["starts with a verb, after the prefix that names of the list share"],
     *check(subject) {
       const { name, description } = subject.tool;
       if (typeof name !== "string" || !/[A-Za-z]/.test(name)) return;
@@ -149,31 +149,38 @@ export const nameWordingRules = defineRules<ToolSubject>([
   },
 ]);
 
-/** The words of a name from each point where a verb may be: its start, after its last dot, after the shared prefix. */
+/** The words of a name from each point where a verb may be: its start, after its last dot, after a shared prefix. */
 const listStarts = once(({ server, siblings, tool: { name } }: ToolSubject): readonly (readonly string[])[] => {
   if (typeof name !== "string") return [];
   const words = splitName(name);
   const starts = [words, splitName(name.slice(name.lastIndexOf(".") + 1))];
   const own = splitName(server);
   for (let at = 0; at < Math.min(3, words.length - 1); at++) {
-    const shared = siblings.size > 1 && allShare(siblings, at, words[at]);
-    if (!shared && own[at] !== words[at]) break;
+    const sharing = countPrefixes(siblings).get(words.slice(0, at + 1).join(" ")) ?? 0;
+    // Part of a list may be of one service; what only a part of a service shares is an object, not a prefix.
+    const enough = at === 0 ? Math.min(leastSharing, siblings.size) : siblings.size;
+    const isShared = siblings.size > 1 && sharing >= enough;
+    if (!isShared && own[at] !== words[at]) break;
     starts.push(words.slice(at + 1));
   }
   return starts;
 });
 
-/** The maximum number of siblings that are compared with a tool to find a shared first word. */
-const maxCompared = 50;
+/** From this many names on, a common first word is the prefix of a service. */
+const leastSharing = 3;
 
-function allShare(names: Iterable<string>, at: number, word: string | undefined): boolean {
-  let compared = 0;
+/** How many names of a list begin with the same one, two or three words. */
+const countPrefixes = once((names: ToolSubject["siblings"]): ReadonlyMap<string, number> => {
+  const counts = new Map<string, number>();
   for (const name of names) {
-    if (splitName(name)[at] !== word) return false;
-    if (++compared >= maxCompared) break;
+    const words = splitName(name);
+    for (let length = 1; length <= Math.min(3, words.length); length++) {
+      const prefix = words.slice(0, length).join(" ");
+      counts.set(prefix, (counts.get(prefix) ?? 0) + 1);
+    }
   }
-  return true;
-}
+  return counts;
+});
 
 const determiners = "(?:a|an|the|all|any|one|some|this|your|its|up|each|every|multiple|new)";
 

@@ -126,12 +126,24 @@ const typeKeywords = ["type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "
 function explainType(schema: JsonObject): string | undefined {
   if (Object.keys(schema).length > 0 && !typeKeywords.some((key) => Object.hasOwn(schema, key)))
     return "The schema declares no type.";
-  const branches = [schema.anyOf, schema.oneOf].flatMap((list) => (Array.isArray(list) ? list.slice(0, 100) : []));
-  const types = [schema, ...branches.filter(isJsonObject)].flatMap(listTypes);
+  const branches = flattenBranches(schema);
+  const types = branches.flatMap(listTypes);
   const values = [...new Set(types)].filter((type) => type !== "null");
-  if (types.length > 0 && values.length === 0) return "Null is the only type.";
+  // A branch that names no type (an enum, a reference) allows other values too.
+  const isTyped = branches.every((branch) => listTypes(branch).length > 0 || "anyOf" in branch || "oneOf" in branch);
+  if (types.length > 0 && values.length === 0 && isTyped) return "Null is the only type.";
   const isMixed = values.length > 1 && values.join() !== "integer,number" && values.join() !== "number,integer";
   return isMixed ? `The value can be ${nameTypes(values)}.` : undefined;
+}
+
+/** A schema with the branches of its anyOf and oneOf, and theirs, at most 100. */
+function flattenBranches(schema: JsonObject): JsonObject[] {
+  const all = [schema];
+  for (const { anyOf, oneOf } of all) {
+    if (all.length >= 100) break;
+    for (const list of [anyOf, oneOf]) if (Array.isArray(list)) all.push(...list.slice(0, 100).filter(isJsonObject));
+  }
+  return all.slice(0, 100);
 }
 
 /** A property without null: its name as words, its description in lower case. */

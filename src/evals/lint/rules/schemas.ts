@@ -148,7 +148,7 @@ export const schemaRules = defineRules<ToolSubject>([
   },
   {
     id: "required-with-default",
-    severity: "error",
+    severity: "warning",
     docs: `${reference}/object#required`,
     why: "A parameter with a default is optional; listed as required, a model must make up a value for it.",
     clauses: ["a parameter with a default is not required"],
