@@ -69,15 +69,18 @@ describe("evals lint", () => {
     expect(ended.code).toBe(1);
   });
 
-  it("exits by the threshold of --fail-on and the configured severities", async () => {
+  it("exits by the threshold of --failure-threshold and the configured severities", async () => {
     const off = ["name-charset", "required-unknown"].flatMap((rule) => ["--severity", `${rule}=info`]);
     const dir = folder({ "t.json": '[{ "name": "get.it", "inputSchema": { "type": "object", "properties": {} } }]' });
     const exits = await Promise.all([
       evals(["lint", "--tools", "t.json", ...off], { cwd: dir }),
       evals(["lint", "--tools", "t.json", ...off, "--severity", "description-missing=off"], { cwd: dir }),
-      evals(["lint", "--tools", "t.json", ...off, "--severity", "description-missing=off", "--fail-on", "info"], {
-        cwd: dir,
-      }),
+      evals(
+        ["lint", "--tools", "t.json", ...off, "--severity", "description-missing=off", "--failure-threshold", "info"],
+        {
+          cwd: dir,
+        },
+      ),
     ]);
     expect(exits.map(({ code }) => code)).toEqual([1, 0, 1]);
   });

@@ -224,7 +224,7 @@ describe("evals probe", () => {
     expect(foundIn(ended)).toEqual(["act: survives"]);
     expect(ended.err).toContain("exited with code 1");
     rmSync(join(dir, "started"));
-    const probed = await evals(["probe", "--server", `node ${script}`, "--fail-on", "error", "--json"]);
+    const probed = await evals(["probe", "--server", `node ${script}`, "--failure-threshold", "error", "--json"]);
     expect(reportOf(probed).problems.map(({ message }) => message)).toEqual([
       expect.stringContaining("exited with code 1"),
     ]);

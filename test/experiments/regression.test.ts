@@ -25,13 +25,25 @@ async function regressed() {
 }
 
 describe("the check of a run", () => {
-  it("finds a regression, and nothing where the tools are the accepted ones", async () => {
+  it("finds what changed on a model that always answers alike, and nothing where the tools are the accepted ones", async () => {
     const { io, write, code, checked, records, manifest } = await regressed();
-    expect(code).toBe(1);
-    expect(checked.suites[0].verdict).toMatchObject({ kind: "regressed", flagged: [{ case: "read" }] });
+    expect(code).toBe(0);
+    expect(checked.suites[0]).toMatchObject({
+      verdict: { kind: "changed", method: "exhausted", flips: [{ case: "read", down: 1, up: 0 }] },
+      failOn: ["regressed"],
+    });
+    const gated = io();
+    expect(await run({ ...runDefaults, failOn: ["changed"] }, gated)).toBe(1);
+    expect(JSON.parse(gated.printed()).suites[0]).toMatchObject({ failed: ["changed"] });
     const head = manifest(records().at(-1) ?? "").suites[0]?.checks;
     expect(head).toMatchObject([
-      { kind: "compare", design: "screen", cases: [{ id: "read" }, { id: "list" }, { id: "none" }] },
+      {
+        kind: "compare",
+        design: "pairs",
+        cap: 25,
+        families: 1,
+        cases: [{ id: "read", requests: 1 }, { id: "list" }, { id: "none" }],
+      },
     ]);
 
     write("tools.json", toolList());
@@ -60,8 +72,8 @@ describe("the check of a run", () => {
     });
   });
 
-  it("needs a baseline where a design is named", async () => {
-    await expect(run({ ...runDefaults, check: "thorough" }, project().io())).rejects.toThrow(
+  it("needs a baseline where a check is asked for", async () => {
+    await expect(run({ ...runDefaults, check: "on" }, project().io())).rejects.toThrow(
       'There is no baseline of "files" on lexical-2 to check against.',
     );
   });
@@ -69,7 +81,7 @@ describe("the check of a run", () => {
   it("explains the regression with --blame, in the same object", async () => {
     const { io } = await regressed();
     const world = io();
-    expect(await run({ ...runDefaults, blame: true }, world)).toBe(1);
+    expect(await run({ ...runDefaults, blame: true }, world)).toBe(0);
     expect(JSON.parse(world.printed()).blame).toMatchObject([{ suite: "files", cases: [{ case: "read" }] }]);
   });
 });
@@ -122,8 +134,8 @@ describe("evals compare and evals baseline", () => {
     const [before = "", after = ""] = records();
     const options = { base: before, head: after, margin: 0.1, out: "reports", json: true };
     const world = io();
-    expect(await compare(options, world)).toBe(1);
-    expect(JSON.parse(world.printed()).comparisons).toHaveLength(1);
+    expect(await compare(options, world)).toBe(0);
+    expect(JSON.parse(world.printed()).comparisons).toMatchObject([{ better: "base", check: { kind: "changed" } }]);
     await expect(compare({ ...options, head: before }, io())).rejects.toThrow(`Both are the run ${before}.`);
 
     const diff = io();

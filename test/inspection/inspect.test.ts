@@ -32,7 +32,7 @@ afterAll(async () => {
 const anEnvironment = (dir = servers) => anIo({ cwd: dir, env: { PATH: process.env.PATH } });
 
 async function runProbe(options: Partial<ProbeOptions>, io: TestIo = anEnvironment()) {
-  const defaults = { runs: 2, seed: 1, timeout: 5, maxCalls: 20, failOn: "warning", json: true } as const;
+  const defaults = { runs: 2, seed: 1, timeout: 5, maxCalls: 20, failureThreshold: "warning", json: true } as const;
   const code = await probe({ ...defaults, ...options }, io);
   return { code, report: JSON.parse(io.printed()) as ProbeReport, err: io.warned() };
 }
@@ -48,7 +48,7 @@ async function runLint(options: TargetOptions, io: TestIo = anEnvironment()) {
     rules: false,
     concurrency: 1,
     format: "table",
-    failOn: "error",
+    failureThreshold: "error",
     json: true,
   } as const;
   const code = await lint({ ...defaults, ...options }, io);

@@ -156,13 +156,13 @@ describe("targets", () => {
 
 const lintDefaults = {
   confusable: false,
-  failOn: "error",
+  failureThreshold: "error",
   format: "table",
   json: true,
   rules: false,
   concurrency: 1,
 } as const;
-const probeDefaults = { runs: 1, timeout: 1, maxCalls: 0, failOn: "error", json: true } as const;
+const probeDefaults = { runs: 1, timeout: 1, maxCalls: 0, failureThreshold: "error", json: true } as const;
 
 describe.each([
   ["lint", (options: TargetOptions) => lint({ ...options, ...lintDefaults }, io)],

@@ -1,23 +1,47 @@
 import { describe, expect, it } from "vitest";
-import { checkBlocks, checkLines, checkReason } from "../../src/evals/reports/check.ts";
-import { headline, runStatus } from "../../src/evals/reports/runText.ts";
-import type { CheckBasis, RunSummary } from "../../src/evals/types/run.ts";
+import { checkBlocks, checkLines, checkNext, checkReason } from "../../src/evals/reports/check.ts";
+import { exitText, headline, runStatus } from "../../src/evals/reports/runText.ts";
+import type { ComparedCheck } from "../../src/evals/types/check.ts";
+import type { RunSummary } from "../../src/evals/types/run.ts";
 import { checked, checkedRun, checkOf } from "./checks.ts";
 import { caseOf, passed } from "./samples.ts";
 
-const blocksOf = ({ suites }: RunSummary) => suites.slice(0, 1).flatMap(checkBlocks);
+const blocksOf = ({ suites }: RunSummary) => suites.slice(0, 1).flatMap((suite) => checkBlocks(suite));
 
 it("is in the first line of the run where it must not be missed", () => {
   expect(Object.entries(checked).map(([name, summary]) => `${name}: ${headline(summary)}`)).toMatchInlineSnapshot(`
     [
       "regressed: REGRESSED 1 of 2 suites · 6 of 6 cases passed · 48 trials · anthropic:claude-sonnet-5-5 (default effort), lexical (a retrieval baseline, not a language model)",
-      "no-regression: PASSED 3 of 3 cases · 21 trials · anthropic:claude-sonnet-5-5 (default effort)",
+      "suite-regressed: REGRESSED 1 of 1 suite · 3 of 3 cases passed · 21 trials · anthropic:claude-sonnet-5-5 (default effort)",
+      "permitted: REGRESSED 1 of 1 suite · 3 of 3 cases passed · 21 trials · anthropic:claude-sonnet-5-5 (default effort)",
+      "changed: CHANGED 1 of 1 suite · 3 of 3 cases passed · 21 trials · anthropic:claude-sonnet-5-5 (default effort)",
+      "no-regression: PASSED 3 cases · 1 case below its pass rate · 22 trials · anthropic:claude-sonnet-5-5 (default effort)",
       "inconclusive: PASSED 3 of 3 cases · 1 check inconclusive · 21 trials · anthropic:claude-sonnet-5-5 (default effort)",
+      "missing: INCOMPLETE 3 of 3 cases passed · 1 check inconclusive · 21 trials · anthropic:claude-sonnet-5-5 (default effort)",
       "stopped: INCOMPLETE 3 of 3 cases passed · 1 check inconclusive · 21 trials · anthropic:claude-sonnet-5-5 (default effort)",
       "unchanged: PASSED 3 of 3 cases · 21 trials · anthropic:claude-sonnet-5-5 (default effort)",
       "not-comparable: INCOMPLETE 3 of 3 cases passed · 1 check not comparable · 21 trials · anthropic:claude-sonnet-5-5 (default effort)",
-      "certain: REGRESSED 1 of 1 suite · 3 of 3 cases passed · 21 trials · lexical (a retrieval baseline, not a language model)",
+      "certain: CHANGED 1 of 1 suite · 3 of 3 cases passed · 21 trials · lexical (a retrieval baseline, not a language model)",
       "hostile-check: REGRESSED 1 of 1 suite · 0 of 1 case passed (1 failed) · 5 trials · anthropic:claude-sonnet-5-5 (default effort)",
+    ]
+  `);
+});
+
+it("never contradicts the exit code, which is explained where the verdict alone does not", () => {
+  expect(Object.entries(checked).map(([name, summary]) => `${name}: ${exitText(summary)}`)).toMatchInlineSnapshot(`
+    [
+      "regressed: 1, because of --fail-on regressed",
+      "suite-regressed: 1, because of --fail-on regressed",
+      "permitted: 0: nothing happened that --fail-on suite names",
+      "changed: 0: nothing happened that --fail-on regressed names",
+      "no-regression: 0: nothing happened that --fail-on regressed names",
+      "inconclusive: undefined",
+      "missing: undefined",
+      "stopped: undefined",
+      "unchanged: undefined",
+      "not-comparable: undefined",
+      "certain: 0: nothing happened that --fail-on regressed names",
+      "hostile-check: undefined",
     ]
   `);
 });
@@ -40,58 +64,114 @@ describe("the sentences", () => {
       [
         [
           "regressed",
-          "REGRESSED · 1 case dropped: read-head 12/12 -> 5/12 (p = .002 against alpha = .015, look 4 of 5).",
+          "REGRESSED (read-head) · Your change broke read-head: it passed 12 of 12 before and 5 of 12 now. read-one (11/12 before, 8/12 now) looks worse too, which is not shown. The other case is as before.",
+          "Next: revert or reword what changed (below), find the wording at fault with \`evals blame\`, or accept it with \`evals baseline accept\`.",
           "Net change -12.3 pp (95% CI -20.1 to -3.1 pp), mean over 3 cases; the margin is 10 pp.",
           "Dropped: read-head: 12/12 -> 5/12",
           "Confused more often: read_text_file -> read_multiple_files: 0/12 (0%) -> 7/26 (27%)",
           "Changed: list_directory.path: description",
           "Changed: move_file: title",
-          "Smallest detectable break of one case: 20/20 -> 3/7 (p = .002)",
-          "Paired t-test (secondary): p < .001",
-          "Trials of the screen design: 12 baseline, 45 now, 1 broken; 243 saved by stopping early",
-          "Model drift: the model passes less often with the baseline's own list than it did then (p = .004): the model has changed, not the wording.",
+          "Decided: at look 4 of 6, 12 trials per case and list (cap 25)",
+          "Sign test of the suite: 9 pairs worse, 1 better: p = .011 against .011",
+          "Error rate: 5% for the whole run, shared by 2 checks (2.5% each)",
+          "Missing answers: 1 baseline, 1 now; 2 came when asked again; net change -16 pp at worst, -10 pp at best",
+          "Baseline's tools: 58/60 (97%) when accepted, 30/36 (83%) now: the model passes less often with the same tools than on the baseline's day (p = .004)",
+          "Trials of the check: 43 baseline, 45 now; 14 of them of cases that looked worse, 2 repeated replies dropped, 5 without an answer",
           "Added (not compared): weather",
         ],
         [
+          "suite-regressed",
+          "REGRESSED (suite) · Your change made the cases worse as a whole: on average they pass 22 points less often than before. No single case can be named for certain. read-head fell most (12/12 before, 5/12 now).",
+          "Next: revert or reword what changed (below), find the wording at fault with \`evals blame\`, or accept it with \`evals baseline accept\`.",
+          "Net change -22 pp (95% CI -33 to -11 pp), mean over 3 cases; the margin is 10 pp.",
+          "Changed: read_text_file: description",
+          "Decided: at look 3 of 6, 8 trials per case and list (cap 25)",
+          "Sign test of the suite: 12 pairs worse, 1 better: p = .002 against .0071",
+          "Trials of the check: 24 baseline, 24 now",
+        ],
+        [
+          "permitted",
+          "REGRESSED (read-head) · Your change broke read-head: it passed 12 of 12 before and 5 of 12 now. The other two are as before.",
+          "Next: revert or reword what changed (below), find the wording at fault with \`evals blame\`, or accept it with \`evals baseline accept\`.",
+          "Net change -1.1 pp (95% CI -7.1 to +4.8 pp), mean over 3 cases; the margin is 10 pp.",
+          "Dropped: read-head: 12/12 -> 5/12",
+          "Changed: read_text_file: description",
+          "Decided: at look 3 of 6, 8 trials per case and list (cap 25)",
+          "Sign test of the suite: 2 pairs worse, 1 better: p = .500 against .0071",
+          "Trials of the check: 24 baseline, 24 now",
+        ],
+        [
+          "changed",
+          "CHANGED · Your change moved cases both ways, and the suite as a whole did not drop: read-head 12/12 -> 5/12 fell, rename 2/12 -> 11/12 rose.",
+          "Next: look at the cases that fell (below). Accept the change with \`evals baseline accept\`, or make it fail the build with \`--fail-on changed\`.",
+          "Net change -1.1 pp (95% CI -7.1 to +4.8 pp), mean over 3 cases; the margin is 10 pp.",
+          "Dropped: read-head: 12/12 -> 5/12",
+          "Rose: rename: 2/12 -> 11/12",
+          "Differs: read-head: only before 7, only now 0 of 12",
+          "Differs: rename: only before 0, only now 9 of 12",
+          "Changed: read_text_file: description",
+          "Decided: at look 3 of 6, 8 trials per case and list (cap 25)",
+          "Sign test of the suite: 2 pairs worse, 1 better: p = .500 against .0071",
+          "Trials of the check: 24 baseline, 24 now",
+        ],
+        [
           "no-regression",
-          "NO REGRESSION within 10 pp · A mean drop of 7.1 pp or more is ruled out, within the margin of 10 pp (look 1 of 5).",
+          "NO REGRESSION within 10 pp · The cases pass as often as before, or at most 10 points less often on average. A case that lost 60 points would have been caught 8 times in 10.",
           "Net change -1.1 pp (95% CI -7.1 to +4.8 pp), mean over 3 cases; the margin is 10 pp.",
           "Changed: read_text_file: description",
-          "Smallest detectable break of one case: 20/20 -> 3/7 (p = .002)",
-          "Paired t-test (secondary): p = .310",
-          "Trials of the screen design: 0 baseline, 42 now; 258 saved by stopping early",
+          "Decided: at look 3 of 6, 8 trials per case and list (cap 25)",
+          "Sign test of the suite: 2 pairs worse, 1 better: p = .500 against .0071",
+          "Trials of the check: 24 baseline, 24 now",
         ],
         [
           "inconclusive",
-          "INCONCLUSIVE: 14 more trials per case and arm would settle it · Neither a drop (p = .081 against alpha = .02) nor its absence is shown: a mean drop of 31.4 pp is not ruled out.",
-          "Net change -15.3 pp (95% CI -31.4 to +4.7 pp), mean over 3 cases; the margin is 10 pp.",
+          "INCONCLUSIVE · The check could not decide: the cases vary too much from trial to trial to tell a drop of 10 points from none.",
+          "Next: run it again with \`-n 52\`, which is as likely as not to decide it, and \`-n 115\` does so 8 times in 10.",
+          "Net change -5.3 pp (95% CI -21.4 to +4.7 pp), mean over 3 cases; the margin is 10 pp.",
           "Changed: read_text_file: description",
-          "Smallest detectable break of one case: 20/20 -> 3/7 (p = .002)",
-          "Paired t-test (secondary): p = .310",
-          "Trials of the screen design: 60 baseline, 81 now",
+          "Decided: at look 6 of 6, 25 trials per case and list (cap 25)",
+          "Sign test of the suite: 2 pairs worse, 1 better: p = .500 against .0071",
+          "Reach: a case that lost 60 points would have been caught 8 times in 10",
+          "Trials of the check: 24 baseline, 24 now",
+        ],
+        [
+          "missing",
+          "INCONCLUSIVE · The check could not decide: too many answers are missing (6 with the new tools).",
+          "Next: find out below why trials got no answer, then run \`evals run --resume latest --retry-broken\`.",
+          "Net change -1.1 pp (95% CI -7.1 to +4.8 pp), mean over 3 cases; the margin is 10 pp.",
+          "Changed: read_text_file: description",
+          "Decided: at look 3 of 6, 8 trials per case and list (cap 25)",
+          "Sign test of the suite: 2 pairs worse, 1 better: p = .500 against .0071",
+          "Reach: a case that lost 60 points would have been caught 8 times in 10",
+          "Missing answers: 0 baseline, 6 now; net change -25 pp at worst, 0 pp at best",
+          "Trials of the check: 24 baseline, 24 now",
         ],
         [
           "stopped",
-          "INCONCLUSIVE: the run was stopped at look 2 · Resume the run to finish the look.",
+          "INCONCLUSIVE: the run was stopped · The check was stopped before it could decide.",
+          "Next: finish it with \`evals run --resume latest\`.",
           "Changed: read_text_file: description",
+          "Trials of the check: 9 baseline, 8 now",
         ],
         [
           "unchanged",
-          "UNCHANGED: the tool list is byte-identical to the baseline's, so nothing had to be compared",
+          "UNCHANGED: the tools are those of the baseline, so there is nothing to compare",
           "Removed (not compared): read-two",
         ],
         [
           "not-comparable",
           "NOT COMPARABLE with the baseline: The host profile differs: "plain" before, "claude-code" now. Use the same --host, or accept a new baseline for it.",
+          "Next: fix the reason, or accept a new baseline with \`evals baseline accept\`.",
           "The major version differs: "0.1" before, "0.2" now. Accept a new baseline with this version.",
         ],
         [
           "certain",
-          "REGRESSED · 1 case passed before and fails now: read-head 1/1 -> 0/1.",
-          "Net change -33.3 pp, mean over 3 cases; the model is deterministic.",
-          "Dropped: read-head: 1/1 -> 0/1",
+          "CHANGED · Your change flipped 1 case: read-head passed before and fails now. A model that always answers alike shows that something changed, not whether it matters.",
+          "Next: look at the cases that fell (below). Accept the change with \`evals baseline accept\`, or make it fail the build with \`--fail-on changed\`.",
+          "Net change -33.3 pp, mean over 3 cases; the model always answers alike.",
+          "Differs: read-head: only before 1, only now 0 of 1",
           "Changed: read_text_file: description",
-          "Trials of the deterministic design: 3 baseline, 3 now",
+          "Trials of the check: 3 baseline, 3 now",
         ],
         [
           "hostile-check",
@@ -100,25 +180,40 @@ describe("the sentences", () => {
     `);
   });
 
-  it("are these for every basis", () => {
-    const bases: CheckBasis[] = [
-      { kind: "nothing scored" },
-      { kind: "cases not scored", cases: ["a", "b"] },
-      { kind: "too much variance" },
-      { kind: "drop ruled out", drop: null, look: 1, looks: 1 },
-      { kind: "drop ruled out", drop: 0.071, look: 1, looks: 1 },
-      { kind: "dropped", test: { kind: "e-value", e: 31.27, threshold: 20 }, look: 3, looks: 50 },
-    ];
-    expect(bases.map((basis) => checkReason(checkOf({ kind: "inconclusive", basis })))).toMatchInlineSnapshot(`
+  it("name the first sentence without a figure of the tests", () => {
+    for (const { suites } of Object.values(checked)) {
+      const verdict = suites[0]?.verdict;
+      if (verdict && "method" in verdict) expect(checkReason(verdict)).not.toMatch(/\bp [=<]|CI|alpha|z =/);
+    }
+  });
+
+  it("say what would settle an open check, as far as anything would", () => {
+    const open = (advice: ComparedCheck["advice"]) =>
+      checkNext(checkOf({ kind: "inconclusive", because: "cap", trials: 25, advice }));
+    expect([
+      open({ likely: 20, safe: 60, atLeast: false }),
+      open({ likely: 90, safe: 400, atLeast: false }),
+      open({ likely: 900, safe: 4000, atLeast: false }),
+      open({ likely: 20_000, safe: 20_000, atLeast: true }),
+      open(null),
+    ]).toMatchInlineSnapshot(`
       [
-        "No case was scored in both arms, so nothing can be compared.",
-        "No trial of 2 cases could be scored: a, b.",
-        "No case looks worse than its baseline, but the suite varies too much to rule out a mean drop beyond the margin.",
-        "No case that passed before fails now. The model is deterministic.",
-        "A mean drop of 7.1 pp or more is ruled out, within the margin of 10 pp.",
-        "At least one case dropped, but none can be named individually (e-value 31.3 against 20, look 3 of 50).",
+        "Next: run it again with \`-n 45\`, which is as likely as not to decide it, and \`-n 85\` does so 8 times in 10.",
+        "Next: run it again with \`-n 115\`, which is as likely as not to decide it.",
+        "Next: more trials would hardly decide this (about 900 more per case and list). Use a wider margin (\`--margin\`), or cases that vary less.",
+        "Next: more trials would hardly decide this (about 20,000 more per case and list). Use a wider margin (\`--margin\`), or cases that vary less.",
+        "Next: see below why trials got no answer, then run again.",
       ]
     `);
+  });
+
+  it("explain every term in two sentences when asked to", () => {
+    const [suite] = checked["no-regression"].suites;
+    const plain = suite ? checkBlocks(suite) : [];
+    const explained = suite ? checkBlocks(suite, true).slice(plain.length) : [];
+    const facts = explained.flatMap((block) => (block.kind === "facts" ? block.facts : []));
+    expect(facts.length).toBeGreaterThan(6);
+    for (const [, sentence] of facts) expect(String(sentence).split(/\.(?: |$)/).length).toBe(3);
   });
 });
 
@@ -128,15 +223,14 @@ describe("changes", () => {
   );
   const cases = [caseOf({ id: "one", input: "x", expected: "read | open" })];
   const counts = { base: { passed: 9, trials: 9 }, head: { passed: 0, trials: 9 } };
-  const basis = { kind: "drop ruled out", drop: 0.07, look: 1, looks: 5 } as const;
   const labels = (given: Partial<Parameters<typeof checkOf>[0]>) => {
-    const blocks = blocksOf(checkedRun(checkOf({ kind: "no-regression", basis, changes, ...given }), { cases }));
+    const blocks = blocksOf(checkedRun(checkOf({ kind: "no-regression", changes, ...given }), { cases }));
     const diffs = blocks.flatMap((block) => (block.kind === "details" ? block.blocks : [block]));
     return diffs.flatMap((block) => (block.kind === "diff" ? [block.changes.map(({ label }) => label)] : []));
   };
 
   it("of the tools that a dropped case expects stand apart", () => {
-    expect(labels({ flagged: [{ case: "one", ...counts, p: 0, adjusted: 0 }] })).toEqual([
+    expect(labels({ flagged: [{ case: "one", ...counts, p: 0 }] })).toEqual([
       ["read: description", "read.path: description"],
       ["move_file: title", '"a b": new tool'],
     ]);
@@ -148,7 +242,7 @@ describe("changes", () => {
 
   it("beyond the first twenty are named without their wording", () => {
     const many = Array.from({ length: 22 }, (_, at) => ({ label: `t${at}: description`, before: "a", after: "b" }));
-    const blocks = blocksOf(checkedRun(checkOf({ kind: "no-regression", basis, changes: many })));
+    const blocks = blocksOf(checkedRun(checkOf({ kind: "no-regression", changes: many })));
     const diff = blocks.find((block) => block.kind === "diff");
     expect(diff?.changes.slice(19)).toEqual([many[19], { label: "t20: description" }, { label: "t21: description" }]);
   });

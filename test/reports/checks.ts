@@ -1,9 +1,8 @@
-import type { CheckSummary, RunSummary, SuiteSummary } from "../../src/evals/types/run.ts";
+import type { CheckSummary, ComparedCheck } from "../../src/evals/types/check.ts";
+import type { RunSummary, SuiteSummary } from "../../src/evals/types/run.ts";
 import { caseOf, nasty, passed, runOf, suiteOf } from "./samples.ts";
 
 // Runs with a regression check, one for each thing it can come to.
-
-type Compared = Extract<CheckSummary, { kind: "regressed" | "no-regression" | "inconclusive" }>;
 
 const exact = {
   label: "read_text_file: description",
@@ -17,19 +16,31 @@ const simultaneous = {
 };
 
 /** A check that cleared the list, but for what is given. */
-export function checkOf(given: Partial<Compared> & Pick<Compared, "kind" | "basis">): Compared {
+export function checkOf(given: Partial<ComparedCheck> & Pick<ComparedCheck, "kind">): ComparedCheck {
   return {
-    method: "screen",
+    by: null,
+    because: null,
+    method: "pairs",
+    look: 3,
+    looks: 6,
+    trials: 8,
+    cap: 25,
     margin: 0.1,
-    net: { change: -0.011, interval: [-0.0713, 0.0482], cases: 3 },
+    families: 1,
+    cases: 3,
+    net: { change: -0.011, interval: [-0.0713, 0.0482], standardError: 0.0266, z: 2.25, cases: 3 },
+    suite: { down: 2, up: 1, p: 0.5, level: 0.007136 },
     flagged: [],
+    rose: [],
+    suspects: [],
+    flips: [],
+    missing: null,
+    reach: 60,
+    advice: null,
+    modelDrift: null,
     grew: [],
     changes: [exact],
-    reach: { baseTrials: 20, headTrials: 7, headPasses: 3, p: 0.0021 },
-    furtherTrials: null,
-    pairedT: 0.31,
-    calls: { base: 0, head: 42, broken: 0, saved: 258 },
-    modelDrift: null,
+    calls: { base: 24, head: 24, ahead: 0, copies: 0, missing: 0 },
     notes: [],
     exitCode: 0,
     ...given,
@@ -62,22 +73,27 @@ const dropped = caseOf({
   reasons: [{ text: "expected read_text_file, got read_multiple_files", n: 7 }],
 });
 
+const readHead = {
+  case: "read-head",
+  base: { passed: 12, trials: 12 },
+  head: { passed: 5, trials: 12 },
+  p: 0.00229,
+};
+const readOne = { case: "read-one", base: { passed: 11, trials: 12 }, head: { passed: 8, trials: 12 }, p: 0.158 };
+
 const regressed = runOf(
   [
     ...checkedRun(
       checkOf({
         kind: "regressed",
-        basis: { kind: "dropped", test: { kind: "p-value", p: 0.00229, alpha: 0.015 }, look: 4, looks: 5 },
-        net: { change: -0.1228, interval: [-0.2011, -0.0312], cases: 3 },
-        flagged: [
-          {
-            case: "read-head",
-            base: { passed: 12, trials: 12 },
-            head: { passed: 5, trials: 12 },
-            p: 0.00229,
-            adjusted: 0.00412,
-          },
-        ],
+        by: "cases",
+        look: 4,
+        trials: 12,
+        net: { change: -0.1228, interval: [-0.2011, -0.0312], standardError: 0.0377, z: 2.25, cases: 3 },
+        suite: { down: 9, up: 1, p: 0.0107, level: 0.010704 },
+        flagged: [readHead],
+        suspects: [readOne],
+        missing: { base: 1, head: 1, recovered: { base: 0, head: 2 }, worst: -0.16, best: -0.1 },
         grew: [
           {
             ...{ expected: "read_text_file", picked: "read_multiple_files" },
@@ -91,41 +107,99 @@ const regressed = runOf(
           exact,
           simultaneous,
         ],
-        pairedT: 0.00003,
-        calls: { base: 12, head: 45, broken: 1, saved: 243 },
-        modelDrift: { direction: "down", p: 0.004 },
+        calls: { base: 43, head: 45, ahead: 14, copies: 2, missing: 5 },
+        families: 2,
+        modelDrift: {
+          accepted: { passed: 58, trials: 60 },
+          now: { passed: 30, trials: 36 },
+          direction: "down",
+          p: 0.004,
+        },
         notes: ["Added (not compared): weather"],
         exitCode: 1,
       }),
-      { cases: cases.map((one) => (one.id === "read-head" ? dropped : one)) },
+      {
+        cases: cases.map((one) => (one.id === "read-head" ? dropped : one)),
+        failOn: ["regressed"],
+        failed: ["regressed"],
+      },
     ).suites,
     ...passed.suites,
   ],
   1,
 );
 
-const noRegression = checkedRun(
+const suiteRegressed = checkedRun(
   checkOf({
-    kind: "no-regression",
-    basis: { kind: "drop ruled out", drop: 0.071, look: 1, looks: 5 },
+    kind: "regressed",
+    by: "suite",
+    net: { change: -0.22, interval: [-0.33, -0.11], standardError: 0.049, z: 2.25, cases: 3 },
+    suite: { down: 12, up: 1, p: 0.0017, level: 0.0071 },
+    suspects: [readHead],
+    exitCode: 1,
   }),
+  { failOn: ["regressed"], failed: ["regressed"] },
 );
+
+/** A regression that `--fail-on suite` lets pass. */
+const permitted = checkedRun(checkOf({ kind: "regressed", by: "cases", flagged: [readHead] }), {
+  failOn: ["suite"],
+  failed: [],
+});
+
+const changed = checkedRun(
+  checkOf({
+    kind: "changed",
+    flagged: [readHead],
+    rose: [{ case: "rename", base: { passed: 2, trials: 12 }, head: { passed: 11, trials: 12 }, p: 0.0003 }],
+    flips: [
+      { case: "read-head", down: 7, up: 0, pairs: 12 },
+      { case: "rename", down: 0, up: 9, pairs: 12 },
+    ],
+  }),
+  { failOn: ["regressed"], failed: [] },
+);
+
+const noRegression = checkedRun(checkOf({ kind: "no-regression" }), {
+  failOn: ["regressed"],
+  failed: [],
+  cases: cases.map((one) =>
+    one.id === "rename"
+      ? caseOf({ id: "rename", input: "Rename it", expected: "move_file", trials: 8, passed: 3 })
+      : one,
+  ),
+});
 
 const inconclusive = checkedRun(
   checkOf({
     kind: "inconclusive",
-    basis: { kind: "neither shown", test: { kind: "p-value", p: 0.081, alpha: 0.02 }, drop: 0.314 },
-    net: { change: -0.1534, interval: [-0.314, 0.0467], cases: 3 },
-    furtherTrials: 14,
-    calls: { base: 60, head: 81, broken: 0, saved: 0 },
+    because: "cap",
+    look: 6,
+    trials: 25,
+    net: { change: -0.0534, interval: [-0.214, 0.0467], standardError: 0.058, z: 2.25, cases: 3 },
+    advice: { likely: 27, safe: 90, atLeast: false },
+  }),
+);
+
+const lost = checkedRun(
+  checkOf({
+    kind: "inconclusive",
+    because: "missing",
+    missing: { base: 0, head: 6, recovered: { base: 0, head: 0 }, worst: -0.25, best: 0 },
+    exitCode: 3,
   }),
 );
 
 const stopped = checkedRun(
   checkOf({
-    kind: "inconclusive",
-    basis: { kind: "stopped", look: 2 },
-    ...{ net: null, reach: null, pairedT: null, calls: { base: 0, head: 0, broken: 0, saved: 0 }, exitCode: 3 },
+    ...{ kind: "inconclusive", because: "stopped", look: 2, looks: 2, trials: 0 },
+    ...{
+      net: null,
+      suite: null,
+      reach: null,
+      calls: { base: 9, head: 8, ahead: 0, copies: 0, missing: 0 },
+      exitCode: 3,
+    },
   }),
 );
 
@@ -145,19 +219,17 @@ const notComparable = checkedRun({
   exitCode: 3,
 });
 
-/** A deterministic model: no p, no interval. */
+/** A model that always answers alike: no p, no interval. */
 const certain = checkedRun(
   checkOf({
-    kind: "regressed",
-    basis: { kind: "dropped", test: null, look: 1, looks: 1 },
-    method: "deterministic",
-    net: { change: -1 / 3, interval: [-0.79, 0.36], cases: 3 },
-    flagged: [
-      { case: "read-head", base: { passed: 1, trials: 1 }, head: { passed: 0, trials: 1 }, p: 0.5, adjusted: 0.5 },
-    ],
-    ...{ reach: null, pairedT: 0.21, calls: { base: 3, head: 3, broken: 0, saved: 0 }, exitCode: 1 },
+    kind: "changed",
+    method: "exhausted",
+    ...{ look: 1, looks: 1, trials: 1 },
+    net: { change: -1 / 3, interval: [-0.79, 0.36], standardError: 0.3, z: 1.76, cases: 3 },
+    flips: [{ case: "read-head", down: 1, up: 0, pairs: 1 }],
+    ...{ reach: null, calls: { base: 3, head: 3, ahead: 0, copies: 0, missing: 0 } },
   }),
-  { model: "lexical", note: "a retrieval baseline, not a language model" },
+  { model: "lexical", note: "a retrieval baseline, not a language model", failOn: ["regressed"], failed: [] },
 );
 
 const many = Array.from({ length: 60 }, (_, at) => ({
@@ -168,15 +240,15 @@ const many = Array.from({ length: 60 }, (_, at) => ({
 const hostileCheck = checkedRun(
   checkOf({
     kind: "regressed",
-    basis: { kind: "dropped", test: { kind: "p-value", p: 1e-12, alpha: 0.05 }, look: 1, looks: 1 },
-    net: { change: -0.9, interval: [-1, -0.8], cases: 1 },
+    by: "cases",
+    cases: 1,
+    net: { change: -0.9, interval: [-1, -0.8], standardError: 0.04, z: 2.55, cases: 1 },
     flagged: [
       {
         case: `id ${nasty}`,
         base: { passed: 20, trials: 20 },
         head: { passed: 0, trials: 20 },
         p: 1e-12,
-        adjusted: 1e-9,
       },
     ],
     grew: [
@@ -199,8 +271,12 @@ const hostileCheck = checkedRun(
 /** By name, for the snapshots. */
 export const checked = {
   regressed,
+  "suite-regressed": suiteRegressed,
+  permitted,
+  changed,
   "no-regression": noRegression,
   inconclusive,
+  missing: lost,
   stopped,
   unchanged,
   "not-comparable": notComparable,

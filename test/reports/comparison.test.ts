@@ -2,24 +2,18 @@ import { describe, expect, it } from "vitest";
 import { type ComparisonReport, comparisonDocument } from "../../src/evals/reports/comparison.ts";
 import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 import { displayWidth } from "../../src/evals/types/columns.ts";
+import { checkOf } from "./checks.ts";
 
 const display = { colour: false, width: 100, unicode: true };
 
 const check = {
-  kind: "regressed",
-  basis: { kind: "dropped", test: { kind: "p-value", p: 0.0000023, alpha: 0.05 }, look: 1, looks: 1 },
+  ...checkOf({ kind: "regressed", by: "cases" }),
   method: "records",
-  margin: 0.1,
-  net: { change: -0.084, interval: [-0.152, -0.031], cases: 10 },
-  flagged: [
-    {
-      case: "read-several",
-      base: { passed: 20, trials: 20 },
-      head: { passed: 6, trials: 20 },
-      p: 0.0000023,
-      adjusted: 0.000009,
-    },
-  ],
+  ...{ look: 1, looks: 1, trials: 18, cap: 18, cases: 10 },
+  net: { change: -0.084, interval: [-0.152, -0.031], standardError: 0.034, z: 1.76, cases: 10 },
+  suite: { down: 21, up: 6, p: 0.003, level: 0.04 },
+  flagged: [{ case: "read-several", base: { passed: 20, trials: 20 }, head: { passed: 6, trials: 20 }, p: 0.0000023 }],
+  missing: { base: 1, head: 2, recovered: { base: 0, head: 0 }, worst: -0.09, best: -0.08 },
   grew: [
     {
       expected: "read_multiple_files",
@@ -36,11 +30,7 @@ const check = {
     },
     ...Array.from({ length: 7 }, (_, i) => ({ label: `tool_${i}: new tool`, after: "New." })),
   ],
-  reach: { baseTrials: 20, headTrials: 20, headPasses: 15, p: 0.024 },
-  furtherTrials: null,
-  pairedT: 0.041,
-  calls: { base: 200, head: 200, broken: 3, saved: 0 },
-  modelDrift: null,
+  calls: { base: 200, head: 200, ahead: 0, copies: 0, missing: 3 },
   notes: ["Added (not compared): rename"],
   exitCode: 1,
 } as const;
@@ -57,7 +47,7 @@ const report = {
       cases: 10,
       base: { passed: 190, trials: 198 },
       head: { passed: 173, trials: 199 },
-      better: { kind: "base", p: 0.0000046 },
+      better: "base",
       check,
       improved: [
         {
@@ -65,7 +55,6 @@ const report = {
           base: { passed: 4, trials: 20 },
           head: { passed: 15, trials: 20 },
           p: 0.0007,
-          adjusted: 0.0041,
         },
       ],
     },
@@ -76,17 +65,18 @@ const report = {
       cases: 1,
       base: { passed: 1, trials: 1 },
       head: { passed: 1, trials: 1 },
-      better: { kind: "none", p: null },
+      better: "none",
       check: {
         ...check,
         kind: "no-regression",
-        basis: { kind: "drop ruled out", drop: null, look: 1, looks: 1 },
-        method: "deterministic",
-        net: { change: 0, interval: [0, 0], cases: 1 },
+        by: null,
+        method: "exhausted",
+        missing: null,
+        net: { change: 0, interval: [0, 0], standardError: 0, z: 1.76, cases: 1 },
         flagged: [],
         grew: [],
         changes: [],
-        calls: { base: 1, head: 1, broken: 0, saved: 0 },
+        calls: { base: 1, head: 1, ahead: 0, copies: 0, missing: 0 },
         notes: [],
       },
       improved: [],
@@ -110,7 +100,7 @@ const given = structuredClone(report) as unknown as ComparisonReport;
 describe("a comparison of two records", () => {
   it("says first which is better, then what that rests on", () => {
     expect(renderTerminal(comparisonDocument(given), display)).toMatchInlineSnapshot(`
-      "A is better than B (two-sided p < .001) · A to B: REGRESSED · files · anthropic:x
+      "A is better than B · A to B: REGRESSED (read-several) · files · anthropic:x
       No difference shown · A to B: NO REGRESSION within 10 pp · files · lexical
       NOT COMPARABLE · mail · anthropic:x
         A: evals/baselines/files.lexical.json (the baseline of 2026-11-20, from the run 2026-11-20T08)
@@ -122,19 +112,20 @@ describe("a comparison of two records", () => {
       files · anthropic:x
 
       Passed: A 190/198 (96%), B 173/199 (87%), in 10 cases
-      1 case dropped: read-several 20/20 -> 6/20 (p < .001 against alpha = .05).
+      What changed broke read-several: it passed 20 of 20 before and 6 of 20 now. The other nine are as
+        before.
       Net change from A to B: -8.4 pp (95% CI -15.2 to -3.1 pp), mean over 10 cases; the margin is 10
         pp.
 
       Cases that dropped from A to B (passed/graded)
-      case          A      B     p      adjusted p
-      ────────────────────────────────────────────
-      read-several  20/20  6/20  <.001  <.001
+      case          A      B     p
+      ────────────────────────────────
+      read-several  20/20  6/20  <.001
 
       Cases that improved from A to B (passed/graded)
-      case  A     B      p      adjusted p
-      ────────────────────────────────────
-      find  4/20  15/20  <.001  .004
+      case  A     B      p
+      ────────────────────────
+      find  4/20  15/20  <.001
 
       Confusions that grew (of graded trials)
       expected             picked          A          B
@@ -156,22 +147,20 @@ describe("a comparison of two records", () => {
           {+New.+}
         … and 2 more changes
 
-      Smallest detectable break of one case: 20/20 -> 15/20 (p = .024)
-      Paired t-test (secondary): p = .041
-      Broken (excluded from rates): 3 trials of the two records
+      Sign test of the suite: 21 pairs of the two records worse, 6 better: p = .003 against .04
+      Missing answers: 1 baseline, 2 now; net change -9 pp at worst, -8 pp at best
 
       Added (not compared): rename
 
       files · lexical
 
       Passed: A 1/1 (100%), B 1/1 (100%), in 1 case
-      No case that passed before fails now. The model is deterministic.
-      Net change from A to B: 0 pp, mean over 1 case; the model is deterministic.
+      Nothing broke: every case that passed before passes now.
+      Net change from A to B: 0 pp, mean over 1 case; the model always answers alike.
 
       The tool lists are the same in both, so what differs between A and B is not in them.
 
-      Smallest detectable break of one case: 20/20 -> 15/20 (p = .024)
-      Trials of the deterministic design: 1 baseline, 1 now
+      Trials of the check: 1 baseline, 1 now
 
       mail · anthropic:x
 
@@ -183,15 +172,15 @@ describe("a comparison of two records", () => {
 
   it.each(["mixed", "head"] as const)("has a sentence for %s", (kind) => {
     const [first] = given.comparisons;
-    const comparisons = first?.kind === "compared" ? [{ ...first, better: { kind, p: 0.012 } }] : [];
+    const comparisons = first?.kind === "compared" ? [{ ...first, better: kind }] : [];
     const [line] = renderTerminal(comparisonDocument({ ...given, comparisons }), { ...display, width: 200 }).split(
       "\n",
     );
     expect(line).toBe(
       {
         mixed:
-          "Neither is better throughout: some cases dropped from A to B, others or the mean rose (two-sided p = .012) · A to B: REGRESSED · files · anthropic:x",
-        head: "B is better than A (two-sided p = .012) · A to B: REGRESSED · files · anthropic:x",
+          "Neither is better throughout: some cases dropped from A to B, others rose · A to B: REGRESSED (read-several) · files · anthropic:x",
+        head: "B is better than A · A to B: REGRESSED (read-several) · files · anthropic:x",
       }[kind],
     );
   });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { computeCeiling } from "../../src/evals/experiments/dryRun.ts";
-import { cellsOfRanges, orderTools, planCells, TrialOrders } from "../../src/evals/trials/plan.ts";
+import { computeCeiling } from "../../src/evals/experiments/price.ts";
+import { orderTools, planCells, TrialOrders } from "../../src/evals/trials/plan.ts";
 import { cellKey } from "../../src/evals/types/trial.ts";
 import { scriptedModel, turn } from "../fakes/model.ts";
 import { aCase, aSuite, aTool, aToolset } from "../fakes/suite.ts";
@@ -36,36 +36,6 @@ describe("planCells", () => {
     expect(seeds(7)).toEqual(seeds(7));
     expect(seeds(7)).not.toEqual(seeds(8));
     expect(new Set(seeds(7)).size).toBe(3);
-  });
-});
-
-describe("cellsOfRanges", () => {
-  const requests = ["c0", "c1"].flatMap((id) =>
-    ["base", "head"].map((arm) => ({ case: id, arm, from: 2, trials: 40 })),
-  );
-  const find = (request: { case: string; arm: string }) => ({
-    suite: aSuite("s", []),
-    case: aCase(request.case),
-    arm: request.arm,
-    toolset,
-  });
-
-  it("interleaves the arms, each first about as often as the other", () => {
-    const cells = [...cellsOfRanges(requests, find, model, 3)].map(({ cell }) => cell);
-    expect(cells).toHaveLength(2 * 2 * 39);
-    const pairs = cells.flatMap((cell, index) => (index % 2 === 0 ? [[cell, cells[index + 1]]] : []));
-    for (const [a, b] of pairs) expect([a?.case, a?.trial]).toEqual([b?.case, b?.trial]);
-    const baseFirst = pairs.filter(([first]) => first?.arm === "base").length;
-    expect(baseFirst).toBeGreaterThan(25);
-    expect(baseFirst).toBeLessThan(53);
-  });
-
-  it("shows both arms the same order in the same trial", () => {
-    const seeds = new Map<number, Set<number>>();
-    for (const { cell, orderSeed } of cellsOfRanges(requests, find, model, 3))
-      seeds.set(cell.trial, (seeds.get(cell.trial) ?? new Set()).add(orderSeed));
-    expect([...seeds.values()].every((orders) => orders.size === 1)).toBe(true);
-    expect(new Set([...seeds.values()].flatMap((orders) => [...orders])).size).toBe(39);
   });
 });
 

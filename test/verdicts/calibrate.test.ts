@@ -1,12 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { simulate } from "../../src/evals/decisions/design.ts";
 import { seededRandom } from "../../src/evals/stats/random.ts";
-import {
-  calibrate,
-  correlated,
-  estimateCorrelation,
-  independent,
-  simulate,
-} from "../../src/evals/verdicts/calibrate.ts";
+import { calibrate, correlated, estimateCorrelation, independent } from "../../src/evals/verdicts/calibrate.ts";
 import { idsOf, suites } from "./support.ts";
 
 const rates = suites.FLAKY8;

@@ -45,51 +45,44 @@ const all = (n: number) => "p".repeat(n);
 const none = (n: number) => "f".repeat(n);
 
 describe("which of two records is better", () => {
-  it("is the one that the other dropped from, with a two-sided p", () => {
+  it("is the one that the other dropped from", () => {
     const [good, bad] = [side({ a: all(10), b: all(10) }), side({ a: none(10), b: all(10) })];
     const worse = compared(good, bad);
     expect(worse).toMatchObject({
       cases: 2,
       base: { passed: 20, trials: 20 },
       head: { passed: 10, trials: 20 },
-      better: { kind: "base", p: expect.closeTo(2 / 184756, 12) },
+      better: "base",
       check: { kind: "regressed", method: "records", net: { change: -0.5 }, flagged: [{ case: "a" }] },
       improved: [],
       exitCode: 1,
     });
     expect(compared(bad, good)).toMatchObject({
-      better: { kind: "head", p: worse.better.p },
+      better: "head",
       check: { kind: "no-regression", flagged: [] },
       improved: [{ case: "a", base: { passed: 0 }, head: { passed: 10 } }],
       exitCode: 0,
     });
   });
 
-  it("is neither where some cases dropped and others improved, or the mean goes the other way", () => {
+  it("is neither where some cases dropped and others improved", () => {
     const crossed = compared(side({ a: all(10), b: none(10) }), side({ a: none(10), b: all(10) }));
-    expect(crossed).toMatchObject({ better: { kind: "mixed" }, check: { kind: "regressed" }, exitCode: 1 });
-    const half = all(5) + none(5);
-    const lifted = { b: all(7) + none(3), c: all(7) + none(3), d: all(7) + none(3), e: all(10) };
-    const one = compared(
-      side({ a: all(10), b: half, c: half, d: half, e: half }),
-      side({ a: all(3) + none(7), ...lifted }),
-    );
-    expect(one.check.net?.change).toBeGreaterThan(0);
-    expect(one.better.kind).toBe("mixed");
+    expect(crossed).toMatchObject({ better: "mixed", check: { kind: "regressed" }, exitCode: 1 });
   });
 
   it("is not shown where the difference may be chance, and nothing is said on nothing", () => {
     expect(compared(side({ a: "ppppf" }), side({ a: "pppff" }))).toMatchObject({
-      better: { kind: "none", p: expect.closeTo(1) },
+      better: "none",
       check: { kind: "inconclusive" },
       exitCode: 0,
     });
     expect(compared(side({ a: "bbb" }), side({ a: "ppp" }))).toMatchObject({
       cases: 0,
-      better: { kind: "none", p: null },
-      check: { kind: "inconclusive", net: null },
+      better: "none",
+      check: { kind: "inconclusive", because: "missing" },
       exitCode: 3,
     });
+    expect(compareSides(side({ a: "" }), side({ a: "ppp" }))).toMatchObject({ kind: "refused", exitCode: 3 });
   });
 
   it("works with one trial a case: then it is McNemar's exact test", () => {
@@ -99,15 +92,16 @@ describe("which of two records is better", () => {
       of(() => "p"),
       of((i) => (i < 8 ? "f" : "p")),
     );
-    expect(found.better).toEqual({ kind: "base", p: expect.closeTo(2 / 2 ** 8, 12) });
+    expect(found.better).toBe("base");
+    expect(found.check.suite).toMatchObject({ down: 8, up: 0, p: expect.closeTo(1 / 2 ** 8, 12) });
   });
 
   it("needs no chance for a deterministic model", () => {
     const certain = { deterministic: true };
     const found = compared(side({ a: "p", b: "p" }, certain), side({ a: "f", b: "p" }, certain));
     expect(found).toMatchObject({
-      better: { kind: "base", p: null },
-      check: { kind: "regressed", method: "deterministic", reach: null },
+      better: "base",
+      check: { kind: "changed", method: "exhausted", reach: null, flips: [{ case: "a", down: 1, up: 0, pairs: 1 }] },
     });
   });
 
@@ -118,8 +112,7 @@ describe("which of two records is better", () => {
     fc.assert(
       fc.property(record, record, (a, b) => {
         const [there, back] = [compared(sideOf(a), sideOf(b)), compared(sideOf(b), sideOf(a))];
-        expect(back.better.kind).toBe(mirrored[there.better.kind]);
-        if (there.better.p !== null) expect(back.better.p).toBeCloseTo(there.better.p, 10);
+        expect(back.better).toBe(mirrored[there.better]);
         expect([back.base, back.head]).toEqual([there.head, there.base]);
       }),
       { numRuns: 50 },
@@ -132,7 +125,7 @@ describe("what is compared", () => {
     const counts = new Map([["a", { passed: 20, trials: 20 }]]);
     const base = side({ a: "" }, { seen: { kind: "counts", counts } });
     const found = compared(base, side({ a: none(5) }));
-    expect(found).toMatchObject({ base: { passed: 20, trials: 20 }, better: { kind: "base" } });
+    expect(found).toMatchObject({ base: { passed: 20, trials: 20 }, better: "base" });
     expect(found.check.grew).toEqual([]);
   });
 
@@ -141,7 +134,7 @@ describe("what is compared", () => {
     const reworded = head.cases.map((one) => (one.id === "b" ? { ...one, hash: "another" } : one));
     const found = compared(side({ a: "ppp", b: "ppp", d: "ppp" }), { ...head, cases: reworded });
     expect(found).toMatchObject({ cases: 1, base: { trials: 3 }, head: { passed: 2, trials: 2 } });
-    expect(found.check.calls).toMatchObject({ base: 3, head: 3, broken: 1 });
+    expect(found.check.calls).toMatchObject({ base: 3, head: 3, missing: 1 });
     expect(found.check.grew).toEqual([]);
     expect(found.check.notes).toEqual([
       "Added (not compared): c",

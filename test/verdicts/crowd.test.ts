@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
+import { simulate } from "../../src/evals/decisions/design.ts";
 import type { Score, Trial } from "../../src/evals/types/trial.ts";
 import { askAll, CrowdTally, crowdArm, orderForeignTools } from "../../src/evals/verdicts/crowd.ts";
 import { aTrial } from "../fakes/record.ts";
 import { aTool } from "../fakes/suite.ts";
-import { evidenceOf } from "./support.ts";
 
 const foreign = (...names: string[]) => names.map((name) => aTool(name, { origin: "distractor", server: "other" }));
 const many = foreign(...Array.from({ length: 30 }, (_, at) => `tool-${at}`));
@@ -31,27 +31,24 @@ describe("the crowd", () => {
 });
 
 describe("the design", () => {
-  const design = askAll(
-    [
-      { id: "a", trials: 2 },
-      { id: "b", trials: 1 },
-    ],
-    ["crowd-0", "crowd-9"],
-  );
+  const cases = [
+    { id: "a", trials: 2 },
+    { id: "b", trials: 1 },
+  ];
 
   it("asks every case as often as it is to be asked, in every arm, and then is done", () => {
+    const design = askAll(cases, ["crowd-0", "crowd-9"], 1);
     expect(design.cap).toBe(6);
-    expect(design.next(evidenceOf({}))).toMatchObject({
-      kind: "ask",
-      requests: [
-        { case: "a", arm: "crowd-0", from: 1, trials: 2 },
-        { case: "a", arm: "crowd-9", from: 1, trials: 2 },
-        { case: "b", arm: "crowd-0", from: 1, trials: 1 },
-        { case: "b", arm: "crowd-9", from: 1, trials: 1 },
-      ],
+    const asked: string[] = [];
+    const { verdict } = simulate(design, (id, arm, trial) => {
+      asked.push(`${id} ${arm} ${trial}`);
+      return "pass";
     });
-    const full = { a: { "crowd-0": "pp", "crowd-9": "fb" }, b: { "crowd-0": "p", "crowd-9": "f" } };
-    expect(design.next(evidenceOf(full))).toEqual({ kind: "decided", verdict: "asked" });
+    expect(verdict).toBe("asked");
+    expect(asked.sort()).toEqual([
+      ...["a crowd-0 1", "a crowd-0 2", "a crowd-9 1", "a crowd-9 2"],
+      ...["b crowd-0 1", "b crowd-9 1"],
+    ]);
   });
 });
 

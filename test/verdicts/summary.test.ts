@@ -115,6 +115,10 @@ describe("the summary of a run", () => {
               ],
               "tools": 2,
             },
+            "failOn": [
+              "rate",
+            ],
+            "failed": [],
             "latencyMs": {
               "p50": 3,
               "p95": 5,

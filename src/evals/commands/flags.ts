@@ -1,4 +1,5 @@
 import type { Options } from "yargs";
+import { gates } from "../types/check.ts";
 import { number } from "./command.ts";
 
 // Flags that several commands share, so that one name means one thing everywhere.
@@ -31,6 +32,28 @@ export const requestFlags = inGroup("Model requests:", {
   }),
   budget: number({ above: 0, describe: "Start no further trials once this many US dollars are spent" }),
 });
+
+/** What exits with 1, for every command that comes to a verdict. */
+export const failOnFlag = {
+  choices: gates,
+  array: true,
+  nargs: 1,
+  describe:
+    "What exits with code 1; repeatable (default: regressed where a baseline is checked, else rate: a case below its pass rate)",
+} as const satisfies Options;
+
+/** The former name of `--failure-threshold`, which is read with a note: `--fail-on` is what verdicts exit with. */
+export const formerThresholdFlag = {
+  choices: ["error", "warning", "info"] as const,
+  describe: "Former name of --failure-threshold",
+  hidden: true,
+} as const satisfies Options;
+
+export const explainFlag = {
+  type: "boolean",
+  default: false,
+  describe: "Explain every statistical term of the report in two sentences",
+} as const satisfies Options;
 
 /** The folder of run records. */
 export const outFlag = {

@@ -1,5 +1,5 @@
 import { defineCommand } from "./command.ts";
-import { requestFlags, serverFlags } from "./flags.ts";
+import { formerThresholdFlag, requestFlags, serverFlags } from "./flags.ts";
 
 const positionals = {
   paths: {
@@ -39,11 +39,12 @@ const flags = {
     nargs: 1,
     describe: "Severity of a rule, as <rule>=error|warning|info|off; overrides the configuration in files",
   },
-  "fail-on": {
+  "failure-threshold": {
     choices: ["error", "warning", "info"] as const,
     default: "error" as const,
     describe: "Lowest severity that exits with code 1",
   },
+  "fail-on": formerThresholdFlag,
   format: {
     choices: ["table", "json", "sarif", "github", "markdown"] as const,
     default: "table" as const,
@@ -63,7 +64,7 @@ export const lintCommand = defineCommand({
   examples: [
     ["lint", "Lint the suites under evals/ and the tools of their servers"],
     ['lint --server "node dist/main.js"', "Lint the tools of one server"],
-    ["lint --tools tools.json --fail-on warning", "Lint a tool list in a file, with lines and columns"],
+    ["lint --tools tools.json --failure-threshold warning", "Lint a tool list in a file, with lines and columns"],
     ['lint --server "node dist/main.js" --against tools.json', "Show what a release would break"],
     ["lint --config .mcp.json --format sarif > lint.sarif", "Lint what a host starts, for code scanning"],
     ["lint --judge anthropic:claude-opus-5-5", "Let a model grade each description as well"],

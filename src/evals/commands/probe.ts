@@ -1,5 +1,5 @@
 import { defineCommand, number } from "./command.ts";
-import { jsonFlag, serverFlags } from "./flags.ts";
+import { formerThresholdFlag, jsonFlag, serverFlags } from "./flags.ts";
 
 const positionals = {
   paths: {
@@ -55,11 +55,12 @@ const flags = {
     nargs: 1,
     describe: 'Make this call instead: {"tool": "...", "arguments": {...}}; repeatable, executed in order',
   },
-  "fail-on": {
+  "failure-threshold": {
     choices: ["error", "warning", "info"] as const,
     default: "warning" as const,
     describe: "Lowest severity that exits with code 1",
   },
+  "fail-on": formerThresholdFlag,
   json: jsonFlag,
 } as const;
 

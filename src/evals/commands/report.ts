@@ -1,5 +1,5 @@
 import { defineCommand } from "./command.ts";
-import { outFlag } from "./flags.ts";
+import { explainFlag, outFlag } from "./flags.ts";
 
 /** `evals report`: prints a recorded run again, from its journal alone. */
 export const reportCommand = defineCommand({
@@ -12,6 +12,7 @@ export const reportCommand = defineCommand({
       default: "terminal" as const,
       describe: "Output format",
     },
+    explain: explainFlag,
     out: outFlag,
   },
   examples: [

@@ -1,5 +1,5 @@
 import { defineCommand, number } from "./command.ts";
-import { baselinesFlag, marginFlag, resumeFlag, suiteFlags, trialFlags } from "./flags.ts";
+import { baselinesFlag, explainFlag, failOnFlag, marginFlag, resumeFlag, suiteFlags, trialFlags } from "./flags.ts";
 
 /** `evals run`: runs every case of the suites, scores, records and reports. */
 export const runCommand = defineCommand({
@@ -21,7 +21,8 @@ export const runCommand = defineCommand({
       alias: "n",
       min: 1,
       integer: true,
-      describe: "Trials per case and model; overrides the suites (their default: 5)",
+      describe:
+        "Trials per case and model; overrides the suites (their default: 5). In a check: the most (default: 25)",
     }),
     "pass-rate": number({
       min: 0,
@@ -30,9 +31,13 @@ export const runCommand = defineCommand({
     }),
     ...suiteFlags,
     check: {
-      choices: ["screen", "thorough", "anytime", "off"] as const,
-      describe: "Design of the check against the accepted baseline (default: screen, where a baseline exists)",
+      choices: ["on", "off", "screen", "thorough", "anytime"] as const,
+      describe:
+        "Check against the accepted baseline (default: where there is one); on requires one. " +
+        "The other names stand for -n 12, 25 and 100",
     },
+    "fail-on": failOnFlag,
+    explain: explainFlag,
     blame: { type: "boolean", default: false, describe: "After a regression, find the changed wording that caused it" },
     margin: marginFlag("Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points)"),
     baselines: baselinesFlag,
@@ -51,7 +56,7 @@ export const runCommand = defineCommand({
     ["run -m openai:qwen3 --base-url http://localhost:8000/v1", "Use a locally served model"],
     ["run --dry-run -m anthropic:claude-opus-5-5", "Show the number of calls and their maximum cost"],
     [
-      "run --check thorough --blame -m anthropic:claude-haiku-5-5",
+      "run --check on --blame -m anthropic:claude-haiku-5-5",
       "Before a release: find regressions and the wording that caused them",
     ],
     [

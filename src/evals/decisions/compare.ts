@@ -2,6 +2,7 @@ import type { CaseCounts } from "../stats/counts.ts";
 import { cochranMantelHaenszel, isSignificant } from "../stats/hypothesisTests.ts";
 import { adviseOpen, simulateReach } from "./advice.ts";
 import type { TrialRecord } from "./design.ts";
+import { decideExhausted, exhaustedLevel } from "./exhausted.ts";
 import { boundaries, defaultMargin, isWithinMargin, type LookPlan, type MeanDrop } from "./statistics.ts";
 import {
   countAll,
@@ -30,6 +31,8 @@ export type CompareSetup = {
   cases: readonly string[];
   record: TrialRecord;
   samePairs: boolean;
+  /** The model always gives the same reply to the same request: nothing is left to chance. */
+  alwaysAlike?: boolean;
   seed: number;
   margin?: number;
   /** As for a check. */
@@ -45,7 +48,9 @@ const caseError = 0.01;
  * of the pairs. Missing answers count both ways. `cases`: those with a trial in both records, at least one.
  */
 export function compareRecords(setup: CompareSetup): CheckVerdict {
-  const { cases, record, samePairs, seed, margin = defaultMargin, withReach = true } = setup;
+  const { cases, record, seed, margin = defaultMargin, withReach = true } = setup;
+  // What always answers alike answers alike in any order.
+  const samePairs = setup.samePairs || setup.alwaysAlike === true;
   if (cases.length === 0) throw new RangeError("a comparison needs at least one case");
   const { suiteLevel, z } = boundaries(1, cases.length);
   const tallies = cases.map((id) => {
@@ -89,6 +94,10 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
       tallies.map(({ pairs }) => pairs),
     ),
   };
+  if (setup.alwaysAlike) {
+    const exhausted: Figures = { ...figures, method: "exhausted", reach: null, suspects: [] };
+    return decideExhausted(cases, tallies, exhaustedLevel, exhausted);
+  }
   const fell = tested.filter(isHit);
   if (fell.length > 0) return { kind: "regressed", by: "cases", fell: named(fell), ...figures };
   if (isSignificant(suite.p, suiteLevel)) return { kind: "regressed", by: "suite", ...figures };

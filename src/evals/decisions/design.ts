@@ -103,6 +103,15 @@ export class TrialRecord {
     return this.#column(id, arm).outcomes[trial - 1];
   }
 
+  /** Gives up every trial without an answer yet, for a record to which nothing will be added. */
+  giveUp(): void {
+    for (const arms of this.#cases.values())
+      for (const { answers, open } of arms.values()) {
+        for (const trial of open.keys()) answers[trial - 1] = "missing";
+        open.clear();
+      }
+  }
+
   /** How often a trial without an answer yet was asked. */
   attempts(id: string, arm: string, trial: number): number {
     return this.#column(id, arm).open.get(trial)?.calls ?? 0;

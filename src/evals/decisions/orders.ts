@@ -1,4 +1,4 @@
-import type { OfferedTool } from "../types/tool.ts";
+import { isCallable, type OfferedTool } from "../types/tool.ts";
 
 /** From this many tools on, two orders that are drawn at random are never the same within a run. */
 export const manyTools = 13;
@@ -9,7 +9,7 @@ export const manyTools = 13;
  */
 export function countOrders(tools: readonly Pick<OfferedTool, "origin">[]): number {
   const skills = tools.filter(({ origin }) => origin === "skill").length;
-  const plain = tools.length - skills;
+  const plain = tools.filter(isCallable).length;
   if (Math.max(skills, plain) >= manyTools) return Number.POSITIVE_INFINITY;
   return factorial(plain) * factorial(skills);
 }

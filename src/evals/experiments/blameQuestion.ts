@@ -1,17 +1,18 @@
 import { join, resolve } from "node:path";
 import type { CaseToBlame } from "../decisions/blameCases.ts";
+import { countPasses, TrialRecord } from "../decisions/design.ts";
 import { readBaseline } from "../runs/baseline.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
 import { toComparedRun } from "../types/baseline.ts";
+import type { CheckPlan, ComparedCheck } from "../types/check.ts";
 import { usageError } from "../types/errors.ts";
 import { allDefinitions, type Exposure, nameExposure } from "../types/exposure.ts";
 import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
 import { isModelNamed } from "../types/model.ts";
-import type { CheckPlan, RunManifest } from "../types/run.ts";
+import type { RunManifest } from "../types/run.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 import type { ComparedRun } from "../verdicts/comparable.ts";
-import { countTrials } from "../verdicts/design.ts";
 import { type Summariser, summariser } from "../verdicts/summary.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { type RecordedOptions, readRecorded } from "./recordedOptions.ts";
@@ -66,11 +67,11 @@ export async function findRunQuestions(run: string, flags: RunSelection, io: Io)
       return fits && plan.kind === "compare" && verdict ? [{ suite, plan, verdict }] : [];
     }),
   );
-  const regressed = checked.filter(({ verdict }) => verdict.kind === "regressed");
+  const regressed = checked.filter(({ verdict }) => verdict.kind === "regressed" || verdict.kind === "changed");
   const asked = flags.case === undefined ? regressed : checked;
   if (asked.length === 0 && !flags.quiet) throw nothingToExplain(manifest, checked.length, flags);
   return asked.map(({ suite, plan, verdict }): BlameQuestion => {
-    const flagged = "flagged" in verdict ? verdict.flagged.map((one) => one.case) : [];
+    const flagged = "flagged" in verdict ? listFallen(verdict) : [];
     const recorded = { ...readRecorded(manifest), run: dir === join(out, manifest.id) ? manifest.id : dir };
     const question = { ...createQuestion(manifest, suite, plan, results), recorded };
     if (flags.case !== undefined) return question;
@@ -97,7 +98,7 @@ function createQuestion(
   const { toolsets, host, harness } = manifest;
   const planned = new Map(plan.cases.map((one) => [one.id, one]));
   const now = new Map(suite.cases.map(({ id, toolset }) => [id, toolset]));
-  const evidence = results.check(suite.name, plan.model)?.book.evidence ?? new Map();
+  const record = results.check(suite.name, plan.model)?.record ?? new TrialRecord();
   const { settings = {}, exposures } = manifest.models.find(({ id }) => id === plan.model) ?? {};
   const list = (hash: string | undefined) => (hash === undefined ? undefined : toolsets[hash]);
   return {
@@ -123,11 +124,17 @@ function createQuestion(
     },
     // A case that was cleared against the bank has no fresh trials of the base list.
     known: (id) => {
-      const fresh = countTrials(evidence, id, "base");
+      const fresh = countPasses(record, id, "base");
       const bank = planned.get(id)?.bank ?? fresh;
-      return { old: fresh.trials > 0 ? fresh : bank, new: countTrials(evidence, id, "head") };
+      return { old: fresh.trials > 0 ? fresh : bank, new: countPasses(record, id, "head") };
     },
   };
+}
+
+/** The cases that a verdict names: those that dropped, else those of which an answer flipped from pass to fail. */
+function listFallen({ flagged, flips }: ComparedCheck): string[] {
+  const fell = flagged.length > 0 ? flagged : flips.filter(({ down, up }) => down > up);
+  return fell.map((one) => one.case);
 }
 
 /** The case that dropped most, for a suite that regressed without any single case that did. */

@@ -1,12 +1,11 @@
+import { summariseAnswer } from "../decisions/observe.ts";
+import { pairArms } from "../decisions/tally.ts";
 import { calibrationDocument } from "../reports/calibrate.ts";
 import { safeJson } from "../reports/escape.ts";
 import { renderTerminal } from "../reports/terminal.ts";
 import type { ExitCode } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
-import { canonicalJson } from "../types/json.ts";
-import type { Trial } from "../types/trial.ts";
 import { type Calibration, calibrate as calibrateDesign, summariseCalibration } from "../verdicts/calibrate.ts";
-import { regressionArms } from "../verdicts/design.ts";
 import {
   describeExperiment,
   type ExperimentOptions,
@@ -33,12 +32,13 @@ export async function calibrate(given: CalibrateOptions, io: Io): Promise<ExitCo
     const replies = new Map<string, string[]>();
     const question: ExperimentSpec<Calibration> = {
       cases: bench.cases,
-      arms: new Map(regressionArms.map((arm) => [arm, ({ toolset }) => toolset])),
+      arms: new Map(pairArms.map((arm) => [arm, ({ toolset }) => toolset])),
       design: calibrateDesign(setup, () => replies),
       setup,
       onTrial: (trial) => {
         const id = trial.cell.case;
-        if (trial.outcome.kind === "answered") replies.set(id, [...(replies.get(id) ?? []), summariseReply(trial)]);
+        if (trial.outcome.kind === "answered" && !trial.copy)
+          replies.set(id, [...(replies.get(id) ?? []), summariseAnswer(trial)]);
       },
     };
     const performed = await performExperiment(bench, question, io);
@@ -51,10 +51,4 @@ export async function calibrate(given: CalibrateOptions, io: Io): Promise<ExitCo
     io.out(options.json ? safeJson(summary) : renderTerminal(calibrationDocument(summary), io));
     return summary.exitCode as ExitCode;
   });
-}
-
-/** What the model called, with which arguments: replies are the same when these are. */
-function summariseReply({ turns }: Trial): string {
-  const calls = turns.map((turn) => turn.calls.map(({ tool, arguments: args = null }) => [tool, args]));
-  return canonicalJson(calls);
 }

@@ -1,22 +1,29 @@
 import { resolve } from "node:path";
+import { countOrders } from "../decisions/orders.ts";
+import { defaultTrials, mostTrials } from "../decisions/statistics.ts";
 import { baselineFile, readBaseline } from "../runs/baseline.ts";
 import { getExposure, type PlannedCase } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
 import { type Baseline, toComparedRun } from "../types/baseline.ts";
-import { usageError } from "../types/errors.ts";
+import type { CheckPlan, ComparePlan } from "../types/check.ts";
+import { formatProblem, usageError } from "../types/errors.ts";
 import { nameExposure } from "../types/exposure.ts";
 import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { Model } from "../types/model.ts";
-import type { CheckPlan, RunManifest } from "../types/run.ts";
+import type { RunManifest } from "../types/run.ts";
 import type { Suite } from "../types/suite.ts";
+import type { OfferedTool } from "../types/tool.ts";
 import type { Check } from "../verdicts/check.ts";
 import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
 import { version } from "../workspace/version.ts";
-import { ArmCases, type Ask, type ListOf, pursueBook } from "./pipeline.ts";
+import { ArmCases, type Ask, type ListOf, pursueDesign } from "./pipeline.ts";
 
 export type CheckOptions = {
-  check?: "screen" | "thorough" | "anytime" | "off" | undefined;
+  /** `on`: a baseline is required. The others but `off` are caps by the names of earlier designs. */
+  check?: "on" | "screen" | "thorough" | "anytime" | "off" | undefined;
+  /** The cap of a check, and the trials of cases that are not checked. */
+  trials?: number | undefined;
   margin: number;
   baselines: string;
   host: string;
@@ -36,6 +43,7 @@ export async function planChecks(
   const plans = new Map<string, CheckPlan[]>();
   const toolsets: RunManifest["toolsets"] = {};
   if (options.check === "off") return { plans, toolsets };
+  const cap = chooseCap(options, io);
   const dir = resolve(io.cwd, options.baselines);
   for (const suite of suites) {
     // A lift is measured against the same queries without the skill, in every run.
@@ -54,11 +62,18 @@ export async function planChecks(
       const own = cases.filter((planned) => planned.suite === suite);
       plans.set(suite.name, [
         ...(plans.get(suite.name) ?? []),
-        planCheck(found.baseline, found.file, own, model, options),
+        planCheck(found.baseline, found.file, own, model, { ...options, cap }),
       ]);
       Object.assign(toolsets, found.baseline.toolsets);
     }
   }
+  const compared = [...plans.values()].flat().filter((plan) => plan.kind === "compare");
+  if (compared.length > 0 && cap > mostTrials)
+    throw usageError(
+      `-n ${cap} is more than a check can use: it takes at most ${mostTrials} trials per case and tool list.`,
+      `Use -n ${mostTrials} or less, or --check off.`,
+    );
+  for (const plan of compared) plan.families = compared.length;
   return { plans, toolsets };
 }
 
@@ -71,24 +86,44 @@ async function findBaseline(files: readonly string[]): Promise<{ file: string; b
   return undefined;
 }
 
+/** The most trials per case and arm that the designs of earlier versions stand for. */
+const capOfDesign = { screen: 12, thorough: 25, anytime: 100 } as const;
+
+function chooseCap({ check, trials }: CheckOptions, io: Io): number {
+  if (check === undefined || check === "on" || check === "off") return trials ?? defaultTrials;
+  const cap = trials ?? capOfDesign[check];
+  const message = `--check ${check} is a name of an earlier version, and now means -n ${capOfDesign[check]}.`;
+  const hint = `Use --check on${trials === undefined ? ` -n ${cap}` : ""}.`;
+  io.err(`${formatProblem({ severity: "warning", message, hint })}\n`);
+  return cap;
+}
+
 function planCheck(
   baseline: Baseline,
   file: string,
   cases: readonly PlannedCase[],
   model: Model,
-  options: CheckOptions,
+  options: CheckOptions & { cap: number },
 ): CheckPlan {
   const compared = comparability(toComparedRun(baseline), describeRun(cases, model, options.host));
   if (compared.kind === "not comparable") return { kind: "not comparable", model: model.id, reasons: compared.reasons };
   const before = new Map(baseline.cases.map((one) => [one.id, one]));
-  const comparable = compared.cases.flatMap((id) => before.get(id) ?? []);
-  const now = new Map(cases.map((planned) => [planned.case.id, planned.toolset.hash]));
-  if (comparable.length > 0 && comparable.every(({ id, toolset }) => now.get(id) === toolset))
+  const now = new Map(cases.map((planned) => [planned.case.id, planned]));
+  const lost = compared.cases.filter((id) => now.get(id)?.unavailable);
+  if (lost.length > 0 && lost.length === compared.cases.length) {
+    const reason = `The tools are not available: ${now.get(lost[0] ?? "")?.unavailable?.message ?? "no reason given"}.`;
+    return { kind: "not comparable", model: model.id, reasons: [reason] };
+  }
+  const comparable = compared.cases.filter((id) => !lost.includes(id)).flatMap((id) => before.get(id) ?? []);
+  const isSame = ({ id, toolset }: Baseline["cases"][number]) => now.get(id)?.toolset.hash === toolset;
+  if (comparable.length > 0 && comparable.every(isSame))
     return { kind: "unchanged", model: model.id, notes: compared.notes };
+  const notes = lost.length > 0 ? [`Without their tools (not compared): ${lost.join(", ")}`] : [];
   return {
     kind: "compare",
     model: model.id,
-    design: options.check === "thorough" || options.check === "anytime" ? options.check : "screen",
+    design: "pairs",
+    cap: options.cap,
     margin: options.margin,
     baseline: {
       file,
@@ -96,9 +131,19 @@ function planCheck(
       acceptedAt: baseline.acceptedAt,
       ...(baseline.git && { commit: baseline.git.commit }),
     },
-    cases: comparable.map(({ id, passed, trials, toolset }) => ({ id, bank: { passed, trials }, toolset })),
-    notes: compared.notes,
+    cases: comparable.map(({ id, passed, trials, toolset }) => {
+      const planned = now.get(id);
+      const lists = [baseline.toolsets[toolset] ?? [], planned?.toolset.tools ?? []];
+      const requests = countRequests(lists, model) * (planned?.case.paraphrases?.length ?? 1);
+      return { id, bank: { passed, trials }, toolset, ...(Number.isFinite(requests) && { requests }) };
+    }),
+    notes: [...compared.notes, ...notes],
   };
+}
+
+/** Different requests of a case: its tool orders, but one where a host sets the order or the order makes no difference. */
+function countRequests(lists: readonly (readonly OfferedTool[])[], model: Model): number {
+  return model.deterministic || "converse" in model ? 1 : Math.min(...lists.map(countOrders));
 }
 
 /** What decides whether these cases on this model can be compared with a baseline. */
@@ -114,20 +159,30 @@ export function describeRun(cases: readonly PlannedCase[], model: Model, host: s
   };
 }
 
-/** Runs the trials that a check asks for until it decides. The base arm is shown the tools that the plan recorded. */
+/**
+ * Runs the trials that a check asks for until it decides. The base arm is shown the tools that the plan recorded. Throws a
+ * usage error for a check that an earlier version planned.
+ */
 export async function pursueCheck(
-  { design, book }: Check,
-  plan: Extract<CheckPlan, { kind: "compare" }>,
+  { design, record }: Check,
+  plan: ComparePlan,
   cases: readonly PlannedCase[],
   model: Model,
   { toolsets, seed }: RunManifest,
   ask: Ask,
 ): Promise<PlanEnd> {
+  if (!design) {
+    if (plan.cases.length === 0) return "complete";
+    throw usageError(
+      `The run cannot be resumed: an earlier version of tool-evals planned its check by the ${plan.design} design.`,
+      "Start a new run; `evals report` still reads its record.",
+    );
+  }
   const base = new Map(plan.cases.map(({ id, toolset: hash }) => [id, { hash, tools: toolsets[hash] ?? [] }]));
   const arms = new Map<string, ListOf>([
     ["head", ({ toolset }) => toolset],
     ["base", (planned) => base.get(planned.case.id)],
   ]);
-  const { find } = new ArmCases(cases, arms, seed);
-  return (await pursueBook(design, book, { find, model, seed }, ask)).end;
+  const armCases = new ArmCases(cases, arms, seed);
+  return (await pursueDesign(design, record, { cases: armCases, model }, ask)).end;
 }

@@ -50,7 +50,7 @@ export async function crowd(given: CrowdOptions, io: Io): Promise<ExitCode> {
       arms: new Map(
         sizes.map((size) => [crowdArm(size), changeListsOnce((tools) => [...tools, ...joining.slice(0, size)])]),
       ),
-      design: askAll(asked, sizes.map(crowdArm)),
+      design: askAll(asked, sizes.map(crowdArm), bench.seed),
       setup: { sizes: [...sizes], joining: joining.map(({ name }) => name) },
       onTrial: (trial) => tally.add(trial),
     };

@@ -1,12 +1,11 @@
 import { count } from "../reports/format.ts";
-import { resultCharacters } from "../trials/execution.ts";
 import type { PlannedCase } from "../trials/plan.ts";
-import { type Model, noUsage } from "../types/model.ts";
+import type { Model } from "../types/model.ts";
 import { plannedTrials } from "../types/suite.ts";
-import { isCallable, type OfferedTool } from "../types/tool.ts";
-import { addCost, type Cost, type Usage } from "../types/trial.ts";
-import { selectDesign } from "../verdicts/check.ts";
+import { isCallable } from "../types/tool.ts";
 import type { PlannedChecks } from "./check.ts";
+import { describeForecast, forecastChecks } from "./forecast.ts";
+import { type Ceiling, computeCeiling } from "./price.ts";
 
 const integer = (n: number) => Math.round(n).toLocaleString("en-US");
 const dollars = (usd: number | "unknown") => (usd === "unknown" ? "unknown (no list price)" : `$${usd.toFixed(2)}`);
@@ -33,17 +32,21 @@ function renderSuite(cases: readonly PlannedCase[]): string[] {
   ];
 }
 
-/** A check takes the trials that its design asks for; only the maximum is known. */
-function renderChecks({ plans }: PlannedChecks, models: readonly Model[]): string[] {
-  return [...plans].flatMap(([suite, all]) =>
-    all.map((plan) => {
-      const name = `check of ${suite} on ${plan.model}`;
-      if (plan.kind === "unchanged") return `${name}: the tools are unchanged, nothing to compare`;
-      if (plan.kind === "not comparable") return `${name}: not comparable, ${plan.reasons.join("; ")}`;
-      const deterministic = models.find(({ id }) => id === plan.model)?.deterministic ?? false;
-      return `${name}: ${plan.design}, at most ${integer(selectDesign(plan, deterministic).cap)} trials, including those above`;
+/** A check takes the trials that its design asks for: what it typically takes is simulated. */
+function renderChecks(
+  checks: PlannedChecks,
+  cases: readonly PlannedCase[],
+  models: readonly Model[],
+  seed: number,
+): string[] {
+  const settled = [...checks.plans].flatMap(([suite, all]) =>
+    all.flatMap((plan) => {
+      const name = `Check of ${suite} on ${plan.model}`;
+      if (plan.kind === "unchanged") return [`${name}: the tools are those of the baseline, nothing to compare.`];
+      return plan.kind === "not comparable" ? [`${name}: not comparable. ${plan.reasons.join(" ")}`] : [];
     }),
   );
+  return [...settled, ...forecastChecks(checks, cases, models, seed).map(describeForecast)];
 }
 
 /** The plan of a run as text: the trials of each model, and the maximum that it can use. */
@@ -62,7 +65,7 @@ export function renderPlan(
     : [];
   return [
     ...lines,
-    ...renderChecks(checks, models),
+    ...renderChecks(checks, cases, models, seed),
     "",
     ...ceilings,
     ...judged,
@@ -70,43 +73,6 @@ export function renderPlan(
     `seed ${seed}; no model was called`,
     "",
   ].join("\n");
-}
-
-/** The maximum that a plan can use. */
-export type Ceiling = { trials: number; calls: number; inputTokens: number; outputTokens: number; costUsd: Cost };
-
-/** Tokens that providers add for the use of tools; published figures are between 260 and 530. */
-const overheadTokens = 600;
-
-/** Two bytes per token: English and JSON have 3 to 4, so this is an upper bound; other scripts come close to it. */
-const estimateTokens = (text: string) => Math.ceil(Buffer.byteLength(text) / 2);
-
-const listTokens = new WeakMap<readonly OfferedTool[], number>();
-
-function estimateListTokens(tools: readonly OfferedTool[]): number {
-  const known = listTokens.get(tools);
-  if (known !== undefined) return known;
-  const shown = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
-  const tokens = estimateTokens(JSON.stringify(shown));
-  listTokens.set(tools, tokens);
-  return tokens;
-}
-
-/** The maximum of one trial: every turn sends the tools and all previous messages again. */
-function trialCeiling(planned: PlannedCase, model: Model): Usage {
-  const turns = planned.case.maxTurns;
-  const host = "converse" in model ? model.ownPromptTokens : 0;
-  const prompt =
-    host +
-    overheadTokens +
-    estimateListTokens(planned.toolset.tools) +
-    estimateTokens(JSON.stringify(planned.case.messages));
-  const perTurn = model.maxOutputTokens + Math.ceil(resultCharacters / 2);
-  return {
-    ...noUsage,
-    inputTokens: model.kind === "language model" ? turns * prompt + (perTurn * turns * (turns - 1)) / 2 : 0,
-    outputTokens: turns * model.maxOutputTokens,
-  };
 }
 
 /** The maximum number of requests to a judge: one for each trial with sentences or values to grade. */
@@ -120,20 +86,4 @@ function countJudgeRequests(cases: readonly PlannedCase[], models: readonly Mode
 
 function needsJudge({ expectedBehavior, expect }: PlannedCase["case"]): boolean {
   return expectedBehavior.length > 0 || JSON.stringify(expect ?? null).includes('"judge":');
-}
-
-/** The maximum that a plan uses on one model. The cost is at list price, without any cache. */
-export function computeCeiling(cases: readonly PlannedCase[], model: Model): Ceiling {
-  const ceiling: Ceiling = { trials: 0, calls: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 };
-  for (const planned of cases) {
-    const trials = plannedTrials(planned.case, model);
-    const each = trialCeiling(planned, model);
-    const cost = model.cost(each);
-    ceiling.trials += trials;
-    ceiling.calls += trials * planned.case.maxTurns;
-    ceiling.inputTokens += trials * each.inputTokens;
-    ceiling.outputTokens += trials * each.outputTokens;
-    ceiling.costUsd = addCost(ceiling.costUsd, cost === "unknown" ? cost : trials * cost);
-  }
-  return ceiling;
 }

@@ -8,8 +8,7 @@ import type { JsonObject } from "../types/json.ts";
 import type { Model } from "../types/model.ts";
 import type { Experiment } from "../types/run.ts";
 import type { Trial } from "../types/trial.ts";
-import { readObservation } from "../verdicts/check.ts";
-import { type Design as BookDesign, type Evidence, EvidenceBook, type ExperimentFacts } from "../verdicts/design.ts";
+import type { ExperimentFacts } from "../verdicts/design.ts";
 import { type ExposureOptions, verifySearches } from "../workspace/exposures.ts";
 import type { RequestOptions } from "../workspace/models.ts";
 import type { SuiteOptions } from "../workspace/suites.ts";
@@ -22,7 +21,6 @@ import {
   type Conducted,
   conduct,
   type Pursued,
-  pursueBook,
   pursueDesign,
 } from "./pipeline.ts";
 import { pickRecorded, type Recalled, type Resumed } from "./recordedOptions.ts";
@@ -76,13 +74,13 @@ export const designNumber = 2;
 export type ExperimentSpec<V> = {
   cases: readonly PlannedCase[];
   arms: Arms;
-  design: Design<V> | BookDesign<V>;
+  design: Design<V>;
   setup: JsonObject;
   onTrial?(trial: Trial): void;
 };
 
 /** How an experiment ended, and what is known by then. */
-export type Performed<V> = Conducted<Pursued<V>> & { record: TrialRecord; evidence: Evidence };
+export type Performed<V> = Conducted<Pursued<V>> & { record: TrialRecord };
 
 /** Runs the trials that a design asks for in these arms, until it decides or is stopped. */
 export async function performExperiment<V>(bench: Bench, question: ExperimentSpec<V>, io: Io): Promise<Performed<V>> {
@@ -99,7 +97,6 @@ export async function performExperiment<V>(bench: Bench, question: ExperimentSpe
     setup,
   };
   const record = new TrialRecord();
-  const book = new EvidenceBook();
   const conducted = await conduct(
     {
       manifest: createManifest({
@@ -112,13 +109,9 @@ export async function performExperiment<V>(bench: Bench, question: ExperimentSpe
       }),
       resumed,
       cap: () => design.cap,
-      pursue: (ask) =>
-        "play" in design
-          ? pursueDesign(design, record, { cases: armCases, model }, ask)
-          : pursueBook(design, book, { find: armCases.find, model, seed }, ask),
+      pursue: (ask) => pursueDesign(design, record, { cases: armCases, model }, ask),
       onTrial: (trial) => {
         addTrial(record, trial);
-        book.add(trial.cell.case, trial.cell.arm, trial.cell.trial, readObservation(trial));
         question.onTrial?.(trial);
       },
       complete: (manifest) => ({
@@ -131,7 +124,7 @@ export async function performExperiment<V>(bench: Bench, question: ExperimentSpe
     options,
     io,
   );
-  return { ...conducted, record, evidence: book.evidence };
+  return { ...conducted, record };
 }
 
 /** Where the record of an experiment is, what was asked and what it cost: the first fields of its summary. */

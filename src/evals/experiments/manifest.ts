@@ -27,6 +27,7 @@ type ManifestParts = {
   /** Tool lists of other arms than head, by hash. */
   otherToolsets?: RunManifest["toolsets"];
   git: RunManifest["git"];
+  failOn?: RunManifest["failOn"];
 };
 
 /** Everything that decides a run's answers, as it is written before the first model call. */
@@ -36,6 +37,7 @@ export function createManifest(parts: ManifestParts): RunManifest {
     format: "tool-evals run 1",
     id: newRunId(now),
     startedAt: now.toISOString(),
+    ...(parts.failOn && { failOn: parts.failOn }),
     harness: version,
     node: process.version,
     ...(parts.git && { git: parts.git }),

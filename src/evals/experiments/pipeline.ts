@@ -2,14 +2,7 @@ import { resolve } from "node:path";
 import type { Design, TrialRecord, TrialRequest } from "../decisions/design.ts";
 import { openJournal } from "../runs/journal.ts";
 import { finishRun, journalPath } from "../runs/record.ts";
-import {
-  cellsOfRanges,
-  type DesignCells,
-  type PlannedCase,
-  type PlannedCell,
-  requestedCells,
-  TrialOrders,
-} from "../trials/plan.ts";
+import { type DesignCells, type PlannedCase, type PlannedCell, requestedCells, TrialOrders } from "../trials/plan.ts";
 import { type PlanEnd, runPlan } from "../trials/runPlan.ts";
 import type { TrialContext } from "../trials/runTrial.ts";
 import type { Io } from "../types/io.ts";
@@ -17,7 +10,6 @@ import type { Model } from "../types/model.ts";
 import type { Experiment, RunManifest, RunSummary } from "../types/run.ts";
 import type { Toolset } from "../types/tool.ts";
 import { cellKey, type Trial } from "../types/trial.ts";
-import type { Design as BookDesign, EvidenceBook, Request } from "../verdicts/design.ts";
 import { type OpenRecord, resumeRecord, startRecord } from "./record.ts";
 import type { Resumed } from "./recordedOptions.ts";
 
@@ -150,27 +142,6 @@ function countPaid(record: TrialRecord, requests: readonly TrialRequest[]): numb
   return [...asked.values()].reduce((sum, [id, arm]) => sum + record.paid(id, arm).calls, 0);
 }
 
-/**
- * Runs the trials that a design asks for, look after look, until it decides or is stopped. The trials are added to the
- * book while they are recorded. A design sees nothing but the book, so a resumed run continues where the record ends.
- */
-export async function pursueBook<V>(
-  design: BookDesign<V>,
-  book: EvidenceBook,
-  { find, model, seed }: { find(request: Request): PlannedCase; model: Model; seed: number },
-  ask: Ask,
-): Promise<Pursued<V>> {
-  for (let previous = ""; ; ) {
-    const step = design.next(book.evidence);
-    if (step.kind === "decided") return { end: "complete", ...step };
-    const requests = JSON.stringify(step.requests);
-    if (requests === previous) throw new Error(`the trials that were asked for are not on the record: ${requests}`);
-    previous = requests;
-    const end = await ask(cellsOfRanges(step.requests, find, model, seed));
-    if (end !== "complete") return { kind: "stopped", end };
-  }
-}
-
 /** The tools that a case is shown in an arm; undefined: it is not asked there. */
 export type ListOf = (planned: PlannedCase) => Toolset | undefined;
 
@@ -198,7 +169,7 @@ export class ArmCases {
   }
 
   /** The case in the arm. Throws for one that is not planned there. */
-  readonly find = ({ case: id, arm }: Pick<Request, "case" | "arm">): PlannedCase => {
+  readonly find = ({ case: id, arm }: { case: string; arm: string }): PlannedCase => {
     const found = this.#made.get(arm)?.get(id) ?? this.#make(id, arm);
     if (!found) throw new Error(`the design asked for ${id} in ${arm}, which is not planned`);
     return found;

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import * as z from "zod";
 import { findRecord, type RecordOf } from "../runs/record.ts";
 import { type HostName, hosts } from "../toolsets/host.ts";
+import { gateSchema } from "../types/check.ts";
 import { usageError } from "../types/errors.ts";
 import { type JsonObject, jsonObjectSchema } from "../types/json.ts";
 import type { RunManifest } from "../types/run.ts";
@@ -32,7 +33,8 @@ const recordedOptionsSchema = z
     exposure: z.string(),
     ranker: z.enum(["keyword", "bm25", "regex"]),
     judge: z.string(),
-    check: z.enum(["screen", "thorough", "anytime", "off"]),
+    check: z.enum(["on", "screen", "thorough", "anytime", "off"]),
+    failOn: z.array(gateSchema),
     margin: z.number(),
     baselines: z.string(),
     harmCases: z.array(z.string()),

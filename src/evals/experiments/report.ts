@@ -25,14 +25,14 @@ import type { Io } from "../types/io.ts";
 import type { Trial } from "../types/trial.ts";
 import { summariser } from "../verdicts/summary.ts";
 
-export type ReportOptions = { run?: string | undefined; as: ReportName; out: string };
+export type ReportOptions = { run?: string | undefined; as: ReportName; out: string; explain?: boolean };
 
 /** `evals report`: reads the record and prints it in the form that was asked for. */
-export async function report({ run, as, out }: ReportOptions, io: Io): Promise<ExitCode> {
+export async function report({ run, as, out, explain = false }: ReportOptions, io: Io): Promise<ExitCode> {
   const { dir, manifest } = await findRecord("run", run ?? "latest", resolve(io.cwd, out));
   const results = summariser(manifest, dir);
   for await (const trial of readTrials(dir, manifest.id)) results.add(trial);
-  printReport(as, { summary: results.summary(), manifest }, io);
+  printReport(as, { summary: results.summary(), manifest, explain }, io);
   return exitCodes.passed;
 }
 

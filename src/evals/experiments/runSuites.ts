@@ -1,8 +1,10 @@
 import { blameJson } from "../reports/blame.ts";
-import { planCells } from "../trials/plan.ts";
+import { type PlannedCase, planCells } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
+import type { Gate } from "../types/check.ts";
 import { type ExitCode, exitCodes } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
+import type { Model } from "../types/model.ts";
 import type { RunManifest } from "../types/run.ts";
 import type { Summariser } from "../verdicts/summary.ts";
 import { addLiftArms } from "../workspace/cases.ts";
@@ -13,6 +15,7 @@ import type { Workspace } from "../workspace/workspace.ts";
 import { type CheckOptions, planChecks, pursueCheck } from "./check.ts";
 import { renderPlan } from "./dryRun.ts";
 import { randomSeed } from "./experiment.ts";
+import { describeForecast, forecastChecks } from "./forecast.ts";
 import { createManifest, indexToolsets } from "./manifest.ts";
 import { type Ask, type AskOptions, type Conducted, conduct } from "./pipeline.ts";
 import { pickRecorded, type Resumed } from "./recordedOptions.ts";
@@ -25,6 +28,8 @@ export type RunOptions = SuiteOptions &
     model: readonly string[];
     host: Workspace["host"];
     seed?: number | undefined;
+    failOn?: Gate[] | undefined;
+    explain?: boolean;
     blame: boolean;
     dryRun: boolean;
     resume?: string | undefined;
@@ -49,17 +54,25 @@ export async function runSuites(
   }
   await verifySearches(models, io.signal);
   const flags = pickRecorded(options);
-  const manifest = createManifest({ ...workspace, otherToolsets: indexToolsets(planned), seed, checks, flags });
+  const { failOn } = options;
+  const manifest = createManifest({ ...workspace, otherToolsets: indexToolsets(planned), seed, checks, flags, failOn });
+  const forecasts = forecastChecks(checks, cases, models, seed);
+  if (!resumed) for (const forecast of forecasts) io.err(`${describeForecast(forecast)}\n`);
+  const typical = forecasts.reduce((sum, one) => sum + one.typical, 0);
   const conducting = conduct(
     {
       manifest,
       resumed,
       retryBroken: options.retryBroken,
-      cap: ({ results }) => results.summary().totals.trials,
+      cap: ({ results }) => results.summary().totals.trials + typical,
       pursue: async (ask, { manifest, results }) => {
         // The checks go first, because they take the trials of both arms interleaved.
         const end = await pursueChecks(workspace, manifest, results, ask);
-        return { end: end === "complete" ? await ask(planCells(planned, models, manifest.seed), "last") : end };
+        // What a check covers has all the trials that it needs.
+        const covers = ({ suite, case: one }: PlannedCase, model: Model) =>
+          results.check(suite.name, model.id)?.covers(one.id) ?? false;
+        const rest = planCells(planned, models, manifest.seed, covers);
+        return { end: end === "complete" ? await ask(rest, "last") : end };
       },
     },
     context,
@@ -98,7 +111,8 @@ async function finish(
   io: Io,
 ): Promise<ExitCode> {
   await writeReports(dir, { summary, manifest });
-  if (!options.json) printReport("terminal", { summary, manifest }, io);
+  const explain = options.explain ?? false;
+  if (!options.json) printReport("terminal", { summary, manifest, explain }, io);
   if (options.blame && end === "complete") {
     const { blameRun, printBlame } = await import("./blame.ts");
     const blamed = await blameRun(dir, options, io);
@@ -113,10 +127,12 @@ async function finish(
       printBlame(blamed, false, io);
     }
   } else if (options.json) printReport("json", { summary, manifest }, io);
-  if (summary.totals.missing > 0) {
+  if (end !== "complete") {
     const why = end === "budget" ? `The budget of $${options.budget} is spent` : "The run was stopped";
+    const { missing } = summary.totals;
     const record = options.out === "reports" ? manifest.id : dir;
-    io.err(`${why}: ${summary.totals.missing} trials are missing. Resume with: evals run --resume ${record}\n`);
+    const lost = missing > 0 ? `: ${missing} trials are missing` : "";
+    io.err(`${why}${lost}. Resume with: evals run --resume ${record}\n`);
   }
   return end === "cancelled" ? io.signalExitCode() : (summary.exitCode as ExitCode);
 }

@@ -1,5 +1,18 @@
-import { type ExitCode, exitCodes } from "../types/errors.ts";
+import { type ExitCode, exitCodes, formatProblem } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
 import { type Severity, severitySchema } from "../types/lint.ts";
+
+/** `failOn`: what `--failure-threshold` was called before. */
+export type ThresholdOptions = { failureThreshold: Severity; failOn?: Severity | undefined };
+
+/** The lowest severity that fails. Warns about the former flag, which still counts. */
+export function readThreshold({ failureThreshold, failOn }: ThresholdOptions, io: Pick<Io, "err">): Severity {
+  if (failOn === undefined) return failureThreshold;
+  const message = "--fail-on of this command is now --failure-threshold.";
+  const hint = `Use --failure-threshold ${failOn}.`;
+  io.err(`${formatProblem({ severity: "warning", message, hint })}\n`);
+  return failOn;
+}
 
 /**
  * The exit code of lint and probe: failed for findings of at least the severity `failOn`, else incomplete if something

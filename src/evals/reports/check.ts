@@ -1,4 +1,5 @@
-import type { CheckBasis, CheckSummary, RunSummary, SuiteSummary } from "../types/run.ts";
+import type { CheckSummary, ComparedCheck } from "../types/check.ts";
+import type { RunSummary, SuiteSummary } from "../types/run.ts";
 import { type Block, heading, makeRows, section, type TextChange, type Tone, text } from "./document.ts";
 import {
   capital,
@@ -6,6 +7,7 @@ import {
   integer,
   level,
   money,
+  points,
   pointsWithInterval,
   probability,
   pValue,
@@ -15,79 +17,163 @@ import {
   some,
 } from "./format.ts";
 
-/** A check in which two lists were compared, with any verdict. */
-export type ComparedCheck = Exclude<CheckSummary, { kind: "unchanged" | "not-comparable" }>;
-
 /** How the two arms of a comparison are called. */
 export type ArmNames = { base: string; head: string };
 const arms: ArmNames = { base: "baseline", head: "now" };
 
 export const checkTone: Readonly<Record<CheckSummary["kind"], Tone>> = {
-  ...{ regressed: "bad", "no-regression": "good", inconclusive: "warn", unchanged: "good", "not-comparable": "warn" },
+  regressed: "bad",
+  changed: "warn",
+  "no-regression": "good",
+  inconclusive: "warn",
+  unchanged: "good",
+  "not-comparable": "warn",
 };
 
-/** True for a deterministic model. That leaves nothing to chance, so there is no interval and no p. */
-export const isCertain = ({ method }: ComparedCheck): boolean => method === "deterministic";
+/** True for a model that always answers alike, which was asked everything: there is no interval and no chance. */
+export const isCertain = ({ method }: ComparedCheck): boolean => method === "exhausted";
 
-/** The verdict in one line, and for an open one what would settle it. */
+const isCompared = (check: CheckSummary): check is ComparedCheck => "method" in check;
+
+/** The verdict in a few words. */
 export function checkHeadline(check: CheckSummary): string {
   switch (check.kind) {
     case "unchanged":
-      return "UNCHANGED: the tool list is byte-identical to the baseline's, so nothing had to be compared";
+      return "UNCHANGED: the tools are those of the baseline, so there is nothing to compare";
     case "not-comparable":
       return `NOT COMPARABLE with the baseline: ${check.reasons[0] ?? "no case is the same as in it"}`;
     case "regressed":
-      return "REGRESSED";
+      return `REGRESSED (${check.by === "suite" ? "suite" : some(check.flagged.map((one) => one.case))})`;
+    case "changed":
+      return "CHANGED";
     case "no-regression":
       return `NO REGRESSION within ${size(check.margin)}`;
-    case "inconclusive": {
-      const { basis, furtherTrials } = check;
-      if (basis.kind === "stopped") return `INCONCLUSIVE: the run was stopped at look ${basis.look}`;
-      if (furtherTrials === null || basis.kind === "cases not scored") return "INCONCLUSIVE";
-      return `INCONCLUSIVE: ${count(furtherTrials, "more trial")} per case and arm would settle it`;
-    }
+    case "inconclusive":
+      return check.because === "stopped" ? "INCONCLUSIVE: the run was stopped" : "INCONCLUSIVE";
   }
 }
 
-/** Why the verdict is what it is, in one sentence. */
-export function checkReason({ basis, flagged, margin }: ComparedCheck): string {
-  switch (basis.kind) {
-    case "stopped":
-      return "Resume the run to finish the look.";
-    case "nothing scored":
-      return "No case was scored in both arms, so nothing can be compared.";
-    case "cases not scored":
-      return `No trial of ${count(basis.cases.length, "case")} could be scored: ${some(basis.cases)}.`;
-    case "too much variance":
-      return "No case looks worse than its baseline, but the suite varies too much to rule out a mean drop beyond the margin.";
-    case "neither shown":
-      return `Neither a drop (${testText(basis.test)}) nor its absence is shown: a mean drop of ${size(basis.drop)} is not ruled out.`;
-    case "drop ruled out":
-      if (basis.drop === null) return "No case that passed before fails now. The model is deterministic.";
-      return `A mean drop of ${size(basis.drop)} or more is ruled out, within the margin of ${size(margin)}${lookText(basis, " (", ")")}.`;
-    case "dropped": {
-      const list = some(flagged.map((one) => `${one.case} ${ratio(one.base)} -> ${ratio(one.head)}`));
-      if (basis.test === null)
-        return `${count(flagged.length, "case")} passed before and ${flagged.length === 1 ? "fails" : "fail"} now: ${list}.`;
-      const what =
-        flagged.length === 0
-          ? "At least one case dropped, but none can be named individually"
-          : `${count(flagged.length, "case")} dropped: ${list}`;
-      return `${what} (${testText(basis.test)}${lookText(basis, ", ", "")}).`;
-    }
+/** What happened, in words without statistics. */
+export function checkReason(check: ComparedCheck): string {
+  switch (check.kind) {
+    case "regressed":
+      return check.by === "suite" ? suiteDropped(check) : casesDropped(check);
+    case "changed":
+      return casesChanged(check);
+    case "no-regression":
+      return noRegression(check);
+    case "inconclusive":
+      return inconclusive(check);
   }
 }
 
-type Test = NonNullable<Extract<CheckBasis, { kind: "dropped" }>["test"]>;
+type Named = ComparedCheck["flagged"][number];
 
-function testText(test: Test): string {
-  if (test.kind === "p-value") return `${pValue(test.p)} against alpha = ${level(test.alpha)}`;
-  return `e-value ${Number(test.e.toPrecision(3))} against ${test.threshold}`;
+const passes = ({ base, head }: Named) =>
+  `it passed ${integer(base.passed)} of ${integer(base.trials)} before and ${integer(head.passed)} of ${integer(head.trials)} now`;
+
+/** A case whose passes fell to less than half is broken; otherwise it got worse. */
+const isBroken = ({ base, head }: Named) => 2 * head.passed * base.trials < base.passed * head.trials;
+
+function casesDropped(check: ComparedCheck): string {
+  const { flagged, method } = check;
+  const who = method === "records" || method === "unpaired-records" ? "What changed" : "Your change";
+  const [worst] = flagged;
+  if (!worst) return `${who} made at least one case worse.`;
+  const verb = isBroken(worst) ? "broke" : "made";
+  const end = isBroken(worst) ? "" : " worse";
+  const rest = othersText(check);
+  if (flagged.length === 1) return `${who} ${verb} ${worst.case}${end}: ${passes(worst)}.${rest}`;
+  const list = some(flagged.map((one) => `${one.case} (${ratio(one.base)} before, ${ratio(one.head)} now)`));
+  return `${who} made ${count(flagged.length, "case")} worse: ${list}.${rest}`;
 }
 
-/** A single look goes without saying. */
-function lookText({ look, looks }: { look: number; looks: number }, before: string, after: string): string {
-  return looks === 1 ? "" : `${before}look ${look} of ${looks}${after}`;
+/** A difference of rates in a sentence without statistics: `10 points`. */
+const inPoints = (change: number) => size(change).replace(" pp", " points");
+
+const words = ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+const spell = (n: number) => words[n] ?? integer(n);
+
+/** What is known of the cases that are not named. */
+function othersText({ cases, flagged, rose, suspects }: ComparedCheck): string {
+  const others = cases - flagged.length - rose.length - suspects.length;
+  const looks =
+    suspects.length > 0
+      ? ` ${some(suspects.map((one) => `${one.case} (${ratio(one.base)} before, ${ratio(one.head)} now)`))} ${suspects.length === 1 ? "looks" : "look"} worse too, which is not shown.`
+      : "";
+  if (others === 0) return looks;
+  return `${looks} The other ${others === 1 ? "case is" : `${spell(others)} are`} as before.`;
+}
+
+function suiteDropped({ net, flagged, suspects }: ComparedCheck): string {
+  const drop = net === null ? "" : `: on average they pass ${inPoints(net.change)} less often than before`;
+  const most = suspects[0] ?? flagged[0];
+  const fell = most ? ` ${most.case} fell most (${ratio(most.base)} before, ${ratio(most.head)} now).` : "";
+  return `Your change made the cases worse as a whole${drop}. No single case can be named for certain.${fell}`;
+}
+
+function casesChanged(check: ComparedCheck): string {
+  const { flagged, rose, flips, method } = check;
+  const list = (all: readonly Named[]) =>
+    some(all.map((one) => `${one.case} ${ratio(one.base)} -> ${ratio(one.head)}`));
+  if (method !== "exhausted")
+    return `Your change moved cases both ways, and the suite as a whole did not drop: ${list(flagged)} fell, ${list(rose)} rose.`;
+  const [down, up] = [flips.filter((one) => one.down > 0), flips.filter((one) => one.up > one.down)];
+  const name = (all: typeof flips) => some(all.map((one) => one.case));
+  const fell = `${name(down)} passed before and ${down.length === 1 ? "fails" : "fail"} now`;
+  const gained = up.length > 0 ? `, ${name(up)} the other way round` : "";
+  return `Your change flipped ${count(down.length, "case")}: ${fell}${gained}. A model that always answers alike shows that something changed, not whether it matters.`;
+}
+
+function noRegression({ method, margin, reach }: ComparedCheck): string {
+  if (method === "exhausted") return "Nothing broke: every case that passed before passes now.";
+  const one =
+    reach === null
+      ? "A single broken case could have gone unseen."
+      : `A case that lost ${reach} points would have been caught 8 times in 10.`;
+  return `The cases pass as often as before, or at most ${inPoints(margin)} less often on average. ${one}`;
+}
+
+function inconclusive({ because, missing, cases, net, margin }: ComparedCheck): string {
+  if (because === "stopped") return "The check was stopped before it could decide.";
+  if (because === "missing") {
+    const arm = (n: number, name: string) => (n > 0 ? [`${integer(n)} with the ${name} tools`] : []);
+    const lost = missing ? [...arm(missing.base, "old"), ...arm(missing.head, "new")] : [];
+    return `The check could not decide: too many answers are missing (${lost.join(", ")}).`;
+  }
+  if (net === null) return "The check could not decide: a case has no answer in both tool lists.";
+  return `The check could not decide: ${cases === 1 ? "the case varies" : "the cases vary"} too much from trial to trial to tell a drop of ${inPoints(margin)} from none.`;
+}
+
+/** What a person should do next. */
+export function checkNext(check: CheckSummary): string {
+  switch (check.kind) {
+    case "regressed":
+      return "Next: revert or reword what changed (below), find the wording at fault with `evals blame`, or accept it with `evals baseline accept`.";
+    case "changed":
+      return "Next: look at the cases that fell (below). Accept the change with `evals baseline accept`, or make it fail the build with `--fail-on changed`.";
+    case "inconclusive":
+      return inconclusiveNext(check);
+    case "not-comparable":
+      return "Next: fix the reason, or accept a new baseline with `evals baseline accept`.";
+    default:
+      return "";
+  }
+}
+
+/** The greatest cap of a check. */
+const mostTrials = 140;
+
+function inconclusiveNext({ because, advice, trials }: ComparedCheck): string {
+  if (because === "stopped") return "Next: finish it with `evals run --resume latest`.";
+  if (because === "missing")
+    return "Next: find out below why trials got no answer, then run `evals run --resume latest --retry-broken`.";
+  if (!advice) return "Next: see below why trials got no answer, then run again.";
+  const [likely, safe] = [trials + advice.likely, trials + advice.safe];
+  if (advice.atLeast || likely > mostTrials)
+    return `Next: more trials would hardly decide this (about ${integer(advice.likely)} more per case and list). Use a wider margin (\`--margin\`), or cases that vary less.`;
+  const sure = safe > mostTrials ? "" : `, and \`-n ${safe}\` does so 8 times in 10`;
+  return `Next: run it again with \`-n ${likely}\`, which is as likely as not to decide it${sure}.`;
 }
 
 /** `Net change -12.5 pp (95% CI -19 to -4.2 pp), mean over 8 cases; the margin is 10 pp.`, or nothing. */
@@ -95,23 +181,23 @@ export function netSentence(check: ComparedCheck): string {
   const { net, margin } = check;
   if (net === null) return "";
   const certain = isCertain(check);
-  const end = certain ? "the model is deterministic" : `the margin is ${size(margin)}`;
+  const end = certain ? "the model always answers alike" : `the margin is ${size(margin)}`;
   return `Net change ${pointsWithInterval(net.change, certain ? null : net.interval)}, mean over ${count(net.cases, "case")}; ${end}.`;
 }
 
-/** The regression check of a suite as blocks, if one was made: the verdict and what it rests on. */
-export function checkBlocks(suite: SuiteSummary): Block[] {
+/** The regression check of a suite as blocks, if one was made: what happened, what to do, and the figures. */
+export function checkBlocks(suite: SuiteSummary, explain = false): Block[] {
   const check = suite.verdict;
   if (!check) return [];
   const title = heading(3, checkHeadline(check), checkTone[check.kind]);
-  if (!("basis" in check)) return [title, text(...listNotes(check))];
+  if (!isCompared(check)) return [title, text(checkNext(check), ...listNotes(check))];
   const { net } = check;
   const labels = suite.cases
     .filter(({ id }) => check.flagged.some((one) => one.case === id))
     .map(({ expected }) => expected);
   return [
     title,
-    text(checkReason(check), netSentence(check)),
+    text(checkReason(check), checkNext(check), netSentence(check)),
     ...(net
       ? [
           {
@@ -123,48 +209,54 @@ export function checkBlocks(suite: SuiteSummary): Block[] {
           },
         ]
       : []),
-    ...changedCases("Cases that dropped (passed/graded)", check.flagged, isCertain(check), arms),
+    ...changedCases("Cases that dropped (passed/answered)", check.flagged, isCertain(check), arms),
+    ...changedCases("Cases that rose (passed/answered)", check.rose, isCertain(check), arms),
+    ...changedCases("Cases that look worse, not shown (passed/answered)", check.suspects, isCertain(check), arms),
+    ...flippedCases(check),
     ...grownConfusions(check.grew, arms),
     ...changedTools(check, labels),
     { kind: "facts", facts: [...checkFacts(check), ["Spent on the suite", money(suite.totals.costUsd)]] },
     text(...listNotes(check)),
+    ...(explain ? explanations(check) : []),
   ];
 }
 
-/** What was not compared, and how the model itself has changed. */
+/** What was not compared. */
 function listNotes(check: CheckSummary): string[] {
-  const drift = driftText(check);
-  return [
-    ...(drift === null ? [] : [`Model drift: ${drift}`]),
-    ...(check.kind === "not-comparable" ? check.reasons.slice(1) : []),
-    ...check.notes.map(capital),
-  ];
-}
-
-function driftText(check: CheckSummary): string | null {
-  if (!("modelDrift" in check) || !check.modelDrift) return null;
-  const { direction, p } = check.modelDrift;
-  const way = direction === "down" ? "less" : "more";
-  return `the model passes ${way} often with the baseline's own list than it did then (${pValue(p)}): the model has changed, not the wording.`;
+  return [...(check.kind === "not-comparable" ? check.reasons.slice(1) : []), ...check.notes.map(capital)];
 }
 
 /** A table of the cases that changed, with their tests. */
 export function changedCases(
   title: string,
-  cases: readonly ComparedCheck["flagged"][number][],
+  cases: readonly Named[],
   certain: boolean,
   { base, head }: ArmNames,
 ): Block[] {
-  const figures = [base, head, ...(certain ? [] : ["p", "adjusted p"])];
   const rows = cases.map((one) => [
-    ...[one.case, ratio(one.base), ratio(one.head)],
-    ...(certain ? [] : [probability(one.p), probability(one.adjusted)]),
+    one.case,
+    ratio(one.base),
+    ratio(one.head),
+    ...(certain ? [] : [probability(one.p)]),
   ]);
+  const figures = [base, head, ...(certain ? [] : ["p"])];
   const columns = [
     { head: "case", kind: "name" as const },
     ...figures.map((one) => ({ head: one, kind: "figure" as const })),
   ];
   return section(title, [{ kind: "table", columns, rows: makeRows(rows), noun: "case" }]);
+}
+
+/** Every case of which an answer differs, in both directions: what a changed verdict rests on. */
+function flippedCases({ flips }: ComparedCheck): Block[] {
+  const rows = flips.map(({ case: id, down, up, pairs }) => [id, integer(down), integer(up), integer(pairs)]);
+  const columns = [
+    { head: "case", kind: "name" as const },
+    ...["only before", "only now", "pairs"].map((one) => ({ head: one, kind: "figure" as const })),
+  ];
+  return section("Answers that differ: passed only before, only now", [
+    { kind: "table", columns, rows: makeRows(rows), noun: "case" },
+  ]);
 }
 
 /** A table of the confusions that got more frequent. */
@@ -211,36 +303,110 @@ function toTextChange(
   return at < mostWordings ? { label: full, ...(before && { before }), ...(after && { after }) } : { label: full };
 }
 
-/** What the check could detect and what it took. */
+/** The figures of a check under their textbook names, and what it took. */
 export function checkFacts(check: ComparedCheck): [string, string][] {
-  const { pairedT, calls, method } = check;
-  const { base, head, broken, saved } = calls;
-  const smallest = reachText(check);
-  const made = `${integer(base)} baseline, ${integer(head)} now${broken > 0 ? `, ${integer(broken)} broken` : ""}`;
-  return [
-    ...(smallest === null ? [] : [["Smallest detectable break of one case", smallest] satisfies [string, string]]),
-    ...(pairedT === null || isCertain(check)
-      ? []
-      : [["Paired t-test (secondary)", pValue(pairedT)] satisfies [string, string]]),
-    // Nothing is counted for a check that was cut short, nor for a comparison of records.
-    ...(base + head === 0 || method === "records"
-      ? []
-      : [
-          [
-            `Trials of the ${method} design`,
-            `${made}${saved > 0 ? `; ${integer(saved)} saved by stopping early` : ""}`,
-          ] satisfies [string, string],
-        ]),
+  const { suite, families, reach, method, look, looks, trials, cap, calls, missing } = check;
+  const certain = isCertain(check);
+  const facts: [string, string | undefined][] = [
+    [
+      "Decided",
+      method === "pairs" && check.because !== "stopped"
+        ? `at look ${look} of ${looks}, ${count(trials, "trial")} per case and list (cap ${cap})`
+        : undefined,
+    ],
+    ["Sign test of the suite", certain || !suite ? undefined : signTest(suite, method)],
+    ["Reach", check.kind === "inconclusive" && check.because !== "stopped" ? reachText(reach) : undefined],
+    [
+      "Error rate",
+      families > 1
+        ? `5% for the whole run, shared by ${count(families, "check")} (${Number((5 / families).toPrecision(2))}% each)`
+        : undefined,
+    ],
+    ["Missing answers", missing ? missingText(missing) : undefined],
+    ["Baseline's tools", bankText(check)],
+    ["Trials of the check", callsText(calls, method)],
   ];
+  return facts.flatMap(([name, fact]) => (fact === undefined ? [] : [[name, fact] satisfies [string, string]]));
 }
 
-function reachText({ reach }: ComparedCheck): string | null {
-  if (!reach) return null;
-  const { baseTrials, headTrials, headPasses, p } = reach;
-  if (headPasses === null || p === null)
-    return `none: with ${integer(baseTrials)} baseline and ${integer(headTrials)} new trials, not even a total break of one case can be detected`;
-  const base = ratio({ passed: baseTrials, trials: baseTrials });
-  return `${base} -> ${ratio({ passed: headPasses, trials: headTrials })} (${pValue(p)})`;
+function signTest({ down, up, p, level: alpha }: NonNullable<ComparedCheck["suite"]>, method: string): string {
+  const limit = `${pValue(p)} against ${level(Number(alpha.toPrecision(2)))}`;
+  if (down === null || up === null) return `${limit} (Cochran-Mantel-Haenszel: the records share no tool orders)`;
+  const pairs = method === "pairs" ? "" : " of the two records";
+  return `${count(down, "pair")}${pairs} worse, ${integer(up)} better: ${limit}`;
+}
+
+function reachText(reach: number | null): string {
+  if (reach === null) return "not even a case that lost everything would have been caught 8 times in 10";
+  return `a case that lost ${reach} points would have been caught 8 times in 10`;
+}
+
+function missingText({ base, head, recovered, worst, best }: NonNullable<ComparedCheck["missing"]>): string {
+  const again = recovered.base + recovered.head;
+  const came = again > 0 ? `; ${integer(again)} came when asked again` : "";
+  const range = base + head > 0 ? `; net change ${points(worst)} at worst, ${points(best)} at best` : "";
+  return `${integer(base)} baseline, ${integer(head)} now${came}${range}`;
+}
+
+/** The baseline's own list, then and now: what differs is the model. No verdict depends on it. */
+function bankText({ modelDrift }: ComparedCheck): string | undefined {
+  if (!modelDrift) return undefined;
+  const { accepted, now, direction, p } = modelDrift;
+  const counts = `${share(accepted)} when accepted, ${share(now)} now`;
+  if (direction === null) return `${counts}: as on the baseline's day`;
+  const way = direction === "down" ? "less" : "more";
+  return `${counts}: the model passes ${way} often with the same tools than on the baseline's day (${pValue(p)})`;
+}
+
+function callsText({ base, head, ahead, copies, missing }: ComparedCheck["calls"], method: string): string | undefined {
+  if (base + head === 0 || method === "records" || method === "unpaired-records") return undefined;
+  const extra = [
+    ahead > 0 ? `${integer(ahead)} of them of cases that looked worse` : "",
+    copies > 0 ? `${count(copies, "repeated reply", "repeated replies")} dropped` : "",
+    missing > 0 ? `${integer(missing)} without an answer` : "",
+  ].filter((part) => part !== "");
+  return `${integer(base)} baseline, ${integer(head)} now${extra.length > 0 ? `; ${extra.join(", ")}` : ""}`;
+}
+
+/** Two sentences on every term that a report uses. */
+const terms: readonly [string, string][] = [
+  [
+    "Trial, pair",
+    "A trial asks one case once. The two trials of a pair ask it with the old and the new tools, in the same order of tools and close in time.",
+  ],
+  [
+    "Look",
+    "A check stops as soon as it can decide, so it looks at its figures several times. The error rates hold for all looks together.",
+  ],
+  [
+    "p",
+    "The chance of a difference at least this large if nothing had changed. A check calls it shown when p is at most the level that is printed beside it.",
+  ],
+  [
+    "Fisher's exact test",
+    "It compares the passes of one case before and now, and gives the p of that case. All cases and looks together falsely name a case in at most 1% of checks.",
+  ],
+  [
+    "Sign test",
+    "It counts the pairs that passed only before and those that passed only now, over all cases. If nothing changed, both are equally likely; it is wrong in at most 4% of checks.",
+  ],
+  [
+    "Net change, 95% CI",
+    "The change of the pass rate, averaged over cases. The interval contains the true change in at least 94% of checks, at whatever look they stop.",
+  ],
+  [
+    "Margin",
+    "The drop that you would accept, 10 points unless --margin says otherwise. NO REGRESSION means that a drop of the margin or more is ruled out; it is wrong in at most 5% of checks.",
+  ],
+  [
+    "Reach",
+    "What this check could have missed in a single case, simulated from its own pass rates. A smaller loss than this can hide in one case although the suite as a whole is fine.",
+  ],
+];
+
+function explanations({ kind }: ComparedCheck): Block[] {
+  const shown = kind === "no-regression" ? terms : terms.filter(([name]) => name !== "Reach");
+  return section("What the terms mean", [{ kind: "facts", facts: shown }]);
 }
 
 /** A check with its sentences, as `--json` has it. */
@@ -249,14 +415,7 @@ export function withSentences<C extends CheckSummary>(check: C): C {
   if (check.kind === "unchanged") return { ...check, headline };
   if (check.kind === "not-comparable")
     return { ...check, headline, notes: [...check.reasons.slice(1), ...check.notes] };
-  const compared = check as ComparedCheck;
-  const texts = {
-    headline,
-    reason: checkReason(compared),
-    smallestBreak: reachText(compared),
-    drift: driftText(compared),
-  };
-  return { ...check, ...texts };
+  return { ...check, headline, reason: checkReason(check), next: checkNext(check) };
 }
 
 /** The object that `evals run --json` prints. */
@@ -271,11 +430,16 @@ export function runJson(summary: RunSummary): RunSummary {
 /** The verdict and what it rests on in a few plain lines, for forms without layout. */
 export function checkLines(check: CheckSummary, most: number): string[] {
   const headline = checkHeadline(check);
-  if (!("basis" in check)) return [headline, ...listNotes(check)];
+  if (!isCompared(check)) return [headline, checkNext(check), ...listNotes(check)].filter((line) => line !== "");
   return [
     `${headline} · ${checkReason(check)}`,
+    checkNext(check),
     netSentence(check),
     ...check.flagged.slice(0, most).map((one) => `Dropped: ${one.case}: ${ratio(one.base)} -> ${ratio(one.head)}`),
+    ...check.rose.slice(0, most).map((one) => `Rose: ${one.case}: ${ratio(one.base)} -> ${ratio(one.head)}`),
+    ...check.flips
+      .slice(0, most)
+      .map((one) => `Differs: ${one.case}: only before ${one.down}, only now ${one.up} of ${one.pairs}`),
     ...check.grew
       .slice(0, most)
       .map((one) => `Confused more often: ${one.expected} -> ${one.picked}: ${share(one.base)} -> ${share(one.head)}`),

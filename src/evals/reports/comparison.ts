@@ -11,7 +11,7 @@ import {
   withSentences,
 } from "./check.ts";
 import { type Block, heading, section, text } from "./document.ts";
-import { capital, count, pValue, share } from "./format.ts";
+import { capital, count, share } from "./format.ts";
 
 /** What `evals compare` found. A is `base`, B is `head`; both are named with what they are. */
 export type ComparisonReport = {
@@ -63,15 +63,13 @@ function answerText(one: Comparison): string {
   const answer = {
     base: "A is better than B",
     head: "B is better than A",
-    mixed: "neither is better throughout: some cases dropped from A to B, others or the mean rose",
+    mixed: "neither is better throughout: some cases dropped from A to B, others rose",
     none: "no difference shown",
-  }[better.kind];
-  const p = better.p === null ? "" : ` (two-sided ${pValue(better.p)})`;
-  return `${capital(answer)}${p} · A to B: ${checkHeadline(check)} · ${placeText(one)}`;
+  }[better];
+  return `${capital(answer)} · A to B: ${checkHeadline(check)} · ${placeText(one)}`;
 }
 
 function details({ check, improved, base, head, cases }: Compared): Block[] {
-  const { broken } = check.calls;
   const certain = isCertain(check);
   return [
     text(
@@ -89,12 +87,7 @@ function details({ check, improved, base, head, cases }: Compared): Block[] {
       : section("Changes in the tool list", [{ kind: "diff", changes: check.changes, most: 6 }])),
     {
       kind: "facts",
-      facts: [
-        ...checkFacts(check),
-        ...(broken === 0
-          ? []
-          : [["Broken (excluded from rates)", `${count(broken, "trial")} of the two records`] as const]),
-      ],
+      facts: checkFacts(check),
     },
     text(...check.notes.map(capital)),
   ];

@@ -1,3 +1,4 @@
+import { exitCodes } from "../types/errors.ts";
 import type { LintReport, Severity } from "../types/lint.ts";
 import type { CaseSummary, SuiteSummary } from "../types/run.ts";
 import { checkLines } from "./check.ts";
@@ -5,7 +6,7 @@ import { plain } from "./escape.ts";
 import { count } from "./format.ts";
 import { lintDocument, subjectText, worstFirst } from "./lint.ts";
 import { type RunInput, runDocument } from "./run.ts";
-import { caseSentence, headline, modelLabel, redFirst, runStatus } from "./runText.ts";
+import { caseSentence, caseState, headline, isGatedByRate, modelLabel, redFirst } from "./runText.ts";
 import { type Display, renderTerminal } from "./terminal.ts";
 
 // For the log of a GitHub workflow: a report in which commands are switched off, because it quotes untrusted text, and
@@ -31,7 +32,7 @@ export function githubRun(input: RunInput, display: Display): string {
     ...redFirst(suite.cases).flatMap((one) => caseAnnotation(suite, one)),
   ]);
   // What is red without a red case (a run cut short, a run of nothing) still has to stand out.
-  if (all.every(({ level }) => level !== "error") && runStatus(summary) !== "PASSED")
+  if (all.every(({ level }) => level !== "error") && summary.exitCode !== exitCodes.passed)
     all.push({ level: "error", message: [headline(summary)] });
   const annotations = annotate(all, "tool-evals", ` in the report in ${summary.dir}`);
   return withoutCommands(renderTerminal(runDocument(input), display)) + annotations;
@@ -83,9 +84,9 @@ function placed({ file, line, column }: Partial<AnnotatedPlace> = {}): Record<st
 function checkAnnotation(suite: SuiteSummary): Annotation[] {
   const { verdict } = suite;
   if (!verdict) return [];
-  const worst = verdict.kind === "regressed" ? verdict.flagged[0]?.case : undefined;
-  const level = verdict.kind === "regressed" ? "error" : "notice";
-  const lines = checkLines(verdict, level === "error" ? 5 : 0);
+  const worst = "flagged" in verdict ? verdict.flagged[0]?.case : undefined;
+  const level = verdict.exitCode === exitCodes.failed ? "error" : verdict.kind === "regressed" ? "warning" : "notice";
+  const lines = checkLines(verdict, level === "notice" ? 0 : 5);
   return [
     {
       level,
@@ -104,7 +105,7 @@ function caseAnnotation(suite: SuiteSummary, one: CaseSummary): Annotation[] {
   const reasons = one.reasons.slice(0, 3).map(({ text, n }) => `${n}x ${plain(text).slice(0, shownCharacters)}`);
   return [
     {
-      level: one.ok ? "warning" : "error",
+      level: one.ok || (caseState(one) === "failed" && !isGatedByRate(suite)) ? "warning" : "error",
       place: casePlace(one),
       title: `${suite.name}: ${one.id} (${suite.model})`,
       message: [caseSentence(one), `expected ${one.expected}; model: ${modelLabel(suite)}`, ...reasons],

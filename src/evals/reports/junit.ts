@@ -4,7 +4,7 @@ import { checkLines } from "./check.ts";
 import { type Markup, markup, only, plain } from "./escape.ts";
 import { tally } from "./format.ts";
 import type { RunInput } from "./run.ts";
-import { caseSentence, caseState, headline, modelLabel, runStatus } from "./runText.ts";
+import { caseSentence, caseState, headline, isGatedByRate, modelLabel } from "./runText.ts";
 
 /** The result of one test case; the first of its lines is the message of a red one. */
 type Test = {
@@ -25,7 +25,7 @@ export function junit({ summary, manifest }: RunInput): string {
   const suites = summary.suites.map((suite) => ({ suite, tests: listTests(suite) }));
   const tests = suites.flatMap((one) => one.tests);
   // A reader of this file alone must see red whenever the run is red.
-  const isShown = runStatus(summary) === "PASSED" || tests.some(({ tag }) => tag !== "system-out");
+  const isShown = summary.exitCode === exitCodes.passed || tests.some(({ tag }) => tag !== "system-out");
   const wholeRun = isShown ? [] : [runTest(summary)];
   return markup`<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="tool-evals"${counts([...tests, ...wholeRun])}${runTime(manifest)}>
@@ -77,13 +77,15 @@ function listTests(suite: SuiteSummary): Test[] {
   const tests = cases.map((one) => caseTest(suite, one));
   if (!verdict) return tests;
   const { kind, exitCode } = verdict;
-  const tag = kind === "regressed" ? "failure" : exitCode === exitCodes.passed ? "system-out" : "error";
+  const tag = exitCode === exitCodes.failed ? "failure" : exitCode === exitCodes.passed ? "system-out" : "error";
   return [{ name: "regression check", tag, type: kind, lines: checkLines(verdict, 100) }, ...tests];
 }
 
 function caseTest(suite: SuiteSummary, one: CaseSummary): Test {
   const state = caseState(one);
-  const tag = state === "passed" ? "system-out" : state === "failed" ? "failure" : "error";
+  // A rate is no part of a check: reported, and no failure.
+  const isOpen = state === "failed" && !isGatedByRate(suite);
+  const tag = state === "passed" || isOpen ? "system-out" : state === "failed" ? "failure" : "error";
   const isPlain = state === "passed" && one.reasons.length === 0 && one.trials >= one.planned;
   return { name: one.id, place: one, tag, type: state, lines: isPlain ? [] : detail(suite, one) };
 }

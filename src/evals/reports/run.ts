@@ -15,6 +15,7 @@ import { count, integer, percent, tally } from "./format.ts";
 import {
   caseState,
   coverageText,
+  exitText,
   explainedCases,
   figures,
   headline,
@@ -34,19 +35,20 @@ import {
 } from "./runText.ts";
 import { judgeText, liftBlocks, triggerBlocks } from "./skillEffect.ts";
 
-/** What a run's reports are made from. */
-export type RunInput = { summary: RunSummary; manifest: RunManifest };
+/** What a run's reports are made from. `explain`: with two sentences on every term. */
+export type RunInput = { summary: RunSummary; manifest: RunManifest; explain?: boolean };
 
 /** How much of each list a terminal shows; the other forms show more, and each says how much it leaves out. */
 const most = { cases: 60, explained: 12, reasons: 4, pairs: 10, tools: 12 } as const;
 
 /** The report of a run. `full`: with the queries of all cases, and all that decided the answers. */
-export function runDocument({ summary, manifest }: RunInput, full = false): Block[] {
+export function runDocument({ summary, manifest, explain = false }: RunInput, full = false): Block[] {
   const judge = judgeText(summary);
+  const exit = exitText(summary);
   return [
     heading(1, headline(summary), statusTone[runStatus(summary)]),
     text(nextStep(summary)),
-    ...summary.suites.flatMap((suite) => suiteBlocks(suite, full)),
+    ...summary.suites.flatMap((suite) => suiteBlocks(suite, full, explain || full)),
     ...triggerBlocks(summary),
     ...(full ? manifestBlocks(manifest) : []),
     {
@@ -54,6 +56,7 @@ export function runDocument({ summary, manifest }: RunInput, full = false): Bloc
       facts: [
         ...(summary.suites.length > 1 ? [["Total", figures({ totals: summary.totals })] as const] : []),
         ...(judge === undefined ? [] : [["Judge", judge] as const]),
+        ...(exit === undefined ? [] : [["Exit code", exit] as const]),
         ["Run", provenance(manifest)],
         ["Record", { code: summary.dir, max: 1000 }],
       ],
@@ -61,10 +64,10 @@ export function runDocument({ summary, manifest }: RunInput, full = false): Bloc
   ];
 }
 
-function suiteBlocks(suite: SuiteSummary, full: boolean): Block[] {
+function suiteBlocks(suite: SuiteSummary, full: boolean, explain: boolean): Block[] {
   return [
     heading(2, `${suite.name} · ${modelLabel(suite)}`),
-    ...checkBlocks(suite),
+    ...checkBlocks(suite, explain),
     ...caseTable(suite, full),
     ...unanswered(suite),
     ...confusions(suite),

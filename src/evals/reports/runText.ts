@@ -1,5 +1,6 @@
+import type { CheckSummary } from "../types/check.ts";
 import { exitCodes } from "../types/errors.ts";
-import type { CaseSummary, CheckSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
+import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import type { Mark, Tone } from "./document.ts";
 import {
   count,
@@ -42,18 +43,23 @@ export function redFirst(cases: readonly CaseSummary[]): CaseSummary[] {
   return [...cases.filter((one) => !one.ok), ...cases.filter((one) => one.ok)];
 }
 
-export type RunStatus = "PASSED" | "REGRESSED" | "FAILED" | "INCOMPLETE";
+export type RunStatus = "PASSED" | "REGRESSED" | "CHANGED" | "FAILED" | "INCOMPLETE";
 
 export const statusTone: Record<RunStatus, Tone> = {
   PASSED: "good",
   REGRESSED: "bad",
+  CHANGED: "warn",
   FAILED: "bad",
   INCOMPLETE: "warn",
 };
 
-/** The word for the whole run. A regression goes before all else; a run without a case never passed. */
+/**
+ * The word for the whole run. A regression goes before all else, also one that `--fail-on` does not name; a run without a
+ * case never passed.
+ */
 export function runStatus({ suites, ok, exitCode }: RunSummary): RunStatus {
   if (suites.some(({ verdict }) => verdict?.kind === "regressed")) return "REGRESSED";
+  if (exitCode !== exitCodes.incomplete && suites.some(({ verdict }) => verdict?.kind === "changed")) return "CHANGED";
   if (ok && exitCode === exitCodes.passed && suites.some((suite) => suite.cases.length > 0)) return "PASSED";
   return exitCode === exitCodes.incomplete || exitCode >= exitCodes.sigint ? "INCOMPLETE" : "FAILED";
 }
@@ -86,9 +92,38 @@ function outcome(summary: RunSummary): { status: RunStatus; main: string; detail
     checks(kind) > 0 ? [`${count(checks(kind), "check")} ${kind.replace("-", " ")}`] : [],
   );
   const { main, detail } = caseCounts(summary, status);
-  if (status !== "REGRESSED") return { status, main, detail, others: open };
-  const suites = `${integer(checks("regressed"))} of ${count(summary.suites.length, "suite")}`;
-  return { status, main: suites, detail: "", others: [withDetail(main, detail), ...open] };
+  const below = belowRate(summary);
+  const rest = [...open, ...(below === undefined ? [] : [below])];
+  if (status !== "REGRESSED" && status !== "CHANGED") return { status, main, detail, others: rest };
+  const kind = status === "REGRESSED" ? "regressed" : "changed";
+  const suites = `${integer(checks(kind))} of ${count(summary.suites.length, "suite")}`;
+  return { status, main: suites, detail: "", others: [withDetail(main, detail), ...rest] };
+}
+
+/** Whether a case below its pass rate fails the suite. */
+export function isGatedByRate({ failOn = ["rate"] }: Pick<SuiteSummary, "failOn">): boolean {
+  return failOn.some((gate) => gate === "rate" || gate === "any");
+}
+
+/** Cases below their pass rate that fail nothing: what they claim is no part of a check. */
+function belowRate({ suites }: RunSummary): string | undefined {
+  const free = suites.filter((suite) => !isGatedByRate(suite));
+  const below = free.flatMap(({ cases }) => cases.filter((one) => caseState(one) === "failed"));
+  return below.length === 0
+    ? undefined
+    : `${count(below.length, "case")} below ${below.length === 1 ? "its" : "their"} pass rate`;
+}
+
+/** Why the run exits as it does, where that is not plain: what `--fail-on` names, and what happened that it does not. */
+export function exitText({ suites, exitCode }: RunSummary): string | undefined {
+  const named = [...new Set(suites.flatMap(({ failed = [] }) => failed))];
+  if (exitCode === exitCodes.failed && named.length > 0) return `1, because of --fail-on ${named.join(", ")}`;
+  if (exitCode !== exitCodes.passed) return undefined;
+  const gates = [...new Set(suites.flatMap(({ failOn = [] }) => failOn))];
+  const isOpen = suites.some(({ verdict }) => verdict && !["no-regression", "unchanged"].includes(verdict.kind));
+  if (gates.length === 0) return undefined;
+  if (!isOpen && belowRate({ suites } as RunSummary) === undefined) return undefined;
+  return `0: nothing happened that --fail-on ${gates.join(", ")} names`;
 }
 
 /** What a person should do next; undefined where everything passed. */
@@ -97,15 +132,20 @@ export function nextStep(summary: RunSummary): string | undefined {
   switch (runStatus(summary)) {
     case "PASSED":
       return undefined;
+    // The check of each suite says what to do next.
     case "REGRESSED":
-      return "Next: revert or reword what changed in the tool list, or accept it with `evals baseline accept`. `evals blame` finds the change that broke a case.";
+    case "CHANGED":
+      return undefined;
     case "INCOMPLETE":
-      if (totals.missing > 0) return `Next: finish the run with \`evals run --resume ${run}\`.`;
+      if (totals.missing > 0 || isStopped(summary)) return `Next: finish the run with \`evals run --resume ${run}\`.`;
       return "Next: see below what broke or could not be decided, fix its cause, then run again.";
     case "FAILED":
       return "Next: see below why the red cases failed, then improve the descriptions, or correct the cases.";
   }
 }
+
+const isStopped = ({ suites }: RunSummary) =>
+  suites.some(({ verdict }) => verdict && "because" in verdict && verdict.because === "stopped");
 
 /** How many cases passed or failed, and how the others are red where that is not all one thing. */
 function caseCounts({ suites }: RunSummary, status: RunStatus): { main: string; detail: string } {
@@ -119,7 +159,8 @@ function caseCounts({ suites }: RunSummary, status: RunStatus): { main: string; 
   if (status === "FAILED")
     return { main: `${integer(redCount)} of ${total}`, detail: red.failed === redCount ? "" : detail };
   const main = `${integer(cases.length - redCount)} of ${total}`;
-  return { main: status === "PASSED" ? main : `${main} passed`, detail };
+  if (status === "PASSED") return redCount === 0 ? { main, detail } : { main: total, detail: "" };
+  return { main: `${main} passed`, detail };
 }
 
 /** The planned trials, and how many of them broke or are missing. */

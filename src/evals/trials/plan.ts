@@ -4,9 +4,8 @@ import { deriveSeed } from "../stats/random.ts";
 import { allDefinitions, type Exposure, type ExposureKind } from "../types/exposure.ts";
 import type { Model } from "../types/model.ts";
 import { type Case, plannedTrials, type Suite } from "../types/suite.ts";
-import type { OfferedTool, Toolset } from "../types/tool.ts";
+import { isCallable, type OfferedTool, type Toolset } from "../types/tool.ts";
 import type { Broken, Cell } from "../types/trial.ts";
-import type { Request } from "../verdicts/design.ts";
 
 /**
  * A case in one arm, with the tools that it is shown there, or why they are unavailable (then its trials break without a
@@ -42,18 +41,20 @@ export type PlannedCell = {
 
 /**
  * Every cell of a run, lazily. The first trial of all cases comes before the second of any, so that a drift of the
- * model, a rate limit or an early end affects all cases equally.
+ * model, a rate limit or an early end affects all cases equally. `isAsked`: what a check asks elsewhere.
  */
 export function* planCells(
   cases: readonly PlannedCase[],
   models: readonly Model[],
   seed: number,
+  isAsked: (planned: PlannedCase, model: Model) => boolean = () => false,
 ): Generator<PlannedCell> {
   const rounds = Math.max(0, ...cases.flatMap((planned) => models.map((model) => plannedTrials(planned.case, model))));
   for (let trial = 1; trial <= rounds; trial++) {
     for (const planned of cases)
       for (const model of models)
-        if (trial <= plannedTrials(planned.case, model)) yield createCell(planned, model, trial, seed);
+        if (trial <= plannedTrials(planned.case, model) && !isAsked(planned, model))
+          yield createCell(planned, model, trial, seed);
   }
 }
 
@@ -78,24 +79,6 @@ export function* requestedCells(
       const cell = { ...plain, ...(attempt > 1 && { attempt }) };
       yield { planned, model, cell, orderSeed: orders(id).seedAt(trial), isRepeatable: true };
     }
-}
-
-/** For designs that ask for ranges of trials. */
-export function* cellsOfRanges(
-  requests: readonly Request[],
-  find: (request: Request) => PlannedCase,
-  model: Model,
-  seed: number,
-): Generator<PlannedCell> {
-  const last = Math.max(0, ...requests.map(({ trials }) => trials));
-  for (let trial = 1; trial <= last; trial++) {
-    const due = requests.filter(({ from, trials }) => from <= trial && trial <= trials);
-    const rank = new Map(due.map((request) => [request, deriveSeed(seed, "arm", request.case, request.arm, trial)]));
-    const cases = new Map([...new Set(due.map((request) => request.case))].map((id, index) => [id, index]));
-    const place = (request: Request) => cases.get(request.case) ?? 0;
-    const order = due.toSorted((a, b) => place(a) - place(b) || (rank.get(a) ?? 0) - (rank.get(b) ?? 0));
-    for (const request of order) yield createCell(find(request), model, trial, seed);
-  }
 }
 
 function createCell(planned: PlannedCase, model: Model, trial: number, seed: number): PlannedCell {
@@ -164,7 +147,7 @@ function leastCommonMultiple(a: number, b: number): number {
 function describeOrder(tools: readonly OfferedTool[], seed: number): string {
   const ordered = orderTools(tools, seed);
   const names = (isSkill: boolean) =>
-    ordered.filter(({ origin }) => (origin === "skill") === isSkill).map(({ name }) => name);
+    ordered.filter((one) => (isSkill ? one.origin === "skill" : isCallable(one))).map(({ name }) => name);
   return JSON.stringify([names(false), names(true)]);
 }
 

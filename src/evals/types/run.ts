@@ -1,15 +1,13 @@
 import * as z from "zod";
+import { checkPlanSchema, checkSummarySchema, countsSchema, gateSchema, intervalSchema } from "./check.ts";
 import { exposureSchema } from "./exposure.ts";
 import { jsonObjectSchema } from "./json.ts";
-import { changeClassSchema } from "./lint.ts";
 import { executionPolicySchema } from "./suite.ts";
 import { offeredToolSchema } from "./tool.ts";
 import { costSchema } from "./trial.ts";
 
 /** The arm of a case that is asked without the skill whose effect is measured. */
 export const withoutArm = "without";
-
-const interval = z.tuple([z.number(), z.number()]).readonly();
 
 const totalsSchema = z.object({
   trials: z.number().int().describe("planned"),
@@ -23,26 +21,6 @@ const totalsSchema = z.object({
   outputTokens: z.number(),
   costUsd: costSchema,
 });
-
-const countsSchema = z.object({ passed: z.number().int(), trials: z.number().int() });
-
-/** What one suite on one model is compared with, fixed before the first question is asked. */
-const checkPlanSchema = z.discriminatedUnion("kind", [
-  z.object({
-    kind: z.literal("compare"),
-    model: z.string(),
-    design: z.enum(["screen", "thorough", "anytime"]),
-    margin: z.number().describe("a mean drop below this is no regression"),
-    baseline: z.object({ file: z.string(), run: z.string(), acceptedAt: z.string(), commit: z.string().optional() }),
-    cases: z
-      .array(z.object({ id: z.string(), bank: countsSchema, toolset: z.string().describe("the list of the base arm") }))
-      .describe("the comparable cases"),
-    notes: z.array(z.string()).describe("what is not compared, and why"),
-  }),
-  z.object({ kind: z.literal("unchanged"), model: z.string(), notes: z.array(z.string()) }),
-  z.object({ kind: z.literal("not comparable"), model: z.string(), reasons: z.array(z.string()) }),
-]);
-export type CheckPlan = z.infer<typeof checkPlanSchema>;
 
 const aboutSkillsSchema = z.object({
   wanted: z.array(z.string()).describe("skills that must be loaded"),
@@ -69,6 +47,10 @@ export const runManifestSchema = z.object({
   startedAt: z.string(),
   finishedAt: z.string().optional().describe("absent until the run finishes, and after it was cut short"),
   totals: totalsSchema.optional().describe("for readers; always derived from the journal when the run finishes"),
+  failOn: z
+    .array(gateSchema)
+    .optional()
+    .describe("what exits with 1; absent: regressed where a check is made, else rate"),
   harness: z.string().describe("version of tool-evals"),
   node: z.string(),
   git: z.object({ commit: z.string(), dirty: z.boolean() }).optional(),
@@ -140,8 +122,9 @@ const caseSummarySchema = z.object({
   broken: z.number().int(),
   notGradable: z.number().int(),
   rate: z.number().nullable().describe("passed / trials; null when no trial was graded"),
-  interval: interval.nullable().describe("95 % Wilson score interval of rate"),
+  interval: intervalSchema.nullable().describe("95 % Wilson score interval of rate"),
   passRate: z.number(),
+  compared: z.literal(true).optional().describe("its trials are those of the regression check"),
   outcomes: z.record(z.string(), z.number().int()),
   brokenStages: z.record(z.string(), z.number().int()),
   paraphrases: z
@@ -154,102 +137,6 @@ const caseSummarySchema = z.object({
   line: z.number().int(),
 });
 export type CaseSummary = z.infer<typeof caseSummarySchema>;
-
-const caseChangeSchema = z.object({
-  case: z.string(),
-  base: countsSchema,
-  head: countsSchema,
-  p: z.number().describe("one-sided, of this case alone"),
-  adjusted: z.number().describe("corrected for all cases that were looked at"),
-});
-
-const toolChangeSchema = z.object({
-  label: z.string().describe("what changed: a tool, or tool.parameter"),
-  class: changeClassSchema.optional().describe("what it does to those who call the tool"),
-  before: z.string().optional().describe("absent for what was added"),
-  after: z.string().optional().describe("absent for what was removed"),
-});
-
-const testSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("p-value"), p: z.number(), alpha: z.number() }),
-  z.object({ kind: z.literal("e-value"), e: z.number(), threshold: z.number() }),
-]);
-
-const look = { look: z.number().int().describe("from 1"), looks: z.number().int() };
-
-/** Why a regression check came to its verdict. `test` and `drop` are null for a deterministic model. */
-const checkBasisSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("dropped"), test: testSchema.nullable(), ...look }),
-  z.object({ kind: z.literal("drop ruled out"), drop: z.number().nullable().describe("or more"), ...look }),
-  z.object({ kind: z.literal("neither shown"), test: testSchema, drop: z.number().describe("not ruled out") }),
-  z.object({ kind: z.literal("too much variance") }),
-  z.object({ kind: z.literal("cases not scored"), cases: z.array(z.string()) }),
-  z.object({ kind: z.literal("nothing scored") }),
-  z.object({ kind: z.literal("stopped"), look: z.number().int() }),
-]);
-export type CheckBasis = z.infer<typeof checkBasisSchema>;
-
-const sentence = z.string().optional().describe("text for people, in --json");
-
-/** The verdict of a regression check, with all that a report shows of it. Rates are 0 to 1. */
-const checkSummarySchema = z.discriminatedUnion("kind", [
-  z.object({
-    kind: z.enum(["regressed", "no-regression", "inconclusive"]),
-    basis: checkBasisSchema,
-    headline: sentence,
-    reason: sentence,
-    method: z.string(),
-    margin: z.number(),
-    net: z
-      .object({ change: z.number(), interval, cases: z.number().int() })
-      .nullable()
-      .describe("head - base, mean over cases"),
-    flagged: z.array(caseChangeSchema).describe("cases that dropped, worst first"),
-    grew: z
-      .array(z.object({ expected: z.string(), picked: z.string(), base: countsSchema, head: countsSchema }))
-      .describe("confusion pairs that got more frequent; passed counts the confusions"),
-    changes: z.array(toolChangeSchema).describe("what changed in the list"),
-    smallestBreak: sentence.nullable(),
-    reach: z
-      .object({
-        baseTrials: z.number().int(),
-        headTrials: z.number().int(),
-        headPasses: z.number().int().nullable(),
-        p: z.number().nullable(),
-      })
-      .nullable()
-      .describe("the smallest break of one case that these trials could detect; headPasses null: not even a total one"),
-    furtherTrials: z.number().int().nullable().describe("per case and arm, to settle what is inconclusive"),
-    pairedT: z.number().nullable().describe("p of a paired t-test over cases (secondary)"),
-    calls: z.object({
-      base: z.number().int(),
-      head: z.number().int(),
-      broken: z.number().int(),
-      saved: z.number().int(),
-    }),
-    drift: sentence.nullable(),
-    modelDrift: z
-      .object({ direction: z.enum(["down", "up"]), p: z.number() })
-      .nullable()
-      .describe("how the model itself has changed since the baseline; never fails a run"),
-    notes: z.array(z.string()),
-    exitCode: z.number().int(),
-  }),
-  z.object({
-    kind: z.literal("unchanged"),
-    headline: sentence,
-    notes: z.array(z.string()),
-    exitCode: z.number().int(),
-  }),
-  z.object({
-    kind: z.literal("not-comparable"),
-    headline: sentence,
-    reasons: z.array(z.string()).describe("empty: no case is the same as in the baseline"),
-    notes: z.array(z.string()),
-    exitCode: z.number().int(),
-  }),
-]);
-export type CheckSummary = z.infer<typeof checkSummarySchema>;
 
 const armSchema = countsSchema.extend({
   broken: z.number().int(),
@@ -264,7 +151,7 @@ const sentenceCountsSchema = countsSchema.extend({ unknown: z.number().int().des
 const liftSummarySchema = z.object({
   skill: z.string(),
   net: z
-    .object({ change: z.number(), interval, cases: z.number().int() })
+    .object({ change: z.number(), interval: intervalSchema, cases: z.number().int() })
     .nullable()
     .describe("with - without, mean over cases"),
   arms: z.object({ with: armSchema, without: armSchema }),
@@ -274,7 +161,7 @@ const liftSummarySchema = z.object({
 });
 export type LiftSummary = z.infer<typeof liftSummarySchema>;
 
-const shareSchema = z.object({ rate: z.number(), interval }).nullable();
+const shareSchema = z.object({ rate: z.number(), interval: intervalSchema }).nullable();
 const skillsSummarySchema = z.object({
   model: z.string(),
   skills: z.array(
@@ -310,6 +197,8 @@ const suiteSummarySchema = z.object({
     missing: z.array(z.string()).describe("tools that no case expects"),
   }),
   lift: liftSummarySchema.optional().describe("the effect of a skill, where cases are asked without it too"),
+  failOn: z.array(gateSchema).optional().describe("what exits with 1 in this suite"),
+  failed: z.array(gateSchema).optional().describe("of these, what happened"),
   verdict: checkSummarySchema.optional().describe("of the regression check, where one was made"),
   latencyMs: z.object({ p50: z.number(), p95: z.number() }).nullable().describe("of one model request"),
   totals: totalsSchema,

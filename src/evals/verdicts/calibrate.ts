@@ -1,3 +1,6 @@
+import { check } from "../decisions/check.ts";
+import { bringSpans, countPasses, type Design, simulate, type TrialRecord } from "../decisions/design.ts";
+import { pairArms } from "../decisions/tally.ts";
 import { type CaseCounts, type Counts, comparable, rate } from "../stats/counts.ts";
 import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
 import type { Interval } from "../stats/intervals.ts";
@@ -5,51 +8,14 @@ import { deriveSeed, type Random, seededRandom } from "../stats/random.ts";
 import { normalQuantile } from "../stats/stdlib.ts";
 import type { ExitCode } from "../types/errors.ts";
 import type { Cost } from "../types/trial.ts";
-import {
-  countCases,
-  type Design,
-  type Evidence,
-  EvidenceBook,
-  type ExperimentFacts,
-  type NamedCounts,
-  type Observation,
-  regressionArms,
-  requestAll,
-  type Step,
-  stillMissing,
-} from "./design.ts";
+import type { ExperimentFacts, NamedCounts } from "./design.ts";
 import { toExitCode } from "./exitCode.ts";
-import { regressionDefaults } from "./regression.ts";
-import { thorough } from "./thorough.ts";
 
 /** What a simulated model answers to this trial. */
-export type AnswerFunction = (id: string, arm: string, trial: number) => Observation;
-
-/**
- * Runs a design against a simulated model until it decides. `calls` is what it asked for. Throws RangeError when the
- * design asks for nothing new, or for more than its cap: both are defects of the design.
- */
-export function simulate<V>(design: Design<V>, answer: AnswerFunction): { verdict: V; calls: number } {
-  const book = new EvidenceBook();
-  let calls = 0;
-  for (;;) {
-    const step = design.next(book.evidence);
-    if (step.kind === "decided") return { verdict: step.verdict, calls };
-    const before = calls;
-    for (const { case: id, arm, from, trials } of step.requests) {
-      for (let trial = from; trial <= trials; trial++) {
-        if (book.evidence.get(id)?.get(arm)?.[trial - 1] !== undefined) continue;
-        book.add(id, arm, trial, answer(id, arm, trial));
-        calls++;
-      }
-    }
-    if (calls === before || calls > design.cap)
-      throw new RangeError(`asked for ${calls - before} new trials, ${calls} in all, of at most ${design.cap}`);
-  }
-}
+type Sampled = (id: string, arm: string, trial: number) => "pass" | "fail";
 
 /** A model whose trials are independent: each passes with the rate of its case and arm. */
-export function independent(getRate: (id: string, arm: string) => number, random: Random): AnswerFunction {
+export function independent(getRate: (id: string, arm: string) => number, random: Random): Sampled {
   return (id, arm) => (random.next() < getRate(id, arm) ? "pass" : "fail");
 }
 
@@ -58,11 +24,7 @@ export function independent(getRate: (id: string, arm: string) => number, random
  * (0 < correlation < 1), drawn one by one: P(pass | x passes of k so far) = (w p + x) / (w + k), w = 1/correlation - 1.
  * Source: Polya's urn; Johnson, Kemp and Kotz, Univariate Discrete Distributions, 6.2.2.
  */
-export function correlated(
-  getRate: (id: string, arm: string) => number,
-  correlation: number,
-  random: Random,
-): AnswerFunction {
+export function correlated(getRate: (id: string, arm: string) => number, correlation: number, random: Random): Sampled {
   const seen = new Map<string, { passed: number; trials: number }>();
   const weight = 1 / correlation - 1;
   return (id, arm) => {
@@ -136,24 +98,28 @@ export type CalibrationSetup = { cases: readonly string[]; trials: number; seed:
 
 /** The A/A design: the same list in both arms, interleaved, `trials` each. `getReplies` is read once all are made. */
 export function calibrate(setup: CalibrationSetup, getReplies: () => Replies): Design<Calibration> {
-  const { cases, trials } = setup;
+  const { cases, trials, seed } = setup;
   return {
     cap: cases.length * 2 * trials,
-    next(evidence): Step<Calibration> {
-      const requests = stillMissing(evidence, requestAll(cases, regressionArms, { from: 1, to: trials }));
-      if (requests.length > 0) return { kind: "ask", requests, look: 1 };
-      return { kind: "decided", verdict: calibration(evidence, setup, getReplies()) };
+    *play(record) {
+      const spans = cases.map((id) => ({ case: id, arms: pairArms, from: 1, to: trials }));
+      yield* bringSpans(record, spans, 1, seed);
+      return calibration(record, setup, getReplies());
     },
   };
 }
 
 /** Reads the figures off the two equal arms; everything simulated is decided by the seed. */
 function calibration(
-  evidence: Evidence,
+  record: TrialRecord,
   { cases, trials, seed, repetitions = 400 }: CalibrationSetup,
   replies: Replies,
 ): Calibration {
-  const counts = countCases(evidence, cases, regressionArms, { from: 1, to: trials });
+  const counts = cases.map((id) => ({
+    case: id,
+    base: countPasses(record, id, "base", 1, trials),
+    head: countPasses(record, id, "head", 1, trials),
+  }));
   const rates = comparable(counts).map(({ base, head }) => observedRate(base, head));
   const correlation = estimateCorrelation(counts);
   const purpose = (name: string) => seededRandom(deriveSeed(seed, "calibrate", name));
@@ -202,10 +168,11 @@ function noiseFloor(rates: readonly number[], trials: number, repetitions: numbe
 function simulateLevel(rates: readonly number[], icc: number, repetitions: number, random: Random): number {
   const ids = rates.map((_, i) => String(i));
   const getRate = (id: string) => rates[Number(id)] ?? 0;
-  const model = (): AnswerFunction =>
+  const model = (): Sampled =>
     icc > 0 ? correlated(getRate, Math.min(icc, 0.99), random) : independent(getRate, random);
   let alarms = 0;
-  for (let r = 0; r < repetitions; r++) if (simulate(thorough(ids), model()).verdict.kind === "regressed") alarms++;
+  for (let r = 0; r < repetitions; r++)
+    if (simulate(check({ cases: ids, seed: r, withReach: false }), model()).verdict.kind === "regressed") alarms++;
   return alarms / repetitions;
 }
 
@@ -256,7 +223,7 @@ function simulatePower(
       base: draw(rate, trials, random),
       head: draw(Math.max(0, rate - drop), trials, random),
     }));
-    if (isSignificant(globalTest(drawn).p, regressionDefaults.alpha)) found++;
+    if (isSignificant(globalTest(drawn).p, 0.05)) found++;
   }
   return found / repetitions;
 }

@@ -1,151 +1,209 @@
 import { changesByCase } from "../changes/changes.ts";
-import { comparable } from "../stats/counts.ts";
-import type { CheckPlan, CheckSummary } from "../types/run.ts";
+import { type CheckSetup, check } from "../decisions/check.ts";
+import { compareRecords } from "../decisions/compare.ts";
+import { countPasses, type Design, nextStep, TrialRecord } from "../decisions/design.ts";
+import { addTrial } from "../decisions/observe.ts";
+import { pairArms } from "../decisions/tally.ts";
+import type { CheckVerdict } from "../decisions/verdict.ts";
+import { cochranMantelHaenszel, isSignificant } from "../stats/hypothesisTests.ts";
+import type { CheckPlan, CheckSummary, ComparedCheck, ComparePlan, Gate } from "../types/check.ts";
 import type { OfferedTool } from "../types/tool.ts";
-import type { Score, Trial } from "../types/trial.ts";
-import { anytime } from "./anytime.ts";
-import { countCases, type Design, EvidenceBook, regressionArms, requestAll, stillMissing } from "./design.ts";
+import type { Trial } from "../types/trial.ts";
+import { ConfusionGrowth } from "./confusions.ts";
+import { pool } from "./design.ts";
 import { toExitCode } from "./exitCode.ts";
-import { type LookResult, type RegressionVerdict, regressionDefaults, regressionVerdict } from "./regression.ts";
-import { screen } from "./screen.ts";
-import { thorough } from "./thorough.ts";
 
-type Compared = Extract<CheckSummary, { kind: "regressed" | "no-regression" | "inconclusive" }>;
-type ComparePlan = Extract<CheckPlan, { kind: "compare" }>;
-type RecordedChange = Compared["changes"][number];
 type Toolsets = Readonly<Record<string, readonly OfferedTool[]>>;
 
-/** The design that a plan names. A deterministic model needs no statistics. */
-export function selectDesign(
-  { cases, design, margin }: ComparePlan,
-  isDeterministic: boolean,
-): Design<RegressionVerdict> {
-  const ids = cases.map(({ id }) => id);
-  if (isDeterministic) return deterministic(ids);
-  if (design === "thorough") return thorough(ids, margin);
-  if (design === "anytime") return anytime(ids, margin);
-  return screen(ids, new Map(cases.map(({ id, bank }) => [id, bank])), margin);
+/** What decides a check, and its exit code. `headToolsets`: the hash of each case's list now. */
+export type CheckFacts = {
+  seed: number;
+  /** The model always gives the same reply to the same request. */
+  isDeterministic: boolean;
+  failOn: readonly Gate[];
+  toolsets: Toolsets;
+  headToolsets: ReadonlyMap<string, string>;
+};
+
+/** The setup of the design that a plan names. */
+export function setUpCheck(plan: ComparePlan, { seed, isDeterministic }: Pick<CheckFacts, "seed" | "isDeterministic">) {
+  const many = isDeterministic ? 1 : Number.POSITIVE_INFINITY;
+  const requests = new Map(plan.cases.map(({ id, requests: n }) => [id, n ?? many]));
+  return {
+    cases: plan.cases.map(({ id }) => id),
+    seed,
+    margin: plan.margin,
+    families: plan.families ?? 1,
+    requests: (id) => requests.get(id) ?? many,
+    alwaysAlike: isDeterministic,
+    ...(plan.cap !== undefined && { trials: plan.cap }),
+  } satisfies CheckSetup;
 }
 
 /** Gathers the trials of one regression check, and summarises them at any time. */
 export class Check {
-  readonly book = new EvidenceBook();
-  readonly design: Design<RegressionVerdict>;
+  readonly record = new TrialRecord();
+  /** Undefined for a check that an earlier version planned: its trials are compared as they are. */
+  readonly design: Design<CheckVerdict> | undefined;
   readonly #plan: ComparePlan;
-  readonly #changes: readonly RecordedChange[];
+  readonly #facts: CheckFacts;
   readonly #growth = new ConfusionGrowth("base", "head");
+  readonly #compared: ReadonlySet<string>;
 
-  /** `headToolsets`: the hash of each case's list now. */
-  constructor(
-    plan: ComparePlan,
-    isDeterministic: boolean,
-    toolsets: Toolsets,
-    headToolsets: ReadonlyMap<string, string>,
-  ) {
+  constructor(plan: ComparePlan, facts: CheckFacts) {
     this.#plan = plan;
-    this.design = selectDesign(plan, isDeterministic);
-    this.#changes = collectChanges(plan, toolsets, headToolsets);
+    this.#facts = facts;
+    this.#compared = new Set(plan.cases.map(({ id }) => id));
+    if (plan.design === "pairs" && plan.cases.length > 0) this.design = check(setUpCheck(plan, facts));
   }
 
   add(trial: Trial): void {
-    this.book.add(trial.cell.case, trial.cell.arm, trial.cell.trial, readObservation(trial));
+    if (!this.#compared.has(trial.cell.case)) return;
+    addTrial(this.record, trial);
     this.#growth.add(trial);
   }
 
+  /** Whether the trials of a case are those of the check. */
+  covers(id: string): boolean {
+    return this.#compared.has(id);
+  }
+
   summary(): CheckSummary {
-    const { notes } = this.#plan;
-    if (this.#plan.cases.length === 0)
-      return { kind: "not-comparable", reasons: [], notes, exitCode: toExitCode({ undecided: true }) };
-    const step = this.design.next(this.book.evidence);
-    if (step.kind === "ask") return stopped(this.#plan, step.look, this.#changes);
-    return comparedSummary(step.verdict, { grew: this.#growth.pairs(), changes: this.#changes, notes });
+    const { notes, cases, margin } = this.#plan;
+    const { failOn, seed } = this.#facts;
+    if (cases.length === 0) return notComparable([], notes);
+    const found = {
+      grew: this.#growth.pairs(),
+      changes: collectChanges(this.#plan, this.#facts),
+      modelDrift: compareWithBank(this.#plan, this.record),
+      notes,
+      failOn,
+    };
+    if (this.design) {
+      const step = nextStep(this.design, this.record);
+      if (step.kind === "decided") return summariseCheck(step.verdict, found);
+      return summariseStopped(this.#plan, step.look, this.record, found);
+    }
+    this.record.giveUp();
+    const asked = cases.flatMap(({ id }) => {
+      const isAsked = pairArms.every((arm) => this.record.answers(id, arm).length > 0);
+      return isAsked ? [id] : [];
+    });
+    const earlier = `Planned by the ${this.#plan.design} design of an earlier version: compared as two finished records.`;
+    if (asked.length === 0)
+      return notComparable(["An earlier version planned this check, and no case was asked with both lists."], notes);
+    const verdict = compareRecords({ cases: asked, record: this.record, samePairs: true, seed, margin });
+    return summariseCheck(verdict, { ...found, notes: [earlier, ...notes] });
   }
 }
 
-/** A verdict as reports take it, with what was found in addition to it. */
-export function comparedSummary(
-  verdict: RegressionVerdict,
-  { grew, changes, notes }: { grew: Compared["grew"]; changes: readonly RecordedChange[]; notes: readonly string[] },
-): Compared {
-  const { base, head, broken, saved } = verdict.calls;
-  const { bound, unscored, drift, kind } = verdict;
-  return {
+function notComparable(reasons: string[], notes: string[]): CheckSummary {
+  return { kind: "not-comparable", reasons, notes, exitCode: toExitCode({ undecided: true }) };
+}
+
+/** What a report shows of a verdict in addition to it. */
+export type Found = Pick<ComparedCheck, "grew" | "changes" | "notes" | "modelDrift"> & { failOn: readonly Gate[] };
+
+/** A verdict as reports take it. */
+export function summariseCheck(verdict: CheckVerdict, { failOn, ...found }: Found): ComparedCheck {
+  const { kind, method, look, looks, trials, cap, margin, families, cases, suspects, missing, reach, calls } = verdict;
+  const facts = {
     kind,
-    basis: verdict.basis,
-    method: verdict.method,
-    margin: verdict.margin,
-    net: summariseNet(verdict),
-    flagged: verdict.flagged.map((one) => ({ ...one })),
-    grew,
-    changes: [...changes],
-    reach: summariseReach(verdict),
-    furtherTrials: verdict.furtherTrials ?? null,
-    pairedT: verdict.pairedT.kind === "tested" ? verdict.pairedT.p : null,
-    calls: { base, head, broken, saved },
-    modelDrift: drift?.drifted ? { direction: drift.direction, p: drift.p } : null,
-    notes: [...notes],
-    // An open verdict on scored trials is no alarm; one on nothing is never a pass.
-    exitCode: toExitCode({
-      failed: kind === "regressed",
-      undecided: kind === "inconclusive" && (bound.kind === "no cases" || unscored.length > 0),
-    }),
+    by: "by" in verdict ? verdict.by : null,
+    because: "because" in verdict ? verdict.because : null,
+  };
+  return {
+    ...facts,
+    ...{ method, look, looks, trials, cap, margin, families, cases },
+    net: verdict.net && {
+      change: verdict.net.change,
+      interval: [verdict.net.lower, verdict.net.upper],
+      standardError: verdict.net.standardError,
+      z: verdict.net.z,
+      cases: verdict.net.cases,
+    },
+    suite: verdict.suite,
+    flagged: "fell" in verdict ? verdict.fell : [],
+    rose: "rose" in verdict ? verdict.rose : [],
+    suspects,
+    flips: "flips" in verdict ? verdict.flips : [],
+    missing,
+    reach,
+    advice: "advice" in verdict ? verdict.advice : null,
+    calls,
+    ...found,
+    exitCode: toExitCode({ happened: readEvents(facts), failOn, undecided: facts.because === "missing" }),
   };
 }
 
-/** What a trial is to a design: a pass, a fail, or nothing that could be scored. */
-export function readObservation({ outcome, verdict }: Trial): "pass" | "fail" | "broken" {
-  return outcome.kind === "broken" || !verdict || verdict.grade === "not-gradable" ? "broken" : verdict.grade;
-}
-
-/** The summary of a plan under which nothing is asked. */
-export function settledCheck(plan: Exclude<CheckPlan, { kind: "compare" }>): CheckSummary {
-  return plan.kind === "unchanged"
-    ? { kind: "unchanged", notes: plan.notes, exitCode: toExitCode({ undecided: false }) }
-    : { kind: "not-comparable", reasons: plan.reasons, notes: [], exitCode: toExitCode({ undecided: true }) };
-}
-
-function stopped(
-  { design, margin, notes }: ComparePlan,
+/** A check without a verdict yet. */
+function summariseStopped(
+  plan: ComparePlan,
   look: number,
-  changes: readonly RecordedChange[],
-): CheckSummary {
+  record: TrialRecord,
+  { failOn, ...found }: Found,
+): ComparedCheck {
+  const calls = { base: 0, head: 0, ahead: 0, copies: 0, missing: 0 };
+  for (const { id } of plan.cases)
+    for (const arm of pairArms) {
+      const paid = record.paid(id, arm);
+      calls[arm] += paid.calls;
+      calls.copies += paid.copies;
+      calls.missing += paid.missing;
+    }
   return {
-    kind: "inconclusive",
-    basis: { kind: "stopped", look },
-    method: design,
-    margin,
-    net: null,
-    flagged: [],
-    grew: [],
-    changes: [...changes],
-    reach: null,
-    furtherTrials: null,
-    pairedT: null,
-    calls: { base: 0, head: 0, broken: 0, saved: 0 },
-    modelDrift: null,
-    notes,
+    ...{ kind: "inconclusive", by: null, because: "stopped", method: "pairs", look, looks: look, trials: 0 },
+    ...{ cap: plan.cap ?? 0, margin: plan.margin, families: plan.families ?? 1, cases: plan.cases.length },
+    ...{ net: null, suite: null, flagged: [], rose: [], suspects: [], flips: [], missing: null, reach: null },
+    ...{ advice: null, calls, ...found },
     exitCode: toExitCode({ undecided: true }),
   };
 }
 
-function summariseNet({ net, bound }: RegressionVerdict) {
-  if (net.kind === "no cases" || bound.kind === "no cases") return null;
-  return { change: net.change, interval: [net.lower, net.upper] as const, cases: bound.cases };
+/** What a verdict is to the gates of `--fail-on`. */
+export function readEvents({ kind, by }: Pick<ComparedCheck, "kind" | "by">): Exclude<Gate, "any">[] {
+  switch (kind) {
+    case "regressed":
+      return by === "suite" ? ["regressed", "suite"] : ["regressed"];
+    case "changed":
+    case "inconclusive":
+      return [kind];
+    case "no-regression":
+      return [];
+  }
 }
 
-function summariseReach({ reach, method }: RegressionVerdict): Compared["reach"] {
-  if (method === "deterministic" || !reach) return null;
-  const { baseTrials, headTrials, smallest } = reach;
-  const caught = smallest.kind === "none" ? { headPasses: null, p: null } : smallest;
-  return { baseTrials, headTrials, headPasses: caught.headPasses, p: caught.p };
+/** The summary of a plan under which nothing is asked. */
+export function settledCheck(plan: Exclude<CheckPlan, ComparePlan>): CheckSummary {
+  return plan.kind === "unchanged"
+    ? { kind: "unchanged", notes: plan.notes, exitCode: toExitCode({ undecided: false }) }
+    : notComparable(plan.reasons, []);
+}
+
+const driftLevel = 0.005;
+
+/**
+ * The baseline's own list, when it was accepted and now: what differs is the model, not the wording. The exact
+ * Cochran-Mantel-Haenszel test over cases, at .005 in each direction: only the cases that a check asked longest have many
+ * trials, and those looked worse. Information alone: no verdict and no exit code depends on it.
+ */
+function compareWithBank({ cases }: ComparePlan, record: TrialRecord): ComparedCheck["modelDrift"] {
+  const both = cases.flatMap(({ id, bank }) => {
+    const now = countPasses(record, id, "base");
+    return bank.trials > 0 && now.trials > 0 ? [{ base: bank, head: now }] : [];
+  });
+  if (both.length === 0) return null;
+  const total = (arm: "base" | "head") => both.map((one) => one[arm]).reduce(pool, { passed: 0, trials: 0 });
+  const [down, up] = [
+    cochranMantelHaenszel(both).p,
+    cochranMantelHaenszel(both.map(({ base, head }) => ({ base: head, head: base }))).p,
+  ];
+  const direction = isSignificant(down, driftLevel) ? "down" : isSignificant(up, driftLevel) ? "up" : null;
+  return { accepted: total("base"), now: total("head"), direction, p: Math.min(1, 2 * Math.min(down, up)) };
 }
 
 /** The changes between the lists of the compared cases, each once, with what each does to those who call the tool. */
-function collectChanges(
-  { cases }: ComparePlan,
-  toolsets: Toolsets,
-  headToolsets: ReadonlyMap<string, string>,
-): RecordedChange[] {
+function collectChanges({ cases }: ComparePlan, { toolsets, headToolsets }: CheckFacts): ComparedCheck["changes"] {
   const now = cases.map(({ id }) => ({ id, toolset: headToolsets.get(id) ?? "" }));
   const lists = changesByCase({ cases, toolsets }, { cases: now, toolsets });
   const recorded = lists.flatMap(({ changes }) =>
@@ -157,111 +215,4 @@ function collectChanges(
     })),
   );
   return [...new Map(recorded.map((change) => [change.label, change])).values()];
-}
-
-type Pair = { expected: string; picked: string };
-type Growth = Pair & { base: { passed: number; trials: number }; head: { passed: number; trials: number } };
-
-/** Picks that were not the expected ones. A right pick with wrong arguments is a fault, but no confusion. */
-const confusions: ReadonlySet<Score["selection"]> = new Set([
-  "wrong-tool",
-  "no-call",
-  "unknown-tool",
-  "several-calls",
-  "over-triggered",
-  "refused",
-  "cut-off",
-]);
-
-/** The pair that a trial confused, if it did. */
-export function confusedPair({ verdict }: Trial): Pair | undefined {
-  if (!verdict || verdict.grade === "not-gradable" || !confusions.has(verdict.selection)) return undefined;
-  return { expected: verdict.expected, picked: verdict.picked };
-}
-
-/** Counts confusions in two arms, and lists those that got more frequent. */
-export class ConfusionGrowth {
-  readonly #arms: readonly [string, string];
-  /** Graded trials by expectation and arm: what a pair's count is out of. */
-  readonly #graded = new Map<string, number>();
-  readonly #pairs = new Map<string, { pair: Pair; counts: [number, number] }>();
-
-  constructor(base: string, head: string) {
-    this.#arms = [base, head];
-  }
-
-  add(trial: Trial): void {
-    const arm = this.#arms.indexOf(trial.cell.arm);
-    const { verdict, copy } = trial;
-    if (arm < 0 || copy || !verdict || verdict.grade === "not-gradable") return;
-    const key = JSON.stringify([verdict.expected, arm]);
-    this.#graded.set(key, (this.#graded.get(key) ?? 0) + 1);
-    const pair = confusedPair(trial);
-    if (!pair) return;
-    const id = JSON.stringify(pair);
-    const known = this.#pairs.get(id) ?? { pair, counts: [0, 0] };
-    known.counts[arm as 0 | 1]++;
-    this.#pairs.set(id, known);
-  }
-
-  /** The pairs whose share of trials is larger in head, largest growth first. */
-  pairs(): Growth[] {
-    const count = (expected: string, arm: 0 | 1, passed: number) => ({
-      passed,
-      trials: this.#graded.get(JSON.stringify([expected, arm])) ?? 0,
-    });
-    const share = ({ passed, trials }: Growth["base"]) => (trials === 0 ? 0 : passed / trials);
-    const growth = (one: Growth) => share(one.head) - share(one.base);
-    return (
-      [...this.#pairs.values()]
-        .map(({ pair, counts: [base, head] }) => ({
-          ...pair,
-          base: count(pair.expected, 0, base),
-          head: count(pair.expected, 1, head),
-        }))
-        // Without trials of the base arm (a screening has none of most cases) no growth can be shown.
-        .filter((one) => one.base.trials > 0 && growth(one) > 0)
-        .sort((a, b) => growth(b) - growth(a) || (`${a.expected}\n${a.picked}` < `${b.expected}\n${b.picked}` ? -1 : 1))
-    );
-  }
-}
-
-/**
- * The design for a deterministic model: one trial per case and arm, and any difference is real. Any
- * case that passed in base and fails in head has regressed; there is no chance to weigh, hence no test and no margin.
- */
-export function deterministic(cases: readonly string[]): Design<RegressionVerdict> {
-  const cap = cases.length * 2;
-  return {
-    cap,
-    next(evidence) {
-      const requests = stillMissing(evidence, requestAll(cases, regressionArms, { from: 1, to: 1 }));
-      if (requests.length > 0) return { kind: "ask", requests, look: 1 };
-      const counts = countCases(evidence, cases, regressionArms, { from: 1, to: 1 });
-      const margin = regressionDefaults.margin;
-      const result: LookResult = {
-        method: "deterministic",
-        look: 1,
-        looks: 1,
-        criterion: { kind: "equality" },
-        margin,
-        z: 0,
-        alpha: 0,
-        tested: counts,
-        bounded: counts,
-      };
-      const { drift: _, ...verdict } = regressionVerdict("inconclusive", result, { evidence, cap });
-      const lost = verdict.cases.filter((one) => comparable([one]).length > 0 && one.head.passed < one.base.passed);
-      return { kind: "decided", verdict: settle(verdict, lost) };
-    },
-  };
-}
-
-function settle(verdict: RegressionVerdict, lost: RegressionVerdict["flagged"]): RegressionVerdict {
-  const { furtherTrials: _, reach: __, ...rest } = verdict;
-  const look = { look: 1, looks: 1 };
-  if (lost.length > 0)
-    return { ...rest, kind: "regressed", flagged: lost, basis: { kind: "dropped", test: null, ...look } };
-  if (rest.bound.kind === "no cases" || rest.unscored.length > 0) return rest;
-  return { ...rest, kind: "no-regression", basis: { kind: "drop ruled out", drop: null, ...look } };
 }

@@ -1,15 +1,19 @@
 import { changesByCase } from "../changes/changes.ts";
+import { compareRecords } from "../decisions/compare.ts";
+import { countPasses, TrialRecord } from "../decisions/design.ts";
+import { addTrial } from "../decisions/observe.ts";
+import { defaultMargin } from "../decisions/statistics.ts";
+import { pairArms } from "../decisions/tally.ts";
+import type { CheckVerdict } from "../decisions/verdict.ts";
 import type { Counts } from "../stats/counts.ts";
-import { isSignificant } from "../stats/hypothesisTests.ts";
-import type { CheckSummary } from "../types/run.ts";
+import type { ComparedCheck } from "../types/check.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
-import { ConfusionGrowth, comparedSummary, deterministic, readObservation } from "./check.ts";
+import { summariseCheck } from "./check.ts";
 import { type ComparedRun, comparability } from "./comparable.ts";
-import { type Evidence, EvidenceBook, pool, regressionArms } from "./design.ts";
+import { ConfusionGrowth } from "./confusions.ts";
+import { pool } from "./design.ts";
 import { toExitCode } from "./exitCode.ts";
-import { type CaseChange, type RegressionVerdict, regressionDefaults } from "./regression.ts";
-import { compareRecords } from "./thorough.ts";
 
 /**
  * What a record tells of one suite on one model. `settings` is absent where it is not known what the model ran with.
@@ -24,13 +28,8 @@ export type ComparedRecord = Omit<ComparedRun, "settings" | "cases"> & {
   seen: { kind: "trials"; trials: readonly Trial[] } | { kind: "counts"; counts: ReadonlyMap<string, Counts> };
 };
 
-/**
- * Which of two records is better. `mixed`: some cases dropped and others improved, or one dropped while the mean rose.
- * `p` is two-sided, and null where nothing was left to chance, or nothing was scored.
- */
-type Better = { kind: "base" | "head" | "mixed" | "none"; p: number | null };
-
-type CheckResult = Extract<CheckSummary, { kind: "regressed" | "no-regression" | "inconclusive" }>;
+/** Which of two records is better. `mixed`: some cases dropped and others improved. */
+type Better = "base" | "head" | "mixed" | "none";
 
 export type Comparison = { suite: string; model: string; exitCode: number } & (
   | { kind: "refused"; reasons: readonly string[] }
@@ -41,8 +40,8 @@ export type Comparison = { suite: string; model: string; exitCode: number } & (
       base: Counts;
       head: Counts;
       better: Better;
-      check: CheckResult;
-      improved: readonly CaseChange[];
+      check: ComparedCheck;
+      improved: ComparedCheck["flagged"];
     }
 );
 
@@ -50,11 +49,7 @@ export type Comparison = { suite: string; model: string; exitCode: number } & (
  * Two finished records of a suite against each other, without new calls. Their trials were not interleaved, so a change
  * of the model in between looks like a change of the wording. Refused, with every reason, when they are not comparable.
  */
-export function compareSides(
-  base: ComparedRecord,
-  head: ComparedRecord,
-  margin: number = regressionDefaults.margin,
-): Comparison {
+export function compareSides(base: ComparedRecord, head: ComparedRecord, margin: number = defaultMargin): Comparison {
   const { suite, model } = head;
   const compared = comparability(...identities(base, head));
   if (compared.kind === "not comparable")
@@ -62,27 +57,39 @@ export function compareSides(
   if (compared.cases.length === 0)
     return { kind: "refused", suite, model, reasons: compared.notes, exitCode: toExitCode({ undecided: true }) };
   const { cases, notes } = compared;
-  const certain = base.deterministic && head.deterministic;
-  const verdict = decideRegression(base, head, cases, margin, certain);
-  const reverse = decideRegression(head, base, cases, margin, certain);
+  const verdict = decide(base, head, cases, margin);
+  const reverse = decide(head, base, cases, margin);
+  if (!verdict || !reverse) {
+    const reasons = ["No case has a trial in both", ...compared.notes];
+    return { kind: "refused", suite, model, reasons, exitCode: toExitCode({ undecided: true }) };
+  }
   const grew = measureGrowth(base, head, cases);
-  const moved = new Set([...verdict.flagged, ...reverse.flagged].map((one) => one.case));
+  const fell = (one: CheckVerdict) => ("fell" in one ? one.fell : []);
+  const moved = new Set([...fell(verdict), ...fell(reverse)].map((one) => one.case));
   const involved = [
     ...head.cases.filter(({ id }) => moved.has(id)).map(({ expected = "" }) => expected),
     ...grew.flatMap(({ expected, picked }) => [expected, picked]),
   ];
-  const check = summariseCheck(verdict, grew, collectChanges(base, head, cases, involved), notes);
-  const scored = verdict.cases.filter((one) => one.base.trials > 0 && one.head.trials > 0);
+  const check = summariseCheck(verdict, {
+    ...{ grew, changes: collectChanges(base, head, cases, involved), notes, modelDrift: null },
+    failOn: ["regressed"],
+  });
+  const record = buildRecord(base, head);
+  const counted = cases.map((id) => {
+    const [then, now] = pairArms.map((arm) => countPasses(record, id, arm));
+    return { base: then ?? none, head: now ?? none };
+  });
+  const scored = counted.filter((one) => one.base.trials > 0 && one.head.trials > 0);
   return {
     kind: "compared",
     suite,
     model,
     cases: scored.length,
-    base: scored.map((one) => one.base).reduce(pool, { passed: 0, trials: 0 }),
-    head: scored.map((one) => one.head).reduce(pool, { passed: 0, trials: 0 }),
+    base: scored.map((one) => one.base).reduce(pool, none),
+    head: scored.map((one) => one.head).reduce(pool, none),
     better: decideBetter(verdict, reverse),
     check,
-    improved: reverse.flagged.map((one) => ({ ...one, base: one.head, head: one.base })),
+    improved: fell(reverse).map((one) => ({ ...one, base: one.head, head: one.base })),
     exitCode: check.exitCode,
   };
 }
@@ -96,37 +103,53 @@ function identities(base: ComparedRecord, head: ComparedRecord): [ComparedRun, C
   ];
 }
 
-function decideRegression(
+const none: Counts = { passed: 0, trials: 0 };
+
+/** The verdict from one record to the other; undefined where no case has a trial in both. */
+function decide(
   base: ComparedRecord,
   head: ComparedRecord,
   cases: readonly string[],
   margin: number,
-  certain: boolean,
-): RegressionVerdict {
-  const evidence = buildEvidence(base, head);
-  const step = certain ? deterministic(cases).next(evidence) : undefined;
-  // A deterministic case without a trial on one side is left open by the exact test.
-  return step?.kind === "decided" ? step.verdict : compareRecords(evidence, cases, margin);
+): CheckVerdict | undefined {
+  const record = buildRecord(base, head);
+  const asked = cases.filter((id) => pairArms.every((arm) => record.answers(id, arm).length > 0));
+  if (asked.length === 0) return undefined;
+  return compareRecords({
+    ...{ cases: asked, record, margin, seed: 0 },
+    samePairs: haveSameOrders(base, head),
+    alwaysAlike: base.deterministic && head.deterministic,
+  });
 }
 
-function buildEvidence(...sides: readonly [ComparedRecord, ComparedRecord]): Evidence {
-  const book = new EvidenceBook();
+function buildRecord(...sides: readonly [ComparedRecord, ComparedRecord]): TrialRecord {
+  const record = new TrialRecord();
   for (const [at, { seen }] of sides.entries()) {
-    const arm = regressionArms[at] ?? "";
+    const arm = pairArms[at] ?? "";
     if (seen.kind === "trials") {
-      for (const trial of seen.trials) book.add(trial.cell.case, arm, trial.cell.trial, readObservation(trial));
+      for (const trial of seen.trials) addTrial(record, { ...trial, cell: { ...trial.cell, arm } });
       continue;
     }
     for (const [id, { passed, trials }] of seen.counts)
-      for (let t = 1; t <= trials; t++) book.add(id, arm, t, t <= passed ? "pass" : "fail");
+      for (let t = 1; t <= trials; t++) record.add(id, arm, t, t <= passed ? "pass" : "fail");
   }
-  return book.evidence;
+  record.giveUp();
+  return record;
+}
+
+/** Whether trial t of a case was shown the same order of tools in both records. */
+function haveSameOrders(base: ComparedRecord, head: ComparedRecord): boolean {
+  if (base.seen.kind === "counts" || head.seen.kind === "counts") return false;
+  const key = ({ cell: { case: id, trial } }: Trial) => JSON.stringify([id, trial]);
+  const orders = new Map(base.seen.trials.map((trial) => [key(trial), trial.orderSeed]));
+  const shared = head.seen.trials.filter((trial) => orders.has(key(trial)));
+  return shared.length > 0 && shared.every((trial) => orders.get(key(trial)) === trial.orderSeed);
 }
 
 /** None where one side is a baseline: it does not tell what was picked. */
-function measureGrowth(base: ComparedRecord, head: ComparedRecord, cases: readonly string[]): CheckResult["grew"] {
+function measureGrowth(base: ComparedRecord, head: ComparedRecord, cases: readonly string[]): ComparedCheck["grew"] {
   if (base.seen.kind === "counts" || head.seen.kind === "counts") return [];
-  const [then, now] = regressionArms;
+  const [then, now] = pairArms;
   const compared = new Set(cases);
   const growth = new ConfusionGrowth(then, now);
   for (const [arm, { trials }] of [[then, base.seen] as const, [now, head.seen] as const])
@@ -141,7 +164,7 @@ function collectChanges(
   head: ComparedRecord,
   cases: readonly string[],
   labels: readonly string[],
-): CheckResult["changes"] {
+): ComparedCheck["changes"] {
   const compared = new Set(cases);
   const named = new Set(labels.flatMap((label) => label.split(/ [|+] |, /)));
   const then = { ...base, cases: base.cases.filter(({ id }) => compared.has(id)) };
@@ -151,34 +174,9 @@ function collectChanges(
   return [...new Map(shown.map((change) => [JSON.stringify(change), change])).values()];
 }
 
-/**
- * One is better only when its direction alone is shown, at two-sided 5 %, and the mean agrees: the test asks whether any
- * case dropped, so both directions can be shown at once.
- */
-function decideBetter(verdict: RegressionVerdict, reverse: RegressionVerdict): Better {
-  if (verdict.net.kind === "no cases") return { kind: "none", p: null };
-  const { change } = verdict.net;
-  const getP = ({ criterion }: RegressionVerdict) => (criterion.kind === "p-value" ? criterion.p : undefined);
-  const [fell, rose] = [getP(verdict), getP(reverse)];
-  const shown = (one: RegressionVerdict, p: number | undefined) =>
-    p === undefined ? one.kind === "regressed" : isSignificant(2 * p, regressionDefaults.alpha);
-  const [down, up] = [shown(verdict, fell), shown(reverse, rose)];
-  const p = fell === undefined || rose === undefined ? null : Math.min(1, 2 * Math.min(fell, rose));
-  if (!down && !up) return { kind: "none", p };
-  if (down && up) return { kind: "mixed", p };
-  if (down) return { kind: change < 0 ? "base" : "mixed", p };
-  return { kind: change > 0 ? "head" : "mixed", p };
-}
-
-function summariseCheck(
-  verdict: RegressionVerdict,
-  grew: CheckResult["grew"],
-  changes: CheckResult["changes"],
-  notes: readonly string[],
-): CheckResult {
-  const undecided = verdict.bound.kind === "no cases";
-  return {
-    ...comparedSummary(verdict, { grew, changes, notes }),
-    exitCode: toExitCode({ failed: verdict.kind === "regressed", undecided }),
-  };
+/** One is better when its direction alone is shown. */
+function decideBetter(verdict: CheckVerdict, reverse: CheckVerdict): Better {
+  const isShown = ({ kind }: CheckVerdict) => kind === "regressed" || kind === "changed";
+  const [down, up] = [isShown(verdict), isShown(reverse)];
+  return down && up ? "mixed" : down ? "base" : up ? "head" : "none";
 }

@@ -1,3 +1,5 @@
+import { bringSpans, countPasses, type Design, TrialRecord } from "../decisions/design.ts";
+import { addTrial, readObservation } from "../decisions/observe.ts";
 import { type Counts, comparable, rate } from "../stats/counts.ts";
 import { cochranMantelHaenszel, holm, isSignificant } from "../stats/hypothesisTests.ts";
 import { type Interval, wilson } from "../stats/intervals.ts";
@@ -6,9 +8,7 @@ import { deriveSeed, seededRandom, shuffle } from "../stats/random.ts";
 import type { ExitCode } from "../types/errors.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
-import { readObservation } from "./check.ts";
-import type { Design, ExperimentFacts } from "./design.ts";
-import { countCases, EvidenceBook, madeTrials, requestAll, stillMissing } from "./design.ts";
+import type { ExperimentFacts } from "./design.ts";
 import { toExitCode } from "./exitCode.ts";
 
 /** What a trial that failed picked instead of the right tool. A foreign tool is one that is not the server's. */
@@ -68,13 +68,17 @@ function classifyCurve({ points }: CrowdCurve, certain: boolean): Exclude<CrowdS
 export const crowdArm = (size: number): string => `crowd-${size}`;
 
 /** Asks for every trial of every case in every arm, interleaved. It decides nothing: what came out is the result. */
-export function askAll(cases: readonly { id: string; trials: number }[], arms: readonly string[]): Design<"asked"> {
+export function askAll(
+  cases: readonly { id: string; trials: number }[],
+  arms: readonly string[],
+  seed: number,
+): Design<"asked"> {
   return {
     cap: arms.length * cases.reduce((sum, { trials }) => sum + trials, 0),
-    next(evidence) {
-      const all = cases.flatMap(({ id, trials }) => requestAll([id], arms, { from: 1, to: trials }));
-      const requests = stillMissing(evidence, all);
-      return requests.length > 0 ? { kind: "ask", requests, look: 1 } : { kind: "decided", verdict: "asked" };
+    *play(record) {
+      const spans = cases.map(({ id, trials }) => ({ case: id, arms, from: 1, to: trials }));
+      yield* bringSpans(record, spans, 1, seed);
+      return "asked";
     },
   };
 }
@@ -106,7 +110,7 @@ type CrowdSetup = {
 export class CrowdTally {
   readonly #setup: CrowdSetup;
   readonly #foreign: ReadonlySet<string>;
-  readonly #book = new EvidenceBook();
+  readonly #record = new TrialRecord();
   readonly #instead = new Map<string, Partial<Record<Instead, number>>>();
   readonly #picked = new Map<string, Map<string, number>>();
 
@@ -117,10 +121,9 @@ export class CrowdTally {
   }
 
   add(trial: Trial): void {
-    const { case: id, arm, trial: number } = trial.cell;
-    const observation = readObservation(trial);
-    this.#book.add(id, arm, number, observation);
-    if (observation !== "fail" || !trial.verdict) return;
+    const { case: id, arm } = trial.cell;
+    addTrial(this.#record, trial);
+    if (readObservation(trial) !== "fail" || !trial.verdict) return;
     const instead = classifyPick(trial, this.#foreign);
     const counts = this.#instead.get(arm) ?? {};
     this.#instead.set(arm, { ...counts, [instead]: (counts[instead] ?? 0) + 1 });
@@ -130,6 +133,7 @@ export class CrowdTally {
   }
 
   curve(): CrowdCurve {
+    this.#record.giveUp();
     const [first = 0, ...others] = this.#setup.sizes;
     const ps = others.map((size) => this.#test(first, size));
     const adjusted = holm(ps.map((p) => p ?? 1));
@@ -138,7 +142,8 @@ export class CrowdTally {
   }
 
   #counts(first: number, size: number) {
-    return countCases(this.#book.evidence, this.#setup.cases, [crowdArm(first), crowdArm(size)]);
+    const count = (id: string, n: number) => countPasses(this.#record, id, crowdArm(n));
+    return this.#setup.cases.map((id) => ({ case: id, base: count(id, first), head: count(id, size) }));
   }
 
   #test(first: number, size: number): number | undefined {
@@ -147,7 +152,7 @@ export class CrowdTally {
   }
 
   #point(size: number, first: number, p: number | null, adjusted: number | null | undefined): CrowdPoint {
-    const { cases, certain } = this.#setup;
+    const { certain } = this.#setup;
     const counts = this.#counts(first, size);
     const sum = (of: (one: Counts) => number) => counts.reduce((total, { head }) => total + of(head), 0);
     const all = { passed: sum((one) => one.passed), trials: sum((one) => one.trials) };
@@ -156,13 +161,18 @@ export class CrowdTally {
     return {
       size,
       ...all,
-      broken: madeTrials(this.#book.evidence, cases, crowdArm(size)).broken,
+      broken: this.#countBroken(crowdArm(size)),
       interval: wilson(all) ?? null,
       change: size === first || net.kind === "no cases" ? null : { change: net.change, interval },
       p,
       adjusted: adjusted ?? null,
       instead: this.#instead.get(crowdArm(size)) ?? {},
     };
+  }
+
+  #countBroken(arm: string): number {
+    const answers = this.#setup.cases.flatMap((id) => [...this.#record.answers(id, arm)]);
+    return answers.filter((answer) => answer === "missing").length;
   }
 
   #falls(first: number, last: number | undefined): Fall[] {

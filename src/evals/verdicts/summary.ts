@@ -1,11 +1,14 @@
 import { wilson } from "../stats/intervals.ts";
+import type { CheckSummary, Gate } from "../types/check.ts";
 import { exitCodes } from "../types/errors.ts";
-import type { CaseSummary, CheckSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
+import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
 import { plannedTrials } from "../types/suite.ts";
 import { isCallable } from "../types/tool.ts";
 import { addCost, type Trial } from "../types/trial.ts";
-import { Check, confusedPair, settledCheck } from "./check.ts";
+import { Check, readEvents, settledCheck } from "./check.ts";
+import { confusedPair } from "./confusions.ts";
+import { listFailed, toExitCode } from "./exitCode.ts";
 import { LiftTally, SkillTally } from "./skillEffect.ts";
 import { CaseTally, Counter, Spending } from "./tally.ts";
 
@@ -22,10 +25,11 @@ export type Summariser = {
 const key = (suite: string, model: string) => JSON.stringify([suite, model]);
 
 /**
- * Makes the summariser of a run. The gate: a case is ok when it was graded at all, no trial was left ungraded, and its
- * rate is at least its pass rate. Broken trials are in no rate. The run is ok when every case is ok, no trial broke or is
- * missing, and no check failed. Exit code 1 when a graded case missed its rate or a suite regressed, else 3 when
- * the run or a check is incomplete, else 0.
+ * Makes the summariser of a run. A case is ok when it was graded at all, no trial was left ungraded, and its rate is at
+ * least its pass rate; broken trials are in no rate. A suite exits with 1 when something happened that `failOn` names: by
+ * default a regression where a check is made, else a case below its pass rate, because the rate of a case is a claim with
+ * an error of its own. Else it exits with 3 when the check or a case that it does not cover is incomplete, else with 0.
+ * The run exits with 1 where a suite does, else with 3, else with 0.
  */
 export function summariser(manifest: RunManifest, dir: string): Summariser {
   const tallies = new Map<string, SuiteTally>();
@@ -41,7 +45,8 @@ export function summariser(manifest: RunManifest, dir: string): Summariser {
     summary() {
       const suites = [...tallies.values()].map((tally) => tally.summary());
       const ok = suites.length > 0 && suites.every((suite) => suite.ok);
-      const exitCode = suites.some(hasFailed) ? exitCodes.failed : ok ? exitCodes.passed : exitCodes.incomplete;
+      const failed = suites.some((suite) => (suite.failed ?? []).length > 0);
+      const exitCode = toExitCode({ failed, undecided: !ok });
       const totals = addTotals(suites.map((suite) => suite.totals));
       const triggered = skills.summary();
       return {
@@ -87,10 +92,6 @@ function skillTallies(manifest: RunManifest) {
     },
     summary: () => [...tallies].flatMap(([model, tally]) => tally.summary(model) ?? []),
   };
-}
-
-function hasFailed({ cases, verdict }: RunSummary["suites"][number]): boolean {
-  return verdict?.exitCode === exitCodes.failed || cases.some((one) => one.rate !== null && one.rate < one.passRate);
 }
 
 function addTotals(all: readonly Totals[]): Totals {
@@ -140,6 +141,7 @@ class SuiteTally {
   readonly #spending = new Spending();
   readonly #unchecked = new Counter();
   readonly #settled: CheckSummary | undefined;
+  readonly #failOn: readonly Gate[];
   readonly #lift: LiftTally | undefined;
   /** The regression check, if there is something to compare. */
   readonly check: Check | undefined;
@@ -151,9 +153,16 @@ class SuiteTally {
     for (const one of suite.cases) this.#cases.set(one.id, new CaseTally(one.paraphrases?.length));
     this.#lift = suite.lift === undefined ? undefined : new LiftTally(suite.lift);
     const plan = suite.checks?.find((check) => check.model === model.id);
-    const lists = new Map(suite.cases.map(({ id, toolset }) => [id, toolset]));
-    this.check = plan?.kind === "compare" ? new Check(plan, model.deterministic, manifest.toolsets, lists) : undefined;
-    this.#settled = plan && plan.kind !== "compare" ? settledCheck(plan) : undefined;
+    this.#failOn = manifest.failOn ?? [plan?.kind === "compare" ? "regressed" : "rate"];
+    if (plan?.kind === "compare")
+      this.check = new Check(plan, {
+        seed: manifest.seed,
+        isDeterministic: model.deterministic,
+        failOn: this.#failOn,
+        toolsets: manifest.toolsets,
+        headToolsets: new Map(suite.cases.map(({ id, toolset }) => [id, toolset])),
+      });
+    else if (plan) this.#settled = settledCheck(plan);
   }
 
   add(trial: Trial): void {
@@ -182,6 +191,20 @@ class SuiteTally {
     const verdict = this.check?.summary() ?? this.#settled;
     const unchecked = this.#unchecked.ranked().map(([text, n]) => ({ text, n }));
     const { latencies, ...spent } = this.#spending;
+    const isBelow = cases.some((one) => one.rate !== null && one.rate < one.passRate);
+    const happened = [
+      ...(verdict && "method" in verdict ? readEvents(verdict) : []),
+      ...(isBelow ? ["rate" as const] : []),
+    ];
+    const failed = listFailed(happened, this.#failOn);
+    // What a check covers may lack answers as far as its verdict allows.
+    const isAnswered = (one: CaseSummary) => one.rate !== null && one.notGradable + one.broken === 0;
+    const isComplete =
+      cases.length > 0 &&
+      cases.every((one) => one.compared || isAnswered(one)) &&
+      withoutSkill.broken === 0 &&
+      missing === 0 &&
+      verdict?.exitCode !== exitCodes.incomplete;
     // An experiment asks what its design needs, so it has no trials that are missing.
     const counted = this.#manifest.experiment
       ? { missing: 0 }
@@ -201,14 +224,11 @@ class SuiteTally {
       coverage: measureCoverage(this.#manifest, this.#suite),
       ...(lift && { lift }),
       ...(verdict && { verdict }),
+      failOn: [...this.#failOn],
+      failed,
       latencyMs: percentiles(latencies),
       totals: { ...spent, ...counted },
-      ok:
-        cases.length > 0 &&
-        cases.every((one) => one.ok) &&
-        broken + withoutSkill.broken === 0 &&
-        missing === 0 &&
-        (verdict?.exitCode ?? exitCodes.passed) === exitCodes.passed,
+      ok: failed.length === 0 && isComplete,
     };
   }
 
@@ -216,13 +236,15 @@ class SuiteTally {
     const tally = this.#cases.get(one.id) ?? new CaseTally();
     const graded = tally.passed + tally.failed;
     const rate = graded > 0 ? tally.passed / graded : null;
+    const made = graded + tally.broken + tally.notGradable;
+    const isCompared = this.check?.covers(one.id) ?? false;
     return {
       id: one.id,
       input: one.input,
       expected: one.expected,
       trials: graded,
-      // A check may take more trials than the suite asks for.
-      planned: Math.max(plannedTrials(one, this.#model), graded + tally.broken + tally.notGradable),
+      // A check asks as many trials as it needs.
+      planned: isCompared ? made : Math.max(plannedTrials(one, this.#model), made),
       passed: tally.passed,
       broken: tally.broken,
       notGradable: tally.notGradable,
@@ -232,6 +254,7 @@ class SuiteTally {
       ...(one.paraphrases && {
         paraphrases: one.paraphrases.map((input, i) => ({ input, ...(tally.paraphrases[i] ?? zeroCounts) })),
       }),
+      ...(isCompared && { compared: true as const }),
       outcomes: tally.outcomes.toObject(),
       brokenStages: tally.stages.toObject(),
       reasons: tally.reasons.ranked().map(([text, n]) => ({ text, n })),

@@ -12,7 +12,7 @@ import { type ExitCode, exitCodes, formatProblem, type Problem, usageError } fro
 import type { Io } from "../../types/io.ts";
 import type { LintReport, Severity } from "../../types/lint.ts";
 import { version } from "../../workspace/version.ts";
-import { decideExitCode } from "../exitCode.ts";
+import { decideExitCode, readThreshold, type ThresholdOptions } from "../exitCode.ts";
 import { resolveTargets, type Target, type TargetOptions } from "../targets.ts";
 import {
   type CollectContext,
@@ -28,11 +28,11 @@ type Format = "table" | "json" | "sarif" | "github" | "markdown";
 
 /** The options of `evals lint`. `severity` has items like `name-length=error`. */
 export type LintOptions = TargetOptions &
-  LintJudgeOptions & {
+  LintJudgeOptions &
+  ThresholdOptions & {
     confusable: boolean;
     against?: string | undefined;
     severity?: string[] | undefined;
-    failOn: Severity;
     format: Format;
     json: boolean;
     rules: boolean;
@@ -78,7 +78,8 @@ async function collect(target: Target, context: CollectContext): Promise<Collect
 }
 
 async function makeReport({ subjects, problems }: Collected, options: LintOptions, io: Io): Promise<LintReport> {
-  const { failOn, against } = options;
+  const { against } = options;
+  const failOn = readThreshold(options, io);
   const lists = subjects.flatMap((subject) => (subject.kind === "toolsets" ? [subject] : []));
   const versions =
     against === undefined ? undefined : await (await import("./versions.ts")).compareVersions(against, lists, io);

@@ -13,7 +13,7 @@ import type { Severity } from "../../types/lint.ts";
 import type { ExecutionPolicy } from "../../types/suite.ts";
 import type { OfferedTool } from "../../types/tool.ts";
 import { isUnavailable } from "../../workspace/servers.ts";
-import { decideExitCode } from "../exitCode.ts";
+import { decideExitCode, readThreshold, type ThresholdOptions } from "../exitCode.ts";
 import { shellWord } from "../shell.ts";
 import { resolveTargets, type ServerTarget, selectServers, type TargetOptions } from "../targets.ts";
 import { makeCalls } from "./calls.ts";
@@ -21,17 +21,17 @@ import { compileTool, makeUnknownTool, openSession } from "./session.ts";
 import { newTally, type ProbeTarget, type Probing, probeTool, reportTool } from "./tool.ts";
 
 /** The options of `evals probe`. `timeout` is in seconds. */
-export type ProbeOptions = Omit<TargetOptions, "tools" | "skills"> & {
-  tool?: string[] | undefined;
-  execute?: ExecutionPolicy | undefined;
-  runs: number;
-  seed?: number | undefined;
-  timeout: number;
-  maxCalls: number;
-  call?: string[] | undefined;
-  failOn: Severity;
-  json: boolean;
-};
+export type ProbeOptions = Omit<TargetOptions, "tools" | "skills"> &
+  ThresholdOptions & {
+    tool?: string[] | undefined;
+    execute?: ExecutionPolicy | undefined;
+    runs: number;
+    seed?: number | undefined;
+    timeout: number;
+    maxCalls: number;
+    call?: string[] | undefined;
+    json: boolean;
+  };
 
 /** The default of `timeout`. */
 const defaultTimeout = 10;
@@ -186,7 +186,8 @@ const catalogue = [...new Set([...toolRules, ...unknownToolRules])].map(({ id, s
   return { id, severity, why, docs, needs };
 });
 
-function makeReport(probed: readonly Probed[], seed: number, { failOn }: ProbeOptions, io: Io): ProbeReport {
+function makeReport(probed: readonly Probed[], seed: number, options: ProbeOptions, io: Io): ProbeReport {
+  const failOn = readThreshold(options, io);
   const servers = probed.flatMap(({ server }) => server ?? []);
   const problems = probed.flatMap((one) => one.problems);
   const findings = servers.flatMap((server) => server.findings);

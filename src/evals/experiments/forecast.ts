@@ -1,0 +1,51 @@
+import { type Forecast, forecastCalls } from "../decisions/forecast.ts";
+import { count, integer, money } from "../reports/format.ts";
+import type { PlannedCase } from "../trials/plan.ts";
+import type { ComparePlan } from "../types/check.ts";
+import type { Model } from "../types/model.ts";
+import { addCost, type Cost } from "../types/trial.ts";
+import { setUpCheck } from "../verdicts/check.ts";
+import type { PlannedChecks } from "./check.ts";
+import { typicalCost } from "./price.ts";
+
+/** What a check will ask and cost if nothing changed. Costs are at list price, estimated from the sizes of the requests. */
+type CheckForecast = Forecast & { suite: string; model: Model; typicalUsd: Cost; highUsd: Cost };
+
+/** The forecasts of all checks that will compare two lists. */
+export function forecastChecks(
+  { plans }: PlannedChecks,
+  cases: readonly PlannedCase[],
+  models: readonly Model[],
+  seed: number,
+): CheckForecast[] {
+  return [...plans].flatMap(([suite, all]) =>
+    all.flatMap((plan) => {
+      const model = models.find(({ id }) => id === plan.model);
+      if (plan.kind !== "compare" || plan.cases.length === 0 || !model) return [];
+      const own = cases.filter((planned) => planned.suite.name === suite);
+      return [forecastCheck(suite, plan, own, model, seed)];
+    }),
+  );
+}
+
+function forecastCheck(
+  suite: string,
+  plan: ComparePlan,
+  cases: readonly PlannedCase[],
+  model: Model,
+  seed: number,
+): CheckForecast {
+  const setup = setUpCheck(plan, { seed, isDeterministic: model.deterministic });
+  const forecast = forecastCalls(setup, new Map(plan.cases.map(({ id, bank }) => [id, bank])));
+  const compared = new Set(setup.cases);
+  const all = cases.filter((planned) => compared.has(planned.case.id));
+  const each = all.map((planned) => typicalCost(planned, model)).reduce(addCost, 0);
+  const price = (calls: number): Cost => (each === "unknown" ? each : (each / Math.max(1, all.length)) * calls);
+  return { suite, model, ...forecast, typicalUsd: price(forecast.typical), highUsd: price(forecast.high) };
+}
+
+/** One line on what a check will take, for before it starts. */
+export function describeForecast({ suite, model, typical, high, most, typicalUsd, highUsd }: CheckForecast): string {
+  const about = (cost: Cost) => (model.kind === "language model" ? `, about ${money(cost)}` : "");
+  return `Check of ${suite} on ${model.id}: typically ${count(typical, "trial")}${about(typicalUsd)}; 9 times in 10 at most ${integer(high)}${about(highUsd)}; never more than ${integer(most)}.`;
+}

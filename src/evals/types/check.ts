@@ -1,0 +1,129 @@
+import * as z from "zod";
+import { changeClassSchema } from "./lint.ts";
+
+const count = z.number().int();
+export const countsSchema = z.object({ passed: count, trials: count });
+export const intervalSchema = z.tuple([z.number(), z.number()]).readonly();
+
+/** What `--fail-on` takes: what makes a command exit with 1. */
+export const gates = ["regressed", "suite", "changed", "drifted", "inconclusive", "rate", "any"] as const;
+export const gateSchema = z.enum(gates);
+export type Gate = z.infer<typeof gateSchema>;
+
+/** What one suite on one model is compared with, fixed before the first question is asked. */
+export const checkPlanSchema = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("compare"),
+    model: z.string(),
+    design: z.enum(["pairs", "screen", "thorough", "anytime"]).describe("all but pairs: of an earlier version"),
+    cap: count.optional().describe("most trials per case and arm, where the design is pairs"),
+    families: count.optional().describe("checks of the run, which share its error rate; absent: 1"),
+    margin: z.number().describe("a mean drop below this is no regression"),
+    baseline: z.object({ file: z.string(), run: z.string(), acceptedAt: z.string(), commit: z.string().optional() }),
+    cases: z
+      .array(
+        z.object({
+          id: z.string(),
+          bank: countsSchema,
+          toolset: z.string().describe("the list of the base arm"),
+          requests: count.optional().describe("different tool orders; absent: more than any check asks"),
+        }),
+      )
+      .describe("the comparable cases"),
+    notes: z.array(z.string()).describe("what is not compared, and why"),
+  }),
+  z.object({ kind: z.literal("unchanged"), model: z.string(), notes: z.array(z.string()) }),
+  z.object({ kind: z.literal("not comparable"), model: z.string(), reasons: z.array(z.string()) }),
+]);
+export type CheckPlan = z.infer<typeof checkPlanSchema>;
+export type ComparePlan = Extract<CheckPlan, { kind: "compare" }>;
+
+const namedCaseSchema = z.object({
+  case: z.string(),
+  base: countsSchema,
+  head: countsSchema,
+  p: z.number().describe("one-sided exact p of this case alone"),
+});
+
+const toolChangeSchema = z.object({
+  label: z.string().describe("what changed: a tool, or tool.parameter"),
+  class: changeClassSchema.optional().describe("what it does to those who call the tool"),
+  before: z.string().optional().describe("absent for what was added"),
+  after: z.string().optional().describe("absent for what was removed"),
+});
+
+const sentence = z.string().optional().describe("text for people, in --json");
+const armCounts = z.object({ base: count, head: count });
+
+/** What a comparison of two lists came to. Rates are 0 to 1. */
+const comparedSchema = z.object({
+  kind: z.enum(["regressed", "changed", "no-regression", "inconclusive"]),
+  by: z.enum(["cases", "suite"]).nullable().describe("what a regression was shown by"),
+  because: z.enum(["cap", "missing", "stopped"]).nullable().describe("why a check is inconclusive"),
+  headline: sentence,
+  reason: sentence,
+  next: sentence,
+  method: z
+    .enum(["pairs", "exhausted", "records", "unpaired-records"])
+    .describe(
+      "pairs: a sequential check; exhausted: every different request was asked; records: finished records, with and without the same tool orders",
+    ),
+  look: count,
+  looks: count,
+  trials: count.describe("pairs per case at the deciding look"),
+  cap: count.describe("most trials per case and arm"),
+  margin: z.number(),
+  families: count.describe("checks that share the error rate of 5 %"),
+  cases: count,
+  net: z
+    .object({ change: z.number(), interval: intervalSchema, standardError: z.number(), z: z.number(), cases: count })
+    .nullable()
+    .describe("head - base, mean over cases; the interval holds at whatever look a check stops"),
+  suite: z
+    .object({ down: count.nullable(), up: count.nullable(), p: z.number(), level: z.number() })
+    .nullable()
+    .describe("the sign test over the pairs that differ: passed in base only, and in head only"),
+  flagged: z.array(namedCaseSchema).describe("cases that dropped, worst first"),
+  rose: z.array(namedCaseSchema),
+  suspects: z.array(namedCaseSchema).describe("cases that look worse, which is not shown"),
+  flips: z.array(z.object({ case: z.string(), down: count, up: count, pairs: count })).describe("of a changed verdict"),
+  missing: armCounts
+    .extend({ recovered: armCounts, worst: z.number(), best: z.number() })
+    .nullable()
+    .describe("trials without an answer, and the net change if they had all gone against or for head"),
+  reach: count.nullable().describe("the least loss of one case, in points, that is caught 8 times in 10"),
+  advice: z
+    .object({ likely: count, safe: count, atLeast: z.boolean() })
+    .nullable()
+    .describe("further trials per case and arm until a verdict is as likely as not, and 8 times in 10"),
+  modelDrift: z
+    .object({ accepted: countsSchema, now: countsSchema, direction: z.enum(["down", "up"]).nullable(), p: z.number() })
+    .nullable()
+    .describe("the baseline's own list, when it was accepted and now; direction null: no difference shown"),
+  grew: z
+    .array(z.object({ expected: z.string(), picked: z.string(), base: countsSchema, head: countsSchema }))
+    .describe("confusion pairs that got more frequent; passed counts the confusions"),
+  changes: z.array(toolChangeSchema).describe("what changed in the list"),
+  calls: armCounts.extend({
+    ahead: count.describe("trials of cases that looked worse, beyond the deciding look"),
+    copies: count.describe("replies that were seen before, dropped"),
+    missing: count.describe("requests without an answer"),
+  }),
+  notes: z.array(z.string()),
+  exitCode: count,
+});
+export type ComparedCheck = z.infer<typeof comparedSchema>;
+
+/** The verdict of a regression check, with all that a report shows of it. */
+export const checkSummarySchema = z.discriminatedUnion("kind", [
+  comparedSchema,
+  z.object({ kind: z.literal("unchanged"), headline: sentence, notes: z.array(z.string()), exitCode: count }),
+  z.object({
+    kind: z.literal("not-comparable"),
+    headline: sentence,
+    reasons: z.array(z.string()).describe("empty: no case is the same as in the baseline"),
+    notes: z.array(z.string()),
+    exitCode: count,
+  }),
+]);
+export type CheckSummary = z.infer<typeof checkSummarySchema>;

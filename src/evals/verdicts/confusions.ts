@@ -1,0 +1,69 @@
+import type { ComparedCheck } from "../types/check.ts";
+import type { Score, Trial } from "../types/trial.ts";
+
+type Pair = { expected: string; picked: string };
+type Growth = ComparedCheck["grew"][number];
+
+/** Picks that were not the expected ones. A right pick with wrong arguments is a fault, but no confusion. */
+const confusions: ReadonlySet<Score["selection"]> = new Set([
+  "wrong-tool",
+  "no-call",
+  "unknown-tool",
+  "several-calls",
+  "over-triggered",
+  "refused",
+  "cut-off",
+]);
+
+/** The pair that a trial confused, if it did. */
+export function confusedPair({ verdict }: Trial): Pair | undefined {
+  if (!verdict || verdict.grade === "not-gradable" || !confusions.has(verdict.selection)) return undefined;
+  return { expected: verdict.expected, picked: verdict.picked };
+}
+
+/** Counts confusions in two arms, and lists those that got more frequent. */
+export class ConfusionGrowth {
+  readonly #arms: readonly [string, string];
+  /** Graded trials by expectation and arm: what a pair's count is out of. */
+  readonly #graded = new Map<string, number>();
+  readonly #pairs = new Map<string, { pair: Pair; counts: [number, number] }>();
+
+  constructor(base: string, head: string) {
+    this.#arms = [base, head];
+  }
+
+  add(trial: Trial): void {
+    const arm = this.#arms.indexOf(trial.cell.arm);
+    const { verdict, copy } = trial;
+    if (arm < 0 || copy || !verdict || verdict.grade === "not-gradable") return;
+    const key = JSON.stringify([verdict.expected, arm]);
+    this.#graded.set(key, (this.#graded.get(key) ?? 0) + 1);
+    const pair = confusedPair(trial);
+    if (!pair) return;
+    const id = JSON.stringify(pair);
+    const known = this.#pairs.get(id) ?? { pair, counts: [0, 0] };
+    known.counts[arm as 0 | 1]++;
+    this.#pairs.set(id, known);
+  }
+
+  /** The pairs whose share of trials is larger in head, largest growth first. */
+  pairs(): Growth[] {
+    const count = (expected: string, arm: 0 | 1, passed: number) => ({
+      passed,
+      trials: this.#graded.get(JSON.stringify([expected, arm])) ?? 0,
+    });
+    const share = ({ passed, trials }: Growth["base"]) => (trials === 0 ? 0 : passed / trials);
+    const growth = (one: Growth) => share(one.head) - share(one.base);
+    return (
+      [...this.#pairs.values()]
+        .map(({ pair, counts: [base, head] }) => ({
+          ...pair,
+          base: count(pair.expected, 0, base),
+          head: count(pair.expected, 1, head),
+        }))
+        // Without trials of the base arm (a screening has none of most cases) no growth can be shown.
+        .filter((one) => one.base.trials > 0 && growth(one) > 0)
+        .sort((a, b) => growth(b) - growth(a) || (`${a.expected}\n${a.picked}` < `${b.expected}\n${b.picked}` ? -1 : 1))
+    );
+  }
+}
