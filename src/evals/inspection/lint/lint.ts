@@ -10,7 +10,7 @@ import { sarif } from "../../reports/sarif.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
 import { type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../../types/errors.ts";
 import type { Io } from "../../types/io.ts";
-import type { LintReport, Severity } from "../../types/lint.ts";
+import type { LintReport } from "../../types/lint.ts";
 import { version } from "../../workspace/version.ts";
 import { decideExitCode, readThreshold, type ThresholdOptions } from "../exitCode.ts";
 import { resolveTargets, type Target, type TargetOptions } from "../targets.ts";
