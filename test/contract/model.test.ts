@@ -4,6 +4,7 @@ import type { Call, Trial, Turn } from "../../src/evals/types/trial.ts";
 import { openAskedModel } from "../../src/evals/workspace/models.ts";
 import { startCompletionsEndpoint } from "../fixtures/endpoints/completions.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { startResponsesEndpoint } from "../fixtures/endpoints/responses.ts";
 import { cell } from "../models/request.ts";
 import { modelContract, type Subject } from "./model.ts";
 
@@ -95,6 +96,30 @@ const openaiSubject: Subject = {
     }),
 };
 
+const responsesSubject: Subject = {
+  generates: true,
+  waits: true,
+  open: () =>
+    perCase(async (caseId, hung) => {
+      const endpoint = await startResponsesEndpoint(({ input, tools = [] }) => {
+        if (caseId === "hang") {
+          hung();
+          return { fault: "hang" };
+        }
+        const names = tools.map(({ name = "" }) => name);
+        const calls = scripted(caseId, input.length > 1, names);
+        return calls.length === 0 ? { text: "ok" } : { calls };
+      });
+      const env = { OPENAI_API_KEY: "secret", OPENAI_BASE_URL: `${endpoint.url}/v1` };
+      return {
+        model: await openAskedModel("openai:gpt-6.1", { env, toolSearch: true }),
+        underway: async () => {},
+        refused: () => endpoint.requests.flatMap(({ refused }) => refused ?? []),
+        close: endpoint.close,
+      };
+    }),
+};
+
 const lexicalSubject: Subject = {
   generates: false,
   waits: false,
@@ -137,4 +162,5 @@ const replaySubject: Subject = {
 describe("lexical", () => modelContract(lexicalSubject));
 describe("anthropic", () => modelContract(anthropicSubject));
 describe("openai", () => modelContract(openaiSubject));
+describe("openai with tool search", () => modelContract(responsesSubject));
 describe("replay", () => modelContract(replaySubject));

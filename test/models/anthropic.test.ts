@@ -254,3 +254,109 @@ describe("deprecated models", () => {
     expect(endOfLife).toEqual(Object.fromEntries(entries));
   });
 });
+
+describe("the API's tool search", () => {
+  const deferred = { names: new Set(["files.read"]), search: "tool_search_tool_bm25_20251119" };
+  const searching = (query: string, ...found: string[]) => [
+    { type: "server_tool_use", id: "srv_1", name: "tool_search_tool_bm25", input: { query } },
+    {
+      type: "tool_search_tool_result",
+      tool_use_id: "srv_1",
+      content: {
+        type: "tool_search_tool_search_result",
+        tool_references: found.map((tool_name) => ({ type: "tool_reference", tool_name })),
+      },
+    },
+  ];
+  const reads = { type: "tool_use", id: "toolu_1", name: "files_read", input: { path: "notes.txt" } };
+  const request = requestOf("read notes.txt", tools, { deferred });
+
+  it("gets deferred definitions, and the search last, where the cached part of the prompt ends", async () => {
+    const { model, endpoint } = await modelOn(inTurn());
+    await model.ask(request, signal);
+    const { tools: sent = [] } = endpoint.requests[0]?.body ?? {};
+    expect(sent.map(({ input_schema: _, description: __, ...rest }) => rest)).toEqual([
+      { name: "files_read", defer_loading: true },
+      { name: "echo" },
+      {
+        type: "tool_search_tool_bm25_20251119",
+        name: "tool_search_tool_bm25",
+        cache_control: { type: "ephemeral" },
+      },
+    ]);
+  });
+
+  it("is read from the reply under the names that were shown, and goes back unchanged", async () => {
+    const content = [...searching("read a file", "files_read", "echo"), reads];
+    const { model, endpoint } = await modelOn(inTurn({ content }));
+    const first = await model.ask(request, signal);
+    if (first.kind !== "turn") throw new Error(first.message);
+    expect(first.turn).toMatchObject({
+      searches: [{ query: "read a file", found: ["files.read", "echo"] }],
+      calls: [{ tool: "files.read", arguments: { path: "notes.txt" } }],
+    });
+    expect((await model.ask(followUp(request, first), signal)).kind).toBe("turn");
+    expect(endpoint.requests[1]?.body.messages[1]?.content).toEqual(content);
+    expect(endpoint.requests.map(({ refused }) => refused)).toEqual([undefined, undefined]);
+  });
+
+  it("reads the pattern of a regular expression, and a query that the service rejected as one that found nothing", async () => {
+    const error = { type: "tool_search_tool_result_error", error_code: "invalid_tool_input" };
+    const { model, endpoint } = await modelOn(
+      inTurn({
+        content: [
+          { type: "server_tool_use", id: "srv_1", name: "tool_search_tool_regex", input: { pattern: "(" } },
+          { type: "tool_search_tool_result", tool_use_id: "srv_1", content: error },
+          { type: "text", text: "No tool fits." },
+        ],
+      }),
+    );
+    const search = "tool_search_tool_regex_20251119";
+    const reply = await model.ask({ ...request, deferred: { ...deferred, search } }, signal);
+    expect(reply).toMatchObject({ turn: { searches: [{ query: "(", found: [] }], stop: "done" } });
+    expect(endpoint.requests[0]?.body.tools?.at(-1)).toMatchObject({ type: search, name: "tool_search_tool_regex" });
+  });
+
+  it("breaks, and is retried, when the service could not search", async () => {
+    const [use] = searching("a");
+    const error = { type: "tool_search_tool_result_error", error_code: "unavailable" };
+    const failed = { content: [use, { type: "tool_search_tool_result", tool_use_id: "srv_1", content: error }] };
+    const { model, waits } = await modelOn(inTurn(failed as MessageAnswer, failed as MessageAnswer), { retries: 1 });
+    expect(await model.ask(request, signal)).toEqual({
+      kind: "broken",
+      stage: "model",
+      message: "the tool search of the API failed: unavailable (after 2 attempts)",
+    });
+    expect(waits).toHaveLength(1);
+  });
+
+  it("is continued after a pause, as one reply with all that it used", async () => {
+    const { model, endpoint } = await modelOn(
+      inTurn({ content: searching("read a file", "files_read"), stopReason: "pause_turn" }, { content: [reads] }),
+    );
+    expect(await model.ask(request, signal)).toMatchObject({
+      turn: {
+        searches: [{ query: "read a file", found: ["files.read"] }],
+        calls: [{ tool: "files.read" }],
+        stop: "calls",
+        usage: { inputTokens: 200, outputTokens: 20 },
+      },
+    });
+    expect(endpoint.requests).toHaveLength(2);
+  });
+
+  it("is asked for without a model call, and refused by a model that has none", async () => {
+    const { model, endpoint } = await modelOn(inTurn());
+    expect(await model.refusesSearch?.(deferred.search, signal)).toBeUndefined();
+    expect([endpoint.requests.length, endpoint.counted.map(({ refused }) => refused)]).toEqual([0, [undefined]]);
+    const old = anthropic("anthropic:claude-3-opus", "claude-3-opus", {
+      env: { ANTHROPIC_API_KEY: "k" },
+      baseUrl: endpoint.url,
+    });
+    expect(await old.refusesSearch?.(deferred.search, signal)).toBe(
+      "'claude-3-opus' does not support tool types: tool_search_tool_bm25_20251119",
+    );
+    await endpoint.close();
+    expect(await old.refusesSearch?.(deferred.search, signal)).toBeUndefined();
+  });
+});

@@ -5,7 +5,7 @@ export const manyTools = 13;
 
 /**
  * How many different orders a list can be shown in, which is how many different requests its case has: tools and skills are
- * ordered apart. Infinity where there are more than any run asks.
+ * ordered apart, and instructions have no order. Infinity where there are more than any run asks.
  */
 export function countOrders(tools: readonly Pick<OfferedTool, "origin">[]): number {
   const skills = tools.filter(({ origin }) => origin === "skill").length;

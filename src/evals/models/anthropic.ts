@@ -1,4 +1,4 @@
-import { Anthropic, APIConnectionError, APIConnectionTimeoutError } from "@anthropic-ai/sdk";
+import { Anthropic, APIConnectionError, APIConnectionTimeoutError, BadRequestError } from "@anthropic-ai/sdk";
 import type {
   ContentBlockParam,
   MessageCreateParamsNonStreaming,
@@ -12,6 +12,7 @@ import { isNestedDeeper, type Json, maxDepth } from "../types/json.ts";
 import type { AskedModel, Message, ModelRequest } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Call, StopReason } from "../types/trial.ts";
+import { createProbeTools, createSearchTool, readSearches, searches } from "./anthropicSearch.ts";
 import { createFetch } from "./fetch.ts";
 import {
   type Attempt,
@@ -61,6 +62,10 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
   if (lastDay) options.warn?.(`${id} is deprecated and will be shut down on ${lastDay}.`);
   const prepare = cacheByToolset<PreparedToolset>(256);
 
+  // The request of `client.messages.create`, which also prints a warning per call of a deprecated model.
+  const post = (body: MessageCreateParamsNonStreaming, signal: AbortSignal) =>
+    client.post<unknown>("/v1/messages", { body, signal });
+
   const attempt = async (request: ModelRequest, signal: AbortSignal): Promise<Attempt> => {
     const { names, params } = prepare(request.toolset, () => prepareTools(request.tools));
     const body: MessageCreateParamsNonStreaming = {
@@ -71,8 +76,11 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
       ...conversation(request.messages),
     };
     try {
-      // The request of `client.messages.create`, which also prints a warning per call of a deprecated model.
-      return readReply(await client.post<unknown>("/v1/messages", { body, signal }), names);
+      const reply = await post(body, signal);
+      return readReply(
+        request.deferred ? await finishSearches(reply, body, (more) => post(more, signal)) : reply,
+        names,
+      );
     } catch (thrown) {
       const isTimeout = thrown instanceof APIConnectionTimeoutError;
       return toFault(thrown, { isTimeout, isConnection: thrown instanceof APIConnectionError }, timeoutMs);
@@ -86,6 +94,12 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
     settings: record,
     maxOutputTokens: maxTokens,
     deterministic: false,
+    searches,
+    refusesSearch: async (search, signal) => {
+      const body = { model: name, messages: [{ role: "user", content: "." }], tools: createProbeTools(search) };
+      const refusal = await client.post("/v1/messages/count_tokens", { body, signal }).catch((thrown) => thrown);
+      return refusal instanceof BadRequestError ? describeRefusal(refusal) : undefined;
+    },
     ask: (request, signal) => askRemote((own) => attempt(request, own), limits, signal),
     cost: (usage) => priceUsage(usage, name, options.prices),
   };
@@ -99,8 +113,43 @@ function outputConfig(effort: string | undefined, schema: ModelRequest["answerSc
   return Object.keys(config).length > 0 ? { output_config: config } : {};
 }
 
-type ToolParams = ReadonlyMap<string, { plain: ToolParam; last: ToolParam }>;
+type ToolParams = ReadonlyMap<string, { plain: ToolParam; last: ToolParam; deferred: ToolParam }>;
 type PreparedToolset = { names: WireNames; params: ToolParams };
+
+const mostPauses = 8;
+
+/** The reply of a model whose searches made it pause, continued until it is done, with all content and usage. */
+async function finishSearches(
+  first: unknown,
+  body: MessageCreateParamsNonStreaming,
+  post: (body: MessageCreateParamsNonStreaming) => Promise<unknown>,
+): Promise<unknown> {
+  let reply = first;
+  for (let pauses = 0; pauses < mostPauses; pauses++) {
+    const paused = pausedSchema.safeParse(reply);
+    if (!paused.success) return reply;
+    const { content, usage } = paused.data;
+    const held: MessageParam = { role: "assistant", content: content as ContentBlockParam[] };
+    const next = await post({ ...body, messages: [...body.messages, held] });
+    const { data } = continuedSchema.safeParse(next);
+    reply = data ? { ...data, content: [...content, ...data.content], usage: addUsage(usage, data.usage) } : next;
+  }
+  return reply;
+}
+
+const usageSchema = z.record(z.string(), z.unknown());
+const continuedSchema = z.looseObject({ content: z.array(z.unknown()), usage: usageSchema });
+const pausedSchema = continuedSchema.extend({ stop_reason: z.literal("pause_turn") });
+
+function addUsage(one: Record<string, unknown>, other: Record<string, unknown>): Record<string, unknown> {
+  const keys = Object.keys({ ...one, ...other });
+  return Object.fromEntries(keys.map((key) => [key, (Number(one[key]) || 0) + (Number(other[key]) || 0)]));
+}
+
+function describeRefusal({ error, message }: BadRequestError): string {
+  const reported = (error as { error?: { message?: unknown } } | undefined)?.error?.message;
+  return typeof reported === "string" ? reported : message;
+}
 
 /** The tools in the service's format. `last` marks the end of the part of the prompt that the service may cache. */
 function prepareTools(tools: readonly OfferedTool[]): PreparedToolset {
@@ -114,19 +163,25 @@ function prepareTools(tools: readonly OfferedTool[]): PreparedToolset {
       ...(description && { description }),
       input_schema: { ...inputSchema, type: "object" },
     };
-    return [name, { plain, last: { ...plain, cache_control: { type: "ephemeral" } } }] as const;
+    const last: ToolParam = { ...plain, ...cached };
+    return [name, { plain, last, deferred: { ...plain, defer_loading: true } }] as const;
   });
   return { names, params: new Map(params) };
 }
 
-function toolParams({ tools }: ModelRequest, params: ToolParams) {
+function toolParams({ tools, deferred }: ModelRequest, params: ToolParams) {
   if (tools.length === 0) return {};
+  const search = deferred && deferred.names.size > 0 ? [{ ...createSearchTool(deferred.search), ...cached }] : [];
   const ordered = tools.flatMap(({ name }, i) => {
     const param = params.get(name);
-    return param ? [i === tools.length - 1 ? param.last : param.plain] : [];
+    if (!param) return [];
+    if (deferred?.names.has(name)) return [param.deferred];
+    return [i === tools.length - 1 && search.length === 0 ? param.last : param.plain];
   });
-  return { tools: ordered, tool_choice: { type: "auto" as const } };
+  return { tools: [...ordered, ...search], tool_choice: { type: "auto" as const } };
 }
+
+const cached = { cache_control: { type: "ephemeral" as const } };
 
 /** System messages joined to one prompt; the rest in their order. The service merges adjacent messages of one role. */
 function conversation(messages: readonly Message[]): { system?: string; messages: MessageParam[] } {
@@ -182,6 +237,8 @@ function readReply(body: unknown, names: WireNames): Attempt {
   if (!parsed.success)
     return transientFault(`the reply is not a message: ${z.prettifyError(parsed.error).replace(/\s+/g, " ")}`);
   const { id, content, stop_reason, usage } = parsed.data;
+  const searches = readSearches((body as { content: readonly unknown[] }).content, names);
+  if ("kind" in searches) return searches;
   const written = content.flatMap((block): Call[] =>
     "input" in block
       ? [{ id: block.id, tool: names.toShown(block.name), ...boundArguments({ arguments: block.input }) }]
@@ -197,6 +254,7 @@ function readReply(body: unknown, names: WireNames): Attempt {
     turn: {
       text: boundText(content.map((block) => ("text" in block ? block.text : "")).join("")),
       calls,
+      ...(searches.length > 0 && { searches }),
       stop,
       usage: {
         inputTokens: usage.input_tokens ?? 0,
@@ -217,7 +275,8 @@ function withoutDeepInputs(blocks: readonly unknown[]): unknown[] {
 
 /**
  * A reply that was cut off at a limit of tokens is an answer, and not a good one. Every other stop that is not the model's
- * choice is broken. So is `pause_turn`: it belongs to tools that the service runs itself, and none are offered.
+ * choice is broken. So is a `pause_turn` that is left: it belongs to searches of the service itself, and those were
+ * continued (see `finishSearches`).
  */
 function readStop(reason: string | null | undefined, calls: number): StopReason | Attempt {
   switch (reason) {

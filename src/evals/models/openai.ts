@@ -25,7 +25,8 @@ import {
 } from "./remote.ts";
 import { cacheByToolset, mapToWireNames, type WireNames } from "./wireNames.ts";
 
-const provider = {
+/** The names, defaults and limits of OpenAI, whatever its API. */
+export const provider = {
   name: "openai",
   keyVariable: "OPENAI_API_KEY",
   baseUrlVariable: "OPENAI_BASE_URL",
@@ -216,7 +217,7 @@ function toolCallParam({ id, function: { name, arguments: args } }: ToolCall & {
 }
 
 /** Reads a call's arguments. The text is kept when it is not JSON, or when parsing changes how a number is written. */
-function readArguments(text: string): Pick<Call, "arguments" | "argumentsText"> {
+export function readArguments(text: string): Pick<Call, "arguments" | "argumentsText"> {
   if (text.trim() === "") return { arguments: {}, argumentsText: text };
   try {
     const value = JSON.parse(text) as Json;

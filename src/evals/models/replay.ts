@@ -34,6 +34,7 @@ export async function replay(id: string, name: string, options: ReplayOptions): 
     settings: { run, model },
     maxOutputTokens: 0,
     deterministic: false,
+    searches: { recorded: "recorded" },
     cost: () => 0,
     ask: async (request, signal) => (signal.aborted ? cancelled : findReply(rows.get(key(request.cell)), request)),
   };

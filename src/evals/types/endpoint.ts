@@ -19,6 +19,8 @@ export type EndpointOptions = {
   /** Maximum retries for transient errors. Default 4. */
   retries?: number;
   effort?: string;
+  /** Whether the tool search of the API will be used, which a provider may have in one of its APIs only. */
+  toolSearch?: boolean;
   prices?: Prices;
   /** Called at most once for each thing the user should know. */
   warn?: (message: string) => void;

@@ -10,6 +10,7 @@ import { formatProblem, messageOf, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { type AskedModel, lexicalId, type Model, noUsage } from "../types/model.ts";
 import { nearest } from "../types/nearest.ts";
+import { type ExposureOptions, parseExposures } from "./exposures.ts";
 
 /** How models are reached and asked. `out` is the folder of run records, `timeout` is in seconds, `budget` in dollars. */
 export type RequestOptions = {
@@ -22,11 +23,12 @@ export type RequestOptions = {
   effort?: string | undefined;
   prices?: string | undefined;
   claudePath?: string | undefined;
-};
+} & Pick<ExposureOptions, "exposure">;
 
 /** Opens the models with these ids, each once. Throws a usage error before any request. */
 export async function openModels(ids: readonly string[], options: RequestOptions, io: Io): Promise<Model[]> {
-  const settings = await readModelOptions(options, io);
+  const toolSearch = options.exposure !== undefined && parseExposures(options.exposure).includes("search");
+  const settings = { ...(await readModelOptions(options, io)), ...(toolSearch && { toolSearch }) };
   const models = await Promise.all([...new Set(ids)].map((id) => openModel(id, settings)));
   if (options.budget !== undefined) for (const model of models) refuseUnpriced(model);
   return models;
@@ -116,7 +118,10 @@ const providers = {
   openai: {
     example: "openai:gpt-5",
     takes: "name",
-    open: async (...args) => (await import("../models/openai.ts")).openai(...args),
+    open: async (id, name, options) =>
+      options.toolSearch
+        ? (await import("../models/openaiResponses.ts")).openaiResponses(id, name, options)
+        : (await import("../models/openai.ts")).openai(id, name, options),
   },
   "claude-code": {
     example: "claude-code or claude-code:claude-sonnet-5-5",
