@@ -51,18 +51,19 @@ const maxSearchText = 10_000;
 /** Builds a ranker of these documents, to be asked any number of times. What it finds are the documents as passed in. */
 export function buildRanker<D extends SearchDocument>(name: RankerName, documents: readonly D[]): Ranker<D> {
   const score = scorers[name](documents.map(shortenDocument));
+  const byName = documents.map((document, at) => ({ document, at })).sort(compareNames);
   return (text, limit) => {
     const scores = score(text.slice(0, maxSearchText));
     if (typeof scores === "string") return { kind: "refused", reason: scores };
-    const ranked = documents
-      .map((document, at) => ({ document, score: scores[at] ?? 0 }))
-      .filter((found) => found.score > 0)
-      .sort((a, b) => b.score - a.score || compareNames(a.document.name, b.document.name))
+    // The sort is stable, so equal scores stay in the order of names.
+    const ranked = byName
+      .flatMap(({ document, at }) => ((scores[at] ?? 0) > 0 ? [{ document, score: scores[at] ?? 0 }] : []))
+      .sort((a, b) => b.score - a.score)
       .slice(0, limit);
     return { kind: "found", ranked };
   };
 }
 
-function compareNames(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+function compareNames(a: { document: SearchDocument }, b: { document: SearchDocument }): number {
+  return a.document.name < b.document.name ? -1 : a.document.name > b.document.name ? 1 : 0;
 }

@@ -1,5 +1,6 @@
 import { RE2JS } from "re2js";
 import type { Scorer, SearchDocument } from "./document.ts";
+import { buildWordIndex } from "./wordIndex.ts";
 
 /** The longest pattern that the tool search of Anthropic's API takes, in characters. */
 export const maxPattern = 200;
@@ -11,10 +12,10 @@ export const maxPattern = 200;
  * more if it matches the name. Patterns are RE2: without lookarounds and back references, in linear time.
  */
 export function buildRegexScorer(documents: readonly SearchDocument[]): Scorer {
-  const entries = documents.map(({ name, hint = "", description, parameterNames }) => ({
-    name: toSearchedText(name),
-    rest: toSearchedText([hint, description, ...parameterNames].join("\n")),
-  }));
+  const names = buildMatcher(documents.map(({ name }) => name));
+  const rest = buildMatcher(
+    documents.map(({ hint = "", description, parameterNames }) => [hint, description, ...parameterNames].join("\n")),
+  );
   return (pattern) => {
     if (pattern === "") return "The pattern is empty.";
     if (pattern.length > maxPattern) {
@@ -23,38 +24,39 @@ export function buildRegexScorer(documents: readonly SearchDocument[]): Scorer {
     const error = findSyntaxError(pattern);
     if (error !== undefined) return `Not a valid pattern: ${error}.`;
     const scores = new Float64Array(documents.length);
-    for (const matches of splitAlternatives(pattern).map(compile)) {
-      for (const [at, { name, rest }] of entries.entries()) {
-        const inName = matches(name);
-        scores[at] = (scores[at] ?? 0) + (inName ? 2 : matches(rest) ? 1 : 0);
-      }
+    for (const alternative of splitAlternatives(pattern)) {
+      const inName = new Set(names(alternative));
+      for (const at of inName) scores[at] = (scores[at] ?? 0) + 2;
+      for (const at of rest(alternative)) if (!inName.has(at)) scores[at] = (scores[at] ?? 0) + 1;
     }
     return scores;
   };
 }
 
-type SearchedText = { text: string; lower: string };
-
-function toSearchedText(text: string): SearchedText {
-  return { text, lower: text.toLowerCase() };
+/**
+ * Finds the texts that a valid pattern matches, by their indices. Most patterns that models write are words with `|`
+ * between them: such a word is looked up in the index of words, which is faster than matching.
+ */
+function buildMatcher(texts: readonly string[]): (pattern: string) => Iterable<number> {
+  const exact = buildWordIndex(texts.map((text) => text.split(/\s+/)));
+  const lower = buildWordIndex(texts.map((text) => text.toLowerCase().split(/\s+/)));
+  return (pattern) => {
+    const [, flag, word] = /^(\(\?i\))?([\p{L}\p{N}_-]+)$/u.exec(pattern) ?? [];
+    if (word !== undefined) return flag ? lower.findPiece(word.toLowerCase()) : exact.findPiece(word);
+    const expression = RE2JS.compile(pattern);
+    return texts.flatMap((text, at) => (expression.test(text) ? [at] : []));
+  };
 }
 
 function findSyntaxError(pattern: string): string | undefined {
+  // Compiling takes longer than searching for words.
+  if (/^(\(\?i\))?[\p{L}\p{N}_|-]+$/u.test(pattern)) return undefined;
   try {
     RE2JS.compile(pattern);
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
-}
-
-/** Most patterns that models write are words with `|` between them: these are searched for as text, which is faster. */
-function compile(pattern: string): (searched: SearchedText) => boolean {
-  const [, flag, literal] = /^(\(\?i\))?([\p{L}\p{N}_ -]+)$/u.exec(pattern) ?? [];
-  if (literal !== undefined && flag === undefined) return ({ text }) => text.includes(literal);
-  if (literal !== undefined) return ({ lower }) => lower.includes(literal.toLowerCase());
-  const expression = RE2JS.compile(pattern);
-  return ({ text }) => expression.test(text);
 }
 
 /**

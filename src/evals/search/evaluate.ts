@@ -1,0 +1,88 @@
+import { type SearchDocument, shortenDocument } from "./document.ts";
+import { buildKeywordFinder } from "./keyword.ts";
+import { listQueryWords, type SearchQuery, toSearchText } from "./queries.ts";
+import { buildRanker, type RankerName } from "./rankers.ts";
+
+/** How many of the first results recall is given for. APIs and hosts return 3 to 5 tools for a search, 10 at most. */
+export const recallDepths = [1, 3, 5, 10] as const;
+export type RecallDepth = (typeof recallDepths)[number];
+
+/** The queries of one case, and the tools that each of them should find: of each set, any one. */
+export type SearchCase = { id: string; queries: readonly SearchQuery[]; expected: readonly (readonly string[])[] };
+
+/**
+ * One query with what each ranker made of it. `ranks`: for each expected set the rank of its best tool, from 1; null where
+ * none of it was found. Rankers that were not asked have none. `missing`: the query's words that no expected tool has in
+ * its name, hint or description, literally.
+ */
+export type QueryResult = {
+  case: string;
+  query: SearchQuery;
+  expected: SearchCase["expected"];
+  ranks: Partial<Record<RankerName, readonly (number | null)[]>>;
+  /** Why a ranker refused the query: such a query finds nothing. */
+  refused: Partial<Record<RankerName, string>>;
+  missing: readonly string[];
+};
+
+/** Recall at each depth: the mean over queries of the share of their expected sets found among the first k results. */
+export type RankerResult = {
+  ranker: RankerName;
+  queries: number;
+  recall: Readonly<Record<RecallDepth, number>>;
+  /** Queries of which no expected tool was found at any rank. */
+  notFound: number;
+};
+
+export type SearchEvaluation = { queries: readonly QueryResult[]; rankers: readonly RankerResult[] };
+
+const nothing: SearchDocument = { name: "", description: "", parameterNames: [] };
+
+/** Searches the documents for every query of every case by each ranker. Pure, and linear in documents times queries. */
+export function evaluateSearch(
+  documents: readonly SearchDocument[],
+  cases: readonly SearchCase[],
+  rankers: readonly RankerName[],
+): SearchEvaluation {
+  const byName = new Map(documents.map((document) => [document.name, document]));
+  const queries = cases.flatMap(({ id, queries, expected }): QueryResult[] => {
+    const has = buildKeywordFinder(expected.flat().flatMap((name) => shortenDocument(byName.get(name) ?? nothing)));
+    return queries.map((query) => {
+      const missing = listQueryWords(query.text).filter((word) => !has(word));
+      return { case: id, query, expected, ranks: {}, refused: {}, missing };
+    });
+  });
+  for (const ranker of rankers) {
+    const rank = buildRanker(ranker, documents);
+    for (const result of queries) {
+      const text = toSearchText(result.query, ranker);
+      if (text === undefined) continue;
+      const found = rank(text, documents.length);
+      if (found.kind === "refused") result.refused[ranker] = found.reason;
+      const names = found.kind === "found" ? found.ranked.map(({ document }) => document.name) : [];
+      result.ranks[ranker] = result.expected.map((set) => {
+        const at = names.findIndex((name) => set.includes(name));
+        return at < 0 ? null : at + 1;
+      });
+    }
+  }
+  return { queries, rankers: rankers.map((ranker) => summarizeRanker(ranker, queries)) };
+}
+
+function summarizeRanker(ranker: RankerName, queries: readonly QueryResult[]): RankerResult {
+  const ranks = queries.flatMap((query) => (query.ranks[ranker] ? [query.ranks[ranker]] : []));
+  const recallAt = (depth: number) =>
+    ranks.reduce((sum, each) => sum + each.filter((rank) => isWithin(rank, depth)).length / each.length, 0) /
+    Math.max(1, ranks.length);
+  return {
+    ranker,
+    queries: ranks.length,
+    recall: { 1: recallAt(1), 3: recallAt(3), 5: recallAt(5), 10: recallAt(10) },
+    notFound: ranks.filter((each) => each.every((rank) => rank === null)).length,
+  };
+}
+
+/** Whether a rank is among the first `depth`. */
+export function isWithin(rank: number | null, depth: number): boolean {
+  return rank !== null && rank <= depth;
+}
