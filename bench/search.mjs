@@ -3,7 +3,7 @@
 // Usage: node bench/search.mjs
 import { readFileSync } from "node:fs";
 import { toSearchDocument } from "../dist/evals/search/document.js";
-import { evaluateSearch, recallDepths } from "../dist/evals/search/evaluate.js";
+import { evaluateSearch, recallDepths, summarizeRanker } from "../dist/evals/search/evaluate.js";
 import { rankerNames } from "../dist/evals/search/rankers.js";
 
 const rows = (file) =>
@@ -35,7 +35,9 @@ for (const [set, all] of Object.entries(sets)) {
   const cases = all.filter(isSearchable);
   console.log(`\n${set}: ${cases.length} queries`);
   console.log(["ranker ", ...recallDepths.map((depth) => `recall@${depth}`.padStart(9)), " not found"].join(" "));
-  for (const { ranker, recall, notFound } of evaluateSearch(documents, cases, rankerNames).rankers) {
+  const queries = evaluateSearch(documents, cases, rankerNames);
+  for (const ranker of rankerNames) {
+    const { recall, notFound } = summarizeRanker(ranker, queries);
     const figures = recallDepths.map((depth) => recall[depth].toFixed(2).padStart(9));
     console.log([ranker.padEnd(7), ...figures, String(notFound).padStart(10)].join(" "));
   }

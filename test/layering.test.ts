@@ -33,6 +33,7 @@ const directories: Record<string, readonly string[]> = {
   reports: [
     "types",
     "stats",
+    "search",
     "decisions",
     "verdicts",
     "scoring",

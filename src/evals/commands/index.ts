@@ -16,6 +16,7 @@ import { probeCommand } from "./probe.ts";
 import { reportCommand } from "./report.ts";
 import { runCommand } from "./run.ts";
 import { schemaCommand } from "./schema.ts";
+import { searchCommand } from "./search.ts";
 import { skillsCommand } from "./skills.ts";
 import { toolsCommand } from "./tools.ts";
 import { variantsCommand } from "./variants.ts";
@@ -35,6 +36,7 @@ export const commands: readonly Command[] = [
   judgeCommand,
   toolsCommand,
   lintCommand,
+  searchCommand,
   probeCommand,
   doctorCommand,
   schemaCommand,

@@ -34,8 +34,6 @@ export type RankerResult = {
   notFound: number;
 };
 
-export type SearchEvaluation = { queries: readonly QueryResult[]; rankers: readonly RankerResult[] };
-
 const nothing: SearchDocument = { name: "", description: "", parameterNames: [] };
 
 /** Searches the documents for every query of every case by each ranker. Pure, and linear in documents times queries. */
@@ -43,7 +41,7 @@ export function evaluateSearch(
   documents: readonly SearchDocument[],
   cases: readonly SearchCase[],
   rankers: readonly RankerName[],
-): SearchEvaluation {
+): QueryResult[] {
   const byName = new Map(documents.map((document) => [document.name, document]));
   const queries = cases.flatMap(({ id, queries, expected }): QueryResult[] => {
     const has = buildKeywordFinder(expected.flat().flatMap((name) => shortenDocument(byName.get(name) ?? nothing)));
@@ -66,10 +64,11 @@ export function evaluateSearch(
       });
     }
   }
-  return { queries, rankers: rankers.map((ranker) => summarizeRanker(ranker, queries)) };
+  return queries;
 }
 
-function summarizeRanker(ranker: RankerName, queries: readonly QueryResult[]): RankerResult {
+/** The recall of one ranker over the queries that it was asked. */
+export function summarizeRanker(ranker: RankerName, queries: readonly QueryResult[]): RankerResult {
   const ranks = queries.flatMap((query) => (query.ranks[ranker] ? [query.ranks[ranker]] : []));
   const recallAt = (depth: number) =>
     ranks.reduce((sum, each) => sum + each.filter((rank) => isWithin(rank, depth)).length / each.length, 0) /

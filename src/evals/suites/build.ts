@@ -64,6 +64,7 @@ function buildCase(
     messages: header.system === undefined ? messages : [{ role: "system", content: header.system }, ...messages],
     ...(typeof input === "object" && input.length > 1 && { paraphrases: input }),
     ...(expect && { expect: buildExpectation(expect) }),
+    ...(content.searches && { searches: content.searches }),
     expectedBehavior: toNames(content.expected_behavior),
     ...(tools && { tools: share(tools) }),
     trials: content.trials ?? header.trials ?? defaults.trials,

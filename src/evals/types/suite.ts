@@ -96,6 +96,11 @@ const caseFileSchema = z.strictObject({
     .optional()
     .describe("A conversation instead of `input`, ending with a user message"),
   expect: expectFileSchema.optional(),
+  searches: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe("Texts that a model may search for; `evals search` expects them to find the expected tools"),
   expected_behavior: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
   tools: z
     .array(inlineToolSchema)
@@ -205,6 +210,8 @@ export type Case = {
   /** What the last message says in turn, where a case has more than one wording of it: trial t the t-th, and so on. */
   paraphrases?: readonly string[];
   expect?: Expectation;
+  /** What a model may search for, beside what the user says. No trial asks it, so it is in no hash. */
+  searches?: readonly string[];
   /** Sentences that a judge grades separately. */
   expectedBehavior: readonly string[];
   tools?: readonly Tool[];

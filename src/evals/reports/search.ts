@@ -1,0 +1,129 @@
+import { isWithin, type QueryResult, recallDepths } from "../search/evaluate.ts";
+import type { SearchReport, SuiteSearch } from "../search/report.ts";
+import { skillListings } from "../search/skillListing.ts";
+import { type Block, heading, makeRows, section, type TableCell, type Tone, text } from "./document.ts";
+import { count, integer, some } from "./format.ts";
+
+/** The report of `evals search`: whether the thresholds are reached, then recall, and the queries that find too little. */
+export function searchDocument(report: SearchReport): Block[] {
+  return [heading(1, ...headline(report)), nextStep(report), ...report.suites.flatMap(listSuite)];
+}
+
+function headline({ suites, thresholds }: SearchReport): [string, Tone?] {
+  const queries = suites.reduce((sum, one) => sum + countQueries(one), 0);
+  const shortfalls = suites.flatMap((one) => one.shortfalls);
+  const scope = `${count(queries, "query", "queries")} · ${count(suites.length, "suite")}`;
+  if (shortfalls.length > 0) return [`FAILED ${count(shortfalls.length, "threshold")} not reached · ${scope}`, "bad"];
+  if (queries === 0) return ["NOT SEARCHED: no case could be searched for; the reasons are below", "warn"];
+  return thresholds.length > 0 ? [`PASSED ${thresholds.join(", ")} · ${scope}`, "good"] : [`Tool search · ${scope}`];
+}
+
+function countQueries({ queries, listings }: SuiteSearch): number {
+  return queries.length + (listings[0]?.queries ?? 0);
+}
+
+function nextStep({ suites }: SearchReport): Block {
+  const isLate = suites.some(({ queries }) => queries.some(isLateQuery));
+  return text(
+    isLate
+      ? "Next: write the missing words (below) into the description or the search hint of the tool, if they say what it does."
+      : undefined,
+  );
+}
+
+/** How many results hosts and APIs return for a search; a tool beyond them is not seen. */
+const seen = 5;
+
+function isLateQuery({ ranks }: QueryResult): boolean {
+  return Object.values(ranks).some((each) => each.some((rank) => !isWithin(rank, seen)));
+}
+
+function listSuite(one: SuiteSearch): Block[] {
+  const { suite, file, tools, skills, leftOut, shortfalls } = one;
+  const counts = [...(tools > 0 ? [count(tools, "tool")] : []), ...(skills > 0 ? [count(skills, "skill")] : [])];
+  return [
+    heading(2, [suite, ...counts].join(" · ")),
+    { kind: "list", items: shortfalls, noun: "threshold" },
+    ...listRankers(one),
+    ...listLate(one),
+    ...listListings(one),
+    ...section(`Not searched for: ${count(leftOut.length, "case")}`, [
+      { kind: "list", items: groupReasons(leftOut), noun: "reason" },
+    ]),
+    { kind: "facts", facts: [["Suite", file]] },
+  ];
+}
+
+/** Each reason once, with its cases. */
+function groupReasons(leftOut: SuiteSearch["leftOut"]): string[] {
+  const cases = new Map<string, string[]>();
+  for (const { case: id, reason } of leftOut) cases.set(reason, [...(cases.get(reason) ?? []), id]);
+  return [...cases].map(([reason, ids]) => `${reason} ${some(ids, 10)}`);
+}
+
+const recallColumns = recallDepths.map((depth) => ({ head: `recall@${depth}`, kind: "figure" as const }));
+
+function listRankers({ rankers }: SuiteSearch): Block[] {
+  const rows = rankers.map(({ ranker, queries, recall, notFound }) => [
+    ...[ranker, integer(queries)],
+    ...recallDepths.map((depth) => recall[depth].toFixed(2)),
+    integer(notFound),
+  ]);
+  const columns = [
+    { head: "ranker" },
+    { head: "queries", kind: "figure" as const },
+    ...recallColumns,
+    { head: "not found", kind: "figure" as const },
+  ];
+  return [{ kind: "table", columns, rows: makeRows(rows), noun: "ranker" }];
+}
+
+function listLate({ queries, rankers }: SuiteSearch): Block[] {
+  const late = queries.filter(isLateQuery);
+  const rows = late.map((query): TableCell[] => [
+    { code: query.case },
+    { code: query.query.text, max: 200 },
+    { lines: query.expected.map((names) => names.join(" or ")) },
+    ...rankers.map(({ ranker }) => describeRanks(query, ranker)),
+    some(query.missing),
+  ]);
+  const columns = [
+    { head: "case", kind: "name" as const },
+    { head: "query", kind: "text" as const },
+    { head: "expected", kind: "name" as const },
+    ...rankers.map(({ ranker }) => ({ head: ranker, kind: "figure" as const })),
+    { head: "missing words", kind: "text" as const },
+  ];
+  const title = `Not among the first ${seen}: ${count(late.length, "query", "queries")}, with the rank of each expected tool`;
+  return section(title, [{ kind: "table", columns, rows: makeRows(rows), most: 20, noun: "query" }]);
+}
+
+function describeRanks({ ranks, refused }: QueryResult, ranker: keyof QueryResult["ranks"]): string {
+  if (refused[ranker] !== undefined) return "refused";
+  return ranks[ranker]?.map((rank) => (rank === null ? "none" : integer(rank))).join(", ") ?? "·";
+}
+
+function listListings({ listings }: SuiteSearch): Block[] {
+  const rows = listings.map(({ host, version, whole, cut, nameOnly, recall }): TableCell[] => [
+    `${host} ${version}`,
+    ...[whole, cut, nameOnly.length].map(integer),
+    ...recallDepths.map((depth) => recall[depth].toFixed(2)),
+  ]);
+  const columns = [
+    { head: "listed by", kind: "text" as const },
+    ...["whole", "cut", "name only"].map((head) => ({ head, kind: "figure" as const })),
+    ...recallColumns,
+  ];
+  const dropped = listings.filter(({ nameOnly }) => nameOnly.length > 0);
+  return section("Skills under the listing budget of each host, found by BM25", [
+    { kind: "table", columns, rows: makeRows(rows), noun: "host" },
+    {
+      kind: "list",
+      items: dropped.map(({ host, nameOnly }) => {
+        const budget = integer(skillListings[host].budget);
+        return `${host} (${budget} characters) lists by name only: ${some(nameOnly, 10)}.`;
+      }),
+      noun: "host",
+    },
+  ]);
+}

@@ -1,0 +1,64 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { listingHosts, listSkills, skillListings } from "../../src/evals/search/skillListing.ts";
+
+/** What the captures had: 100 skills with descriptions of about 530 characters. */
+const hundred = Array.from({ length: 100 }, (_, at) => ({
+  name: `skill-${String(at).padStart(3, "0")}`,
+  description: "d".repeat(530),
+}));
+const count = (host: (typeof listingHosts)[number]) => {
+  const shown = listSkills(hundred, host).map((skill) => skill.shown);
+  return [shown.filter((one) => one === "whole").length, shown.filter((one) => one === "cut").length];
+};
+
+it("has the counts that were captured", () => {
+  expect(count("claude-code")[0]).toBeGreaterThanOrEqual(42);
+  expect(count("claude-code")[0]).toBeLessThanOrEqual(45);
+  expect(count("copilot")[0]).toBeGreaterThanOrEqual(24);
+  expect(count("copilot")[0]).toBeLessThanOrEqual(30);
+  expect(count("codex")).toEqual([0, 100]);
+  const [first] = listSkills(hundred, "codex");
+  expect(first?.description.length).toBeGreaterThan(155);
+  expect(first?.description.length).toBeLessThan(185);
+});
+
+it("keeps the descriptions that come first by name", () => {
+  const [longest, ...others] = ["a", "b", "c"].map((name) => ({ name, description: "x".repeat(11_000) }));
+  const listed = listSkills([...others, longest ?? { name: "", description: "" }], "claude-code");
+  expect(listed.map(({ name, shown }) => `${name} ${shown}`)).toEqual(["a whole", "b whole", "c name only"]);
+});
+
+describe.each(listingHosts)("%s", (host) => {
+  const skill = fc.record({
+    name: fc.string({ minLength: 1, maxLength: 20 }),
+    description: fc.string({ maxLength: 1024 }),
+  });
+  const skills = fc.uniqueArray(skill, { selector: ({ name }) => name, maxLength: 150 });
+
+  it("lists every skill once, with the beginning of its description, within the budget", () => {
+    fc.assert(
+      fc.property(skills, (some) => {
+        const listed = listSkills(some, host);
+        expect(listed.map(({ name }) => name).sort()).toEqual(some.map(({ name }) => name).sort());
+        for (const { name, description, shown } of listed) {
+          const whole = some.find((one) => one.name === name)?.description ?? "";
+          expect(whole.startsWith(description)).toBe(true);
+          if (shown === "whole") expect(description).toBe(whole);
+        }
+        const characters = listed.reduce((sum, one) => sum + one.description.length, 0);
+        expect(characters).toBeLessThanOrEqual(skillListings[host].budget);
+      }),
+    );
+  });
+
+  it("shows a short list in full", () => {
+    const [one, two] = hundred;
+    expect(
+      listSkills(
+        [one, two].flatMap((each) => each ?? []),
+        host,
+      ).map(({ shown }) => shown),
+    ).toEqual(["whole", "whole"]);
+  });
+});
