@@ -45,7 +45,7 @@ describe("evals search", () => {
     const { code, out } = await run(files);
     expect(code).toBe(0);
     expect(out).toMatchInlineSnapshot(`
-      "Tool search · 6 queries · 1 suite
+      "Found among the first 5: keyword 80%, bm25 80%, regex 83% · 6 queries · 1 suite
         Next: write the missing words (below) into the description or the search hint of the tool, if
           they say what it does.
 
@@ -128,7 +128,7 @@ describe("evals search", () => {
     const { code, out } = await run({ ...files, "evals/broken.yaml": broken });
     expect(code).toBe(3);
     expect(out).toContain("The server could not be listed. read-it");
-    expect(out).toContain("Tool search · 6 queries · 2 suites");
+    expect(out).toContain("Found among the first 5: keyword 80%, bm25 80%, regex 83% · 6 queries · 2 suites");
   });
 
   it.each(["recall@4=1", "recall@5=2", "fast"])("refuses the threshold %s", async (text) => {

@@ -1,8 +1,8 @@
-import { isWithin, type QueryResult, recallDepths } from "../search/evaluate.ts";
+import { isWithin, type QueryResult, recallDepths, summarizeRanker } from "../search/evaluate.ts";
 import type { SearchReport, SuiteSearch } from "../search/report.ts";
 import { skillListings } from "../search/skillListing.ts";
 import { type Block, heading, makeRows, section, type TableCell, type Tone, text } from "./document.ts";
-import { count, integer, some } from "./format.ts";
+import { count, integer, percent, some } from "./format.ts";
 
 /** The report of `evals search`: whether the thresholds are reached, then recall, and the queries that find too little. */
 export function searchDocument(report: SearchReport): Block[] {
@@ -15,7 +15,17 @@ function headline({ suites, thresholds }: SearchReport): [string, Tone?] {
   const scope = `${count(queries, "query", "queries")} · ${count(suites.length, "suite")}`;
   if (shortfalls.length > 0) return [`FAILED ${count(shortfalls.length, "threshold")} not reached · ${scope}`, "bad"];
   if (queries === 0) return ["NOT SEARCHED: no case could be searched for; the reasons are below", "warn"];
-  return thresholds.length > 0 ? [`PASSED ${thresholds.join(", ")} · ${scope}`, "good"] : [`Tool search · ${scope}`];
+  if (thresholds.length > 0) return [`PASSED ${thresholds.join(", ")} · ${scope}`, "good"];
+  const found = describeFound(suites);
+  return [found === "" ? `Tool search · ${scope}` : `Found among the first ${seen}: ${found} · ${scope}`];
+}
+
+/** The recall of each ranker over the queries of all suites. */
+function describeFound(suites: readonly SuiteSearch[]): string {
+  const queries = suites.flatMap((one) => one.queries);
+  const rankers = new Set(suites.flatMap((one) => one.rankers.map(({ ranker }) => ranker)));
+  const found = [...rankers].map((ranker) => `${ranker} ${percent(summarizeRanker(ranker, queries).recall[seen])}`);
+  return found.join(", ");
 }
 
 function countQueries({ queries, listings }: SuiteSearch): number {
