@@ -33,16 +33,17 @@ type Context = { rankers: readonly RankerName[]; host: HostName; thresholds: rea
  * EvalsError for mistakes in thresholds and suites.
  */
 export async function search(options: SearchOptions, io: Io): Promise<ExitCode> {
-  const thresholds = (options.failOn ?? []).map(readThreshold);
-  const rankers = rankerNames.filter((name) => options.ranker?.includes(name) ?? true);
-  const suites = await withWorkspace({ ...options, model: [], out: "reports" }, io, async ({ suites, cases, host }) =>
+  const { ranker: chosen, failOn = [], json, ...selected } = options;
+  const thresholds = failOn.map(readThreshold);
+  const rankers = rankerNames.filter((name) => chosen?.includes(name) ?? true);
+  const suites = await withWorkspace({ ...selected, model: [], out: "reports" }, io, async ({ suites, cases, host }) =>
     suites.map((suite) => {
       const own = cases.filter((planned) => planned.suite === suite);
       return searchSuite(suite, own, { rankers, host, thresholds });
     }),
   );
   const report: SearchReport = { host: options.host, thresholds: thresholds.map(({ text }) => text), suites };
-  io.out(options.json ? `${asciiJson(report, 2)}\n` : renderTerminal(searchDocument(report), io));
+  io.out(json ? `${asciiJson(report, 2)}\n` : renderTerminal(searchDocument(report), io));
   if (suites.some(({ shortfalls }) => shortfalls.length > 0)) return exitCodes.failed;
   const isSearched = suites.some(({ queries, listings }) => queries.length > 0 || listings.length > 0);
   const isBroken = suites.some(({ leftOut }) => leftOut.some(({ broken }) => broken));
