@@ -1,5 +1,5 @@
-import * as z from "zod";
 import type { Counts } from "../stats/counts.ts";
+import type { Alarm, DriftVerdict } from "../types/drift.ts";
 import { upperDrop } from "./bounds.ts";
 import { mostMissing } from "./design.ts";
 import {
@@ -12,64 +12,6 @@ import {
   type Split,
   suiteScore,
 } from "./driftScores.ts";
-
-const count = z.int().nonnegative();
-const counts = z.object({ passed: count, trials: count });
-const direction = z.enum(["up", "down"]);
-
-/** An alarm: `blip` when later nights were as before, `lasting` when they were not, `open` while that is not known. */
-const alarmSchema = z.object({
-  night: z.string(),
-  since: z.string(),
-  direction,
-  /** The cases that drifted, each with its passes before and since. None: all cases a little. */
-  cases: z.array(
-    z.object({ case: z.string(), since: z.string(), direction, before: counts, after: counts, score: z.number() }),
-  ),
-  /** The change of the mean pass rate of the suite since then. */
-  change: z.number(),
-  fate: z.enum(["open", "lasting", "blip"]),
-  /** Nights after the alarm that were taken into account. */
-  nightsAfter: count,
-});
-
-const figures = {
-  nights: count,
-  /** M, a Bayes factor: "the rates changed on some night" against "they did not"; 20 is reached by chance in 5 %. */
-  score: z.number(),
-  threshold: z.number(),
-  margin: z.number(),
-  /** The mean change between the baseline and the last nights, with one-sided bounds; null without nights. */
-  net: z.object({ change: z.number(), lower: z.number(), upper: z.number(), nights: count, trials: count }).nullable(),
-  /** Nights that are not counted, since more than 5 % of their trials are missing. */
-  setAside: z.array(z.string()),
-  alarms: z.array(alarmSchema),
-};
-
-const suspectSchema = z.object({ case: z.string(), before: counts, after: counts, score: z.number() });
-
-/**
- * What the nights since a baseline come to, the list unchanged. `drifted`: the rates changed (an alarm that was not taken
- * back). `back`: an alarm was a blip, as this night shows. `no-drift`: no case looks different and the mean change is
- * below the margin. `inconclusive`: a case is suspect, or there are too few nights.
- */
-export const driftVerdictSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("drifted"), alarm: alarmSchema, ...figures }),
-  z.object({ kind: z.literal("back"), alarm: alarmSchema, ...figures }),
-  z.object({ kind: z.literal("no-drift"), ...figures }),
-  z.discriminatedUnion("because", [
-    z.object({
-      kind: z.literal("inconclusive"),
-      because: z.literal("suspects"),
-      suspects: z.array(suspectSchema),
-      ...figures,
-    }),
-    z.object({ kind: z.literal("inconclusive"), because: z.literal("few-nights"), ...figures }),
-  ]),
-]);
-
-export type Alarm = z.infer<typeof alarmSchema>;
-export type DriftVerdict = z.infer<typeof driftVerdictSchema>;
 
 /**
  * `correlation`: of the trials of one night, as `evals calibrate` measures it; at least .02 is assumed. `families`: monitors

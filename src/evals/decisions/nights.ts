@@ -1,23 +1,28 @@
-import * as z from "zod";
+import type { DriftVerdict } from "../types/drift.ts";
 import { countPasses, type Design, mostMissing, type TrialRecord } from "./design.ts";
-import { DriftMonitor, type DriftOptions, type DriftVerdict, mostTrialsOfNight, nightlyTrials } from "./drift.ts";
+import { DriftMonitor, type DriftOptions, mostTrialsOfNight, nightlyTrials } from "./drift.ts";
+import type { NightCounts } from "./driftScores.ts";
 
-const count = z.int().nonnegative();
 /** `[night, passed, trials]` of a night on which the baseline was recorded. */
-const bankNightSchema = z.tuple([z.string(), count, count]);
-/** `[night, passed, trials, passed in follow-ups, follow-ups]`. A night without trials of the case is absent. */
-const caseNightSchema = z.tuple([z.string(), count, count, count, count]);
+type BankNight = readonly [night: string, passed: number, trials: number];
+/** Of one case; a night without trials of it is absent. */
+type CaseNight = readonly [
+  night: string,
+  passed: number,
+  trials: number,
+  followUpPassed: number,
+  followUpTrials: number,
+];
 
 /**
  * All that the drift monitor has to know: what was recorded with the baseline, and the nights since, in their order. Its
  * scores and alarms follow from these counts. A new baseline starts anew; a new case has no bank; a missed night is absent.
  */
-export const driftHistorySchema = z.object({
-  baseline: z.string(),
-  nights: z.array(z.string()),
-  cases: z.record(z.string(), z.object({ bank: z.array(bankNightSchema), nights: z.array(caseNightSchema) })),
-});
-export type DriftHistory = z.infer<typeof driftHistorySchema>;
+export type DriftHistory = {
+  baseline: string;
+  nights: readonly string[];
+  cases: Readonly<Record<string, { bank: readonly BankNight[]; nights: readonly CaseNight[] }>>;
+};
 
 /** The monitor after the nights of a history. */
 export function replayNights(history: DriftHistory, options: DriftOptions = {}): DriftMonitor {
@@ -38,7 +43,7 @@ export function replayNights(history: DriftHistory, options: DriftOptions = {}):
 }
 
 /** The one arm of a night: the list is that of the baseline. */
-export const nightArm = "night";
+export const nightArm = "head";
 
 /** `trials`: of every case; `history`: the nights before this one. */
 export type NightSetup = { night: string; cases: readonly string[]; history: DriftHistory; options?: DriftOptions };
@@ -86,21 +91,37 @@ function missingShare(record: TrialRecord, cases: readonly string[], trials: num
   return answers.filter((answer) => answer === "missing").length / Math.max(1, answers.length);
 }
 
-/** The history with a night added, as its record has it; unchanged when the night is set aside. */
-export function addNightTo(setup: NightSetup, record: TrialRecord): DriftHistory {
-  const { night, cases, history, options = {} } = setup;
+/** The passes of this night as its record has them; undefined when it is set aside. */
+export function readNight(
+  { cases, options = {} }: NightSetup,
+  record: TrialRecord,
+): ReadonlyMap<string, NightCounts> | undefined {
   const trials = options.trials ?? nightlyTrials;
-  if (missingShare(record, cases, trials) > mostMissing) return history;
-  const added = cases.map((id) => {
-    const regular = countPasses(record, id, nightArm, 1, trials);
-    const later = countPasses(record, id, nightArm, trials + 1);
+  if (missingShare(record, cases, trials) > mostMissing) return undefined;
+  return new Map(
+    cases.map((id) => {
+      const regular = countPasses(record, id, nightArm, 1, trials);
+      const later = countPasses(record, id, nightArm, trials + 1);
+      return [id, { ...regular, followUpPassed: later.passed, followUpTrials: later.trials }];
+    }),
+  );
+}
+
+/** The history with a night added; unchanged without one. */
+export function addNight(
+  history: DriftHistory,
+  night: string,
+  passes: ReadonlyMap<string, NightCounts> | undefined,
+): DriftHistory {
+  if (!passes) return history;
+  const added = [...passes].map(([id, { passed, trials, followUpPassed, followUpTrials }]) => {
     const known = history.cases[id] ?? { bank: [], nights: [] };
-    const tonight = [night, regular.passed, regular.trials, later.passed, later.trials] as const;
-    return [id, { ...known, nights: [...known.nights, [...tonight]] }] as const;
+    const tonight: CaseNight = [night, passed, trials, followUpPassed, followUpTrials];
+    return [id, { ...known, nights: [...known.nights, tonight] }] as const;
   });
-  return driftHistorySchema.parse({
+  return {
     ...history,
     nights: [...history.nights, night],
     cases: { ...history.cases, ...Object.fromEntries(added) },
-  });
+  };
 }

@@ -1,0 +1,64 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import writeFileAtomic from "write-file-atomic";
+import * as z from "zod";
+import { type Night, nightSchema } from "../types/drift.ts";
+import { messageOf, type Place, usageError } from "../types/errors.ts";
+
+const format = "tool-evals nights 1";
+const headSchema = z.object({ format: z.literal(format), suite: z.string(), model: z.string(), baseline: z.string() });
+
+/** Whose nights a file keeps. `baseline`: the run that the baseline was accepted from. */
+export type NightsOf = { suite: string; model: string; baseline: string };
+
+/** The file of the nights since a baseline: beside it, one line a night, so that it can be committed or cached. */
+export function nightsFile(baseline: string): string {
+  return `${baseline.replace(/\.json$/, "")}.nights.jsonl`;
+}
+
+/**
+ * The nights since this baseline; none without a file, or where the file is of an earlier baseline. Throws a usage error
+ * with the line for one that cannot be read.
+ */
+export async function readNights(file: string, of: NightsOf): Promise<Night[]> {
+  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw usageError(`The nights cannot be read: ${error.message}.`, undefined, { file });
+  });
+  const lines = text?.split(/\r?\n/).filter((line) => line !== "") ?? [];
+  if (lines.length === 0) return [];
+  const head = parseLine(headSchema, lines[0] ?? "", { file, line: 1 });
+  if (head.suite !== of.suite || head.model !== of.model)
+    throw usageError(
+      `The nights are of "${head.suite}" on ${head.model}, not of "${of.suite}" on ${of.model}.`,
+      "Move the file away, because it was copied or renamed.",
+      { file, line: 1 },
+    );
+  if (head.baseline !== of.baseline) return [];
+  return lines.slice(1).map((line, at) => parseLine(nightSchema, line, { file, line: at + 2 }));
+}
+
+function parseLine<S extends z.ZodType>(schema: S, line: string, place: Place): z.infer<S> {
+  try {
+    return schema.parse(JSON.parse(line));
+  } catch (error) {
+    const reason = error instanceof z.ZodError ? z.prettifyError(error) : messageOf(error);
+    throw usageError(
+      `This line of the nights cannot be read: ${reason}`,
+      "Restore the file, or delete it to start the drift monitor anew.",
+      place,
+    );
+  }
+}
+
+/** Adds a night to the file, or replaces it where the same run was added before. Starts anew after a new baseline. */
+export async function writeNight(file: string, of: NightsOf, night: Night): Promise<void> {
+  const before = (await readNights(file, of)).filter((one) => one.night !== night.night);
+  const lines = [{ format, ...of }, ...before, night].map((line) => `${JSON.stringify(line)}\n`);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFileAtomic(file, lines.join("")).catch((error: unknown) => {
+    throw usageError(`The night cannot be written: ${messageOf(error)}.`, "Choose another folder with --baselines.", {
+      file,
+    });
+  });
+}
