@@ -6,7 +6,7 @@ import type { RunOptions } from "../../src/evals/experiments/runSuites.ts";
 import { type RunManifest, runManifestSchema } from "../../src/evals/types/run.ts";
 import { type Trial, trialSchema } from "../../src/evals/types/trial.ts";
 import { anIo, type TestIo } from "../fakes/io.ts";
-import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 
 const cleanup: (() => unknown)[] = [];
 afterEach(async () => {
@@ -63,9 +63,12 @@ export function toolList(changed: Partial<Record<ToolName, string>> = {}) {
   }));
 }
 
+/** What a model endpoint answers to a request, or how it fails. */
+export type EndpointAnswer = ReturnType<Parameters<typeof startMessagesEndpoint>[0]>;
+
 /** A model endpoint that calls `read` for every query, unless `answer` says otherwise. */
 export async function endpoint(
-  answer: (body: MessagesBody, index: number) => MessageAnswer | undefined = () => undefined,
+  answer: (body: MessagesBody, index: number) => EndpointAnswer | undefined = () => undefined,
 ) {
   const started = await startMessagesEndpoint(
     (body, index) =>

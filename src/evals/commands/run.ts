@@ -38,6 +38,16 @@ export const runCommand = defineCommand({
     },
     "fail-on": failOnFlag,
     explain: explainFlag,
+    nightly: {
+      type: "boolean",
+      default: false,
+      describe: "Watch an unchanged tool list for drift of the model: 3 trials per case, more of what looks different",
+    },
+    correlation: number({
+      min: 0,
+      max: 1,
+      describe: "With --nightly: correlation of the trials of a case, as calibrate measures it (default: 0.02)",
+    }),
     blame: { type: "boolean", default: false, describe: "After a regression, find the changed wording that caused it" },
     margin: marginFlag("Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points)"),
     baselines: baselinesFlag,
@@ -59,6 +69,7 @@ export const runCommand = defineCommand({
       "run --check on --blame -m anthropic:claude-haiku-5-5",
       "Before a release: find regressions and the wording that caused them",
     ],
+    ["run --nightly --fail-on drifted -m anthropic:claude-haiku-5-5", "Every night: report when the model changed"],
     [
       "run --skill release-notes --judge anthropic:claude-opus-5-5 -m claude-code",
       "Test a skill in its host: is it loaded, and does it help?",

@@ -17,14 +17,14 @@ import type { OfferedTool } from "../types/tool.ts";
 import type { Check } from "../verdicts/check.ts";
 import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
 import { version } from "../workspace/version.ts";
+import { type DriftRunOptions, planDrift } from "./drift.ts";
 import { ArmCases, type Ask, type ListOf, pursueDesign } from "./pipeline.ts";
 
-export type CheckOptions = {
+export type CheckOptions = DriftRunOptions & {
   /** `on`: a baseline is required. The others but `off` are caps by the names of earlier designs. */
   check?: "on" | "screen" | "thorough" | "anytime" | "off" | undefined;
-  /** The cap of a check, and the trials of cases that are not checked. */
+  /** The cap of a check, the trials of a night, and those of cases that are not checked. */
   trials?: number | undefined;
-  margin: number;
   baselines: string;
   host: string;
 };
@@ -42,7 +42,10 @@ export async function planChecks(
 ): Promise<PlannedChecks> {
   const plans = new Map<string, CheckPlan[]>();
   const toolsets: RunManifest["toolsets"] = {};
-  if (options.check === "off") return { plans, toolsets };
+  if (options.check === "off") {
+    if (!options.nightly) return { plans, toolsets };
+    throw usageError("--nightly has no effect with --check off.", "Omit one of them.");
+  }
   const cap = chooseCap(options, io);
   const dir = resolve(io.cwd, options.baselines);
   for (const suite of suites) {
@@ -53,16 +56,16 @@ export async function planChecks(
       const formerFiles = (model.formerIds ?? []).map((id) => baselineFile(dir, suite.name, id));
       const found = await findBaseline([file, ...formerFiles]);
       if (!found) {
-        if (options.check === undefined) continue;
+        if (options.check === undefined && !options.nightly) continue;
         throw usageError(
           `There is no baseline of "${suite.name}" on ${model.id} to check against.`,
-          `Accept one with \`evals baseline accept\` after a run, or omit --check. The expected file is ${file}.`,
+          `Accept one with \`evals baseline accept\` after a run, or omit --${options.nightly ? "nightly" : "check"}. The expected file is ${file}.`,
         );
       }
       const own = cases.filter((planned) => planned.suite === suite);
       plans.set(suite.name, [
         ...(plans.get(suite.name) ?? []),
-        planCheck(found.baseline, found.file, own, model, { ...options, cap }),
+        await planCheck(found.baseline, found.file, own, model, { ...options, cap }),
       ]);
       Object.assign(toolsets, found.baseline.toolsets);
     }
@@ -74,6 +77,9 @@ export async function planChecks(
       `Use -n ${mostTrials} or less, or --check off.`,
     );
   for (const plan of compared) plan.families = compared.length;
+  const watched = [...plans.values()].flat().flatMap((plan) => (plan.kind === "unchanged" && plan.drift) || []);
+  for (const drift of watched) drift.families = watched.length;
+  if (options.nightly && watched.length === 0) warnAboutNightly(compared.length > 0, io);
   return { plans, toolsets };
 }
 
@@ -98,13 +104,21 @@ function chooseCap({ check, trials }: CheckOptions, io: Io): number {
   return cap;
 }
 
-function planCheck(
+function warnAboutNightly(isChanged: boolean, io: Io): void {
+  const message = isChanged
+    ? "--nightly: the tools are no longer those of the baseline, so they are checked, and no night is added."
+    : "--nightly: there is nothing to watch, because no model can drift or no run can be compared.";
+  const hint = isChanged ? "Accept a new baseline to go on with nights." : "See the report.";
+  io.err(`${formatProblem({ severity: "warning", message, hint })}\n`);
+}
+
+async function planCheck(
   baseline: Baseline,
   file: string,
   cases: readonly PlannedCase[],
   model: Model,
   options: CheckOptions & { cap: number },
-): CheckPlan {
+): Promise<CheckPlan> {
   const compared = comparability(toComparedRun(baseline), describeRun(cases, model, options.host));
   if (compared.kind === "not comparable") return { kind: "not comparable", model: model.id, reasons: compared.reasons };
   const before = new Map(baseline.cases.map((one) => [one.id, one]));
@@ -117,7 +131,14 @@ function planCheck(
   const comparable = compared.cases.filter((id) => !lost.includes(id)).flatMap((id) => before.get(id) ?? []);
   const isSame = ({ id, toolset }: Baseline["cases"][number]) => now.get(id)?.toolset.hash === toolset;
   if (comparable.length > 0 && comparable.every(isSame))
-    return { kind: "unchanged", model: model.id, notes: compared.notes };
+    return {
+      kind: "unchanged",
+      model: model.id,
+      notes: compared.notes,
+      ...(!model.deterministic && {
+        drift: await planDrift({ baseline, file, same: compared.cases }, cases, model, options),
+      }),
+    };
   const notes = lost.length > 0 ? [`Without their tools (not compared): ${lost.join(", ")}`] : [];
   return {
     kind: "compare",

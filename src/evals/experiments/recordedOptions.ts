@@ -37,6 +37,8 @@ const recordedOptionsSchema = z
     failOn: z.array(gateSchema),
     margin: z.number(),
     baselines: z.string(),
+    nightly: z.boolean(),
+    correlation: z.number(),
     harmCases: z.array(z.string()),
     harmUnsteady: z.number(),
     distractors: z.array(z.string()),

@@ -13,6 +13,7 @@ import type { RequestOptions } from "../workspace/models.ts";
 import type { SuiteOptions } from "../workspace/suites.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { type CheckOptions, planChecks, pursueCheck } from "./check.ts";
+import { pursueDrift, recordNights } from "./drift.ts";
 import { renderPlan } from "./dryRun.ts";
 import { randomSeed } from "./experiment.ts";
 import { describeForecast, forecastChecks } from "./forecast.ts";
@@ -67,10 +68,12 @@ export async function runSuites(
       cap: ({ results }) => results.summary().totals.trials + typical,
       pursue: async (ask, { manifest, results }) => {
         // The checks go first, because they take the trials of both arms interleaved.
-        const end = await pursueChecks(workspace, manifest, results, ask);
+        const checked = await pursueChecks(workspace, manifest, results, ask);
+        const end = checked === "complete" ? await pursueNights(workspace, manifest, results, ask) : checked;
         // What a check covers has all the trials that it needs.
         const covers = ({ suite, case: one }: PlannedCase, model: Model) =>
-          results.check(suite.name, model.id)?.covers(one.id) ?? false;
+          results.check(suite.name, model.id)?.covers(one.id) ||
+          results.drift(suite.name, model.id)?.design !== undefined;
         const rest = planCells(planned, models, manifest.seed, covers);
         return { end: end === "complete" ? await ask(rest, "last") : end };
       },
@@ -103,6 +106,24 @@ async function pursueChecks(
   return "complete";
 }
 
+/** Runs what nightly runs ask for, suite after suite. */
+async function pursueNights(
+  { cases, models }: Workspace,
+  manifest: RunManifest,
+  results: Summariser,
+  ask: Ask,
+): Promise<PlanEnd> {
+  for (const suite of manifest.suites) {
+    for (const model of models) {
+      const watch = results.drift(suite.name, model.id);
+      const own = cases.filter((planned) => planned.suite.name === suite.name);
+      const end = watch ? await pursueDrift(watch, own, model, manifest, ask) : "complete";
+      if (end !== "complete") return end;
+    }
+  }
+  return "complete";
+}
+
 /** Writes the reports, prints the one asked for, explains a regression if asked to, and says how to resume. */
 async function finish(
   { dir, manifest, summary, end }: Conducted<{ end: PlanEnd }>,
@@ -111,6 +132,7 @@ async function finish(
   io: Io,
 ): Promise<ExitCode> {
   await writeReports(dir, { summary, manifest });
+  if (end === "complete") await recordNights(summary, manifest);
   const explain = options.explain ?? false;
   if (!options.json) printReport("terminal", { summary, manifest, explain }, io);
   if (options.blame && end === "complete") {

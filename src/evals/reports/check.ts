@@ -1,6 +1,7 @@
 import type { CheckSummary, ComparedCheck } from "../types/check.ts";
 import type { RunSummary, SuiteSummary } from "../types/run.ts";
 import { type Block, heading, makeRows, section, type TextChange, type Tone, text } from "./document.ts";
+import { driftJson } from "./drift.ts";
 import {
   capital,
   count,
@@ -423,6 +424,7 @@ export function runJson(summary: RunSummary): RunSummary {
   const suites = summary.suites.map((suite) => ({
     ...suite,
     ...(suite.verdict && { verdict: withSentences(suite.verdict) }),
+    ...(suite.drift && { drift: driftJson(suite.drift) }),
   }));
   return { ...summary, suites };
 }

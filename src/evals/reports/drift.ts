@@ -1,5 +1,5 @@
 import type { Alarm, DriftSummary, DriftVerdict, Suspect } from "../types/drift.ts";
-import { type Block, heading, type Tone, text } from "./document.ts";
+import { type Block, heading, section, type Tone, text } from "./document.ts";
 import { count, integer, points, ratio, size, some } from "./format.ts";
 
 type Uncounted = NonNullable<DriftSummary["uncounted"]>;
@@ -12,7 +12,7 @@ const tones: Readonly<Record<DriftVerdict["kind"], Tone>> = {
 };
 
 /** The verdict of the drift monitor: in plain words, then what to do, then its figures. */
-export function driftBlocks(drift: DriftSummary): Block[] {
+export function driftBlocks(drift: DriftSummary, explain = false): Block[] {
   const { verdict } = drift;
   // A plain run on an unchanged list is no nightly job: that more nights are needed is a remark, no verdict.
   if (!drift.nightly && verdict.kind === "inconclusive" && verdict.because === "few-nights")
@@ -22,8 +22,21 @@ export function driftBlocks(drift: DriftSummary): Block[] {
     heading(3, driftHeadline(drift), tone),
     text(driftReason(drift), `Next: ${driftNext(drift)}`),
     { kind: "facts", facts: facts(drift) },
+    ...(explain ? section("What the terms mean", [{ kind: "facts", facts: terms }]) : []),
   ];
 }
+
+const terms: readonly (readonly [string, string])[] = [
+  [
+    "Bayes factor of a change",
+    "How much better the trials fit a change of the pass rates on some night than one pass rate throughout. It starts at 1 and seldom grows while nothing changes, however many nights are added.",
+  ],
+  [
+    "Alarm",
+    "The factor reached 20 times the number of monitors of the run. A case is named where its own trials are enough for that; else all cases changed a little.",
+  ],
+  ["Blip", "An alarm after which the nights are like those before it. The nights of a blip are no longer counted."],
+];
 
 /** The drift of a suite as `--json` has it, with the verdict in words. */
 export function driftJson(drift: DriftSummary): DriftSummary {

@@ -11,6 +11,7 @@ import {
   type TableRow,
   text,
 } from "./document.ts";
+import { driftBlocks } from "./drift.ts";
 import { count, integer, percent, tally } from "./format.ts";
 import {
   caseState,
@@ -68,6 +69,7 @@ function suiteBlocks(suite: SuiteSummary, full: boolean, explain: boolean): Bloc
   return [
     heading(2, `${suite.name} · ${modelLabel(suite)}`),
     ...checkBlocks(suite, explain),
+    ...(suite.drift ? driftBlocks(suite.drift, explain) : []),
     ...caseTable(suite, full),
     ...unanswered(suite),
     ...confusions(suite),

@@ -43,12 +43,13 @@ export function redFirst(cases: readonly CaseSummary[]): CaseSummary[] {
   return [...cases.filter((one) => !one.ok), ...cases.filter((one) => one.ok)];
 }
 
-export type RunStatus = "PASSED" | "REGRESSED" | "CHANGED" | "FAILED" | "INCOMPLETE";
+export type RunStatus = "PASSED" | "REGRESSED" | "CHANGED" | "DRIFTED" | "FAILED" | "INCOMPLETE";
 
 export const statusTone: Record<RunStatus, Tone> = {
   PASSED: "good",
   REGRESSED: "bad",
   CHANGED: "warn",
+  DRIFTED: "bad",
   FAILED: "bad",
   INCOMPLETE: "warn",
 };
@@ -60,9 +61,12 @@ export const statusTone: Record<RunStatus, Tone> = {
 export function runStatus({ suites, ok, exitCode }: RunSummary): RunStatus {
   if (suites.some(({ verdict }) => verdict?.kind === "regressed")) return "REGRESSED";
   if (exitCode !== exitCodes.incomplete && suites.some(({ verdict }) => verdict?.kind === "changed")) return "CHANGED";
+  if (exitCode !== exitCodes.incomplete && suites.some(hasDrifted)) return "DRIFTED";
   if (ok && exitCode === exitCodes.passed && suites.some((suite) => suite.cases.length > 0)) return "PASSED";
   return exitCode === exitCodes.incomplete || exitCode >= exitCodes.sigint ? "INCOMPLETE" : "FAILED";
 }
+
+const hasDrifted = ({ drift }: SuiteSummary) => drift?.verdict.kind === "drifted";
 
 /** The result in one line: `FAILED 3 of 10 cases · 50 trials · lexical (a retrieval baseline, not a language model)`. */
 export function headline(summary: RunSummary): string {
@@ -94,9 +98,13 @@ function outcome(summary: RunSummary): { status: RunStatus; main: string; detail
   const { main, detail } = caseCounts(summary, status);
   const below = belowRate(summary);
   const rest = [...open, ...(below === undefined ? [] : [below])];
-  if (status !== "REGRESSED" && status !== "CHANGED") return { status, main, detail, others: rest };
-  const kind = status === "REGRESSED" ? "regressed" : "changed";
-  const suites = `${integer(checks(kind))} of ${count(summary.suites.length, "suite")}`;
+  if (status !== "REGRESSED" && status !== "CHANGED" && status !== "DRIFTED")
+    return { status, main, detail, others: rest };
+  const moved =
+    status === "DRIFTED"
+      ? summary.suites.filter(hasDrifted).length
+      : checks(status === "REGRESSED" ? "regressed" : "changed");
+  const suites = `${integer(moved)} of ${count(summary.suites.length, "suite")}`;
   return { status, main: suites, detail: "", others: [withDetail(main, detail), ...rest] };
 }
 
@@ -135,6 +143,7 @@ export function nextStep(summary: RunSummary): string | undefined {
     // The check of each suite says what to do next.
     case "REGRESSED":
     case "CHANGED":
+    case "DRIFTED":
       return undefined;
     case "INCOMPLETE":
       if (totals.missing > 0 || isStopped(summary)) return `Next: finish the run with \`evals run --resume ${run}\`.`;

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { driftPlanSchema } from "./drift.ts";
 import { changeClassSchema } from "./lint.ts";
 
 const count = z.number().int();
@@ -32,7 +33,14 @@ export const checkPlanSchema = z.discriminatedUnion("kind", [
       .describe("the comparable cases"),
     notes: z.array(z.string()).describe("what is not compared, and why"),
   }),
-  z.object({ kind: z.literal("unchanged"), model: z.string(), notes: z.array(z.string()) }),
+  z.object({
+    kind: z.literal("unchanged"),
+    model: z.string(),
+    notes: z.array(z.string()),
+    drift: driftPlanSchema
+      .optional()
+      .describe("absent for a deterministic model, and before there was a drift monitor"),
+  }),
   z.object({ kind: z.literal("not comparable"), model: z.string(), reasons: z.array(z.string()) }),
 ]);
 export type CheckPlan = z.infer<typeof checkPlanSchema>;

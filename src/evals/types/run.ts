@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { checkPlanSchema, checkSummarySchema, countsSchema, gateSchema, intervalSchema } from "./check.ts";
+import { driftSummarySchema } from "./drift.ts";
 import { exposureSchema } from "./exposure.ts";
 import { jsonObjectSchema } from "./json.ts";
 import { executionPolicySchema } from "./suite.ts";
@@ -124,7 +125,7 @@ const caseSummarySchema = z.object({
   rate: z.number().nullable().describe("passed / trials; null when no trial was graded"),
   interval: intervalSchema.nullable().describe("95 % Wilson score interval of rate"),
   passRate: z.number(),
-  compared: z.literal(true).optional().describe("its trials are those of the regression check"),
+  compared: z.literal(true).optional().describe("its trials are those of the regression check or the nightly run"),
   outcomes: z.record(z.string(), z.number().int()),
   brokenStages: z.record(z.string(), z.number().int()),
   paraphrases: z
@@ -199,6 +200,7 @@ const suiteSummarySchema = z.object({
   lift: liftSummarySchema.optional().describe("the effect of a skill, where cases are asked without it too"),
   failOn: z.array(gateSchema).optional().describe("what exits with 1 in this suite"),
   failed: z.array(gateSchema).optional().describe("of these, what happened"),
+  drift: driftSummarySchema.optional().describe("of the model since the baseline, where the tools have not changed"),
   verdict: checkSummarySchema.optional().describe("of the regression check, where one was made"),
   latencyMs: z.object({ p50: z.number(), p95: z.number() }).nullable().describe("of one model request"),
   totals: totalsSchema,

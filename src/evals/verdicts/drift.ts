@@ -14,7 +14,7 @@ export class DriftWatch {
   readonly design: Design<DriftVerdict> | undefined;
   readonly #plan: DriftPlan;
   readonly #night: string;
-  readonly #cases: readonly { id: string; name: string }[];
+  readonly #cases: readonly string[];
   readonly #history: DriftHistory;
   readonly #options: DriftOptions;
 
@@ -22,7 +22,7 @@ export class DriftWatch {
   constructor(plan: DriftPlan, night: string, cases: readonly string[]) {
     this.#plan = plan;
     this.#night = night;
-    this.#cases = cases.map((id) => ({ id, name: plan.renamed?.[id] ?? id }));
+    this.#cases = cases;
     this.#history = toHistory(plan, night);
     const { margin, families, trials, correlation } = plan;
     this.#options = { margin, families, trials, ...(correlation !== undefined && { correlation }) };
@@ -30,71 +30,60 @@ export class DriftWatch {
   }
 
   add(trial: Trial): void {
-    if (!this.design || trial.cell.arm !== nightArm) return;
-    const { case: id } = trial.cell;
-    const name = this.#plan.renamed?.[id] ?? id;
-    addTrial(this.record, { ...trial, cell: { ...trial.cell, case: name } });
+    if (this.design && trial.cell.arm === nightArm) addTrial(this.record, trial);
   }
-
-  /** The name of a case among the nights, and the case of a name. */
-  readonly nameOf = (id: string): string => this.#plan.renamed?.[id] ?? id;
-  readonly caseOf = (name: string): string => this.#cases.find((one) => one.name === name)?.id ?? name;
 
   /** `cases`: how the cases of the run did. */
   summary(cases: readonly CaseSummary[]): DriftSummary {
-    const { nightly, baseline } = this.#plan;
-    const found = this.design ? this.#readNightly(this.design) : this.#readRun(cases);
-    const passes = found instanceof Map ? found : undefined;
+    const { nightly, baseline, renamed = {} } = this.#plan;
+    const found = this.design ? this.#readNightly(this.design) : readRun(cases);
+    const passes = typeof found === "string" ? undefined : found;
     const history = addNight(this.#history, this.#night, passes);
-    const monitor = replayNights(history, this.#options);
     return {
       nightly,
       baseline,
       uncounted: typeof found === "string" ? found : null,
-      tonight: passes ? formatNight(this.#night, passes) : null,
-      verdict: this.#nameCases(monitor.verdict()),
+      tonight: passes ? formatNight(this.#night, passes, renamed) : null,
+      verdict: replayNights(history, this.#options).verdict(),
     };
   }
 
   #setup() {
-    const cases = this.#cases.map(({ name }) => name);
-    return { night: this.#night, cases, history: this.#history, options: this.#options };
+    return { night: this.#night, cases: this.#cases, history: this.#history, options: this.#options };
   }
 
-  #readNightly(design: Design<DriftVerdict>): Map<string, NightCounts> | "missing" | "stopped" {
+  #readNightly(design: Design<DriftVerdict>): Found {
     if (nextStep(design, this.record).kind === "ask") return "stopped";
-    const passes = readNight(this.#setup(), this.record);
-    return passes ? new Map(passes) : "missing";
-  }
-
-  #readRun(cases: readonly CaseSummary[]): Map<string, NightCounts> | "missing" | "stopped" {
-    const planned = cases.reduce((sum, one) => sum + one.planned, 0);
-    const broken = cases.reduce((sum, one) => sum + one.broken + one.notGradable, 0);
-    const graded = cases.reduce((sum, one) => sum + one.trials, 0);
-    if (graded + broken < planned) return "stopped";
-    if (planned === 0 || broken > mostMissing * planned) return "missing";
-    return new Map(
-      cases.map(({ id, passed, trials }) => [
-        this.nameOf(id),
-        { passed, trials, followUpPassed: 0, followUpTrials: 0 },
-      ]),
-    );
-  }
-
-  /** The verdict with the cases by the ids of the suite. */
-  #nameCases(verdict: DriftVerdict): DriftVerdict {
-    const name = <T extends { case: string }>(all: readonly T[]): T[] =>
-      all.map((one) => ({ ...one, case: this.caseOf(one.case) }));
-    const alarms = verdict.alarms.map((alarm) => ({ ...alarm, cases: name(alarm.cases) }));
-    if ("alarm" in verdict)
-      return { ...verdict, alarms, alarm: { ...verdict.alarm, cases: name(verdict.alarm.cases) } };
-    if ("suspects" in verdict) return { ...verdict, alarms, suspects: name(verdict.suspects) };
-    return { ...verdict, alarms };
+    return readNight(this.#setup(), this.record) ?? "missing";
   }
 }
 
-/** All that came before this night. */
-function toHistory({ baseline, bank, nights }: DriftPlan, night: string): DriftHistory {
+/** The passes of a night by case, or why it does not count. */
+type Found = ReadonlyMap<string, NightCounts> | "missing" | "stopped";
+
+/** The trials of a run that is no nightly one, as those of a night. */
+function readRun(cases: readonly CaseSummary[]): Found {
+  const planned = cases.reduce((sum, one) => sum + one.planned, 0);
+  const broken = cases.reduce((sum, one) => sum + one.broken + one.notGradable, 0);
+  const graded = cases.reduce((sum, one) => sum + one.trials, 0);
+  if (graded + broken < planned) return "stopped";
+  if (planned === 0 || broken > mostMissing * planned) return "missing";
+  return new Map(cases.map(({ id, passed, trials }) => [id, { passed, trials, followUpPassed: 0, followUpTrials: 0 }]));
+}
+
+/** What of it `--fail-on` can name. That a plain run leaves drift open is no event: it was not asked for. */
+export function readDriftEvents({ nightly, verdict }: DriftSummary): ("drifted" | "inconclusive")[] {
+  if (verdict.kind === "drifted") return ["drifted"];
+  return nightly && verdict.kind === "inconclusive" ? ["inconclusive"] : [];
+}
+
+/**
+ * All that came before this night, by the ids of the suite's cases. A case that was changed since is another one to the
+ * nights before it was changed.
+ */
+function toHistory({ baseline, bank, renamed = {}, nights }: DriftPlan, night: string): DriftHistory {
+  const ids = new Map(Object.entries(renamed).map(([id, name]) => [name, id]));
+  const idOf = (name: string) => ids.get(name) ?? (name in renamed ? `${name} (before it was changed)` : name);
   type Known = { bank: [string, number, number][]; nights: [string, number, number, number, number][] };
   const cases = new Map<string, Known>();
   const find = (name: string): Known => {
@@ -110,7 +99,7 @@ function toHistory({ baseline, bank, nights }: DriftPlan, night: string): DriftH
   for (const one of before)
     for (const [name, text] of Object.entries(one.cases)) {
       const { passed, trials, followUpPassed, followUpTrials } = parsePasses(text);
-      find(name).nights.push([one.night, passed, trials, followUpPassed, followUpTrials]);
+      find(idOf(name)).nights.push([one.night, passed, trials, followUpPassed, followUpTrials]);
     }
   return { baseline: baseline.run, nights: before.map((one) => one.night), cases: Object.fromEntries(cases) };
 }
@@ -122,8 +111,12 @@ function parsePasses(text: string): NightCounts {
   return { passed, trials, followUpPassed, followUpTrials };
 }
 
-function formatNight(night: string, passes: ReadonlyMap<string, NightCounts>): Night {
+function formatNight(
+  night: string,
+  passes: ReadonlyMap<string, NightCounts>,
+  renamed: Readonly<Record<string, string>>,
+): Night {
   const format = ({ passed, trials, followUpPassed, followUpTrials }: NightCounts) =>
     `${passed}/${trials}${followUpTrials > 0 ? `+${followUpPassed}/${followUpTrials}` : ""}`;
-  return { night, cases: Object.fromEntries([...passes].map(([name, counts]) => [name, format(counts)])) };
+  return { night, cases: Object.fromEntries([...passes].map(([id, counts]) => [renamed[id] ?? id, format(counts)])) };
 }

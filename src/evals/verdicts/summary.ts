@@ -1,5 +1,5 @@
 import { wilson } from "../stats/intervals.ts";
-import type { CheckSummary, Gate } from "../types/check.ts";
+import type { CheckPlan, CheckSummary, Gate } from "../types/check.ts";
 import { exitCodes } from "../types/errors.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
@@ -8,6 +8,7 @@ import { isCallable } from "../types/tool.ts";
 import { addCost, type Trial } from "../types/trial.ts";
 import { Check, readEvents, settledCheck } from "./check.ts";
 import { confusedPair } from "./confusions.ts";
+import { DriftWatch, readDriftEvents } from "./drift.ts";
 import { listFailed, toExitCode } from "./exitCode.ts";
 import { LiftTally, SkillTally } from "./skillEffect.ts";
 import { CaseTally, Counter, Spending } from "./tally.ts";
@@ -20,6 +21,8 @@ export type Summariser = {
   summary(): RunSummary;
   /** The regression check of a suite on a model, if one is to be made. */
   check(suite: string, model: string): Check | undefined;
+  /** What follows a suite on a model from night to night, if its tools are those of its baseline. */
+  drift(suite: string, model: string): DriftWatch | undefined;
 };
 
 const key = (suite: string, model: string) => JSON.stringify([suite, model]);
@@ -42,6 +45,7 @@ export function summariser(manifest: RunManifest, dir: string): Summariser {
       if (!trial.copy) skills.add(trial);
     },
     check: (suite, model) => tallies.get(key(suite, model))?.check,
+    drift: (suite, model) => tallies.get(key(suite, model))?.drift,
     summary() {
       const suites = [...tallies.values()].map((tally) => tally.summary());
       const ok = suites.length > 0 && suites.every((suite) => suite.ok);
@@ -128,6 +132,10 @@ type ManifestSuite = RunManifest["suites"][number];
 type ManifestCase = ManifestSuite["cases"][number];
 type ManifestModel = RunManifest["models"][number];
 
+/** Whether a baseline is checked: by a comparison, or by a nightly run. What single cases pass is no part of either. */
+const isChecked = (plan: CheckPlan | undefined) =>
+  plan?.kind === "compare" || (plan?.kind === "unchanged" && plan.drift?.nightly === true);
+
 /**
  * The trials of one suite on one model. The gate, the rates and the confusions are those of the arm `head`; what was
  * spent is that of all arms.
@@ -145,6 +153,7 @@ class SuiteTally {
   readonly #lift: LiftTally | undefined;
   /** The regression check, if there is something to compare. */
   readonly check: Check | undefined;
+  readonly drift: DriftWatch | undefined;
 
   constructor(manifest: RunManifest, suite: ManifestSuite, model: ManifestModel) {
     this.#manifest = manifest;
@@ -153,7 +162,7 @@ class SuiteTally {
     for (const one of suite.cases) this.#cases.set(one.id, new CaseTally(one.paraphrases?.length));
     this.#lift = suite.lift === undefined ? undefined : new LiftTally(suite.lift);
     const plan = suite.checks?.find((check) => check.model === model.id);
-    this.#failOn = manifest.failOn ?? [plan?.kind === "compare" ? "regressed" : "rate"];
+    this.#failOn = manifest.failOn ?? [isChecked(plan) ? "regressed" : "rate"];
     if (plan?.kind === "compare")
       this.check = new Check(plan, {
         seed: manifest.seed,
@@ -163,11 +172,16 @@ class SuiteTally {
         headToolsets: new Map(suite.cases.map(({ id, toolset }) => [id, toolset])),
       });
     else if (plan) this.#settled = settledCheck(plan);
+    if (plan?.kind === "unchanged" && plan.drift) {
+      const ids = suite.cases.map(({ id }) => id);
+      this.drift = new DriftWatch(plan.drift, manifest.id, ids);
+    }
   }
 
   add(trial: Trial): void {
     this.#spending.add(trial);
     this.check?.add(trial);
+    this.drift?.add(trial);
     this.#lift?.add(trial);
     if (trial.cell.arm !== "head" || trial.copy) return;
     this.#cases.get(trial.cell.case)?.add(trial);
@@ -189,11 +203,13 @@ class SuiteTally {
       lift && this.#lift ? { broken: lift.arms.without.broken, missing: planned - this.#lift.recorded() } : none;
     const missing = planned - sum((one) => one.trials) - broken - sum((one) => one.notGradable) + withoutSkill.missing;
     const verdict = this.check?.summary() ?? this.#settled;
+    const drift = this.drift?.summary(cases);
     const unchecked = this.#unchecked.ranked().map(([text, n]) => ({ text, n }));
     const { latencies, ...spent } = this.#spending;
     const isBelow = cases.some((one) => one.rate !== null && one.rate < one.passRate);
     const happened = [
       ...(verdict && "method" in verdict ? readEvents(verdict) : []),
+      ...(drift ? readDriftEvents(drift) : []),
       ...(isBelow ? ["rate" as const] : []),
     ];
     const failed = listFailed(happened, this.#failOn);
@@ -204,7 +220,8 @@ class SuiteTally {
       cases.every((one) => one.compared || isAnswered(one)) &&
       withoutSkill.broken === 0 &&
       missing === 0 &&
-      verdict?.exitCode !== exitCodes.incomplete;
+      verdict?.exitCode !== exitCodes.incomplete &&
+      !(drift?.nightly && drift.uncounted);
     // An experiment asks what its design needs, so it has no trials that are missing.
     const counted = this.#manifest.experiment
       ? { missing: 0 }
@@ -223,6 +240,7 @@ class SuiteTally {
       ...(unchecked.length > 0 && { unchecked }),
       coverage: measureCoverage(this.#manifest, this.#suite),
       ...(lift && { lift }),
+      ...(drift && { drift }),
       ...(verdict && { verdict }),
       failOn: [...this.#failOn],
       failed,
@@ -237,13 +255,13 @@ class SuiteTally {
     const graded = tally.passed + tally.failed;
     const rate = graded > 0 ? tally.passed / graded : null;
     const made = graded + tally.broken + tally.notGradable;
-    const isCompared = this.check?.covers(one.id) ?? false;
+    const isCompared = (this.check?.covers(one.id) ?? false) || this.drift?.design !== undefined;
     return {
       id: one.id,
       input: one.input,
       expected: one.expected,
       trials: graded,
-      // A check asks as many trials as it needs.
+      // A check and a nightly run ask as many trials as they need.
       planned: isCompared ? made : Math.max(plannedTrials(one, this.#model), made),
       passed: tally.passed,
       broken: tally.broken,

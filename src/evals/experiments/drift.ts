@@ -1,0 +1,73 @@
+import { nightlyTrials } from "../decisions/drift.ts";
+import { nightsFile, readNights, writeNight } from "../runs/nights.ts";
+import type { PlannedCase } from "../trials/plan.ts";
+import type { PlanEnd } from "../trials/runPlan.ts";
+import type { Baseline } from "../types/baseline.ts";
+import type { DriftPlan } from "../types/drift.ts";
+import type { Model } from "../types/model.ts";
+import type { RunManifest, RunSummary } from "../types/run.ts";
+import type { DriftWatch } from "../verdicts/drift.ts";
+import { ArmCases, type Ask, pursueDesign } from "./pipeline.ts";
+
+export type DriftRunOptions = {
+  nightly?: boolean | undefined;
+  /** Within a night, as `evals calibrate` measures it. */
+  correlation?: number | undefined;
+  /** Of every case in a nightly run. */
+  trials?: number | undefined;
+  margin: number;
+};
+
+/**
+ * Plans the night of one suite on one model whose tools are those of the baseline: reads the nights since the baseline. The
+ * number of monitors of the run is set later. Throws EvalsError when the nights cannot be read.
+ */
+export async function planDrift(
+  { baseline, file, same }: { baseline: Baseline; file: string; same: readonly string[] },
+  cases: readonly PlannedCase[],
+  model: Model,
+  { nightly = false, correlation, trials, margin }: DriftRunOptions,
+): Promise<DriftPlan> {
+  const isSame = new Set(same);
+  const bank = baseline.cases.filter(({ id }) => isSame.has(id));
+  // A case that the baseline does not have as it is now is another case, also to its nights before it was changed.
+  const changed = cases.map((planned) => planned.case).filter(({ id }) => !isSame.has(id));
+  const renamed = Object.fromEntries(changed.map(({ id, hash }) => [id, `${id}#${hash.slice(0, 8)}`]));
+  const nights = nightsFile(file);
+  return {
+    file: nights,
+    baseline: { run: baseline.run, acceptedAt: baseline.acceptedAt },
+    nightly,
+    trials: nightly ? (trials ?? nightlyTrials) : Math.max(1, ...cases.map((planned) => planned.case.trials)),
+    margin,
+    families: 1,
+    ...(correlation !== undefined && { correlation }),
+    bank: Object.fromEntries(bank.map(({ id, passed, trials }) => [id, `${passed}/${trials}`])),
+    ...(changed.length > 0 && { renamed }),
+    nights: await readNights(nights, { suite: baseline.suite, model: model.id, baseline: baseline.run }),
+  };
+}
+
+/** Runs the trials that a nightly run asks for, and its follow-ups. */
+export async function pursueDrift(
+  watch: DriftWatch,
+  cases: readonly PlannedCase[],
+  model: Model,
+  { seed }: RunManifest,
+  ask: Ask,
+): Promise<PlanEnd> {
+  if (!watch.design) return "complete";
+  const armCases = new ArmCases(cases, new Map([["head", ({ toolset }) => toolset]]), seed);
+  return (await pursueDesign(watch.design, watch.record, { cases: armCases, model }, ask)).end;
+}
+
+/** Adds the night of a finished run to the files of the nights. */
+export async function recordNights({ suites }: RunSummary, manifest: RunManifest): Promise<void> {
+  for (const { name, model, drift } of suites) {
+    const plan = manifest.suites
+      .find((suite) => suite.name === name)
+      ?.checks?.find((check) => check.model === model && check.kind === "unchanged");
+    if (!drift?.tonight || plan?.kind !== "unchanged" || !plan.drift) continue;
+    await writeNight(plan.drift.file, { suite: name, model, baseline: plan.drift.baseline.run }, drift.tonight);
+  }
+}
