@@ -44,7 +44,7 @@ export function driftJson(drift: DriftSummary): DriftSummary {
 }
 
 /** The verdict in one line. */
-export function driftHeadline({ verdict }: DriftSummary): string {
+function driftHeadline({ verdict }: DriftSummary): string {
   switch (verdict.kind) {
     case "drifted":
       return `DRIFTED since about ${nameNight(verdict.alarm.since)}: ${nameAlarm(verdict.alarm)}`;
@@ -73,7 +73,7 @@ function nameAlarm({ cases, change, direction }: Alarm): string {
 }
 
 /** What happened, in words without statistics. */
-export function driftReason(drift: DriftSummary): string {
+function driftReason(drift: DriftSummary): string {
   const { verdict, uncounted } = drift;
   return [...(uncounted ? [uncountedText[uncounted]] : []), describeVerdict(verdict)].join(" ");
 }
@@ -124,7 +124,7 @@ function describeSuspect({ case: id, before, after }: Suspect): string {
 }
 
 /** What to do, as one imperative sentence. */
-export function driftNext({ verdict, uncounted, nightly }: DriftSummary): string {
+function driftNext({ verdict, uncounted, nightly }: DriftSummary): string {
   if (verdict.kind === "drifted") {
     if (verdict.alarm.direction === "up")
       return "accept a new baseline (`evals run -n 20 --check off`, then `evals baseline accept`), or the next regression hides behind the old one.";

@@ -57,7 +57,7 @@ export const variantsSummarySchema = z.discriminatedUnion("method", [
   z.object({ ...facts, method: z.null(), verdict: z.null() }),
 ]);
 export type VariantsSummary = z.infer<typeof variantsSummarySchema>;
-export type WordingSummary = z.infer<typeof wordingSchema>;
+type WordingSummary = z.infer<typeof wordingSchema>;
 export type Outcome =
   | { method: "sampled"; verdict: VariantVerdict }
   | { method: "deterministic"; verdict: z.infer<typeof certainVariantVerdictSchema> };
