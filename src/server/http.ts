@@ -29,6 +29,7 @@ function sseEndpoint({ newServer, maxSessions, idleMs, maxBodyBytes }: EndpointO
       GET: async (_request, response) => {
         const transport = new SSEServerTransport("/messages", response);
         await sessions.open(transport.sessionId, transport, newServer());
+        sessions.find(transport.sessionId, response);
       },
     },
     "/messages": {
@@ -62,7 +63,7 @@ function streamableEndpoint({ newServer, maxSessions, idleMs, maxBodyBytes }: En
   }
 
   const inSession = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    await sessions.find(sessionId(request) ?? "").handleRequest(request, response);
+    await sessions.find(sessionId(request) ?? "", response).handleRequest(request, response);
   };
 
   const routes: Routes = {
@@ -74,7 +75,7 @@ function streamableEndpoint({ newServer, maxSessions, idleMs, maxBodyBytes }: En
         const body = await readJson(request, maxBodyBytes);
         if (id === undefined) return open(request, response, body);
         // The session may have ended while the body was read.
-        await sessions.find(id).handleRequest(request, response, body);
+        await sessions.find(id, response).handleRequest(request, response, body);
       },
       DELETE: inSession,
     },
@@ -86,9 +87,16 @@ function sessionId(request: IncomingMessage): string | undefined {
   return request.headers["mcp-session-id"]?.toString();
 }
 
-/** The open sessions of one listener by id: at most `limit`, each closed after `idleMs` without a request. */
+/** `answering`: its responses that are still open, an event stream among them. */
+type Session<T> = { server: Server; transport: T; idle: NodeJS.Timeout; answering: number };
+
+/**
+ * The open sessions of one listener by id, least recently used first, each closed after `idleMs` without a request. There
+ * are at most `limit`: most clients never say that they leave, so a new session takes the place of the one that was not
+ * used for longest, if possible of one without an open response.
+ */
 class Sessions<T extends Transport> {
-  readonly #open = new Map<string, { server: Server; transport: T; idle: NodeJS.Timeout }>();
+  readonly #open = new Map<string, Session<T>>();
   readonly #limit: number;
   readonly #idleMs: number;
 
@@ -97,15 +105,12 @@ class Sessions<T extends Transport> {
     this.#idleMs = idleMs;
   }
 
-  /** Connects a new server to the transport. Throws HttpError 503 when `limit` sessions are open. */
+  /** Connects a new server to the transport. */
   async open(id: string, transport: T, server: Server): Promise<void> {
-    if (this.#open.size >= this.#limit) {
-      const message = `Too many sessions: ${this.#limit} are open. Close one or try again later.`;
-      throw new HttpError(503, message, { "retry-after": "60" });
-    }
+    if (this.#open.size >= this.#limit) await this.#dropOldest();
     // The timer alone does not keep the process alive.
     const idle = setTimeout(() => void server.close(), this.#idleMs).unref();
-    this.#open.set(id, { server, transport, idle });
+    this.#open.set(id, { server, transport, idle, answering: 0 });
     server.onclose = () => {
       clearTimeout(idle);
       this.#open.delete(id);
@@ -113,18 +118,33 @@ class Sessions<T extends Transport> {
     await server.connect(transport);
   }
 
-  /** The transport of a session; resets its idle time. Throws HttpError 404 for an unknown session. */
-  find(id: string): T {
+  /**
+   * The transport of a session, which counts as used now and until the response, if one is given, is closed. Throws
+   * HttpError 404 for an unknown session.
+   */
+  find(id: string, response?: ServerResponse): T {
     const session = this.#open.get(id);
     if (!session) {
       throw new HttpError(404, "Session not found: it was closed or never opened. Open a new one.", {}, -32001);
     }
     session.idle.refresh();
+    this.#open.delete(id);
+    this.#open.set(id, session);
+    if (response) {
+      session.answering++;
+      response.once("close", () => session.answering--);
+    }
     return session.transport;
   }
 
   async closeAll(): Promise<void> {
     await Promise.all([...this.#open.values()].map(({ server }) => server.close()));
+  }
+
+  async #dropOldest(): Promise<void> {
+    const sessions = [...this.#open.values()];
+    const oldest = sessions.find(({ answering }) => answering === 0) ?? sessions[0];
+    await oldest?.server.close();
   }
 }
 

@@ -30,13 +30,19 @@ async function start(argv: string[]): Promise<Running | undefined> {
   return serveHttp({ ...options, transport });
 }
 
-async function printConfig({ name, transport, flags }: Options): Promise<undefined> {
-  const { formatRegistration } = await import("./options.ts");
-  console.log(formatRegistration(name, process.execPath, [fileURLToPath(import.meta.url), ...flags]));
-  if (transport !== "stdio") {
-    console.error(`note: Hosts start servers over stdio only. For ${transport}, start this command yourself`);
-    console.error("and register the URL that it prints instead of command and args.");
+async function printConfig({ name, transport, flags, host, port }: Options): Promise<undefined> {
+  const { formatRegistration, formatUrlRegistration, quote } = await import("./options.ts");
+  if (transport === "stdio") {
+    console.log(formatRegistration(name, process.execPath, [fileURLToPath(import.meta.url), ...flags]));
+  } else {
+    const { urlHost } = await import("./guard.ts");
+    const url = `http://${urlHost(host)}:${port === 0 ? "<port>" : port}${transport === "sse" ? "/sse" : "/mcp"}`;
+    console.log(formatUrlRegistration(name, transport, url));
+    console.error("note: Hosts do not start a server that they reach by URL. Start it yourself:");
+    console.error(`  tool-evals-reference-server ${flags.map(quote).join(" ")}`);
+    if (port === 0) console.error("note: --port 0 takes another port at each start. Name one to keep the URL.");
   }
+  console.error("note: Restart the host after a change: it reads its entries when it starts.");
 }
 
 async function serveHttp(options: Options & { transport: "sse" | "http" }): Promise<Running> {

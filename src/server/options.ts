@@ -35,7 +35,7 @@ export function parseOptions(argv: readonly string[]): Options {
     host: given.host ?? "127.0.0.1",
     port: given.port ?? 3333,
     allowHosts: given.allowHosts?.split(",") ?? [],
-    idleMs: (given.idleMinutes ?? 60) * 60_000,
+    idleMs: (given.idleMinutes ?? 5) * 60_000,
     printConfig: given.printConfig ?? false,
     flags,
   };
@@ -60,7 +60,7 @@ function parser() {
       host: text("Address to listen on, for sse and http (default: 127.0.0.1)"),
       port: number("Port to listen on, for sse and http; 0 for any free port (default: 3333)"),
       "allow-hosts": text("Comma-separated host names that clients may use, for sse and http"),
-      "idle-minutes": number("Idle time after which a session is closed, for sse and http (default: 60)"),
+      "idle-minutes": number("Idle time after which a session is closed, for sse and http (default: 5)"),
       "print-config": { boolean: true, describe: "Print how to register this server in a host, and exit" },
     } as const)
     .example("$0", "Serve a desktop host over stdio")
@@ -111,7 +111,22 @@ export function formatRegistration(name: string, command: string, args: readonly
   return `${JSON.stringify(config, null, 2)}\n${line}`;
 }
 
+/** How to register the URL of this server in hosts, each in its own form; a host without a form for SSE is left out. */
+export function formatUrlRegistration(name: string, transport: "sse" | "http", url: string): string {
+  const named = (value: object) => JSON.stringify({ mcpServers: { [name]: value } });
+  const forms = [
+    ["Claude Code", `claude mcp add --transport ${transport} ${quote(name)} ${quote(url)}`],
+    [".mcp.json", named({ type: transport, url })],
+    ["VS Code", `code --add-mcp ${quote(JSON.stringify({ name, type: transport, url }))}`],
+    ["Cursor", named({ url })],
+    ["Gemini CLI", named(transport === "http" ? { httpUrl: url } : { url })],
+    ...(transport === "http" ? [["Codex", `codex mcp add ${quote(name)} --url ${quote(url)}`]] : []),
+  ];
+  const width = Math.max(...forms.map(([host = ""]) => host.length));
+  return forms.map(([host = "", form]) => `${host.padEnd(width)}  ${form}`).join("\n");
+}
+
 /** Quotes one word for a POSIX shell. */
-function quote(word: string): string {
+export function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -156,7 +156,7 @@ describe("the command line", () => {
         --host          Address to listen on, for sse and http (default: 127.0.0.1)               [string]
         --port          Port to listen on, for sse and http; 0 for any free port (default: 3333)  [number]
         --allow-hosts   Comma-separated host names that clients may use, for sse and http         [string]
-        --idle-minutes  Idle time after which a session is closed, for sse and http (default: 60) [number]
+        --idle-minutes  Idle time after which a session is closed, for sse and http (default: 5)  [number]
         --print-config  Print how to register this server in a host, and exit                    [boolean]
         --version       Show version number                                                      [boolean]
 
@@ -174,7 +174,8 @@ describe("the command line", () => {
     "%j is printed as a working entry",
     async (flags) => {
       const { code, stdout, stderr } = await run([...flags, "--print-config"]);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      const restart = "note: Restart the host after a change: it reads its entries when it starts.\n";
+      expect({ code, stderr }).toEqual({ code: 0, stderr: restart });
       const end = stdout.indexOf("\n}\n") + 3;
       const { mcpServers } = JSON.parse(stdout.slice(0, end));
       const name = flags[1] ?? "reference";
@@ -193,20 +194,33 @@ describe("the command line", () => {
     },
   );
 
-  it("explains that a host cannot start an HTTP transport", async () => {
-    const { code, stdout, stderr } = await run(["--transport", "http", "--port", "8080", "--print-config"]);
-    expect(JSON.parse(stdout.slice(0, stdout.indexOf("\n}\n") + 2)).mcpServers.reference.args).toEqual([
-      script,
-      "--transport",
-      "http",
-      "--port",
-      "8080",
-    ]);
-    expect({ code, stderr }).toEqual({
-      code: 0,
-      stderr:
-        "note: Hosts start servers over stdio only. For http, start this command yourself\n" +
-        "and register the URL that it prints instead of command and args.\n",
-    });
+  it("is printed in the URL form of each host for the other transports", async () => {
+    const http = await run(["--transport", "http", "--port", "8080", "--print-config"]);
+    expect(http.code).toBe(0);
+    expect(http.stdout + http.stderr).toMatchInlineSnapshot(`
+      "Claude Code  claude mcp add --transport http reference http://127.0.0.1:8080/mcp
+      .mcp.json    {"mcpServers":{"reference":{"type":"http","url":"http://127.0.0.1:8080/mcp"}}}
+      VS Code      code --add-mcp '{"name":"reference","type":"http","url":"http://127.0.0.1:8080/mcp"}'
+      Cursor       {"mcpServers":{"reference":{"url":"http://127.0.0.1:8080/mcp"}}}
+      Gemini CLI   {"mcpServers":{"reference":{"httpUrl":"http://127.0.0.1:8080/mcp"}}}
+      Codex        codex mcp add reference --url http://127.0.0.1:8080/mcp
+      note: Hosts do not start a server that they reach by URL. Start it yourself:
+        tool-evals-reference-server --transport http --port 8080
+      note: Restart the host after a change: it reads its entries when it starts.
+      "
+    `);
+    const sse = await run(["--transport", "sse", "--name", "it's mine", "--port", "0", "--print-config"]);
+    expect(sse.stdout + sse.stderr).toMatchInlineSnapshot(`
+      "Claude Code  claude mcp add --transport sse 'it'\\''s mine' 'http://127.0.0.1:<port>/sse'
+      .mcp.json    {"mcpServers":{"it's mine":{"type":"sse","url":"http://127.0.0.1:<port>/sse"}}}
+      VS Code      code --add-mcp '{"name":"it'\\''s mine","type":"sse","url":"http://127.0.0.1:<port>/sse"}'
+      Cursor       {"mcpServers":{"it's mine":{"url":"http://127.0.0.1:<port>/sse"}}}
+      Gemini CLI   {"mcpServers":{"it's mine":{"url":"http://127.0.0.1:<port>/sse"}}}
+      note: Hosts do not start a server that they reach by URL. Start it yourself:
+        tool-evals-reference-server --transport sse --name 'it'\\''s mine' --port 0
+      note: --port 0 takes another port at each start. Name one to keep the URL.
+      note: Restart the host after a change: it reads its entries when it starts.
+      "
+    `);
   });
 });

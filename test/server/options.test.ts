@@ -9,7 +9,7 @@ const defaults = {
   host: "127.0.0.1",
   port: 3333,
   allowHosts: [],
-  idleMs: 3_600_000,
+  idleMs: 300_000,
   printConfig: false,
   flags: [],
 };

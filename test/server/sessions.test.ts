@@ -1,29 +1,27 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { listen } from "../../src/server/http.ts";
 import { clients } from "./clients.ts";
-import { initialize, json, openSession, refusal, send, started, tidyUp } from "./raw.ts";
+import { initialize, json, openSession, send, started, tidyUp } from "./raw.ts";
 
 tidyUp();
 
 describe.each(["sse", "http"] as const)("sessions over %s", (transport) => {
-  it("are limited, and a closed one frees a place", async () => {
+  it("are limited: a new one takes the place of the one that was not used for longest", async () => {
     const url = await started(transport, { maxSessions: 2 });
-    const first = await openSession(transport, url);
-    await openSession(transport, url);
-    const refused = await send(url, transport === "sse" ? {} : { method: "POST", headers: json, body: initialize });
-    expect(refused.headers["retry-after"]).toBe("60");
-    expect(refusal(refused)).toEqual({
-      status: 503,
-      code: -32000,
-      message: "Too many sessions: 2 are open. Close one or try again later.",
-    });
-    for (const { connect } of clients) await expect(connect({ url, transport })).rejects.toThrow(/503|Too many/);
+    const [first, second] = [await openSession(transport, url), await openSession(transport, url)];
+    expect((await first.use()).status).toBeLessThan(300);
+    const third = await openSession(transport, url);
+    expect(await second.use()).toMatchObject({ status: 404 });
+    for (const session of [first, third]) expect((await session.use()).status).toBeLessThan(300);
+    for (const { connect } of clients) await (await connect({ url, transport })).close();
+  });
 
-    await first.end();
-    // The server hears of a dropped event stream in its own time.
-    await vi.waitFor(() => openSession(transport, url));
+  it("of 1,000 clients that never say goodbye leave the next one served", async () => {
+    const url = await started(transport, { maxSessions: 64 });
+    for (let client = 0; client < 1000; client++) await openSession(transport, url);
+    expect((await (await openSession(transport, url)).use()).status).toBeLessThan(300);
   });
 
   it("are not used up by requests that open none", async () => {
