@@ -20,7 +20,7 @@ test("the benchmark of verdicts runs against the built program", async () => {
   expect(stdout).toContain("nothing changed");
 });
 
-test.each(["claudeCode", "confusable", "skills", "triggers", "lint", "run"])(
+test.each(["hosts", "confusable", "skills", "triggers", "lint", "run"])(
   "the modules that bench/%s.mjs imports from the build exist and export what it names",
   async (name) => {
     const source = await readFile(join(root, `bench/${name}.mjs`), "utf8");
