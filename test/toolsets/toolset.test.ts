@@ -104,18 +104,19 @@ test("Gemini CLI takes the middle out of a name of more than 63 characters", () 
   expect(shownBy("gemini-cli", tool("x".repeat(53)))).toEqual([`mcp_files_${"x".repeat(53)}`]);
 });
 
-test("Codex ends a name of more than 64 characters with a hash, and sorts", () => {
-  const hash = createHash("sha1").update(`files\0files\0\0${long}\0${long}`).digest("hex").slice(0, 12);
-  expect(shownBy("codex", tool("z"), tool(long), tool("b"))).toEqual([
-    `${`mcp__files__${long}`.slice(0, 51)}_${hash}`,
+test("Codex ends a name of more than 128 characters with a hash, and sorts", () => {
+  const longer = "l".repeat(120);
+  const hash = createHash("sha1").update(`files\0files\0\0${longer}\0${longer}`).digest("hex").slice(0, 12);
+  expect(shownBy("codex", tool("z"), tool(longer), tool("b"))).toEqual([
     "mcp__files__b",
+    `${`mcp__files__${longer}`.slice(0, 115)}_${hash}`,
     "mcp__files__z",
   ]);
-  expect(shownBy("codex", tool("x", "s".repeat(80)))[0]).toMatch(/^mcp__s{44}___[0-9a-f]{12}$/);
+  expect(shownBy("codex", tool("x", "s".repeat(130)))[0]).toMatch(/^mcp__s{108}___[0-9a-f]{12}$/);
 });
 
 test("names of all hosts keep to their limits", () => {
-  const limits = { "gemini-cli": 63, codex: 64 } as const;
+  const limits = { "gemini-cli": 63, codex: 128 } as const;
   fc.assert(
     fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1, maxLength: 90 }), (server, name) => {
       for (const [host, limit] of Object.entries(limits)) {

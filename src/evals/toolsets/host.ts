@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { usageError } from "../types/errors.ts";
+import { getCodexIdentity, hostNames } from "../types/hostNames.ts";
 import type { SkillForm } from "../types/skill.ts";
 import { isCallable, type OfferedTool } from "../types/tool.ts";
 import { describeOrigin } from "./toolList.ts";
@@ -11,32 +11,17 @@ type Host = {
   compare?(a: OfferedTool, b: OfferedTool): number;
 };
 
-const geminiLimit = 63;
-const codexLimit = 64;
-const codexHashLength = 12;
-
-/** The hosts whose naming is known, from the source of the host or from its requests. */
+/** The hosts whose naming is known. */
 export const hosts = {
   plain: { skills: "skill-tool", getName: ({ name }) => name },
   // agentskills.io, "Integrate skills into your agent", for agents that read files.
   "agent-skills": { skills: "available-skills", getName: ({ name }) => name },
-  "claude-code": {
-    skills: "skill-tool",
-    getName: ({ server, name }) => `mcp__${toDashedName(server)}__${toDashedName(name)}`,
-  },
-  // packages/core/src/tools/mcp-tool.ts: the middle of a long name is cut.
-  "gemini-cli": {
-    skills: "available-skills",
-    getName: ({ server, name }) => {
-      const whole = `mcp_${server}_${name}`.replace(/[^a-zA-Z0-9_\-.:]/g, "_");
-      return whole.length <= geminiLimit ? whole : `${whole.slice(0, 30)}...${whole.slice(-30)}`;
-    },
-  },
-  // codex-rs/codex-mcp/src/tools.rs: sorted by raw identity; a long name ends with a hash of it.
+  "claude-code": { skills: "skill-tool", getName: ({ server, name }) => hostNames["claude-code"](server, name) },
+  "gemini-cli": { skills: "available-skills", getName: ({ server, name }) => hostNames["gemini-cli"](server, name) },
   codex: {
     skills: "available-skills",
-    getName: getCodexName,
-    compare: (a, b) => (getCodexIdentity(a) < getCodexIdentity(b) ? -1 : 1),
+    getName: ({ server, name }) => hostNames.codex(server, name),
+    compare: (a, b) => (getCodexIdentity(a.server, a.name) < getCodexIdentity(b.server, b.name) ? -1 : 1),
   },
 } satisfies Record<string, Host>;
 
@@ -75,24 +60,4 @@ export function presentTools(tools: readonly OfferedTool[], hostName: HostName):
     tools: [...listed].map(([name, tool]) => ({ ...tool, name })),
     findListed: (name) => listed.get(name),
   };
-}
-
-function toDashedName(name: string): string {
-  return name.replace(/[^a-zA-Z0-9_-]/g, "_");
-}
-
-function getCodexName(tool: OfferedTool): string {
-  const plain = (name: string) => name.replace(/[^a-zA-Z0-9_]/g, "_");
-  const prefix = `mcp__${plain(tool.server)}__`;
-  const name = plain(tool.name);
-  if (prefix.length + name.length <= codexLimit) return prefix + name;
-  const suffix = `_${createHash("sha1").update(getCodexIdentity(tool)).digest("hex").slice(0, codexHashLength)}`;
-  const room = codexLimit - suffix.length;
-  const kept = prefix.length <= room ? (prefix + name).slice(0, room) : `${prefix.slice(0, room - 2)}__`;
-  return kept + suffix;
-}
-
-/** Server, namespace, connector (none here), name and name, joined as the host does for its hash and sort order. */
-function getCodexIdentity({ server, name }: OfferedTool): string {
-  return [server, server, "", name, name].join("\0");
 }

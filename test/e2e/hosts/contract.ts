@@ -181,6 +181,15 @@ export function describeHost(host: HostUnderTest): void {
       }
     });
 
+    it("knows the names of tools as the host shows them, odd and long ones too", async () => {
+      const names = ["put-item", "notes.read", "Camel.Case", "a b", "x".repeat(60), "z".repeat(100)];
+      const tools = names.map((name) => ({ ...reads, name, description: `The tool ${name}.`, server: "my-notes" }));
+      const service = await start(() => ({ text: "Done." }));
+      const { outcome, shown } = await (await open(service)).converse(trialOf({ tools, exposure: "all" }), never);
+      expect(outcome).toEqual({ kind: "answered" });
+      expect(shown?.tools.full.toSorted()).toEqual(names.toSorted());
+    });
+
     it("end as answered at the turn limit, after the last calls were executed", async () => {
       const service = await start(() => ({
         calls: [{ name: host.toShownName("works", "do_amber_0"), input: { path: "a" } }],

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { resolveEndpoint } from "../../types/endpoint.ts";
+import { hostNames } from "../../types/hostNames.ts";
 import type { HostModel } from "../../types/model.ts";
 import { type Command, findProgram, type Host, type Launch } from "../host.ts";
 import { createHostModel, defaultTrialTimeoutMs, type HostOptions } from "../model.ts";
@@ -58,7 +59,6 @@ export async function claudeCode(id: string, name: string, options: ClaudeCodeOp
 }
 
 function describeHost(model: string, effort: string | undefined): Host {
-  const toServerName = (server: string) => server.replace(/[^a-zA-Z0-9_-]/g, "_");
   return {
     name: "Claude Code",
     wording: {
@@ -66,8 +66,8 @@ function describeHost(model: string, effort: string | undefined): Host {
       skillTools: new Set(["Skill"]),
       readRefusal: ({ text, isError }) => (isError ? readRefusal(text) : undefined),
     },
-    toServerName,
-    toShownName: (server, tool) => `mcp__${server}__${toServerName(tool)}`,
+    toServerName: (server) => server.replace(/[^a-zA-Z0-9_-]/g, "_"),
+    toShownName: hostNames["claude-code"],
     skillFolder: ".claude/skills",
     configFolders: /^\.claude$/i,
     hidesTools: false,

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import * as z from "zod";
 import { resolveEndpoint } from "../../types/endpoint.ts";
 import { messageOf, usageError } from "../../types/errors.ts";
+import { hostNames } from "../../types/hostNames.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import type { HostModel } from "../../types/model.ts";
 import { nearest } from "../../types/nearest.ts";
@@ -92,7 +93,6 @@ const deferringFields = ["tool_mode", "supports_search_tool"];
 type Endpoint = ReturnType<typeof resolveEndpoint>;
 
 function describeHost(model: string, entry: CatalogueEntry | undefined, endpoint: Endpoint): Host {
-  const plain = (name: string) => name.replace(/[^a-zA-Z0-9_]/g, "_");
   return {
     name: "Codex",
     wording: {
@@ -100,8 +100,8 @@ function describeHost(model: string, entry: CatalogueEntry | undefined, endpoint
       skillTools: new Set(),
       readRefusal: ({ text }) => /^unsupported call: .*/.exec(text)?.[0],
     },
-    toServerName: plain,
-    toShownName: (server, tool) => `mcp__${server}__${plain(tool)}`,
+    toServerName: (server) => server.replace(/[^a-zA-Z0-9_-]/g, "_"),
+    toShownName: hostNames.codex,
     skillFolder: ".agents/skills",
     configFolders: /^\.(codex|agents)$/i,
     hidesTools: true,
