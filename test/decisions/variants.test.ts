@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { upperDrop } from "../../src/evals/decisions/bounds.ts";
 import { nextStep, type Observation, simulate, TrialRecord } from "../../src/evals/decisions/design.ts";
 import { incumbentArm, type VariantSetup, variants } from "../../src/evals/decisions/variants.ts";
 import { variantVerdictSchema } from "../../src/evals/decisions/variantVerdict.ts";
 import { globalTest } from "../../src/evals/stats/hypothesisTests.ts";
+import { upperDrop } from "../../src/evals/stats/meanDrop.ts";
 import { deriveSeed, seededRandom } from "../../src/evals/stats/random.ts";
 import { idsOf } from "./support.ts";
 

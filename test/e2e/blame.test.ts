@@ -16,22 +16,24 @@ beforeAll(async () => {
 });
 
 /** Accepts the old list, spoils it, and checks. Returns the run of the check. */
-async function regress(...asked: string[]) {
+async function regress(kind: "changed" | "regressed", ...asked: string[]) {
   files.restore();
   await run("run", files.suite, "-n", "20", ...asked);
   expect((await run("baseline", "accept")).code).toBe(0);
   files.spoil();
-  const checked = await run("run", files.suite, "-n", "1", ...asked, "--json");
-  expect(checked.code).toBe(1);
+  const checked = await run("run", files.suite, ...asked, "--json");
+  // What always answers alike shows a change, and fails nothing unless it is named.
+  expect(checked.code).toBe(kind === "regressed" ? 1 : 0);
   const summary = summaryOf(checked);
-  expect(summary.suites[0]?.verdict).toMatchObject({ kind: "regressed", flagged: [{ case: spoiled.case }] });
+  const named = kind === "regressed" ? { flagged: [{ case: spoiled.case }] } : { flips: [{ case: spoiled.case }] };
+  expect(summary.suites[0]?.verdict).toMatchObject({ kind, ...named });
   return summary;
 }
 
 describe("one spoiled description of eight, on the lexical model", () => {
   let checked: string;
   beforeAll(async () => {
-    checked = (await regress()).run;
+    checked = (await regress("changed")).run;
   });
 
   it("is found by the check and by blame, and is certain", async () => {
@@ -63,13 +65,13 @@ describe("one spoiled description of eight, on the lexical model", () => {
   it("is found in one go with the check", async () => {
     const ended = await run("run", files.suite, "--blame", "--json");
     const summary = summaryOf(ended);
-    expect(ended.code).toBe(1);
-    expect(summary.suites[0]?.verdict).toMatchObject({ kind: "regressed" });
+    expect(ended.code).toBe(0);
+    expect(summary.suites[0]?.verdict).toMatchObject({ kind: "changed" });
     expect(summary.blame).toMatchObject([
       { cases: [{ case: spoiled.case, verdict: { descriptions: [spoiled.tool] } }] },
     ]);
     const text = await run("run", files.suite, "--blame");
-    expect(text.out).toMatch(/^REGRESSED 1 of 1 suite.*\n\nBLAMED: get_file_info\n/s);
+    expect(text.out).toMatch(/^CHANGED 1 of 1 suite.*\n\nBLAMED: get_file_info\n/s);
   });
 
   it("is found without a run, against the baseline alone", async () => {
@@ -98,10 +100,10 @@ describe("one spoiled description of eight, on the lexical model", () => {
         Give a record of \`evals run\`.
 
       error: The run RUN has no regression check of others to explain.
-        Run a check first with \`evals run --check thorough\`.
+        Run a check first with \`evals run --check on\`.
 
       error: The run RUN cannot be explained: the live tools are no longer those of the run: create_directory: description, edit_file: description, get_file_info: description, list_directory: description, read_media_file: description and 3 more.
-        Run \`evals run --check thorough\` again, then \`evals blame\`.
+        Run \`evals run --check on\` again, then \`evals blame\`.
       "
     `);
   });
@@ -112,7 +114,15 @@ describe("one spoiled description of eight, on a simulated noisy endpoint", () =
   let checked: Awaited<ReturnType<typeof regress>>;
   beforeAll(async () => {
     endpoint = await startNoisyEndpoint(files.cases, "1");
-    checked = await regress("-m", "anthropic:claude-sonnet-5-5", "--base-url", endpoint.url, "--seed", "1");
+    checked = await regress(
+      "regressed",
+      "-m",
+      "anthropic:claude-sonnet-5-5",
+      "--base-url",
+      endpoint.url,
+      "--seed",
+      "1",
+    );
   });
   afterAll(() => endpoint.close());
 

@@ -57,7 +57,7 @@ export function trialsOf(dir: string): Trial[] {
 /** A trial without what differs from run to run: times. */
 export function timeless(trial: Trial): unknown {
   const zeroed = JSON.stringify(trial, (key, value) =>
-    key === "ms" || key === "startedAt" || key === "requestId" ? 0 : value,
+    key === "ms" || key === "startedAt" || key === "requestId" || key === "responseId" ? 0 : value,
   );
   return JSON.parse(zeroed);
 }

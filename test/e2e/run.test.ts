@@ -324,7 +324,7 @@ describe("servers and models that misbehave", () => {
       ["several-calls", { "several-calls": 1 }, {}],
       ["malformed-arguments", { "malformed-arguments": 1 }, {}],
       ["refusal", { refused: 1 }, {}],
-      ["cut-off", {}, { model: 1 }],
+      ["cut-off", { "cut-off": 1 }, {}],
       ["fine", { "right-tool": 1 }, {}],
     ]);
     expect(ended.code).toBe(1);

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { CaseCounts } from "../../src/evals/stats/counts.ts";
-import { cochranMantelHaenszel, globalTest, stepDown } from "../../src/evals/stats/hypothesisTests.ts";
+import { cochranMantelHaenszel, globalTest } from "../../src/evals/stats/hypothesisTests.ts";
 import { seededRandom, shuffle } from "../../src/evals/stats/random.ts";
 import { anyCases, chanceOf, example, paired, reshuffles, times } from "./support.ts";
 
@@ -110,75 +110,6 @@ describe("the global test", () => {
     expect(() => globalTest(cases)).toThrow(
       new RangeError("3 passed of 2 trials: need integers, 0 <= passed <= trials"),
     );
-  });
-});
-
-describe("the step-down p-values", () => {
-  test("golden values", () => {
-    const golden = [
-      [0.043343653250774, 0.054351963634138],
-      [0.5, 0.8320352248370825],
-      [0.6718591006516703, 0.8359295503258352],
-      [1, 1],
-      [1, 1],
-    ];
-    for (const [i, { p, adjusted }] of stepDown(example).entries()) {
-      expect(p).toBeCloseTo(golden[i]?.[0] ?? Number.NaN, 12);
-      expect(adjusted).toBeCloseTo(golden[i]?.[1] ?? Number.NaN, 12);
-    }
-  });
-
-  test("a single case is not adjusted, and its p is the exact tail", () => {
-    fc.assert(
-      fc.property(anyCases(1, 12), (cases) => {
-        const [only] = stepDown(cases);
-        const exact = chanceOf(reshuffles(cases), (other) => missing(other) >= missing(cases));
-        expect(only?.p).toBeCloseTo(exact, 12);
-        expect(only?.adjusted).toBeCloseTo(exact, 12);
-      }),
-    );
-  });
-
-  test("adjusted is never below raw, at most 1, and in the order of raw", () => {
-    fc.assert(
-      fc.property(anyCases(8, 12, 0), (cases) => {
-        const sorted = stepDown(cases).toSorted((a, b) => a.p - b.p || a.adjusted - b.adjusted);
-        for (const [i, { p, adjusted }] of sorted.entries()) {
-          expect(adjusted).toBeGreaterThanOrEqual(p);
-          expect(adjusted).toBeLessThanOrEqual(1);
-          expect(adjusted).toBeGreaterThanOrEqual(sorted[i - 1]?.adjusted ?? 0);
-        }
-      }),
-    );
-  });
-
-  test("some case is called at alpha with chance at most alpha when nothing changed", () => {
-    fc.assert(
-      fc.property(small, (cases) => {
-        const outcomes = reshuffles(cases);
-        const least = (some: CaseCounts[]) => Math.min(...stepDown(some).map(({ adjusted }) => adjusted));
-        for (const alpha of outcomes.map((one) => least(one.cases)))
-          expect(chanceOf(outcomes, (other) => least(other) <= alpha)).toBeLessThan(alpha * rounding);
-      }),
-      { numRuns: 20 },
-    );
-  });
-
-  test("the least adjusted value is the exact chance of so small a p-value in any case", () => {
-    fc.assert(
-      fc.property(small, (cases) => {
-        const least = (some: CaseCounts[]) => Math.min(...stepDown(some).map(({ p }) => p));
-        const exact = chanceOf(reshuffles(cases), (other) => least(other) <= least(cases) * rounding);
-        expect(Math.min(...stepDown(cases).map(({ adjusted }) => adjusted))).toBeCloseTo(exact, 12);
-      }),
-      { numRuns: 60 },
-    );
-  });
-
-  test("no cases, no p-values; a case without trials in an arm has p = 1", () => {
-    expect(stepDown([])).toEqual([]);
-    const untried = { base: { passed: 5, trials: 5 }, head: { passed: 0, trials: 0 } };
-    expect(stepDown([untried])).toEqual([{ p: 1, adjusted: 1 }]);
   });
 });
 

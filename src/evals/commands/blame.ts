@@ -31,7 +31,7 @@ export const blameCommand = defineCommand({
     ...flags,
   },
   examples: [
-    ["run --check thorough && evals blame", "After a regression: find the change that caused it"],
+    ["run --check on; evals blame", "After a regression: find the change that caused it"],
     ["blame --case read-several --budget 2", "Explain one case, for at most $2"],
     ["blame --baseline evals/baselines/files.lexical-2.json --case read-one", "Explain a case without a run"],
   ],

@@ -1,6 +1,6 @@
 import type { Counts } from "../stats/counts.ts";
+import { upperDrop } from "../stats/meanDrop.ts";
 import type { Alarm, DriftVerdict } from "../types/drift.ts";
-import { upperDrop } from "./bounds.ts";
 import { mostMissing } from "./design.ts";
 import {
   addWhole,

@@ -1,7 +1,7 @@
 import { isCallable, type OfferedTool } from "../types/tool.ts";
 
 /** From this many tools on, two orders that are drawn at random are never the same within a run. */
-export const manyTools = 13;
+const manyTools = 13;
 
 /**
  * How many different orders a list can be shown in, which is how many different requests its case has: tools and skills are

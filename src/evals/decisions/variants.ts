@@ -1,6 +1,6 @@
 import type { CaseCounts, Counts } from "../stats/counts.ts";
 import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
-import { upperDrop } from "./bounds.ts";
+import { upperDrop } from "../stats/meanDrop.ts";
 import { bringSpans, countPasses, type Design, lacksAnswers, type Play, type TrialRecord } from "./design.ts";
 import { caseP, defaultMargin } from "./statistics.ts";
 import type { Gain, VariantFigures, VariantVerdict } from "./variantVerdict.ts";

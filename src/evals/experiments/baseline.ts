@@ -31,8 +31,8 @@ import { createCaseToolsets } from "../workspace/cases.ts";
 import { closeServers, type Opened, openServers, refuseMistakes } from "../workspace/servers.ts";
 import { selectSuites } from "../workspace/suites.ts";
 
-/** Trials per case that the screen design of a regression check needs. */
-const bank = 20;
+/** Graded trials per case from which the baseline shows how the model was. No test of a check depends on them. */
+const bank = 3;
 
 export type BaselineOptions = {
   action: "accept" | "show" | "diff";
@@ -109,7 +109,7 @@ function listWarnings({ models, git, flags }: RunManifest, suites: Summaries, gr
     const hint =
       wanted === 1
         ? "They cannot be compared."
-        : `The screen design needs ${bank} trials per case: run with -n ${bank}.`;
+        : `Checks ask both lists anew, but cannot tell how the model was: run with -n ${bank} or more.`;
     const least = wanted === 1 ? "no graded trial" : `fewer than ${wanted} graded trials`;
     const message = `"${name}" on ${model} has ${least} of ${some(few)}.`;
     return few.length > 0 ? [warning(message, hint)] : [];

@@ -206,7 +206,7 @@ function findSuspects(question: BlameQuestion, { cases, suite, model }: Bench): 
 }
 
 function refusal({ from }: BlameQuestion, reasons: readonly string[]): EvalsError {
-  const hint = "Run `evals run --check thorough` again, then `evals blame`.";
+  const hint = "Run `evals run --check on` again, then `evals blame`.";
   const problems = reasons.map((reason, at) => ({
     severity: "error" as const,
     message: `${from[0]?.toUpperCase()}${from.slice(1)} cannot be explained: ${reason.replace(/\.$/, "")}.`,

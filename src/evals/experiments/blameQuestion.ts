@@ -83,9 +83,7 @@ function nothingToExplain({ id }: RunManifest, checked: number, { suite, model }
   const of = [suite, model].filter((one) => one !== undefined).join(" on ");
   return usageError(
     `The run ${id} has no ${checked > 0 ? "regression" : "regression check"}${of ? ` of ${of}` : ""} to explain.`,
-    checked > 0
-      ? "Name a case with --case to explain it anyway."
-      : "Run a check first with `evals run --check thorough`.",
+    checked > 0 ? "Name a case with --case to explain it anyway." : "Run a check first with `evals run --check on`.",
   );
 }
 

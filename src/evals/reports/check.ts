@@ -213,7 +213,7 @@ export function checkBlocks(suite: SuiteSummary, explain = false): Block[] {
     ...changedCases("Cases that dropped (passed/answered)", check.flagged, isCertain(check), arms),
     ...changedCases("Cases that rose (passed/answered)", check.rose, isCertain(check), arms),
     ...changedCases("Cases that look worse, not shown (passed/answered)", check.suspects, isCertain(check), arms),
-    ...flippedCases(check),
+    ...flippedCases(check, arms),
     ...grownConfusions(check.grew, arms),
     ...changedTools(check, labels),
     { kind: "facts", facts: [...checkFacts(check), ["Spent on the suite", money(suite.totals.costUsd)]] },
@@ -249,13 +249,13 @@ export function changedCases(
 }
 
 /** Every case of which an answer differs, in both directions: what a changed verdict rests on. */
-function flippedCases({ flips }: ComparedCheck): Block[] {
+export function flippedCases({ flips }: ComparedCheck, { base, head }: ArmNames): Block[] {
   const rows = flips.map(({ case: id, down, up, pairs }) => [id, integer(down), integer(up), integer(pairs)]);
   const columns = [
     { head: "case", kind: "name" as const },
-    ...["only before", "only now", "pairs"].map((one) => ({ head: one, kind: "figure" as const })),
+    ...[`only ${base}`, `only ${head}`, "pairs"].map((one) => ({ head: one, kind: "figure" as const })),
   ];
-  return section("Answers that differ: passed only before, only now", [
+  return section("Answers that differ (passed in only one of the two)", [
     { kind: "table", columns, rows: makeRows(rows), noun: "case" },
   ]);
 }

@@ -5,6 +5,7 @@ import {
   checkHeadline,
   checkReason,
   checkTone,
+  flippedCases,
   grownConfusions,
   isCertain,
   netSentence,
@@ -80,6 +81,7 @@ function details({ check, improved, base, head, cases }: Compared): Block[] {
         : netSentence(check).replace("Net change", "Net change from A to B:"),
     ),
     ...changedCases("Cases that dropped from A to B (passed/graded)", check.flagged, certain, arms),
+    ...flippedCases(check, arms),
     ...changedCases("Cases that improved from A to B (passed/graded)", improved, certain, arms),
     ...grownConfusions(check.grew, arms),
     ...(check.changes.length === 0

@@ -34,16 +34,6 @@ export function headNull({ base, head }: CaseCounts): HeadNull {
   return { masses, observed: head.passed - least };
 }
 
-/** Running sums: `lowerTails(pmf)[j]` = P(Y <= the j-th value). The last one is 1 exactly. */
-export function lowerTails(masses: Float64Array): Float64Array {
-  let sum = 0;
-  const tails = masses.map((mass) => {
-    sum += mass;
-    return Math.min(1, sum);
-  });
-  return tails.fill(1, -1);
-}
-
 /**
  * pass@k: the chance that at least one of k trials passes, 1 - C(n-c, k) / C(n, k), the unbiased estimate from c passes
  * of n trials. Undefined when k is not within 1..n. Source: Chen et al., arXiv 2107.03374.

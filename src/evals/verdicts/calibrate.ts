@@ -41,7 +41,7 @@ export type Replies = ReadonlyMap<string, readonly string[]>;
 
 /**
  * The noise and the power of a suite on a model. `noise.difference` is what the two equal arms differed by, and in 95 of 100 repeats
- * they differ by at most `noise.floor` (as a mean over cases), by chance alone. `level.thorough` is how often `thorough`
+ * they differ by at most `noise.floor` (as a mean over cases), by chance alone. `level` is how often a check
  * would call an unchanged suite regressed with the estimated correlation, and with none.
  */
 export type Calibration = {

@@ -137,7 +137,7 @@ const rows: readonly Row[] = [
     docs,
     why: "Models react to wording down to the punctuation: only asking the queries again shows what a change did.",
     clauses: ["a description stays as it was tested"],
-    fix: "Run the suite again: evals run --check thorough.",
+    fix: "Run the suite again: evals run --check on.",
   },
 ];
 
