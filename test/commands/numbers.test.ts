@@ -80,7 +80,9 @@ describe("number flags", () => {
     expect(await refusal(run, "--pass-rate", "7")).toBe('--pass-rate: "7" is not a number from 0 to 1.');
     expect(await refusal(run, "-c", "0")).toBe('--concurrency: "0" is not an integer from 1 to 10000.');
     expect(await refusal(run, "-n", "-3")).toBe('--trials: "-3" is not an integer of at least 1.');
-    expect(await refusal(run, "--budget", "0")).toBe('--budget: "0" is not a number above 0.');
+    expect(await refusal(run, "--budget", "0")).toBe(
+      '--budget: "0" is not a number above 0, in US dollars such as 2.50.',
+    );
     for (const text of ["10", "-1", "0", "1", "100%", "0%", "ten%", "%"])
       expect(await refusal(run, `--margin=${text}`)).toBe(
         `--margin: "${text}" is not a number above 0 and below 1, or a percentage such as 10%.`,

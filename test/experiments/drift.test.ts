@@ -18,7 +18,8 @@ let requests: unknown[];
 const answer = ({ messages }: MessagesBody): EndpointAnswer => {
   const asked = JSON.stringify(messages);
   const right = asked.includes("notes.txt") ? "read" : asked.includes("folder") ? "list" : undefined;
-  if (right === "read" && model.read === "down") return { fault: "status", status: 400 };
+  if (right === "read" && model.read === "down")
+    return { fault: "status", status: 500, headers: { "x-should-retry": "false" } };
   const name = right === "read" && model.read === "wrong" ? "move" : right;
   return name === undefined ? { text: "Hello." } : { calls: [{ name, input: {} }] };
 };

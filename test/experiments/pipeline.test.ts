@@ -84,7 +84,11 @@ describe("pursueDesign", () => {
   });
 
   it("gives up a trial that stays without an answer, and ends", async () => {
-    const { performed, journal } = await checkItself(() => ({ fault: "status", status: 503 }));
+    const { performed, journal } = await checkItself(() => ({
+      fault: "status",
+      status: 500,
+      headers: { "x-should-retry": "false" },
+    }));
     expect(performed).toMatchObject({ kind: "decided", verdict: { kind: "inconclusive", because: "missing" } });
     const attempts = journal.filter(({ cell }) => cell.case === "read" && cell.arm === "base" && cell.trial === 1);
     expect(attempts.map(({ cell }) => cell.attempt)).toEqual([undefined, 2, 3]);

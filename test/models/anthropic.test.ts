@@ -155,7 +155,7 @@ describe("why it stopped", () => {
     [null, "unknown stop reason: none"],
   ])("%s is broken, and is not asked again", async (stopReason, message) => {
     const { model, endpoint } = await modelOn(inTurn({ calls: [{ name: "echo" }], stopReason }));
-    expect(await ask(model)).toEqual({ kind: "broken", stage: "model", message });
+    expect(await ask(model)).toMatchObject({ kind: "broken", stage: "model", message });
     expect(endpoint.requests).toHaveLength(1);
   });
 });
@@ -187,7 +187,7 @@ describe("faults", () => {
     [{ fault: "truncated" }, "the connection failed: the reply was cut off (after 5 attempts)"],
   ])("%j that lasts is broken with its cause, within bounds", async (fault, message) => {
     const { model, endpoint, waits } = await modelOn(() => fault);
-    expect(await ask(model)).toEqual({ kind: "broken", stage: "model", message });
+    expect(await ask(model)).toMatchObject({ kind: "broken", stage: "model", message });
     expect(endpoint.requests).toHaveLength(5);
     expect(waits).toEqual(fault.fault === "status" ? Array(4).fill(60_000) : [500, 1000, 2000, 4000]);
   });
@@ -201,7 +201,7 @@ describe("faults", () => {
     ],
   ])("%j is not tried again", async (fault, message) => {
     const { model, endpoint } = await modelOn(() => fault);
-    expect(await ask(model)).toEqual({ kind: "broken", stage: "model", message });
+    expect(await ask(model)).toMatchObject({ kind: "broken", stage: "model", message });
     expect(endpoint.requests).toHaveLength(1);
   });
 
@@ -220,7 +220,7 @@ describe("faults", () => {
     await endpoint.close();
     const address = endpoint.url.replace("http://", "");
     const message = `the connection failed: connect ECONNREFUSED ${address}`;
-    expect(await ask(model)).toEqual({ kind: "broken", stage: "model", message });
+    expect(await ask(model)).toMatchObject({ kind: "broken", stage: "model", message });
   });
 
   it("a cancelled wait ends at once", async () => {

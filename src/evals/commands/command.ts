@@ -28,6 +28,7 @@ export function defineCommand<const P extends Positionals, const F extends Flags
 
 /**
  * The values that a number flag takes. `above` and `below` exclude the bound itself. `percent`: `10%` is read as 0.1.
+ * `dollars`: `$2.50` is read as 2.5, and nothing but plain decimals.
  */
 export type NumberRange = {
   min?: number;
@@ -36,6 +37,7 @@ export type NumberRange = {
   below?: number;
   integer?: boolean;
   percent?: boolean;
+  dollars?: boolean;
 };
 
 /** A number flag: yargs options with a range, which is required so that no wrong number reaches a command. */
@@ -74,18 +76,19 @@ export function number<Default extends number | undefined = undefined>({
 
 function parseNumber(text: string, range: NumberRange): number {
   const { min = Number.NEGATIVE_INFINITY, above = Number.NEGATIVE_INFINITY, max = Number.MAX_VALUE } = range;
-  const { below = Number.POSITIVE_INFINITY, integer, percent } = range;
+  const { below = Number.POSITIVE_INFINITY, integer, percent, dollars } = range;
   const share = percent ? /^(.+?)\s*%$/.exec(text.trim())?.[1] : undefined;
-  const digits = share ?? text;
+  const amount = dollars ? (/^\$?(\d+(?:\.\d+)?)$/.exec(text.trim())?.[1] ?? "") : undefined;
+  const digits = share ?? amount ?? text;
   const value = digits.trim() === "" ? Number.NaN : Number(digits) / (share === undefined ? 1 : 100);
   const isInRange = value >= min && value > above && value <= max && value < below;
   if (isInRange && (!integer || Number.isSafeInteger(value))) return value;
   throw new Error(`"${text}" is not ${describeRange(range)}.`);
 }
 
-function describeRange({ min, above, max, below, integer, percent }: NumberRange): string {
+function describeRange({ min, above, max, below, integer, percent, dollars }: NumberRange): string {
   const kind = integer ? "an integer" : "a number";
-  const other = percent ? ", or a percentage such as 10%" : "";
+  const other = percent ? ", or a percentage such as 10%" : dollars ? ", in US dollars such as 2.50" : "";
   if (min !== undefined) return max === undefined ? `${kind} of at least ${min}` : `${kind} from ${min} to ${max}`;
   const bounds = [
     ...(above === undefined ? [] : [`above ${above}`]),

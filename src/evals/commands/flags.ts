@@ -30,7 +30,7 @@ export const requestFlags = inGroup("Model requests:", {
     default: 10,
     describe: "Maximum concurrent trials",
   }),
-  budget: number({ above: 0, describe: "Start no further trials once this many US dollars are spent" }),
+  budget: number({ above: 0, dollars: true, describe: "Send no further requests once this many US dollars are spent" }),
 });
 
 /** What exits with 1, for every command that comes to a verdict. */
@@ -101,6 +101,10 @@ export const trialFlags = {
   json: jsonFlag,
   out: outFlag,
   ...requestFlags,
+  ...inGroup("Model requests:", {
+    "max-requests": number({ min: 1, integer: true, describe: "Send no more than this many requests to models" }),
+    "max-time": number({ above: 0, describe: "Send no further requests after this many seconds" }),
+  }),
   "claude-path": {
     type: "string",
     group: "Model requests:",

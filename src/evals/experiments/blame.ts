@@ -154,7 +154,12 @@ async function answer(question: BlameQuestion, bench: Bench, io: Io) {
     performed.kind === "decided"
       ? { verdict: performed.verdict }
       : {
-          stopped: performed.end === "budget" ? "the budget is spent" : "interrupted",
+          stopped:
+            performed.end === "budget"
+              ? "the budget is spent"
+              : performed.end === "stopped"
+                ? performed.why
+                : "interrupted",
           made: performed.manifest.totals?.trials ?? 0,
         },
   );

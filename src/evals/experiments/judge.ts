@@ -7,6 +7,7 @@ import { renderTerminal } from "../reports/terminal.ts";
 import { hashPrompt, type Label, parseLabels } from "../scoring/judge.ts";
 import type { Match } from "../scoring/match.ts";
 import { askJudge, refuseAsJudge } from "../trials/judge.ts";
+import { SpendingLimits } from "../trials/limits.ts";
 import { schedule } from "../trials/schedule.ts";
 import { type ExitCode, messageOf, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
@@ -63,14 +64,16 @@ async function askAll(
 ): Promise<Asked> {
   const answers = new Map<Label, JudgedLabel>();
   let costUsd: Cost = 0;
-  const spent = () => budget !== undefined && costUsd !== "unknown" && costUsd >= budget;
+  const limits = new SpendingLimits({ budgetUsd: budget });
+  const limited = limits.guard(judge);
   await schedule(labels, concurrency, signal, async (label) => {
-    if (spent()) return;
+    if (limits.reached !== undefined) return;
     const { transcript, criterion } = label;
     const cell = { suite: "judge check", case: label.id, arm: "labels", model: judge.id, trial: 1 };
     const asked = { transcript, questions: [{ about: "behaviour", criterion } as const] };
-    const { judging, ...reading } = await askJudge(judge, asked, cell, signal);
+    const { judging, stopped, ...reading } = await askJudge(limited, asked, cell, signal);
     costUsd = addCost(costUsd, judging?.costUsd ?? 0);
+    if (stopped?.stage === "budget") return;
     const [match] = reading.kind === "answered" ? reading.matches : [];
     if (match) answers.set(label, judgedBy(match, label));
     else if (reading.kind === "broken") answers.set(label, unjudged(label, reading.why));

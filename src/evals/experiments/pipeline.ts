@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { Design, TrialRecord, TrialRequest } from "../decisions/design.ts";
+import { count } from "../reports/format.ts";
 import { openJournal } from "../runs/journal.ts";
 import { finishRun, journalPath } from "../runs/record.ts";
 import { type DesignCells, type PlannedCase, type PlannedCell, requestedCells, TrialOrders } from "../trials/plan.ts";
@@ -40,8 +41,8 @@ export type TrialPlan<R> = {
   complete?(manifest: RunManifest): RunManifest;
 };
 
-/** How it ended, what is on the record, and where it is. The manifest holds the totals. */
-export type Conducted<R> = R & { dir: string; manifest: RunManifest; summary: RunSummary };
+/** How it ended and why, what is on the record, and where it is. The manifest holds the totals. */
+export type Conducted<R> = R & { dir: string; manifest: RunManifest; summary: RunSummary; why: string };
 
 /**
  * Runs a plan on its record, the same way for all commands: opens the record (again), asks, makes every trial durable
@@ -68,6 +69,10 @@ async function askOnRecord<R extends { end: PlanEnd }>(
   io: Io,
 ): Promise<Conducted<R>> {
   const { onTrial = () => {} } = plan;
+  context.limits.addSpent(record.spentUsd);
+  if (record.dropped > 0)
+    io.err(`Asking again ${count(record.dropped, "trial")} that broke when the run was stopped.\n`);
+  const stopped = new Map<string, string>();
   const progress = progressLine(io, plan.cap(record), record.done.size);
   const journal = await openJournal(journalPath(record.dir), record.manifest.id, record.lines);
   const ask: Ask = (cells, last) =>
@@ -77,14 +82,12 @@ async function askOnRecord<R extends { end: PlanEnd }>(
       {
         concurrency: options.concurrency,
         done: record.done,
-        spentUsd: record.spentUsd,
+        stopped,
         seen: record.seen,
-        ...(options.budget !== undefined && { budgetUsd: options.budget }),
         record: journal.append,
         onRecorded: (trial) => {
           // Nothing is asked after the last cells, so they need not be remembered, however many they are.
           if (!last) record.done.add(cellKey(trial.cell));
-          if (trial.costUsd !== "unknown") record.spentUsd += trial.costUsd;
           record.results.add(trial);
           onTrial(trial);
           progress.add(trial);
@@ -99,7 +102,15 @@ async function askOnRecord<R extends { end: PlanEnd }>(
   const summary = record.results.summary();
   const known = plan.complete?.(record.manifest) ?? record.manifest;
   const finishedAt = result.end === "complete" ? new Date() : undefined;
-  return { ...result, dir: record.dir, summary, manifest: await finishRun(record.dir, known, summary, finishedAt) };
+  const manifest = await finishRun(record.dir, known, summary, finishedAt);
+  return { ...result, dir: record.dir, summary, manifest, ...explainEnd(result.end, stopped, context.limits) };
+}
+
+/** Why trials are missing, as a sentence without its full stop. */
+function explainEnd(end: PlanEnd, stopped: ReadonlyMap<string, string>, limits: TrialContext["limits"]) {
+  const models = [...stopped].map(([model, why]) => `${model} was stopped: ${why}`);
+  const why = end === "budget" ? limits.reached : end === "stopped" ? models.join("; ") : undefined;
+  return { why: why ?? "The run was stopped" };
 }
 
 /** A design that came to its verdict, or what stopped it before. */

@@ -19,7 +19,10 @@ export type OpenRecord = {
   lines: number;
   release(): Promise<void>;
   done: Set<string>;
+  /** What its trials have cost so far, also those that are asked again. */
   spentUsd: number;
+  /** Broken trials that were dropped to be asked again. */
+  dropped: number;
   seen: SeenReplies;
   results: Summariser;
 };
@@ -29,12 +32,13 @@ export async function startRecord(out: string, planned: RunManifest): Promise<Op
   const { dir, manifest } = await createRun(out, planned);
   const release = await lockRun(dir);
   const results = summariser(manifest, dir);
-  return { dir, manifest, lines: 0, release, done: new Set(), spentUsd: 0, seen: new SeenReplies(), results };
+  const nothing = { lines: 0, done: new Set<string>(), spentUsd: 0, dropped: 0, seen: new SeenReplies() };
+  return { dir, manifest, release, ...nothing, results };
 }
 
 /**
- * Opens a record to be finished, and calls `onKept` for each trial that stays on it. Trials that were cancelled or not run
- * because of the budget are dropped to be run again, with `retryBroken` all broken trials. Throws a usage error when the
+ * Opens a record to be finished, and calls `onKept` for each trial that stays on it. Trials that were cancelled, or broke
+ * because a limit was reached or their model was stopped, are dropped to be run again, with `retryBroken` all broken trials. Throws a usage error when the
  * suites, the tools or the models are no longer those of the record, or when another process is writing it.
  */
 export async function resumeRecord(
@@ -51,19 +55,26 @@ export async function resumeRecord(
   const manifest = { ...before, suites, toolsets: { ...before.toolsets, ...now.toolsets } };
   const release = await lockRun(dir);
   const results = summariser(manifest, dir);
-  const seen = new SeenReplies();
-  const record: OpenRecord = { dir, manifest, lines: 0, release, done: new Set(), spentUsd: 0, seen, results };
+  const nothing = { lines: 0, done: new Set<string>(), spentUsd: 0, dropped: 0, seen: new SeenReplies() };
+  const record: OpenRecord = { dir, manifest, release, ...nothing, results };
   const isFinal = ({ outcome }: Trial) =>
-    outcome.kind === "answered" || !(retryBroken || outcome.stage === "cancelled" || outcome.stage === "budget");
+    outcome.kind === "answered" ||
+    !(retryBroken || outcome.again || outcome.stage === "cancelled" || outcome.stage === "budget");
+  const isKept = (trial: Trial) => {
+    const kept = isFinal(trial);
+    if (!kept) record.dropped++;
+    // What it cost stays spent.
+    if (trial.costUsd !== "unknown") record.spentUsd += trial.costUsd;
+    return kept;
+  };
   const keep = (trial: Trial) => {
     record.done.add(cellKey(trial.cell));
     record.seen.add(trial);
     record.results.add(trial);
-    if (trial.costUsd !== "unknown") record.spentUsd += trial.costUsd;
     onKept(trial);
   };
   try {
-    record.lines = await compactJournal(dir, manifest.id, isFinal, keep);
+    record.lines = await compactJournal(dir, manifest.id, isKept, keep);
   } catch (error) {
     await release();
     throw error;

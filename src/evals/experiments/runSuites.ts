@@ -69,13 +69,15 @@ export async function runSuites(
       pursue: async (ask, { manifest, results }) => {
         // The checks go first, because they take the trials of both arms interleaved.
         const checked = await pursueChecks(workspace, manifest, results, ask);
-        const end = checked === "complete" ? await pursueNights(workspace, manifest, results, ask) : checked;
+        const isOver = (end: PlanEnd) => end === "cancelled" || end === "budget";
+        // Where a model was stopped, the others go on.
+        const end = isOver(checked) ? checked : await pursueNights(workspace, manifest, results, ask);
         // What a check covers has all the trials that it needs.
         const covers = ({ suite, case: one }: PlannedCase, model: Model) =>
           results.check(suite.name, model.id)?.covers(one.id) ||
           results.drift(suite.name, model.id)?.design !== undefined;
         const rest = planCells(planned, models, manifest.seed, covers);
-        return { end: end === "complete" ? await ask(rest, "last") : end };
+        return { end: isOver(end) ? end : await ask(rest, "last") };
       },
     },
     context,
@@ -100,7 +102,7 @@ async function pursueChecks(
       if (!check || !model || plan.kind !== "compare") continue;
       const own = cases.filter((planned) => planned.suite.name === suite.name);
       const end = await pursueCheck(check, plan, own, model, manifest, ask);
-      if (end !== "complete") return end;
+      if (end === "cancelled" || end === "budget") return end;
     }
   }
   return "complete";
@@ -118,7 +120,7 @@ async function pursueNights(
       const watch = results.drift(suite.name, model.id);
       const own = cases.filter((planned) => planned.suite.name === suite.name);
       const end = watch ? await pursueDrift(watch, own, model, manifest, ask) : "complete";
-      if (end !== "complete") return end;
+      if (end === "cancelled" || end === "budget") return end;
     }
   }
   return "complete";
@@ -126,7 +128,7 @@ async function pursueNights(
 
 /** Writes the reports, prints the one asked for, explains a regression if asked to, and says how to resume. */
 async function finish(
-  { dir, manifest, summary, end }: Conducted<{ end: PlanEnd }>,
+  { dir, manifest, summary, end, why }: Conducted<{ end: PlanEnd }>,
   { printReport, writeReports }: typeof import("./report.ts"),
   options: RunOptions,
   io: Io,
@@ -150,7 +152,6 @@ async function finish(
     }
   } else if (options.json) printReport("json", { summary, manifest }, io);
   if (end !== "complete") {
-    const why = end === "budget" ? `The budget of $${options.budget} is spent` : "The run was stopped";
     const { missing } = summary.totals;
     const record = options.out === "reports" ? manifest.id : dir;
     const lost = missing > 0 ? `: ${missing} trials are missing` : "";

@@ -19,7 +19,8 @@ import {
   askRemote,
   boundArguments,
   boundText,
-  jitteredDelay,
+  createLimits,
+  type Fault,
   permanentFault,
   toFault,
   transientFault,
@@ -86,7 +87,7 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
       return toFault(thrown, { isTimeout, isConnection: thrown instanceof APIConnectionError }, timeoutMs);
     }
   };
-  const limits = { retries, delay: options.delay ?? jitteredDelay };
+  const limits = createLimits(retries, options.delay);
 
   return {
     id,
@@ -244,8 +245,14 @@ function readReply(body: unknown, names: WireNames): Attempt {
       ? [{ id: block.id, tool: names.toShown(block.name), ...boundArguments({ arguments: block.input }) }]
       : [],
   );
+  const paid = {
+    inputTokens: usage.input_tokens ?? 0,
+    outputTokens: usage.output_tokens ?? 0,
+    cacheReadTokens: usage.cache_read_input_tokens ?? 0,
+    cacheWriteTokens: usage.cache_creation_input_tokens ?? 0,
+  };
   const stop = readStop(stop_reason, written.length);
-  if (typeof stop !== "string") return stop;
+  if (typeof stop !== "string") return { ...stop, usage: paid };
   const calls = stop === "cut" ? [] : written;
   const requestId = (body as { _request_id?: unknown })._request_id;
   return {
@@ -256,12 +263,7 @@ function readReply(body: unknown, names: WireNames): Attempt {
       calls,
       ...(searches.length > 0 && { searches }),
       stop,
-      usage: {
-        inputTokens: usage.input_tokens ?? 0,
-        outputTokens: usage.output_tokens ?? 0,
-        cacheReadTokens: usage.cache_read_input_tokens ?? 0,
-        cacheWriteTokens: usage.cache_creation_input_tokens ?? 0,
-      },
+      usage: paid,
       ...(typeof requestId === "string" && { requestId }),
       ...(id && { responseId: id }),
     },
@@ -278,7 +280,7 @@ function withoutDeepInputs(blocks: readonly unknown[]): unknown[] {
  * choice is broken. So is a `pause_turn` that is left: it belongs to searches of the service itself, and those were
  * continued (see `finishSearches`).
  */
-function readStop(reason: string | null | undefined, calls: number): StopReason | Attempt {
+function readStop(reason: string | null | undefined, calls: number): StopReason | Fault {
   switch (reason) {
     case "end_turn":
     case "stop_sequence":

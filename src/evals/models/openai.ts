@@ -18,7 +18,8 @@ import {
   askRemote,
   boundArguments,
   boundText,
-  jitteredDelay,
+  createLimits,
+  type Fault,
   permanentFault,
   toFault,
   transientFault,
@@ -71,7 +72,7 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
       return toFault(thrown, { isTimeout, isConnection: thrown instanceof APIConnectionError }, timeoutMs);
     }
   };
-  const limits = { retries, delay: options.delay ?? jitteredDelay };
+  const limits = createLimits(retries, options.delay);
 
   return {
     id,
@@ -170,7 +171,7 @@ function readReply(body: unknown, names: WireNames, turn: number): Attempt {
   const { finish_reason, message } = choice;
   const written = withIds(message.tool_calls ?? [], turn);
   const stop = message.refusal ? "refused" : readStop(finish_reason, written.length);
-  if (typeof stop !== "string") return stop;
+  if (typeof stop !== "string") return { ...stop, usage: readUsage(parsed.data?.usage) };
   const toolCalls = stop === "cut" ? [] : written;
   const requestId = (body as { _request_id?: unknown })._request_id;
   return {
@@ -230,7 +231,7 @@ export function readArguments(text: string): Pick<Call, "arguments" | "arguments
 }
 
 /** Calls override the finish reason, which local servers often send as `stop`; but not when the reply was cut off. */
-function readStop(reason: string | null | undefined, calls: number): StopReason | Attempt {
+function readStop(reason: string | null | undefined, calls: number): StopReason | Fault {
   if (reason === "length") return "cut";
   if (reason === "content_filter") return "refused";
   if (calls > 0) return "calls";

@@ -5,8 +5,9 @@ import { messageOf } from "../types/errors.ts";
 import { isNestedDeeper, maxDepth } from "../types/json.ts";
 import type { Reply } from "../types/model.ts";
 import { excerpt } from "../types/text.ts";
-import type { Call, Turn } from "../types/trial.ts";
+import { addUsage, type Broken, type Call, type Turn, type Usage } from "../types/trial.ts";
 import { OversizedReplyError } from "./fetch.ts";
+import { Pacer, type Report, realClock } from "./pacer.ts";
 
 /** Why an attempt returned no reply, and whether it is worth a retry. `retryAfterMs` is what the service asked for. */
 export type Fault = {
@@ -15,6 +16,10 @@ export type Fault = {
   message: string;
   isTransient: boolean;
   retryAfterMs?: number;
+  /** The HTTP status, if the service answered with an error. */
+  status?: number;
+  /** What a reply cost that could not be used. */
+  usage?: Usage;
 };
 
 export type Attempt = Fault | { kind: "turn"; turn: Omit<Turn, "ms">; native: unknown };
@@ -26,37 +31,54 @@ export const jitteredDelay: Delay = async (ms, signal) => {
   await sleep(ms * (1 + Math.random() / 4), undefined, { signal }).catch(() => undefined);
 };
 
+/** The limits of all asks of one model. With a delay of a test, nothing is waited for. */
+export function createLimits(retries: number, delay: Delay | undefined) {
+  const pacer = new Pacer(retries + 1, delay ? { now: realClock.now, sleep: async () => {} } : realClock);
+  return { retries, delay: delay ?? jitteredDelay, pacer };
+}
+
 /**
  * Attempts until there is a turn, a permanent fault, or no retry left. Does not reject.
  *
  * The SDKs' own retries are off: they do not retry a reply that is cut off, empty or not JSON, and wait as long as a
  * service asks. Here all transient faults share one retry budget. Waits are 0.5, 1, 2, 4, 8, 8, ... seconds, or what the
- * service asked for up to a minute; a timeout is retried once only. So one ask ends within
- * (retries + 1) x timeout + retries x 75 s in the worst case.
+ * service asked for up to a minute; a timeout is retried once only. `pacer` decides when an attempt is made, and ends all
+ * asks of a model that refuses or fails them all. Its waits aside, one ask ends within (retries + 1) x timeout +
+ * retries x 75 s in the worst case.
  */
 export async function askRemote(
   attempt: (signal: AbortSignal) => Promise<Attempt>,
-  limits: { retries: number; delay: Delay },
+  limits: { retries: number; delay: Delay; pacer?: Pacer },
   signal: AbortSignal,
 ): Promise<Reply> {
   if (signal.aborted) return cancelled;
   const startedAt = performance.now();
+  const { pacer } = limits;
+  let lost: Usage | undefined;
   // One controller per ask: an SDK that leaves listeners behind would fill up the run's signal.
   const own = new AbortController();
   const abort = () => own.abort(signal.reason);
   setMaxListeners(0, signal, own.signal);
   signal.addEventListener("abort", abort, { once: true });
   try {
-    for (let made = 1; ; made++) {
-      const result = await attempt(own.signal);
+    for (let made = 1, total = 1; ; total++) {
+      const answersBefore = pacer?.answers;
+      const make = () => attempt(own.signal);
+      const result = pacer ? await pacer.send(own.signal, make, (one) => readReport(one, made, pacer)) : await make();
+      if (signal.aborted) return { ...cancelled, ...(lost && { lost }) };
+      if (!result) return notAsked(pacer?.stopped ?? "", total > 1, lost);
       if (result.kind === "turn") {
-        return { kind: "turn", turn: { ...result.turn, ms: performance.now() - startedAt }, native: result.native };
+        const turn = { ...result.turn, ms: performance.now() - startedAt };
+        return { kind: "turn", turn, native: result.native, ...(lost && { lost }) };
       }
-      if (signal.aborted) return cancelled;
+      if (result.usage) lost = addUsage(lost, result.usage);
+      if (pacer?.stopped !== undefined) return { ...toBroken(result, total), again: true, ...(lost && { lost }) };
       const maxAttempts = !result.isTransient ? 1 : result.stage === "timeout" ? 2 : Number.POSITIVE_INFINITY;
-      if (made > limits.retries || made >= maxAttempts) return toBroken(result, made);
+      if (made > limits.retries || made >= maxAttempts) return { ...toBroken(result, total), ...(lost && { lost }) };
       await limits.delay(waitMs(result, made), own.signal);
-      if (signal.aborted) return cancelled;
+      // To be throttled among requests that are answered is no failure: the model is asked at the rate that it grants.
+      const isCrowded = isThrottled(result) && pacer !== undefined && pacer.answers !== answersBefore;
+      if (!isCrowded || total > maxThrottled) made++;
     }
   } catch (thrown) {
     return {
@@ -71,13 +93,40 @@ export async function askRemote(
 
 const boundMessage = (message: string) => excerpt(message, 2_000);
 
-export const cancelled: Reply = { kind: "broken", stage: "cancelled", message: "the request was cancelled" };
+/**
+ * Broken because the model was stopped before this attempt: the trial is asked again when the run is resumed. One that was
+ * not asked at all counts as cancelled, so it need not be recorded.
+ */
+function notAsked(why: string, wasAsked: boolean, lost: Usage | undefined): Reply {
+  const message = boundMessage(`not asked again: the model was stopped after: ${why}`);
+  return { kind: "broken", stage: wasAsked ? "model" : "cancelled", message, again: true, ...(lost && { lost }) };
+}
+
+/** An ask that is throttled more often than that counts every further time as a failure. */
+const maxThrottled = 50;
+
+const isThrottled = ({ status }: Fault) => status === 429 || status === 529;
+
+/** Faults that every request to a model would have: a wrong or missing key, no permission, no such model. */
+const refusedStatuses = [401, 403, 404];
+
+/** What a pacer learns from an attempt. A request that is malformed for the service tells of all only if it is the first. */
+function readReport(attempt: Attempt, made: number, { answers }: Pacer): Report {
+  if (attempt.kind === "turn") return { kind: "answered" };
+  const { status, message } = attempt;
+  const isRefused = status !== undefined && (refusedStatuses.includes(status) || (status === 400 && answers === 0));
+  if (isRefused) return { kind: "refused", message };
+  if (isThrottled(attempt)) return { kind: "throttled", message, waitMs: waitMs(attempt, made) };
+  return attempt.isTransient ? { kind: "failed", message } : { kind: "answered" };
+}
+
+export const cancelled: Broken = { kind: "broken", stage: "cancelled", message: "the request was cancelled" };
 
 function waitMs({ retryAfterMs }: Fault, made: number): number {
   return Math.min(retryAfterMs ?? Math.min(500 * 2 ** (made - 1), 8_000), maxWaitMs);
 }
 
-function toBroken({ stage, message: whole }: Fault, made: number): Reply {
+function toBroken({ stage, message: whole }: Fault, made: number): Broken {
   const message = boundMessage(whole);
   return { kind: "broken", stage, message: made > 1 ? `${message} (after ${made} attempts)` : message };
 }
@@ -161,7 +210,8 @@ function statusFault(error: SdkError, status: number): Fault {
   const retryAfterMs = readRetryAfter(error);
   const request = error.requestID ? ` (request ${error.requestID})` : "";
   const message = `${describeStatus(error, status)}${request}`;
-  return { kind: "fault", stage: "model", message, isTransient, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  const wait = retryAfterMs !== undefined && { retryAfterMs };
+  return { kind: "fault", stage: "model", message, isTransient, status, ...wait };
 }
 
 /** `429 rate_limit_error: Too many requests`. One SDK keeps the whole body in `error`, the other its `error` member. */

@@ -3,7 +3,16 @@ import type { AskedModel, HostedTrial, Message, ModelRequest } from "../types/mo
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
 import { type Case, getMessages } from "../types/suite.ts";
 import { isCallable, type OfferedTool } from "../types/tool.ts";
-import type { Answer, Broken, Call, Cell, ToolSearch, Turn } from "../types/trial.ts";
+import {
+  type Answer,
+  addUsage,
+  type Broken,
+  type Call,
+  type Cell,
+  type ToolSearch,
+  type Turn,
+  type Usage,
+} from "../types/trial.ts";
 import { type Executor, renderResult } from "./execution.ts";
 import { getExposure, orderTools, type PlannedCell } from "./plan.ts";
 import { createLibrary, offerSkills, type SkillShelf } from "./skills.ts";
@@ -52,13 +61,18 @@ export async function converse(conversation: Conversation, signal: AbortSignal):
   const { model, listedName, maxTurns, executor, search, isDecided } = conversation;
   const messages = [...conversation.messages];
   const turns: Turn[] = [];
+  let lost: Usage | undefined;
   const deferred = listDeferred(conversation);
   const end = (outcome: Answer["outcome"], last: readonly Turn[] = []): Answer => {
-    return { outcome, turns: [...turns, ...last], ...(deferred && { deferred }) };
+    return { outcome, turns: [...turns, ...last], ...(deferred && { deferred }), ...(lost && { lost }) };
   };
   for (let searching = 0; turns.length - searching < maxTurns && searching <= mostSearchTurns; ) {
     const reply = await model.ask(createRequest(conversation, turns.length + 1, messages), signal);
-    if (reply.kind === "broken") return end(reply);
+    if (reply.lost) lost = addUsage(lost, reply.lost);
+    if (reply.kind === "broken") {
+      const { lost: _, ...outcome } = reply;
+      return end(outcome);
+    }
     const calls = reply.turn.calls.map((call) => ({ ...call, tool: listedName(call.tool) }));
     const executed = await executeAll(calls, executor, search, signal);
     if ("kind" in executed) return end(executed, [{ ...reply.turn, calls }]);

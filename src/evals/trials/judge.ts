@@ -6,7 +6,16 @@ import { usageError } from "../types/errors.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { AskedModel, Model } from "../types/model.ts";
 import type { Case } from "../types/suite.ts";
-import type { Cell, Judging, Turn } from "../types/trial.ts";
+import {
+  addCost,
+  addUsage,
+  type Broken,
+  type Cell,
+  type Cost,
+  type Judging,
+  type Turn,
+  type Usage,
+} from "../types/trial.ts";
 import type { Graded } from "./runTrial.ts";
 
 /** An answered trial, with the grader and the messages of its case and the judge to ask. */
@@ -38,7 +47,7 @@ export async function judgeTrial(
   const open = verdict.grade === "not-gradable" || questions.some(({ about }) => about === "behaviour");
   if (questions.length === 0 || !open) return { verdict };
 
-  const { judging, ...reading } = await askJudge(
+  const { judging, stopped, ...reading } = await askJudge(
     judge,
     { transcript: buildTranscript(messages, turns), questions },
     cell,
@@ -51,21 +60,40 @@ export async function judgeTrial(
   return {
     verdict: grade(turns, (question) => answers.get(getKey(question)) ?? otherwise),
     ...(judging && { judging }),
+    ...(stopped && { stopped }),
   };
 }
 
-/** Sends one request to a judge and reads its reply. `judging` is absent when there was no reply. Does not throw. */
+/**
+ * Sends one request to a judge and reads its reply. `judging` is absent when nothing was paid for. `stopped`: the judge
+ * answers no request any more, or the limits of the run are reached. Does not throw.
+ */
 export async function askJudge(
   judge: AskedModel,
   asked: JudgeQuestions,
   cell: Cell,
   signal: AbortSignal,
-): Promise<Reading & { judging?: Judging }> {
+): Promise<Reading & { judging?: Judging; stopped?: Broken }> {
+  const began = performance.now();
   const reply = await judge.ask({ cell, turn: 1, tools: [], toolset: "", ...buildJudgeRequest(asked) }, signal);
-  if (reply.kind === "broken") return { kind: "broken", why: `the judge broke (${reply.stage}): ${reply.message}` };
+  const spend = (usage: Usage, costUsd: Cost, ms: number) => ({ judging: { model: judge.id, usage, costUsd, ms } });
+  const { lost } = reply;
+  if (reply.kind === "broken") {
+    const { stage, message, again } = reply;
+    const paid = lost && spend(lost, judge.cost(lost), performance.now() - began);
+    const ends = again === true || stage === "budget";
+    const stopped: Broken = {
+      kind: "broken",
+      stage,
+      message: `the judge ${judge.id}: ${message}`,
+      ...(again && { again }),
+    };
+    return { kind: "broken", why: `the judge broke (${stage}): ${message}`, ...paid, ...(ends && { stopped }) };
+  }
   const { usage, ms } = reply.turn;
-  const judging = { model: judge.id, usage, costUsd: judge.cost(usage), ms };
-  return { ...readJudgement(reply.turn, asked), judging };
+  const cost = judge.cost(usage);
+  const paid = lost ? spend(addUsage(lost, usage), addCost(cost, judge.cost(lost)), ms) : spend(usage, cost, ms);
+  return { ...readJudgement(reply.turn, asked), ...paid };
 }
 
 const getKey = (question: Question): string => canonicalJson(question);

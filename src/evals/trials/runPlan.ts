@@ -10,9 +10,8 @@ export type RunPlanOptions = {
   concurrency: number;
   /** Keys of the cells that are on the record already. */
   done: ReadonlySet<string>;
-  /** US dollars after which no further trial is started; in-flight trials are finished. */
-  budgetUsd?: number;
-  spentUsd: number;
+  /** Models that answer no request any more, with the reason. */
+  stopped: Map<string, string>;
   /** The replies of the run so far. */
   seen: SeenReplies;
   /** Makes the trial durable. */
@@ -21,15 +20,19 @@ export type RunPlanOptions = {
   onRecorded(trial: Trial): void;
 };
 
-/** How a plan ended: complete, or why some cells are missing. */
-export type PlanEnd = "complete" | "cancelled" | "budget";
+/**
+ * How a plan ended: complete, or why some cells are missing. `budget`: a limit of the run was reached. `stopped`: a model
+ * refused or failed every request.
+ */
+export type PlanEnd = "complete" | "cancelled" | "budget" | "stopped";
 
 /** Maximum number of trials that wait for the disk before new ones are delayed. */
 const unrecordedLimit = 256;
 
 /**
- * Runs every cell of a plan that is not done. Starts no new ones when `signal` aborts or the budget is spent; trials that
- * are in flight at an abort are recorded as cancelled, so the journal contains everything that was asked.
+ * Runs every cell of a plan that is not done. Starts no new ones when `signal` aborts or a limit of the run is reached, and
+ * none of a model that was stopped; trials that are in flight at an abort are recorded as cancelled, so the journal contains
+ * everything that was asked. When the record cannot be written, trials in flight are cancelled. Rejects then.
  */
 export async function runPlan(
   cells: Iterable<PlannedCell>,
@@ -38,37 +41,45 @@ export async function runPlan(
   signal: AbortSignal,
 ): Promise<PlanEnd> {
   const stop = new AbortController();
+  const broken = new AbortController();
+  const trialSignal = AbortSignal.any([signal, broken.signal]);
   const anyStop = AbortSignal.any([signal, stop.signal]);
   const recording = new Set<Promise<void>>();
   let failure: { error: unknown } | undefined;
-  let spent = options.spentUsd;
-  const stopWhenSpent = () => {
-    if (options.budgetUsd !== undefined && spent >= options.budgetUsd) stop.abort();
+  const { limits } = context;
+  const stopAtLimit = () => {
+    if (limits.reached !== undefined) stop.abort();
   };
-  stopWhenSpent();
+  stopAtLimit();
 
   const record = (trial: Trial) => {
     const durable = recordOrBreak(trial, options.record).then(options.onRecorded, (error) => {
       failure ??= { error };
       stop.abort();
+      broken.abort();
     });
     recording.add(durable);
     durable.finally(() => recording.delete(durable));
   };
 
-  await schedule(missing(cells, options.done), options.concurrency, anyStop, async (planned) => {
-    const made = await runTrial(planned, context, signal);
+  await schedule(missing(cells, options), options.concurrency, anyStop, async (planned) => {
+    const made = await runTrial(planned, context, trialSignal);
+    if (made.outcome.kind === "broken" && made.outcome.again) {
+      const { model } = made.cell;
+      options.stopped.set(model, options.stopped.get(model) ?? made.outcome.message);
+    }
+    if (isUnasked(made)) return stopAtLimit();
     const isCopy = options.seen.add(made) && planned.isRepeatable === true;
     const trial: Trial = isCopy ? { ...made, copy: true } : made;
-    if (trial.costUsd !== "unknown") spent += trial.costUsd;
     record(trial);
-    stopWhenSpent();
+    stopAtLimit();
     if (recording.size >= unrecordedLimit) await Promise.race(recording);
   });
   await Promise.all(recording);
   if (failure) throw failure.error;
   if (signal.aborted) return "cancelled";
-  return stop.signal.aborted ? "budget" : "complete";
+  if (limits.reached !== undefined && stop.signal.aborted) return "budget";
+  return options.stopped.size > 0 ? "stopped" : "complete";
 }
 
 /** Records a trial, or that it broke when it cannot be written as JSON. Rejects when the disk fails. */
@@ -86,6 +97,18 @@ async function recordOrBreak(trial: Trial, record: RunPlanOptions["record"]): Pr
   }
 }
 
-function* missing(cells: Iterable<PlannedCell>, done: ReadonlySet<string>): Generator<PlannedCell> {
-  for (const planned of cells) if (done.size === 0 || !done.has(cellKey(planned.cell))) yield planned;
+/** Whether a trial ended before a request was made: it is not recorded, so it is missing and not broken. */
+function isUnasked({ outcome, turns, lost }: Trial): boolean {
+  if (outcome.kind !== "broken" || turns.length > 0 || lost) return false;
+  return outcome.stage === "budget" || (outcome.stage === "cancelled" && outcome.again === true);
+}
+
+function* missing(
+  cells: Iterable<PlannedCell>,
+  { done, stopped }: Pick<RunPlanOptions, "done" | "stopped">,
+): Generator<PlannedCell> {
+  for (const planned of cells) {
+    if (stopped.has(planned.cell.model)) continue;
+    if (done.size === 0 || !done.has(cellKey(planned.cell))) yield planned;
+  }
 }

@@ -5,10 +5,13 @@ import { excerpt } from "../types/text.ts";
 import { addCost, type Broken, type Cost, type Judging, type Score, type Trial, type Turn } from "../types/trial.ts";
 import { converse, createConversation, createHostedTrial, type Surface } from "./conversation.ts";
 import { createExecutor, type ServerPool } from "./execution.ts";
+import type { SpendingLimits } from "./limits.ts";
 import type { PlannedCell } from "./plan.ts";
 
-/** The score of a trial, and the usage of the judge if one was asked. */
-export type Graded = { verdict: Score; judging?: Judging };
+/**
+ * The score of a trial, and the usage of the judge if one was asked. `stopped`: why the judge answers no request any more.
+ */
+export type Graded = { verdict: Score; judging?: Judging; stopped?: Broken };
 
 /** What a trial needs from outside; handed in so that trials can be tested with anything. */
 export type TrialContext = Surface & {
@@ -21,6 +24,8 @@ export type TrialContext = Surface & {
     deferred?: ReadonlySet<string>,
   ): Promise<Graded>;
   now(): Date;
+  /** What the run may use. The models are within these limits already. */
+  limits: SpendingLimits;
 };
 
 type HostAnswer = Awaited<ReturnType<HostModel["converse"]>>;
@@ -33,21 +38,25 @@ export async function runTrial(place: PlannedCell, context: TrialContext, signal
   const answered: HostAnswer = planned.unavailable
     ? { outcome: planned.unavailable, turns: [] }
     : await answer(place, context, signal).catch(toBroken);
-  const { turns, costUsd, shown } = answered;
+  const { turns, costUsd, lost, shown } = answered;
   const grading = answered.outcome.kind === "answered" ? await grade(place, answered, context, signal) : undefined;
   const outcome = grading && "kind" in grading ? grading : answered.outcome;
   const graded = grading && "verdict" in grading ? grading : undefined;
-  const spent = costUsd ?? sumCosts(turns, model);
+  const asked = costUsd ?? sumCosts(turns, model);
+  const spent = lost ? addCost(asked, model.cost(lost)) : asked;
   // The run was stopped before the judge replied: the trial is run again when the run is resumed.
-  const isUnjudged = signal.aborted && graded?.verdict.grade === "not-gradable";
+  const stopped = signal.aborted ? stoppedUnjudged : graded?.stopped;
+  const isUnjudged = stopped !== undefined && graded?.verdict.grade === "not-gradable";
   return {
     cell,
     toolset: planned.toolset.hash,
     orderSeed,
-    outcome: isUnjudged ? stoppedUnjudged : outcome,
+    outcome: isUnjudged ? stopped : outcome,
     turns,
     ...(shown && { shown }),
-    ...(!isUnjudged && graded),
+    ...(graded && !isUnjudged && { verdict: graded.verdict }),
+    ...(graded?.judging && { judging: graded.judging }),
+    ...(lost && { lost }),
     costUsd: graded?.judging ? addCost(spent, graded.judging.costUsd) : spent,
     startedAt: startedAt.toISOString(),
     // Not the difference of two dates: the clock may be set meanwhile.

@@ -33,8 +33,10 @@ export type ModelRequest = {
   answerSchema?: JsonObject;
 };
 
-/** A turn with its provider's form, or the reason why there is none. */
-export type Reply = { kind: "turn"; turn: Turn; native?: unknown } | Broken;
+/**
+ * A turn with its provider's form, or the reason why there is none. `lost` is the usage of replies that could not be used.
+ */
+export type Reply = ({ kind: "turn"; turn: Turn; native?: unknown } | Broken) & { lost?: Usage };
 
 /** The recorded id of the offline model that users write as `lexical`. The number changes with its ranking. */
 export const lexicalId = "lexical-2";

@@ -36,6 +36,15 @@ const usageSchema = z.object({
 });
 export type Usage = z.infer<typeof usageSchema>;
 
+export function addUsage(one: Usage | undefined, other: Usage): Usage {
+  return {
+    inputTokens: (one?.inputTokens ?? 0) + other.inputTokens,
+    outputTokens: (one?.outputTokens ?? 0) + other.outputTokens,
+    cacheReadTokens: (one?.cacheReadTokens ?? 0) + other.cacheReadTokens,
+    cacheWriteTokens: (one?.cacheWriteTokens ?? 0) + other.cacheWriteTokens,
+  };
+}
+
 /**
  * Why the model stopped: `done` (its turn is over), `calls` (it waits for results), `refused`, or `cut` (at the limit of its
  * tokens; such a turn has no calls, because the last one may be half a call). Others are broken.
@@ -70,6 +79,7 @@ const brokenSchema = z.object({
     .enum(["setup", "server", "model", "timeout", "budget", "cancelled"])
     .describe("setup: the case cannot be asked as it is written"),
   message: z.string(),
+  again: z.literal(true).optional().describe("the model was stopped: the trial is asked again when the run is resumed"),
 });
 export type Broken = z.infer<typeof brokenSchema>;
 
@@ -78,9 +88,10 @@ export type Outcome = z.infer<typeof outcomeSchema>;
 
 /**
  * All turns of a conversation, and whether it ended with an answer or broke. `deferred`: listed names of the tools whose
- * definitions the model did not have from the start; absent where it had all.
+ * definitions the model did not have from the start; absent where it had all. `lost` is the usage of replies that could not
+ * be used: it is paid for.
  */
-export type Answer = { outcome: Outcome; turns: Turn[]; deferred?: ReadonlySet<string> };
+export type Answer = { outcome: Outcome; turns: Turn[]; deferred?: ReadonlySet<string>; lost?: Usage };
 
 /**
  * The result of a graded trial in one word: the first thing that went wrong, `right-tool`, or `abstained` for a case
@@ -200,6 +211,7 @@ export const trialSchema = z.object({
   verdict: scoreSchema.optional(),
   judging: judgingSchema.optional(),
   copy: z.literal(true).optional(),
+  lost: usageSchema.optional().describe("usage of replies that could not be used; its cost is part of the trial's"),
   costUsd: costSchema,
   startedAt: z.string(),
   ms: z.number(),

@@ -44,6 +44,7 @@ export class Spending {
     if (trial.outcome.kind === "broken") this.broken++;
     else if (trial.verdict?.grade === "pass" && !trial.copy) this.passed++;
     for (const turn of trial.turns) this.#addTurn(turn);
+    if (trial.lost) this.#addUsage(trial.lost);
     this.costUsd = addCost(this.costUsd, trial.costUsd);
   }
 
@@ -55,9 +56,13 @@ export class Spending {
       this.executed++;
       if (execution.result.isError) this.toolErrors++;
     }
-    this.inputTokens += promptTokens(turn.usage);
-    this.outputTokens += turn.usage.outputTokens;
+    this.#addUsage(turn.usage);
     this.latencies.push(turn.ms);
+  }
+
+  #addUsage(usage: Usage): void {
+    this.inputTokens += promptTokens(usage);
+    this.outputTokens += usage.outputTokens;
   }
 }
 

@@ -8,6 +8,7 @@ import { createSkillEntry, createToolset } from "../toolsets/toolList.ts";
 import type { Shown } from "../trials/conversation.ts";
 import { isolatedPool, type ServerPool, sharedPool } from "../trials/execution.ts";
 import { judgeTrial } from "../trials/judge.ts";
+import type { SpendingLimits } from "../trials/limits.ts";
 import { getExposure, type PlannedCase } from "../trials/plan.ts";
 import type { TrialContext } from "../trials/runTrial.ts";
 import type { SkillShelf } from "../trials/skills.ts";
@@ -129,12 +130,13 @@ export type Surroundings = {
   host: HostName;
   skills: ReadonlyMap<string, readonly SkillPackage[]>;
   judge?: AskedModel | undefined;
+  limits: SpendingLimits;
 };
 
 /** Everything that is made once for a case or a suite and used for all of its trials. */
 export function createTrialContext(
   opened: readonly { suite: Suite; source: Source }[],
-  { host, skills, judge }: Surroundings,
+  { host, skills, judge, limits }: Surroundings,
 ): TrialContext {
   const pools = new Map(opened.map(({ suite, source }) => [suite, createPool(suite, source)]));
   const shelves = new Map([...skills].map(([suite, packages]) => [suite, createShelf(packages, host)]));
@@ -161,6 +163,7 @@ export function createTrialContext(
       return await judgeTrial({ grade, turns, messages: getMessages(planned.case, cell.trial), judge, cell }, signal);
     },
     now: () => new Date(),
+    limits,
   };
 }
 

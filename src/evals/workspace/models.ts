@@ -16,6 +16,9 @@ import { type ExposureOptions, parseExposures } from "./exposures.ts";
 export type RequestOptions = {
   out: string;
   budget?: number | undefined;
+  maxRequests?: number | undefined;
+  /** In seconds. */
+  maxTime?: number | undefined;
   baseUrl?: string | undefined;
   maxTokens?: number | undefined;
   timeout?: number | undefined;

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { preflight } from "../scoring/preflight.ts";
 import type { HostName } from "../toolsets/host.ts";
+import { SpendingLimits } from "../trials/limits.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { TrialContext } from "../trials/runTrial.ts";
 import { EvalsError, formatProblem, type Problem, usageError } from "../types/errors.ts";
@@ -70,13 +71,16 @@ export async function withWorkspace<R>(
   try {
     warn(warnings, io);
     const ids = typeof options.model === "string" ? [options.model] : options.model;
-    const [asked, judge] = await Promise.all([openModels(ids, options, io), openJudge(options, io), meanwhile()]);
-    const models = applyExposures(asked, options);
+    const { budget: budgetUsd, maxRequests, maxTime: maxSeconds } = options;
+    const limits = new SpendingLimits({ budgetUsd, maxRequests, maxSeconds });
+    const [asked, grader] = await Promise.all([openModels(ids, options, io), openJudge(options, io), meanwhile()]);
+    const models = applyExposures(asked, options).map((model) => limits.guard(model));
+    const judge = grader && limits.guard(grader);
     if (options.only) refuseSeveralExposures(models);
     const [opened, git] = await Promise.all([opening, readingGit]);
     if (options.only) refuseUnavailable(opened);
     const { host } = options;
-    const prepared = prepare(opened, { host, skills, judge }, models);
+    const prepared = prepare(opened, { host, skills, judge, limits }, models);
     // An experiment compares cases; one that cannot be asked has nothing to compare.
     if (options.only) prepared.cases = prepared.cases.filter(({ unavailable }) => !unavailable);
     warn(prepared.warnings, io);
@@ -119,10 +123,11 @@ function refuseSeveralExposures(models: readonly Model[]): void {
 /** Plans the cases and checks every expectation against the tools that it will be shown. */
 function prepare(
   opened: readonly Opened[],
-  { host, skills, judge }: Surroundings,
+  surroundings: Surroundings,
   models: readonly Model[],
 ): Pick<Workspace, "cases" | "context" | "servers"> & { warnings: readonly Problem[] } {
   refuseMistakes(opened);
+  const { skills } = surroundings;
   const planned = opened.flatMap((one) => planCases(one, skills.get(one.suite.name) ?? []));
   const ofSuites = [
     ...opened.flatMap(({ suite }) => findUnofferedLift(suite, skills.get(suite.name) ?? [])),
@@ -138,7 +143,7 @@ function prepare(
   );
   return {
     cases,
-    context: createTrialContext(sources, { host, skills, judge }),
+    context: createTrialContext(sources, surroundings),
     servers: new Map(
       sources.flatMap(({ suite, source }) => (source.server ? [[suite.name, source.server.about]] : [])),
     ),

@@ -1,6 +1,7 @@
 import type { JudgedSubject, LintSubject, LintSubjectOf } from "../../lint/rule.ts";
 import { readRubric, rubricRequest } from "../../lint/rules/rubric.ts";
 import { count, money } from "../../reports/format.ts";
+import { SpendingLimits } from "../../trials/limits.ts";
 import { schedule } from "../../trials/schedule.ts";
 import type { Problem } from "../../types/errors.ts";
 import type { Io } from "../../types/io.ts";
@@ -44,11 +45,12 @@ async function gradeTools(
   const known = new Map<Asked, JudgeResult>();
   let requests = 0;
   let costUsd: Cost = 0;
-  const isSpent = () => budget !== undefined && costUsd !== "unknown" && costUsd >= budget;
+  const limits = new SpendingLimits({ budgetUsd: budget });
+  const limited = limits.guard(judge);
   await schedule(all, concurrency, io.signal, async (asked) => {
-    if (isSpent()) return;
+    if (limits.reached !== undefined) return;
     requests++;
-    const { outcome, cost } = await ask(asked, judge, io.signal);
+    const { outcome, cost } = await ask(asked, limited, io.signal);
     costUsd = addCost(costUsd, cost);
     known.set(asked, outcome);
   });

@@ -1,0 +1,191 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Time in ms, and a wait that ends early when the signal aborts and never rejects. */
+export type Clock = { now(): number; sleep(ms: number, signal: AbortSignal): Promise<void> };
+
+export const realClock: Clock = {
+  now: () => performance.now(),
+  sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
+};
+
+/**
+ * What became of one request. `throttled`: refused for its rate (429, 529), with the wait that the service asked for.
+ * `failed`: any other fault that may pass. `refused`: a fault that every request would have (a wrong key, an unknown model).
+ * `answered`: anything else, also a fault of this request alone.
+ */
+export type Report =
+  | { kind: "answered" }
+  | { kind: "failed" | "refused"; message: string }
+  | { kind: "throttled"; message: string; waitMs: number };
+
+/** After this many faults without an answer between them, requests are sent one at a time, as probes. */
+const faultsInRow = 10;
+/** The first request goes alone. After this time without its answer the others go too. */
+const firstMs = 5_000;
+const lowestRate = 0.2;
+
+/**
+ * The share of the rate at which the service throttled, `seconds` after that: a little below it for some 8 s, then a little
+ * above, and after half a minute far above, in case more is granted by then (the curve of the congestion control CUBIC,
+ * RFC 9438).
+ */
+const shareAfter = (seconds: number) => 0.97 + 0.002 * seconds + 0.00003 * seconds ** 3;
+/** Waits between probes. */
+const probeWaitMs = (failed: number) => Math.min(500 * 2 ** failed, 8_000);
+
+/**
+ * Decides when the requests to one model are sent, over all trials.
+ *
+ * - The first request goes alone, and when it is refused, no other is sent.
+ * - The rate is unlimited until the service throttles. Then all requests wait as long as the service asks, and go on at the
+ *   rate that it granted, which doubles every second until the service throttles again. From then on they go on a little
+ *   below the rate at which it throttled, which grows until the next time.
+ * - After ten faults without an answer, requests go one at a time, with waits from 0.5 to 8 s between them. After `probes`
+ *   further faults, no other is sent.
+ */
+export class Pacer {
+  readonly #probes: number;
+  readonly #clock: Clock;
+  #isTried = false;
+  #answers = 0;
+  #stopped: string | undefined;
+  #faults = 0;
+  #failedProbes = 0;
+  #probe: Probe | undefined;
+  /** Requests a second at which the service throttled. Until it did so twice, that says little, and the rate doubles. */
+  #granted = Number.POSITIVE_INFINITY;
+  #throttles = 0;
+  #nextAt = 0;
+  #pausedUntil = 0;
+  #measuredSince: number;
+  #measured = 0;
+
+  constructor(probes: number, clock: Clock = realClock) {
+    this.#probes = Math.max(3, probes);
+    this.#clock = clock;
+    this.#measuredSince = clock.now();
+  }
+
+  /** Why no further request is sent; undefined while they are. */
+  get stopped(): string | undefined {
+    return this.#stopped;
+  }
+
+  /** How many requests were answered. */
+  get answers(): number {
+    return this.#answers;
+  }
+
+  /** Waits until a request may be sent, sends it, and learns from what became of it. Undefined when none is sent any more. */
+  async send<T>(signal: AbortSignal, request: () => Promise<T>, report: (result: T) => Report): Promise<T | undefined> {
+    let probe: Probe | undefined;
+    while (this.#isCautious()) {
+      if (this.#stopped !== undefined || signal.aborted) return undefined;
+      if (!this.#probe) {
+        probe = makeProbe();
+        this.#probe = probe;
+        break;
+      }
+      const isOver = await this.#awaitProbe(this.#probe.ended, signal);
+      if (!isOver) break;
+    }
+    try {
+      await this.#awaitSlot(signal);
+      if (this.#stopped !== undefined || signal.aborted) return undefined;
+      const result = await request();
+      if (!signal.aborted) this.#learn(report(result), probe !== undefined);
+      return result;
+    } finally {
+      if (probe) {
+        this.#probe = undefined;
+        probe.end();
+      }
+    }
+  }
+
+  #isCautious(): boolean {
+    return !this.#isTried || this.#faults >= faultsInRow || this.#stopped !== undefined;
+  }
+
+  /** Returns false when the first request takes so long that others need not wait for it. */
+  async #awaitProbe(ended: Promise<void>, signal: AbortSignal): Promise<boolean> {
+    if (this.#isTried) {
+      await Promise.race([ended, aborted(signal)]);
+      return true;
+    }
+    const waiting = new AbortController();
+    const patience = this.#clock.sleep(firstMs, AbortSignal.any([waiting.signal, signal])).then(() => false);
+    const isOver = await Promise.race([ended.then(() => true), patience]);
+    waiting.abort();
+    return isOver;
+  }
+
+  async #awaitSlot(signal: AbortSignal): Promise<void> {
+    const now = this.#clock.now();
+    const at = Math.max(now, this.#pausedUntil, this.#nextAt);
+    this.#nextAt = at + 1_000 / this.#rateAt(at);
+    if (at > now) await this.#clock.sleep(at - now, signal);
+  }
+
+  #learn(report: Report, isProbe: boolean): void {
+    this.#isTried = true;
+    if (report.kind === "answered") {
+      this.#answers++;
+      this.#faults = 0;
+      this.#failedProbes = 0;
+      this.#measured++;
+      return;
+    }
+    const wasCautious = this.#faults >= faultsInRow;
+    this.#faults++;
+    if (report.kind === "throttled") this.#slowDown(report.waitMs);
+    if (wasCautious && isProbe) this.#failedProbes++;
+    if (this.#faults >= faultsInRow) this.#pauseUntil(this.#clock.now() + probeWaitMs(this.#failedProbes));
+    if (report.kind === "refused" || this.#failedProbes >= this.#probes) this.#stopped ??= report.message;
+  }
+
+  #pauseUntil(time: number): void {
+    this.#pausedUntil = Math.max(this.#pausedUntil, time);
+  }
+
+  #rateAt(time: number): number {
+    const seconds = Math.max(0, time - this.#measuredSince) / 1_000;
+    return Math.max(lowestRate, this.#granted * (this.#throttles === 1 ? 2 ** seconds : shareAfter(seconds)));
+  }
+
+  /** Faults that arrive while requests wait already come from the same crowd: they prolong the wait, and nothing else. */
+  #slowDown(waitMs: number): void {
+    const now = this.#clock.now();
+    const isKnown = now < this.#pausedUntil;
+    const rate = this.#rateAt(now);
+    this.#pauseUntil(now + waitMs);
+    if (isKnown) return;
+    const seconds = (now - this.#measuredSince) / 1_000;
+    const measured = this.#measured / Math.max(1, seconds);
+    // Where requests went at the full rate, that is the better measure; a short time says little about a rate.
+    const isFull = this.#throttles > 1 && (seconds < 2 || measured > 0.8 * rate);
+    const found = this.#throttles === 1 ? rate * 0.8 : isFull ? rate * 0.98 : measured;
+    this.#granted = Math.max(lowestRate, found);
+    this.#throttles++;
+    this.#measuredSince = this.#pausedUntil;
+    this.#measured = 0;
+    this.#nextAt = this.#pausedUntil;
+  }
+}
+
+/** A request that others wait for. */
+type Probe = { ended: Promise<void>; end(): void };
+
+function makeProbe(): Probe {
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  return { ended, end };
+}
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });

@@ -1,0 +1,51 @@
+import type { HostedTrial, Message, Model, ModelRequest } from "../types/model.ts";
+import { noUsage } from "../types/model.ts";
+import type { OfferedTool } from "../types/tool.ts";
+import type { Usage } from "../types/trial.ts";
+import { resultCharacters } from "./execution.ts";
+
+/** Tokens that providers add for the use of tools; published figures are between 260 and 530. */
+export const overheadTokens = 600;
+
+/** Two bytes per token: English and JSON have 3 to 4, so this is an upper bound; other scripts come close to it. */
+export const estimateTokens = (text: string) => Math.ceil(Buffer.byteLength(text) / 2);
+
+const listTokens = new WeakMap<readonly OfferedTool[], number>();
+
+/** Tokens of a tool list, at most. */
+export function estimateListTokens(tools: readonly OfferedTool[]): number {
+  const known = listTokens.get(tools);
+  if (known !== undefined) return known;
+  const shown = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  const tokens = estimateTokens(JSON.stringify(shown));
+  listTokens.set(tools, tokens);
+  return tokens;
+}
+
+/** The maximum that one request uses. */
+export function requestCeiling({ messages, tools }: Pick<ModelRequest, "messages" | "tools">, model: Model): Usage {
+  if (model.kind !== "language model") return noUsage;
+  const inputTokens = overheadTokens + estimateListTokens(tools) + estimateMessages(messages);
+  return { ...noUsage, inputTokens, outputTokens: model.maxOutputTokens };
+}
+
+function estimateMessages(messages: readonly Message[]): number {
+  return messages.reduce((sum, message) => {
+    const { native } = message.role === "assistant" ? message : {};
+    return sum + estimateTokens(JSON.stringify(native ?? message));
+  }, 0);
+}
+
+type TrialShape = Pick<HostedTrial, "maxTurns" | "tools" | "messages">;
+
+/** The maximum that one trial uses: every turn sends the tools and all previous messages again. */
+export function trialCeiling({ maxTurns, tools, messages }: TrialShape, model: Model): Usage {
+  const host = "converse" in model ? model.ownPromptTokens : 0;
+  const prompt = host + overheadTokens + estimateListTokens(tools) + estimateTokens(JSON.stringify(messages));
+  const perTurn = model.maxOutputTokens + Math.ceil(resultCharacters / 2);
+  return {
+    ...noUsage,
+    inputTokens: model.kind === "language model" ? maxTurns * prompt + (perTurn * maxTurns * (maxTurns - 1)) / 2 : 0,
+    outputTokens: maxTurns * model.maxOutputTokens,
+  };
+}

@@ -1,0 +1,133 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { evals, summaryOf, trialsOf } from "../e2e/evals.ts";
+import type { Fault } from "../fixtures/endpoints/endpoint.ts";
+import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+
+const cases = 200;
+const dir = mkdtempSync(join(tmpdir(), "evals-providers-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+writeFileSync(join(dir, "tools.json"), JSON.stringify([{ name: "act", inputSchema: { type: "object" } }]));
+writeFileSync(
+  join(dir, "suite.yaml"),
+  `name: many\nserver: { tools: tools.json }\ncases:\n${Array.from({ length: cases }, (_, at) => `  - { id: c${at}, input: "Act ${at}.", expect: { tool: act } }\n`).join("")}`,
+);
+
+let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;
+let answer: (index: number) => MessageAnswer | Fault;
+const right = { calls: [{ name: "act", input: {} }] };
+beforeEach(async () => {
+  answer = () => right;
+  endpoint = await startMessagesEndpoint((_, index) => answer(index));
+});
+afterEach(() => endpoint.close());
+
+const run = (...flags: string[]) =>
+  evals(
+    [
+      "run",
+      "suite.yaml",
+      "-m",
+      "anthropic:claude-haiku-5-5",
+      "--base-url",
+      endpoint.url,
+      "-n",
+      "1",
+      "--json",
+      ...flags,
+    ],
+    {
+      cwd: dir,
+    },
+  );
+
+describe("a provider that answers nothing", () => {
+  it.each([
+    ["401", 401, 1],
+    ["403", 403, 1],
+    ["404", 404, 1],
+    ["400 to the first request", 400, 1],
+  ])("but %s is asked once; the rest is not started, and is asked on --resume", async (_, status, most) => {
+    answer = () => ({ fault: "status", status, message: "refused" });
+    const ended = await run("-c", "50");
+    expect(endpoint.requests.length).toBeLessThanOrEqual(most);
+    expect(ended.code).toBe(3);
+    const { totals, run: id } = summaryOf(ended);
+    expect(totals).toMatchObject({ trials: cases, broken: 1, missing: cases - 1, calls: 0 });
+    expect(ended.err).toMatch(
+      new RegExp(
+        `^anthropic:claude-haiku-5-5 was stopped: ${status} .*: 199 trials are missing\\. Resume with: evals run --resume ${id}$`,
+        "m",
+      ),
+    );
+
+    answer = () => right;
+    const resumed = await evals(["run", "--resume", id, "--json"], { cwd: dir });
+    expect(resumed.err).toContain("Asking again 1 trial that broke when the run was stopped.");
+    expect(summaryOf(resumed).totals).toMatchObject({ passed: cases, broken: 0, missing: 0 });
+    expect(resumed.code).toBe(0);
+  });
+
+  it("but 529 is asked a bounded number of times", async () => {
+    answer = () => ({ fault: "status", status: 529, headers: { "retry-after-ms": "1" } });
+    const ended = await run("-c", "20", "--retries", "1");
+    expect(endpoint.requests.length).toBeLessThanOrEqual(20 + 16);
+    expect(summaryOf(ended).totals.missing).toBeGreaterThan(cases - 40);
+  });
+
+  it("because nothing listens is given up after a bounded number of connections", async () => {
+    await endpoint.close();
+    const ended = await run("-c", "20", "--retries", "1");
+    endpoint = await startMessagesEndpoint(() => right);
+    expect(ended.err).toContain("was stopped: the connection failed: connect ECONNREFUSED");
+    expect(summaryOf(ended).totals.missing).toBeGreaterThan(cases - 40);
+  });
+});
+
+describe("limits of a run", () => {
+  it.each([
+    ["20", 0.01],
+    ["100", 0.01],
+  ])("a budget is kept with %s concurrent requests", async (concurrency, budget) => {
+    // Each costs $0.0011, and at most $0.0025 can be reserved for it.
+    answer = () => ({ ...right, usage: { input_tokens: 1_000, output_tokens: 2_000 } });
+    const ended = await run("-c", concurrency, "--budget", `$${budget}`);
+    const { totals } = summaryOf(ended);
+    expect(totals.costUsd).toBeGreaterThan(budget * 0.75);
+    expect(totals.costUsd).toBeLessThan(budget + 0.0025);
+    expect(ended.err).toContain(`The budget of $${budget} is spent: `);
+    expect(totals.broken).toBe(0);
+  });
+
+  it("a number of requests is kept, and the rest is asked on --resume", async () => {
+    const ended = await run("-c", "20", "--max-requests", "30");
+    expect(endpoint.requests).toHaveLength(30);
+    expect(summaryOf(ended).totals).toMatchObject({ passed: 30, broken: 0, missing: cases - 30 });
+    expect(ended.err).toContain("The limit of 30 requests is reached: 170 trials are missing.");
+    const resumed = await evals(["run", "--resume", summaryOf(ended).run, "--json"], { cwd: dir });
+    expect(summaryOf(resumed).totals).toMatchObject({ passed: cases, missing: 0 });
+    expect(endpoint.requests).toHaveLength(cases);
+  });
+
+  it.each(["0,001", "nan", "abc", "$", "-2", "0", "1e3"])("a budget of %s is a usage error", async (budget) => {
+    const { code, err } = await run(`--budget=${budget}`);
+    expect(code).toBe(2);
+    expect(err).toContain(`"${budget}" is not a number above 0, in US dollars such as 2.50.`);
+    expect(endpoint.requests).toEqual([]);
+  });
+});
+
+it("a reply that cannot be used is paid for", async () => {
+  answer = (index) => ({
+    ...right,
+    ...(index % 2 === 0 && { stopReason: "pause_turn" }),
+    usage: { input_tokens: 1_000, output_tokens: 10 },
+  });
+  const summary = summaryOf(await run("-c", "1", "--case", "c1*"));
+  const trials = trialsOf(summary.dir);
+  expect(summary.totals.inputTokens).toBe(trials.length * 1_000);
+  expect(summary.totals.outputTokens).toBe(trials.length * 10);
+  expect(trials.every(({ costUsd }) => costUsd !== "unknown" && costUsd > 0)).toBe(true);
+});
