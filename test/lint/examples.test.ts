@@ -27,19 +27,25 @@ const subjects: Subject = {
       siblings.map(({ name }) => String(name)),
     );
   },
-  toolsets: (example) => ({ server: "weather", tools: example as JsonObject[] }),
+  toolsets: (example) => ({
+    server: "weather",
+    ...(Array.isArray(example) ? { tools: example } : (example as { instructions: string; tools: JsonObject[] })),
+  }),
   "judged tools": (example, rule) => ({
     judge: "model",
     grades: [{ rule, ...(example as { score: number; reason: string }) }],
   }),
   versions: (example) => example as Subjects["versions"],
-  skills(example) {
+  skills(example, rule) {
     const text = example as string;
     const parsed = parseSkill(text, { folder: "image-compressor", file: "SKILL.md" });
     const { package: bare } = aSkillSubject();
     // No host loads a package without a description, so the loader reports it before lint does.
     if ("reason" in parsed) return aSkillSubject({ document: { ...bare.document, frontMatter: {} } });
-    const siblings = [{ name: "video-compressor", description: "Compresses videos." }];
+    const one = { name: "video-compressor", description: "Compresses videos." };
+    // What is left of a host's budget depends on the skills before this one.
+    const long = (at: number) => ({ name: `audio-${at}`, description: "x".repeat(1000) });
+    const siblings = rule === "skill-listing-budget" ? Array.from({ length: 15 }, (_, at) => long(at)) : [one];
     return aSkillSubject({ ...parsed, folder: "image-compressor" }, { "SKILL.md": text, "sizes.md": "" }, siblings);
   },
   async "eval files"(example) {
@@ -61,7 +67,11 @@ const subjects: Subject = {
     const { suites } = await loadSuites([file], { cwd: scratch }).catch(() => ({ suites: [] }));
     // The loader itself refuses a case that expects nothing.
     const [suite = aSuiteSubject([{}]).suite] = suites;
-    return { suite, tools: ["get_weather", "send_mail"] };
+    const listed = [
+      { name: "get_weather", description: "Returns the forecast of a city." },
+      { name: "send_mail", description: "Sends a letter." },
+    ];
+    return { suite, tools: listed.map(({ name }) => name), listed };
   },
 };
 

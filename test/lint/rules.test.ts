@@ -13,6 +13,7 @@ import { propertyCases } from "./cases/properties.ts";
 import { registrationCases } from "./cases/registration.ts";
 import { rubricCases } from "./cases/rubric.ts";
 import { schemaCases } from "./cases/schemas.ts";
+import { instructionCases, skillListingCases, suiteSearchCases } from "./cases/search.ts";
 import { skillCases } from "./cases/skills.ts";
 import { suiteCases } from "./cases/suites.ts";
 import { versioningCases } from "./cases/versioning.ts";
@@ -21,13 +22,13 @@ import { alikeCases, wordingCases } from "./cases/wording.ts";
 /** The mutation test of the rules: what each must pass, and for every clause of it what it must find. */
 const families: { readonly [K in SubjectKind]: readonly CasesOf<Subjects[K]>[] } = {
   tools: [nameCases, descriptionCases, wordingCases, schemaCases, propertyCases, annotationCases],
-  toolsets: [sharedNameCases, confusableCases, alikeCases],
+  toolsets: [sharedNameCases, confusableCases, alikeCases, instructionCases],
   "judged tools": [rubricCases],
   versions: [versioningCases],
-  skills: [skillCases],
+  skills: [skillCases, skillListingCases],
   "eval files": [evalsFileCases],
   "host entries": [registrationCases],
-  suites: [suiteCases],
+  suites: [suiteCases, suiteSearchCases],
 };
 
 type Tested<Subject> = { rule: Rule<Subject>; cases: RuleCases<Subject> };

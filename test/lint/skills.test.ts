@@ -3,11 +3,12 @@ import { jsonPath } from "../../src/evals/jsonSchema/walk.ts";
 import { rules } from "../../src/evals/lint/rules/index.ts";
 import { parseSkill } from "../../src/evals/skills/package.ts";
 import { aSkillSubject } from "./cases/cases.ts";
+import { skillListingCases } from "./cases/search.ts";
 import { skillCases } from "./cases/skills.ts";
 import { describeViolations } from "./violations.ts";
 
 test("says what is wrong, where, and what to do", () => {
-  expect(describeViolations(rules.skills, skillCases)).toMatchInlineSnapshot(`
+  expect(describeViolations(rules.skills, { ...skillCases, ...skillListingCases })).toMatchInlineSnapshot(`
     {
       "skill-body-long": [
         "$.line[5]: The body has 500 lines; keep it under 500. -> Move details into files of the package, and link to them where they are needed.",
@@ -57,6 +58,10 @@ test("says what is wrong, where, and what to do", () => {
         "$.frontMatter.license: The license is an array. -> Name the license, or the file that contains it.",
         "$.frontMatter.metadata: metadata is "1.0". -> Make it a map of keys to strings.",
         "$.frontMatter["allowed-tools"]: allowed-tools contains a value that is not a string. -> Write names separated by spaces, or a list.",
+      ],
+      "skill-listing-budget": [
+        "$.frontMatter.description: The description does not fit beside 40 other skills: copilot 1.0.102 (15900 characters for all) lists the skill without it. -> Shorten the descriptions of these skills, or install fewer of them together.",
+        "$.frontMatter.description: The description does not fit beside 60 other skills: claude-code 2.1.330 (24000 characters for all) lists the skill without it; codex 0.169.0 (22249 characters for all) lists the skill cut to 318 characters; copilot 1.0.102 (15900 characters for all) lists the skill without it. -> Shorten the descriptions of these skills, or install fewer of them together.",
       ],
       "skill-name": [
         "$.frontMatter.name: The front matter has no name. -> Use 1 to 64 lower-case letters and digits, with single hyphens between words.",

@@ -180,6 +180,10 @@ const toolExamples = {
 };
 
 const listExamples = {
+  "instructions-over-2kb": {
+    invalid: { instructions: "Look here for the weather of a city. ".repeat(60), tools: [weather] },
+    valid: { instructions: "Look here for the weather of a city.", tools: [weather] },
+  },
   "name-shared": {
     invalid: [{ name: "search" }, { name: "search" }],
     valid: [{ name: "search_orders" }, { name: "search_customers" }],
@@ -280,6 +284,7 @@ const skillExamples = {
   "skill-name-folder": { invalid: skill({ name: "compressor" }), valid: validSkill },
   "skill-description-missing": described(""),
   "skill-description-length": described(`${skillDescription} ${"Handles photos too. ".repeat(50)}`),
+  "skill-listing-budget": described(`${skillDescription} ${"Handles photos too. ".repeat(40)}`),
   "skill-compatibility-length": frontMatter('compatibility: ""\n', "compatibility: Needs ImageMagick.\n"),
   "skill-key-type": frontMatter("metadata: none\n", 'metadata:\n  version: "1"\n'),
   "skill-unknown-key": frontMatter("versoin: 1\n", "license: MIT\n"),
@@ -392,6 +397,14 @@ const suiteExamples = {
   "tool-coverage": { invalid: suite(rain), valid: suite(rain + mail) },
   "duplicate-input": { invalid: suite(rain + rain), valid: suite(rain + ask("Is it cold in Rome?")) },
   "answer-in-input": { invalid: suite(ask("Use get_weather for Oslo.")), valid: suite(rain) },
+  "tool-not-searchable": {
+    invalid: suite(ask("Should I take an umbrella?")),
+    valid: suite(ask("What weather is coming?")),
+  },
+  "always-load-candidate": {
+    invalid: suite(rain.repeat(5)),
+    valid: suite(rain + mail),
+  },
 };
 
 /** For every rule an input that it reports, and one that it does not. JSON values, YAML (suites) or Markdown (skills). */

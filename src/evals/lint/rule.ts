@@ -56,8 +56,11 @@ export type ToolSubject = { server: string; tool: JsonObject; siblings: Names; s
 /** Names, each once. */
 type Names = Iterable<string> & { readonly size: number; has(name: string): boolean };
 
-/** A whole list, for what only shows between tools. Paths start with the index of a tool. */
-export type ToolsetSubject = { server: string; tools: readonly JsonObject[] };
+/**
+ * A whole list, for what only shows between tools, and the instructions of its server. Paths start with the index of a
+ * tool, or are `["instructions"]`.
+ */
+export type ToolsetSubject = { server: string; tools: readonly JsonObject[]; instructions?: string };
 
 /** What a judge model says about one tool: a score (1 to 5) and its reason for each rule. Paths lead into the tool. */
 export type JudgedSubject = { judge: string; grades: readonly { rule: string; score: number; reason: string }[] };
@@ -87,10 +90,10 @@ export type SkillSubject = {
 export type EvalsFileSubject = { skill: string; raw: unknown; evals: readonly SkillEval[]; all: readonly SkillEval[] };
 
 /**
- * A suite, for what its schema cannot express, and the names of the tools that its server lists, if it could be listed.
- * Paths: `["cases", index]`, or a key of the suite.
+ * A suite, for what its schema cannot express, and what its server lists, if it could be listed: the names of the tools,
+ * and the tools themselves, unchecked. Paths: `["cases", index]`, or a key of the suite.
  */
-export type SuiteSubject = { suite: Suite; tools?: readonly string[] };
+export type SuiteSubject = { suite: Suite; tools?: readonly string[]; listed?: readonly JsonObject[] };
 
 /** One entry of a host's configuration file, unchecked, and what pure code cannot know about its environment. */
 export type RegistrationSubject = {

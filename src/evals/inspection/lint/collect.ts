@@ -49,9 +49,9 @@ export async function collectTools(target: ServerTarget | ToolListTarget, contex
     suites.map(({ own }) => own),
   );
   if (target.kind === "tool list") {
-    const { names, ...list } = await readToolList(target.file, settings, io);
+    const { names, tools, ...list } = await readToolList(target.file, settings, io);
     return joinCollected([
-      collectSuites(suites, context, list.problems.length === 0 ? names : undefined),
+      collectSuites(suites, context, list.problems.length === 0 ? { names, tools } : undefined),
       { ...nothing, ...list },
     ]);
   }
@@ -60,8 +60,8 @@ export async function collectTools(target: ServerTarget | ToolListTarget, contex
     registration && suites.length === 0 ? registration.host.place([registration.name]) : suites[0]?.place(["server"]);
   const entry = registration && suites.length === 0 ? [describeEntry(registration, context)] : [];
   try {
-    const { names, warnings, ...list } = await listServer(target, settings, via, io);
-    const known = list.problems.length === 0 ? names : undefined;
+    const { names, tools, warnings, ...list } = await listServer(target, settings, via, io);
+    const known = list.problems.length === 0 ? { names, tools } : undefined;
     return joinCollected([
       { ...nothing, subjects: entry },
       collectSuites(suites, context, known),
@@ -90,16 +90,16 @@ function mergeSettings([flags = {}, ...project]: readonly Settings[], own: reado
   return [flags, ...own, ...project];
 }
 
-/** `names` are the tools of the suites' server, where they are known. */
+/** `list` are the tools of the suites' server, where they are known. */
 function collectSuites(
   suites: readonly PlacedSuite[],
   { settings }: CollectContext,
-  names?: readonly string[],
+  list?: Pick<ToolList, "names" | "tools">,
 ): Collected {
   const subjects = suites.map(({ suite, own, place }): LintSubject => {
     return {
       kind: "suites",
-      subject: { suite, ...(names && { tools: names }) },
+      subject: { suite, ...(list && { tools: list.names, listed: list.tools }) },
       names: [],
       settings: mergeSettings(settings, [own]),
       where: (at) => {
@@ -149,7 +149,8 @@ async function listServer(
   try {
     const items = await connection.listRaw(io.signal);
     const server = target.registration?.name ?? String(connection.about.name ?? target.name);
-    return { ...describeToolList({ server, items, settings, ...(via && { via }) }), warnings };
+    const { instructions } = connection;
+    return { ...describeToolList({ server, items, instructions, settings, ...(via && { via }) }), warnings };
   } finally {
     await connection.close();
   }

@@ -1,6 +1,6 @@
 import { basename, extname, relative, resolve } from "node:path";
 import { jsonPath } from "../../jsonSchema/walk.ts";
-import type { LintSubject, Settings, ToolSubject } from "../../lint/rule.ts";
+import type { LintSubject, Settings, ToolSubject, ToolsetSubject } from "../../lint/rule.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { type HostName, hosts } from "../../toolsets/host.ts";
 import { findList, notAList } from "../../toolsets/toolList.ts";
@@ -10,13 +10,19 @@ import type { Path } from "../../types/json.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import type { Where } from "../../types/lint.ts";
 
-/** The subjects of a tool list, the names in it, and what is wrong with it as a whole. */
-export type ToolList = { subjects: LintSubject[]; problems: Problem[]; names: readonly string[] };
+/** The subjects of a tool list, its tools, the names in it, and what is wrong with it as a whole. */
+export type ToolList = {
+  subjects: LintSubject[];
+  problems: Problem[];
+  names: readonly string[];
+  tools: readonly JsonObject[];
+};
 
 type RawList = {
   server: string;
   /** As listed, unchecked. */
   items: readonly unknown[];
+  instructions?: string | undefined;
   settings: readonly Settings[];
   /** The suite or host configuration that names the server. */
   via?: Place;
@@ -38,13 +44,13 @@ export async function readToolList(file: string, settings: readonly Settings[], 
 }
 
 /** The subjects of a list: each tool, and the list as a whole. Items that are not objects are problems. */
-export function describeToolList({ server, items, settings, via, place }: RawList): ToolList {
+export function describeToolList({ server, items, instructions, settings, via, place }: RawList): ToolList {
   const makeProblem = (message: string, hint: string, at?: Place): Problem => {
     return { severity: "error", message, hint, ...(at && { place: at }) };
   };
   if (items.length === 0) {
     const problem = makeProblem(`"${server}" lists no tools.`, "Check that it is the right server or file.", via);
-    return { subjects: [], problems: [problem], names: [] };
+    return { subjects: [], problems: [problem], names: [], tools: [] };
   }
   const entries = [...items.entries()];
   const found = entries.flatMap(([index, item]) => (isJsonObject(item) ? [{ tool: item, index }] : []));
@@ -66,16 +72,17 @@ export function describeToolList({ server, items, settings, via, place }: RawLis
     return { server, ...(tool !== undefined && { tool }), path, ...inFile, ...(via && { via }) };
   };
   const names = toolNames.flatMap((name) => name ?? []);
-  return { subjects: makeSubjects(server, tools, names, settings, where), problems, names };
+  const list = { server, tools, ...(instructions !== undefined && { instructions }) };
+  return { subjects: makeSubjects(list, names, settings, where), problems, names, tools };
 }
 
 function makeSubjects(
-  server: string,
-  tools: readonly JsonObject[],
+  list: ToolsetSubject,
   names: readonly string[],
   settings: readonly Settings[],
   where: (path: Path) => Where,
 ): LintSubject[] {
+  const { server, tools } = list;
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   const all = new Set(names);
@@ -92,7 +99,7 @@ function makeSubjects(
         where: (at) => where([index, ...at]),
       };
     }),
-    { kind: "toolsets", subject: { server, tools }, names, settings, where },
+    { kind: "toolsets", subject: list, names, settings, where },
   ];
 }
 

@@ -9,6 +9,7 @@ import { propertyRules } from "./properties.ts";
 import { registrationRules } from "./registration.ts";
 import { rubricRules } from "./rubric.ts";
 import { schemaRules } from "./schemas.ts";
+import { instructionRules, skillListingRules, suiteSearchRules } from "./search.ts";
 import { alikeRules, siblingRules } from "./siblings.ts";
 import { skillFormatRules } from "./skillFormat.ts";
 import { skillWordingRules } from "./skillWording.ts";
@@ -22,13 +23,13 @@ export const wordingRules = [...nameWordingRules, ...purposeRules, ...styleRules
 /** Every rule, by what it looks at. */
 export const rules: Families = {
   tools: [...nameRules, ...descriptionRules, ...wordingRules, ...schemaRules, ...propertyRules, ...annotationRules],
-  toolsets: [...sharedNameRules, ...confusableRules, ...alikeRules],
+  toolsets: [...sharedNameRules, ...confusableRules, ...alikeRules, ...instructionRules],
   "judged tools": rubricRules,
   versions: versioningRules,
-  skills: [...skillFormatRules, ...skillWordingRules],
+  skills: [...skillFormatRules, ...skillWordingRules, ...skillListingRules],
   "eval files": evalsFileRules,
   "host entries": registrationRules,
-  suites: suiteRules,
+  suites: [...suiteRules, ...suiteSearchRules],
 };
 
 /** Every rule as a report or a reader needs it, family by family. */

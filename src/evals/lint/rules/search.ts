@@ -1,0 +1,133 @@
+import { type SearchableTool, type SearchDocument, toSearchDocument } from "../../search/document.ts";
+import { buildKeywordFinder } from "../../search/keyword.ts";
+import { listQueryWords } from "../../search/queries.ts";
+import { listingHosts, listSkills, skillListings } from "../../search/skillListing.ts";
+import { isJsonObject } from "../../types/json.ts";
+import type { Case } from "../../types/suite.ts";
+import { quote } from "../../types/text.ts";
+import { defineRules, type SkillSubject, type SuiteSubject, type ToolsetSubject } from "../rule.ts";
+
+const toolSearch = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool";
+const maxBytes = 2048;
+/** From this number of cases on, a tool that half of them expect is one that most sessions need. */
+const minCases = 5;
+const candidateShare = 0.5;
+
+/** What a search, or a host that defers definitions, makes of the tools that a suite expects. */
+export const suiteSearchRules = defineRules<SuiteSubject>([
+  {
+    id: "tool-not-searchable",
+    severity: "warning",
+    docs: toolSearch,
+    why: "Hosts that defer tools search for literal words; a tool without a word of the query is never found.",
+    clauses: ["a word of the query is in the name, the description or the search hint of an expected tool"],
+    *check({ suite, listed = [] }) {
+      const finders = new Map<string, (word: string) => boolean>();
+      const byName = indexByName(listed);
+      for (const [index, one] of suite.cases.entries()) {
+        const known = one.tools ? indexByName(one.tools) : byName;
+        const words = listCaseWords(one);
+        for (const names of listExpectedSets(one)) {
+          const tools = names.flatMap((name) => known.get(name) ?? []);
+          if (tools.length === 0 || words.length === 0 || tools.some((tool) => readMeta(tool).isAlwaysLoaded)) continue;
+          const key = one.tools ? `${index} ${names.join()}` : names.join();
+          const has = finders.get(key) ?? buildKeywordFinder(tools.map(toDocument));
+          finders.set(key, has);
+          if (words.some(has)) continue;
+          const what = `no word of its queries is in the name or description of ${names.map(quote).join(" or ")}`;
+          const fix = 'Add words that users say to the description, or to `_meta["anthropic/searchHint"]`.';
+          yield { at: ["cases", index], message: `A literal search fails for the case "${one.id}": ${what}.`, fix };
+        }
+      }
+    },
+  },
+  {
+    id: "always-load-candidate",
+    severity: "info",
+    docs: toolSearch,
+    why: "A tool that most sessions need costs a search in each of them where its definition is deferred.",
+    clauses: ["a tool that half of the cases expect is always loaded"],
+    *check({ suite, listed = [] }) {
+      const expected = suite.cases.map((one) => new Set(listExpectedSets(one).flat())).filter(({ size }) => size > 0);
+      if (expected.length < minCases) return;
+      for (const tool of listed) {
+        const { name } = tool;
+        if (typeof name !== "string" || readMeta(tool).isAlwaysLoaded) continue;
+        const cases = expected.filter((names) => names.has(name)).length;
+        if (cases / expected.length < candidateShare) continue;
+        const message = `${cases} of ${expected.length} cases need ${quote(name)}, which hosts defer.`;
+        const fix = 'Consider `_meta["anthropic/alwaysLoad"]: true`; measure it with `--exposure all,names`.';
+        yield { at: ["cases"], message, fix };
+      }
+    },
+  },
+]);
+
+/** What is shown of a server beside its tools. */
+export const instructionRules = defineRules<ToolsetSubject>([
+  {
+    id: "instructions-over-2kb",
+    severity: "warning",
+    docs: "https://code.claude.com/docs/en/mcp#for-mcp-server-authors",
+    why: "Claude Code cuts server instructions at 2 kB; with deferred tools they are most of what a model knows.",
+    clauses: ["instructions of at most 2,048 bytes of UTF-8"],
+    at: ["instructions"],
+    fix: "Say first when to look for these tools, and leave the rest to their descriptions.",
+    find({ instructions = "" }) {
+      const bytes = Buffer.byteLength(instructions);
+      return bytes > maxBytes && `The server's instructions have ${bytes} bytes; a host cuts them after ${maxBytes}.`;
+    },
+  },
+]);
+
+/** What hosts leave of a skill in their list. */
+export const skillListingRules = defineRules<SkillSubject>([
+  {
+    id: "skill-listing-budget",
+    severity: "warning",
+    docs: "docs/lint-rules.md",
+    why: "A host with a budget for its list of skills drops or cuts descriptions, and a model chooses by what is left.",
+    clauses: ["listed with its description", "listed with its whole description"],
+    at: ["frontMatter", "description"],
+    fix: "Shorten the descriptions of these skills, or install fewer of them together.",
+    find({ package: { name, description }, siblings }) {
+      const losses = listingHosts.flatMap((host) => {
+        const listed = listSkills([...siblings, { name, description }], host).find((skill) => skill.name === name);
+        if (!listed || listed.shown === "whole") return [];
+        const { version, budget } = skillListings[host];
+        const how = listed.shown === "cut" ? `cut to ${listed.description.length} characters` : "without it";
+        return [`${host} ${version} (${budget} characters for all) lists the skill ${how}`];
+      });
+      if (losses.length === 0) return undefined;
+      return `The description does not fit beside ${siblings.length} other skills: ${losses.join("; ")}.`;
+    },
+  },
+]);
+
+/** The names that a case expects a call of: of each set, any one. */
+function listExpectedSets({ expect }: Case): readonly (readonly string[])[] {
+  if (expect?.kind === "tool") return [expect.call.tools];
+  return expect?.kind === "calls" ? expect.calls.map(({ tools }) => tools) : [];
+}
+
+function listCaseWords({ messages, paraphrases, searches = [] }: Case): string[] {
+  const requests = paraphrases ?? [messages.at(-1)?.content ?? ""];
+  return listQueryWords([...requests, ...searches].join(" "));
+}
+
+/** A tool of which any part may be missing or of a wrong type. */
+type RawTool = SearchableTool & { _meta?: unknown };
+
+function indexByName(tools: readonly RawTool[]): ReadonlyMap<unknown, RawTool> {
+  return new Map(tools.map((tool) => [tool.name, tool]));
+}
+
+function toDocument(tool: RawTool): SearchDocument {
+  return toSearchDocument(tool, readMeta(tool).hint);
+}
+
+/** The keys of `_meta` that hosts obey, of an unchecked tool. */
+function readMeta({ _meta: meta }: RawTool): { hint?: string; isAlwaysLoaded: boolean } {
+  const { "anthropic/searchHint": hint, "anthropic/alwaysLoad": always } = isJsonObject(meta) ? meta : {};
+  return { ...(typeof hint === "string" && { hint }), isAlwaysLoaded: always === true };
+}
