@@ -18,7 +18,7 @@ export function findCommand(word: string, known: readonly Command[]): Command {
 }
 
 /** The first word of a command. */
-function nameCommand({ command }: Command): string {
+export function nameCommand({ command }: Command): string {
   return command.split(" ")[0] ?? "";
 }
 
@@ -94,6 +94,9 @@ function listFlags({ flags }: Command): Map<string, Flag> {
 
 /** `dry-run` as options name it: `dryRun`. */
 const toCamelCase = (name: string) => name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+/** `dryRun` as flags name it: `dry-run`. */
+export const toKebabCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 function unknownFlag(spelled: string, flags: ReadonlyMap<string, Flag>, command: Command): EvalsError {
   const isLong = spelled.startsWith("--");

@@ -13,6 +13,7 @@ import { initCommand } from "./init.ts";
 import { judgeCommand } from "./judge.ts";
 import { lintCommand } from "./lint.ts";
 import { probeCommand } from "./probe.ts";
+import { type ProjectWords, readProjectWords } from "./project.ts";
 import { reportCommand } from "./report.ts";
 import { runCommand } from "./run.ts";
 import { schemaCommand } from "./schema.ts";
@@ -56,6 +57,7 @@ export async function runCommandLine(
   if (word?.startsWith("-")) refuseLeadingFlag(word);
   const command = word === undefined || word.startsWith("-") ? undefined : findCommand(word, known);
   const given = command ? checkWords(words, command) : new Set<string>();
+  const project: ProjectWords = command ? await readProjectWords(command, given, io) : { words: [] };
   const { default: yargs } = await import("yargs");
   let exitCode: ExitCode = exitCodes.passed;
   const parser = yargs()
@@ -78,7 +80,7 @@ export async function runCommandLine(
       one.describe,
       (builder) => build(one, builder),
       async (parsed) => {
-        exitCode = await one.run({ ...parsed, given } as never, io);
+        exitCode = await one.run({ ...parsed, given, suiteSettings: project.suiteSettings } as never, io);
       },
     );
   // Nothing was asked for, so nothing passed.
@@ -86,7 +88,7 @@ export async function runCommandLine(
     io.out(`${await parser.getHelp()}\n`);
     return exitCodes.usage;
   }
-  await parser.parseAsync([...args], {}, (_error, _parsed, output) => {
+  await parser.parseAsync([word, ...project.words, ...words], {}, (_error, _parsed, output) => {
     if (output) io.out(`${output}\n`);
   });
   return exitCode;

@@ -56,14 +56,26 @@ export const runCommand = defineCommand({
       default: false,
       describe: "Print the plan and its maximum cost without calling a model",
     },
+    accept: {
+      type: "boolean",
+      default: false,
+      describe: "Accept the run as the baseline when it is complete, also when cases failed or regressed",
+    },
     resume: resumeFlag,
     "retry-broken": { type: "boolean", default: false, describe: "With --resume: run broken trials again" },
+    reporter: {
+      type: "string",
+      array: true,
+      choices: ["json", "markdown", "junit", "github"] as const,
+      describe: "Also print the run in this form, for example github for annotations",
+    },
     ...trialFlags,
   },
   examples: [
     ["run", "Run all suites under evals/ on the built-in retrieval baseline: no API key, no network"],
     ["run evals/files.yaml -m anthropic:claude-sonnet-5-5 -n 10", "Run one suite with 10 trials per case"],
     ["run -m openai:qwen3 --base-url http://localhost:8000/v1", "Use a locally served model"],
+    ["run -n 20 --accept -m anthropic:claude-haiku-5-5", "Accept the current tools as the baseline, in one go"],
     ["run --dry-run -m anthropic:claude-opus-5-5", "Show the number of calls and their maximum cost"],
     [
       "run --check on --blame -m anthropic:claude-haiku-5-5",

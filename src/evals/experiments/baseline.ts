@@ -47,6 +47,15 @@ export function baseline(flags: BaselineOptions, io: Io): Promise<ExitCode> {
   return { accept, show, diff }[flags.action](flags, io);
 }
 
+/** Accepts a run right after it, whatever its outcome, as `run --accept` does. */
+export async function acceptRun(
+  run: string,
+  { baselines, out }: { baselines: string; out: string },
+  io: Io,
+): Promise<void> {
+  await accept({ action: "accept", targets: [run], baselines, out, force: true }, io);
+}
+
 /** Writes one baseline for each suite and model of a run, and prints what it changes. Writes nothing on an error. */
 async function accept({ targets = [], baselines: dir, out, force }: BaselineOptions, io: Io): Promise<ExitCode> {
   const [run = "latest", ...more] = targets;

@@ -113,7 +113,7 @@ function combineOptions(
   const { run = defined.run } = recorded;
   const shown = { exposure: exposure.kind, ranker: findRanker(exposure.ranker) };
   const asked = { paths, suite, model, host, ...shown, case: given.case };
-  return { ...recorded, ...defined, ...(run !== undefined && { run }), ...asked };
+  return { ...recorded, ...defined, ...(run !== undefined && { run }), ...asked, given: new Set(["model"]) };
 }
 
 /** A case with its tools before, its tools now, and what changed between them. */

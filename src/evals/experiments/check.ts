@@ -12,7 +12,7 @@ import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
 import type { Model } from "../types/model.ts";
 import type { RunManifest } from "../types/run.ts";
-import type { Suite } from "../types/suite.ts";
+import { asksModel, type Suite } from "../types/suite.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Check } from "../verdicts/check.ts";
 import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
@@ -51,7 +51,7 @@ export async function planChecks(
   for (const suite of suites) {
     // A lift is measured against the same queries without the skill, in every run.
     if (suite.lift !== undefined) continue;
-    for (const model of models) {
+    for (const model of models.filter((one) => asksModel(suite, one))) {
       const file = baselineFile(dir, suite.name, model.id);
       const formerFiles = (model.formerIds ?? []).map((id) => baselineFile(dir, suite.name, id));
       const found = await findBaseline([file, ...formerFiles]);

@@ -1,7 +1,7 @@
 import { count } from "../reports/format.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { Model } from "../types/model.ts";
-import { plannedTrials } from "../types/suite.ts";
+import { asksModel, plannedTrials } from "../types/suite.ts";
 import { isCallable } from "../types/tool.ts";
 import type { PlannedChecks } from "./check.ts";
 import { describeForecast, forecastChecks } from "./forecast.ts";
@@ -79,7 +79,12 @@ export function renderPlan(
 function countJudgeRequests(cases: readonly PlannedCase[], models: readonly Model[]): number {
   const judged = cases.filter((planned) => needsJudge(planned.case));
   return judged.reduce(
-    (sum, planned) => sum + models.reduce((all, model) => all + plannedTrials(planned.case, model), 0),
+    (sum, planned) =>
+      sum +
+      models.reduce(
+        (all, model) => all + (asksModel(planned.suite, model) ? plannedTrials(planned.case, model) : 0),
+        0,
+      ),
     0,
   );
 }

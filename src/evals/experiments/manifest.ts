@@ -6,7 +6,7 @@ import { allDefinitions } from "../types/exposure.ts";
 import type { JsonObject } from "../types/json.ts";
 import type { AskedModel, Model } from "../types/model.ts";
 import type { Experiment, RunManifest } from "../types/run.ts";
-import type { Suite } from "../types/suite.ts";
+import { asksModel, type Suite } from "../types/suite.ts";
 import { version } from "../workspace/version.ts";
 import type { PlannedChecks } from "./check.ts";
 
@@ -68,7 +68,7 @@ export function indexToolsets(cases: readonly PlannedCase[]): RunManifest["tools
   return Object.fromEntries(cases.map(({ toolset }) => [toolset.hash, [...toolset.tools]]));
 }
 
-function describeSuite(suite: Suite, { servers, cases, checks }: ManifestParts): RunManifest["suites"][number] {
+function describeSuite(suite: Suite, { servers, cases, checks, models }: ManifestParts): RunManifest["suites"][number] {
   const server = servers.get(suite.name);
   const planned = checks?.plans.get(suite.name);
   return {
@@ -77,6 +77,7 @@ function describeSuite(suite: Suite, { servers, cases, checks }: ManifestParts):
     hash: suite.hash,
     execute: suite.execute,
     isolate: suite.isolate,
+    ...(suite.models && { models: models.filter((model) => asksModel(suite, model)).map(({ id }) => id) }),
     ...(suite.lift !== undefined && { lift: suite.lift }),
     ...(server && { server }),
     ...(planned && { checks: [...planned] }),

@@ -1,7 +1,7 @@
 import { trialCeiling } from "../trials/ceiling.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import { type Model, noUsage } from "../types/model.ts";
-import { plannedTrials } from "../types/suite.ts";
+import { asksModel, plannedTrials } from "../types/suite.ts";
 import { addCost, type Cost } from "../types/trial.ts";
 
 /** The maximum that a plan can use. */
@@ -16,7 +16,7 @@ const planCeiling = (
 /** The maximum that a plan uses on one model. The cost is at list price, without any cache. */
 export function computeCeiling(cases: readonly PlannedCase[], model: Model): Ceiling {
   const ceiling: Ceiling = { trials: 0, calls: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 };
-  for (const planned of cases) {
+  for (const planned of cases.filter(({ suite }) => asksModel(suite, model))) {
     const trials = plannedTrials(planned.case, model);
     const each = planCeiling(planned, model);
     const cost = model.cost(each);

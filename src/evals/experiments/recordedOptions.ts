@@ -85,7 +85,10 @@ export async function recallOptions<
   const recorded = readRecorded(resumed.manifest);
   refuseContradictions(options, recorded, resumed.manifest);
   const cleared = Object.fromEntries(Object.keys(recordedOptionsSchema.shape).map((name) => [name, undefined]));
-  return { command, options: { ...options, ...cleared, ...recorded }, resumed };
+  // Where no suite was asked on models of its own, -m was given, or none names any.
+  const ownModels = resumed.manifest.suites.some(({ models }) => models);
+  const given = new Set([...(options.given ?? []), ...(ownModels ? [] : ["model"])]);
+  return { command, options: { ...options, ...cleared, ...recorded, given }, resumed };
 }
 
 /** Throws a usage error for explicit options that are not those of the record: they would be ignored. */

@@ -36,6 +36,10 @@ export type RunOptions = SuiteOptions &
     resume?: string | undefined;
     retryBroken: boolean;
     json: boolean;
+    /** Makes the run the baseline, whatever its outcome. */
+    accept?: boolean | undefined;
+    /** Forms that are printed after the report. */
+    reporter?: readonly ("json" | "markdown" | "junit" | "github")[] | undefined;
   };
 
 /** Plans the cases and checks; then prints the plan (dry run), or runs what is not on the record and reports it. */
@@ -151,6 +155,12 @@ async function finish(
       printBlame(blamed, false, io);
     }
   } else if (options.json) printReport("json", { summary, manifest }, io);
+  if (!options.json) for (const form of options.reporter ?? []) printReport(form, { summary, manifest }, io);
+  if (options.accept && end === "complete") {
+    const { acceptRun } = await import("./baseline.ts");
+    // Standard output holds the one JSON object.
+    await acceptRun(dir, options, options.json ? { ...io, out: io.err } : io);
+  }
   if (end !== "complete") {
     const { missing } = summary.totals;
     const record = options.out === "reports" ? manifest.id : dir;

@@ -3,7 +3,7 @@ import { countOrders } from "../decisions/orders.ts";
 import { deriveSeed } from "../stats/random.ts";
 import { allDefinitions, type Exposure, type ExposureKind } from "../types/exposure.ts";
 import type { Model } from "../types/model.ts";
-import { type Case, plannedTrials, type Suite } from "../types/suite.ts";
+import { asksModel, type Case, plannedTrials, type Suite } from "../types/suite.ts";
 import { isCallable, type OfferedTool, type Toolset } from "../types/tool.ts";
 import type { Broken, Cell } from "../types/trial.ts";
 
@@ -53,7 +53,7 @@ export function* planCells(
   for (let trial = 1; trial <= rounds; trial++) {
     for (const planned of cases)
       for (const model of models)
-        if (trial <= plannedTrials(planned.case, model) && !isAsked(planned, model))
+        if (asksModel(planned.suite, model) && trial <= plannedTrials(planned.case, model) && !isAsked(planned, model))
           yield createCell(planned, model, trial, seed);
   }
 }

@@ -141,6 +141,20 @@ const serverFileSchema = z.union([
 /** The server of a suite as written; paths are relative to the suite file. */
 export type ServerSpec = z.infer<typeof serverFileSchema>;
 
+const modelSchema = nameOrNames.describe("Model under test, or a list of them; -m wins");
+
+/** What the file of a project can set for one suite. */
+export const suiteSettingsSchema = z
+  .strictObject({
+    model: modelSchema,
+    trials: z.number().int().min(1),
+    passRate: z.number().min(0).max(1),
+    maxTurns: z.number().int().min(1).max(100),
+    execute: executionPolicySchema,
+  })
+  .partial();
+export type SuiteSettings = z.infer<typeof suiteSettingsSchema>;
+
 /** A suite file. Strict: an unknown key is an error. */
 export const suiteFileSchema = z.strictObject({
   $schema: z.string().optional(),
@@ -155,6 +169,7 @@ export const suiteFileSchema = z.strictObject({
     .optional()
     .describe("A skill whose effect is measured: every case also runs without it; the suite has no baseline"),
   system: z.string().optional().describe("A system prompt for every case"),
+  model: modelSchema.optional(),
   execute: executionPolicySchema.optional().describe("Which calls are executed; default: safe"),
   isolate: z.enum(["run", "trial"]).optional().describe("trial: a new server process for every trial; default: run"),
   trials: z.number().int().min(1).optional().describe("Trials per case and model; default: 5"),
@@ -227,6 +242,14 @@ export type Case = {
   place: Place;
 };
 
+/** Whether a suite is asked on a model: on all of the command, unless it names its own. */
+export function asksModel(
+  { models }: Pick<Suite, "models">,
+  { id, formerIds = [] }: { id: string; formerIds?: readonly string[] },
+): boolean {
+  return models === undefined || [id, ...formerIds].some((one) => models.includes(one));
+}
+
 /** A loaded suite. `file` is the path as given; `dir` is the absolute folder that its paths are relative to. */
 export type Suite = {
   name: string;
@@ -236,6 +259,8 @@ export type Suite = {
   server?: ServerSpec;
   distractors: readonly ServerSpec[];
   skills: readonly string[];
+  /** The models that are asked; absent: those of the command. */
+  models?: readonly string[];
   execute: ExecutionPolicy;
   isolate: "run" | "trial";
   /** The skill whose effect is measured: every case also runs without it, in a separate arm. */

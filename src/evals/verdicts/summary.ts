@@ -37,7 +37,8 @@ const key = (suite: string, model: string) => JSON.stringify([suite, model]);
 export function summariser(manifest: RunManifest, dir: string): Summariser {
   const tallies = new Map<string, SuiteTally>();
   for (const suite of manifest.suites)
-    for (const model of manifest.models) tallies.set(key(suite.name, model.id), new SuiteTally(manifest, suite, model));
+    for (const model of manifest.models.filter(({ id }) => suite.models?.includes(id) ?? true))
+      tallies.set(key(suite.name, model.id), new SuiteTally(manifest, suite, model));
   const skills = skillTallies(manifest);
   return {
     add(trial) {

@@ -4,8 +4,9 @@ import { loadSuites } from "../suites/load.ts";
 import type { HostName } from "../toolsets/host.ts";
 import { EvalsError, type Problem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
+import { nearest } from "../types/nearest.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
-import type { Case, ExecutionPolicy, Suite } from "../types/suite.ts";
+import type { Case, ExecutionPolicy, Suite, SuiteSettings } from "../types/suite.ts";
 import {
   addPackageHash,
   findHostSkills,
@@ -24,6 +25,10 @@ export type SuiteOptions = SkillOptions & {
   maxTurns?: number | undefined;
   execute?: ExecutionPolicy | undefined;
   case?: readonly string[] | undefined;
+  /** The options that are given explicitly: they win over the settings of single suites. */
+  given?: ReadonlySet<string> | undefined;
+  /** Settings of single suites, by their name, from the file of the project. */
+  suiteSettings?: Readonly<Record<string, SuiteSettings>> | undefined;
 };
 
 /** The suites that a command is about, and the skills that each offers, by its name. */
@@ -57,9 +62,10 @@ export async function selectSuites(
   const missing = options.skill?.filter((name) => !all.some((suite) => suite.name === skillEntryName(name))) ?? [];
   if (missing.length > 0 || all.length === 0)
     throw new EvalsError([nothingFound(paths, found, missing, offered), ...fromSkills.warnings]);
-  const { trials, passRate, maxTurns, execute, case: cases } = options;
-  const overrides = { trials, passRate, maxTurns, execute, cases };
-  const suites = all.map((suite) => applyOverrides(suite, overrides)).filter((suite) => suite.cases.length > 0);
+  refuseUnknownSettings(options.suiteSettings, all);
+  const suites = all
+    .map((suite) => applyOverrides(suite, collectOverrides(suite, options)))
+    .filter((suite) => suite.cases.length > 0);
   if (suites.length === 0)
     throw usageError(
       `No case matches ${options.case?.map((pattern) => `"${pattern}"`).join(", ")}.`,
@@ -70,6 +76,31 @@ export async function selectSuites(
     skills: new Map([...bySuites.skills, ...fromSkills.skills]),
     warnings: [...loaded.warnings, ...bySuites.warnings, ...fromSkills.warnings],
   };
+}
+
+/** Explicit options first, then the settings of the suite in the file of the project, then other options. */
+function collectOverrides(
+  { name }: Suite,
+  { given, suiteSettings = {}, case: cases, ...options }: SuiteOptions,
+): Overrides {
+  const { trials, passRate, maxTurns, execute } = options;
+  const explicit = (option: keyof SuiteSettings) => given?.has(option) === true;
+  const own = Object.fromEntries(
+    Object.entries(suiteSettings[name] ?? {}).filter(([option]) => !explicit(option as keyof SuiteSettings)),
+  ) as SuiteSettings;
+  const { model, ...settings } = own;
+  const models = explicit("model") ? "all" : model === undefined ? undefined : [model].flat();
+  return { trials, passRate, maxTurns, execute, ...settings, models, cases };
+}
+
+/** A name that fits no suite would be ignored. Suites that were not selected are not known, so only a near miss counts. */
+function refuseUnknownSettings(settings: SuiteOptions["suiteSettings"] = {}, suites: readonly Suite[]): void {
+  const names = suites.map(({ name }) => name);
+  for (const name of Object.keys(settings)) {
+    const near = names.includes(name) ? undefined : nearest(name, names);
+    if (near !== undefined)
+      throw usageError(`The project file has settings for a suite "${name}".`, `Did you mean "${near}"?`);
+  }
 }
 
 const listSome = (ids: readonly string[]) => (ids.length > 20 ? [...ids.slice(0, 20), "..."] : ids).join(", ");
@@ -116,6 +147,8 @@ export type Overrides = {
   passRate?: number | undefined;
   maxTurns?: number | undefined;
   execute?: ExecutionPolicy | undefined;
+  /** The models of the suite; `all` those of the command. */
+  models?: readonly string[] | "all" | undefined;
   /**
    * Keeps the cases whose id matches one of these: a part of the id or, with `*` or `?`, a pattern for the whole id.
    */
@@ -125,7 +158,7 @@ export type Overrides = {
 /** The suite with the overrides applied and new hashes. When no case is left, the caller has to drop the suite. */
 export function applyOverrides(
   suite: Suite,
-  { trials, passRate, maxTurns, execute, cases: filters }: Overrides,
+  { trials, passRate, maxTurns, execute, models, cases: filters }: Overrides,
 ): Suite {
   const cases = suite.cases
     .filter(({ id }) => !filters || filters.some((filter) => matchesFilter(id, filter)))
@@ -138,7 +171,9 @@ export function applyOverrides(
       };
       return { ...changed, hash: hashCase(changed) };
     });
-  const changed = { ...suite, execute: execute ?? suite.execute, cases };
+  const { models: own, ...rest } = suite;
+  const asked = models === "all" ? undefined : (models ?? own);
+  const changed = { ...rest, ...(asked && { models: asked }), execute: execute ?? suite.execute, cases };
   return { ...changed, hash: hashSuite(changed) };
 }
 

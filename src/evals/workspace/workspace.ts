@@ -70,7 +70,7 @@ export async function withWorkspace<R>(
   const opening = openServers(suites, io);
   try {
     warn(warnings, io);
-    const ids = typeof options.model === "string" ? [options.model] : options.model;
+    const ids = listModels(suites, options);
     const { budget: budgetUsd, maxRequests, maxTime: maxSeconds } = options;
     const limits = new SpendingLimits({ budgetUsd, maxRequests, maxSeconds });
     const [asked, grader] = await Promise.all([openModels(ids, options, io), openJudge(options, io), meanwhile()]);
@@ -109,6 +109,17 @@ function pickSuite(found: readonly Suite[], name: string | undefined): Suite {
 
 function refuseUnavailable(opened: readonly Opened[]): void {
   for (const one of opened) if ("failure" in one && isUnavailable(one.failure)) throw one.failure;
+}
+
+/** Every model that some suite is asked on. Throws a usage error when a command for one model would get several. */
+function listModels(suites: readonly Suite[], { model, only }: WorkspaceOptions): string[] {
+  const ids = [...new Set(suites.flatMap(({ models }) => models ?? [model].flat()))];
+  if (only && ids.length > 1)
+    throw usageError(
+      `This command takes one model, but the suite names ${ids.join(", ")}.`,
+      "Name one of them with -m.",
+    );
+  return ids;
 }
 
 function refuseSeveralExposures(models: readonly Model[]): void {

@@ -1,0 +1,56 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Project } from "../suites/projectFile.ts";
+import { EvalsError, usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
+import type { Command } from "./command.ts";
+import { checkWords, nameCommand, toKebabCase } from "./commandLine.ts";
+
+/** What a project file adds to a command line: words for the options that it sets, and the settings of single suites. */
+export type ProjectWords = {
+  words: readonly string[];
+  suiteSettings?: Project["suites"];
+};
+
+/** The commands that ask models; only for these do options have the meaning that they have in a project file. */
+const asking: ReadonlySet<string> = new Set(["run", "variants", "crowd", "calibrate"]);
+/** Where records and baselines are is the same for every command. */
+const folders: ReadonlySet<string> = new Set(["out", "baselines"]);
+
+/**
+ * The options of `evals.config.*` in the working directory as words of a command line, without those that are given.
+ * Throws EvalsError, with the place in the file, for a value that the flag of that name does not take.
+ */
+export async function readProjectWords(command: Command, given: ReadonlySet<string>, io: Io): Promise<ProjectWords> {
+  const project = await load(io);
+  if (!project) return { words: [] };
+  const name = nameCommand(command);
+  const words = Object.entries(project.options).flatMap(([option, value]): string[] => {
+    const flag = toKebabCase(option);
+    const applies = flag in command.flags && (asking.has(name) || folders.has(option)) && !given.has(option);
+    if (!applies) return [];
+    const own =
+      typeof value === "boolean" ? [`--${value ? "" : "no-"}${flag}`] : [value].flat().map((one) => `--${flag}=${one}`);
+    try {
+      checkWords(own, { ...command, command: name });
+      for (const one of typeof value === "boolean" ? [] : [value].flat()) command.flags[flag]?.coerce?.(one);
+      return own;
+    } catch (error) {
+      const [{ message, hint } = { message: (error as Error).message, hint: undefined }] =
+        error instanceof EvalsError ? error.problems : [];
+      throw usageError(`"${option}": ${message}`, hint, project.place(option));
+    }
+  });
+  return { words, ...((asking.has(name) || name === "blame") && { suiteSettings: project.suites }) };
+}
+
+const fileNames = ["ts", "mts", "js", "mjs", "json", "yaml", "yml"].map((ending) => `evals.config.${ending}`);
+
+/** The loader takes longer to load than most commands run, so it is loaded only for a file. */
+async function load({ cwd, env }: Io): Promise<Project | undefined> {
+  const [file, second] = fileNames.filter((name) => existsSync(resolve(cwd, name)));
+  if (file === undefined) return undefined;
+  if (second !== undefined) throw usageError(`There are both ${file} and ${second}.`, "Keep one of them.");
+  const { loadProject } = await import("../suites/projectFile.ts");
+  return await loadProject(file, { cwd, isCi: env.CI !== undefined && env.CI !== "" && env.CI !== "false" });
+}

@@ -1,0 +1,101 @@
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import * as z from "zod";
+import { readParsed } from "../parsing/read.ts";
+import { EvalsError, messageOf, type Place, usageError } from "../types/errors.ts";
+import { isJsonObject, type Json, type Path } from "../types/json.ts";
+import { executionPolicySchema, type SuiteSettings, suiteSettingsSchema } from "../types/suite.ts";
+import { explain, placeProblem } from "./explain.ts";
+
+const oneOrMore = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
+
+/** What has the effect of the flag of the same name, for every command that asks models. Ranges are those of the flags. */
+const optionsSchema = z
+  .strictObject({
+    model: oneOrMore.describe("Models under test, where neither -m nor the suite names one"),
+    judge: z.string().min(1),
+    host: z.string().min(1),
+    baselines: z.string().min(1).describe("Folder of the accepted baselines; default: evals/baselines"),
+    out: z.string().min(1).describe("Folder of the run records; default: reports"),
+    reporter: oneOrMore.describe("Forms in which a run is printed after its report, such as github"),
+    check: z.string().min(1),
+    margin: z.number(),
+    trials: z.number(),
+    passRate: z.number(),
+    maxTurns: z.number(),
+    execute: executionPolicySchema,
+    baseUrl: z.string().min(1),
+    effort: z.string().min(1),
+    maxTokens: z.number(),
+    timeout: z.number().describe("Timeout of one request, in seconds"),
+    retries: z.number(),
+    concurrency: z.number(),
+    budget: z.number().describe("US dollars"),
+    prices: z.string().min(1),
+    seed: z.number(),
+    hostDir: oneOrMore,
+    userSkills: z.boolean(),
+    claudePath: z.string().min(1),
+  })
+  .partial();
+
+/** The content of `evals.config.*`. */
+export const projectSchema = optionsSchema.extend({
+  $schema: z.string().optional(),
+  ci: optionsSchema.optional().describe("Replaces the values above where the environment variable CI is set"),
+  suites: z
+    .record(z.string(), suiteSettingsSchema)
+    .optional()
+    .describe("Replaces values of single suites, by their name"),
+});
+export type ProjectConfig = z.input<typeof projectSchema>;
+
+/** The options of a project by the names of flags in camel case, those of single suites, and where each value stands. */
+export type Project = {
+  options: Readonly<Record<string, Json>>;
+  suites: Readonly<Record<string, SuiteSettings>>;
+  place(name: string): Place;
+};
+
+/**
+ * Reads the file of a project, by the ending of its name. Throws EvalsError, with line and column for JSON and YAML.
+ * @param isCi whether the values under `ci` count
+ */
+export async function loadProject(file: string, { cwd, isCi }: { cwd: string; isCi: boolean }): Promise<Project> {
+  const { value, place, problems: repeated } = await readValue(resolve(cwd, file), file);
+  const problems = explain(projectSchema, value).map((one) => placeProblem(one, { file, value, problems: [], place }));
+  if (repeated.length + problems.length > 0) throw new EvalsError([...repeated, ...problems]);
+  const { $schema: _, ci, suites = {}, ...options } = projectSchema.parse(value);
+  return {
+    options: JSON.parse(JSON.stringify({ ...options, ...(isCi && ci) })) as Record<string, Json>,
+    suites,
+    place: (name) => place(isCi && ci && name in ci ? ["ci", name] : [name]),
+  };
+}
+
+type Read = Pick<Awaited<ReturnType<typeof readParsed>>, "value" | "place" | "problems">;
+
+async function readValue(path: string, file: string): Promise<Read> {
+  if (/\.(?:json|ya?ml)$/.test(file)) return await readParsed(path, file);
+  const exported = await importModule(path, file);
+  const value: unknown = exported.default;
+  if (!isJsonObject(value as Json))
+    throw usageError("The file has no object as its default export.", "Write: export default { ... }.", { file });
+  const place = (_: Path): Place => ({ file });
+  return { value: JSON.parse(JSON.stringify(value)) as Json, place, problems: [] };
+}
+
+/** TypeScript is stripped by Node where it can (22.18 and newer), else by jiti. */
+async function importModule(path: string, file: string): Promise<{ default?: unknown }> {
+  try {
+    const { features } = process as { features: { typescript?: unknown } };
+    if (!/\.m?ts$/.test(file) || features.typescript) return await import(pathToFileURL(path).href);
+    const { createJiti } = await import("jiti");
+    // A cache on the disk could outlive a change of what the file imports.
+    return await createJiti(import.meta.url, { fsCache: false, moduleCache: false }).import(path);
+  } catch (error) {
+    throw usageError(`The file cannot be loaded: ${messageOf(error)}.`, "Node strips types only: use no enum.", {
+      file,
+    });
+  }
+}
