@@ -158,7 +158,7 @@ describe("evals baseline", () => {
     });
     const args = ["evals/files.yaml", "-m", "anthropic:x", "--base-url", endpoint.url, "--check", "off", "-n"];
     await run(...args, "20");
-    expect(await baseline("accept")).toMatchObject({ code: 0, err: "" });
+    expect(await baseline("accept", "--force")).toMatchObject({ code: 0, err: "" });
     right = false;
     await run(...args, "2");
     await endpoint.close();

@@ -75,7 +75,7 @@ describe("evals variants", () => {
     const { model, ...request } = asked;
     const runOptions = { ...runDefaults, ...request, model: [model], trials: 4 };
     await run(runOptions, io());
-    await baseline({ action: "accept", baselines: "evals/baselines", out: "reports", force: false }, io());
+    await baseline({ action: "accept", baselines: "evals/baselines", out: "reports", force: true }, io());
     const world = io();
     expect(await variants({ ...options, ...asked, case: ["read"] }, world)).toBe(0);
     const result = JSON.parse(world.printed());

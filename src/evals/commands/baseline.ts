@@ -19,7 +19,11 @@ export const baselineCommand = defineCommand({
   flags: {
     baselines: baselinesFlag,
     out: outFlag,
-    force: { type: "boolean", default: false, describe: "Accept an incomplete run, without what was not graded" },
+    force: {
+      type: "boolean",
+      default: false,
+      describe: "Accept a run that failed, was made with --case or is incomplete (without what was not graded)",
+    },
   },
   examples: [
     ["run -n 20 && evals baseline accept", "Accept the current tools, with 20 trials per case to compare with"],

@@ -99,11 +99,28 @@ function refuseUnfit(manifest: RunManifest, suites: Summaries, graded: Summaries
     const hint = `Finish it with \`evals run --resume ${id}\`, or accept it as it is with --force.`;
     throw usageError(`The run ${id} is incomplete: ${what}.`, hint);
   }
+  if (!force) refuseUnwanted(manifest, suites);
   const ungraded = nameSuites(suites.filter((suite) => !graded.includes(suite)));
   if (graded.length > 0 && (force || ungraded.length === 0)) return;
   const rest = graded.length > 0 ? " With --force, the graded suites are accepted without it." : "";
   const hint = `Find the cause with \`evals report\`, then run again.${rest}`;
   throw usageError(`The run ${id} has no graded trial${ungraded.length > 0 ? ` of ${some(ungraded)}` : ""}.`, hint);
+}
+
+/** Throws for a run that is rarely meant as a baseline: one of selected cases, and one that failed. */
+function refuseUnwanted({ id, flags }: RunManifest, suites: Summaries): void {
+  if (flags.case !== undefined)
+    throw usageError(
+      `The run ${id} was made with --case: its baseline would cover no other cases.`,
+      "Run without --case and accept that run, or accept this one with --force.",
+    );
+  const failed = suites.filter((suite) => (suite.failed ?? []).length > 0);
+  if (failed.length === 0) return;
+  const what = failed.map((suite) => `${suite.name} on ${suite.model} (${suite.failed?.join(", ")})`);
+  throw usageError(
+    `The run ${id} failed: ${some(what)}.`,
+    "Fix what failed and run again. To accept it as it is: `evals baseline accept --force`, or `evals run --accept`.",
+  );
 }
 
 /** What the author should know about a run before relying on it as a baseline. */

@@ -72,7 +72,7 @@ export async function selectSuites(
       `The ids are: ${listSome(all.flatMap((suite) => suite.cases.map(({ id }) => id)))}.`,
     );
   return {
-    suites,
+    suites: nameModels(suites, [given.model ?? []].flat()),
     skills: new Map([...bySuites.skills, ...fromSkills.skills]),
     warnings: [...loaded.warnings, ...bySuites.warnings, ...fromSkills.warnings],
   };
@@ -91,6 +91,12 @@ function collectOverrides(
   const { model, ...settings } = own;
   const models = explicit("model") ? "all" : model === undefined ? undefined : [model].flat();
   return { trials, passRate, maxTurns, execute, ...settings, models, cases };
+}
+
+/** Where a suite is asked on models of its own, all others name those of the command. */
+function nameModels(suites: readonly Suite[], models: readonly string[]): Suite[] {
+  if (models.length === 0 || !suites.some((suite) => suite.models)) return [...suites];
+  return suites.map((suite) => ({ ...suite, models: suite.models ?? models }));
 }
 
 /** A name that fits no suite would be ignored. Suites that were not selected are not known, so only a near miss counts. */

@@ -1,0 +1,159 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { commands, runCommandLine } from "../../src/evals/commands/index.ts";
+import { projectSchema } from "../../src/evals/suites/projectFile.ts";
+import { EvalsError } from "../../src/evals/types/errors.ts";
+import { runSummarySchema } from "../../src/evals/types/run.ts";
+import { project } from "../experiments/project.ts";
+
+/** What `evals run --json` says of a project with these files. */
+async function runWith(files: Record<string, unknown>, args: string[] = [], env: Record<string, string> = {}) {
+  const { io, records, manifest, dir } = project(files);
+  const world = io();
+  world.env = { ...world.env, ...env };
+  await runCommandLine(["run", "--json", ...args], world, "0.1.0");
+  return {
+    summary: runSummarySchema.parse(JSON.parse(world.printed())),
+    dir,
+    records,
+    manifest,
+    warned: world.warned(),
+  };
+}
+
+async function refusal(file: string, content: unknown): Promise<string> {
+  const { io } = project({ [file]: content });
+  const error = await runCommandLine(["run"], io(), "0.1.0").catch((thrown) => thrown);
+  expect(error).toBeInstanceOf(EvalsError);
+  return error.message.replaceAll(/\/\S*\/evals-project-\w+/g, "<dir>");
+}
+
+describe("a project file", () => {
+  it.each([
+    ["evals.config.json", { out: "records", ci: { out: "other" } }],
+    ["evals.config.yaml", "out: records # with a comment"],
+    ["evals.config.js", "export default { out: ['records'].join() };"],
+    ["evals.config.ts", "const out: string = 'records';\nexport default { out } satisfies { out: string };"],
+  ])("%s sets what flags set", async (file, content) => {
+    const { dir } = await runWith({ [file]: content, "package.json": { type: "module" } });
+    expect(existsSync(join(dir, "records"))).toBe(true);
+  });
+
+  it("gives way to flags, and has other values in CI", async () => {
+    const files = { "evals.config.json": { out: "local", ci: { out: "ci", passRate: 0.5 } } };
+    expect(existsSync(join((await runWith(files, ["--out", "mine"])).dir, "mine"))).toBe(true);
+    expect(existsSync(join((await runWith(files, [], { CI: "true" })).dir, "ci"))).toBe(true);
+    expect(existsSync(join((await runWith(files, [], { CI: "false" })).dir, "local"))).toBe(true);
+  });
+
+  it("sets options of single suites, which win over those of all", async () => {
+    const settings = { files: { passRate: 0.25, maxTurns: 2 } };
+    const { manifest, records } = await runWith({ "evals.config.json": { passRate: 0.5, suites: settings } });
+    expect(manifest(records()[0] ?? "").suites[0]?.cases[0]).toMatchObject({ passRate: 0.25, maxTurns: 2 });
+    const flagged = await runWith({ "evals.config.json": { suites: settings } }, ["--pass-rate", "1"]);
+    expect(flagged.manifest(flagged.records()[0] ?? "").suites[0]?.cases[0]).toMatchObject({
+      passRate: 1,
+      maxTurns: 2,
+    });
+  });
+
+  it("does not name what other commands mean by the same word", async () => {
+    const { io } = project({ "evals.config.json": { judge: "anthropic:claude-opus-5-5", timeout: 1 } });
+    const world = io();
+    await runCommandLine(["lint", "--json"], world, "0.1.0");
+    expect(JSON.parse(world.printed()).judge).toBeUndefined();
+  });
+
+  it("is refused with its place and the nearest name", async () => {
+    expect(await refusal("evals.config.yaml", "modle: lexical\n")).toMatchInlineSnapshot(`
+      "evals.config.yaml:1:1: error: Unknown key "modle".
+        Did you mean "model"?"
+    `);
+    expect(await refusal("evals.config.yaml", "passRate: 7\n")).toMatchInlineSnapshot(
+      `"evals.config.yaml:1:11: error: "passRate": "7" is not a number from 0 to 1."`,
+    );
+    expect(await refusal("evals.config.json", '{\n  "host": "claude"\n}')).toMatchInlineSnapshot(`
+      "evals.config.json:2:11: error: "host": "claude" is not a choice for --host.
+        Use one of: plain, agent-skills, claude-code, gemini-cli, codex."
+    `);
+    expect(await refusal("evals.config.json", '{ "suites": { "file": { "trials": 2 } } }')).toMatchInlineSnapshot(`
+      "error: The project file has settings for a suite "file".
+        Did you mean "files"?"
+    `);
+    expect(await refusal("evals.config.ts", "export default 3;")).toMatchInlineSnapshot(`
+      "evals.config.ts: error: The file has no object as its default export.
+        Write: export default { ... }."
+    `);
+    expect(await refusal("evals.config.mjs", "export default {")).toMatch(/The file cannot be loaded: .*\./);
+  });
+
+  it("has only keys that are flags of evals run", () => {
+    const flags = Object.keys(commands.find(({ command }) => command.startsWith("run "))?.flags ?? {});
+    const names = new Set(flags.map((flag) => flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())));
+    const keys = Object.keys(projectSchema.shape).filter((key) => !["$schema", "ci", "suites"].includes(key));
+    expect(keys.filter((key) => !names.has(key))).toEqual([]);
+  });
+});
+
+describe("models of a suite", () => {
+  const answers = (world: { summary: { suites: { name: string; model: string }[] } }) =>
+    world.summary.suites.map(({ name, model }) => `${name} on ${model}`);
+  const other = {
+    "evals/other.json": {
+      model: "replay:nowhere",
+      server: { tools: "../tools.json" },
+      cases: [{ id: "read", input: "Read it", expect: { tool: "read" } }],
+    },
+  };
+
+  it("replace those of the command, unless -m is given", async () => {
+    expect(answers(await runWith(other, ["-m", "lexical"])).sort()).toEqual(
+      ["files on lexical-2", "other on lexical-2"].sort(),
+    );
+    await expect(runWith(other)).rejects.toThrow('There is no run "nowhere".');
+  });
+
+  it("can be set in the project file", async () => {
+    const own = { ...other, "evals.config.json": { suites: { other: { model: "lexical" } } } };
+    expect(answers(await runWith(own))).toHaveLength(2);
+  });
+
+  it("are asked for their own suites only", async () => {
+    const first = await runWith({});
+    const id = first.records()[0] ?? "";
+    const replayed = { ...other["evals/other.json"], model: `replay:${join(first.dir, "reports", id)}` };
+    const { summary } = await runWith({ "evals/other.json": replayed });
+    expect(summary.suites.map(({ name, totals }) => [name, totals.trials]).sort()).toEqual([
+      ["files", 3],
+      ["other", 5],
+    ]);
+  });
+});
+
+describe("evals run --accept", () => {
+  it("accepts a run that failed, which evals baseline accept refuses", async () => {
+    const { io, dir } = project({
+      "evals/files.json": {
+        server: { tools: "../tools.json" },
+        cases: [{ id: "wrong", input: "Good morning", expect: { tool: "read" } }],
+      },
+    });
+    expect(await runCommandLine(["run"], io(), "0.1.0")).toBe(1);
+    await expect(runCommandLine(["baseline", "accept"], io(), "0.1.0")).rejects.toThrow(/The run \S+ failed: files on/);
+    const world = io();
+    expect(await runCommandLine(["run", "--accept", "--json"], world, "0.1.0")).toBe(1);
+    expect(existsSync(join(dir, "evals/baselines"))).toBe(true);
+    expect(JSON.parse(world.printed())).toMatchObject({ ok: false });
+    expect(world.warned()).toContain("Written to evals/baselines/");
+  });
+
+  it("has to be meant for a run with --case: accepting it needs --force", async () => {
+    const { io } = project();
+    await runCommandLine(["run", "--case", "read"], io(), "0.1.0");
+    await expect(runCommandLine(["baseline", "accept"], io(), "0.1.0")).rejects.toThrow(
+      "was made with --case: its baseline would cover no other cases.",
+    );
+    expect(await runCommandLine(["baseline", "accept", "--force"], io(), "0.1.0")).toBe(0);
+  });
+});
