@@ -35,6 +35,8 @@ export type CompareSetup = {
   alwaysAlike?: boolean;
   seed: number;
   margin?: number;
+  /** Comparisons that share the error rate, as for a check. */
+  families?: number;
   /** As for a check. */
   withReach?: boolean;
 };
@@ -45,14 +47,15 @@ const caseError = 0.01;
  * Compares two finished records in one look, without asking for anything. With the same orders: the tests of a check on the
  * first pairs that both records have, a = .04 for the suite, .01/n for a case. With different orders: the exact
  * Cochran-Mantel-Haenszel test at .04, and D with the pooled variance r(1-r)(1/k_b + 1/k_h), r = (s + 1/2)/(N + 1), in place
- * of the pairs. Missing answers count both ways. `cases`: those with a trial in both records, at least one.
+ * of the pairs. Levels are divided by `families`. Missing answers count both ways. `cases`: those with a trial in both records, at least one.
  */
 export function compareRecords(setup: CompareSetup): CheckVerdict {
-  const { cases, record, seed, margin = defaultMargin, withReach = true } = setup;
+  const { cases, record, seed, margin = defaultMargin, families = 1, withReach = true } = setup;
   // What always answers alike answers alike in any order.
   const samePairs = setup.samePairs || setup.alwaysAlike === true;
   if (cases.length === 0) throw new RangeError("a comparison needs at least one case");
-  const { suiteLevel, z } = boundaries(1, cases.length);
+  const { suiteLevel: level, z } = boundaries(1, cases.length);
+  const suiteLevel = level / families;
   const tallies = cases.map((id) => {
     const { base, head } = readArms(record, id);
     return samePairs
@@ -63,7 +66,7 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
     ? judgeSuite(tallies, margin, z)
     : joinJudgements(tallies, (counted) => judgeUnpaired(counted, margin, z));
   const trials = Math.min(...tallies.map(({ baseTrials, headTrials }) => Math.min(baseTrials, headTrials)));
-  const caseLevel = caseError / cases.length;
+  const caseLevel = caseError / cases.length / families;
   const plan: LookPlan = { looks: [trials], rungs: [trials], least: 1, suiteLevel, z, caseLevel, riseLevel: caseLevel };
   const tested = tallies.map((tally, i) => ({ id: cases[i] ?? "", tally, p: fallP(tally) }));
   const isHit = ({ p }: { p: number }) => isSignificant(p, caseLevel);
@@ -76,7 +79,7 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
     trials,
     cap: trials,
     margin,
-    families: 1,
+    families,
     cases: cases.length,
     net: netChange(suite.mean, z, cases.length),
     suite: {
@@ -96,7 +99,7 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
   };
   if (setup.alwaysAlike) {
     const exhausted: Figures = { ...figures, method: "exhausted", reach: null, suspects: [] };
-    return decideExhausted(cases, tallies, exhaustedLevel, exhausted);
+    return decideExhausted(cases, tallies, exhaustedLevel / families, exhausted);
   }
   const fell = tested.filter(isHit);
   if (fell.length > 0) return { kind: "regressed", by: "cases", fell: named(fell), ...figures };

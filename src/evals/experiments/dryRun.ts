@@ -26,7 +26,11 @@ function renderSuite(cases: readonly PlannedCase[]): string[] {
   if (!suite) return [];
   const tools = new Set(cases.flatMap(({ toolset }) => toolset.tools.filter(isCallable).map((tool) => tool.name)));
   const ids = new Set(cases.map((planned) => planned.case.id));
-  const arms = suite.lift === undefined ? "" : `, each with and without the skill ${suite.lift}`;
+  const further = [...new Set(cases.flatMap(({ exposure }) => exposure ?? []))];
+  const arms = [
+    suite.lift === undefined ? "" : `, each with and without the skill ${suite.lift}`,
+    further.length === 0 ? "" : `, each also with exposure ${further.join(" and ")}`,
+  ].join("");
   return [
     `${suite.name}: ${count(ids.size, "case")}${arms}, ${count(tools.size, "tool")}, execute ${suite.execute} (${suite.file})`,
   ];

@@ -1,5 +1,6 @@
 import { trialCeiling } from "../trials/ceiling.ts";
-import type { PlannedCase } from "../trials/plan.ts";
+import { mostSearchTurns } from "../trials/conversation.ts";
+import { getExposure, type PlannedCase } from "../trials/plan.ts";
 import { type Model, noUsage } from "../types/model.ts";
 import { asksModel, plannedTrials } from "../types/suite.ts";
 import { addCost, type Cost } from "../types/trial.ts";
@@ -7,11 +8,20 @@ import { addCost, type Cost } from "../types/trial.ts";
 /** The maximum that a plan can use. */
 export type Ceiling = { trials: number; calls: number; inputTokens: number; outputTokens: number; costUsd: Cost };
 
-const planCeiling = (
-  { case: { messages, maxTurns }, toolset: { tools } }: PlannedCase,
-  model: Model,
-  turns = maxTurns,
-) => trialCeiling({ messages, maxTurns: turns, tools }, model);
+/** Turns of searching that a trial may have in addition to those of its case. */
+function countSearchTurns({ exposure }: PlannedCase, model: Model, most: number): number {
+  return "ask" in model && getExposure(model, exposure).kind === "names" ? most : 0;
+}
+
+/** The most turns of a trial. */
+function countTurns(planned: PlannedCase, model: Model): number {
+  return planned.case.maxTurns + countSearchTurns(planned, model, mostSearchTurns);
+}
+
+function planCeiling(planned: PlannedCase, model: Model, turns = countTurns(planned, model)) {
+  const { case: one, toolset } = planned;
+  return trialCeiling({ messages: one.messages, maxTurns: turns, tools: toolset.tools }, model);
+}
 
 /** The maximum that a plan uses on one model. The cost is at list price, without any cache. */
 export function computeCeiling(cases: readonly PlannedCase[], model: Model): Ceiling {
@@ -21,7 +31,7 @@ export function computeCeiling(cases: readonly PlannedCase[], model: Model): Cei
     const each = planCeiling(planned, model);
     const cost = model.cost(each);
     ceiling.trials += trials;
-    ceiling.calls += trials * planned.case.maxTurns;
+    ceiling.calls += trials * countTurns(planned, model);
     ceiling.inputTokens += trials * each.inputTokens;
     ceiling.outputTokens += trials * each.outputTokens;
     ceiling.costUsd = addCost(ceiling.costUsd, cost === "unknown" ? cost : trials * cost);
@@ -34,7 +44,7 @@ const typicalOutputTokens = 150;
 
 /** What one trial costs as a rule, at list price without any cache: four bytes per token, two turns where there are more. */
 export function typicalCost(planned: PlannedCase, model: Model): Cost {
-  const turns = Math.min(2, planned.case.maxTurns);
+  const turns = Math.min(2, planned.case.maxTurns) + countSearchTurns(planned, model, 1);
   const { inputTokens } = planCeiling(planned, model, 1);
   return model.cost({ ...noUsage, inputTokens: (turns * inputTokens) / 2, outputTokens: turns * typicalOutputTokens });
 }

@@ -2,13 +2,13 @@ import { blameJson } from "../reports/blame.ts";
 import { type PlannedCase, planCells } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
 import type { Gate } from "../types/check.ts";
-import { type ExitCode, exitCodes } from "../types/errors.ts";
+import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { Model } from "../types/model.ts";
 import type { RunManifest } from "../types/run.ts";
 import type { Summariser } from "../verdicts/summary.ts";
-import { addLiftArms } from "../workspace/cases.ts";
-import { type ExposureOptions, verifySearches } from "../workspace/exposures.ts";
+import { addExposureArms, addLiftArms } from "../workspace/cases.ts";
+import { type ExposureOptions, listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
 import type { RequestOptions } from "../workspace/models.ts";
 import type { SuiteOptions } from "../workspace/suites.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -51,8 +51,9 @@ export async function runSuites(
 ): Promise<ExitCode> {
   const { suites, models, cases, context, judge } = workspace;
   const seed = resumed?.manifest.seed ?? options.seed ?? randomSeed();
-  const checks = await planChecks(options, suites, models, cases, io);
-  const planned = addLiftArms(cases);
+  const further = listFurtherExposures(options);
+  const checks = await planChecks(further.length > 0 ? withoutCheck(options) : options, suites, models, cases, io);
+  const planned = addExposureArms(addLiftArms(cases), further);
   if (options.dryRun) {
     io.out(renderPlan(planned, models, seed, checks, judge));
     return exitCodes.passed;
@@ -91,6 +92,15 @@ export async function runSuites(
   // Reports are loaded during the first trials.
   const [conducted, reporting] = await Promise.all([conducting, import("./report.ts")]);
   return await finish(conducted, reporting, options, io);
+}
+
+/** Exposures are compared with each other. Throws a usage error where a check is asked for too. */
+function withoutCheck(options: RunOptions): RunOptions {
+  if (options.check === undefined || options.check === "off") return { ...options, check: "off" };
+  throw usageError(
+    "A run of several exposures compares them with each other, not with a baseline.",
+    "Omit --check, or name one exposure.",
+  );
 }
 
 async function pursueChecks(

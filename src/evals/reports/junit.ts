@@ -2,6 +2,7 @@ import { exitCodes } from "../types/errors.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { checkLines } from "./check.ts";
 import { type Markup, markup, only, plain } from "./escape.ts";
+import { discoverySentence } from "./exposures.ts";
 import { tally } from "./format.ts";
 import type { RunInput } from "./run.ts";
 import { caseSentence, caseState, headline, isGatedByRate, modelLabel } from "./runText.ts";
@@ -43,8 +44,19 @@ function runTime({ startedAt, finishedAt }: RunManifest): Markup {
   return only(Number.isFinite(seconds), () => markup` time="${seconds.toFixed(3)}"`);
 }
 
-function testSuite({ name, model, note }: SuiteSummary, tests: readonly Test[], manifest: RunManifest): Markup {
-  const facts = { model, note, run: manifest.id, seed: String(manifest.seed), commit: manifest.git?.commit };
+function testSuite(
+  { name, model, note, discovery }: SuiteSummary,
+  tests: readonly Test[],
+  manifest: RunManifest,
+): Markup {
+  const facts = {
+    model,
+    note,
+    run: manifest.id,
+    seed: String(manifest.seed),
+    commit: manifest.git?.commit,
+    search: discovery && discoverySentence(discovery),
+  };
   const properties = Object.entries(facts).map(([fact, value]) =>
     only(value !== undefined, () => markup`      <property name="${fact}" value="${value ?? ""}"/>\n`),
   );

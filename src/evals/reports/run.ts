@@ -12,6 +12,7 @@ import {
   text,
 } from "./document.ts";
 import { driftBlocks } from "./drift.ts";
+import { discoveryBlocks, exposureBlocks } from "./exposures.ts";
 import { count, integer, percent, tally } from "./format.ts";
 import {
   caseState,
@@ -70,8 +71,10 @@ function suiteBlocks(suite: SuiteSummary, full: boolean, explain: boolean): Bloc
     heading(2, `${suite.name} · ${modelLabel(suite)}`),
     ...checkBlocks(suite, explain),
     ...(suite.drift ? driftBlocks(suite.drift, explain) : []),
+    ...exposureBlocks(suite),
     ...caseTable(suite, full),
     ...unanswered(suite),
+    ...discoveryBlocks(suite),
     ...confusions(suite),
     ...explanations(suite),
     {

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { checkPlanSchema, checkSummarySchema, countsSchema, gateSchema, intervalSchema } from "./check.ts";
+import { choiceByExposureSchema, discoverySummarySchema, exposureSummarySchema } from "./discovery.ts";
 import { driftSummarySchema } from "./drift.ts";
 import { exposureSchema } from "./exposure.ts";
 import { jsonObjectSchema } from "./json.ts";
@@ -198,6 +199,17 @@ const suiteSummarySchema = z.object({
     expected: z.number().int().describe("of these, named by an expectation"),
     missing: z.array(z.string()).describe("tools that no case expects"),
   }),
+  discovery: discoverySummarySchema
+    .optional()
+    .describe("how expected tools were found and chosen, where definitions are deferred"),
+  exposures: z
+    .array(exposureSummarySchema)
+    .optional()
+    .describe("where tools are shown in several ways: each, and how it compares with the first"),
+  choices: z
+    .array(choiceByExposureSchema)
+    .optional()
+    .describe("of these, by expectation, the largest difference first"),
   lift: liftSummarySchema.optional().describe("the effect of a skill, where cases are asked without it too"),
   failOn: z.array(gateSchema).optional().describe("what exits with 1 in this suite"),
   failed: z.array(gateSchema).optional().describe("of these, what happened"),

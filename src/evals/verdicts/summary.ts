@@ -8,8 +8,10 @@ import { isCallable } from "../types/tool.ts";
 import { addCost, type Trial } from "../types/trial.ts";
 import { Check, readEvents, settledCheck } from "./check.ts";
 import { confusedPair } from "./confusions.ts";
+import { DiscoveryTally } from "./discovery.ts";
 import { DriftWatch, readDriftEvents } from "./drift.ts";
 import { listFailed, toExitCode } from "./exitCode.ts";
+import { ExposureTally } from "./exposures.ts";
 import { LiftTally, SkillTally } from "./skillEffect.ts";
 import { CaseTally, Counter, Spending } from "./tally.ts";
 
@@ -152,6 +154,8 @@ class SuiteTally {
   readonly #settled: CheckSummary | undefined;
   readonly #failOn: readonly Gate[];
   readonly #lift: LiftTally | undefined;
+  readonly #discovery = new DiscoveryTally();
+  readonly #exposures: ExposureTally | undefined;
   /** The regression check, if there is something to compare. */
   readonly check: Check | undefined;
   readonly drift: DriftWatch | undefined;
@@ -162,6 +166,9 @@ class SuiteTally {
     this.#model = model;
     for (const one of suite.cases) this.#cases.set(one.id, new CaseTally(one.paraphrases?.length));
     this.#lift = suite.lift === undefined ? undefined : new LiftTally(suite.lift);
+    const { exposures = [], deterministic } = model;
+    if (exposures.length > 1)
+      this.#exposures = new ExposureTally(exposures, { seed: manifest.seed, isDeterministic: deterministic });
     const plan = suite.checks?.find((check) => check.model === model.id);
     this.#failOn = manifest.failOn ?? [isChecked(plan) ? "regressed" : "rate"];
     if (plan?.kind === "compare")
@@ -184,8 +191,10 @@ class SuiteTally {
     this.check?.add(trial);
     this.drift?.add(trial);
     this.#lift?.add(trial);
+    this.#exposures?.add(trial);
     if (trial.cell.arm !== "head" || trial.copy) return;
     this.#cases.get(trial.cell.case)?.add(trial);
+    this.#discovery.add(trial);
     for (const what of trial.verdict?.unchecked ?? []) this.#unchecked.add(what);
     const pair = confusedPair(trial);
     if (!pair) return;
@@ -199,12 +208,11 @@ class SuiteTally {
     const planned = sum((one) => one.planned);
     const broken = sum((one) => one.broken);
     const lift = this.#lift?.summary();
-    // Both arms have the same number of planned trials. A trial that broke or is missing leaves the run incomplete.
-    const withoutSkill =
-      lift && this.#lift ? { broken: lift.arms.without.broken, missing: planned - this.#lift.recorded() } : none;
-    const missing = planned - sum((one) => one.trials) - broken - sum((one) => one.notGradable) + withoutSkill.missing;
+    const others = this.#countOtherArms(planned);
+    const missing = planned - sum((one) => one.trials) - broken - sum((one) => one.notGradable) + others.missing;
     const verdict = this.check?.summary() ?? this.#settled;
     const drift = this.drift?.summary(cases);
+    const discovery = this.#discovery.summary();
     const unchecked = this.#unchecked.ranked().map(([text, n]) => ({ text, n }));
     const { latencies, ...spent } = this.#spending;
     const isBelow = cases.some((one) => one.rate !== null && one.rate < one.passRate);
@@ -219,7 +227,7 @@ class SuiteTally {
     const isComplete =
       cases.length > 0 &&
       cases.every((one) => one.compared || isAnswered(one)) &&
-      withoutSkill.broken === 0 &&
+      others.broken === 0 &&
       missing === 0 &&
       verdict?.exitCode !== exitCodes.incomplete &&
       !(drift?.nightly && drift.uncounted);
@@ -227,9 +235,9 @@ class SuiteTally {
     const counted = this.#manifest.experiment
       ? { missing: 0 }
       : {
-          trials: lift ? 2 * planned : planned,
+          trials: planned + others.planned,
           passed: sum((one) => one.passed),
-          broken: broken + withoutSkill.broken,
+          broken: broken + others.broken,
           missing,
         };
     return {
@@ -240,6 +248,8 @@ class SuiteTally {
       confusion: [...this.#confusion.values()].sort(byCountThenName),
       ...(unchecked.length > 0 && { unchecked }),
       coverage: measureCoverage(this.#manifest, this.#suite),
+      ...(discovery && { discovery }),
+      ...(this.#exposures && { exposures: this.#exposures.summary(), choices: this.#exposures.choices() }),
       ...(lift && { lift }),
       ...(drift && { drift }),
       ...(verdict && { verdict }),
@@ -249,6 +259,19 @@ class SuiteTally {
       totals: { ...spent, ...counted },
       ok: failed.length === 0 && isComplete,
     };
+  }
+
+  /**
+   * The trials without a skill and of further exposures. Each arm has as many planned trials as `head`; one that broke or
+   * is missing leaves the run incomplete.
+   */
+  #countOtherArms(each: number): { planned: number; broken: number; missing: number } {
+    const without = this.#lift && { arms: 1, broken: this.#lift.summary().arms.without.broken };
+    const exposures = this.#exposures?.others();
+    const further = (this.#model.exposures ?? []).slice(1).length;
+    const planned = each * ((without?.arms ?? 0) + further);
+    const recorded = (this.#lift?.recorded() ?? 0) + (exposures?.recorded ?? 0);
+    return { planned, broken: (without?.broken ?? 0) + (exposures?.broken ?? 0), missing: planned - recorded };
   }
 
   #caseSummary(one: ManifestCase): CaseSummary {
@@ -284,7 +307,6 @@ class SuiteTally {
   }
 }
 
-const none = { broken: 0, missing: 0 };
 const zeroCounts = { passed: 0, trials: 0 };
 
 function byCountThenName(a: { expected: string; picked: string; n: number }, b: typeof a): number {

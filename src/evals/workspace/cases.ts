@@ -14,6 +14,7 @@ import type { TrialContext } from "../trials/runTrial.ts";
 import type { SkillShelf } from "../trials/skills.ts";
 import { indexTools, searchToolName } from "../trials/toolSearch.ts";
 import type { Problem } from "../types/errors.ts";
+import type { ExposureKind } from "../types/exposure.ts";
 import type { AskedModel, Model } from "../types/model.ts";
 import { once } from "../types/once.ts";
 import { withoutArm } from "../types/run.ts";
@@ -78,6 +79,15 @@ export function addLiftArms(cases: readonly PlannedCase[]): PlannedCase[] {
     lists.set(key, without);
     return [planned, { ...planned, arm: withoutArm, toolset: without }];
   });
+}
+
+/** Each case followed by itself in the arms of further exposures, so that the arms are interleaved. */
+export function addExposureArms(cases: readonly PlannedCase[], further: readonly ExposureKind[]): PlannedCase[] {
+  return cases.flatMap((planned) =>
+    planned.arm === "head"
+      ? [planned, ...further.map((kind) => ({ ...planned, arm: kind, exposure: kind }))]
+      : [planned],
+  );
 }
 
 /** The lift of a skill can be measured only where the suite offers that skill. */

@@ -34,6 +34,11 @@ export function applyExposures(models: readonly Model[], options: ExposureOption
   });
 }
 
+/** The kinds that a run compares with the first, if there are several. */
+export function listFurtherExposures({ exposure }: ExposureOptions): ExposureKind[] {
+  return exposure === undefined ? [] : parseExposures(exposure).slice(1);
+}
+
 /** The kinds in `--exposure`, in their order, each once. Throws a usage error for a word that is none. */
 export function parseExposures(text: string): ExposureKind[] {
   const words = text.split(",").map((word) => word.trim());

@@ -1,0 +1,201 @@
+import type { ChoiceByExposure, DiscoverySummary, ExposureComparison, ExposureSummary } from "../types/discovery.ts";
+import { describeExposure, nameExposure } from "../types/exposure.ts";
+import type { SuiteSummary } from "../types/run.ts";
+import type { Discovery } from "../types/trial.ts";
+import { type Block, makeRows, section, type Tone, text } from "./document.ts";
+import {
+  capital,
+  count,
+  integer,
+  percent,
+  points,
+  pointsWithInterval,
+  pValue,
+  ratio,
+  share,
+  size,
+  some,
+} from "./format.ts";
+
+/** What became of a search, as reports name it. */
+const outcomeNames: Readonly<Record<Discovery["outcome"], string>> = {
+  chosen: "chosen after a search",
+  "chosen-without-search": "chosen without a search",
+  "found-not-chosen": "found, not chosen",
+  "not-found": "searched, not found",
+  "not-searched": "never searched",
+  "built-in-used": "a tool of the host used instead",
+};
+
+/** `found 18 of 20, chosen 17 of 18`, and how many were chosen without a search. */
+export function discoverySentence({ trials, found, chosen, outcomes }: DiscoverySummary): string {
+  const direct = outcomes["chosen-without-search"] ?? 0;
+  return [
+    `found ${integer(found)} of ${integer(trials)}`,
+    `chosen ${integer(chosen)} of ${integer(found)}`,
+    ...(direct > 0 ? [`chosen without a search ${integer(direct)}`] : []),
+  ].join(", ");
+}
+
+const most = 8;
+
+/** How expected tools were found and chosen, where definitions are deferred; nothing elsewhere. */
+export function discoveryBlocks({ discovery }: SuiteSummary): Block[] {
+  if (!discovery) return [];
+  const { outcomes } = discovery;
+  const lost = Object.entries(outcomes).filter(([name]) => !name.startsWith("chosen"));
+  const parts = lost.map(([name, n]) => `${outcomeNames[name as Discovery["outcome"]]} ${integer(n)}`);
+  return section("Tool search", [
+    text(`${capital(discoverySentence(discovery))}${parts.length > 0 ? ` (${parts.join(", ")})` : ""}.`),
+    ...lossBlocks(discovery),
+  ]);
+}
+
+/** What was searched for and not found, found and not chosen, or done by a tool of the host. `under`: in which exposure. */
+function lossBlocks({ trials, notFound, notChosen, builtIns }: DiscoverySummary, under = ""): Block[] {
+  const missing = notFound.map(({ expected, query, n }) => [
+    `${integer(n)}x expected `,
+    ...[{ code: expected, max: 60 }, ", searched for ", { code: query, max: 90 }],
+  ]);
+  const passed = notChosen.map(({ expected, picked, rank, n }) => [
+    `${integer(n)}x expected `,
+    ...[{ code: expected, max: 60 }, rank === undefined ? " (shown from the start)" : ` (rank ${integer(rank)})`],
+    ...[", picked ", { code: picked, max: 60 }],
+  ]);
+  const replaced = builtIns.map(({ expected, tool, n }) => [
+    ...[{ code: expected, max: 60 }, ": ", { code: tool, max: 60 }],
+    ` in ${share({ passed: n, trials })} of the trials that expect a tool`,
+  ]);
+  return [
+    details(`Searched, not found${under}`, missing),
+    details(`Found, not chosen${under}`, passed),
+    details(`A tool of the host used instead${under}`, replaced),
+  ];
+}
+
+function details(title: string, items: Extract<Block, { kind: "list" }>["items"]): Block {
+  return { kind: "details", title, blocks: [{ kind: "list", items, most, noun: "entry" }] };
+}
+
+const verdictNames: Readonly<Record<ExposureComparison["verdict"], string>> = {
+  better: "BETTER",
+  worse: "WORSE",
+  mixed: "MIXED",
+  equal: "EQUAL",
+  open: "NO DIFFERENCE SHOWN",
+};
+const verdictTones: Readonly<Record<ExposureComparison["verdict"], Tone>> = {
+  better: "good",
+  worse: "bad",
+  mixed: "warn",
+  equal: "good",
+  open: "warn",
+};
+
+/** The exposures of a suite side by side, each compared with the first; nothing where there is one only. */
+export function exposureBlocks({ exposures = [], choices = [] }: SuiteSummary): Block[] {
+  const [first] = exposures;
+  if (!first) return [];
+  const compared = exposures.flatMap((one) => (one.against ? [{ ...one, against: one.against }] : []));
+  const rows = exposures.map((one) => [
+    nameExposure(one.exposure),
+    share(one),
+    ratio(one.chosen),
+    one.discovery ? `${integer(one.discovery.found)}/${integer(one.discovery.trials)}` : "-",
+    one.requestsPerTrial === null ? "-" : one.requestsPerTrial.toFixed(1),
+    tokensText(one, first),
+  ]);
+  return section("Exposures", [
+    ...compared.map((one) =>
+      text([
+        { strong: verdictNames[one.against.verdict], tone: verdictTones[one.against.verdict] },
+        ` ${comparisonSentence(one, first)}`,
+      ]),
+    ),
+    text(nextStep(compared.map(({ against }) => against.verdict))),
+    {
+      kind: "table",
+      columns: [
+        { head: "exposure", kind: "name" },
+        ...["passed", "chosen", "found", "requests", "tokens a request"].map((head) => ({
+          head,
+          kind: "figure" as const,
+        })),
+      ],
+      rows: makeRows(rows),
+      noun: "exposure",
+    },
+    ...compared.map(({ against, exposure }) => casesBlock(against, nameExposure(exposure))),
+    ...compared.flatMap(({ exposure, discovery }) =>
+      discovery ? lossBlocks(discovery, ` with ${nameExposure(exposure)}`) : [],
+    ),
+    choicesTable(exposures, choices),
+    text(
+      `${exposures.map(({ exposure }) => `${exposure.kind}: ${describeExposure(exposure)}`).join("; ")}. Chosen: an expected tool was called. Found: by a search. The cases and the gate below are those of ${first.exposure.kind}.`,
+    ),
+  ]);
+}
+
+function nextStep(verdicts: readonly ExposureComparison["verdict"][]): string | undefined {
+  if (!verdicts.some((verdict) => verdict === "worse" || verdict === "mixed")) return undefined;
+  return "Next: put the words that were searched for into names, descriptions or anthropic/searchHint, or set anthropic/alwaysLoad for the tools that are chosen less often.";
+}
+
+function tokensText(
+  { tokensPerRequest: tokens }: ExposureSummary,
+  { tokensPerRequest: first }: ExposureSummary,
+): string {
+  if (tokens === null) return "-";
+  const difference = first === null ? 0 : Math.round(tokens - first);
+  return difference === 0 ? integer(tokens) : `${integer(tokens)} (${signed(difference)})`;
+}
+
+const signed = (n: number) => `${n > 0 ? "+" : "-"}${integer(Math.abs(n))}`;
+
+/** `names against all: chosen 14 of 40, 40 of 40 before; -65.0 pp (95% CI ...); -2,300 tokens a request.` */
+export function comparisonSentence(
+  one: ExposureSummary & { against: ExposureComparison },
+  first: ExposureSummary,
+): string {
+  const { verdict, net, p, margin, comparisons } = one.against;
+  const difference = Math.round((one.tokensPerRequest ?? 0) - (first.tokensPerRequest ?? 0));
+  const tested = p && (verdict === "better" || verdict === "worse") ? `, one-sided ${pValue(p[verdict])}` : "";
+  const end = verdict === "equal" && p !== null ? `; a difference of ${size(margin)} is ruled out` : "";
+  return [
+    `${nameExposure(one.exposure)} against ${nameExposure(first.exposure)}`,
+    `: chosen ${ratio(one.chosen)} against ${ratio(first.chosen)}`,
+    net === null
+      ? ""
+      : p === null
+        ? `, passed ${points(net.change)}`
+        : `, passed ${pointsWithInterval(net.change, net.interval)}`,
+    tested,
+    difference === 0 ? "" : `, ${signed(difference)} tokens a request`,
+    end,
+    p === null ? ". The model always answers alike." : `. ${count(comparisons, "test")} share an error rate of 5%.`,
+  ].join("");
+}
+
+function casesBlock({ fell, rose }: ExposureComparison, name: string): Block {
+  const list = (all: ExposureComparison["fell"]) =>
+    some(all.map((one) => `${one.case} (${ratio(one.base)} -> ${ratio(one.head)})`));
+  return text(
+    (fell.length > 0 && `With ${name}, fewer trials passed of ${list(fell)}.`) || "",
+    (rose.length > 0 && `With ${name}, more trials passed of ${list(rose)}.`) || "",
+  );
+}
+
+/** The expectations that exposures differ in. */
+function choicesTable(exposures: readonly ExposureSummary[], choices: readonly ChoiceByExposure[]): Block {
+  const rate = ({ passed, trials }: { passed: number; trials: number }) => (trials === 0 ? 0 : passed / trials);
+  const differing = choices.filter(({ chosen }) => new Set(chosen.map(rate)).size > 1);
+  const rows = differing.map(({ expected, chosen }) => [
+    expected,
+    ...chosen.map((counts) => `${ratio(counts)} ${percent(rate(counts))}`),
+  ]);
+  const columns = [
+    { head: "chosen, by expected tool", kind: "name" as const },
+    ...exposures.map(({ exposure }) => ({ head: exposure.kind, kind: "figure" as const })),
+  ];
+  return { kind: "table", columns, rows: makeRows(rows), most, noun: "tool" };
+}

@@ -1,0 +1,167 @@
+import { compareRecords } from "../decisions/compare.ts";
+import { type Observation, TrialRecord } from "../decisions/design.ts";
+import { readObservation, summariseAnswer } from "../decisions/observe.ts";
+import { defaultMargin } from "../decisions/statistics.ts";
+import type { CheckVerdict } from "../decisions/verdict.ts";
+import type { ChoiceByExposure, ExposureComparison, ExposureSummary } from "../types/discovery.ts";
+import type { Exposure } from "../types/exposure.ts";
+import type { Trial } from "../types/trial.ts";
+import { DiscoveryTally, readChoice } from "./discovery.ts";
+import { promptTokens } from "./tally.ts";
+
+/** The arm in which an exposure of a run is asked: the first is `head`, a further one has the name of its kind. */
+export function nameExposureArm({ kind }: Exposure, at: number): string {
+  return at === 0 ? "head" : kind;
+}
+
+type Counts = { passed: number; trials: number };
+const addTo = (counts: Counts, passed: boolean) => {
+  counts.trials++;
+  if (passed) counts.passed++;
+};
+
+/** The trials of one exposure. */
+class ArmTally {
+  recorded = 0;
+  broken = 0;
+  requests = 0;
+  tokens = 0;
+  readonly graded: Counts = { passed: 0, trials: 0 };
+  readonly chosen: Counts = { passed: 0, trials: 0 };
+  readonly chosenByExpectation = new Map<string, Counts>();
+  readonly discovery = new DiscoveryTally();
+  readonly observations: { id: string; trial: number; observation: Observation; answer: string }[] = [];
+
+  add(trial: Trial): void {
+    const observation = readObservation(trial);
+    if (observation !== undefined && observation !== "copy") {
+      const { case: id, trial: number } = trial.cell;
+      this.observations.push({ id, trial: number, observation, answer: summariseAnswer(trial) });
+    }
+    if (trial.copy) return;
+    this.recorded++;
+    if (trial.outcome.kind === "broken") this.broken++;
+    this.requests += trial.turns.length;
+    for (const { usage } of trial.turns) this.tokens += promptTokens(usage);
+    this.discovery.add(trial);
+    const { verdict } = trial;
+    if (!verdict || verdict.grade === "not-gradable") return;
+    addTo(this.graded, verdict.grade === "pass");
+    const isChosen = readChoice(verdict);
+    if (isChosen === undefined) return;
+    addTo(this.chosen, isChosen);
+    const own = this.chosenByExpectation.get(verdict.expected) ?? { passed: 0, trials: 0 };
+    this.chosenByExpectation.set(verdict.expected, own);
+    addTo(own, isChosen);
+  }
+}
+
+/** The exposures of one suite on one model, each compared with the first. */
+export class ExposureTally {
+  readonly #exposures: readonly Exposure[];
+  readonly #arms: ReadonlyMap<string, ArmTally>;
+  readonly #facts: { seed: number; isDeterministic: boolean };
+
+  /** `exposures`: at least two. */
+  constructor(exposures: readonly Exposure[], facts: { seed: number; isDeterministic: boolean }) {
+    this.#exposures = exposures;
+    this.#facts = facts;
+    this.#arms = new Map(exposures.map((exposure, at) => [nameExposureArm(exposure, at), new ArmTally()]));
+  }
+
+  add(trial: Trial): void {
+    this.#arms.get(trial.cell.arm)?.add(trial);
+  }
+
+  /** Trials of the arms other than `head`: recorded, and broken of these. */
+  others(): { recorded: number; broken: number } {
+    const others = [...this.#arms].filter(([name]) => name !== "head").map(([, arm]) => arm);
+    const sum = (count: (arm: ArmTally) => number) => others.reduce((total, arm) => total + count(arm), 0);
+    return { recorded: sum((arm) => arm.recorded), broken: sum((arm) => arm.broken) };
+  }
+
+  summary(): ExposureSummary[] {
+    const [first] = this.#arms.values();
+    return this.#exposures.map((exposure, at) => {
+      const arm = this.#arms.get(nameExposureArm(exposure, at)) ?? new ArmTally();
+      const discovery = arm.discovery.summary();
+      const against = first && at > 0 ? this.#compare(first, arm) : undefined;
+      return {
+        exposure,
+        ...arm.graded,
+        broken: arm.broken,
+        chosen: { ...arm.chosen },
+        ...(discovery && { discovery }),
+        tokensPerRequest: arm.tokens > 0 ? arm.tokens / arm.requests : null,
+        requestsPerTrial: arm.recorded > 0 ? arm.requests / arm.recorded : null,
+        ...(against && { against }),
+      };
+    });
+  }
+
+  /** How often each expectation was chosen, those with the largest difference between exposures first. */
+  choices(): ChoiceByExposure[] {
+    const arms = [...this.#arms.values()];
+    const names = [...new Set(arms.flatMap((arm) => [...arm.chosenByExpectation.keys()]))];
+    const rate = ({ passed, trials }: Counts) => (trials === 0 ? 0 : passed / trials);
+    const spread = ({ chosen }: ChoiceByExposure) => Math.max(...chosen.map(rate)) - Math.min(...chosen.map(rate));
+    return names
+      .map((expected) => ({
+        expected,
+        chosen: arms.map((arm) => arm.chosenByExpectation.get(expected) ?? { passed: 0, trials: 0 }),
+      }))
+      .sort((a, b) => spread(b) - spread(a) || (a.expected < b.expected ? -1 : 1));
+  }
+
+  /** Undefined as long as no case has a trial in both. */
+  #compare(base: ArmTally, head: ArmTally): ExposureComparison | undefined {
+    const inBase = new Set(base.observations.map(({ id }) => id));
+    const cases = [...new Set(head.observations.map(({ id }) => id))].filter((id) => inBase.has(id)).sort();
+    if (cases.length === 0) return undefined;
+    const comparisons = 2 * (this.#exposures.length - 1);
+    const { seed, isDeterministic: alwaysAlike } = this.#facts;
+    const decide = (one: ArmTally, other: ArmTally) => {
+      const setup = { cases, record: joinRecords(one, other), samePairs: true, alwaysAlike, seed, withReach: false };
+      return compareRecords({ ...setup, families: comparisons });
+    };
+    const [down, up] = [decide(base, head), decide(head, base)];
+    const fell = listCases(down);
+    const rose = listCases(up).map((one) => ({ ...one, base: one.head, head: one.base }));
+    return {
+      verdict: readVerdict(down, up),
+      margin: defaultMargin,
+      comparisons,
+      net: down.net && { change: down.net.change, interval: [down.net.lower, down.net.upper] },
+      p: alwaysAlike ? null : { worse: down.suite.p, better: up.suite.p },
+      fell,
+      rose,
+    };
+  }
+}
+
+/** The trials of two exposures as the arms of a comparison. Trial t of a case has the same order of tools in both. */
+function joinRecords(base: ArmTally, head: ArmTally): TrialRecord {
+  const record = new TrialRecord();
+  for (const [name, arm] of [["base", base] as const, ["head", head] as const])
+    for (const { id, trial, observation, answer } of arm.observations) record.add(id, name, trial, observation, answer);
+  record.giveUp();
+  return record;
+}
+
+/** The cases that were shown to fall; for a model that always answers alike, those that went from pass to fail. */
+function listCases(verdict: CheckVerdict): ExposureComparison["fell"] {
+  if (verdict.kind === "regressed" && verdict.by === "cases") {
+    return verdict.fell.map(({ case: id, base, head }) => ({ case: id, base, head }));
+  }
+  if (verdict.kind !== "changed") return [];
+  return verdict.flips.flatMap(({ case: id, down, up, pairs }) =>
+    down > up ? [{ case: id, base: { passed: down, trials: pairs }, head: { passed: up, trials: pairs } }] : [],
+  );
+}
+
+function readVerdict(down: CheckVerdict, up: CheckVerdict): ExposureComparison["verdict"] {
+  const shows = ({ kind }: CheckVerdict) => kind === "regressed" || kind === "changed";
+  if (shows(down)) return shows(up) ? "mixed" : "worse";
+  if (shows(up)) return "better";
+  return down.kind === "no-regression" && up.kind === "no-regression" ? "equal" : "open";
+}
