@@ -16,7 +16,7 @@ const simulatedTrials = 60_000;
  */
 export function forecastCalls(setup: CheckSetup, bank: ReadonlyMap<string, Counts>): Forecast {
   const design = check({ ...setup, withReach: false });
-  const plays = Math.max(9, Math.min(200, Math.floor(simulatedTrials / (setup.cases.length * 20))));
+  const plays = Math.max(3, Math.min(200, Math.floor(simulatedTrials / (setup.cases.length * 20))));
   const calls = Array.from({ length: plays }, (_, play) => {
     const random = seededRandom(deriveSeed(setup.seed, "forecast", play));
     const rates = new Map(
