@@ -10,10 +10,19 @@ import { type Ceiling, computeCeiling } from "./price.ts";
 const integer = (n: number) => Math.round(n).toLocaleString("en-US");
 const dollars = (usd: number | "unknown") => (usd === "unknown" ? "unknown (no list price)" : `$${usd.toFixed(2)}`);
 
-function renderCeiling(model: Model, { trials, calls, inputTokens, outputTokens, costUsd }: Ceiling): string[] {
+function renderCeiling(
+  model: Model,
+  { trials, calls, inputTokens, outputTokens, costUsd }: Ceiling,
+  isBesideCheck: boolean,
+): string[] {
+  const remark = isBesideCheck
+    ? " (besides those of the check above)"
+    : model.deterministic
+      ? " (one per case: the model is deterministic)"
+      : "";
   return [
     `${model.id}${model.note ? ` (${model.note})` : ""}`,
-    `  trials         ${integer(trials)}${model.deterministic ? " (one per case: the model is deterministic)" : ""}`,
+    `  trials         ${integer(trials)}${remark}`,
     `  calls          at most ${integer(calls)}`,
     `  input tokens   at most ${integer(inputTokens)}`,
     `  output tokens  at most ${integer(outputTokens)}`,
@@ -53,6 +62,12 @@ function renderChecks(
   return [...settled, ...forecastChecks(checks, cases, models, seed).map(describeForecast)];
 }
 
+/** Whether the trials of a case are those of a check. */
+function isChecked({ plans }: PlannedChecks, { suite, case: one }: PlannedCase, model: Model): boolean {
+  const plan = plans.get(suite.name)?.find((each) => each.model === model.id);
+  return plan?.kind === "compare" && plan.cases.some(({ id }) => id === one.id);
+}
+
 /** The plan of a run as text: the trials of each model, and the maximum that it can use. */
 export function renderPlan(
   cases: readonly PlannedCase[],
@@ -63,7 +78,10 @@ export function renderPlan(
 ): string {
   const suites = [...new Set(cases.map(({ suite }) => suite))];
   const lines = suites.flatMap((suite) => renderSuite(cases.filter((planned) => planned.suite === suite)));
-  const ceilings = models.flatMap((model) => renderCeiling(model, computeCeiling(cases, model)));
+  const ceilings = models.flatMap((model) => {
+    const rest = cases.filter((planned) => !isChecked(checks, planned, model));
+    return renderCeiling(model, computeCeiling(rest, model), rest.length < cases.length);
+  });
   const judged = judge
     ? [`judge ${judge.id}: at most ${integer(countJudgeRequests(cases, models))} additional requests`]
     : [];

@@ -63,7 +63,9 @@ export async function runSuites(
   const { failOn } = options;
   const manifest = createManifest({ ...workspace, otherToolsets: indexToolsets(planned), seed, checks, flags, failOn });
   const forecasts = forecastChecks(checks, cases, models, seed);
-  if (!resumed) for (const forecast of forecasts) io.err(`${describeForecast(forecast)}\n`);
+  // Other models cost nothing, and answer at once.
+  const costly = resumed ? [] : forecasts.filter(({ model }) => model.kind === "language model");
+  for (const forecast of costly) io.err(`${describeForecast(forecast)}\n`);
   const typical = forecasts.reduce((sum, one) => sum + one.typical, 0);
   const conducting = conduct(
     {

@@ -194,7 +194,7 @@ export function checkBlocks(suite: SuiteSummary, explain = false): Block[] {
   if (!isCompared(check)) return [title, text(checkNext(check), ...listNotes(check))];
   const { net } = check;
   const labels = suite.cases
-    .filter(({ id }) => check.flagged.some((one) => one.case === id))
+    .filter(({ id }) => [...check.flagged, ...check.flips].some((one) => one.case === id))
     .map(({ expected }) => expected);
   return [
     title,
@@ -306,15 +306,10 @@ function toTextChange(
 
 /** The figures of a check under their textbook names, and what it took. */
 export function checkFacts(check: ComparedCheck): [string, string][] {
-  const { suite, families, reach, method, look, looks, trials, cap, calls, missing } = check;
+  const { suite, families, reach, method, calls, missing } = check;
   const certain = isCertain(check);
   const facts: [string, string | undefined][] = [
-    [
-      "Decided",
-      method === "pairs" && check.because !== "stopped"
-        ? `at look ${look} of ${looks}, ${count(trials, "trial")} per case and list (cap ${cap})`
-        : undefined,
-    ],
+    ["Decided", decisionText(check)],
     ["Sign test of the suite", certain || !suite ? undefined : signTest(suite, method)],
     ["Reach", check.kind === "inconclusive" && check.because !== "stopped" ? reachText(reach) : undefined],
     [
@@ -328,6 +323,20 @@ export function checkFacts(check: ComparedCheck): [string, string][] {
     ["Trials of the check", callsText(calls, method)],
   ];
   return facts.flatMap(([name, fact]) => (fact === undefined ? [] : [[name, fact] satisfies [string, string]]));
+}
+
+/** Which test came to the verdict, and when. */
+function decisionText({ kind, by, because, method, look, looks, trials, cap }: ComparedCheck): string | undefined {
+  if (method !== "pairs" || because === "stopped") return undefined;
+  const how =
+    by === "cases" || kind === "changed"
+      ? "by Fisher's exact test of each case, "
+      : by === "suite"
+        ? "by the sign test, "
+        : kind === "no-regression"
+          ? "by the interval of the net change, "
+          : "";
+  return `${how}at look ${look} of ${looks}, ${count(trials, "trial")} per case and list (cap ${cap})`;
 }
 
 function signTest({ down, up, p, level: alpha }: NonNullable<ComparedCheck["suite"]>, method: string): string {
