@@ -83,7 +83,12 @@ export const responses: Wire = {
         // What a search on the client returned is in the input, which the model reads.
         ...listTools(found).map((tool) => ({ ...tool, deferred: true })),
       ],
-      texts: [instructions, ...others.flatMap((one) => textsOf(one.content))].filter((one) => one !== ""),
+      // The description of a namespace has the instructions of its server.
+      texts: [
+        instructions,
+        ...others.flatMap((one) => textsOf(one.content)),
+        ...[...given, ...added].flatMap(describeSpace),
+      ],
       opening: opening.join("\n"),
       outputs: input.filter(({ type }) => isOutput(type)).map(toOutput),
       notes: lastOutput < 0 ? [] : input.slice(lastOutput + 1).flatMap((one) => textsOf(one.content)),
@@ -114,6 +119,10 @@ function listTools(given: z.infer<typeof tools>): DefinedTool[] {
     if (tool.type === "namespace") return inner.map((one) => define(joinName(tool.name, one.name), one));
     return [define(tool.name || tool.type, tool)];
   });
+}
+
+function describeSpace({ type, description }: z.infer<typeof tools>[number]): string[] {
+  return type === "namespace" && description !== "" ? [description] : [];
 }
 
 function define(name: string, { description, defer_loading }: z.infer<typeof single>): DefinedTool {

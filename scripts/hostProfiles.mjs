@@ -1,0 +1,198 @@
+// node scripts/hostProfiles.mjs [--write] [host...]: what the pinned hosts show to their models, captured from their
+// requests to a provider on this machine, after `npm run build`. Prints the profiles as JSON. With --write, it renews
+// src/evals/types/hostProfiles.ts and the tables in docs/hosts.md. Only names, counts and sizes are kept: the prompts
+// belong to the makers of the hosts.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startOfflineProvider } from "../dist/evals/hosts/offline.js";
+import { parseSkill } from "../dist/evals/skills/package.js";
+import { openModel } from "../dist/evals/workspace/models.js";
+
+const root = join(import.meta.dirname, "..");
+const scratch = mkdtempSync(join(tmpdir(), "evals-profiles-"));
+
+/** The ways in which each host shows tools: by model or setting. */
+const hosts = {
+  "claude-code": {
+    title: "Claude Code",
+    ways: [{ name: "every model", id: "claude-code:claude-sonnet-5-5" }],
+  },
+  codex: {
+    title: "Codex",
+    ways: [
+      { name: "gpt-5.6 and newer", id: "codex:gpt-6.1-sol" },
+      { name: "gpt-5.5", id: "codex:gpt-5.5" },
+      { name: "models that it does not know", id: "codex:another-model" },
+    ],
+  },
+};
+
+const counts = [5, 50, 200];
+const never = new AbortController().signal;
+
+function listTools(count) {
+  return Array.from({ length: count }, (_, i) => ({
+    name: `do_thing_${i}`,
+    description: `Does the thing number ${i} in the back office, and returns it as it is afterwards, with its history.`,
+    inputSchema: { type: "object", properties: { id: { type: "string" } }, required: ["id"] },
+    server: "works",
+    origin: "server",
+  }));
+}
+
+/** 100 skills with descriptions of about 530 characters, the length at which hosts were first compared. */
+function listSkills() {
+  return Array.from({ length: 100 }, (_, i) => {
+    const name = `trick-${String(i).padStart(3, "0")}`;
+    const description = `Trick ${i}: ${"use it when the words of a request ask for it. ".repeat(11)}`.trim();
+    const dir = join(scratch, "skills", name);
+    const text = `---\nname: ${name}\ndescription: "${description}"\n---\n# Body\n`;
+    mkdirSync(dir, { recursive: true });
+    writeFileSync(join(dir, "SKILL.md"), text);
+    return { ...parseSkill(text, { folder: name, file: "SKILL.md" }), folder: name, dir, level: "named", hash: "" };
+  });
+}
+
+/** The characters of the descriptions of these skills in a prompt, each up to where it is cut. */
+function countListed(skills, prompt) {
+  return skills.reduce((sum, { description }) => {
+    let length = description.length;
+    while (length > 0 && !prompt.includes(description.slice(0, length))) length--;
+    return sum + (length > 20 ? length : 0);
+  }, 0);
+}
+
+async function capture(id, program, trial) {
+  const provider = await startOfflineProvider();
+  const env = {
+    PATH: process.env.PATH,
+    CLAUDE_CODE_PATH: program,
+    CODEX_PATH: program,
+    ANTHROPIC_API_KEY: "offline",
+    OPENAI_API_KEY: "offline",
+    ANTHROPIC_BASE_URL: provider.url,
+    OPENAI_BASE_URL: `${provider.url}/v1`,
+  };
+  const model = await openModel(id, { env });
+  const { outcome, shown } = await model.converse(
+    {
+      cell: { suite: "profile", case: "profile", arm: "head", model: id, trial: 1 },
+      messages: [{ role: "user", content: "Please do it." }],
+      exposure: "host",
+      tools: [],
+      skills: [],
+      instructions: [],
+      files: [],
+      maxTurns: 1,
+      execute: async () => ({ status: "skipped", reason: "profile" }),
+      ...trial,
+    },
+    never,
+  );
+  await provider.close();
+  if (outcome.kind !== "answered" || !shown) throw new Error(`${id}: ${JSON.stringify(outcome)}`);
+  return { settings: model.settings, shown, prompt: provider.bodies[0] };
+}
+
+async function profile(name) {
+  const { title, ways } = hosts[name];
+  const installer = join(root, "scripts/installHost.mjs");
+  const program = execFileSync(process.execPath, [installer, name], { encoding: "utf8" }).trim();
+  const rows = [];
+  for (const { name: way, id } of ways) {
+    const tools = {};
+    let last;
+    for (const count of counts) {
+      const instructions = [{ server: "works", text: "Ask the works council before anything else." }];
+      last = await capture(id, program, { tools: listTools(count), instructions });
+      const [level, ...others] = Object.entries(last.shown.tools).filter(([, list]) => list.length > 0);
+      tools[count] = [level, ...others]
+        .map(([word, list]) => (others.length > 0 ? `${word} ${list.length}` : word))
+        .join(", ");
+    }
+    const empty = await capture(id, program, {});
+    const builtIns = empty.shown.builtIns.toSorted();
+    // Without a search tool, code can still list the tools.
+    const search =
+      last.shown.search ?? (last.shown.tools.hidden.length > 0 ? builtIns.find((one) => one === "exec") : undefined);
+    rows.push({
+      way,
+      model: id,
+      tools,
+      ...(search !== undefined && { search }),
+      instructions: last.shown.instructions,
+      kilobytes: { 0: kilo(empty), 200: kilo(last) },
+      builtIns,
+    });
+  }
+  const skills = listSkills();
+  const listing = await capture(ways[0].id, program, { skills });
+  const listed = Object.fromEntries(Object.entries(listing.shown.skills).map(([level, list]) => [level, list.length]));
+  const { claudeCode, codex } = listing.settings;
+  return {
+    title,
+    version: claudeCode ?? codex,
+    captured: new Date().toISOString().slice(0, 10),
+    ways: rows,
+    skills: { ...listed, characters: countListed(skills, listing.prompt) },
+  };
+}
+
+const kilo = ({ shown }) => Math.round(shown.firstRequestBytes / 1000);
+
+const levels = { full: "in full", deferred: "deferred", named: "by name only", hidden: "not at all" };
+
+function renderTables(profiles) {
+  const describe = (cell) => cell.replace(/full|deferred|named|hidden/g, (word) => levels[word]);
+  return Object.values(profiles)
+    .map(({ title, version, captured, ways, skills }) => {
+      const head = ["", ...ways.map(({ way }) => way)];
+      const rows = [
+        ...counts.map((count) => [`${count} tools are shown`, ...ways.map(({ tools }) => describe(tools[count]))]),
+        ["the model finds the others with", ...ways.map(({ search }) => (search ? `\`${search}\`` : "-"))],
+        ["instructions of servers", ...ways.map(({ instructions }) => (instructions ? "shown" : "not shown"))],
+        ["first request without tools", ...ways.map(({ kilobytes }) => `${kilobytes[0]} KB`)],
+        ["first request with 200 tools", ...ways.map(({ kilobytes }) => `${kilobytes[200]} KB`)],
+        [
+          "the host's own tools",
+          ...ways.map(({ builtIns }) => `${builtIns.length}: ${builtIns.map((one) => `\`${one}\``).join(", ")}`),
+        ],
+      ];
+      const line = (cells) => `| ${cells.join(" | ")} |`;
+      const { full, cut, named, hidden, characters } = skills;
+      const listing = `Of 100 skills with descriptions of about 530 characters, ${full} are listed in full, ${cut} with the beginning, ${named} by name only and ${hidden} not at all: ${characters.toLocaleString("en")} characters of descriptions in total.`;
+      return [
+        `### ${title} ${version}`,
+        `Captured ${captured}.`,
+        [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n"),
+        listing,
+      ].join("\n\n");
+    })
+    .join("\n\n");
+}
+
+const args = process.argv.slice(2);
+const asked = args.filter((arg) => arg !== "--write");
+const profiles = {};
+try {
+  for (const name of asked.length > 0 ? asked : Object.keys(hosts)) profiles[name] = await profile(name);
+} finally {
+  rmSync(scratch, { recursive: true, force: true });
+}
+if (args.includes("--write")) {
+  const file = join(root, "src/evals/types/hostProfiles.ts");
+  const head = `// Generated by \`node scripts/hostProfiles.mjs --write\` from captured requests. Do not edit.
+
+/** What each pinned host shows to its models: the words of tools and skills are those of \`Shown\`. */
+export const hostProfiles = `;
+  writeFileSync(file, `${head}${JSON.stringify(profiles, null, 2)} as const;\n`);
+  execFileSync("npx", ["biome", "format", "--write", file], { cwd: root, stdio: "ignore" });
+  const page = join(root, "docs/hosts.md");
+  const text = readFileSync(page, "utf8");
+  const [start, end] = ["<!-- profiles -->", "<!-- end of profiles -->"].map((mark) => text.indexOf(mark));
+  writeFileSync(page, `${text.slice(0, start)}<!-- profiles -->\n\n${renderTables(profiles)}\n\n${text.slice(end)}`);
+}
+process.stdout.write(`${JSON.stringify(profiles, null, 2)}\n`);
+process.exit();
