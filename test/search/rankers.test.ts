@@ -73,6 +73,29 @@ describe("keyword", () => {
     expect(find("keyword", "needle", 10, each)).toEqual(["needle", "needles", "hint", "description"]);
   });
 
+  it("adds up as Claude Code does: 12 for a name, 8 for a part, 5 for a piece, and 2 and 1 for hint and description", () => {
+    const score = (name: string, hint: string, description: string) => {
+      const result = buildRanker("keyword", [{ name, hint, description, parameterNames: [] }])("needle", 1);
+      return result.kind === "found" ? (result.ranked[0]?.score ?? 0) : result.reason;
+    };
+    expect(score("mcp__a__needle", "", "")).toBe(12);
+    expect(score("mcp__a__needle_b", "", "")).toBe(8);
+    expect(score("mcp__a__needles_b", "", "A needle.")).toBe(6);
+    expect(score("mcp__a__b", "needle", "The needle, a needle.")).toBe(3);
+    expect(score("mcp__needle__b", "", "")).toBe(8);
+  });
+
+  it("sees word boundaries where ASCII letters end", () => {
+    const text = "Größe, été und 使用必应搜索. kqa.kqb kqc-kqd (kqe) kqf_kqg";
+    const found = (word: string) =>
+      find("keyword", word, 1, [{ name: "a__b__c", description: text, parameterNames: [] }]);
+    const words = "größ größe kqa kqb kqa.kqb .kqb kqd kqe kqf_kqg".split(" ");
+    expect(words.filter((word) => found(word)?.length !== 1)).toEqual([]);
+    expect("été 搜索 使用必应搜索 kqf kqb. (kqe) kqd.".split(" ").filter((word) => found(word)?.length !== 0)).toEqual(
+      [],
+    );
+  });
+
   it("takes words literally: no inflections, no sentence marks, no parameters", () => {
     expect(find("keyword", "creates")).toEqual(["write_file"]);
     expect(find("keyword", "create")).toEqual([]);

@@ -64,6 +64,11 @@ export function buildRanker<D extends SearchDocument>(name: RankerName, document
   };
 }
 
-function compareNames(a: { document: SearchDocument }, b: { document: SearchDocument }): number {
-  return a.document.name < b.document.name ? -1 : a.document.name > b.document.name ? 1 : 0;
+/** The order of Claude Code's ties. The language is fixed, so that the result does not depend on the machine. */
+const collator = new Intl.Collator("en");
+
+function compareNames({ document: { name: a } }: Listed, { document: { name: b } }: Listed): number {
+  return collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);
 }
+
+type Listed = { document: SearchDocument };
