@@ -8,7 +8,7 @@ import { compare } from "../../src/evals/experiments/compare.ts";
 import { run } from "../../src/evals/experiments/run.ts";
 import { baselineFile } from "../../src/evals/runs/baseline.ts";
 import { canonicalJson } from "../../src/evals/types/json.ts";
-import { project, runDefaults, toolList } from "./project.ts";
+import { endpoint, project, runDefaults, toolList } from "./project.ts";
 
 const accept: BaselineOptions = { action: "accept", baselines: "evals/baselines", out: "reports", force: false };
 const blameDefaults: BlameOptions = { out: "reports", concurrency: 1, json: true };
@@ -128,7 +128,62 @@ describe("evals blame", () => {
   });
 });
 
+describe("the model of a baseline", () => {
+  const dated = "claude-haiku-5-5-20260901";
+
+  it("is the one that replied: an alias is checked against it, and one that moved is named", async () => {
+    const { io, write, records, manifest } = project();
+    const { model, asked } = await endpoint(() => ({ calls: [{ name: "read", input: {} }], model: dated }));
+    await run({ ...runDefaults, ...asked, model: [model] }, io());
+    expect(await baseline(accept, io())).toBe(0);
+    write("tools.json", toolList({ move: "Moves or renames one file." }));
+    await run({ ...runDefaults, ...asked, model: [`anthropic:${dated}`], trials: 5 }, io());
+    const plan = manifest(records().at(-1) ?? "").suites[0]?.checks?.[0];
+    expect(plan).toMatchObject({ kind: "compare", baseline: { repliedBy: dated } });
+
+    const moved = await endpoint(() => ({ calls: [{ name: "read", input: {} }], model: "claude-haiku-5-6" }));
+    const world = io();
+    await run({ ...runDefaults, ...moved.asked, baseUrl: moved.started.url, model: [model], trials: 5 }, world);
+    expect(JSON.parse(world.printed()).suites[0]).toMatchObject({
+      repliedBy: ["claude-haiku-5-6"],
+      verdict: {
+        notes: [
+          expect.stringContaining("Another base URL is asked now"),
+          `The model behind ${model} is another one: ${dated} replied for the baseline, claude-haiku-5-6 replies now`,
+        ],
+      },
+    });
+  });
+
+  it("is named before the first call when another one is asked for, because nothing is checked then", async () => {
+    const { io } = await regressed();
+    const { model, asked, started } = await endpoint();
+    const world = io();
+    let warned = "";
+    world.err = (text) => {
+      if (started.requests.length === 0) warned += text;
+    };
+    await run({ ...runDefaults, ...asked, model: [model] }, world);
+    expect(warned).toContain(
+      `warning: The suite "files" has no baseline on ${model}, so nothing is checked; it has one on lexical-2.`,
+    );
+  });
+});
+
 describe("evals compare and evals baseline", () => {
+  it("names runs that can be compared where two models cannot", async () => {
+    const { io, records } = project();
+    const { model, asked } = await endpoint();
+    for (const one of [model, "lexical", model]) await run({ ...runDefaults, ...asked, model: [one] }, io());
+    const [first = "", offline = "", last = ""] = records();
+    const world = io();
+    expect(await compare({ base: offline, head: last, margin: 0.1, out: "reports", json: false }, world)).toBe(3);
+    expect(world.printed()).toContain('The model differs: "lexical-2" before');
+    expect(world.printed().replace(/\s+/g, " ")).toContain(
+      `Another run of files on ${model}: evals compare ${first} ${last}`,
+    );
+  });
+
   it("compares two records, and the live tools with a baseline", async () => {
     const { io, records } = await regressed();
     const [before = "", after = ""] = records();

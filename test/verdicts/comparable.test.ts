@@ -60,6 +60,20 @@ describe("comparability", () => {
     });
   });
 
+  it("ignores settings that cannot change an answer, and names another base URL", () => {
+    const settings = (more: object) => run({ settings: JSON.stringify({ maxTokens: 10, ...more }) });
+    const before = settings({ baseUrl: "https://a/", retries: 4, timeoutMs: 1000 });
+    expect(comparability(before, settings({ baseUrl: "https://a/", retries: 0, timeoutMs: 9 }))).toMatchObject({
+      kind: "comparable",
+      notes: [],
+    });
+    expect(comparability(before, settings({ baseUrl: "https://b/" }))).toMatchObject({
+      kind: "comparable",
+      notes: ["Another base URL is asked now (https://b/, before https://a/): the same model is assumed behind both"],
+    });
+    expect(comparability(before, settings({ maxTokens: 11 })).kind).toBe("not comparable");
+  });
+
   it("takes a minor version below 1.0 for a major one, and tells other settings", () => {
     expect(comparability(run({ harness: "0.1.0" }), run({ harness: "0.1.9" })).kind).toBe("comparable");
     expect(comparability(run({ harness: "0.1.0" }), run({ harness: "0.2.0" })).kind).toBe("not comparable");

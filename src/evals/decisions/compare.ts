@@ -47,7 +47,8 @@ const caseError = 0.01;
  * Compares two finished records in one look, without asking for anything. With the same orders: the tests of a check on the
  * first pairs that both records have, a = .04 for the suite, .01/n for a case. With different orders: the exact
  * Cochran-Mantel-Haenszel test at .04, and D with the pooled variance r(1-r)(1/k_b + 1/k_h), r = (s + 1/2)/(N + 1), in place
- * of the pairs. Levels are divided by `families`. Missing answers count both ways. `cases`: those with a trial in both records, at least one.
+ * of the pairs. Levels are divided by `families`. Missing answers count both ways. `cases`: those with a trial in both
+ * records, at least one.
  */
 export function compareRecords(setup: CompareSetup): CheckVerdict {
   const { cases, record, seed, margin = defaultMargin, families = 1, withReach = true } = setup;

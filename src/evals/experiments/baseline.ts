@@ -72,9 +72,9 @@ async function accept({ targets = [], baselines: dir, out, force }: BaselineOpti
 
   const now = new Date();
   const made = await Promise.all(
-    graded.map(async ({ name, model, cases }) => {
+    graded.map(async ({ name, model, cases, repliedBy }) => {
       const file = baselineFile(resolve(io.cwd, dir), name, model);
-      const fresh = createBaseline(manifest, name, model, new Map(cases.map((one) => [one.id, one])), now);
+      const fresh = createBaseline(manifest, name, model, new Map(cases.map((one) => [one.id, one])), now, repliedBy);
       return { file, fresh, old: await readReplaced(file, fresh, io) };
     }),
   );

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { countOrders } from "../decisions/orders.ts";
 import { defaultTrials, mostTrials } from "../decisions/statistics.ts";
-import { baselineFile, readBaseline } from "../runs/baseline.ts";
+import { baselineFile, readBaseline, readSuiteBaselines } from "../runs/baseline.ts";
 import { getExposure, type PlannedCase } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
 import { type Baseline, toComparedRun } from "../types/baseline.ts";
@@ -10,7 +10,7 @@ import { formatProblem, usageError } from "../types/errors.ts";
 import { nameExposure } from "../types/exposure.ts";
 import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
-import type { Model } from "../types/model.ts";
+import { isSameModel, type Model } from "../types/model.ts";
 import type { RunManifest } from "../types/run.ts";
 import { asksModel, type Suite } from "../types/suite.ts";
 import type { OfferedTool } from "../types/tool.ts";
@@ -54,9 +54,14 @@ export async function planChecks(
     for (const model of models.filter((one) => asksModel(suite, one))) {
       const file = baselineFile(dir, suite.name, model.id);
       const formerFiles = (model.formerIds ?? []).map((id) => baselineFile(dir, suite.name, id));
-      const found = await findBaseline([file, ...formerFiles]);
+      const others = await readSuiteBaselines(dir, suite.name);
+      const found =
+        (await findBaseline([file, ...formerFiles])) ?? others.find((one) => isSameModel(one.baseline.model, model));
       if (!found) {
-        if (options.check === undefined && !options.nightly) continue;
+        if (options.check === undefined && !options.nightly) {
+          if (others.length > 0) warnUnchecked(suite.name, model.id, others, io);
+          continue;
+        }
         throw usageError(
           `There is no baseline of "${suite.name}" on ${model.id} to check against.`,
           `Accept one with \`evals baseline accept\` after a run, or omit --${options.nightly ? "nightly" : "check"}. The expected file is ${file}.`,
@@ -81,6 +86,19 @@ export async function planChecks(
   for (const drift of watched) drift.families = watched.length;
   if (options.nightly && watched.length === 0) warnAboutNightly(compared.length > 0, io);
   return { plans, toolsets };
+}
+
+/** A model is not checked when its suite has baselines on other models only. */
+function warnUnchecked(
+  suite: string,
+  model: string,
+  others: readonly { baseline: Baseline }[],
+  io: Pick<Io, "err">,
+): void {
+  const models = others.map(({ baseline }) => baseline.model.id).join(", ");
+  const message = `The suite "${suite}" has no baseline on ${model}, so nothing is checked; it has one on ${models}.`;
+  const hint = "Run one of those models with -m, or accept this run with `evals baseline accept`.";
+  io.err(`${formatProblem({ severity: "warning", message, hint })}\n`);
 }
 
 /** The first of these files that exists. */
@@ -151,6 +169,7 @@ async function planCheck(
       run: baseline.run,
       acceptedAt: baseline.acceptedAt,
       ...(baseline.git && { commit: baseline.git.commit }),
+      ...(baseline.model.repliedBy !== undefined && { repliedBy: baseline.model.repliedBy }),
     },
     cases: comparable.map(({ id, passed, trials, toolset }) => {
       const planned = now.get(id);

@@ -3,13 +3,13 @@ import { comparisonDocument, comparisonJson } from "../reports/comparison.ts";
 import { safeJson } from "../reports/escape.ts";
 import { renderTerminal } from "../reports/terminal.ts";
 import { readBaseline } from "../runs/baseline.ts";
-import { findRecord, findRun, readManifest, readTrials } from "../runs/record.ts";
+import { findRecord, findRun, listRecords, readManifest, readTrials } from "../runs/record.ts";
 import type { Baseline } from "../types/baseline.ts";
 import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
 import { allDefinitions, nameExposure } from "../types/exposure.ts";
 import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
-import { isModelNamed } from "../types/model.ts";
+import { isModelNamed, isSameModel } from "../types/model.ts";
 import type { RunManifest } from "../types/run.ts";
 import type { Trial } from "../types/trial.ts";
 import { type ComparedRecord, compareSides } from "../verdicts/comparison.ts";
@@ -47,10 +47,12 @@ export async function compare(flags: CompareOptions, io: Io): Promise<ExitCode> 
   const [then, now] = [base.sides.filter(wanted), head.sides.filter(wanted)];
   if (then.length === 0 || now.length === 0) throw nothingLeft(then.length === 0 ? base : head, flags);
   const pairs = pairSides(then, now);
-  const comparisons = pairs.map(([a, b]) => compareSides(a, b, flags.margin));
+  const settings = { margin: flags.margin, families: pairs.length };
+  const comparisons = pairs.map(([a, b]) => compareSides(a, b, settings));
   const codes = comparisons.map((one) => one.exitCode);
   const exitCode = [exitCodes.failed, exitCodes.incomplete].find((code) => codes.includes(code)) ?? exitCodes.passed;
-  const notes = [...base.notes, ...head.notes, ...unpaired("A", then, pairs), ...unpaired("B", now, pairs)];
+  const instead = comparisons.every(({ kind }) => kind === "refused") ? await suggestRuns(now, [base, head], out) : [];
+  const notes = [...base.notes, ...head.notes, ...unpaired("A", then, pairs), ...unpaired("B", now, pairs), ...instead];
   const named = ({ name, what }: Recorded) => ({ name, what });
   const report = { base: named(base), head: named(head), interleaved: false as const, comparisons, notes };
   io.out(
@@ -65,7 +67,9 @@ function pairSides(
   head: readonly ComparedRecord[],
 ): [ComparedRecord, ComparedRecord][] {
   const same = head.flatMap((b) =>
-    base.filter((a) => a.suite === b.suite && a.model === b.model).map((a): [ComparedRecord, ComparedRecord] => [a, b]),
+    base
+      .filter((a) => a.suite === b.suite && isSameModel(nameModel(a), nameModel(b)))
+      .map((a): [ComparedRecord, ComparedRecord] => [a, b]),
   );
   if (same.length > 0) return same;
   return head.flatMap((b) => {
@@ -74,6 +78,8 @@ function pairSides(
   });
 }
 
+const nameModel = ({ model: id, repliedBy }: ComparedRecord) => ({ id, repliedBy });
+
 function unpaired(
   name: string,
   sides: readonly ComparedRecord[],
@@ -81,6 +87,32 @@ function unpaired(
 ): string[] {
   const paired = new Set<ComparedRecord>(pairs.flat());
   return sides.filter((side) => !paired.has(side)).map(({ suite, model }) => `Only in ${name}: ${suite} on ${model}`);
+}
+
+/** Manifests that are read to find a run that could be compared. */
+const mostSearched = 50;
+
+/** For each suite and model of B, the newest other run of it: two models cannot be compared, two runs of one can. */
+async function suggestRuns(
+  sides: readonly ComparedRecord[],
+  compared: readonly Recorded[],
+  out: string,
+): Promise<string[]> {
+  const names = new Set(compared.map(({ name }) => name));
+  const found = new Map<string, string>();
+  let searched = 0;
+  for await (const { manifest } of listRecords("run", out)) {
+    if (++searched > mostSearched) break;
+    if (names.has(manifest.id)) continue;
+    for (const { suite, model } of sides) {
+      const isOfSide =
+        manifest.models.some(({ id }) => id === model) && manifest.suites.some(({ name }) => name === suite);
+      const key = `${suite} on ${model}`;
+      if (isOfSide && !found.has(key)) found.set(key, manifest.id);
+    }
+  }
+  const head = compared[1]?.name ?? "";
+  return [...found].map(([what, id]) => `Another run of ${what}: evals compare ${id} ${head}`);
 }
 
 function nothingLeft({ name, sides }: Recorded, { suite, model }: CompareOptions) {
@@ -98,10 +130,14 @@ async function readRunRecord(run: string, out: string): Promise<Recorded> {
   const { dir, manifest } = await findRecord("run", run, out);
   const { id, finishedAt, startedAt } = manifest;
   const trials = new Map<string, Trial[]>();
-  for await (const { turns: _, ...trial } of readTrials(dir, id)) {
+  const repliedBy = new Map<string, Set<string>>();
+  for await (const { turns, ...trial } of readTrials(dir, id)) {
     const { suite, model, arm } = trial.cell;
     const key = JSON.stringify([suite, model]);
     if (arm !== "head") continue;
+    const named = repliedBy.get(key) ?? new Set();
+    repliedBy.set(key, named);
+    for (const turn of turns) if (turn.model !== undefined) named.add(turn.model);
     const seen = trials.get(key) ?? [];
     trials.set(key, seen);
     // Only scores are compared, not replies.
@@ -110,11 +146,14 @@ async function readRunRecord(run: string, out: string): Promise<Recorded> {
   const sides = manifest.models.map(async (model) => {
     const asked = await findAskedModel(model, out);
     return manifest.suites.map((suite): ComparedRecord => {
-      const seen = trials.get(JSON.stringify([suite.name, model.id])) ?? [];
+      const key = JSON.stringify([suite.name, model.id]);
+      const seen = trials.get(key) ?? [];
+      const [named, ...others] = repliedBy.get(key) ?? [];
       const { host, harness, toolsets } = manifest;
       const exposure = nameExposure(model.exposures?.[0] ?? allDefinitions);
       const common = { suite: suite.name, host, exposure, harness, cases: suite.cases, toolsets, ...asked };
-      return { ...common, seen: { kind: "trials", trials: seen } };
+      const alone = named !== undefined && others.length === 0 && { repliedBy: named };
+      return { ...common, ...alone, seen: { kind: "trials", trials: seen } };
     });
   });
   const unfinished = `The run ${id} was interrupted: only its recorded trials are compared`;
@@ -141,6 +180,7 @@ async function readBaselineRecord(given: string, out: string, io: Io): Promise<R
 
 async function createBaselineSide(baseline: Baseline, out: string): Promise<ComparedRecord> {
   const { suite, model, host, harness, cases, toolsets, exposure = allDefinitions } = baseline;
+  const { repliedBy } = model;
   const counts = new Map(cases.map(({ id, passed, trials }) => [id, { passed, trials }]));
   return {
     suite,
@@ -150,6 +190,7 @@ async function createBaselineSide(baseline: Baseline, out: string): Promise<Comp
     cases,
     toolsets,
     ...(await findAskedModel(model, out)),
+    ...(repliedBy !== undefined && { repliedBy }),
     seen: { kind: "counts", counts },
   };
 }

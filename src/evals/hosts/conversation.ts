@@ -97,6 +97,7 @@ function readTurn(
     usage: reply.usage,
     ms,
     ...(reply.id !== "" && { responseId: reply.id }),
+    ...(reply.model && { model: reply.model }),
   };
 }
 

@@ -215,6 +215,7 @@ const parsedJson = z.custom<Json>((value) => value !== undefined);
 /** The fields read of a reply. Blocks of other types (thinking) are only sent back. */
 const replySchema = z.object({
   id: z.string().nullish(),
+  model: z.string().nullish(),
   content: z.array(
     z.union([
       z.object({ type: z.literal("tool_use"), id: z.string().min(1), name: z.string(), input: parsedJson }),
@@ -266,6 +267,7 @@ function readReply(body: unknown, names: WireNames): Attempt {
       usage: paid,
       ...(typeof requestId === "string" && { requestId }),
       ...(id && { responseId: id }),
+      ...(parsed.data.model && { model: parsed.data.model }),
     },
   };
 }

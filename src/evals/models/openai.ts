@@ -132,6 +132,7 @@ const parsedObject = z.custom<JsonObject>(isJsonObject);
 /** The fields read of a reply. Local servers omit ids, usage and finish reasons, and send arguments as objects. */
 const replySchema = z.object({
   id: z.string().nullish(),
+  model: z.string().nullish(),
   choices: z
     .array(
       z.object({
@@ -192,6 +193,7 @@ function readReply(body: unknown, names: WireNames, turn: number): Attempt {
       usage: readUsage(parsed.data?.usage),
       ...(typeof requestId === "string" && { requestId }),
       ...(parsed.data?.id && { responseId: parsed.data.id }),
+      ...(parsed.data?.model && { model: parsed.data.model }),
     },
   };
 }

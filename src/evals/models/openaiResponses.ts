@@ -165,6 +165,7 @@ type Item = z.infer<typeof itemSchema>;
 const count = z.number().nullish();
 const replySchema = z.object({
   id: z.string().nullish(),
+  model: z.string().nullish(),
   status: z.string().nullish(),
   error: z.object({ code: z.string().nullish(), message: z.string().nullish() }).nullish(),
   incomplete_details: z.object({ reason: z.string().nullish() }).nullish(),
@@ -211,6 +212,7 @@ function readReply(body: unknown, names: WireNames): Attempt {
       usage: readUsage(data.usage),
       ...(typeof requestId === "string" && { requestId }),
       ...(data.id && { responseId: data.id }),
+      ...(data.model && { model: data.model }),
     },
   };
 }

@@ -16,7 +16,7 @@ const acceptAgain = "Accept it again: `evals run -n 20 --check off`, then `evals
 
 /**
  * Creates the baseline of one suite and model of a run. `counts` holds passed and graded trials by case id; a case without
- * an entry has none. Throws when the run does not contain that suite and model.
+ * an entry has none. `repliedBy`: the models that the replies name. Throws when the run does not contain that suite and model.
  */
 export function createBaseline(
   manifest: RunManifest,
@@ -24,6 +24,7 @@ export function createBaseline(
   modelId: string,
   counts: ReadonlyMap<string, { passed: number; trials: number }>,
   acceptedAt: Date,
+  repliedBy: readonly string[] = [],
 ): Baseline {
   const suite = manifest.suites.find(({ name }) => name === suiteName);
   const model = manifest.models.find(({ id }) => id === modelId);
@@ -36,7 +37,13 @@ export function createBaseline(
   const sorted = (hash: string) => (manifest.toolsets[hash] ?? []).toSorted((a, b) => byCodeUnit(a.name, b.name));
   const content = {
     suite: suiteName,
-    model: { id: model.id, kind: model.kind, settings: model.settings, deterministic: model.deterministic },
+    model: {
+      id: model.id,
+      kind: model.kind,
+      settings: model.settings,
+      deterministic: model.deterministic,
+      ...(repliedBy.length === 1 && { repliedBy: repliedBy[0] }),
+    },
     host: manifest.host,
     exposure: model.exposures?.[0] ?? allDefinitions,
     harness: manifest.harness,
@@ -78,6 +85,19 @@ function toFileName(name: string, replaced: RegExp): string {
   return safe === name && safe !== "" && !reserved.test(safe)
     ? name
     : [safe, sha256(name).slice(0, 8)].filter((part) => part !== "").join("-");
+}
+
+/** The readable baselines of a suite, on any model. */
+export async function readSuiteBaselines(dir: string, suite: string): Promise<{ file: string; baseline: Baseline }[]> {
+  const names = await readdir(dir).catch((): string[] => []);
+  const prefix = `${toFileName(suite, /[^a-z0-9_-]+/g)}.`;
+  const files = names.filter((name) => name.startsWith(prefix) && name.endsWith(".json")).sort();
+  const read = await Promise.allSettled(files.map((name) => readBaseline(join(dir, name))));
+  return read.flatMap((one, at) =>
+    one.status === "fulfilled" && one.value?.suite === suite
+      ? [{ file: join(dir, files[at] ?? ""), baseline: one.value }]
+      : [],
+  );
 }
 
 /** Writes a baseline atomically. */

@@ -227,14 +227,19 @@ export async function findRecord(
   );
 }
 
-async function latestRecord(of: RecordOf, out: string): Promise<{ dir: string; manifest: RunManifest }> {
+/** The records of a command under a folder, newest first. */
+export async function* listRecords(of: RecordOf, out: string): AsyncGenerator<{ dir: string; manifest: RunManifest }> {
   const entries = await readdir(out).catch(() => []);
   for (const entry of entries.sort().reverse()) {
     const dir = join(out, entry);
     if (!(await isRun(dir))) continue;
     const manifest = await readManifest(dir);
-    if ((manifest.experiment?.command ?? "run") === of) return { dir, manifest };
+    if ((manifest.experiment?.command ?? "run") === of) yield { dir, manifest };
   }
+}
+
+async function latestRecord(of: RecordOf, out: string): Promise<{ dir: string; manifest: RunManifest }> {
+  for await (const record of listRecords(of, out)) return record;
   throw usageError(
     `There is no record of \`evals ${of}\` under ${out}.`,
     `Make one with \`evals ${of}\`, or give its folder.`,

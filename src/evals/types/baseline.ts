@@ -18,6 +18,7 @@ export const baselineSchema = z.strictObject({
     kind: z.enum(["language model", "retrieval baseline", "recorded answers"]),
     settings: jsonObjectSchema,
     deterministic: z.boolean(),
+    repliedBy: z.string().optional().describe("the model that the replies name; `id` may be an alias of it"),
   }),
   host: z.string().describe("how tool names were shown"),
   exposure: exposureSchema.optional().describe("how tools were shown; absent: all definitions"),
@@ -47,5 +48,7 @@ export type Baseline = z.infer<typeof baselineSchema>;
 export function toComparedRun(baseline: Baseline) {
   const { suite, model, host, harness, cases } = baseline;
   const exposure = nameExposure(baseline.exposure ?? allDefinitions);
-  return { suite, model: model.id, settings: canonicalJson(model.settings), host, exposure, harness, cases };
+  const { id, repliedBy, settings } = model;
+  const named = { model: id, ...(repliedBy !== undefined && { repliedBy }) };
+  return { suite, ...named, settings: canonicalJson(settings), host, exposure, harness, cases };
 }

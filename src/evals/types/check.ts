@@ -20,7 +20,13 @@ export const checkPlanSchema = z.discriminatedUnion("kind", [
     cap: count.optional().describe("most trials per case and arm, where the design is pairs"),
     families: count.optional().describe("checks of the run, which share its error rate; absent: 1"),
     margin: z.number().describe("a mean drop below this is no regression"),
-    baseline: z.object({ file: z.string(), run: z.string(), acceptedAt: z.string(), commit: z.string().optional() }),
+    baseline: z.object({
+      file: z.string(),
+      run: z.string(),
+      acceptedAt: z.string(),
+      commit: z.string().optional(),
+      repliedBy: z.string().optional().describe("the model that its replies name"),
+    }),
     cases: z
       .array(
         z.object({

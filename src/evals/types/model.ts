@@ -46,6 +46,20 @@ export function isModelNamed(written: string, recorded: string): boolean {
   return written === recorded || (written === "lexical" && /^lexical-\d+$/.test(recorded));
 }
 
+/** A model as it was asked for and, where its replies name one, the model that replied. */
+type NamedModel = { id: string; repliedBy?: string | undefined };
+
+/** Whether two ids mean one model of one provider: the same id, or an alias, as far as replies show what it stands for. */
+export function isSameModel(a: NamedModel, b: NamedModel): boolean {
+  if (a.id === b.id) return true;
+  const [provider, other] = [a.id, b.id].map((id) => id.slice(0, id.indexOf(":") + 1));
+  const listNames = ({ id, repliedBy }: NamedModel) => [id.slice(id.indexOf(":") + 1), repliedBy];
+  const names = listNames(b);
+  return (
+    provider !== "" && provider === other && listNames(a).some((name) => name !== undefined && names.includes(name))
+  );
+}
+
 /** What is known of a model before its first call. */
 type ModelFacts = {
   /** As given on the command line, for example `anthropic:claude-sonnet-5-5`; of `lexical` with its version. */

@@ -217,6 +217,7 @@ const suiteSummarySchema = z.object({
   verdict: checkSummarySchema.optional().describe("of the regression check, where one was made"),
   latencyMs: z.object({ p50: z.number(), p95: z.number() }).nullable().describe("of one model request"),
   totals: totalsSchema,
+  repliedBy: z.array(z.string()).optional().describe("the models that the replies name, where they name one"),
   ok: z.boolean(),
 });
 export type SuiteSummary = z.infer<typeof suiteSummarySchema>;

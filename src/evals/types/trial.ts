@@ -69,6 +69,7 @@ export const turnSchema = z.object({
   ms: z.number(),
   requestId: z.string().optional(),
   responseId: z.string().optional(),
+  model: z.string().optional().describe("the model that replied, where the reply names it; an alias may be asked for"),
 });
 export type Turn = z.infer<typeof turnSchema>;
 

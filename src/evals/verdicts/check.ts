@@ -49,6 +49,7 @@ export class Check {
   readonly #facts: CheckFacts;
   readonly #growth = new ConfusionGrowth("base", "head");
   readonly #compared: ReadonlySet<string>;
+  readonly #repliedBy = new Set<string>();
 
   constructor(plan: ComparePlan, facts: CheckFacts) {
     this.#plan = plan;
@@ -61,6 +62,7 @@ export class Check {
     if (!this.#compared.has(trial.cell.case)) return;
     addTrial(this.record, trial);
     this.#growth.add(trial);
+    for (const { model } of trial.turns) if (model !== undefined) this.#repliedBy.add(model);
   }
 
   /** Whether the trials of a case are those of the check. */
@@ -69,7 +71,8 @@ export class Check {
   }
 
   summary(): CheckSummary {
-    const { notes, cases, margin } = this.#plan;
+    const { cases, margin } = this.#plan;
+    const notes = [...this.#plan.notes, ...this.#describeAlias()];
     const { failOn, seed } = this.#facts;
     if (cases.length === 0) return notComparable([], notes);
     const found = {
@@ -94,6 +97,16 @@ export class Check {
       return notComparable(["An earlier version planned this check, and no case was asked with both lists."], notes);
     const verdict = compareRecords({ cases: asked, record: this.record, samePairs: true, seed, margin });
     return summariseCheck(verdict, { ...found, notes: [earlier, ...notes] });
+  }
+
+  /** An alias that stands for another model since the baseline. Both lists are asked now, so the verdict holds. */
+  #describeAlias(): string[] {
+    const { repliedBy: before } = this.#plan.baseline;
+    const now = [...this.#repliedBy].sort().join(", ");
+    if (before === undefined || now === "" || now === before) return [];
+    return [
+      `The model behind ${this.#plan.model} is another one: ${before} replied for the baseline, ${now} replies now`,
+    ];
   }
 }
 

@@ -1,7 +1,12 @@
+import { canonicalJson, type JsonObject, jsonObjectSchema } from "../types/json.ts";
+import { isSameModel } from "../types/model.ts";
+
 /** What decides whether two runs of a suite can be compared, from a run or a baseline. */
 export type ComparedRun = {
   suite: string;
   model: string;
+  /** The model that its replies name, where they are known: `model` may be an alias of it. */
+  repliedBy?: string | undefined;
   /** The model's settings as one canonical text (temperature and the like). */
   settings: string;
   /** The host profile: how tool names were shown. */
@@ -34,7 +39,27 @@ export function comparability(then: ComparedRun, now: ComparedRun): Comparabilit
     removed: then.cases.filter(({ id }) => !after.has(id)).map(({ id }) => id),
     reworded: ids(({ id, hash }) => before.has(id) && before.get(id) !== hash),
   };
-  return { kind: "comparable", ...found, notes: describeCases(found) };
+  return { kind: "comparable", ...found, notes: [...describeCases(found), ...describeUrls(then, now)] };
+}
+
+/** Settings that decide how a model is reached, not what it answers. */
+const reaching = new Set(["baseUrl", "retries", "timeoutMs"]);
+
+function parseSettings(text: string): JsonObject {
+  return text === "" ? {} : jsonObjectSchema.parse(JSON.parse(text));
+}
+
+/** The settings that can change an answer, as one canonical text. */
+function readDeciding(settings: string): string {
+  return canonicalJson(
+    Object.fromEntries(Object.entries(parseSettings(settings)).filter(([key]) => !reaching.has(key))),
+  );
+}
+
+function describeUrls(then: ComparedRun, now: ComparedRun): string[] {
+  const [before, after] = [then, now].map(({ settings }) => parseSettings(settings).baseUrl);
+  if (typeof before !== "string" || typeof after !== "string" || before === after) return [];
+  return [`Another base URL is asked now (${after}, before ${before}): the same model is assumed behind both`];
 }
 
 function findDifferences(then: ComparedRun, now: ComparedRun): string[] {
@@ -43,12 +68,14 @@ function findDifferences(then: ComparedRun, now: ComparedRun): string[] {
     if (before !== after) reasons.push(`${what} differs: "${before}" before, "${after}" now. ${remedy}.`);
   };
   compare("The suite", then.suite, now.suite, "Compare runs of the same suite");
-  compare("The model", then.model, now.model, "Run the same model, or accept a new baseline for it");
-  if (then.model === now.model)
+  const identify = ({ model: id, repliedBy }: ComparedRun) => ({ id, repliedBy });
+  if (!isSameModel(identify(then), identify(now)))
+    compare("The model", then.model, now.model, "Run the same model, or accept a new baseline for it");
+  else
     compare(
       "The settings of the model",
-      then.settings,
-      now.settings,
+      readDeciding(then.settings),
+      readDeciding(now.settings),
       "Use the same settings, or accept a new baseline",
     );
   compare("The host profile", then.host, now.host, "Use the same --host, or accept a new baseline for it");

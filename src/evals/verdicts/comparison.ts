@@ -47,9 +47,14 @@ export type Comparison = { suite: string; model: string; exitCode: number } & (
 
 /**
  * Two finished records of a suite against each other, without new calls. Their trials were not interleaved, so a change
- * of the model in between looks like a change of the wording. Refused, with every reason, when they are not comparable.
+ * of the model in between looks like a change of the wording. Both directions are tested, each one-sided at 5 % over all
+ * `families` comparisons. Refused, with every reason, when they are not comparable.
  */
-export function compareSides(base: ComparedRecord, head: ComparedRecord, margin: number = defaultMargin): Comparison {
+export function compareSides(
+  base: ComparedRecord,
+  head: ComparedRecord,
+  { margin = defaultMargin, families = 1 }: { margin?: number; families?: number } = {},
+): Comparison {
   const { suite, model } = head;
   const compared = comparability(...identities(base, head));
   if (compared.kind === "not comparable")
@@ -57,8 +62,8 @@ export function compareSides(base: ComparedRecord, head: ComparedRecord, margin:
   if (compared.cases.length === 0)
     return { kind: "refused", suite, model, reasons: compared.notes, exitCode: toExitCode({ undecided: true }) };
   const { cases, notes } = compared;
-  const verdict = decide(base, head, cases, margin);
-  const reverse = decide(head, base, cases, margin);
+  const verdict = decide(base, head, cases, { margin, families });
+  const reverse = decide(head, base, cases, { margin, families });
   if (!verdict || !reverse) {
     const reasons = ["No case has a trial in both", ...compared.notes];
     return { kind: "refused", suite, model, reasons, exitCode: toExitCode({ undecided: true }) };
@@ -110,13 +115,13 @@ function decide(
   base: ComparedRecord,
   head: ComparedRecord,
   cases: readonly string[],
-  margin: number,
+  settings: { margin: number; families: number },
 ): CheckVerdict | undefined {
   const record = buildRecord(base, head);
   const asked = cases.filter((id) => pairArms.every((arm) => record.answers(id, arm).length > 0));
   if (asked.length === 0) return undefined;
   return compareRecords({
-    ...{ cases: asked, record, margin, seed: 0 },
+    ...{ cases: asked, record, seed: 0, ...settings },
     samePairs: haveSameOrders(base, head),
     alwaysAlike: base.deterministic && head.deterministic,
   });

@@ -150,6 +150,7 @@ class SuiteTally {
   readonly #cases = new Map<string, CaseTally>();
   readonly #confusion = new Map<string, { expected: string; picked: string; n: number }>();
   readonly #spending = new Spending();
+  readonly #repliedBy = new Set<string>();
   readonly #unchecked = new Counter();
   readonly #settled: CheckSummary | undefined;
   readonly #failOn: readonly Gate[];
@@ -193,6 +194,7 @@ class SuiteTally {
     this.#lift?.add(trial);
     this.#exposures?.add(trial);
     if (trial.cell.arm !== "head" || trial.copy) return;
+    for (const { model } of trial.turns) if (model !== undefined) this.#repliedBy.add(model);
     this.#cases.get(trial.cell.case)?.add(trial);
     this.#discovery.add(trial);
     for (const what of trial.verdict?.unchecked ?? []) this.#unchecked.add(what);
@@ -255,6 +257,7 @@ class SuiteTally {
       ...(verdict && { verdict }),
       failOn: [...this.#failOn],
       failed,
+      ...(this.#repliedBy.size > 0 && { repliedBy: [...this.#repliedBy].sort() }),
       latencyMs: percentiles(latencies),
       totals: { ...spent, ...counted },
       ok: failed.length === 0 && isComplete,
