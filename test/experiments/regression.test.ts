@@ -135,7 +135,7 @@ describe("the model of a baseline", () => {
     const { io, write, records, manifest } = project();
     const { model, asked } = await endpoint(() => ({ calls: [{ name: "read", input: {} }], model: dated }));
     await run({ ...runDefaults, ...asked, model: [model] }, io());
-    expect(await baseline(accept, io())).toBe(0);
+    expect(await baseline({ ...accept, force: true }, io())).toBe(0);
     write("tools.json", toolList({ move: "Moves or renames one file." }));
     await run({ ...runDefaults, ...asked, model: [`anthropic:${dated}`], trials: 5 }, io());
     const plan = manifest(records().at(-1) ?? "").suites[0]?.checks?.[0];
