@@ -158,11 +158,11 @@ describe("evals baseline", () => {
     });
     const args = ["evals/files.yaml", "-m", "anthropic:x", "--base-url", endpoint.url, "--check", "off", "-n"];
     await run(...args, "20");
-    expect(await baseline("accept", "--force")).toMatchObject({ code: 0, err: "" });
+    expect(await baseline("accept")).toMatchObject({ code: 0, err: "" });
     right = false;
     await run(...args, "2");
     await endpoint.close();
-    expect(await baseline("accept")).toMatchInlineSnapshot(`
+    expect(await baseline("accept", "--force")).toMatchInlineSnapshot(`
       {
         "code": 0,
         "err": "warning: "files" on anthropic:x has fewer than 20 graded trials of read (2), list (2).
@@ -305,7 +305,7 @@ describe("bad input", () => {
       code: 3,
       out: "other · lexical-2 (evals/baselines/other.lexical-2.json): unchanged\n",
     });
-    expect(err).toContain('error: Server "server"');
+    expect(err).toContain('error: Server "files"');
   });
 
   it("refuses a baseline that is truncated, older or edited by hand, until it is accepted anew", async () => {

@@ -1,18 +1,22 @@
-import { count } from "../reports/format.ts";
+import { count, some } from "../reports/format.ts";
 import type { PlannedCase } from "../trials/plan.ts";
+import { wrap } from "../types/columns.ts";
 import type { Model } from "../types/model.ts";
 import { asksModel, plannedTrials } from "../types/suite.ts";
 import { isCallable } from "../types/tool.ts";
+import { addCost, type Cost } from "../types/trial.ts";
 import type { PlannedChecks } from "./check.ts";
 import { describeForecast, forecastChecks } from "./forecast.ts";
-import { type Ceiling, computeCeiling } from "./price.ts";
+import { type Ceiling, computeCeiling, computeTypicalCost, judgeCosts } from "./price.ts";
 
 const integer = (n: number) => Math.round(n).toLocaleString("en-US");
-const dollars = (usd: number | "unknown") => (usd === "unknown" ? "unknown (no list price)" : `$${usd.toFixed(2)}`);
+const dollars = (usd: Cost) =>
+  usd === "unknown" ? "unknown (no list price)" : usd > 0 && usd < 0.01 ? "less than $0.01" : `$${usd.toFixed(2)}`;
 
 function renderCeiling(
   model: Model,
   { trials, calls, inputTokens, outputTokens, costUsd }: Ceiling,
+  typicalUsd: Cost,
   isBesideCheck: boolean,
 ): string[] {
   const remark = isBesideCheck
@@ -26,9 +30,20 @@ function renderCeiling(
     `  calls          at most ${integer(calls)}`,
     `  input tokens   at most ${integer(inputTokens)}`,
     `  output tokens  at most ${integer(outputTokens)}`,
-    `  cost           at most ${dollars(costUsd)}`,
+    `  cost           ${describeCost(typicalUsd, costUsd)}`,
   ];
 }
+
+/** `typically $0.02, at most $0.50`; once, where both are the same. */
+const describeCost = (typical: Cost, most: Cost) =>
+  most === "unknown"
+    ? dollars(most)
+    : typical === most
+      ? `at most ${dollars(most)}`
+      : `typically ${dollars(typical)}, at most ${dollars(most)}`;
+
+/** More ids than this are counted only. */
+const mostIds = 100;
 
 function renderSuite(cases: readonly PlannedCase[]): string[] {
   const suite = cases[0]?.suite;
@@ -42,6 +57,7 @@ function renderSuite(cases: readonly PlannedCase[]): string[] {
   ].join("");
   return [
     `${suite.name}: ${count(ids.size, "case")}${arms}, ${count(tools.size, "tool")}, execute ${suite.execute} (${suite.file})`,
+    ...wrap(some([...ids], mostIds), 96).map((line) => `  ${line}`),
   ];
 }
 
@@ -80,11 +96,14 @@ export function renderPlan(
   const lines = suites.flatMap((suite) => renderSuite(cases.filter((planned) => planned.suite === suite)));
   const ceilings = models.flatMap((model) => {
     const rest = cases.filter((planned) => !isChecked(checks, planned, model));
-    return renderCeiling(model, computeCeiling(rest, model), rest.length < cases.length);
+    return renderCeiling(
+      model,
+      computeCeiling(rest, model),
+      computeTypicalCost(rest, model),
+      rest.length < cases.length,
+    );
   });
-  const judged = judge
-    ? [`judge ${judge.id}: at most ${integer(countJudgeRequests(cases, models))} additional requests`]
-    : [];
+  const judged = judge ? renderJudge(judge, cases, models) : [];
   return [
     ...lines,
     ...renderChecks(checks, cases, models, seed),
@@ -97,18 +116,25 @@ export function renderPlan(
   ].join("\n");
 }
 
-/** The maximum number of requests to a judge: one for each trial with sentences or values to grade. */
-function countJudgeRequests(cases: readonly PlannedCase[], models: readonly Model[]): number {
+/** What a judge is asked in addition: one request for each trial with sentences or values to grade. */
+function renderJudge(judge: Model, cases: readonly PlannedCase[], models: readonly Model[]): string[] {
   const judged = cases.filter((planned) => needsJudge(planned.case));
-  return judged.reduce(
-    (sum, planned) =>
-      sum +
-      models.reduce(
-        (all, model) => all + (asksModel(planned.suite, model) ? plannedTrials(planned.case, model) : 0),
-        0,
-      ),
-    0,
-  );
+  let requests = 0;
+  let [typical, most]: [Cost, Cost] = [0, 0];
+  for (const planned of judged)
+    for (const model of models.filter((one) => asksModel(planned.suite, one))) {
+      const trials = plannedTrials(planned.case, model);
+      const each = judgeCosts(planned, model, judge);
+      requests += trials;
+      typical = addCost(typical, each.typical === "unknown" ? "unknown" : trials * each.typical);
+      most = addCost(most, each.most === "unknown" ? "unknown" : trials * each.most);
+    }
+  if (requests === 0) return [`judge ${judge.id}: no case needs it`];
+  return [
+    `judge ${judge.id}`,
+    `  calls          at most ${integer(requests)} additional`,
+    `  cost           ${describeCost(typical, most)}, in addition`,
+  ];
 }
 
 function needsJudge({ expectedBehavior, expect }: PlannedCase["case"]): boolean {

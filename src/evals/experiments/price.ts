@@ -1,5 +1,6 @@
-import { trialCeiling } from "../trials/ceiling.ts";
+import { estimateTokens, trialCeiling } from "../trials/ceiling.ts";
 import { mostSearchTurns } from "../trials/conversation.ts";
+import { resultCharacters } from "../trials/execution.ts";
 import { getExposure, type PlannedCase } from "../trials/plan.ts";
 import { type Model, noUsage } from "../types/model.ts";
 import { asksModel, plannedTrials } from "../types/suite.ts";
@@ -47,4 +48,29 @@ export function typicalCost(planned: PlannedCase, model: Model): Cost {
   const turns = Math.min(2, planned.case.maxTurns) + countSearchTurns(planned, model, 1);
   const { inputTokens } = planCeiling(planned, model, 1);
   return model.cost({ ...noUsage, inputTokens: (turns * inputTokens) / 2, outputTokens: turns * typicalOutputTokens });
+}
+
+/** What a plan costs on one model as a rule. */
+export function computeTypicalCost(cases: readonly PlannedCase[], model: Model): Cost {
+  return cases
+    .filter(({ suite }) => asksModel(suite, model))
+    .map((planned): Cost => {
+      const each = typicalCost(planned, model);
+      return each === "unknown" ? each : each * plannedTrials(planned.case, model);
+    })
+    .reduce(addCost, 0);
+}
+
+/** Tokens of the question to a judge besides the conversation: its instructions and the form of its answer. */
+const judgeInstructions = 1000;
+
+/** What grading one trial costs: the judge reads the query, what is expected, and every turn with its results. */
+export function judgeCosts({ case: one }: PlannedCase, model: Model, judge: Model): { typical: Cost; most: Cost } {
+  const asked = judgeInstructions + estimateTokens(JSON.stringify([one.messages, one.expectedBehavior, one.expect]));
+  const turn = model.maxOutputTokens + Math.ceil(resultCharacters / 2);
+  const price = (inputTokens: number, outputTokens: number) => judge.cost({ ...noUsage, inputTokens, outputTokens });
+  return {
+    typical: price(asked + Math.min(2, one.maxTurns) * typicalOutputTokens * 2, typicalOutputTokens),
+    most: price(asked + one.maxTurns * turn, judge.maxOutputTokens),
+  };
 }

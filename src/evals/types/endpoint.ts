@@ -22,6 +22,8 @@ export type EndpointOptions = {
   /** Whether the tool search of the API will be used, which a provider may have in one of its APIs only. */
   toolSearch?: boolean;
   prices?: Prices;
+  /** No request will be made, so a missing key is a warning. */
+  isDryRun?: boolean;
   /** Called at most once for each thing the user should know. */
   warn?: (message: string) => void;
   /** Waits between attempts; tests replace it. */
@@ -54,7 +56,9 @@ export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefa
   const { env, effort } = options;
   const baseUrl = parseBaseUrl(options.baseUrl ?? (env[provider.baseUrlVariable] || provider.baseUrl), provider);
   const apiKey = env[provider.keyVariable] || (isLocal(baseUrl.hostname) ? "no-key-needed" : undefined);
-  if (apiKey === undefined) {
+  if (apiKey === undefined && options.isDryRun)
+    options.warn?.(`${baseUrl.host} needs an API key, but ${provider.keyVariable} is not set. A dry run needs none.`);
+  if (apiKey === undefined && !options.isDryRun) {
     throw usageError(
       `${baseUrl.host} needs an API key, but ${provider.keyVariable} is not set.`,
       `Set ${provider.keyVariable}, use a local server (--base-url or ${provider.baseUrlVariable}), or use the offline model "lexical".`,
@@ -69,7 +73,12 @@ export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefa
     retries: checkInteger("--retries", options.retries ?? 4, 0, 20),
   };
   const shared = { ...numbers, ...(effort !== undefined && { effort }) };
-  return { apiKey, baseUrl: baseUrl.href, ...shared, record: { baseUrl: withoutSecrets(baseUrl), ...shared } };
+  return {
+    apiKey: apiKey ?? "dry-run",
+    baseUrl: baseUrl.href,
+    ...shared,
+    record: { baseUrl: withoutSecrets(baseUrl), ...shared },
+  };
 }
 
 function parseBaseUrl(text: string, { name }: ProviderDefaults): URL {

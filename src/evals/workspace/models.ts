@@ -25,6 +25,7 @@ export type RequestOptions = {
   retries?: number | undefined;
   effort?: string | undefined;
   prices?: string | undefined;
+  dryRun?: boolean | undefined;
   claudePath?: string | undefined;
 } & Pick<ExposureOptions, "exposure">;
 
@@ -62,6 +63,7 @@ async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelO
     ...(claudePath !== undefined && { claudePath }),
     ...(options.budget !== undefined && { maxCostUsd: options.budget }),
     ...(prices && { prices }),
+    ...(options.dryRun && { isDryRun: true }),
     warn: (message: string) => io.err(`${formatProblem({ severity: "warning", message })}\n`),
     recorded: async (run: string) => {
       const dir = await findRecording(run, resolve(io.cwd, options.out));
