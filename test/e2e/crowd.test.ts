@@ -86,7 +86,7 @@ describe("evals crowd", () => {
       "NO FALL SHOWN: 70% correct with 0 foreign tools, 70% with 20
 
       filesystem · lexical-2 (a retrieval baseline, not a language model: it shows what a host's keyword
-        tool search would surface) · 10 cases
+        tool search would surface; all definitions shown) · 10 cases
       foreign tools  correct (95% CI)   change (95% CI)  picked instead
       ──────────────────────────────────────────────────────────────────────────────────────
       0              7/10 70% (40-89%)  -                right tool, wrong call 2, no tool 1

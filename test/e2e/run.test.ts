@@ -69,13 +69,13 @@ describe("evals run on real servers", () => {
     expect(out).toMatchInlineSnapshot(`
       "reference: 10 cases, 1 tool, execute safe (evals/evals.json)
 
-      anthropic:claude-sonnet-5-5
+      anthropic:claude-sonnet-5-5 (all definitions shown)
         trials         50
         calls          at most 50
-        input tokens   at most 40,155
+        input tokens   at most 43,605
         output tokens  at most 204,800
-        cost           at most $2.13
-      lexical-2 (a retrieval baseline, not a language model: it shows what a host's keyword tool search would surface)
+        cost           at most $2.14
+      lexical-2 (a retrieval baseline, not a language model: it shows what a host's keyword tool search would surface; all definitions shown)
         trials         10 (one per case: the model is deterministic)
         calls          at most 10
         input tokens   at most 0

@@ -5,7 +5,7 @@ import { run } from "../../src/evals/experiments/run.ts";
 import { runSummarySchema } from "../../src/evals/types/run.ts";
 import type { MessageAnswer, MessagesBody } from "../fixtures/endpoints/messages.ts";
 import { startResponsesEndpoint } from "../fixtures/endpoints/responses.ts";
-import { endpoint, project, runDefaults, toolList } from "./project.ts";
+import { endpoint, experimentDefaults, project, runDefaults, toolList } from "./project.ts";
 
 const suite = (trials: number) => ({
   name: "files",
@@ -273,5 +273,32 @@ describe("evals run --exposure search", () => {
     await run({ ...runDefaults, ...asked, model: [model], exposure: "all,names", dryRun: true }, world);
     expect([started.requests.length, started.counted.length]).toEqual([0, 0]);
     expect(world.printed()).toContain("each also with exposure names");
+  });
+});
+
+describe("other commands", () => {
+  it("measure which wording a search finds", async () => {
+    const { variants } = await import("../../src/evals/experiments/variants.ts");
+    const { io, records, manifest } = project({
+      "evals/files.json": suite(1),
+      "variants.json": { variants: { hinted: { read: { searchHint: "folder" } } } },
+    });
+    const { model, asked } = await endpoint(findByFolder);
+    const world = io();
+    const shared = { ...experimentDefaults, ...asked, baselines: "evals/baselines", margin: 0.1 };
+    const code = await variants({ ...shared, model, file: "variants.json", exposure: "names" }, world);
+    expect(JSON.parse(world.printed())).toMatchObject({ kind: "adopt", winner: "hinted" });
+    expect(code).toBe(0);
+    expect(manifest(records()[0] ?? "").models[0]?.exposures).toEqual([{ kind: "names", ranker: "keyword 1" }]);
+  });
+
+  it("take one exposure", async () => {
+    const { calibrate } = await import("../../src/evals/experiments/calibrate.ts");
+    const { io } = project();
+    const asked = calibrate({ ...experimentDefaults, exposure: "all,names", trials: 2 }, io());
+    await expect(asked).rejects.toThrowErrorMatchingInlineSnapshot(`
+      [EvalsError: error: This command takes one exposure, but there are 2: all, names.
+        Name one of them; \`evals run\` compares several.]
+    `);
   });
 });

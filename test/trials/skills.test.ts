@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createLibrary } from "../../src/evals/trials/skills.ts";
+import { createLibrary, offerSkills } from "../../src/evals/trials/skills.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
 import { aSkill } from "../fakes/skill.ts";
+import { aTool } from "../fakes/suite.ts";
 
 const packages = new Map([
   ["pdf", aSkill("pdf", { body: "# Fill in forms\n" })],
@@ -20,6 +21,25 @@ function library(readable: boolean, offered = ["pdf", "gone"]) {
     return done.result.isError ? `error: ${item?.text}` : item?.text;
   };
 }
+
+describe("the list of skills of a host", () => {
+  const many = Array.from({ length: 100 }, (_, at) =>
+    aTool(`skill:s${String(at).padStart(2, "0")}`, { description: `Skill ${at} ${"w".repeat(500)}`, origin: "skill" }),
+  );
+  const offer = (listing?: "claude-code" | "codex") =>
+    offerSkills(many.toReversed(), "skill-tool", { files: [], readable: false, listing });
+
+  it("keeps every name in its order, and of the descriptions what fits the budget", () => {
+    const [whole, claude, codex] = [offer(), offer("claude-code"), offer("codex")];
+    for (const { catalogue } of [whole, claude, codex]) expect(catalogue?.map(({ name }) => name)[0]).toBe("s99");
+    const full = ({ catalogue = [] }: ReturnType<typeof offer>) =>
+      catalogue.filter(({ description }) => description.length > 500).map(({ name }) => name);
+    expect([full(whole).length, full(codex).length]).toEqual([100, 0]);
+    expect([full(claude).length, full(claude).at(-1)]).toEqual([46, "s00"]);
+    expect(claude.prompt).toContain("\n- s99\n");
+    expect(claude.prompt.length).toBeLessThan(26_000);
+  });
+});
 
 describe("the library of a trial", () => {
   it("gives a skill's instructions where its work is measured", async () => {

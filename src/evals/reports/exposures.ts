@@ -153,10 +153,7 @@ function tokensText(
 const signed = (n: number) => `${n > 0 ? "+" : "-"}${integer(Math.abs(n))}`;
 
 /** `names against all: chosen 14 of 40, 40 of 40 before; -65.0 pp (95% CI ...); -2,300 tokens a request.` */
-export function comparisonSentence(
-  one: ExposureSummary & { against: ExposureComparison },
-  first: ExposureSummary,
-): string {
+function comparisonSentence(one: ExposureSummary & { against: ExposureComparison }, first: ExposureSummary): string {
   const { verdict, net, p, margin, comparisons } = one.against;
   const difference = Math.round((one.tokensPerRequest ?? 0) - (first.tokensPerRequest ?? 0));
   const tested = p && (verdict === "better" || verdict === "worse") ? `, one-sided ${pValue(p[verdict])}` : "";

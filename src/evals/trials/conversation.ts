@@ -152,7 +152,11 @@ export function createConversation(
   const readable = measuresBehaviour(one);
   const entries = orderTools(toolset.tools.filter(isSkill), orderSeed);
   const instructions = renderInstructions(listInstructions(toolset.tools));
-  const offer = offerSkills(entries, skills?.form ?? "skill-tool", { files: files.map(({ path }) => path), readable });
+  const offer = offerSkills(entries, skills?.form ?? "skill-tool", {
+    files: files.map(({ path }) => path),
+    readable,
+    listing: skills?.listing,
+  });
   const library = createLibrary(skills ?? noSkills, new Set(offer.catalogue?.map(({ name }) => name)), files, readable);
   return {
     cell,

@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { normalizeSkillName, skillTools } from "../scoring/activity.ts";
+import { type ListingHost, listSkills } from "../search/skillListing.ts";
 import { isJsonObject, type JsonObject } from "../types/json.ts";
 import type { ModelRequest } from "../types/model.ts";
 import type { EvalFile, SkillForm, SkillPackage } from "../types/skill.ts";
@@ -17,14 +18,17 @@ const skillName = (entry: OfferedTool) => entry.name.slice("skill:".length);
 /**
  * Shows skills (entries of origin `skill`, in the order to be shown) in one of the two forms that hosts use, and the
  * files of a case. With `readable` the other files of a skill can be read as well, for trials that continue after a skill
- * was loaded.
+ * was loaded. `listing`: the host that shortens the list as it does.
  */
 export function offerSkills(
   entries: readonly OfferedTool[],
   form: SkillForm,
-  { files, readable }: { files: readonly string[]; readable: boolean },
+  { files, readable, listing }: { files: readonly string[]; readable: boolean; listing?: ListingHost | undefined },
 ): CatalogueOffer {
-  const skills = entries.map((entry) => ({ name: skillName(entry), description: entry.description ?? "" }));
+  const skills = shortenList(
+    entries.map((entry) => ({ name: skillName(entry), description: entry.description ?? "" })),
+    listing,
+  );
   const reads = files.length > 0 || (skills.length > 0 && (readable || form === "available-skills"));
   const prompts = [
     ...(skills.length > 0 ? [renderCatalogue(skills, form)] : []),
@@ -44,6 +48,15 @@ export function offerSkills(
   };
 }
 
+type ListedSkill = { name: string; description: string };
+
+/** The skills in their order, with what their host lists of their descriptions. */
+function shortenList(skills: readonly ListedSkill[], listing: ListingHost | undefined): readonly ListedSkill[] {
+  if (!listing) return skills;
+  const listed = new Map(listSkills(skills, listing).map(({ name, description }) => [name, description]));
+  return skills.map(({ name }) => ({ name, description: listed.get(name) ?? "" }));
+}
+
 function describeLoad(skill: string, form: SkillForm): { tool: string; arguments: JsonObject } {
   return form === "skill-tool"
     ? { tool: skillTools.load, arguments: { skill } }
@@ -53,7 +66,9 @@ function describeLoad(skill: string, form: SkillForm): { tool: string; arguments
 /** The two forms as hosts write them: a plain list for a `Skill` tool, and the tags of the Agent Skills guide. */
 function renderCatalogue(skills: readonly { name: string; description: string }[], form: SkillForm): string {
   if (form === "skill-tool") {
-    const list = skills.map(({ name, description }) => `- ${name}: ${description}`);
+    const list = skills.map(({ name, description }) =>
+      description === "" ? `- ${name}` : `- ${name}: ${description}`,
+    );
     return `These skills can be loaded with the ${skillTools.load} tool:\n\n${list.join("\n")}`;
   }
   const list = skills.flatMap(({ name, description }) => [
@@ -95,6 +110,8 @@ const readTool = createOwnTool(
 /** The skills of a suite, the form in which they are shown, and the reader of their files. */
 export type SkillShelf = {
   form: SkillForm;
+  /** The host whose budget shortens the list. */
+  listing?: ListingHost | undefined;
   packages: ReadonlyMap<string, SkillPackage>;
   /** The text of a file by its path inside the package, or a sentence that says why there is none. */
   read(skill: SkillPackage, path: string): Promise<{ text: string } | { problem: string }>;

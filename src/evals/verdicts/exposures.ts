@@ -10,7 +10,7 @@ import { DiscoveryTally, readChoice } from "./discovery.ts";
 import { promptTokens } from "./tally.ts";
 
 /** The arm in which an exposure of a run is asked: the first is `head`, a further one has the name of its kind. */
-export function nameExposureArm({ kind }: Exposure, at: number): string {
+function nameExposureArm({ kind }: Exposure, at: number): string {
   return at === 0 ? "head" : kind;
 }
 

@@ -1,6 +1,7 @@
 import { reservedTools } from "../scoring/activity.ts";
 import { createGrader, type Grade } from "../scoring/score.ts";
 import { findRanker, type RankerName } from "../search/rankers.ts";
+import { listingHosts } from "../search/skillListing.ts";
 import { readPackageFile } from "../skills/packageFiles.ts";
 import { getSkillForm, type HostName, presentTools } from "../toolsets/host.ts";
 import type { Source } from "../toolsets/source.ts";
@@ -180,6 +181,7 @@ export function createTrialContext(
 function createShelf(packages: readonly SkillPackage[], host: HostName): SkillShelf {
   return {
     form: getSkillForm(host),
+    listing: listingHosts.find((name) => name === host),
     packages: new Map(packages.map((skill) => [skill.name, skill])),
     read: readPackageFile,
   };
