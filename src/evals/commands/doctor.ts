@@ -18,6 +18,12 @@ const flags = {
       "Which tools without required arguments are called once; safe: those annotated read-only or non-destructive",
   },
   timeout: number({ above: 0, max: 3600, default: 30, describe: "Timeout of a server's start, in seconds" }),
+  host: {
+    type: "string",
+    array: true,
+    nargs: 1,
+    describe: "Examine a host, too: claude-code, codex or codex:<model>; what it shows of the tools, at no cost",
+  },
   json: jsonFlag,
 } as const;
 
@@ -33,6 +39,7 @@ export const doctorCommand = defineCommand({
   examples: [
     ['doctor --server "node dist/main.js"', "Examine one server"],
     ["doctor --config .mcp.json", "Examine every server that a host starts, and its entry"],
+    ["doctor --host codex --config .mcp.json", "What Codex shows of the tools of these servers"],
     ["doctor --url https://example.com/mcp --execute never", "Call no tool"],
   ],
   run: async (args, io) => (await import("../inspection/doctor/doctor.ts")).doctor(args, io),

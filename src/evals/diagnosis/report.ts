@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { shownSchema } from "../types/shown.ts";
 
 /** A fault of a server. `error`: a host cannot use the server or one of its tools; `warning`: it may fail elsewhere. */
 const diagnosisSchema = z.object({
@@ -33,9 +34,23 @@ const examinedSchema = z.object({
 });
 export type Examined = z.infer<typeof examinedSchema>;
 
+/** The result for one host. */
+const examinedHostSchema = z.object({
+  name: z.string(),
+  model: z.string().describe("the id of the model with which it was started"),
+  version: z.string().optional().describe("absent if it cannot be started"),
+  pinned: z.string().optional().describe("the version whose profile is documented"),
+  credentials: z.string().optional().describe("the variable that holds them; absent if none is set"),
+  healthy: z.boolean(),
+  shown: shownSchema.optional().describe("what it shows of the tools of the servers"),
+  diagnoses: z.array(diagnosisSchema),
+});
+export type ExaminedHost = z.infer<typeof examinedHostSchema>;
+
 /** The output of `evals doctor --json`. */
 export const doctorReportSchema = z.object({
   servers: z.array(examinedSchema),
+  hosts: z.array(examinedHostSchema).optional().describe("absent without --host"),
   healthy: z.number().int(),
   unhealthy: z.number().int(),
   ok: z.boolean(),

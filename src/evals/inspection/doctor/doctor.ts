@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { diagnose, type ServerFacts } from "../../diagnosis/diagnose.ts";
-import type { DoctorReport, Examined } from "../../diagnosis/report.ts";
+import type { DoctorReport, Examined, ExaminedHost } from "../../diagnosis/report.ts";
 import { registrationRules } from "../../lint/rules/registration.ts";
 import { doctorDocument } from "../../reports/doctor.ts";
 import { asciiJson } from "../../reports/escape.ts";
@@ -19,6 +19,7 @@ import {
   selectServers,
   type TargetOptions,
 } from "../targets.ts";
+import { examineHost } from "./host.ts";
 import { nothing, observe } from "./observe.ts";
 
 /** The options of `evals doctor`. `timeout` is in seconds. */
@@ -26,24 +27,43 @@ export type DoctorOptions = Omit<TargetOptions, "tools" | "skills"> & {
   execute: ExecutionPolicy;
   timeout: number;
   json: boolean;
+  host?: string[] | undefined;
 };
 
 /** More servers starting at once would slow each other down. */
 const concurrency = 4;
 
-/** `evals doctor`: examines every server that the options name, and prints what is wrong with each. Throws EvalsError. */
+/**
+ * `evals doctor`: examines every server and host that the options name, and prints what is wrong with each. Throws
+ * EvalsError.
+ */
 export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> {
-  const resolved = await resolveTargets(options, io, { distractors: true });
-  const { servers, warnings } = selectServers(resolved.targets);
+  const { host: asked = [] } = options;
+  const namesServers = [options.paths, options.server, options.url, options.config].some((list) => list?.length);
+  // A host alone is examined without servers.
+  const isAlone = asked.length > 0 && !namesServers;
+  const resolved = isAlone ? { targets: [], warnings: [] } : await resolveTargets(options, io, { distractors: true });
+  const { servers, warnings } = isAlone ? { servers: [], warnings: [] } : selectServers(resolved.targets);
   const examined: Examined[] = [];
   await schedule(servers.entries(), concurrency, io.signal, async ([at, target]) => {
     examined[at] = await examine(target, options, io);
   });
+  const hosts: ExaminedHost[] = [];
+  for (const one of asked) hosts.push(await examineHost(one, servers, io));
   if (io.signal.aborted) return io.signalExitCode();
-  const healthy = examined.filter((one) => one.healthy).length;
-  const ok = healthy === examined.length;
+  const all = [...examined, ...hosts];
+  const healthy = all.filter((one) => one.healthy).length;
+  const unhealthy = all.length - healthy;
+  const ok = unhealthy === 0;
   const exitCode = ok ? exitCodes.passed : exitCodes.failed;
-  const report: DoctorReport = { servers: examined, healthy, unhealthy: examined.length - healthy, ok, exitCode };
+  const report: DoctorReport = {
+    servers: examined,
+    ...(hosts.length > 0 && { hosts }),
+    healthy,
+    unhealthy,
+    ok,
+    exitCode,
+  };
   io.out(options.json ? `${asciiJson(report)}\n` : renderTerminal(doctorDocument(report), io));
   for (const problem of [...resolved.warnings, ...warnings]) io.err(`${formatProblem(problem)}\n`);
   return exitCode;

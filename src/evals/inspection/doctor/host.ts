@@ -1,0 +1,117 @@
+import type { Diagnosis, ExaminedHost } from "../../diagnosis/report.ts";
+import { startOfflineProvider } from "../../hosts/offline.ts";
+import { connect } from "../../toolsets/connect.ts";
+import { resolveServer } from "../../toolsets/spec.ts";
+import { EvalsError, messageOf, usageError } from "../../types/errors.ts";
+import { hostProfiles } from "../../types/hostProfiles.ts";
+import type { Io } from "../../types/io.ts";
+import type { HostModel } from "../../types/model.ts";
+import type { OfferedTool } from "../../types/tool.ts";
+import { openModel } from "../../workspace/models.ts";
+import type { ServerTarget } from "../targets.ts";
+
+/** The hosts that can be examined: a model that each has, and the variables of which one must be set. */
+const hosts = {
+  "claude-code": {
+    name: "Claude Code",
+    example: "claude-code:claude-sonnet-5-5",
+    keys: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
+  },
+  codex: { name: "Codex", example: "codex:gpt-6.1-sol", keys: ["OPENAI_API_KEY"] },
+} as const;
+
+/**
+ * Examines a host: whether it is installed and has credentials, whether it uses these servers, and what it shows of their
+ * tools. It asks a provider on this machine, so nothing is spent. `asked` is a host or the id of a model in it. Throws a
+ * usage error for an unknown host.
+ */
+export async function examineHost(asked: string, servers: readonly ServerTarget[], io: Io): Promise<ExaminedHost> {
+  const key = asked.split(":", 1)[0] as keyof typeof hosts;
+  if (!Object.hasOwn(hosts, key)) {
+    throw usageError(`Unknown host "${asked}".`, `Use one of: ${Object.keys(hosts).join(", ")}.`);
+  }
+  const { name, example, keys } = hosts[key];
+  const id = asked.includes(":") ? asked : example;
+  const used = keys.find((variable) => io.env[variable]);
+  const diagnoses: Diagnosis[] = [];
+  const report = (id: string, wrong: string, remedy: string) =>
+    diagnoses.push({ id, severity: "error", wrong, evidence: [], remedy });
+  if (used === undefined) {
+    const names = keys.length > 1 ? "no credentials are set" : `${keys[0]} is not set`;
+    report("host-not-signed-in", `${name} cannot reach its provider: ${names}.`, `Set ${keys.join(" or ")}.`);
+  }
+  const facts = { name, model: id, ...(used !== undefined && { credentials: used }) };
+  const provider = await startOfflineProvider();
+  try {
+    const model = await openOffline(id, provider.url, io);
+    const version = String(model.settings.claudeCode ?? model.settings.codex);
+    const { tools, instructions } = await listAll(servers, io);
+    const { outcome, shown } = await model.converse(
+      {
+        cell: { suite: "doctor", case: "doctor", arm: "head", model: id, trial: 1 },
+        messages: [{ role: "user", content: "Say hello." }],
+        exposure: "host",
+        tools,
+        instructions,
+        skills: [],
+        files: [],
+        maxTurns: 1,
+        execute: async () => ({ status: "skipped", reason: "no call is executed" }),
+      },
+      io.signal,
+    );
+    if (outcome.kind === "broken") {
+      report("host-fails", `${outcome.message}.`, "Run the host by hand, or use the version that is documented.");
+    }
+    const { version: pinned } = hostProfiles[key];
+    return { ...facts, version, pinned, healthy: diagnoses.length === 0, ...(shown && { shown }), diagnoses };
+  } catch (error) {
+    if (!(error instanceof EvalsError)) throw error;
+    const [{ message, hint = "" } = { message: messageOf(error) }] = error.problems;
+    report("host-unusable", message, hint);
+    return { ...facts, healthy: false, diagnoses };
+  } finally {
+    await provider.close();
+  }
+}
+
+/** The host with the provider on this machine; it gets no credentials. */
+async function openOffline(id: string, url: string, { env }: Io): Promise<HostModel> {
+  const { PATH, CLAUDE_CODE_PATH, CODEX_PATH } = env;
+  const offline = {
+    ...{ PATH, CLAUDE_CODE_PATH, CODEX_PATH, ANTHROPIC_API_KEY: "offline", OPENAI_API_KEY: "offline" },
+    ANTHROPIC_BASE_URL: url,
+    OPENAI_BASE_URL: `${url}/v1`,
+  };
+  const model = await openModel(id, { env: offline });
+  if ("converse" in model) return model;
+  throw usageError(`"${id}" is not a host.`);
+}
+
+/** The tools and instructions of all servers that can be listed; what is wrong with the others is reported elsewhere. */
+async function listAll(servers: readonly ServerTarget[], { env, signal }: Io) {
+  const listed = await Promise.all(
+    servers.map(async ({ server, dir, name: shown, registration }) => {
+      const spec = await resolveServer(server, shown, dir, env, registration?.host).catch(() => undefined);
+      if (!spec) return { tools: [], instructions: [] };
+      const context = { name: shown, dir: spec.dir, env, signal };
+      const connected = await connect(spec.spec, context).catch(() => undefined);
+      if (!connected) return { tools: [], instructions: [] };
+      try {
+        const name = registration?.name ?? String(connected.about.name ?? shown);
+        const tools = await connected.list(signal).catch(() => []);
+        const { instructions: text } = connected;
+        return {
+          tools: tools.map((tool): OfferedTool => ({ ...tool, server: name, origin: "server" })),
+          instructions: text === undefined ? [] : [{ server: name, text }],
+        };
+      } finally {
+        await connected.close();
+      }
+    }),
+  );
+  return {
+    tools: listed.flatMap(({ tools }) => tools),
+    instructions: listed.flatMap(({ instructions }) => instructions),
+  };
+}
