@@ -61,8 +61,7 @@ describe("the report of drift", () => {
     expect(print(drifted({}))).toMatchInlineSnapshot(`
       "DRIFTED since about 2026-03-12 04:00: read-one fell
         read-one passes 0 of 10 times since 2026-03-12 04:00, and passed 113 of 113 before. The tools
-          are those of the baseline, so the model or its host changed. It was seen tonight; whether it
-          lasts is not known yet.
+          are those of the baseline, so the model or its host changed. Whether it lasts is not known yet.
         Next: look at what changed at the provider or in the host; if it stays, accept a new baseline
           (\`evals run -n 20 --check off\`, then \`evals baseline accept\`).
 
@@ -85,8 +84,7 @@ describe("the report of drift", () => {
     expect(brief(drifted({ direction: "up", cases: [rose] as Alarm["cases"], change: 0.09 }))).toMatchInlineSnapshot(`
       "DRIFTED since about 2026-03-12 04:00: rename rose
         rename passes 10 of 10 times since 2026-03-12 04:00, and passed 1 of 20 before. The tools are
-          those of the baseline, so the model or its host changed. It was seen tonight; whether it lasts
-          is not known yet.
+          those of the baseline, so the model or its host changed. Whether it lasts is not known yet.
         Next: accept a new baseline (\`evals run -n 20 --check off\`, then \`evals baseline accept\`), or
           the next regression hides behind the old one."
     `);

@@ -112,10 +112,8 @@ function describeCase({ case: id, since, before, after }: Alarm["cases"][number]
 
 function describeFate({ fate, nightsAfter }: Alarm): string {
   if (fate === "lasting") return `It lasts: ${count(nightsAfter, "night")} since the alarm.`;
-  const seen = nightsAfter === 0 ? "It was seen tonight" : `After ${count(nightsAfter, "more night")}`;
-  return nightsAfter === 0
-    ? `${seen}; whether it lasts is not known yet.`
-    : `${seen} it is not known whether it lasts.`;
+  if (nightsAfter === 0) return "Whether it lasts is not known yet.";
+  return `After ${count(nightsAfter, "more night")} it is not known whether it lasts.`;
 }
 
 function describeSuspect({ case: id, before, after }: Suspect): string {

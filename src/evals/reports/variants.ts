@@ -69,7 +69,8 @@ const named = 0.05;
 
 function describeSampled(verdict: VariantVerdict, margin: number): string {
   const { room, cases, gain, certificates } = verdict;
-  const where = room.length === cases ? "" : ` on the ${count(room.length, "case")} with room for a gain`;
+  const all = room.length === 1 ? `${room[0]}, the only case` : `the ${count(room.length, "case")}`;
+  const where = room.length === cases ? "" : ` on ${all} with room for a gain`;
   switch (verdict.kind) {
     case "adopt":
       return `${verdict.winner} is better: ${gain ? describeGain(gain) : ""}. ${certificates.length < cases ? `None of the ${count(certificates.length, "case")} looked at` : "No case"} loses ${size(widestHarm(verdict))} or more.`;
