@@ -20,6 +20,7 @@ it("is in the first line of the run where it must not be missed", () => {
       "missing: INCOMPLETE 3 of 3 cases passed · 1 check inconclusive · 21 trials · anthropic:claude-sonnet-5-5 (default effort)",
       "stopped: INCOMPLETE 3 of 3 cases passed · 1 check inconclusive · 21 trials · anthropic:claude-sonnet-5-5 (default effort)",
       "unchanged: PASSED 3 of 3 cases · 21 trials · anthropic:claude-sonnet-5-5 (default effort)",
+      "drifted: DRIFTED 1 of 1 suite · 3 of 3 cases passed · 21 trials · anthropic:claude-sonnet-5-5 (default effort)",
       "not-comparable: INCOMPLETE 3 of 3 cases passed · 1 check not comparable · 21 trials · anthropic:claude-sonnet-5-5 (default effort)",
       "certain: CHANGED 1 of 1 suite · 3 of 3 cases passed · 21 trials · lexical (a retrieval baseline, not a language model)",
       "hostile-check: REGRESSED 1 of 1 suite · 0 of 1 case passed (1 failed) · 5 trials · anthropic:claude-sonnet-5-5 (default effort)",
@@ -39,6 +40,7 @@ it("never contradicts the exit code, which is explained where the verdict alone 
       "missing: undefined",
       "stopped: undefined",
       "unchanged: undefined",
+      "drifted: 1, because of --fail-on drifted",
       "not-comparable: undefined",
       "certain: 0: nothing happened that --fail-on regressed names",
       "hostile-check: undefined",
@@ -157,6 +159,10 @@ describe("the sentences", () => {
           "unchanged",
           "UNCHANGED: the tools are those of the baseline, so there is nothing to compare",
           "Removed (not compared): read-two",
+        ],
+        [
+          "drifted",
+          "UNCHANGED: the tools are those of the baseline, so there is nothing to compare",
         ],
         [
           "not-comparable",

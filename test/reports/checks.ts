@@ -209,6 +209,53 @@ const unchanged = checkedRun({
   exitCode: 0,
 });
 
+/** A nightly run that found one case broken. */
+const drifted = runOf(
+  checkedRun(
+    { kind: "unchanged", notes: [], exitCode: 0 },
+    {
+      failOn: ["drifted"],
+      failed: ["drifted"],
+      ok: false,
+      drift: {
+        nightly: true,
+        baseline: { run: "2026-03-01T08-00-00-000", acceptedAt: "2026-03-01T08:00:00.000Z" },
+        uncounted: null,
+        tonight: { night: "2026-03-12T04-00-07-123", cases: { "read-head": "0/3+0/7", rename: "3/3" } },
+        verdict: {
+          kind: "drifted",
+          alarm: {
+            night: "2026-03-12T04-00-07-123",
+            since: "2026-03-12T04-00-07-123",
+            direction: "down",
+            cases: [
+              {
+                case: "read-head",
+                since: "2026-03-12T04-00-07-123",
+                direction: "down",
+                before: { passed: 53, trials: 53 },
+                after: { passed: 0, trials: 10 },
+                score: 1_234_567,
+              },
+            ],
+            change: -0.33,
+            fate: "open",
+            nightsAfter: 0,
+          },
+          nights: 12,
+          score: 205_761.2,
+          threshold: 20,
+          margin: 0.1,
+          net: { change: -0.028, lower: -0.081, upper: 0.011, nights: 12, trials: 108 },
+          setAside: [],
+          alarms: [],
+        },
+      },
+    },
+  ).suites,
+  1,
+);
+
 const notComparable = checkedRun({
   kind: "not-comparable",
   reasons: [
@@ -279,6 +326,7 @@ export const checked = {
   missing: lost,
   stopped,
   unchanged,
+  drifted,
   "not-comparable": notComparable,
   certain,
   "hostile-check": hostileCheck,

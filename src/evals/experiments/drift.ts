@@ -1,13 +1,17 @@
-import { nightlyTrials } from "../decisions/drift.ts";
+import { mostTrialsOfNight, nightlyTrials } from "../decisions/drift.ts";
+import { count, integer, money } from "../reports/format.ts";
 import { nightsFile, readNights, writeNight } from "../runs/nights.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
 import type { Baseline } from "../types/baseline.ts";
+import type { CheckPlan } from "../types/check.ts";
 import type { DriftPlan } from "../types/drift.ts";
 import type { Model } from "../types/model.ts";
 import type { RunManifest, RunSummary } from "../types/run.ts";
+import { addCost, type Cost } from "../types/trial.ts";
 import type { DriftWatch } from "../verdicts/drift.ts";
 import { ArmCases, type Ask, pursueDesign } from "./pipeline.ts";
+import { typicalCost } from "./price.ts";
 
 export type DriftRunOptions = {
   nightly?: boolean | undefined;
@@ -46,6 +50,36 @@ export async function planDrift(
     ...(changed.length > 0 && { renamed }),
     nights: await readNights(nights, { suite: baseline.suite, model: model.id, baseline: baseline.run }),
   };
+}
+
+/** What a nightly run asks of one suite on one model; the most with follow-ups. The cost is estimated at list price. */
+export type NightForecast = { suite: string; model: Model; trials: number; most: number; costUsd: Cost };
+
+/** What the nightly runs of these plans ask. */
+export function forecastNights(
+  plans: ReadonlyMap<string, readonly CheckPlan[]>,
+  cases: readonly PlannedCase[],
+  models: readonly Model[],
+): NightForecast[] {
+  return [...plans].flatMap(([suite, all]) => {
+    const own = cases.filter((planned) => planned.suite.name === suite);
+    return all.flatMap((plan): NightForecast[] => {
+      const model = models.find(({ id }) => id === plan.model);
+      if (plan.kind !== "unchanged" || !plan.drift?.nightly || !model) return [];
+      const { trials } = plan.drift;
+      const each = own.map((planned) => typicalCost(planned, model)).reduce(addCost, 0);
+      const costUsd = each === "unknown" ? each : each * trials;
+      return [
+        { suite, model, trials: own.length * trials, most: own.length * Math.max(trials, mostTrialsOfNight), costUsd },
+      ];
+    });
+  });
+}
+
+/** One line on what a night will take, for before it starts. */
+export function describeNight({ suite, model, trials, most, costUsd }: NightForecast): string {
+  const cost = model.kind === "language model" ? `, about ${money(costUsd)}` : "";
+  return `Night of ${suite} on ${model.id}: ${count(trials, "trial")}${cost}, and more of cases that look different; never more than ${integer(most)}.`;
 }
 
 /** Runs the trials that a nightly run asks for, and its follow-ups. */

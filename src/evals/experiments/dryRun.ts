@@ -6,6 +6,7 @@ import { asksModel, plannedTrials } from "../types/suite.ts";
 import { isCallable } from "../types/tool.ts";
 import { addCost, type Cost } from "../types/trial.ts";
 import type { PlannedChecks } from "./check.ts";
+import { describeNight, forecastNights } from "./drift.ts";
 import { describeForecast, forecastChecks } from "./forecast.ts";
 import { type Ceiling, computeCeiling, computeTypicalCost, judgeCosts } from "./price.ts";
 
@@ -75,7 +76,11 @@ function renderChecks(
       return plan.kind === "not comparable" ? [`${name}: not comparable. ${plan.reasons.join(" ")}`] : [];
     }),
   );
-  return [...settled, ...forecastChecks(checks, cases, models, seed).map(describeForecast)];
+  return [
+    ...settled,
+    ...forecastChecks(checks, cases, models, seed).map(describeForecast),
+    ...forecastNights(checks.plans, cases, models).map(describeNight),
+  ];
 }
 
 /** Whether the trials of a case are those of a check. */

@@ -13,7 +13,7 @@ import type { RequestOptions } from "../workspace/models.ts";
 import type { SuiteOptions } from "../workspace/suites.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { type CheckOptions, planChecks, pursueCheck } from "./check.ts";
-import { pursueDrift, recordNights } from "./drift.ts";
+import { describeNight, forecastNights, pursueDrift, recordNights } from "./drift.ts";
 import { renderPlan } from "./dryRun.ts";
 import { randomSeed } from "./experiment.ts";
 import { describeForecast, forecastChecks } from "./forecast.ts";
@@ -63,16 +63,19 @@ export async function runSuites(
   const { failOn } = options;
   const manifest = createManifest({ ...workspace, otherToolsets: indexToolsets(planned), seed, checks, flags, failOn });
   const forecasts = forecastChecks(checks, cases, models, seed);
+  const nights = forecastNights(checks.plans, cases, models);
   // Other models cost nothing, and answer at once.
-  const costly = resumed ? [] : forecasts.filter(({ model }) => model.kind === "language model");
-  for (const forecast of costly) io.err(`${describeForecast(forecast)}\n`);
-  const typical = forecasts.reduce((sum, one) => sum + one.typical, 0);
+  const isCostly = ({ model }: { model: Model }) => !resumed && model.kind === "language model";
+  const costly = [...forecasts.filter(isCostly).map(describeForecast), ...nights.filter(isCostly).map(describeNight)];
+  for (const line of costly) io.err(`${line}
+`);
+  const typical = [...forecasts.map((one) => one.typical), ...nights.map((one) => one.trials)];
   const conducting = conduct(
     {
       manifest,
       resumed,
       retryBroken: options.retryBroken,
-      cap: ({ results }) => results.summary().totals.trials + typical,
+      cap: ({ results }) => typical.reduce((sum, trials) => sum + trials, results.summary().totals.trials),
       pursue: async (ask, { manifest, results }) => {
         // The checks go first, because they take the trials of both arms interleaved.
         const checked = await pursueChecks(workspace, manifest, results, ask);

@@ -14,9 +14,7 @@ const tones: Readonly<Record<DriftVerdict["kind"], Tone>> = {
 /** The verdict of the drift monitor: in plain words, then what to do, then its figures. */
 export function driftBlocks(drift: DriftSummary, explain = false): Block[] {
   const { verdict } = drift;
-  // A plain run on an unchanged list is no nightly job: that more nights are needed is a remark, no verdict.
-  if (!drift.nightly && verdict.kind === "inconclusive" && verdict.because === "few-nights")
-    return [text(`Drift since the baseline: ${driftReason(drift)}`)];
+  if (isRemark(drift)) return [text(`Drift since the baseline: ${driftReason(drift)}`)];
   const tone = verdict.kind === "drifted" && verdict.alarm.direction === "up" ? "warn" : tones[verdict.kind];
   return [
     heading(3, driftHeadline(drift), tone),
@@ -37,6 +35,18 @@ const terms: readonly (readonly [string, string])[] = [
   ],
   ["Blip", "An alarm after which the nights are like those before it. The nights of a blip are no longer counted."],
 ];
+
+/** A plain run on an unchanged list is no nightly job: that more nights are needed is a remark there, no verdict. */
+function isRemark({ nightly, verdict }: DriftSummary): boolean {
+  return !nightly && verdict.kind === "inconclusive" && verdict.because === "few-nights";
+}
+
+/** The verdict as lines of text; none where it is a remark. */
+export function driftLines(drift: DriftSummary): string[] {
+  if (isRemark(drift)) return [];
+  const figures = facts(drift).map((fact) => fact.join(": "));
+  return [`${driftHeadline(drift)}. ${driftReason(drift)}`, `Next: ${driftNext(drift)}`, ...figures];
+}
 
 /** The drift of a suite as `--json` has it, with the verdict in words. */
 export function driftJson(drift: DriftSummary): DriftSummary {

@@ -2,6 +2,7 @@ import { exitCodes } from "../types/errors.ts";
 import type { LintReport, Severity } from "../types/lint.ts";
 import type { CaseSummary, SuiteSummary } from "../types/run.ts";
 import { checkLines } from "./check.ts";
+import { driftLines } from "./drift.ts";
 import { plain } from "./escape.ts";
 import { count } from "./format.ts";
 import { lintDocument, subjectText, worstFirst } from "./lint.ts";
@@ -29,6 +30,7 @@ export function githubRun(input: RunInput, display: Display): string {
   const { summary } = input;
   const all = summary.suites.flatMap((suite) => [
     ...checkAnnotation(suite),
+    ...driftAnnotation(suite),
     ...redFirst(suite.cases).flatMap((one) => caseAnnotation(suite, one)),
   ]);
   // What is red without a red case (a run cut short, a run of nothing) still has to stand out.
@@ -92,6 +94,23 @@ function checkAnnotation(suite: SuiteSummary): Annotation[] {
       level,
       place: casePlace(suite.cases.find(({ id }) => id === worst) ?? suite.cases[0]),
       title: `${suite.name}: regression check (${suite.model})`,
+      message: lines.map((line) => plain(line).slice(0, shownCharacters)),
+    },
+  ];
+}
+
+/** On the line of the case that drifted, or of the suite's first case. */
+function driftAnnotation({ drift, failed = [], cases, name, model }: SuiteSummary): Annotation[] {
+  const lines = drift ? driftLines(drift) : [];
+  if (!drift || lines.length === 0) return [];
+  const { verdict } = drift;
+  const worst = "alarm" in verdict ? verdict.alarm.cases[0]?.case : undefined;
+  const level = failed.includes("drifted") ? "error" : verdict.kind === "drifted" ? "warning" : "notice";
+  return [
+    {
+      level,
+      place: casePlace(cases.find(({ id }) => id === worst) ?? cases[0]),
+      title: `${name}: drift (${model})`,
       message: lines.map((line) => plain(line).slice(0, shownCharacters)),
     },
   ];

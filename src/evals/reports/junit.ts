@@ -1,6 +1,7 @@
 import { exitCodes } from "../types/errors.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { checkLines } from "./check.ts";
+import { driftLines } from "./drift.ts";
 import { type Markup, markup, only, plain } from "./escape.ts";
 import { discoverySentence } from "./exposures.ts";
 import { tally } from "./format.ts";
@@ -86,11 +87,20 @@ function testCase(classname: string, { name, place, tag, type, lines }: Test): M
 
 function listTests(suite: SuiteSummary): Test[] {
   const { verdict, cases } = suite;
-  const tests = cases.map((one) => caseTest(suite, one));
+  const tests = [...driftTest(suite), ...cases.map((one) => caseTest(suite, one))];
   if (!verdict) return tests;
   const { kind, exitCode } = verdict;
   const tag = exitCode === exitCodes.failed ? "failure" : exitCode === exitCodes.passed ? "system-out" : "error";
   return [{ name: "regression check", tag, type: kind, lines: checkLines(verdict, 100) }, ...tests];
+}
+
+function driftTest({ drift, failed = [] }: SuiteSummary): Test[] {
+  const lines = drift ? driftLines(drift) : [];
+  if (!drift || lines.length === 0) return [];
+  const { kind } = drift.verdict;
+  const isOpen = drift.nightly && drift.uncounted !== null;
+  const isFailed = (kind === "drifted" || kind === "inconclusive") && failed.includes(kind);
+  return [{ name: "drift", tag: isFailed ? "failure" : isOpen ? "error" : "system-out", type: kind, lines }];
 }
 
 function caseTest(suite: SuiteSummary, one: CaseSummary): Test {

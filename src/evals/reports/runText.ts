@@ -128,7 +128,9 @@ export function exitText({ suites, exitCode }: RunSummary): string | undefined {
   if (exitCode === exitCodes.failed && named.length > 0) return `1, because of --fail-on ${named.join(", ")}`;
   if (exitCode !== exitCodes.passed) return undefined;
   const gates = [...new Set(suites.flatMap(({ failOn = [] }) => failOn))];
-  const isOpen = suites.some(({ verdict }) => verdict && !["no-regression", "unchanged"].includes(verdict.kind));
+  const isOpen =
+    suites.some(hasDrifted) ||
+    suites.some(({ verdict }) => verdict && !["no-regression", "unchanged"].includes(verdict.kind));
   if (gates.length === 0) return undefined;
   if (!isOpen && belowRate({ suites } as RunSummary) === undefined) return undefined;
   return `0: nothing happened that --fail-on ${gates.join(", ")} names`;
