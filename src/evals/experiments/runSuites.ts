@@ -67,8 +67,7 @@ export async function runSuites(
   // Other models cost nothing, and answer at once.
   const isCostly = ({ model }: { model: Model }) => !resumed && model.kind === "language model";
   const costly = [...forecasts.filter(isCostly).map(describeForecast), ...nights.filter(isCostly).map(describeNight)];
-  for (const line of costly) io.err(`${line}
-`);
+  for (const line of costly) io.err(`${line}\n`);
   const typical = [...forecasts.map((one) => one.typical), ...nights.map((one) => one.trials)];
   const conducting = conduct(
     {
