@@ -166,14 +166,14 @@ cases:
       Skills under the listing budget of each host, found by BM25
       listed by            whole  cut  name only  recall@1  recall@3  recall@5  recall@10
       ───────────────────────────────────────────────────────────────────────────────────
-      claude-code 2.1.330  38     0    22         0.50      0.50      0.50      0.50
+      claude-code 2.1.330  37     0    23         0.50      0.50      0.50      0.50
       codex 0.169.0        0      60   0          1.00      1.00      1.00      1.00
-      copilot 1.0.102      25     0    35         0.50      0.50      0.50      0.50
+      copilot 1.0.102      22     0    38         0.50      0.50      0.50      0.50
 
-        claude-code (24,000 characters) lists by name only: skill-38, skill-39, skill-40, skill-41,
-          skill-42, skill-43, skill-44, skill-45, skill-46, skill-47 and 12 more.
-        copilot (15,900 characters) lists by name only: skill-25, skill-26, skill-27, skill-28,
-          skill-29, skill-30, skill-31, skill-32, skill-33, skill-34 and 25 more.
+        claude-code (23,950 characters) lists by name only: skill-37, skill-38, skill-39, skill-40,
+          skill-41, skill-42, skill-43, skill-44, skill-45, skill-46 and 13 more.
+        copilot (15,900 characters) lists by name only: skill-22, skill-23, skill-24, skill-25,
+          skill-26, skill-27, skill-28, skill-29, skill-30, skill-31 and 28 more.
 
       Suite: evals/skills.yaml
       "

@@ -61,7 +61,7 @@ test("says what is wrong, where, and what to do", () => {
       ],
       "skill-listing-budget": [
         "$.frontMatter.description: The description does not fit beside 40 other skills: copilot 1.0.102 (15900 characters for all) lists the skill without it. -> Shorten the descriptions of these skills, or install fewer of them together.",
-        "$.frontMatter.description: The description does not fit beside 60 other skills: claude-code 2.1.330 (24000 characters for all) lists the skill without it; codex 0.169.0 (22249 characters for all) lists the skill cut to 318 characters; copilot 1.0.102 (15900 characters for all) lists the skill without it. -> Shorten the descriptions of these skills, or install fewer of them together.",
+        "$.frontMatter.description: The description does not fit beside 60 other skills: claude-code 2.1.330 (23950 characters for all) lists the skill without it; codex 0.169.0 (22249 characters for all) lists the skill cut to 318 characters; copilot 1.0.102 (15900 characters for all) lists the skill without it. -> Shorten the descriptions of these skills, or install fewer of them together.",
       ],
       "skill-name": [
         "$.frontMatter.name: The front matter has no name. -> Use 1 to 64 lower-case letters and digits, with single hyphens between words.",

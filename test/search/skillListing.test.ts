@@ -23,6 +23,21 @@ it("has the counts that were captured", () => {
   expect(first?.description.length).toBeLessThan(185);
 });
 
+it("lists what Claude Code listed of 100 and of 300 skills with descriptions of other lengths", () => {
+  const skills = (count: number) =>
+    Array.from({ length: count }, (_, at) => {
+      const words = `word${at} `.repeat(Math.floor((100 + ((at * 37) % 900)) / 7));
+      const number = String(at).padStart(3, "0");
+      return { name: `skill-${number}`, description: `D${number} ${words}end${at}` };
+    });
+  const whole = (count: number) =>
+    listSkills(skills(count), "claude-code").flatMap(({ shown }, at) => (shown === "whole" ? [at] : []));
+  const first = Array.from({ length: 44 }, (_, at) => at);
+  // From its requests: a short description finds room after longer ones did not.
+  expect(whole(100)).toEqual([...first, 49, 50, 73]);
+  expect(whole(300)).toHaveLength(43);
+});
+
 it("keeps the descriptions that come first by name", () => {
   const [longest, ...others] = ["a", "b", "c"].map((name) => ({ name, description: "x".repeat(11_000) }));
   const listed = listSkills([...others, longest ?? { name: "", description: "" }], "claude-code");

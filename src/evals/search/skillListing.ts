@@ -1,21 +1,20 @@
-/** How a host shortens its list of skills. `budget`: the characters that the list of the user's skills may have. */
-type ListingRule = {
-  /** The version whose requests were captured. */
-  version: string;
-  budget: number;
-  /** `name only`: skills past the budget, in the order of names, lose their descriptions. `cut`: all are cut evenly. */
-  shortens: "name only" | "cut";
-};
+/**
+ * How a host shortens its list of skills. `budget`: the characters that the list of the user's skills may have, `markup`
+ * those of a line beside the name; a description has two more. `name only`: every name is listed, and in the order of
+ * names each description that still fits. `cut`: all descriptions are cut evenly.
+ */
+type ListingRule = { version: string; budget: number; markup: number; shortens: "name only" | "cut" };
 
 /**
- * The hosts that shorten the list of skills that they show to the model, from their requests with 100 skills (November
- * 2026). Claude Code has 30,000 characters, of which its own skills take about 6,000; Codex has 2% of the model's context.
+ * The hosts that shorten the list of skills that they show to the model, from their requests with 100 and 300 skills
+ * (November 2026). Claude Code has 30,000 characters, of which its own skills take about 6,000; Codex has 2% of the
+ * model's context, and names the path of each skill. The markup of Copilot is estimated from the number of descriptions.
  * Gemini CLI, goose and opencode show every description in full.
  */
 export const skillListings = {
-  "claude-code": { version: "2.1.330", budget: 24_000, shortens: "name only" },
-  codex: { version: "0.169.0", budget: 22_249, shortens: "cut" },
-  copilot: { version: "1.0.102", budget: 15_900, shortens: "name only" },
+  "claude-code": { version: "2.1.330", budget: 23_950, markup: "- \n".length, shortens: "name only" },
+  codex: { version: "0.169.0", budget: 22_249, markup: "-  (file: r0//SKILL.md)\n".length, shortens: "cut" },
+  copilot: { version: "1.0.102", budget: 15_900, markup: 20, shortens: "name only" },
 } as const satisfies Record<string, ListingRule>;
 
 export type ListingHost = keyof typeof skillListings;
@@ -27,28 +26,28 @@ export type ListedSkill = { name: string; description: string; shown: "whole" | 
 
 type Skill = { name: string; description: string };
 
-/** Characters of a line around name and description: `- name: description`. */
-const markup = "- : \n".length;
-/** The path of a skill in Codex's list, `(file: r0/name/SKILL.md)`, without the name. */
-const pathMarkup = " (file: r0//SKILL.md)".length;
+/** Between the name and the description. */
+const separator = ": ";
 
 /** The skills as a host lists them, in the order of names. */
 export function listSkills(skills: readonly Skill[], host: ListingHost): ListedSkill[] {
   const sorted = [...skills].sort((a, b) => (a.name < b.name ? -1 : 1));
-  const { budget, shortens } = skillListings[host];
-  return shortens === "cut" ? cutEvenly(sorted, budget) : dropDescriptions(sorted, budget);
+  const rule = skillListings[host];
+  return rule.shortens === "cut" ? cutEvenly(sorted, rule) : dropDescriptions(sorted, rule);
 }
 
-function dropDescriptions(skills: readonly Skill[], budget: number): ListedSkill[] {
-  let used = 0;
+function dropDescriptions(skills: readonly Skill[], { budget, markup }: ListingRule): ListedSkill[] {
+  let left = skills.reduce((rest, { name }) => rest - name.length - markup, budget);
   return skills.map(({ name, description }) => {
-    used += name.length + description.length + markup;
-    return used <= budget ? { name, description, shown: "whole" } : { name, description: "", shown: "name only" };
+    const needed = separator.length + description.length;
+    if (needed > left) return { name, description: "", shown: "name only" };
+    left -= needed;
+    return { name, description, shown: "whole" };
   });
 }
 
-function cutEvenly(skills: readonly Skill[], budget: number): ListedSkill[] {
-  const overhead = skills.reduce((sum, { name }) => sum + 2 * name.length + markup + pathMarkup, 0);
+function cutEvenly(skills: readonly Skill[], { budget, markup }: ListingRule): ListedSkill[] {
+  const overhead = skills.reduce((sum, { name }) => sum + 2 * name.length + markup + separator.length, 0);
   const room = findEvenLength(
     skills.map(({ description }) => description.length),
     budget - overhead,

@@ -92,7 +92,7 @@ export const skillListingCases: CasesOf<SkillSubject> = {
   "skill-listing-budget": {
     clean: [aSkillSubject(), beside(20, "Compresses images.")],
     violations: {
-      "listed with its description": [beside(40, "Compresses images."), beside(100, "Compresses images.")],
+      "listed with its description": [beside(40, "x".repeat(400)), beside(100, "x".repeat(400))],
       "listed with its whole description": [beside(60, "x".repeat(1000))],
     },
   },
