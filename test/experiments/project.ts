@@ -43,7 +43,10 @@ export function project(files: Record<string, unknown> = {}) {
   for (const [name, content] of Object.entries(files)) write(name, content);
   const io = (changes: Partial<TestIo> = {}) =>
     anIo({ cwd: dir, env: { HOME: dir, ANTHROPIC_API_KEY: "x" }, ...changes });
-  const records = () => readdirSync(join(dir, "reports")).sort();
+  const records = () =>
+    readdirSync(join(dir, "reports"))
+      .filter((name) => name !== "last-result")
+      .sort();
   const manifest = (id: string): RunManifest =>
     runManifestSchema.parse(JSON.parse(readFileSync(join(dir, "reports", id, "run.json"), "utf8")));
   const trials = (id: string): Trial[] =>

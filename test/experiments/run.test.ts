@@ -25,7 +25,9 @@ describe("evals run", () => {
     // Options that decide nothing about the answers are not recorded.
     expect(Object.keys(manifest(id).flags)).not.toEqual(expect.arrayContaining(["out", "json", "concurrency", "seed"]));
     expect(trials(id)).toHaveLength(3);
-    for (const file of ["report.html", "junit.xml"]) expect(existsSync(join(dir, "reports", id, file))).toBe(true);
+    for (const folder of [id, "last-result"])
+      for (const file of ["report.html", "junit.xml"])
+        expect(existsSync(join(dir, "reports", folder, file))).toBe(true);
   });
 
   it("asks the paraphrases of a case in turn, the same in the same trial, and reports each", async () => {

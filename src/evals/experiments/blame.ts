@@ -5,6 +5,7 @@ import { blameCases } from "../decisions/blameCases.ts";
 import { blameDocument, blameJson } from "../reports/blame.ts";
 import { safeJson } from "../reports/escape.ts";
 import { some } from "../reports/format.ts";
+import { renderMarkdown } from "../reports/markdown.ts";
 import { renderTerminal } from "../reports/terminal.ts";
 import { findRanker } from "../search/rankers.ts";
 import { createToolset } from "../toolsets/toolList.ts";
@@ -80,6 +81,11 @@ export function printBlame(result: BlameResult, json: boolean, io: Io): void {
       ? safeJson({ blames: blames.map(blameJson), exitCode })
       : blames.map((report) => renderTerminal(blameDocument(report), io)).join("\n"),
   );
+}
+
+/** What was blamed, as Markdown. */
+export function blameMarkdown({ blames }: BlameResult): string {
+  return blames.map((report) => renderMarkdown(blameDocument(report))).join("\n");
 }
 
 type GivenOptions = AskOptions & Partial<BlameOptions>;

@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, readFile, rename, writeFile } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import { type ReportInput, type ReportName, reports } from "../reports/index.ts";
@@ -36,18 +36,31 @@ export async function report({ run, as, out, explain = false }: ReportOptions, i
   return exitCodes.passed;
 }
 
-/** Writes every report that has a file of its own into the run's folder, and the workspaces of skill-creator. */
+/** The folder under `out` with the reports of the last run: CI finds them under one path. It holds no record. */
+const lastResult = "last-result";
+
+/**
+ * Writes every report that has a file of its own into the run's folder and into `last-result/` next to it, and the
+ * workspaces of skill-creator. What another run left in `last-result/` is removed.
+ */
 export async function writeReports(dir: string, input: ReportInput): Promise<void> {
+  await rm(join(dirname(dir), lastResult), { recursive: true, force: true });
   const written = Object.values(reports).flatMap((report) =>
-    "file" in report && report.file ? [writeReport(join(dir, report.file), report.render(input))] : [],
+    "file" in report && report.file ? [writeReport(dir, report.file, report.render(input))] : [],
   );
   await Promise.all([...written, writeSkillCreator(dir, input)]);
 }
 
-async function writeReport(file: string, text: string): Promise<void> {
-  await writeFileAtomic(file, text).catch((error) => {
-    throw writeError(file, error);
-  });
+/** Writes one report of a run into its folder and into `last-result/`. */
+export async function writeReport(dir: string, name: string, text: string): Promise<void> {
+  for (const folder of [dir, join(dirname(dir), lastResult)]) {
+    const file = join(folder, name);
+    await mkdir(folder, { recursive: true })
+      .then(() => writeFileAtomic(file, text))
+      .catch((error) => {
+        throw writeError(file, error);
+      });
+  }
 }
 
 /** Prints one report as data. */

@@ -147,7 +147,7 @@ async function pursueNights(
 /** Writes the reports, prints the one asked for, explains a regression if asked to, and says how to resume. */
 async function finish(
   { dir, manifest, summary, end, why }: Conducted<{ end: PlanEnd }>,
-  { printReport, writeReports }: typeof import("./report.ts"),
+  { printReport, writeReport, writeReports }: typeof import("./report.ts"),
   options: RunOptions,
   io: Io,
 ): Promise<ExitCode> {
@@ -156,8 +156,9 @@ async function finish(
   const explain = options.explain ?? false;
   if (!options.json) printReport("terminal", { summary, manifest, explain }, io);
   if (options.blame && end === "complete") {
-    const { blameRun, printBlame } = await import("./blame.ts");
+    const { blameMarkdown, blameRun, printBlame } = await import("./blame.ts");
     const blamed = await blameRun(dir, options, io);
+    if (blamed) await writeReport(dir, "blame.md", blameMarkdown(blamed));
     if (options.json)
       printReport(
         "json",
