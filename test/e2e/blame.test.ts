@@ -56,7 +56,7 @@ describe("one spoiled description of eight, on the lexical model", () => {
           allowed directories.-]{+Gives a report on something.+}
 
       Suite: files · lexical-2 (a retrieval baseline, not a language model: it shows what a host's
-        keyword tool search would surface), against the run RUN
+        keyword tool search would surface; all definitions shown), against the run RUN
       Trials: 7, at most 53 · cost $0
       "
     `);

@@ -75,13 +75,13 @@ describe("evals compare on the filesystem example", () => {
   it("compares a baseline with a run, and says what the lists word otherwise", async () => {
     const { suite, spoil } = await spoilable(dir);
     await run("run", suite);
-    await run("baseline", "accept");
+    await run("baseline", "accept", "--force");
     spoil();
     await run("run", suite, "--check", "off");
-    const { code, out } = await run("compare", "evals/baselines/files.lexical-2.json", "latest");
-    expect(code).toBe(0);
+    const { code, out, err } = await run("compare", "evals/baselines/files.lexical-2.json", "latest");
+    expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out.replaceAll(/2\d{3}-\d\d-\d\d[\dT-]*( \d\d:\d\d)?/g, "DATE")).toMatchInlineSnapshot(`
-      "A is better than B · A to B: REGRESSED · files · lexical-2
+      "A is better than B · A to B: CHANGED · files · lexical-2
         A: evals/baselines/files.lexical-2.json (the baseline of DATE, from the run
           DATE)
         B: DATE (the run of DATE UTC)
@@ -89,26 +89,27 @@ describe("evals compare on the filesystem example", () => {
           looks like a change of the wording.
 
       Passed: A 8/10 (80%), B 7/10 (70%), in 10 cases
-      1 case passed before and fails now: when-changed 1/1 -> 0/1.
-      Net change from A to B: -10 pp, mean over 10 cases; the model is deterministic.
+      Your change flipped 1 case: when-changed passed before and fails now. A model that always answers
+        alike shows that something changed, not whether it matters.
+      Net change from A to B: -10 pp, mean over 10 cases; the model always answers alike.
 
-      Cases that dropped from A to B (passed/graded)
-      case          A    B
-      ──────────────────────
-      when-changed  1/1  0/1
+      Answers that differ (passed in only one of the two)
+      case          only A  only B  pairs
+      ───────────────────────────────────
+      when-changed  1       0       1
 
       Changes in the tool list
-        get_file_info: description
-          [-Retrieve detailed metadata about a file or directory. Returns comprehensive information
-          including size, creation time, last modified time, permissions, and type. This tool is perfect
-          for understanding file characteristics without reading the actual content. Only works within
-          allowed directories.-]{+Gives a report on something.+}
         create_directory: description
           … directory structures for projects or ensuring required paths exist. [-Only works
           within-]{+Limited to+} allowed directories.
         edit_file: description
           … with new content. Returns a git-style diff showing the changes made. [-Only works
           within-]{+Limited to+} allowed directories.
+        get_file_info: description
+          [-Retrieve detailed metadata about a file or directory. Returns comprehensive information
+          including size, creation time, last modified time, permissions, and type. This tool is perfect
+          for understanding file characteristics without reading the actual content. Only works within
+          allowed directories.-]{+Gives a report on something.+}
         list_directory: description
           … directory structure and finding specific files within a directory. [-Only works
           within-]{+Limited to+} allowed directories.
@@ -120,7 +121,7 @@ describe("evals compare on the filesystem example", () => {
           within-]{+Limited to+} allowed directories.
         … and 2 more changes
 
-      Trials of the deterministic design: 10 baseline, 10 now
+      Trials of the check: 10 baseline, 10 now
       "
     `);
   });

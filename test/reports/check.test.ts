@@ -172,7 +172,7 @@ describe("the sentences", () => {
         ],
         [
           "certain",
-          "CHANGED · Your change flipped 1 case: read-head passed before and fails now. A model that always answers alike shows that something changed, not whether it matters.",
+          "CHANGED · 1 case flipped: read-head passed before and fails now. A model that always answers alike shows that something changed, not whether it matters.",
           "Next: look at the cases that fell (below). Accept the change with \`evals baseline accept\`, or make it fail the build with \`--fail-on changed\`.",
           "Net change -33.3 pp, mean over 3 cases; the model always answers alike.",
           "Differs: read-head: only before 1, only now 0 of 1",

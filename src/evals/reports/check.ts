@@ -123,7 +123,7 @@ function casesChanged(check: ComparedCheck): string {
   const name = (all: typeof flips) => some(all.map((one) => one.case));
   const fell = `${name(down)} passed before and ${down.length === 1 ? "fails" : "fail"} now`;
   const gained = up.length > 0 ? `, ${name(up)} the other way round` : "";
-  return `Your change flipped ${count(down.length, "case")}: ${fell}${gained}. A model that always answers alike shows that something changed, not whether it matters.`;
+  return `${count(down.length, "case")} flipped: ${fell}${gained}. A model that always answers alike shows that something changed, not whether it matters.`;
 }
 
 function noRegression({ method, margin, reach }: ComparedCheck): string {

@@ -70,7 +70,8 @@ export function compareSides(
   }
   const grew = measureGrowth(base, head, cases);
   const fell = (one: CheckVerdict) => ("fell" in one ? one.fell : []);
-  const moved = new Set([...fell(verdict), ...fell(reverse)].map((one) => one.case));
+  const flips = "flips" in verdict ? verdict.flips : [];
+  const moved = new Set([...fell(verdict), ...fell(reverse), ...flips].map((one) => one.case));
   const involved = [
     ...head.cases.filter(({ id }) => moved.has(id)).map(({ expected = "" }) => expected),
     ...grew.flatMap(({ expected, picked }) => [expected, picked]),
