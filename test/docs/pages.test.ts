@@ -3,6 +3,7 @@ import { basename, dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
+import { projectSchema } from "../../src/evals/suites/projectFile.ts";
 import { suiteFileSchema } from "../../src/evals/types/suite.ts";
 import { toolSchema } from "../../src/evals/types/tool.ts";
 import { variantsFileSchema } from "../../src/evals/types/variants.ts";
@@ -90,6 +91,7 @@ const workflowSchema = z.looseObject({
 /** The shapes of the files that pages show, by a key that only they have. */
 const shapes: Record<string, z.ZodType> = {
   jobs: workflowSchema,
+  ci: projectSchema,
   variants: variantsFileSchema,
   mcpServers: z.strictObject({
     mcpServers: z.record(

@@ -1,10 +1,12 @@
-import { resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import type { ParsedFile } from "../parsing/json.ts";
 import { readParsed } from "../parsing/read.ts";
-import { EvalsError, type Place, type Problem } from "../types/errors.ts";
-import type { Path } from "../types/json.ts";
+import { EvalsError, type Place, type Problem, usageError } from "../types/errors.ts";
+import { isJsonObject, type Path } from "../types/json.ts";
 import { type LintSettings, lintSettingsSchema } from "../types/lint.ts";
 import type { Suite } from "../types/suite.ts";
 import { buildSuite } from "./build.ts";
+import { readCaseList } from "./caseList.ts";
 import { explain, placeProblem } from "./explain.ts";
 import { checkSuite } from "./validate.ts";
 
@@ -26,7 +28,7 @@ export async function loadSuites(
 
 async function loadSuite(file: string, cwd: string): Promise<Loaded> {
   try {
-    const parsed = await readParsed(resolve(cwd, file), file);
+    const parsed = await withCaseList(await readParsed(resolve(cwd, file), file), cwd);
     const { problems: found, checked } = checkSuite(parsed.value);
     const problems = [...parsed.problems, ...found.map((problem) => placeProblem(problem, parsed))].sort(byPlace);
     return checked
@@ -36,6 +38,28 @@ async function loadSuite(file: string, cwd: string): Promise<Loaded> {
     if (error instanceof EvalsError) return { problems: error.problems };
     throw error;
   }
+}
+
+/** A suite whose `cases` name a CSV or JSON Lines file gets the cases of that file, with their places in it. */
+async function withCaseList(parsed: ParsedFile, cwd: string): Promise<ParsedFile> {
+  const { value, file } = parsed;
+  if (!isJsonObject(value) || typeof value.cases !== "string") return parsed;
+  if (!/\.(csv|jsonl)$/i.test(value.cases))
+    throw usageError(
+      `"cases" names "${value.cases}", which is neither a .csv nor a .jsonl file.`,
+      "List the cases, or name a file with one of these endings.",
+      parsed.place(["cases"]),
+    );
+  const listed = join(dirname(file), value.cases);
+  const { cases, place } = await readCaseList(resolve(cwd, listed), listed);
+  return {
+    ...parsed,
+    value: { ...value, cases: [...cases] },
+    place: (path, part) => {
+      const [key, index] = path;
+      return key === "cases" && typeof index === "number" ? place(index) : parsed.place(path, part);
+    },
+  };
 }
 
 function byPlace({ place: a }: Problem, { place: b }: Problem): number {

@@ -18,7 +18,9 @@ export type CheckedSuite = { header: SuiteHeader; cases: readonly { path: Path; 
 
 /** The JSON Schema (draft 2020-12) of suite files, for editors. The loader also checks what a schema cannot express. */
 export function jsonSchema(): JsonObject {
-  const generated: unknown = z.toJSONSchema(suiteFileSchema, { target: "draft-2020-12", io: "input" });
+  const listed = z.string().min(1).describe("A .csv or .jsonl file with the cases, relative to the suite");
+  const written = suiteFileSchema.extend({ cases: z.union([listed, suiteFileSchema.shape.cases]) });
+  const generated: unknown = z.toJSONSchema(written, { target: "draft-2020-12", io: "input" });
   const { $schema, ...rest } = isJsonObject(generated) ? generated : {};
   return {
     $schema: $schema ?? "https://json-schema.org/draft/2020-12/schema",

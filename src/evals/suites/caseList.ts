@@ -1,0 +1,133 @@
+import { maxBytes, readText } from "../parsing/read.ts";
+import { EvalsError, messageOf, type Place, type Problem, usageError } from "../types/errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { nearest } from "../types/nearest.ts";
+
+/** Cases of a CSV or JSON Lines file in the form of a suite file, and the line of each. */
+export type CaseList = { cases: readonly Json[]; place(index: number): Place };
+
+/** A case as it is read: a row or a line. */
+type Row = { line: number; content: JsonObject };
+
+/** Columns that belong to the case, and those that belong to its `expect`. */
+const caseColumns = ["id", "input", "trials", "passRate", "maxTurns"] as const;
+const expectColumns = ["tool", "args", "avoid", "skill"] as const;
+const columns: readonly string[] = [...caseColumns, ...expectColumns];
+
+/**
+ * Reads the cases of a `.csv` or `.jsonl` file. A row of a CSV file has the columns `input`, `tool` (several with `|`),
+ * `args` (a JSON object), `avoid`, `skill`, `id`, `trials`, `passRate` and `maxTurns`; empty cells are left out. A line of a
+ * JSON Lines file has the same keys, or those of a case in a suite. `file` is how messages name it. Throws EvalsError.
+ */
+export async function readCaseList(path: string, file: string): Promise<CaseList> {
+  const read = readText(path, maxBytes);
+  if ("kind" in read)
+    throw usageError(`The file of cases cannot be read: ${read.reason}.`, "Its path is relative to the suite.", {
+      file,
+    });
+  const rows = /\.csv$/i.test(file) ? await readCsv(read.text, file) : readLines(read.text, file);
+  return {
+    cases: rows.map(({ content }) => nestExpectation(content)),
+    place: (index) => ({ file, line: rows[index]?.line ?? 1 }),
+  };
+}
+
+function readLines(text: string, file: string): Row[] {
+  const problems: Problem[] = [];
+  const rows = text.split(/\r?\n/).flatMap((one, at): Row[] => {
+    if (one.trim() === "") return [];
+    const place = { file, line: at + 1 };
+    try {
+      const content = JSON.parse(one) as Json;
+      if (isJsonObject(content)) return [{ line: at + 1, content }];
+      problems.push({ severity: "error", message: "This line is not a JSON object.", place });
+    } catch (error) {
+      const hint = "Write one JSON object per line.";
+      problems.push({ severity: "error", message: `Invalid JSON: ${messageOf(error)}.`, hint, place });
+    }
+    return [];
+  });
+  if (problems.length > 0) throw new EvalsError(problems);
+  return rows;
+}
+
+async function readCsv(text: string, file: string): Promise<Row[]> {
+  const [head, ...records] = await parseCsv(text, file);
+  const names = head?.record.map((name) => name.trim()) ?? [];
+  const problems = findWrongColumns(names, { file, line: head?.line ?? 1 });
+  const rows = records.map(({ record, line }): Row => {
+    const cells = record.flatMap((cell, at): [string, Json][] => {
+      const value = cell.trim() === "" ? undefined : readCell(names[at] ?? "", cell.trim());
+      if (value instanceof Error) problems.push({ severity: "error", message: value.message, place: { file, line } });
+      return value === undefined || value instanceof Error ? [] : [[names[at] ?? "", value]];
+    });
+    return { line, content: Object.fromEntries(cells) };
+  });
+  if (problems.length > 0) throw new EvalsError(problems);
+  return rows;
+}
+
+/** Loaded on demand: few suites have such a file. */
+async function parseCsv(text: string, file: string): Promise<{ record: string[]; line: number }[]> {
+  const { CsvError, parse } = await import("csv-parse/sync");
+  try {
+    const records = parse(text, { bom: true, info: true, skip_empty_lines: true }) as unknown as {
+      record: string[];
+      info: { lines: number };
+    }[];
+    // `lines` counts to the end of a record, which may have line breaks in its cells.
+    return records.map(({ record, info }) => ({ record, line: info.lines - countBreaks(record) }));
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    const line = Number((error as { lines?: unknown }).lines ?? 1);
+    throw usageError(
+      `Invalid CSV: ${error.message}.`,
+      'Put cells with commas or quotes in quotes, and write " as "".',
+      {
+        file,
+        line,
+      },
+    );
+  }
+}
+
+const countBreaks = (record: readonly string[]) => record.join("").split("\n").length - 1;
+
+function findWrongColumns(names: readonly string[], place: Place): Problem[] {
+  if (!names.includes("input"))
+    return [
+      { severity: "error", message: 'There is no column "input".', hint: `Columns: ${columns.join(", ")}.`, place },
+    ];
+  return names
+    .filter((name) => !columns.includes(name))
+    .map((name) => {
+      const near = nearest(name, columns);
+      const hint = near === undefined ? `Columns: ${columns.join(", ")}.` : `Did you mean "${near}"?`;
+      return { severity: "error", message: `Unknown column "${name}".`, hint, place };
+    });
+}
+
+function readCell(name: string, cell: string): Json | Error {
+  if (name === "tool" || name === "avoid") {
+    const names = cell.split("|").map((one) => one.trim());
+    return names.length === 1 ? cell : names;
+  }
+  if (["trials", "passRate", "maxTurns"].includes(name)) {
+    const value = Number(cell);
+    return Number.isFinite(value) ? value : new Error(`"${name}" is not a number: "${cell}".`);
+  }
+  if (name !== "args") return cell;
+  try {
+    return JSON.parse(cell) as Json;
+  } catch (error) {
+    return new Error(`"args" is not a JSON object: ${messageOf(error)}.`);
+  }
+}
+
+/** `{ input, tool, args }` as `{ input, expect: { tool, args } }`. */
+function nestExpectation(row: JsonObject): JsonObject {
+  const expected = Object.entries(row).filter(([key]) => (expectColumns as readonly string[]).includes(key));
+  if (expected.length === 0 || "expect" in row) return row;
+  const rest = Object.entries(row).filter(([key]) => !(expectColumns as readonly string[]).includes(key));
+  return { ...Object.fromEntries(rest), expect: Object.fromEntries(expected) };
+}

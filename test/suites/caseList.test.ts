@@ -1,0 +1,74 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { loadSuites } from "../../src/evals/suites/load.ts";
+import { complaint, type Files, workspace } from "./workspace.ts";
+
+const load = async (files: Files) => loadSuites(["s.yaml"], { cwd: await workspace(files) });
+
+const suite = (file: string) => ({ "s.yaml": `server: { command: x }\ncases: ${file}\n` });
+const csv = (text: string) => load({ ...suite("cases.csv"), "cases.csv": text });
+const jsonl = (text: string) => load({ ...suite("cases.jsonl"), "cases.jsonl": text });
+
+describe("cases in a CSV file", () => {
+  it("are those of the same suite in YAML, with the line of each", async () => {
+    const text =
+      '\ufeffid,input,tool,args,trials\n,"Say ""hi"",\nplease",echo|say,"{""text"": ""hi""}",3\n\nbye,Good bye,none,,\n';
+    const [read] = (await csv(text)).suites;
+    expect(
+      read?.cases.map(({ id, expect: expected, trials, place }) => ({ id, expected, trials, line: place.line })),
+    ).toEqual([
+      {
+        id: "say-hi-please",
+        expected: expect.objectContaining({ call: { tools: ["echo", "say"], args: { text: "hi" } } }),
+        trials: 3,
+        line: 2,
+      },
+      { id: "bye", expected: { kind: "none", avoid: [] }, trials: 5, line: 5 },
+    ]);
+    expect(read?.cases[0]?.place.file).toBe("cases.csv");
+  });
+
+  it("take any text", async () => {
+    const quote = (cell: string) => `"${cell.replaceAll('"', '""')}"`;
+    const cell = fc.string({ minLength: 1, maxLength: 20 }).filter((one) => one.trim() !== "" && !one.includes("\0"));
+    await fc.assert(
+      fc.asyncProperty(fc.array(cell, { minLength: 1, maxLength: 4 }), async (inputs) => {
+        const { suites } = await csv(`input,tool\n${inputs.map((one) => `${quote(one)},echo`).join("\n")}\n`);
+        expect(suites[0]?.cases.map(({ messages }) => messages[0]?.content)).toEqual(inputs.map((one) => one.trim()));
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it.each([
+    ["input,tol\nhi,echo\n", 'cases.csv:1: error: Unknown column "tol".\n  Did you mean "tool"?'],
+    ["tool\necho\n", /^cases.csv:1: error: There is no column "input"/],
+    ['input,tool,args\nhi,echo,"{"\n', /^cases.csv:2: error: "args" is not a JSON object: /],
+    ["input,tool,trials\nhi,echo,many\n", 'cases.csv:2: error: "trials" is not a number: "many".'],
+    ["input,tool\nhi,echo,more\n", /^cases.csv:2: error: Invalid CSV: .*\.\n {2}Put cells/],
+    ["input,tool\nhi,\n", /^cases.csv:2: error: The case is not gradable/],
+  ])("%j is refused with its line", async (text, message) => {
+    expect(await complaint(csv(text))).toEqual(typeof message === "string" ? message : expect.stringMatching(message));
+  });
+});
+
+describe("cases in a JSON Lines file", () => {
+  it("have the flat form or that of a suite", async () => {
+    const { suites } = await jsonl('{"input":"a","tool":"echo"}\n\n{"input":"b","expect":{"tool":"none"}}\n');
+    expect(suites[0]?.cases.map(({ expect: expected, place }) => [expected?.kind, place.line])).toEqual([
+      ["tool", 1],
+      ["none", 3],
+    ]);
+  });
+
+  it("are refused with their lines", async () => {
+    expect(await complaint(jsonl('{"input":"a"\n[]\n'))).toMatch(
+      /^cases.jsonl:1: error: Invalid JSON: .*\n.*\ncases.jsonl:2: error: This line is not a JSON object\.$/,
+    );
+  });
+});
+
+it("names the endings that a file of cases may have", async () => {
+  expect(await complaint(load(suite("cases.txt")))).toContain('"cases" names "cases.txt", which is neither a .csv nor');
+  expect(await complaint(load(suite("none.csv")))).toContain("none.csv: error: The file of cases cannot be read");
+});
