@@ -63,7 +63,7 @@ describe("the report of drift", () => {
         read-one passes 0 of 10 times since 2026-03-12 04:00, and passed 113 of 113 before. The tools
           are those of the baseline, so the model or its host changed. Whether it lasts is not known yet.
         Next: look at what changed at the provider or in the host; if it stays, accept a new baseline
-          (\`evals run -n 20 --check off\`, then \`evals baseline accept\`).
+          with \`evals run -n 20 --accept\`.
 
       Nights: 31 since the baseline of 2026-03-01
       Bayes factor of a change: 103,000; an alarm from 20 on, which unchanged models reach in fewer than
@@ -77,7 +77,7 @@ describe("the report of drift", () => {
         All cases together pass 9 pp less often than before; no single case stands out. The tools are
           those of the baseline, so the model or its host changed. It lasts: 8 nights since the alarm.
         Next: look at what changed at the provider or in the host; if it stays, accept a new baseline
-          (\`evals run -n 20 --check off\`, then \`evals baseline accept\`)."
+          with \`evals run -n 20 --accept\`."
     `);
     const [one] = alarm.cases;
     const rose = { ...one, case: "rename", direction: "up" as const, before: counts(1, 20), after: counts(10, 10) };
@@ -85,8 +85,8 @@ describe("the report of drift", () => {
       "DRIFTED since about 2026-03-12 04:00: rename rose
         rename passes 10 of 10 times since 2026-03-12 04:00, and passed 1 of 20 before. The tools are
           those of the baseline, so the model or its host changed. Whether it lasts is not known yet.
-        Next: accept a new baseline (\`evals run -n 20 --check off\`, then \`evals baseline accept\`), or
-          the next regression hides behind the old one."
+        Next: accept a new baseline with \`evals run -n 20 --accept\`, or the next regression hides behind
+          the old one."
     `);
   });
 

@@ -135,8 +135,8 @@ function describeSuspect({ case: id, before, after }: Suspect): string {
 function driftNext({ verdict, uncounted, nightly }: DriftSummary): string {
   if (verdict.kind === "drifted") {
     if (verdict.alarm.direction === "up")
-      return "accept a new baseline (`evals run -n 20 --check off`, then `evals baseline accept`), or the next regression hides behind the old one.";
-    return "look at what changed at the provider or in the host; if it stays, accept a new baseline (`evals run -n 20 --check off`, then `evals baseline accept`).";
+      return "accept a new baseline with `evals run -n 20 --accept`, or the next regression hides behind the old one.";
+    return "look at what changed at the provider or in the host; if it stays, accept a new baseline with `evals run -n 20 --accept`.";
   }
   if (uncounted === "missing") return "find out why trials broke; the next night goes on from here.";
   if (verdict.kind !== "inconclusive") return "nothing has to be done.";
