@@ -35,7 +35,7 @@ export function findRanker(recorded: string | undefined): RankerName | undefined
  * The result of a search: what was found, the best first; or the reason why the text is not one that this search takes.
  * A score compares documents within one search only.
  */
-export type SearchResult<D> =
+type SearchResult<D> =
   | { kind: "found"; ranked: readonly { document: D; score: number }[] }
   | { kind: "refused"; reason: string };
 
