@@ -6,7 +6,7 @@ export type RemoteStart = {
   url: string;
   transport: "http" | "sse";
   answer:
-    | { kind: "status"; status: number; type?: string; location?: string; authenticate?: string }
+    | { kind: "status"; status: number; type?: string; location?: string; authenticate?: string; said?: string }
     | { kind: "none"; code: string; message: string };
 };
 
@@ -16,10 +16,11 @@ type Cause = Omit<Diagnosis, "severity" | "show">;
 export function diagnoseRemoteStart(start: RemoteStart, client: { message: string; hint: string }): Cause {
   const { answer } = start;
   if (answer.kind === "none") return { ...diagnoseNoResponse(answer.code, start.url), evidence: [answer.message] };
-  const { status, type, location, authenticate } = answer;
+  const { status, type, location, authenticate, said } = answer;
   const evidence = [
     `HTTP ${status}${type === undefined ? "" : `, ${type}`}`,
     ...(authenticate === undefined ? [] : [`WWW-Authenticate: ${authenticate}`]),
+    ...(said === undefined ? [] : [`body: ${said}`]),
     `client: ${client.message}`,
   ];
   if (status >= 300 && status < 400)

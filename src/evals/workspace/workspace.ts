@@ -108,7 +108,17 @@ function pickSuite(found: readonly Suite[], name: string | undefined): Suite {
 }
 
 function refuseUnavailable(opened: readonly Opened[]): void {
-  for (const one of opened) if ("failure" in one && isUnavailable(one.failure)) throw one.failure;
+  for (const one of opened)
+    if ("failure" in one && isUnavailable(one.failure)) throw pointToDoctor(one.failure, one.suite);
+}
+
+/** Names the command that finds out why a server cannot be reached. */
+function pointToDoctor({ problems, exitCode }: EvalsError, { file }: Suite): EvalsError {
+  const command = `To find the cause, run: evals doctor ${file}`;
+  const more = problems.map((problem, at) =>
+    at === 0 ? { ...problem, hint: [problem.hint, command].filter(Boolean).join(" ") } : problem,
+  );
+  return new EvalsError(more, exitCode);
 }
 
 /** Every model that some suite is asked on. Throws a usage error when a command for one model would get several. */
@@ -150,7 +160,7 @@ function prepare(
   if (problems.some(({ severity }) => severity === "error")) throw new EvalsError(problems);
   const sources = opened.flatMap((one) => ("source" in one ? [one] : []));
   const unavailable = opened.flatMap((one) =>
-    "failure" in one && isUnavailable(one.failure) ? one.failure.problems : [],
+    "failure" in one && isUnavailable(one.failure) ? pointToDoctor(one.failure, one.suite).problems : [],
   );
   return {
     cases,

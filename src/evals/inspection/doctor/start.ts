@@ -142,7 +142,8 @@ export async function requestPlainly(spec: UrlSpec, signal: AbortSignal): Promis
   try {
     const timeout = AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]);
     const response = await fetch(spec.url, { ...body, headers, redirect: "manual", signal: timeout });
-    void response.body?.cancel().catch(() => {});
+    const said = response.ok ? "" : await readStart(response);
+    if (response.ok) void response.body?.cancel().catch(() => {});
     const header = (name: string) => response.headers.get(name) ?? undefined;
     const [type, location, authenticate] = [header("content-type"), header("location"), header("www-authenticate")];
     return {
@@ -153,6 +154,7 @@ export async function requestPlainly(spec: UrlSpec, signal: AbortSignal): Promis
         ...(type !== undefined && { type }),
         ...(location !== undefined && { location }),
         ...(authenticate !== undefined && { authenticate }),
+        ...(said && { said }),
       },
     };
   } catch (error) {
@@ -161,6 +163,26 @@ export async function requestPlainly(spec: UrlSpec, signal: AbortSignal): Promis
     const isTimeout = cause instanceof Error && cause.name === "TimeoutError";
     return { ...shared, answer: { kind: "none", code: isTimeout ? "TIMEOUT" : code, message: messageOf(cause) } };
   }
+}
+
+const maxBody = 2_000;
+
+/** The beginning of a body, as one line; nothing of one that stalls or breaks. */
+async function readStart(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  const reader = response.body?.getReader();
+  try {
+    while (reader && text.length < maxBody) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      text += decoder.decode(value, { stream: true });
+    }
+  } catch {
+    // What was read so far is shown.
+  }
+  void reader?.cancel().catch(() => {});
+  return text.slice(0, maxBody).replace(/\s+/g, " ").trim();
 }
 
 function findRootCause(error: unknown): unknown {
