@@ -1,4 +1,4 @@
-// node scripts/installHost.mjs <claude-code|codex|goose|copilot>: installs the version of a host that is tested, unless it
+// node scripts/installHost.mjs <claude-code|codex>: installs the version of a host that is tested, unless it
 // is installed, and prints the path of its program. Hosts are not dependencies: each is kept in a separate folder, below
 // node_modules/.cache or the folder in TOOL_EVALS_HOSTS. Exits with 1, and the reason on stderr, when it is unavailable.
 import { execFileSync } from "node:child_process";
@@ -27,8 +27,6 @@ const hosts = {
     package: "@openai/codex",
     program: `vendor/${triple[platform]}/bin/codex${exe}`,
   },
-  goose: { version: "1.52.0", package: `@aaif/goose-binary-${platform}-${arch}`, program: `bin/goose${exe}` },
-  copilot: { version: "1.0.102", package: `@github/copilot-${platform}-${arch}`, program: `copilot${exe}` },
 };
 
 const [name = ""] = process.argv.slice(2);

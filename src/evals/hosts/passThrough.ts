@@ -24,10 +24,10 @@ export type Exchange = {
 };
 
 /** Why a request has no reply. `status` is the provider's, absent when there was no usable response. */
-export type Fault = { message: string; status?: number };
+type Fault = { message: string; status?: number };
 
 /** Where the host of one trial sends its requests. */
-export type Tap = {
+type Tap = {
   /** The base URL for the host's configuration. Paths below it are forwarded to the same paths below the provider's. */
   url: string;
   /** In the order in which they were sent. */

@@ -158,42 +158,25 @@ describe("a trial in Claude Code", () => {
     expect(existsSync(trace)).toBe(false);
   });
 
-  it("keeps ten parallel trials apart", async () => {
-    const names = Array.from({ length: 10 }, (_, i) => `trick-${"abcdefghij"[i]}`);
-    const service = await endpoint(({ messages }) => {
-      const own = /Do (trick-\w)/.exec(JSON.stringify(messages))?.[1] ?? "";
-      if (messages.some(({ role }) => role === "assistant")) return { text: `Did ${own}.` };
-      return { calls: [{ name: "Skill", input: { skill: own } }] };
-    });
-    const model = await host(service, { hostProcesses: 10 });
-    const answers = await Promise.all(
-      names.map((name) => {
-        const skill = skillAt(at("tricks", name), {
-          "SKILL.md": skillText(name, `The act ${name}.`, `# Body of ${name}`),
-        });
-        return model.converse(trialOf({ prompt: `Do ${name}`, skills: [skill] }), never);
+  it("keeps a tool loaded that asks for it, and denies what its own tools would change", async () => {
+    const trace = at("trace");
+    const loaded = { ...reads, name: "loaded", _meta: { "anthropic/alwaysLoad": true } } as const;
+    const service = await endpoint(
+      steps({
+        calls: [
+          { name: "Bash", input: { command: `touch ${trace}`, description: "x" } },
+          { name: "Write", input: { file_path: trace, content: "x" } },
+        ],
       }),
     );
-    expect(answers.map(({ outcome }) => outcome.kind)).toEqual(names.map(() => "answered"));
-    for (const [i, { turns }] of answers.entries()) {
-      expect(turns.at(-1)?.text).toBe(`Did ${names[i]}.`);
-      expect(JSON.stringify(turns[0]?.calls[0])).toContain(`Body of ${names[i]}`);
-    }
-    expect(service.requests).toHaveLength(20);
-    for (const { body } of service.requests) {
-      expect(new Set(textOf(body).match(/trick-\w/g)).size).toBe(1);
-    }
-  });
-
-  it("answers with the turns that the limit allows", async () => {
-    const service = await endpoint(() => ({ calls: [{ name: "mcp__my_notes__notes_read", input: { path: "a" } }] }));
-    const { outcome, turns } = await (await host(service)).converse(trialOf({ tools: [reads], maxTurns: 2 }), never);
-    expect(outcome).toEqual({ kind: "answered" });
-    expect(turns.map(({ calls }) => calls.map(({ execution }) => execution?.status))).toEqual([
-      ["skipped"],
-      ["skipped"],
+    const trial = trialOf({ tools: [loaded, reads], exposure: "host" });
+    const { turns, shown } = await (await host(service)).converse(trial, never);
+    expect(shown?.tools).toMatchObject({ full: ["loaded"], named: ["notes.read"] });
+    expect(turns[0]?.calls.map(({ tool, role, execution }) => [tool, role, execution?.status])).toEqual([
+      ["Bash", "built-in", "skipped"],
+      ["Write", "built-in", "skipped"],
     ]);
-    expect(service.requests).toHaveLength(2);
+    expect(existsSync(trace)).toBe(false);
   });
 });
 

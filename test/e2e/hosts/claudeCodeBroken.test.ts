@@ -8,28 +8,6 @@ needsClaude();
 const at = tidyFolders();
 
 describe("a trial that Claude Code breaks", () => {
-  it("is broken by a server whose tools it cannot use", async () => {
-    const service = await endpoint(steps());
-    const odd = { ...reads, inputSchema: { type: "array" } };
-    const { outcome } = await (await host(service)).converse(trialOf({ tools: [odd] }), never);
-    expect(outcome).toEqual({
-      kind: "broken",
-      stage: "server",
-      message: 'Claude Code does not offer tool "notes.read"',
-    });
-  });
-
-  it("is broken by an error of the model's interface", async () => {
-    const service = await endpoint(() => ({ fault: "status", status: 529 }));
-    const { outcome, turns } = await (await host(service, { retries: 0 })).converse(trialOf(), never);
-    expect(outcome).toMatchObject({
-      kind: "broken",
-      stage: "model",
-      message: expect.stringContaining("status 529 as scripted"),
-    });
-    expect(turns).toEqual([]);
-  });
-
   it("is broken by the server that breaks under a call", async () => {
     const service = await endpoint(steps({ calls: [{ name: "mcp__my_notes__notes_read", input: { path: "a" } }] }));
     const died = { kind: "broken", stage: "server", message: "the server died" } as const;
