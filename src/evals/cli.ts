@@ -4,6 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { wrapMessage } from "./types/columns.ts";
 import { EvalsError, type ExitCode, exitCodes } from "./types/errors.ts";
 import type { Io } from "./types/io.ts";
+import { knownSecrets } from "./types/secrets.ts";
 import { createPrompts } from "./workspace/prompts.ts";
 import { version } from "./workspace/version.ts";
 
@@ -34,19 +35,32 @@ function onSignal(code: ExitCode): void {
 }
 process.on("SIGINT", () => onSignal(exitCodes.sigint));
 process.on("SIGTERM", () => onSignal(exitCodes.sigterm));
+process.on("SIGHUP", () => onSignal(exitCodes.sighup));
+process.on("SIGQUIT", () => onSignal(exitCodes.sigquit));
 
-// A closed pipe (`evals run | head`) must not end a run: trials are still recorded, the rest of the output is dropped.
-for (const stream of [stdout, stderr])
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-  });
+// Output that cannot be written must not end a run: trials are still recorded, the rest of the output is dropped. A closed
+// pipe (`evals run | head`) is what the reader wants; anything else, such as a full disk, fails the command.
+let outputFault: string | undefined;
+stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE" || outputFault !== undefined) return;
+  outputFault = error.message;
+  process.exitCode = exitCodes.incomplete;
+  io.err(`error: The output cannot be written: ${error.message}.\n  Free space, or write it somewhere else.\n`);
+});
+stderr.on("error", () => {});
 
 const plain = env.NO_COLOR !== undefined && env.NO_COLOR !== "";
 const dumb = env.TERM === "dumb";
 
+// One of the two exits of all data; the other one is the record.
+const { redact } = knownSecrets(env);
+
 const io: Io = {
-  out: (text) => void stdout.write(text),
-  err: (text) => void stderr.write(stderr.isTTY ? wrapMessage(text, Math.min(100, stderr.columns)) : text),
+  out: (text) => void stdout.write(redact(text)),
+  err: (text) => {
+    const safe = redact(text);
+    stderr.write(stderr.isTTY ? wrapMessage(safe, Math.min(100, stderr.columns)) : safe);
+  },
   outIsTerminal: stdout.isTTY === true,
   errIsTerminal: stderr.isTTY === true && !dumb,
   width: stdout.isTTY ? stdout.columns : 100,
@@ -65,9 +79,10 @@ function fail(thrown: unknown): ExitCode {
     return thrown.exitCode;
   }
   const trace = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
-  stderr.write(`Internal error in tool-evals ${version}. Please report it:\n${trace}\n`);
+  stderr.write(redact(`Internal error in tool-evals ${version}. Please report it:\n${trace}\n`));
   return exitCodes.incomplete;
 }
 
 const { runCommandLine } = await import("./commands/index.ts");
-process.exitCode = await runCommandLine(argv.slice(2), io, version).catch(fail);
+const exitCode = await runCommandLine(argv.slice(2), io, version).catch(fail);
+process.exitCode = outputFault === undefined ? exitCode : exitCodes.incomplete;

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { text } from "../../src/evals/reports/document.ts";
 import { reports } from "../../src/evals/reports/index.ts";
+import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 import { displayWidth } from "../../src/evals/types/columns.ts";
 import { checked } from "./checks.ts";
 import {
@@ -75,4 +77,11 @@ it("leaves passed cases out of a long table, and says how many", () => {
     ✗ ≥80%  case-150  tool      0/5 0% (0-43%)   no-call 5
     … and 196 more cases"
   `);
+});
+
+it("prints no workflow command that came from outside", () => {
+  const blocks = [text("::error::first"), text("   ::warning::second ##[error]third")];
+  const printed = renderTerminal(blocks, { width: 80, colour: false, unicode: true });
+  expect(printed).not.toMatch(/^\s*::/m);
+  expect(printed).not.toContain("##[");
 });

@@ -9,6 +9,7 @@ import type { TrialContext } from "../trials/runTrial.ts";
 import type { Io } from "../types/io.ts";
 import type { Model } from "../types/model.ts";
 import type { Experiment, RunManifest, RunSummary } from "../types/run.ts";
+import { knownSecrets } from "../types/secrets.ts";
 import type { Toolset } from "../types/tool.ts";
 import { cellKey, type Trial } from "../types/trial.ts";
 import { type OpenRecord, resumeRecord, startRecord } from "./record.ts";
@@ -54,10 +55,11 @@ export async function conduct<R extends { end: PlanEnd }>(
   options: AskOptions,
   io: Io,
 ): Promise<Conducted<R>> {
+  const { redact } = knownSecrets(io.env);
   const { manifest: planned, resumed, retryBroken = false, onTrial = () => {} } = plan;
   const record = resumed
-    ? await resumeRecord(resumed, planned, { retryBroken, onKept: onTrial })
-    : await startRecord(resolve(io.cwd, options.out), planned);
+    ? await resumeRecord(resumed, planned, { retryBroken, onKept: onTrial, redact })
+    : await startRecord(resolve(io.cwd, options.out), planned, redact);
   return await askOnRecord(plan, record, context, options, io).finally(record.release);
 }
 
@@ -69,12 +71,13 @@ async function askOnRecord<R extends { end: PlanEnd }>(
   io: Io,
 ): Promise<Conducted<R>> {
   const { onTrial = () => {} } = plan;
+  const { redact } = knownSecrets(io.env);
   context.limits.addSpent(record.spentUsd);
   if (record.dropped > 0)
     io.err(`Asking again ${count(record.dropped, "trial")} that broke when the run was stopped.\n`);
   const stopped = new Map<string, string>();
   const progress = progressLine(io, plan.cap(record), record.done.size);
-  const journal = await openJournal(journalPath(record.dir), record.manifest.id, record.lines);
+  const journal = await openJournal(journalPath(record.dir), record.manifest.id, { lines: record.lines, redact });
   const ask: Ask = (cells, last) =>
     runPlan(
       cells,
@@ -102,7 +105,7 @@ async function askOnRecord<R extends { end: PlanEnd }>(
   const summary = record.results.summary();
   const known = plan.complete?.(record.manifest) ?? record.manifest;
   const finishedAt = result.end === "complete" ? new Date() : undefined;
-  const manifest = await finishRun(record.dir, known, summary, finishedAt);
+  const manifest = await finishRun(record.dir, known, summary, finishedAt, redact);
   return { ...result, dir: record.dir, summary, manifest, ...explainEnd(result.end, stopped, context.limits) };
 }
 

@@ -27,9 +27,12 @@ export type OpenRecord = {
   results: Summariser;
 };
 
+/** Removes known secrets from what is written. */
+type Redact = (text: string) => string;
+
 /** Starts a new record under `out`, in a folder that is named by its id. */
-export async function startRecord(out: string, planned: RunManifest): Promise<OpenRecord> {
-  const { dir, manifest } = await createRun(out, planned);
+export async function startRecord(out: string, planned: RunManifest, redact: Redact): Promise<OpenRecord> {
+  const { dir, manifest } = await createRun(out, planned, redact);
   const release = await lockRun(dir);
   const results = summariser(manifest, dir);
   const nothing = { lines: 0, done: new Set<string>(), spentUsd: 0, dropped: 0, seen: new SeenReplies() };
@@ -44,7 +47,7 @@ export async function startRecord(out: string, planned: RunManifest): Promise<Op
 export async function resumeRecord(
   { dir, manifest: before }: Resumed,
   now: RunManifest,
-  { retryBroken, onKept }: { retryBroken: boolean; onKept(trial: Trial): void },
+  { retryBroken, onKept, redact }: { retryBroken: boolean; onKept(trial: Trial): void; redact: Redact },
 ): Promise<OpenRecord> {
   refuseChanges(before, now);
   // A server that could not be listed before may be listed now; everything else was just found to be the same.
@@ -74,7 +77,7 @@ export async function resumeRecord(
     onKept(trial);
   };
   try {
-    record.lines = await compactJournal(dir, manifest.id, isKept, keep);
+    record.lines = await compactJournal(dir, manifest.id, isKept, keep, redact);
   } catch (error) {
     await release();
     throw error;

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { findRecord, type RecordOf } from "../runs/record.ts";
 import { type HostName, hosts } from "../toolsets/host.ts";
 import { gateSchema } from "../types/check.ts";
+import { withoutSecrets } from "../types/endpoint.ts";
 import { usageError } from "../types/errors.ts";
 import { type JsonObject, jsonObjectSchema } from "../types/json.ts";
 import type { RunManifest } from "../types/run.ts";
@@ -56,7 +57,16 @@ export type RecordedOptions = z.infer<typeof recordedOptionsSchema>;
 
 /** The options to put on the record: of those given, the ones that decide what is asked. */
 export function pickRecorded(options: object): JsonObject {
-  return jsonObjectSchema.parse(JSON.parse(JSON.stringify(recordedOptionsSchema.parse(options))));
+  const recorded = recordedOptionsSchema.parse(options);
+  const { baseUrl } = recorded;
+  const shown = baseUrl === undefined ? recorded : { ...recorded, baseUrl: stripUrl(baseUrl) };
+  return jsonObjectSchema.parse(JSON.parse(JSON.stringify(shown)));
+}
+
+/** A base URL as it is recorded. One without credentials is recorded as it was given. */
+function stripUrl(url: string): string {
+  const { username, password, search } = URL.canParse(url) ? new URL(url) : { username: "", password: "", search: "" };
+  return `${username}${password}${search}` === "" ? url : withoutSecrets(url);
 }
 
 /** The recorded options of a run. Throws a usage error when they cannot be read. */
@@ -78,11 +88,19 @@ export type Recalled<C extends RecordOf, O> = { command: C; options: O; resumed?
  */
 export async function recallOptions<
   C extends RecordOf,
-  O extends { out: string; resume?: string | undefined; given?: ReadonlySet<string> | undefined },
+  O extends {
+    out: string;
+    resume?: string | undefined;
+    baseUrl?: string | undefined;
+    given?: ReadonlySet<string> | undefined;
+  },
 >(command: C, options: O, cwd: string): Promise<Recalled<C, O>> {
   if (options.resume === undefined) return { command, options };
   const resumed = await findRecord(command, options.resume, resolve(cwd, options.out));
   const recorded = readRecorded(resumed.manifest);
+  const { baseUrl } = options;
+  // Credentials of the base URL are not on the record: they are given again.
+  if (baseUrl !== undefined && stripUrl(baseUrl) === recorded.baseUrl) recorded.baseUrl = baseUrl;
   refuseContradictions(options, recorded, resumed.manifest);
   const cleared = Object.fromEntries(Object.keys(recordedOptionsSchema.shape).map((name) => [name, undefined]));
   // Where no suite was asked on models of its own, -m was given, or none names any.

@@ -22,6 +22,7 @@ import { writeError } from "../runs/disk.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
 import { type ExitCode, exitCodes } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
+import { knownSecrets } from "../types/secrets.ts";
 import type { Trial } from "../types/trial.ts";
 import { summariser } from "../verdicts/summary.ts";
 
@@ -43,20 +44,21 @@ const lastResult = "last-result";
  * Writes every report that has a file of its own into the run's folder and into `last-result/` next to it, and the
  * workspaces of skill-creator. What another run left in `last-result/` is removed.
  */
-export async function writeReports(dir: string, input: ReportInput): Promise<void> {
+export async function writeReports(dir: string, input: ReportInput, io: Pick<Io, "env">): Promise<void> {
   await rm(join(dirname(dir), lastResult), { recursive: true, force: true });
   const written = Object.values(reports).flatMap((report) =>
-    "file" in report && report.file ? [writeReport(dir, report.file, report.render(input))] : [],
+    "file" in report && report.file ? [writeReport(dir, report.file, report.render(input), io)] : [],
   );
   await Promise.all([...written, writeSkillCreator(dir, input)]);
 }
 
 /** Writes one report of a run into its folder and into `last-result/`. */
-export async function writeReport(dir: string, name: string, text: string): Promise<void> {
+export async function writeReport(dir: string, name: string, text: string, { env }: Pick<Io, "env">): Promise<void> {
+  const safe = knownSecrets(env).redact(text);
   for (const folder of [dir, join(dirname(dir), lastResult)]) {
     const file = join(folder, name);
     await mkdir(folder, { recursive: true })
-      .then(() => writeFileAtomic(file, text))
+      .then(() => writeFileAtomic(file, safe))
       .catch((error) => {
         throw writeError(file, error);
       });

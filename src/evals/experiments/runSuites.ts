@@ -151,14 +151,14 @@ async function finish(
   options: RunOptions,
   io: Io,
 ): Promise<ExitCode> {
-  await writeReports(dir, { summary, manifest });
+  await writeReports(dir, { summary, manifest }, io);
   if (end === "complete") await recordNights(summary, manifest);
   const explain = options.explain ?? false;
   if (!options.json) printReport("terminal", { summary, manifest, explain }, io);
   if (options.blame && end === "complete") {
     const { blameMarkdown, blameRun, printBlame } = await import("./blame.ts");
     const blamed = await blameRun(dir, options, io);
-    if (blamed) await writeReport(dir, "blame.md", blameMarkdown(blamed));
+    if (blamed) await writeReport(dir, "blame.md", blameMarkdown(blamed), io);
     if (options.json)
       printReport(
         "json",

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { closeSync, constants, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { messageOf, usageError } from "../types/errors.ts";
 import { type ParsedFile, type ParseOptions, parseJson } from "./json.ts";
 
@@ -31,7 +31,7 @@ export function readText(path: string, limit: number, { pipes = false } = {}): {
       return { kind: "not a file", reason: "it is not a regular file" };
     const tooLarge = { kind: "too large", reason: `it is larger than ${limit / mib} MiB` } as const;
     if (found.size > limit) return tooLarge;
-    bytes = readFileSync(path);
+    bytes = found.isFile() ? readFileSync(path) : readStream(path, limit);
     if (bytes.length > limit) return tooLarge;
   } catch (error) {
     const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
@@ -46,6 +46,46 @@ export function readText(path: string, limit: number, { pipes = false } = {}): {
     return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
   } catch {
     return { kind: "not utf-8", reason: "it is not UTF-8 text" };
+  }
+}
+
+/** A pipe into which nothing is written for this long is given up. */
+const silenceMs = 10_000;
+const pollMs = 5;
+
+/** The bytes of a pipe or a device, up to a few more than `limit`. Does not block: a pipe may have no writer. */
+function readStream(path: string, limit: number): Uint8Array {
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  const parts: Uint8Array[] = [];
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  let bytes = 0;
+  try {
+    for (let silent = 0; bytes <= limit; ) {
+      const part = new Uint8Array(64 * 1024);
+      const read = readSome(file, part);
+      if (read === 0 && bytes > 0) break;
+      if (read === 0 || read === "nothing yet") {
+        silent += pollMs;
+        if (silent > silenceMs) throw new Error(`nothing was written to it for ${silenceMs / 1_000} s`);
+        Atomics.wait(sleeper, 0, 0, pollMs);
+        continue;
+      }
+      silent = 0;
+      bytes += read;
+      parts.push(part.subarray(0, read));
+    }
+    return Buffer.concat(parts);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function readSome(file: number, part: Uint8Array): number | "nothing yet" {
+  try {
+    return readSync(file, part);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EAGAIN") return "nothing yet";
+    throw error;
   }
 }
 

@@ -1,4 +1,5 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 
@@ -56,7 +57,10 @@ export function startGroup(
   });
   const closed = new Promise((done) => child.once("close", done));
   const { pid } = child;
-  if (pid !== undefined) killAtExit(pid);
+  if (pid !== undefined) {
+    killAtExit(pid);
+    watch("+", pid);
+  }
   let ending: Promise<void> | undefined;
   const end = () => {
     ending ??= pid === undefined ? Promise.resolve() : endGroup(pid, exited, orphanMs);
@@ -80,6 +84,7 @@ async function endGroup(pid: number, leader: Promise<unknown>, orphanMs: number)
   for (let waited = 0; waited < grace && signalGroup(pid, 0); waited += 10) await delay(10);
   signalGroup(pid, "SIGKILL");
   running.delete(pid);
+  watch("-", pid);
 }
 
 /** Returns false if the group has no processes left. */
@@ -102,4 +107,39 @@ function killAtExit(pid: number): void {
   process.once("exit", () => {
     for (const group of running) signalGroup(group, "SIGKILL");
   });
+}
+
+/**
+ * Reads which groups run (`+ <pid>`, `- <pid>`) until its input ends, which it does however this program ends, and then ends
+ * those that are left.
+ */
+const watcherScript = `
+groups=""
+while read -r change group; do
+  if [ "$change" = + ]; then groups="$groups $group"
+  else
+    left=""
+    for one in $groups; do [ "$one" = "$group" ] || left="$left $one"; done
+    groups=$left
+  fi
+done
+for one in $groups; do kill -TERM -- "-$one" 2>/dev/null; done
+[ -z "$groups" ] || sleep 1
+for one in $groups; do kill -KILL -- "-$one" 2>/dev/null; done
+`;
+
+let watcher: ChildProcess | undefined;
+
+/** Tells the watcher of a group. It is a shell in a session of its own, so that nothing that ends this program ends it. */
+function watch(change: "+" | "-", group: number): void {
+  if (windows) return;
+  if (!watcher) {
+    watcher = spawn("/bin/sh", ["-c", watcherScript], { stdio: ["pipe", "ignore", "ignore"], detached: true, env: {} });
+    // Without a shell, groups are ended by this program alone.
+    watcher.on("error", () => {});
+    watcher.stdin?.on("error", () => {});
+    watcher.unref();
+    (watcher.stdin as Socket | null)?.unref();
+  }
+  watcher.stdin?.write(`${change} ${group}\n`);
 }

@@ -1,5 +1,6 @@
 import CliTable from "cli-table3";
 import { cut, displayWidth, narrowColumns, wrap } from "../types/columns.ts";
+import { inert } from "../types/visible.ts";
 import {
   type Block,
   type Blocks,
@@ -52,7 +53,7 @@ export function renderTerminal(blocks: Blocks, display: Display): string {
     lines.push(...rendered);
     previous = block;
   }
-  return `${lines.join("\n")}\n`;
+  return inert(`${lines.join("\n")}\n`);
 }
 
 function unfolded(block: Block): Block[] {

@@ -16,12 +16,19 @@ const syncIntervalMs = 20;
 /** ... which is done sooner when this many wait: objects that live longer are more expensive to collect as garbage. */
 const syncLines = 16;
 
+/** How a journal is continued: the lines that it has, and what removes secrets from a line. */
+type JournalOptions = { lines?: number; redact?: (text: string) => string };
+
 /**
- * Opens the journal of the run with this id for appending, after the `lines` that it has. Lines are written in the order
+ * Opens the journal of the run with this id for appending, after the lines that it has. Lines are written in the order
  * of `append`, many per sync: one sync per line would cost more than the rest of a trial. After a failed write every
  * further append rejects with the same error, so that the journal has no gap.
  */
-export async function openJournal(path: string, run: string, lines = 0): Promise<Journal> {
+export async function openJournal(
+  path: string,
+  run: string,
+  { lines = 0, redact = (text) => text }: JournalOptions = {},
+): Promise<Journal> {
   const file: FileHandle = await open(path, "a").catch((error) => {
     throw writeError(path, error);
   });
@@ -74,7 +81,7 @@ export async function openJournal(path: string, run: string, lines = 0): Promise
   return {
     append: (trial) =>
       new Promise((resolve, reject) => {
-        waiting.push({ line: formatLine(trial, run, ++sequence), resolve, reject });
+        waiting.push({ line: formatLine(trial, run, ++sequence, redact), resolve, reject });
         flushing ??= flush();
         if (waiting.length >= syncLines) hurry();
       }),
@@ -91,8 +98,8 @@ export async function openJournal(path: string, run: string, lines = 0): Promise
  * A trial as a line of the journal: its JSON, followed by the id of the run, the number of the line in it (`seq`, from 1)
  * and the checksum of all that is before (`sum`).
  */
-function formatLine(trial: Trial, run: string, seq: number): string {
-  const body = JSON.stringify({ ...trial, run, seq }).slice(0, -1);
+function formatLine(trial: Trial, run: string, seq: number, redact: (text: string) => string): string {
+  const body = redact(JSON.stringify({ ...trial, run, seq }).slice(0, -1));
   return `${body},"sum":"${computeChecksum(body)}"}\n`;
 }
 

@@ -11,6 +11,10 @@ import { type Trial, trialSchema } from "../types/trial.ts";
 import { writeError } from "./disk.ts";
 import { createLineCheck, openJournal } from "./journal.ts";
 
+/** Removes known secrets from a text. */
+type Redact = (text: string) => string;
+const asIs: Redact = (text) => text;
+
 /** The files of a run folder. */
 const runFiles = { manifest: "run.json", journal: "trials.jsonl" } as const;
 
@@ -32,7 +36,11 @@ function nextRunId(id: string): string {
  * than every other under `out`, also when the clock was set back, so that the order of ids is the order of runs. Returns
  * the folder and the manifest with that id. Throws EvalsError when the folder cannot be written.
  */
-export async function createRun(out: string, planned: RunManifest): Promise<{ dir: string; manifest: RunManifest }> {
+export async function createRun(
+  out: string,
+  planned: RunManifest,
+  redact: Redact = asIs,
+): Promise<{ dir: string; manifest: RunManifest }> {
   const others = await makeFolder(out, { recursive: true }).then(() => readdir(out));
   const latest = others
     .filter((name) => idForm.test(name))
@@ -42,7 +50,7 @@ export async function createRun(out: string, planned: RunManifest): Promise<{ di
   while (!(await makeFolder(join(out, id)))) id = nextRunId(id);
   const manifest = { ...planned, id };
   const dir = join(out, id);
-  await writeManifest(dir, manifest);
+  await writeManifest(dir, manifest, redact);
   return { dir, manifest };
 }
 
@@ -58,9 +66,9 @@ async function makeFolder(dir: string, options: { recursive?: true } = {}): Prom
 }
 
 /** Replaces the manifest atomically. */
-async function writeManifest(dir: string, manifest: RunManifest): Promise<void> {
+async function writeManifest(dir: string, manifest: RunManifest, redact: Redact): Promise<void> {
   const file = join(dir, runFiles.manifest);
-  await writeFileAtomic(file, `${JSON.stringify(manifest, null, 2)}\n`).catch((error) => {
+  await writeFileAtomic(file, redact(`${JSON.stringify(manifest, null, 2)}\n`)).catch((error) => {
     throw writeError(file, error);
   });
 }
@@ -74,9 +82,10 @@ export async function finishRun(
   manifest: RunManifest,
   { totals }: RunSummary,
   finishedAt: Date | undefined,
+  redact: Redact = asIs,
 ): Promise<RunManifest> {
   const finished = { ...manifest, totals, ...(finishedAt && { finishedAt: finishedAt.toISOString() }) };
-  await writeManifest(dir, finished);
+  await writeManifest(dir, finished, redact);
   return finished;
 }
 
@@ -178,11 +187,12 @@ export async function compactJournal(
   run: string,
   keep: (trial: Trial) => boolean,
   onKept: (trial: Trial) => void,
+  redact: Redact = asIs,
 ): Promise<number> {
   for (const name of await readdir(dir)) if (compacting.test(name)) await rm(join(dir, name), { force: true });
   const file = join(dir, runFiles.journal);
   const temporary = `${file}.${randomBytes(6).toString("hex")}`;
-  const journal = await openJournal(temporary, run);
+  const journal = await openJournal(temporary, run, { redact });
   let lines = 0;
   try {
     const appended: Promise<void>[] = [];

@@ -4,6 +4,7 @@ import { readParsed } from "../parsing/read.ts";
 import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../types/errors.ts";
 import { isJsonObject, type Json } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
+import { isSecretName, knownSecrets, looksSecret } from "../types/secrets.ts";
 import type { ServerSpec } from "../types/suite.ts";
 
 /** A server that is started as a process, with the protocol on its stdin and stdout. */
@@ -30,7 +31,8 @@ export function formatIssues(error: { issues: readonly { path: readonly Property
 }
 
 // ${VAR} and ${VAR:-default} as in Claude Code; ${env:VAR} as in VS Code and Cursor.
-const reference = /\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+// Lengths are limited: without that, many references that do not end would take quadratic time.
+const reference = /\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,255})(?::-([^}]{0,1000}))?\}/g;
 
 /**
  * The spec with `${VAR}` and `${VAR:-default}` replaced in command, args, env, url and headers. A variable that is
@@ -61,6 +63,8 @@ export function expandVariables<S extends LiveSpec>(
           ...(spec.env && { env: expandAll(spec.env) }),
         }
       : { ...spec, url: expand(spec.url), ...(spec.headers && { headers: expandAll(spec.headers) }) };
+  refuseNul(filled, name, place);
+  rememberSecrets(filled, env);
   const warnings = [...unset].map(
     (variable): Problem => ({
       severity: "warning",
@@ -70,6 +74,35 @@ export function expandVariables<S extends LiveSpec>(
     }),
   );
   return { spec: filled, warnings };
+}
+
+/** A NUL character ends a text for the operating system, so no program and no URL can have one. */
+function refuseNul(spec: LiveSpec, name: string, place: Problem["place"]): void {
+  const found = Object.entries(spec).find(([, value]) => JSON.stringify(value)?.includes("\\u0000"));
+  if (found)
+    throw usageError(
+      `Server "${name}": "${found[0]}" contains a NUL character.`,
+      "Remove the character \\u0000.",
+      place,
+    );
+}
+
+/** Adds what authenticates at a server, and the values of its environment, to the known secrets of the process. */
+function rememberSecrets(spec: LiveSpec, env: Env): void {
+  const secrets = knownSecrets(env);
+  if ("url" in spec) {
+    secrets.addUrl("url", spec.url);
+    for (const [name, value] of Object.entries(spec.headers ?? {})) {
+      secrets.add(name, value);
+      // Without the scheme: `Bearer <token>`.
+      secrets.add(name, value.slice(value.indexOf(" ") + 1));
+    }
+    return;
+  }
+  for (const [name, value] of Object.entries(spec.env ?? {})) {
+    if (isSecretName(name) || looksSecret(value)) secrets.add(name, value);
+    secrets.addUrl(name, value);
+  }
 }
 
 /** A server of a host's configuration. `dir` is the folder of the project, where the host would start it. */

@@ -4,8 +4,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { type Exit, type ProcessGroup, startGroup } from "../processes/group.ts";
 import { messageOf } from "../types/errors.ts";
+import { quote } from "../types/text.ts";
 import type { ClientSdk, Failure, Link } from "./link.ts";
-import type { CommandSpec, Env } from "./spec.ts";
+import { type CommandSpec, type Env, serverError } from "./spec.ts";
 
 /** The process of a server, with the processes that it started. */
 export type ServerProcess = {
@@ -33,11 +34,14 @@ export const inheritedVariables =
       )
     : ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
 
-/** Starts the process of a server. Does not throw: a program that cannot be started has `ended`. */
+/**
+ * Starts the process of a server. A program that cannot be started has `ended`. Throws EvalsError for arguments that no
+ * process can be given, such as too long ones.
+ */
 export function launch(spec: CommandSpec, dir: string, env: Env): ServerProcess {
   const cwd = resolve(dir, spec.cwd ?? ".");
   const options = { cwd, env: { ...selectInherited(env), ...spec.env }, orphanMs };
-  const { child, exited, ended, stderrTail, end } = startGroup(spec.command, spec.args ?? [], options);
+  const { child, exited, ended, stderrTail, end } = start(spec, options);
   return {
     pid: child.pid,
     stdin: child.stdin,
@@ -53,6 +57,17 @@ export function launch(spec: CommandSpec, dir: string, env: Env): ServerProcess 
       child.stderr.destroy();
     },
   };
+}
+
+function start({ command, args = [] }: CommandSpec, options: Parameters<typeof startGroup>[2]): ProcessGroup {
+  try {
+    return startGroup(command, args, options);
+  } catch (thrown) {
+    throw serverError(
+      `The program ${quote(command)} could not be started: ${messageOf(thrown)}.`,
+      "Shorten its arguments and its environment.",
+    );
+  }
 }
 
 function selectInherited(env: Env): Record<string, string> {

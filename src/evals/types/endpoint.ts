@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { usageError } from "./errors.ts";
 import type { JsonObject } from "./json.ts";
+import { knownSecrets } from "./secrets.ts";
 import type { Cost, Usage } from "./trial.ts";
 
 /** Waits that long, or until the signal aborts. Does not reject. */
@@ -72,6 +73,9 @@ export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefa
     timeoutMs: checkInteger("The timeout in ms", options.timeoutMs ?? 120_000, 1, 3_600_000),
     retries: checkInteger("--retries", options.retries ?? 4, 0, 20),
   };
+  const secrets = knownSecrets(env);
+  secrets.addUrl(provider.baseUrlVariable, baseUrl.href);
+  if (apiKey !== undefined && env[provider.keyVariable]) secrets.add(provider.keyVariable, apiKey);
   const shared = { ...numbers, ...(effort !== undefined && { effort }) };
   return {
     apiKey: apiKey ?? "dry-run",
@@ -90,7 +94,9 @@ function parseBaseUrl(text: string, { name }: ProviderDefaults): URL {
   );
 }
 
-function withoutSecrets(url: URL): string {
+/** A URL without user, password and query. */
+export function withoutSecrets(url: URL | string): string {
+  if (!URL.canParse(String(url))) return String(url);
   const shown = new URL(url);
   shown.username = "";
   shown.password = "";

@@ -1,4 +1,4 @@
-import { visible } from "./visible.ts";
+import { inert, visible } from "./visible.ts";
 
 /** Where in a file a problem is; line and column start at 1. */
 export type Place = { file: string; line?: number; column?: number };
@@ -18,8 +18,17 @@ export type Problem = {
 /** The exit code of the process; see `exitCodes`. */
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** The exit codes of every command. Signals exit with 128 + their number (130 for SIGINT, 143 for SIGTERM). */
-export const exitCodes = { passed: 0, failed: 1, usage: 2, incomplete: 3, sigint: 130, sigterm: 143 } as const;
+/** The exit codes of every command. Signals exit with 128 + their number (129 for SIGHUP, 130 for SIGINT, 131 for SIGQUIT, 143 for SIGTERM). */
+export const exitCodes = {
+  passed: 0,
+  failed: 1,
+  usage: 2,
+  incomplete: 3,
+  sighup: 129,
+  sigint: 130,
+  sigquit: 131,
+  sigterm: 143,
+} as const;
 
 /**
  * The error class for everything that a user can cause and fix. It can have several problems, so that one run of a command
@@ -64,6 +73,7 @@ export function formatProblem({ severity, message, hint, place, excerpt }: Probl
   const shown = excerpt === undefined ? "" : `\n${excerpt.replace(/^/gm, "  ")}`;
   return splitLines(`${where}${severity}: ${message}${shown}${hint ? `\n  ${hint}` : ""}`)
     .map(visible)
+    .map(inert)
     .join("\n");
 }
 

@@ -7,6 +7,14 @@ export function visible(text: string): string {
   return text.replace(invisible, escaped);
 }
 
+/**
+ * The text without workflow commands: GitHub Actions obeys `::error::` at the start of a printed line, also of an indented
+ * one, and `##[error]` anywhere in it. The first character of a command is escaped.
+ */
+export function inert(text: string): string {
+  return text.replace(/^([^\S\n]*):(?=:)/gm, "$1\\x3a").replaceAll("##[", "\\x23#[");
+}
+
 /** One character as an escape sequence. */
 export function escaped(sign: string): string {
   const code = sign.codePointAt(0) ?? 0;

@@ -1,0 +1,70 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { evals } from "../e2e/evals.ts";
+
+const dir = mkdtempSync(join(tmpdir(), "evals-files-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const write = (name: string, text: string) => writeFileSync(join(dir, name), text);
+
+const entry = (value: object) => JSON.stringify({ mcpServers: { one: value } });
+const files: Record<string, string> = {
+  "deep.json": "[".repeat(100_000),
+  "deep-object.json": '{"a":'.repeat(100_000),
+  "deep-closed.json": `${'{"mcpServers":'.repeat(5_000)}1${"}".repeat(5_000)}`,
+  "deep.yaml": `${"- ".repeat(100_000)}x`,
+  "deep-flow.yaml": "[".repeat(100_000),
+  "aliases.yaml": `a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n${Array.from({ length: 12 }, (_, at) => `a${at + 1}: &a${at + 1} [${Array(10).fill(`*a${at}`).join(", ")}]\n`).join("")}cases: *a12\n`,
+  "wide.json": entry({ command: "true", args: Array(200_000).fill("x") }),
+  "references.json": entry({ command: "true", args: ["${A:-".repeat(100_000)] }),
+  "nul.json": entry({ command: "no\u0000de" }),
+  "nul-env.json": entry({ command: "node", env: { A: "a\u0000b" } }),
+  "binary.json": "\u0000\u0001\u0002",
+  "empty.json": "",
+  "proto.json": '{"mcpServers": {"__proto__": {"command": "true"}}}',
+  "text.json": "hello",
+};
+for (const [name, text] of Object.entries(files)) write(name, text);
+
+/** A command ends with a plain message: no stack, no signal. */
+async function expectMessage(args: readonly string[]): Promise<string> {
+  const { code, out, err } = await evals(args, { cwd: dir });
+  expect(err, args.join(" ")).not.toMatch(/Internal error|dist\/evals\/.*:\d+:\d+/);
+  expect([1, 2, 3], `${args.join(" ")}: ${code}`).toContain(code);
+  return `${out}\n${err}`;
+}
+
+describe("odd files", () => {
+  it.each(Object.keys(files))("%s is refused with a message", async (name) => {
+    const isYaml = name.endsWith(".yaml");
+    await expectMessage(["run", name]);
+    await expectMessage(["lint", ...(isYaml ? [name] : ["--config", name])]);
+    if (!isYaml) await expectMessage(["lint", "--tools", name]);
+  });
+
+  it("a NUL character in a command is named with its place", async () => {
+    expect(await expectMessage(["lint", "--config", "nul.json"])).toContain(
+      'nul.json:1:22: error: Server "one": "command" contains a NUL character.',
+    );
+  });
+
+  it.skipIf(!existsSync("/dev/zero"))("devices and pipes without a writer end", async () => {
+    execFileSync("mkfifo", [join(dir, "pipe.json")]);
+    for (const file of ["pipe.json", "/dev/zero"]) {
+      await expectMessage(["run", file]);
+      await expectMessage(["lint", "--tools", file]);
+      await expectMessage(["lint", "--config", file]);
+    }
+  });
+
+  it("a record of odd lines is refused with the line", async () => {
+    for (const line of ["[".repeat(100_000), "null", "1", '"text"', "{}", "\u0000"]) {
+      execFileSync("mkdir", ["-p", join(dir, "reports/odd")]);
+      write("reports/odd/run.json", JSON.stringify({ format: "tool-evals run 1", id: "odd" }));
+      write("reports/odd/trials.jsonl", `${line}\n`);
+      await expectMessage(["report", "odd"]);
+    }
+  });
+});

@@ -1,0 +1,147 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { evals, start, summaryOf, timeless, trialsOf } from "../e2e/evals.ts";
+import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+
+const server = join(import.meta.dirname, "../fixtures/servers/hostile.mjs");
+const cli = join(import.meta.dirname, "../../dist/evals/cli.js");
+/** How many rounds of kills: more with EVALS_TORTURE=long. */
+const rounds = process.env.EVALS_TORTURE === "long" ? 70 : 6;
+
+let dir: string;
+let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;
+let onRequest: (index: number) => void;
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), "evals-processes-"));
+  onRequest = () => {};
+  endpoint = await startMessagesEndpoint((_, index) => {
+    onRequest(index);
+    return { calls: [{ name: "act", id: "call", input: { text: "x" } }] };
+  });
+  const cases = Array.from({ length: 20 }, (_, at) => ({ id: `c${at}`, input: `Act ${at}.`, expect: { tool: "act" } }));
+  const suite = { name: "s", server: { command: "node", args: [server, "none", dir] }, cases };
+  writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
+});
+afterEach(async () => {
+  await endpoint.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const flags = () => ["suite.json", "-m", "anthropic:x", "--base-url", endpoint.url, "-n", "4", "--seed", "7", "--json"];
+/** Processes of servers, which have the folder of the test among their arguments. */
+const listServers = () =>
+  execFileSync("ps", ["-axo", "pid,args"], { encoding: "utf8" })
+    .split("\n")
+    .filter((line) => line.includes(dir) && line.includes("hostile.mjs") && !line.includes("cli.js"));
+
+async function untilNoServer(): Promise<void> {
+  while (listServers().length > 0) await pause(50);
+}
+
+describe("a run that is killed", () => {
+  it("again and again has the record of an uninterrupted one, asks no answer again, and leaves no server", async () => {
+    const whole = summaryOf(await evals(["run", ...flags()], { cwd: dir }));
+    const uninterrupted = endpoint.requests.length;
+    const kill = (args: readonly string[], after: number) => {
+      const from = endpoint.requests.length;
+      const victim = start(["run", ...args, "--out", "killed"], { cwd: dir });
+      onRequest = (index) => {
+        if (index === from + after) victim.child.kill("SIGKILL");
+      };
+      return victim.ended;
+    };
+    await kill(flags(), 5);
+    const [id = ""] = readdirSync(join(dir, "killed"));
+    const folder = join(dir, "killed", id);
+    const journal = () => (existsSync(join(folder, "trials.jsonl")) ? trialsOf(folder).length : 0);
+    for (let round = 1; round < rounds && journal() < 70; round++)
+      await kill(["--resume", id, "--json"], 1 + (round % 7));
+    onRequest = () => {};
+    const resumed = summaryOf(await evals(["run", "--resume", id, "--out", "killed", "--json"], { cwd: dir }));
+    expect(trialsOf(resumed.dir).map(timeless)).toEqual(trialsOf(whole.dir).map(timeless));
+    // Each kill loses at most what was in flight and not yet on the disk.
+    expect(endpoint.requests.length - uninterrupted).toBeLessThanOrEqual(80 + rounds * 30);
+    await untilNoServer();
+  });
+
+  it.each([
+    ["SIGHUP", 129],
+    ["SIGQUIT", 131],
+    ["SIGTERM", 143],
+  ] as const)("by %s ends in order", async (signal, code) => {
+    const stopped = start(["run", ...flags(), "-c", "1"], { cwd: dir });
+    onRequest = (index) => {
+      if (index === 3) stopped.child.kill(signal);
+    };
+    const ended = await stopped.ended;
+    expect(ended.code).toBe(code);
+    expect(ended.err).toContain("Resume with: evals run --resume");
+    expect(trialsOf(summaryOf(ended).dir).length).toBeGreaterThan(2);
+    await untilNoServer();
+  });
+});
+
+describe("two resumes of one run", () => {
+  it("write it one after the other: of five at once, one does and four name it", async () => {
+    const ended = await evals(["run", ...flags(), "--max-requests", "10"], { cwd: dir });
+    const { run: id } = summaryOf(ended);
+    const five = await Promise.all(
+      Array.from({ length: 5 }, () => evals(["run", "--resume", id, "--json"], { cwd: dir })),
+    );
+    const refused = five.filter(({ code }) => code === 2);
+    for (const { err } of refused) expect(err).toMatch(/is being written by process \d+\./);
+    const done = five.filter(({ code }) => code === 0);
+    expect(done.length + refused.length).toBe(5);
+    expect(done.length).toBeGreaterThan(0);
+    const trials = trialsOf(summaryOf(ended).dir);
+    expect(new Set(trials.map(({ cell }) => `${cell.case} ${cell.trial}`)).size).toBe(trials.length);
+    expect(trials).toHaveLength(80);
+  });
+});
+
+describe("trouble with the disk", () => {
+  it("ends the run at the first failed write, with exit code 3 and without a stack", async () => {
+    onRequest = (index) => {
+      if (index === 5)
+        for (const id of readdirSync(join(dir, "reports"))) rmSync(join(dir, "reports", id), { recursive: true });
+    };
+    const { code, err } = await evals(["run", ...flags(), "-c", "2"], { cwd: dir });
+    expect(code).toBe(3);
+    expect(err).toMatch(
+      /trials\.jsonl cannot be written: it was removed\.\n {2}Do not move or remove|cannot be written/,
+    );
+    expect(err).not.toMatch(/Internal error|\n\s+at /);
+    expect(endpoint.requests.length).toBeLessThan(40);
+  });
+
+  it("is a plain message when --out is a file or cannot be written", async () => {
+    writeFileSync(join(dir, "file"), "");
+    for (const out of ["file", "file/reports"]) {
+      const { code, err } = await evals(["run", ...flags(), "--out", out], { cwd: dir });
+      expect(code).toBe(3);
+      expect(err).toContain("cannot be written");
+      expect(err).not.toMatch(/Internal error|\n\s+at /);
+    }
+    expect(endpoint.requests).toEqual([]);
+  });
+
+  it.skipIf(!existsSync("/dev/full"))("is a plain message when the output cannot be written", async () => {
+    mkdirSync(join(dir, "empty"));
+    const full = openSync("/dev/full", "w");
+    const child = spawn(process.execPath, [cli, "run", "--help"], { stdio: ["ignore", full, "pipe"], cwd: dir });
+    let err = "";
+    child.stderr?.on("data", (part) => (err += part));
+    const [code] = await once(child, "close");
+    expect({ code, err }).toEqual({
+      code: 3,
+      err: expect.stringMatching(
+        /^error: The output cannot be written: .*ENOSPC.*\.\n {2}Free space, or write it somewhere else\.\n$/,
+      ),
+    });
+  });
+});

@@ -1,0 +1,99 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createSecrets, isSecretName, knownSecrets, looksSecret } from "../../src/evals/types/secrets.ts";
+
+const key = 'sk-ant-api03-Zm9v+YmFy/9"x';
+
+describe("redact", () => {
+  const secrets = createSecrets();
+  secrets.add("API_KEY", key);
+
+  it.each([
+    ["plain", key],
+    ["URL-encoded", encodeURIComponent(key)],
+    [
+      "URL-encoded in lower case",
+      encodeURIComponent(key).replace(/%2B/g, "%2b").replace(/%2F/g, "%2f").replace(/%22/g, "%22"),
+    ],
+    ["in JSON", JSON.stringify({ key })],
+    ["in base64", Buffer.from(key).toString("base64")],
+    ["in base64 behind a user", Buffer.from(`user:${key}`).toString("base64")],
+    ["in base64url", Buffer.from(`Bearer ${key}`).toString("base64url")],
+    ["in hexadecimal", Buffer.from(key).toString("hex")],
+  ])("hides a value %s", (_, text) => {
+    const redacted = secrets.redact(`before ${text} after`);
+    expect(redacted).toMatch(/^before .*\[redacted: API_KEY\].* after$/);
+    expect(redacted).not.toContain(key.slice(3, 20));
+  });
+
+  it("hides the value in every alignment of base64", () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 12, maxLength: 40 }), fc.string({ maxLength: 5 }), (value, before) => {
+        fc.pre(!/^\d+$/.test(value));
+        const one = createSecrets();
+        one.add("X", value);
+        expect(one.redact(Buffer.from(before + value).toString("base64"))).toContain("[redacted: X]");
+        expect(one.redact(`${before}${value}`)).toContain("[redacted: X]");
+      }),
+    );
+  });
+
+  it("leaves JSON valid, and short values and figures alone", () => {
+    const one = createSecrets();
+    for (const [name, value] of Object.entries({ A: "abc", B: "123456", C: "12345678901234", D: 'a"quote' }))
+      one.add(name, value);
+    const text = JSON.stringify({ abc: 123456, long: "12345678901234", quoted: 'x a"quote y' });
+    expect(JSON.parse(one.redact(text))).toEqual({ abc: 123456, long: "[redacted: C]", quoted: "x [redacted: D] y" });
+    expect(createSecrets().redact(text)).toBe(text);
+  });
+
+  it("takes linear time", () => {
+    const many = createSecrets();
+    for (let at = 0; at < 50; at++) many.add(`S${at}`, `secret-value-${at}-of-many`);
+    const text = "secret-value-".repeat(100_000);
+    expect(many.redact(text)).toBe(text);
+  });
+});
+
+describe("knownSecrets", () => {
+  it("starts with the variables that are named like secrets, and credentials of URLs", () => {
+    const env = {
+      ANTHROPIC_API_KEY: "sk-ant-1234567",
+      GITHUB_TOKEN: "ghp_abcdefg",
+      HTTPS_PROXY: "http://user:pass%2Fword@proxy:8080",
+      PATH: "/usr/bin:/bin",
+      SSH_AUTH_SOCK: "/run/agent.sock",
+      HOME: "/home/somebody",
+    };
+    const { redact } = knownSecrets(env);
+    expect(redact(Object.values(env).join(" "))).toBe(
+      "[redacted: ANTHROPIC_API_KEY] [redacted: GITHUB_TOKEN] http://user:[redacted: HTTPS_PROXY]@proxy:8080 /usr/bin:/bin /run/agent.sock /home/somebody",
+    );
+    expect(redact("pass/word")).toBe("[redacted: HTTPS_PROXY]");
+    expect(knownSecrets(env)).toBe(knownSecrets(env));
+    expect(knownSecrets({ ...env })).not.toBe(knownSecrets(env));
+  });
+
+  it.each([
+    ["OPENAI_API_KEY", true],
+    ["apikey", true],
+    ["DB_PASSWORD", true],
+    ["Authorization", false],
+    ["KEYBOARD", false],
+    ["TOKENIZER", false],
+    ["SSL_KEY_FILE", false],
+  ])("%s is named like a secret: %s", (name, expected) => {
+    expect(isSecretName(name)).toBe(expected);
+  });
+
+  it.each([
+    ["canary-env-value", true],
+    ["production", false],
+    ["/usr/share/data", false],
+    ["127.0.0.1:8080", false],
+    ["debug", false],
+    ["a sentence of words", false],
+  ])("%s looks like one: %s", (value, expected) => {
+    expect(looksSecret(value)).toBe(expected);
+  });
+});
