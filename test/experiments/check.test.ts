@@ -1,9 +1,11 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { baseline } from "../../src/evals/experiments/baseline.ts";
 import { run } from "../../src/evals/experiments/run.ts";
 import type { RunOptions } from "../../src/evals/experiments/runSuites.ts";
+import { canonicalJson } from "../../src/evals/types/json.ts";
 import type { MessagesBody } from "../fixtures/endpoints/messages.ts";
 import { endpoint, project, runDefaults, toolList } from "./project.ts";
 
@@ -102,6 +104,21 @@ describe("the check of a run", () => {
       ["head", 3],
     ]);
     expect(summary.suites[0].verdict.notes).toEqual(["Added (not compared): added"]);
+  });
+
+  it("leaves out a case that was never graded in the baseline", async () => {
+    const { check, dir } = await accepted();
+    const file = join(dir, "evals/baselines", readdirSync(join(dir, "evals/baselines"))[0] ?? "");
+    const { checksum: _, ...kept } = JSON.parse(readFileSync(file, "utf8"));
+    const cases = kept.cases.map((one: { id: string }) => (one.id === "none" ? { ...one, passed: 0, trials: 0 } : one));
+    const edited = { ...kept, cases };
+    const checksum = createHash("sha256").update(canonicalJson(edited)).digest("hex");
+    writeFileSync(file, JSON.stringify({ ...edited, checksum }));
+    const { summary } = await check();
+    expect(summary.suites[0].verdict).toMatchObject({
+      cases: 2,
+      notes: ["Without a graded trial in the baseline (not compared): none"],
+    });
   });
 
   it("goes on where it was stopped, to the same verdict", async () => {

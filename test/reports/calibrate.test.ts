@@ -50,9 +50,8 @@ describe("the report of a calibration", () => {
       Noise: two equal lists differ by up to 13.1 pp in 95% of comparisons with 20 trials per case (mean
         over cases). Here they differed by +9.9 pp.
       Correlation: trials of one case are correlated (intraclass correlation 0.03, 95% CI 0.00 to 0.41,
-        from 1 case that varied; 0 is independent). With that, \`--check thorough\` would call this
-        unchanged suite regressed in 7% of runs, and with independent trials in 2%. It promises at most
-        5%.
+        from 1 case that varied; 0 is independent). With that, a check would call this unchanged suite
+        regressed in 7% of runs, and with independent trials in 2%. It promises at most 5%.
       Repeats: 61% of pairs of replies to one case called the same tools with the same arguments, so
         more than one trial per case is needed.
       Power: a drop of 10 pp in every case is detected in only 62% of runs even with 50 trials per case

@@ -157,7 +157,15 @@ async function planCheck(
         drift: await planDrift({ baseline, file, same: compared.cases }, cases, model, options),
       }),
     };
-  const notes = lost.length > 0 ? [`Without their tools (not compared): ${lost.join(", ")}`] : [];
+  // What could not be graded then will not be now: each trial would be asked three times for nothing.
+  const graded = comparable.filter(({ trials }) => trials > 0);
+  if (comparable.length > 0 && graded.length === 0)
+    return { kind: "not comparable", model: model.id, reasons: ["No case has a graded trial in the baseline."] };
+  const ungraded = comparable.filter(({ trials }) => trials === 0).map(({ id }) => id);
+  const notes = [
+    ...(lost.length > 0 ? [`Without their tools (not compared): ${lost.join(", ")}`] : []),
+    ...(ungraded.length > 0 ? [`Without a graded trial in the baseline (not compared): ${ungraded.join(", ")}`] : []),
+  ];
   return {
     kind: "compare",
     model: model.id,
@@ -171,7 +179,7 @@ async function planCheck(
       ...(baseline.git && { commit: baseline.git.commit }),
       ...(baseline.model.repliedBy !== undefined && { repliedBy: baseline.model.repliedBy }),
     },
-    cases: comparable.map(({ id, passed, trials, toolset }) => {
+    cases: graded.map(({ id, passed, trials, toolset }) => {
       const planned = now.get(id);
       const lists = [baseline.toolsets[toolset] ?? [], planned?.toolset.tools ?? []];
       const requests = countRequests(lists, model) * (planned?.case.paraphrases?.length ?? 1);

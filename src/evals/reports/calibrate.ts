@@ -59,7 +59,7 @@ function evidence(figures: Figures, trials: number): string[] {
 function correlation({ correlation: found, level }: Figures): string {
   if (found.kind === "undefined") return `Correlation: unknown, because ${found.why}.`;
   const interval = found.iccInterval.map((end) => end.toFixed(2)).join(" to ");
-  return `Correlation: trials of one case are correlated (intraclass correlation ${found.icc.toFixed(2)}, 95% CI ${interval}, from ${count(found.cases, "case")} that varied; 0 is independent). With that, \`--check thorough\` would call this unchanged suite regressed in ${percent(level.correlated)} of runs, and with independent trials in ${percent(level.independent)}. It promises at most 5%.`;
+  return `Correlation: trials of one case are correlated (intraclass correlation ${found.icc.toFixed(2)}, 95% CI ${interval}, from ${count(found.cases, "case")} that varied; 0 is independent). With that, a check would call this unchanged suite regressed in ${percent(level.correlated)} of runs, and with independent trials in ${percent(level.independent)}. It promises at most 5%.`;
 }
 
 function power({ detect }: Figures): string[] {
