@@ -4,6 +4,7 @@ import type { Io } from "../types/io.ts";
 import { baselineCommand } from "./baseline.ts";
 import { blameCommand } from "./blame.ts";
 import { calibrateCommand } from "./calibrate.ts";
+import { cleanCommand } from "./clean.ts";
 import type { Command } from "./command.ts";
 import { checkWords, findCommand, helpHint, refuseLeadingFlag } from "./commandLine.ts";
 import { compareCommand } from "./compare.ts";
@@ -28,6 +29,7 @@ export const commands: readonly Command[] = [
   runCommand,
   baselineCommand,
   reportCommand,
+  cleanCommand,
   compareCommand,
   blameCommand,
   variantsCommand,

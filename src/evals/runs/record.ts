@@ -256,6 +256,20 @@ async function latestRecord(of: RecordOf, out: string): Promise<{ dir: string; m
   );
 }
 
+/**
+ * The ids of the finished records under `out`, the oldest first. Folders that are no record, that are not finished (they
+ * can be resumed, or are being written) or that cannot be read are left out.
+ */
+export async function listFinishedRuns(out: string): Promise<string[]> {
+  const entries = await readdir(out, { withFileTypes: true }).catch(() => []);
+  const ids = entries
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .sort();
+  const manifests = await Promise.all(ids.map((id) => readManifest(join(out, id)).catch(() => undefined)));
+  return ids.filter((id, at) => manifests[at]?.id === id && manifests[at]?.finishedAt !== undefined);
+}
+
 /** Finds the folder of any record: a path, or an id under `out`. */
 export async function findRun(run: string, out: string): Promise<string> {
   for (const dir of [run, join(out, run)]) if (await isRun(dir)) return dir;

@@ -48,7 +48,6 @@ export const projectSchema = optionsSchema.extend({
     .optional()
     .describe("Replaces values of single suites, by their name"),
 });
-export type ProjectConfig = z.input<typeof projectSchema>;
 
 /** The options of a project by the names of flags in camel case, those of single suites, and where each value stands. */
 export type Project = {

@@ -1,0 +1,19 @@
+import { defineCommand, number } from "./command.ts";
+import { outFlag } from "./flags.ts";
+
+/** `evals clean`: removes old run records. */
+export const cleanCommand = defineCommand({
+  command: "clean",
+  describe: "Remove old run records; those that are not finished are kept",
+  positionals: {},
+  flags: {
+    keep: number({ min: 0, integer: true, default: 20, describe: "Number of the newest finished records to keep" }),
+    "dry-run": { type: "boolean", default: false, describe: "Print what would be removed" },
+    out: outFlag,
+  },
+  examples: [
+    ["clean --keep 5", "Keep the five newest records"],
+    ["clean --dry-run", "Show what would be removed"],
+  ],
+  run: async (args, io) => (await import("../experiments/clean.ts")).clean(args, io),
+});
