@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { resolvePointer } from "./walk.ts";
 
 /** Limits of a foreign schema. No schema of a real tool comes near them. */
-export const schemaLimits = {
+const schemaLimits = {
   parts: 20_000,
   members: 2_000,
   depth: 100,

@@ -64,7 +64,7 @@ export function createInstructionsEntry(server: string, instructions: string): O
   };
 }
 
-/** A schema of 100 levels, inside of a tool; see `schemaLimits`. */
+/** A schema of 100 levels, inside of a tool; see `jsonSchema/bounds.ts`. */
 const maxToolDepth = maxDepth + 1;
 const maxPages = 64;
 const maxTools = 10_000;

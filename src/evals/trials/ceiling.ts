@@ -5,7 +5,7 @@ import type { Usage } from "../types/trial.ts";
 import { resultCharacters } from "./execution.ts";
 
 /** Tokens that providers add for the use of tools; published figures are between 260 and 530. */
-export const overheadTokens = 600;
+const overheadTokens = 600;
 
 /** Two bytes per token: English and JSON have 3 to 4, so this is an upper bound; other scripts come close to it. */
 export const estimateTokens = (text: string) => Math.ceil(Buffer.byteLength(text) / 2);
@@ -13,7 +13,7 @@ export const estimateTokens = (text: string) => Math.ceil(Buffer.byteLength(text
 const listTokens = new WeakMap<readonly OfferedTool[], number>();
 
 /** Tokens of a tool list, at most. */
-export function estimateListTokens(tools: readonly OfferedTool[]): number {
+function estimateListTokens(tools: readonly OfferedTool[]): number {
   const known = listTokens.get(tools);
   if (known !== undefined) return known;
   const shown = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
