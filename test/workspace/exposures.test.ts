@@ -37,6 +37,10 @@ describe("applyExposures", () => {
     expect(shown(api, "search", "regex")).toEqual([{ kind: "search", ranker: "search_regex_1" }]);
   });
 
+  it("refuses a ranker where the default shows all definitions", () => {
+    expect(refused(plain, undefined, "bm25")).toContain("--ranker has no effect");
+  });
+
   it("says in the note of a model how it is shown its tools", () => {
     const notes = applyExposures([plain, host], { exposure: "all" }).map(({ note }) => note);
     expect(notes).toEqual(["all definitions shown", "a host; all definitions shown"]);

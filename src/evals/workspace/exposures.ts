@@ -16,9 +16,8 @@ export type ExposureOptions = { exposure?: string | undefined; ranker?: RankerNa
 /** The models with the exposures in which each is asked. Throws a usage error for one that a model cannot be given. */
 export function applyExposures(models: readonly Model[], options: ExposureOptions): Model[] {
   const kinds = options.exposure === undefined ? undefined : parseExposures(options.exposure);
-  const searched = models.some((model) =>
-    (kinds ?? listKinds(model)).some((kind) => kind === "names" || kind === "search"),
-  );
+  const chosen = (model: Model) => kinds ?? listKinds(model).slice(0, 1);
+  const searched = models.some((model) => chosen(model).some((kind) => kind === "names" || kind === "search"));
   if (options.ranker !== undefined && !searched) {
     throw usageError(
       "--ranker has no effect: all definitions are shown.",
@@ -26,9 +25,7 @@ export function applyExposures(models: readonly Model[], options: ExposureOption
     );
   }
   return models.map((model) => {
-    const askedUnder = (kinds ?? listKinds(model).slice(0, 1)).map((kind) =>
-      createExposure(model, kind, options.ranker),
-    );
+    const askedUnder = chosen(model).map((kind) => createExposure(model, kind, options.ranker));
     const note = [model.note, describeExposure(askedUnder[0] ?? allDefinitions)].filter((part) => part !== undefined);
     return { ...model, askedUnder, note: note.join("; ") };
   });
