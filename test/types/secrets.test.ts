@@ -82,6 +82,8 @@ describe("knownSecrets", () => {
     ["KEYBOARD", false],
     ["TOKENIZER", false],
     ["SSL_KEY_FILE", false],
+    ["PWD", false],
+    ["DB_PWD", true],
   ])("%s is named like a secret: %s", (name, expected) => {
     expect(isSecretName(name)).toBe(expected);
   });

@@ -17,8 +17,11 @@ const shortestNumber = 12;
 
 const secretName = /(?:^|[_-])(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD|CREDENTIALS?|AUTH|PAT)(?:$|[_-])/i;
 
+/** Names that end like those of secrets and stand for a place; `PWD` alone is the working directory of every shell. */
+const placeName = /(?:PATH|FILE|DIR|SOCK)$|^PWD$/i;
+
 /** Whether a variable or a header of this name holds a secret. */
-export const isSecretName = (name: string) => secretName.test(name) && !/(?:PATH|FILE|DIR|SOCK)$/i.test(name);
+export const isSecretName = (name: string) => secretName.test(name) && !placeName.test(name);
 
 const known = new WeakMap<Env, Secrets>();
 
