@@ -165,8 +165,8 @@ describe("evals baseline", () => {
     expect(await baseline("accept", "--force")).toMatchInlineSnapshot(`
       {
         "code": 0,
-        "err": "warning: "files" on anthropic:x has fewer than 20 graded trials of read (2), list (2).
-        The screen design needs 20 trials per case: run with -n 20.
+        "err": "warning: "files" on anthropic:x has fewer than 3 graded trials of read (2), list (2).
+        Checks ask both lists anew, but cannot tell how the model was: run with -n 3 or more.
       ",
         "out": "files · anthropic:x · 2 cases, 2 tools, 2 of 4 trials passed
         Written to evals/baselines/files.anthropic-x-d796edf1.json
@@ -226,7 +226,7 @@ describe("bad input", () => {
       {
         "code": 2,
         "err": "error: There is no baseline under evals/baselines.
-        Create one with \`evals run -n 20\`, then \`evals baseline accept\`, or set the folder with --baselines.
+        Create one with \`evals run -n 3\`, then \`evals baseline accept\`, or set the folder with --baselines.
       ",
         "out": "",
       }

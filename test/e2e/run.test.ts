@@ -68,13 +68,15 @@ describe("evals run on real servers", () => {
     expect(endpoint.requests).toEqual([]);
     expect(out).toMatchInlineSnapshot(`
       "reference: 10 cases, 1 tool, execute safe (evals/evals.json)
+        echo-quoted, echo-colon, echo-unicode, echo-question, repeat-after-me, weather, arithmetic,
+        file, explain-echo, thanks
 
       anthropic:claude-sonnet-5-5 (all definitions shown)
         trials         50
         calls          at most 50
         input tokens   at most 43,605
         output tokens  at most 204,800
-        cost           at most $2.14
+        cost           typically $0.12, at most $2.14
       lexical-2 (a retrieval baseline, not a language model: it shows what a host's keyword tool search would surface; all definitions shown)
         trials         10 (one per case: the model is deterministic)
         calls          at most 10
@@ -434,11 +436,11 @@ describe("bad input", () => {
     ]);
     expect(messages.map(({ code }) => code)).toEqual([2, 2, 2, 2, 2, 2]);
     expect(messages.map(({ err }) => err.replaceAll(dir, "<dir>")).join("---\n")).toMatchInlineSnapshot(`
-      "error: Unknown argument: modle.
-        See \`evals run --help\`.
+      "error: Unknown flag "--modle" of \`evals run\`.
+        Did you mean "--model"?
       ---
       error: Unknown model "antropic:x".
-        Did you mean "anthropic"? Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, claude-code or claude-code:claude-sonnet-5-5, codex:gpt-6.1-sol, replay:<run> or replay:<run>#<model>.
+        Did you mean "anthropic:x"? Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, claude-code or claude-code:claude-sonnet-5-5, codex:gpt-6.1-sol, replay:<run> or replay:<run>#<model>.
       ---
       error: There is no run "nowhere".
         Runs are read from <dir>/reports; change the folder with --out.
