@@ -67,14 +67,14 @@ describe("evals probe", () => {
 
       bad · 1 call
         get_crash {"name":"aaaaaaaaaaaaaaaaaaaaa"}
-          -> Server "server", called for "get_crash", exited with code 3. Its stderr ends with: out of
-            cheese
+          -> Server "node test/fixtures/servers/bad.mjs", called for "get_crash", exited with code 3.
+            Its stderr ends with: out of cheese
 
         error survives · bad · get_crash
           The call ended the server.
           Call: get_crash {"name":"aaaaaaaaaaaaaaaaaaaaa"}
-          Got:  Server "server", called for "get_crash", exited with code 3. Its stderr ends with: out
-            of cheese
+          Got:  Server "node test/fixtures/servers/bad.mjs", called for "get_crash", exited with code 3.
+            Its stderr ends with: out of cheese
           Why:  When the server exits, all its tools are gone until the host restarts it.
           Fix:  Catch exceptions of the tool, and return them as failures.
           $ evals probe --server 'node test/fixtures/servers/bad.mjs' --call '{"tool":"get_crash","arguments":{"name":"aaaaaaaaaaaaaaaaaaaaa"}}'

@@ -49,7 +49,13 @@ const mostIds = 100;
 function renderSuite(cases: readonly PlannedCase[]): string[] {
   const suite = cases[0]?.suite;
   if (!suite) return [];
-  const tools = new Set(cases.flatMap(({ toolset }) => toolset.tools.filter(isCallable).map((tool) => tool.name)));
+  const offered = cases.flatMap(({ toolset }) => toolset.tools);
+  const countNames = (tools: typeof offered) => new Set(tools.map(({ name }) => name)).size;
+  const skills = countNames(offered.filter(({ origin }) => origin === "skill"));
+  const listed = [
+    count(countNames(offered.filter(isCallable)), "tool"),
+    ...(skills > 0 ? [count(skills, "skill")] : []),
+  ].join(", ");
   const ids = new Set(cases.map((planned) => planned.case.id));
   const further = [...new Set(cases.flatMap(({ exposure }) => exposure ?? []))];
   const arms = [
@@ -57,7 +63,7 @@ function renderSuite(cases: readonly PlannedCase[]): string[] {
     further.length === 0 ? "" : `, each also with exposure ${further.join(" and ")}`,
   ].join("");
   return [
-    `${suite.name}: ${count(ids.size, "case")}${arms}, ${count(tools.size, "tool")}, execute ${suite.execute} (${suite.file})`,
+    `${suite.name}: ${count(ids.size, "case")}${arms}, ${listed}, execute ${suite.execute} (${suite.file})`,
     ...wrap(some([...ids], mostIds), 96).map((line) => `  ${line}`),
   ];
 }

@@ -11,7 +11,7 @@ import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usag
 import type { Io } from "../../types/io.ts";
 import type { Severity } from "../../types/lint.ts";
 import type { ExecutionPolicy } from "../../types/suite.ts";
-import type { OfferedTool } from "../../types/tool.ts";
+import { isCallable, type OfferedTool } from "../../types/tool.ts";
 import { isUnavailable } from "../../workspace/servers.ts";
 import { decideExitCode, readThreshold, type ThresholdOptions } from "../exitCode.ts";
 import { shellWord } from "../shell.ts";
@@ -94,7 +94,8 @@ async function probeServer({ server: target, ...job }: Job, context: Context): P
     io.env,
     io.signal,
   );
-  const { tools, warnings, server: first } = source;
+  const { warnings, server: first } = source;
+  const tools = source.tools.filter(isCallable);
   if (!first) throw new Error("A server target must be live.");
   const report: ServerReport = {
     ...{ server: tools[0]?.server ?? first.name, calls: 0, starts: 1 },
