@@ -89,8 +89,8 @@ describe("evals compare on the filesystem example", () => {
           looks like a change of the wording.
 
       Passed: A 8/10 (80%), B 7/10 (70%), in 10 cases
-      Your change flipped 1 case: when-changed passed before and fails now. A model that always answers
-        alike shows that something changed, not whether it matters.
+      1 case flipped: when-changed passed before and fails now. A model that always answers alike shows
+        that something changed, not whether it matters.
       Net change from A to B: -10 pp, mean over 10 cases; the model always answers alike.
 
       Answers that differ (passed in only one of the two)
@@ -99,17 +99,17 @@ describe("evals compare on the filesystem example", () => {
       when-changed  1       0       1
 
       Changes in the tool list
+        get_file_info: description
+          [-Retrieve detailed metadata about a file or directory. Returns comprehensive information
+          including size, creation time, last modified time, permissions, and type. This tool is perfect
+          for understanding file characteristics without reading the actual content. Only works within
+          allowed directories.-]{+Gives a report on something.+}
         create_directory: description
           … directory structures for projects or ensuring required paths exist. [-Only works
           within-]{+Limited to+} allowed directories.
         edit_file: description
           … with new content. Returns a git-style diff showing the changes made. [-Only works
           within-]{+Limited to+} allowed directories.
-        get_file_info: description
-          [-Retrieve detailed metadata about a file or directory. Returns comprehensive information
-          including size, creation time, last modified time, permissions, and type. This tool is perfect
-          for understanding file characteristics without reading the actual content. Only works within
-          allowed directories.-]{+Gives a report on something.+}
         list_directory: description
           … directory structure and finding specific files within a directory. [-Only works
           within-]{+Limited to+} allowed directories.
