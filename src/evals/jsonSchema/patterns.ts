@@ -21,7 +21,7 @@ export const foreignPatterns = Object.assign(
         compiled ??= compileLinear(pattern) ?? ((one) => testNatively(native, one));
         return compiled(text);
       },
-      // ajv tells patterns apart by it; without it every pattern would be the first one.
+      // ajv distinguishes patterns by it; without it every pattern would be the first one.
       toString: () => `/${pattern}/${flags}`,
     };
   },

@@ -54,7 +54,7 @@ const searchBlock = z.union([
 
 /**
  * The searches in the content of a reply, with the shown names of what they found; none where there are no such blocks. A
- * search that failed for want of resources is a fault; one whose query is invalid found nothing.
+ * search that failed because resources were short is a fault; one whose query is invalid found nothing.
  */
 export function readSearches(content: readonly unknown[], names: WireNames): ToolSearch[] | Fault {
   const queries = new Map<string, string>();

@@ -110,7 +110,7 @@ const isThrottled = ({ status }: Fault) => status === 429 || status === 529;
 /** Faults that every request to a model would have: a wrong or missing key, no permission, no such model. */
 const refusedStatuses = [401, 403, 404];
 
-/** What a pacer learns from an attempt. A request that is malformed for the service tells of all only if it is the first. */
+/** What a pacer learns from an attempt. A malformed request says something about all requests only if it is the first. */
 function readReport(attempt: Attempt, made: number, { answers }: Pacer): Report {
   if (attempt.kind === "turn") return { kind: "answered" };
   const { status, message } = attempt;

@@ -93,7 +93,7 @@ const mostDraws = 20_000;
 /**
  * The orders in which the tools of one case are shown in a design: trial t has the same in all arms, no arm sees one twice
  * before all `count` are used, and then they come again in the same sequence. Cases have orders of their own: one schedule
- * for all cases would make their changes hang together. `lists`: the tools of the case in each arm. `paraphrases`: how many
+ * for all cases would correlate their changes. `lists`: the tools of the case in each arm. `paraphrases`: how many
  * wordings of the query take turns; every wording meets every order before a request comes again.
  */
 export class TrialOrders {
