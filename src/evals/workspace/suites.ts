@@ -175,7 +175,8 @@ export function applyOverrides(
         passRate: passRate ?? one.passRate,
         maxTurns: maxTurns ?? one.maxTurns,
       };
-      return { ...changed, hash: hashCase(changed) };
+      const isSame = maxTurns === undefined && one.packageHash === undefined;
+      return { ...changed, hash: isSame ? one.hash : hashCase(changed) };
     });
   const { models: own, ...rest } = suite;
   const asked = models === "all" ? undefined : (models ?? own);
