@@ -6,6 +6,8 @@ const slow = [
   "test/runs/lock.test.ts",
   "test/toolsets/{connect,faults,source}.test.ts",
   "test/inspection/inspect.test.ts",
+  "test/server/sessions.test.ts",
+  "test/experiments/{check,drift,exposure,regression}.test.ts",
   "test/verdicts/simulation.test.ts",
   "test/decisions/{agreement,compare,drift}.test.ts",
 ];
