@@ -181,3 +181,10 @@ describe("the reply of the Responses API", () => {
     expect(await model.ask(requestOf("hello", tools), signal)).toMatchObject(expected);
   });
 });
+
+it("is not asked again after the service refused a request that all would share", async () => {
+  const { model, endpoint } = await modelOn(inTurn({ fault: "status", status: 401, message: "no such key" }));
+  expect(await model.ask(request, signal)).toMatchObject({ kind: "broken", stage: "model" });
+  expect(await model.ask(request, signal)).toMatchObject({ kind: "broken", stage: "cancelled" });
+  expect(endpoint.requests).toHaveLength(1);
+});

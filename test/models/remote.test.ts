@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Attempt, askRemote, jitteredDelay } from "../../src/evals/models/remote.ts";
+import { type Attempt, askRemote, createLimits, jitteredDelay } from "../../src/evals/models/remote.ts";
 
 const never = new AbortController().signal;
 const fault: Attempt = { kind: "fault", stage: "model", message: "busy", isTransient: true };
@@ -10,7 +10,7 @@ it("waits longer each time, and no longer than a minute", async () => {
     waits.push(ms);
   };
   const asked: Attempt[] = [{ ...fault, retryAfterMs: 90_000 }];
-  const reply = await askRemote(async () => asked[waits.length - 6] ?? fault, { retries: 7, delay }, never);
+  const reply = await askRemote(async () => asked[waits.length - 6] ?? fault, createLimits(7, delay), never);
   expect(waits).toEqual([500, 1000, 2000, 4000, 8000, 8000, 60_000]);
   expect(reply).toEqual({ kind: "broken", stage: "model", message: "busy (after 8 attempts)" });
 });
@@ -19,7 +19,13 @@ it("turns what an attempt throws into a broken reply", async () => {
   const attempt = async () => {
     throw new TypeError("no such thing");
   };
-  expect(await askRemote(attempt, { retries: 3, delay: async () => {} }, never)).toEqual({
+  expect(
+    await askRemote(
+      attempt,
+      createLimits(3, async () => {}),
+      never,
+    ),
+  ).toEqual({
     kind: "broken",
     stage: "model",
     message: "the request could not be made: no such thing",

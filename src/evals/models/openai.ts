@@ -27,7 +27,7 @@ import {
 import { cacheByToolset, mapToWireNames, type WireNames } from "./wireNames.ts";
 
 /** The names, defaults and limits of OpenAI, whatever its API. */
-export const provider = {
+const provider = {
   name: "openai",
   keyVariable: "OPENAI_API_KEY",
   baseUrlVariable: "OPENAI_BASE_URL",
@@ -37,20 +37,33 @@ export const provider = {
 };
 
 /**
- * A model behind a chat-completions API: OpenAI's or a compatible one (vLLM, llama.cpp, LM Studio, OpenRouter). The
- * output limit is sent as `max_completion_tokens` to api.openai.com, whose newer models reject `max_tokens`, and as
- * `max_tokens` to all others, some of which accept nothing else. Throws a usage error for options that cannot work.
+ * A client with its settings, the limits of all its requests, and how what it throws is read: the same for every API of
+ * the service. Throws a usage error for options that cannot work.
  */
-export function openai(id: string, name: string, options: EndpointOptions): AskedModel {
-  const { apiKey, baseUrl, maxTokens, timeoutMs, retries, effort, record } = resolveEndpoint(options, provider);
+export function connectOpenai(options: EndpointOptions) {
+  const { apiKey, timeoutMs, retries, ...endpoint } = resolveEndpoint(options, provider);
   const client = new OpenAI({
     apiKey,
-    baseURL: baseUrl,
+    baseURL: endpoint.baseUrl,
     fetch: createFetch(options.env),
     timeout: timeoutMs,
     maxRetries: 0,
     logLevel: "off",
   });
+  const readFault = (thrown: unknown): Fault => {
+    const isTimeout = thrown instanceof APIConnectionTimeoutError;
+    return toFault(thrown, { isTimeout, isConnection: thrown instanceof APIConnectionError }, timeoutMs);
+  };
+  return { client, limits: createLimits(retries, options.delay), readFault, ...endpoint };
+}
+
+/**
+ * A model behind a chat-completions API: OpenAI's or a compatible one (vLLM, llama.cpp, LM Studio, OpenRouter). The
+ * output limit is sent as `max_completion_tokens` to api.openai.com, whose newer models reject `max_tokens`, and as
+ * `max_tokens` to all others, some of which accept nothing else. Throws a usage error for options that cannot work.
+ */
+export function openai(id: string, name: string, options: EndpointOptions): AskedModel {
+  const { client, limits, readFault, baseUrl, maxTokens, effort, record } = connectOpenai(options);
   const isOfficial = new URL(baseUrl).hostname === "api.openai.com";
   const limit = isOfficial ? { max_completion_tokens: maxTokens } : { max_tokens: maxTokens };
   const prepare = cacheByToolset<PreparedToolset>(256);
@@ -68,12 +81,9 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
     try {
       return readReply(await client.chat.completions.create(body, { signal }), names, request.turn);
     } catch (thrown) {
-      const isTimeout = thrown instanceof APIConnectionTimeoutError;
-      return toFault(thrown, { isTimeout, isConnection: thrown instanceof APIConnectionError }, timeoutMs);
+      return readFault(thrown);
     }
   };
-  const limits = createLimits(retries, options.delay);
-
   return {
     id,
     kind: "language model",

@@ -1,4 +1,4 @@
-import { APIConnectionError, APIConnectionTimeoutError, BadRequestError, OpenAI } from "openai";
+import { BadRequestError } from "openai";
 import type {
   FunctionTool,
   NamespaceTool,
@@ -8,22 +8,12 @@ import type {
 } from "openai/resources/responses/responses";
 import type { ReasoningEffort } from "openai/resources/shared";
 import * as z from "zod";
-import { type EndpointOptions, priceUsage, resolveEndpoint } from "../types/endpoint.ts";
+import { type EndpointOptions, priceUsage } from "../types/endpoint.ts";
 import type { AskedModel, Message, ModelRequest } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { StopReason, ToolSearch, Usage } from "../types/trial.ts";
-import { createFetch } from "./fetch.ts";
-import { provider, readArguments } from "./openai.ts";
-import {
-  type Attempt,
-  askRemote,
-  boundArguments,
-  boundText,
-  jitteredDelay,
-  permanentFault,
-  toFault,
-  transientFault,
-} from "./remote.ts";
+import { connectOpenai, readArguments } from "./openai.ts";
+import { type Attempt, askRemote, boundArguments, boundText, permanentFault, transientFault } from "./remote.ts";
 import { cacheByToolset, mapToWireNames, type WireNames } from "./wireNames.ts";
 
 /** The tool search of the API, which names no ranking. */
@@ -34,15 +24,7 @@ const hostedSearch = "tool_search";
  * namespace for each server. Nothing is stored by the service. Throws a usage error for options that cannot work.
  */
 export function openaiResponses(id: string, name: string, options: EndpointOptions): AskedModel {
-  const { apiKey, baseUrl, maxTokens, timeoutMs, retries, effort, record } = resolveEndpoint(options, provider);
-  const client = new OpenAI({
-    apiKey,
-    baseURL: baseUrl,
-    fetch: createFetch(options.env),
-    timeout: timeoutMs,
-    maxRetries: 0,
-    logLevel: "off",
-  });
+  const { client, limits, readFault, maxTokens, effort, record } = connectOpenai(options);
   const prepare = cacheByToolset<PreparedToolset>(256);
 
   const attempt = async (request: ModelRequest, signal: AbortSignal): Promise<Attempt> => {
@@ -61,12 +43,9 @@ export function openaiResponses(id: string, name: string, options: EndpointOptio
     try {
       return readReply(await client.responses.create(body, { signal }), names);
     } catch (thrown) {
-      const isTimeout = thrown instanceof APIConnectionTimeoutError;
-      return toFault(thrown, { isTimeout, isConnection: thrown instanceof APIConnectionError }, timeoutMs);
+      return readFault(thrown);
     }
   };
-  const limits = { retries, delay: options.delay ?? jitteredDelay };
-
   return {
     id,
     kind: "language model",

@@ -48,7 +48,7 @@ export function createLimits(retries: number, delay: Delay | undefined) {
  */
 export async function askRemote(
   attempt: (signal: AbortSignal) => Promise<Attempt>,
-  limits: { retries: number; delay: Delay; pacer?: Pacer },
+  limits: { retries: number; delay: Delay; pacer: Pacer },
   signal: AbortSignal,
 ): Promise<Reply> {
   if (signal.aborted) return cancelled;
@@ -62,22 +62,22 @@ export async function askRemote(
   signal.addEventListener("abort", abort, { once: true });
   try {
     for (let made = 1, total = 1; ; total++) {
-      const answersBefore = pacer?.answers;
+      const answersBefore = pacer.answers;
       const make = () => attempt(own.signal);
-      const result = pacer ? await pacer.send(own.signal, make, (one) => readReport(one, made, pacer)) : await make();
+      const result = await pacer.send(own.signal, make, (one) => readReport(one, made, pacer));
       if (signal.aborted) return { ...cancelled, ...(lost && { lost }) };
-      if (!result) return notAsked(pacer?.stopped ?? "", total > 1, lost);
+      if (!result) return notAsked(pacer.stopped ?? "", total > 1, lost);
       if (result.kind === "turn") {
         const turn = { ...result.turn, ms: performance.now() - startedAt };
         return { kind: "turn", turn, native: result.native, ...(lost && { lost }) };
       }
       if (result.usage) lost = addUsage(lost, result.usage);
-      if (pacer?.stopped !== undefined) return { ...toBroken(result, total), again: true, ...(lost && { lost }) };
+      if (pacer.stopped !== undefined) return { ...toBroken(result, total), again: true, ...(lost && { lost }) };
       const maxAttempts = !result.isTransient ? 1 : result.stage === "timeout" ? 2 : Number.POSITIVE_INFINITY;
       if (made > limits.retries || made >= maxAttempts) return { ...toBroken(result, total), ...(lost && { lost }) };
       await limits.delay(waitMs(result, made), own.signal);
       // To be throttled among requests that are answered is no failure: the model is asked at the rate that it grants.
-      const isCrowded = isThrottled(result) && pacer !== undefined && pacer.answers !== answersBefore;
+      const isCrowded = isThrottled(result) && pacer.answers !== answersBefore;
       if (!isCrowded || total > maxThrottled) made++;
     }
   } catch (thrown) {
