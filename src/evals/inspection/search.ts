@@ -12,7 +12,7 @@ import type { PlannedCase } from "../trials/plan.ts";
 import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { skillEntryName } from "../types/skill.ts";
-import type { Case, Suite } from "../types/suite.ts";
+import { type Case, listExpectedCalls, type Suite } from "../types/suite.ts";
 import { isAlwaysLoaded, type OfferedTool, type Toolset } from "../types/tool.ts";
 import type { SuiteOptions } from "../workspace/suites.ts";
 import { withWorkspace } from "../workspace/workspace.ts";
@@ -115,7 +115,7 @@ function toSearched({ case: one, toolset, unavailable }: PlannedCase): Searched 
   if (expect?.kind === "skill" && expect.skill !== "none") {
     return { kind: "skills", toolset, search: { id: one.id, queries, expected: [[expect.skill]] } };
   }
-  const calls = expect?.kind === "tool" ? [expect.call] : expect?.kind === "calls" ? expect.calls : [];
+  const calls = listExpectedCalls(expect);
   if (calls.length === 0) return { reason: "It expects no tool and no skill by name.", broken: false };
   const loaded = new Set(toolset.tools.filter(isAlwaysLoaded).map(({ name }) => name));
   const sets = new Map(calls.map(({ tools }) => [JSON.stringify(tools), tools]));

@@ -1,4 +1,4 @@
-import type { Expectation, ExpectedCall } from "../types/suite.ts";
+import { type Expectation, type ExpectedCall, listExpectedCalls } from "../types/suite.ts";
 import type { Assertion, Discovery } from "../types/trial.ts";
 import type { Activity } from "./activity.ts";
 
@@ -57,12 +57,6 @@ export function explainDiscovery(discovery: Discovery, { builtIns }: Activity): 
     case "not-searched":
       return missed("no tool was searched for");
   }
-}
-
-/** The calls that an expectation requires. */
-function listExpectedCalls(expect: Expectation | undefined): readonly ExpectedCall[] {
-  if (expect?.kind === "tool") return [expect.call];
-  return expect?.kind === "calls" ? expect.calls : [];
 }
 
 /** The rank of an expected tool, from 1, in the first search that found one. */

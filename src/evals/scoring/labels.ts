@@ -1,6 +1,6 @@
 import type { AboutSkills } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
-import type { Expectation } from "../types/suite.ts";
+import { type Expectation, listExpectedCalls } from "../types/suite.ts";
 import type { Call } from "../types/trial.ts";
 import type { FindTool } from "./tools.ts";
 
@@ -33,9 +33,7 @@ export function labelExpectation(expectation: Expectation | undefined): string {
 
 /** The tools that an expectation requires, each once, for coverage; without tools to avoid. */
 export function listExpectedTools(expectation: Expectation | undefined): readonly string[] {
-  if (expectation?.kind === "tool") return [...new Set(expectation.call.tools)];
-  if (expectation?.kind === "calls") return [...new Set(expectation.calls.flatMap(({ tools }) => tools))];
-  return [];
+  return [...new Set(listExpectedCalls(expectation).flatMap(({ tools }) => tools))];
 }
 
 /** The skills that an expectation requires or forbids; undefined when it is not about skills. */

@@ -3,7 +3,13 @@ import type { Problem } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
 import { skillEntryName } from "../types/skill.ts";
-import type { ArgsRules, Case, ExecutionPolicy, Expectation, ExpectedCall } from "../types/suite.ts";
+import {
+  type ArgsRules,
+  type Case,
+  type ExecutionPolicy,
+  type ExpectedCall,
+  listExpectedCalls,
+} from "../types/suite.ts";
 import { showJson } from "../types/text.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 import { getFinder } from "./call.ts";
@@ -27,7 +33,7 @@ export function preflight(
 ): readonly Problem[] {
   if (!expect) return [];
   const lookup = getLookup(toolset);
-  const calls = listCalls(expect);
+  const calls = listExpectedCalls(expect);
   const rules: ArgsRules = "argsMatch" in expect ? expect : { argsMode: "partial", argsMatch: "matchers" };
   const find = getFinder(rules, lookup);
   const wanted = calls.flatMap(({ tools }) => tools);
@@ -40,11 +46,6 @@ export function preflight(
   ];
   const distinct = new Map(problems.map((problem) => [problem.message, problem]));
   return [...distinct.values()].map((problem) => ({ ...problem, message: `Case "${id}": ${problem.message}`, place }));
-}
-
-function listCalls(expect: Expectation): readonly ExpectedCall[] {
-  if (expect.kind === "tool") return [expect.call];
-  return expect.kind === "calls" ? expect.calls : [];
 }
 
 function error(message: string, hint: string): CaseProblem {

@@ -217,6 +217,12 @@ export type Expectation = { avoid: readonly string[] } & (
   | { kind: "avoid" }
 );
 
+/** The calls that an expectation requires, in their order; none where it requires no certain tool. */
+export function listExpectedCalls(expect: Expectation | undefined): readonly ExpectedCall[] {
+  if (expect?.kind === "tool") return [expect.call];
+  return expect?.kind === "calls" ? expect.calls : [];
+}
+
 /** One query with its expectation, with defaults. `hash` covers what it asks and expects, not its tools. */
 export type Case = {
   id: string;

@@ -3,7 +3,7 @@ import { buildKeywordFinder } from "../../search/keyword.ts";
 import { listQueryWords } from "../../search/queries.ts";
 import { listingHosts, listSkills, skillListings } from "../../search/skillListing.ts";
 import { isJsonObject } from "../../types/json.ts";
-import type { Case } from "../../types/suite.ts";
+import { type Case, listExpectedCalls } from "../../types/suite.ts";
 import { quote } from "../../types/text.ts";
 import { defineRules, type SkillSubject, type SuiteSubject, type ToolsetSubject } from "../rule.ts";
 
@@ -27,7 +27,7 @@ export const suiteSearchRules = defineRules<SuiteSubject>([
       for (const [index, one] of suite.cases.entries()) {
         const known = one.tools ? indexByName(one.tools) : byName;
         const words = listCaseWords(one);
-        for (const names of listExpectedSets(one)) {
+        for (const { tools: names } of listExpectedCalls(one.expect)) {
           const tools = names.flatMap((name) => known.get(name) ?? []);
           if (tools.length === 0 || words.length === 0 || tools.some((tool) => readMeta(tool).isAlwaysLoaded)) continue;
           const key = one.tools ? `${index} ${names.join()}` : names.join();
@@ -48,7 +48,9 @@ export const suiteSearchRules = defineRules<SuiteSubject>([
     why: "A tool that most sessions need costs a search in each of them where its definition is deferred.",
     clauses: ["a tool that half of the cases expect is always loaded"],
     *check({ suite, listed = [] }) {
-      const expected = suite.cases.map((one) => new Set(listExpectedSets(one).flat())).filter(({ size }) => size > 0);
+      const expected = suite.cases
+        .map((one) => new Set(listExpectedCalls(one.expect).flatMap(({ tools }) => tools)))
+        .filter(({ size }) => size > 0);
       if (expected.length < minCases) return;
       for (const tool of listed) {
         const { name } = tool;
@@ -103,12 +105,6 @@ export const skillListingRules = defineRules<SkillSubject>([
     },
   },
 ]);
-
-/** The names that a case expects a call of: of each set, any one. */
-function listExpectedSets({ expect }: Case): readonly (readonly string[])[] {
-  if (expect?.kind === "tool") return [expect.call.tools];
-  return expect?.kind === "calls" ? expect.calls.map(({ tools }) => tools) : [];
-}
 
 function listCaseWords({ messages, paraphrases, searches = [] }: Case): string[] {
   const requests = paraphrases ?? [messages.at(-1)?.content ?? ""];

@@ -1,7 +1,7 @@
 import type { Path } from "../../types/json.ts";
 import { isJsonObject, type Json } from "../../types/json.ts";
 import type { SkillEval } from "../../types/skill.ts";
-import type { Case } from "../../types/suite.ts";
+import { type Case, listExpectedCalls } from "../../types/suite.ts";
 import { quote, showValue } from "../../types/text.ts";
 import { defineRules, type EvalsFileSubject, type SuiteSubject } from "../rule.ts";
 
@@ -95,9 +95,8 @@ export const suiteRules = defineRules<SuiteSubject>([
 
 /** Tools and skills that a case expects by name. */
 function listExpectedNames({ expect }: Case): readonly string[] {
-  if (expect?.kind === "tool") return expect.call.tools;
-  if (expect?.kind === "calls") return expect.calls.flatMap(({ tools }) => tools);
-  return expect?.kind === "skill" && expect.skill !== "none" ? [expect.skill] : [];
+  if (expect?.kind === "skill") return expect.skill === "none" ? [] : [expect.skill];
+  return listExpectedCalls(expect).flatMap(({ tools }) => tools);
 }
 
 /** A name of one word (`echo`) is ordinary language unless it is marked: in backticks, before `()`, or before "tool". */
