@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { commands, runCommandLine } from "../../src/evals/commands/index.ts";
-import { projectSchema } from "../../src/evals/suites/projectFile.ts";
+import { projectSchema, singleUse } from "../../src/evals/commands/projectSchema.ts";
 import { EvalsError } from "../../src/evals/types/errors.ts";
 import { runSummarySchema } from "../../src/evals/types/run.ts";
 import { project } from "../experiments/project.ts";
@@ -73,10 +73,9 @@ describe("a project file", () => {
     expect(await refusal("evals.config.yaml", "passRate: 7\n")).toMatchInlineSnapshot(
       `"evals.config.yaml:1:11: error: "passRate": "7" is not a number from 0 to 1."`,
     );
-    expect(await refusal("evals.config.json", '{\n  "host": "claude"\n}')).toMatchInlineSnapshot(`
-      "evals.config.json:2:11: error: "host": "claude" is not a choice for --host.
-        Use one of: plain, agent-skills, claude-code, gemini-cli, codex."
-    `);
+    expect(await refusal("evals.config.json", '{\n  "host": "claude"\n}')).toMatchInlineSnapshot(
+      `"evals.config.json:2:11: error: "host" must be plain | agent-skills | claude-code | gemini-cli | codex, got "claude"."`,
+    );
     expect(await refusal("evals.config.json", '{ "suites": { "file": { "trials": 2 } } }')).toMatchInlineSnapshot(`
       "error: The project file has settings for a suite "file".
         Did you mean "files"?"
@@ -88,11 +87,24 @@ describe("a project file", () => {
     expect(await refusal("evals.config.mjs", "export default {")).toMatch(/The file cannot be loaded: .*\./);
   });
 
-  it("has only keys that are flags of evals run", () => {
-    const flags = Object.keys(commands.find(({ command }) => command.startsWith("run "))?.flags ?? {});
-    const names = new Set(flags.map((flag) => flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())));
+  it("has every flag of evals run as a key, but those of a single call", () => {
+    const { flags = {} } = commands.find(({ command }) => command.startsWith("run ")) ?? {};
+    const toKey = (flag: string) => flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
     const keys = Object.keys(projectSchema.shape).filter((key) => !["$schema", "ci", "suites"].includes(key));
-    expect(keys.filter((key) => !names.has(key))).toEqual([]);
+    expect(keys.sort()).toEqual(
+      Object.keys(flags)
+        .filter((flag) => !singleUse.includes(flag))
+        .map(toKey)
+        .sort(),
+    );
+    expect(singleUse.filter((flag) => !(flag in flags))).toEqual([]);
+  });
+
+  it("sets gates, limits and exposure", async () => {
+    const config = { failOn: ["any"], maxRequests: 2, maxTime: 600, exposure: "names", ranker: "bm25", blame: true };
+    const { manifest, records } = await runWith({ "evals.config.json": config });
+    const { failOn, models } = manifest(records()[0] ?? "");
+    expect([failOn, models[0]?.exposures]).toEqual([["any"], [{ kind: "names", ranker: expect.any(String) }]]);
   });
 });
 

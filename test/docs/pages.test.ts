@@ -3,7 +3,7 @@ import { basename, dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
-import { projectSchema } from "../../src/evals/suites/projectFile.ts";
+import { projectSchema } from "../../src/evals/commands/projectSchema.ts";
 import { suiteFileSchema } from "../../src/evals/types/suite.ts";
 import { toolSchema } from "../../src/evals/types/tool.ts";
 import { variantsFileSchema } from "../../src/evals/types/variants.ts";

@@ -93,7 +93,7 @@ function listFlags({ flags }: Command): Map<string, Flag> {
 }
 
 /** `dry-run` as options name it: `dryRun`. */
-const toCamelCase = (name: string) => name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+export const toCamelCase = (name: string) => name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /** `dryRun` as flags name it: `dry-run`. */
 export const toKebabCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

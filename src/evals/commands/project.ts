@@ -51,6 +51,9 @@ async function load({ cwd, env }: Io): Promise<Project | undefined> {
   const [file, second] = fileNames.filter((name) => existsSync(resolve(cwd, name)));
   if (file === undefined) return undefined;
   if (second !== undefined) throw usageError(`There are both ${file} and ${second}.`, "Keep one of them.");
-  const { loadProject } = await import("../suites/projectFile.ts");
-  return await loadProject(file, { cwd, isCi: env.CI !== undefined && env.CI !== "" && env.CI !== "false" });
+  const [{ loadProject }, { projectSchema: schema }] = await Promise.all([
+    import("../suites/projectFile.ts"),
+    import("./projectSchema.ts"),
+  ]);
+  return await loadProject(file, { schema, cwd, isCi: env.CI !== undefined && env.CI !== "" && env.CI !== "false" });
 }

@@ -4,9 +4,13 @@ import { defineCommand } from "./command.ts";
 /** `evals schema`: prints the JSON Schema of what the program reads or writes. */
 export const schemaCommand = defineCommand({
   command: "schema [of]",
-  describe: "Print the JSON Schema of suite files, or of the output of `run --json` or `lint --json`",
+  describe: "Print the JSON Schema of suite files, of evals.config, or of the output of `run --json` or `lint --json`",
   positionals: {
-    of: { choices: ["suite", "run", "lint"] as const, default: "suite" as const, describe: "Which schema to print" },
+    of: {
+      choices: ["suite", "config", "run", "lint"] as const,
+      default: "suite" as const,
+      describe: "Which schema to print",
+    },
   },
   flags: {},
   examples: [["schema > suite.schema.json", "For the $schema key of a suite file"]],
@@ -17,8 +21,9 @@ export const schemaCommand = defineCommand({
 });
 
 /** Derived from the zod schemas that the program itself uses. */
-async function makeSchema(of: "suite" | "run" | "lint"): Promise<unknown> {
+async function makeSchema(of: "suite" | "config" | "run" | "lint"): Promise<unknown> {
   if (of === "suite") return (await import("../suites/validate.ts")).jsonSchema();
+  if (of === "config") return (await import("./projectSchema.ts")).projectJsonSchema();
   const z = await import("zod");
   const schema =
     of === "run"

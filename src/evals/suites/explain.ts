@@ -190,7 +190,7 @@ function explainUnion(union: z.core.$ZodUnion, value: Json | undefined, path: Pa
 }
 
 function matchesType(option: Schema, value: Json): boolean {
-  return option instanceof z.ZodString
+  return option instanceof z.ZodString || option instanceof z.ZodEnum
     ? typeof value === "string"
     : option instanceof z.ZodArray && Array.isArray(value);
 }

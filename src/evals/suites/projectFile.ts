@@ -3,51 +3,24 @@ import { pathToFileURL } from "node:url";
 import * as z from "zod";
 import { readParsed } from "../parsing/read.ts";
 import { EvalsError, messageOf, type Place, usageError } from "../types/errors.ts";
-import { isJsonObject, type Json, type Path } from "../types/json.ts";
-import { executionPolicySchema, type SuiteSettings, suiteSettingsSchema } from "../types/suite.ts";
+import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
+import { type SuiteSettings, suiteSettingsSchema } from "../types/suite.ts";
 import { explain, placeProblem } from "./explain.ts";
 
-const oneOrMore = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
-
-/** What has the effect of the flag of the same name, for every command that asks models. Ranges are those of the flags. */
-const optionsSchema = z
-  .strictObject({
-    model: oneOrMore.describe("Models under test, where neither -m nor the suite names one"),
-    judge: z.string().min(1),
-    host: z.string().min(1),
-    baselines: z.string().min(1).describe("Folder of the accepted baselines; default: evals/baselines"),
-    out: z.string().min(1).describe("Folder of the run records; default: reports"),
-    reporter: oneOrMore.describe("Forms in which a run is printed after its report, such as github"),
-    check: z.string().min(1),
-    margin: z.number(),
-    trials: z.number(),
-    passRate: z.number(),
-    maxTurns: z.number(),
-    execute: executionPolicySchema,
-    baseUrl: z.string().min(1),
-    effort: z.string().min(1),
-    maxTokens: z.number(),
-    timeout: z.number().describe("Timeout of one request, in seconds"),
-    retries: z.number(),
-    concurrency: z.number(),
-    budget: z.number().describe("US dollars"),
-    prices: z.string().min(1),
-    seed: z.number(),
-    hostDir: oneOrMore,
-    userSkills: z.boolean(),
-    claudePath: z.string().min(1),
-  })
-  .partial();
-
-/** The content of `evals.config.*`. */
-export const projectSchema = optionsSchema.extend({
-  $schema: z.string().optional(),
-  ci: optionsSchema.optional().describe("Replaces the values above where the environment variable CI is set"),
-  suites: z
-    .record(z.string(), suiteSettingsSchema)
-    .optional()
-    .describe("Replaces values of single suites, by their name"),
-});
+/** The schema of `evals.config.*` with these options, which also stand under `ci`. */
+export function createProjectSchema(options: Record<string, z.ZodType>) {
+  const optionsSchema = z.strictObject(options);
+  return optionsSchema.extend({
+    $schema: z.string().optional(),
+    ci: optionsSchema.optional().describe("Replaces the values above where the environment variable CI is set"),
+    suites: z
+      .record(z.string(), suiteSettingsSchema)
+      .optional()
+      .describe("Replaces values of single suites, by their name"),
+  });
+}
+type ProjectSchema = ReturnType<typeof createProjectSchema>;
+type ProjectContent = { $schema?: string; ci?: JsonObject; suites?: Record<string, SuiteSettings> };
 
 /** The options of a project by the names of flags in camel case, those of single suites, and where each value stands. */
 export type Project = {
@@ -60,11 +33,14 @@ export type Project = {
  * Reads the file of a project, by the ending of its name. Throws EvalsError, with line and column for JSON and YAML.
  * @param isCi whether the values under `ci` count
  */
-export async function loadProject(file: string, { cwd, isCi }: { cwd: string; isCi: boolean }): Promise<Project> {
+export async function loadProject(
+  file: string,
+  { schema, cwd, isCi }: { schema: ProjectSchema; cwd: string; isCi: boolean },
+): Promise<Project> {
   const { value, place, problems: repeated } = await readValue(resolve(cwd, file), file);
-  const problems = explain(projectSchema, value).map((one) => placeProblem(one, { file, value, problems: [], place }));
+  const problems = explain(schema, value).map((one) => placeProblem(one, { file, value, problems: [], place }));
   if (repeated.length + problems.length > 0) throw new EvalsError([...repeated, ...problems]);
-  const { $schema: _, ci, suites = {}, ...options } = projectSchema.parse(value);
+  const { $schema: _, ci, suites = {}, ...options } = schema.parse(value) as ProjectContent;
   return {
     options: JSON.parse(JSON.stringify({ ...options, ...(isCi && ci) })) as Record<string, Json>,
     suites,

@@ -1,0 +1,45 @@
+import type { Options } from "yargs";
+import * as z from "zod";
+import { createProjectSchema } from "../suites/projectFile.ts";
+import { toCamelCase } from "./commandLine.ts";
+import { runCommand } from "./run.ts";
+
+// The keys of `evals.config.*` are the flags of `evals run`: one definition for the help, the file and its schema.
+
+/** Flags of a single call, which a project does not set once for all: the cases, the record, the form of the output. */
+export const singleUse: readonly string[] = [
+  "skill",
+  "case",
+  "dry-run",
+  "accept",
+  "resume",
+  "retry-broken",
+  "explain",
+  "json",
+  "nightly",
+];
+
+const entries = Object.entries(runCommand.flags).filter(([name, { hidden }]) => !hidden && !singleUse.includes(name));
+
+/** What `evals.config.*` can hold. The ranges of numbers are those of the flags, which are checked where they are read. */
+export const projectSchema = createProjectSchema(
+  Object.fromEntries(entries.map(([name, flag]) => [toCamelCase(name), toSchema(flag).optional()])),
+);
+
+function toSchema(flag: Options): z.ZodType {
+  const one = toSingle(flag);
+  const schema = flag.array ? z.union([one, z.array(one).min(1)]) : one;
+  return schema.describe(flag.describe ?? "");
+}
+
+function toSingle({ type, number, choices }: Options): z.ZodType {
+  if (type === "boolean") return z.boolean();
+  if (number) return z.number();
+  return choices ? z.enum(choices.map(String)) : z.string().min(1);
+}
+
+/** The JSON Schema (draft 2020-12) of `evals.config.json` and `.yaml`, for editors. */
+export function projectJsonSchema(): object {
+  const { $schema, ...rest } = z.toJSONSchema(projectSchema, { target: "draft-2020-12", io: "input" });
+  return { $schema, $id: "urn:tool-evals:schema:config", title: "tool-evals project file", ...rest };
+}
