@@ -86,6 +86,65 @@ test("why a local server does not start", () => {
   `);
 });
 
+// What servers from npm print without a key.
+test.each([
+  [
+    "Error: A Brave API key is required via --brave-api-key, BRAVE_API_KEY, or BRAVE_API_KEY_FILE.\nInvalid configuration",
+    "variable-missing: The server needs the environment variable BRAVE_API_KEY.",
+  ],
+  [
+    "/srv/stripe/cli.js:34\n  throw new Error('Stripe API key not provided. Pass --api-key=$KEY or set the STRIPE_SECRET_KEY environment variable.');\n    at Module._load (node:internal/modules/cjs/loader:1091:12)",
+    "variable-missing: The server needs the environment variable STRIPE_SECRET_KEY.",
+  ],
+  [
+    "Please set SLACK_BOT_TOKEN and SLACK_TEAM_ID environment variables",
+    "variable-missing: The server needs the environment variables SLACK_BOT_TOKEN and SLACK_TEAM_ID.",
+  ],
+  [
+    "Error: No access token was provided.\nRun `sentry-mcp auth login` first, or pass `--access-token` / `SENTRY_ACCESS_TOKEN`.\nUsage: sentry-mcp",
+    "variable-missing: The server needs the environment variable SENTRY_ACCESS_TOKEN.",
+  ],
+  ["KeyError: 'WEATHER_API_KEY'", "variable-missing: The server needs the environment variable WEATHER_API_KEY."],
+  ["Error: 401 Unauthorized", "credentials: The server has no valid API key or token."],
+  // Only a notice: the server goes on without the key.
+  [
+    "No FIRECRAWL_API_KEY set — running in keyless mode.\nError: listen EADDRINUSE",
+    "port-in-use: The port of the server is already in use.",
+  ],
+  [
+    "Please provide a database URL as a command-line argument",
+    "arguments: The server was started with the wrong arguments.",
+  ],
+  ["CITY_NAME is not set", "variable-missing: The server needs the environment variable CITY_NAME."],
+  ["SyntaxError: Unexpected token ':'", "syntax: The interpreter cannot parse the code of the server."],
+])("stderr of a server without its key: %s", (text, expected) => {
+  expect(ended(...text.split("\n"))).toBe(`error ${expected}`);
+});
+
+test("a notice of a missing key is the first diagnosis of a server that starts", () => {
+  const notice = { ...started, stderr: ["no TAVILY_API_KEY set; running in keyless mode"] };
+  const refusal = answer("search error (401): API key must be provided as an environment variable (TAVILY_API_KEY)");
+  expect([
+    ...summarize({ ...working, start: { ...notice, noise: ["Welcome!"] } }),
+    ...summarize({ ...working, start: notice, calls: [{ tool: "get_weather", outcome: refusal }] }),
+    ...summarize({
+      ...working,
+      calls: ["a", "b"].map((tool) => ({ tool, outcome: answer("connect ECONNREFUSED 127.0.0.1:5432") })),
+    }),
+    ...calling(answer("MCP error -32602: Invalid arguments: access token is required")),
+    ...calling(answer('{"success":false,"error":"no API key","retry_hint":"set it"}')),
+  ]).toMatchInlineSnapshot(`
+    [
+      "warning variable-missing: The server starts, but reports that it has no TAVILY_API_KEY: some of its tools may fail. | stderr: no TAVILY_API_KEY set; running in keyless mode -> Add TAVILY_API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.",
+      "warning stdout-noise: The server writes output other than protocol messages to stdout; some hosts then close the connection. | stdout: Welcome! -> Write logs to stderr.",
+      "error variable-missing: A call of "get_weather" fails: the server needs the environment variable TAVILY_API_KEY. | the server answered "search error (401): API key must be provided as an environment variable (TAVILY_API_KEY)" -> Add TAVILY_API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.",
+      "warning service-unreachable: A call of "a" fails: the server cannot reach a service. | the server answered "connect ECONNREFUSED 127.0.0.1:5432" | for the same reason: b -> Check the network and its proxy, and the address of the service.",
+      "error call-fails: A call of "get_weather" without arguments fails, although its schema requires none. | the server answered "MCP error -32602: Invalid arguments: access token is required" -> Correct its inputSchema: usually a type is wrong, or a required parameter is missing from "required".",
+      "error credentials: A call of "get_weather" fails: the server has no valid API key or token. | the server answered "{\\"success\\":false,\\"error\\":\\"no API key\\",\\"retry_hint\\":\\"set it\\"}" -> Give it one in "env" or "args" of its entry, as its documentation describes.",
+    ]
+  `);
+});
+
 test.each([
   ["a module", "Error: Cannot find module '/srv/dist/a.js'", "module-missing: The server cannot load /srv/dist/a.js."],
   [

@@ -110,12 +110,54 @@ test("servers that do not start", async () => {
   expect(code).toBe(1);
 });
 
-test("long lines of stderr are cut, and an invalid URL is diagnosed without a request", async () => {
-  const line = "node -e 'console.error(`x`.repeat(999)); process.exit(1)'";
+test("a server without a key is told which: at its start and in answers", async () => {
+  const { code, out } = await doctor(each("broken.mjs keyless"));
+  expect(stable(out)).toMatchInlineSnapshot(`
+    "UNHEALTHY: 1 of 1 server
+
+    ✗ node broken.mjs keyless
+      broken 0, protocol 2025-11-25 over stdio: answers after N s; 3 tools listed in N s
+      3 tools called, 0 answered
+
+      warning: The server starts, but reports that it has no WEATHER_API_KEY: some of its tools may fail. [variable-missing]
+        Fix: Add WEATHER_API_KEY to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.
+        | stderr: No WEATHER_API_KEY set: running without forecasts.
+        $ cd SERVERS && node broken.mjs keyless
+      error: A call of "get_forecast" fails: the server has no valid API key or token. [credentials]
+        Fix: Give it one in "env" or "args" of its entry, as its documentation describes.
+        | the server answered "forecast error (401): the API key must be provided"
+        | for the same reason: list_forecasts
+        $ evals probe --server 'node broken.mjs keyless' --call '{"tool":"get_forecast","arguments":{}}'
+      warning: A call of "get_map" fails: the server cannot reach a service. [service-unreachable]
+        Fix: Check the network and its proxy, and the address of the service.
+        | the server answered "getaddrinfo ENOTFOUND maps.example"
+        $ evals probe --server 'node broken.mjs keyless' --call '{"tool":"get_map","arguments":{}}'
+    "
+  `);
+  expect(code).toBe(1);
+});
+
+test("a server that starts too slowly beside others is started again alone", async () => {
+  const ids = async (...lines: string[]) => {
+    const { out } = await doctor([...each(...lines), "--timeout", "4", "--json"]);
+    return doctorReportSchema.parse(JSON.parse(out)).servers.map((one) => one.diagnoses.map(({ id }) => id));
+  };
+  const first = `broken.mjs busy ${join(empty, "first")}`;
+  expect(await ids(first)).toEqual([["silent"]]);
+  expect(await ids(`broken.mjs busy ${join(empty, "second")}`, "broken.mjs empty")).toEqual([[], ["no-tools"]]);
+});
+
+test("a long text on stderr is cut in the middle, and an invalid URL is diagnosed without a request", async () => {
+  const line = "node -e 'console.error(`x`.repeat(2999)); process.exit(1)'";
   writeFileSync(join(empty, "ftp.json"), JSON.stringify({ mcpServers: { ftp: { url: "ftp://example.com/mcp" } } }));
   const { code, out } = await doctor(["--server", line, "--config", "ftp.json", "--json"], {}, empty);
   const [long, other] = doctorReportSchema.parse(JSON.parse(out)).servers;
-  expect(long?.diagnoses[0]?.evidence).toEqual(["exited with code 1", `stderr: ${"x".repeat(200)}…`]);
+  expect(long?.diagnoses[0]?.evidence).toEqual([
+    "exited with code 1",
+    `stderr: ${"x".repeat(1400)}`,
+    "stderr: … 999 characters left out …",
+    `stderr: ${"x".repeat(600)}`,
+  ]);
   expect(other?.diagnoses.map(({ id }) => id)).toEqual(["no-url", "registration-url"]);
   expect(out).toMatch(/^[\n -~]+$/);
   expect(code).toBe(1);

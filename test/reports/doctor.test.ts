@@ -93,7 +93,8 @@ test("servers with a warning and with an error", () => {
         | stderr: line 8
         | stderr: line 9
         | stderr: line 10
-        … and 2 more lines
+        | stderr: line 11
+        | stderr: line 12
         $ cd /srv && node a.js 'a long argument a long argument a long argument a long argument a long argument a long argument '
     "
   `);

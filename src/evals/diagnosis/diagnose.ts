@@ -1,5 +1,6 @@
 import type { Severity } from "../types/lint.ts";
 import type { Tool } from "../types/tool.ts";
+import { findMissingKey, quoteLines } from "./knownErrors.ts";
 import { diagnoseLocalStart, type LocalStart } from "./local.ts";
 import { diagnoseRemoteStart, type RemoteStart } from "./remote.ts";
 import type { Diagnosis } from "./report.ts";
@@ -22,6 +23,9 @@ export type ServerFacts = {
 /** The shortest start-up timeout of known hosts. */
 const slowMs = 10_000;
 
+/** Whether a start took long. Where other servers start at the same time, that may be their fault. */
+export const isSlow = ({ ms }: LocalStart) => ms > slowMs;
+
 /** This lint rule reports of an entry what these diagnoses report of the start. */
 const scriptRule = "registration-script-missing";
 const startDiagnoses = new Set(["script-missing", "program-missing"]);
@@ -37,11 +41,31 @@ export function diagnose(facts: ServerFacts): Diagnosis[] {
   const { show, listed, calls } = facts;
   const tools = listed?.kind === "yes" ? diagnoseTools(listed.tools, calls) : [];
   return [
+    // A call that names the key says the same.
+    ...(tools.some(({ id }) => id === "variable-missing") ? [] : diagnoseNotice(facts)),
     ...tools.map(({ tool, ...one }): Diagnosis => {
       return { ...one, show: tool === undefined ? show.lint : (show.call?.(tool) ?? show.direct) };
     }),
     ...diagnoseRisks(facts),
     ...entry,
+  ];
+}
+
+/** A key that a server misses and goes on without. */
+function diagnoseNotice({ start, show }: ServerFacts): Diagnosis[] {
+  const key = start?.kind === "local" ? findMissingKey(start.stderr.join("\n")) : undefined;
+  if (start?.kind !== "local" || !key) return [];
+  const { id, variables } = key;
+  const what = variables?.join(" and ") ?? "API key or token";
+  return [
+    {
+      id,
+      severity: "warning",
+      wrong: `The server starts, but reports that it has no ${what}: some of its tools may fail.`,
+      evidence: quoteLines("stderr", start.stderr),
+      remedy: key.remedy,
+      show: show.direct,
+    },
   ];
 }
 
@@ -102,8 +126,8 @@ function diagnoseRisks({ start }: ServerFacts): Diagnosis[] {
     id: "stdout-noise",
     severity: "warning",
     wrong: "The server writes output other than protocol messages to stdout; some hosts then close the connection.",
-    evidence: start.noise.map((line) => `stdout: ${line}`),
+    evidence: quoteLines("stdout", start.noise),
     remedy: "Write logs to stderr.",
   };
-  return [...(start.ms > slowMs ? [slow] : []), ...(start.noise.length > 0 ? [noise] : [])];
+  return [...(isSlow(start) ? [slow] : []), ...(start.noise.length > 0 ? [noise] : [])];
 }

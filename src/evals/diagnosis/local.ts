@@ -1,4 +1,5 @@
 import { quote } from "../types/text.ts";
+import { findKnownError, quoteLines } from "./knownErrors.ts";
 import type { Diagnosis } from "./report.ts";
 
 /** The result of running the command of a server directly, with the first request of the protocol on its stdin. */
@@ -18,7 +19,7 @@ export type LocalStart = {
   answered: boolean;
   /** Time until it answered, ended or timed out. */
   ms: number;
-  /** The last lines of stderr. */
+  /** The lines of stderr, or the last 8 KiB of it. */
   stderr: readonly string[];
   /** The first lines of stdout that are not messages of the protocol. */
   noise: readonly string[];
@@ -104,14 +105,15 @@ function unsetVariableRemedy(path: string): string | undefined {
 function diagnoseExit(start: LocalStart, direct: string): Cause | undefined {
   if (start.ended === undefined) return undefined;
   const evidence = [start.ended, ...stderrLines(start), ...stdoutLines(start)];
-  const known = findKnownError(start.stderr);
+  const known = findKnownError(start.stderr.join("\n"));
   if (known) {
-    const { variable, ...cause } = known;
-    if (variable === undefined || !start.notPassedOn.has(variable)) return { ...cause, evidence };
-    // In the shell of the user it would inherit the variable, and start.
-    const show = `(unset ${variable}; ${direct})`;
-    const more = `${variable} is set in this shell, but is not passed on to servers`;
-    return { ...cause, evidence: [...evidence, more], show };
+    const { id, wrong, remedy, variables = [] } = known;
+    const set = variables.filter((name) => start.notPassedOn.has(name));
+    if (set.length === 0) return { id, wrong, remedy, evidence };
+    // In the shell of the user it would inherit the variables, and start.
+    const show = `(unset ${set.join(" ")}; ${direct})`;
+    const more = set.map((name) => `${name} is set in this shell, but is not passed on to servers`);
+    return { id, wrong, remedy, evidence: [...evidence, ...more], show };
   }
   if (start.stderr.length > 0)
     return {
@@ -151,97 +153,5 @@ function diagnoseSilence(start: LocalStart): Cause {
   return { id: "silent", wrong, evidence, remedy: "Check that the command starts an MCP server over stdio." };
 }
 
-const stderrLines = ({ stderr }: LocalStart) => stderr.map((line) => `stderr: ${line}`);
-const stdoutLines = ({ noise }: LocalStart) => noise.map((line) => `stdout: ${line}`);
-
-/** `variable` is the environment variable that the server needs. */
-type KnownError = Pick<Cause, "id" | "wrong" | "remedy"> & { variable?: string };
-
-const variableName = "([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)";
-const missingWord =
-  "(?:[Mm]issing|[Rr]equired?|[Nn]ot (?:set|defined|found|provided)|[Uu]ndefined|[Uu]nset|[Ss]et|[Pp]rovide|[Nn]eeds?|[Ee]mpty)";
-
-/** Errors by their text on stderr. The first match wins, so specific patterns come first. */
-const knownErrors: readonly {
-  id: string;
-  pattern: RegExp;
-  explain(groups: readonly (string | undefined)[]): Omit<KnownError, "id">;
-}[] = [
-  {
-    id: "module-missing",
-    pattern:
-      /Cannot find (?:module|package) '([^']+)'|No module named '?([\w.]+)|can't open file '([^']+)'|MODULE_NOT_FOUND(?:'|"|\])[\s\S]{0,200}?url: '([^']+)'|MODULE_NOT_FOUND/,
-    explain: (groups) => ({
-      wrong: `The server cannot load ${groups.find((one) => one !== undefined) ?? "a module"}.`,
-      remedy: "Install its dependencies, build it, or correct the path.",
-    }),
-  },
-  {
-    id: "package-missing",
-    pattern: /(?:npm (?:error|ERR!) (?:code E)?404|No solution found|not found in the (?:package )?registry)/,
-    explain: () => ({
-      wrong: "The package of the server was not found in the registry.",
-      remedy: "Check the name and version of the package, and that the registry can be reached.",
-    }),
-  },
-  {
-    id: "port-in-use",
-    pattern: /EADDRINUSE|[Aa]ddress already in use/,
-    explain: () => ({
-      wrong: "The port of the server is already in use.",
-      remedy: "Stop the program that uses it, possibly an earlier instance of this server, or configure another port.",
-    }),
-  },
-  {
-    id: "syntax",
-    pattern: /SyntaxError|ERR_UNKNOWN_FILE_EXTENSION|TSError/,
-    explain: () => ({
-      wrong: "The interpreter cannot parse the code of the server.",
-      remedy: "Build the server, or run it with the interpreter and version that it was written for.",
-    }),
-  },
-  {
-    id: "variable-missing",
-    pattern: new RegExp(
-      `${missingWord}[^\\n]{0,60}?\\b(?!ERR_)${variableName}\\b|\\b(?!ERR_)${variableName}\\b[^\\n]{0,60}?${missingWord}`,
-    ),
-    explain: ([before = "", after = before]) => ({
-      wrong: `The server needs the environment variable ${after}.`,
-      remedy: `Add ${after} to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.`,
-      variable: after,
-    }),
-  },
-  {
-    id: "permission",
-    pattern: /EACCES|EPERM|[Pp]ermission denied/,
-    explain: () => ({
-      wrong: "The server does not have permission to open a file or port that it needs.",
-      remedy: "Grant the permission to the user who runs it, or configure another location.",
-    }),
-  },
-  {
-    id: "service-unreachable",
-    pattern: /ECONNREFUSED|ENOTFOUND|ETIMEDOUT|EHOSTUNREACH|[Cc]onnection refused/,
-    explain: () => ({
-      wrong: "The server cannot reach a service that it needs to start.",
-      remedy: "Start that service, or correct its address in the settings of the server.",
-    }),
-  },
-  {
-    id: "arguments",
-    pattern: /\b[Uu]sage:|[Mm]issing (?:required )?argument|the following arguments are required/,
-    explain: () => ({
-      wrong: "The server was started with the wrong arguments.",
-      remedy: 'Set "args" according to its usage message.',
-    }),
-  },
-];
-
-function findKnownError(stderr: readonly string[]): KnownError | undefined {
-  const text = stderr.join("\n").slice(0, 20_000);
-  for (const { id, pattern, explain } of knownErrors) {
-    const match = pattern.exec(text);
-    if (match) return { id, ...explain(match.slice(1)) };
-  }
-  return undefined;
-}
+const stderrLines = ({ stderr }: LocalStart) => quoteLines("stderr", stderr);
+const stdoutLines = ({ noise }: LocalStart) => quoteLines("stdout", noise);

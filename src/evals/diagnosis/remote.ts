@@ -1,3 +1,4 @@
+import { findMissingKey } from "./knownErrors.ts";
 import type { Diagnosis } from "./report.ts";
 
 /** The response to a plain HTTP request, made after a client could not connect. */
@@ -30,10 +31,12 @@ export function diagnoseRemoteStart(start: RemoteStart, client: { message: strin
       evidence,
       remedy: "Use the target URL: hosts drop headers on redirects, or do not follow them.",
     };
-  if (status === 401 || status === 403)
+  // Some services answer a missing key with another status, and name it in the body.
+  const asksForKey = status >= 400 && said !== undefined && findMissingKey(said) !== undefined;
+  if (status === 401 || status === 403 || asksForKey)
     return {
       id: "credentials",
-      wrong: status === 401 ? "The server requires credentials." : "The server rejects the credentials.",
+      wrong: status === 403 ? "The server rejects the credentials." : "The server requires credentials.",
       evidence,
       remedy: `Add them to "headers"${authenticate?.toLowerCase().startsWith("bearer") ? " as Authorization: Bearer <token>" : ""}, or log in with the host.`,
     };

@@ -1,8 +1,9 @@
 import { jsonPath } from "../jsonSchema/walk.ts";
 import { schemaRules } from "../lint/rules/schemas.ts";
 import { isJsonObject } from "../types/json.ts";
-import { quote } from "../types/text.ts";
+import { excerpt, quoteWhole } from "../types/text.ts";
 import type { CallOutcome, Tool } from "../types/tool.ts";
+import { findKnownError, type KnownError } from "./knownErrors.ts";
 import type { Diagnosis } from "./report.ts";
 
 /** A call of a tool without arguments, and its outcome. */
@@ -32,14 +33,64 @@ export function diagnoseTools(tools: readonly Tool[], calls: readonly TestCall[]
       },
     ];
   const faultsByTool = new Map(tools.map((tool) => [tool.name, findSchemaFaults(tool)]));
+  const explained = calls.flatMap(({ tool, outcome }) => {
+    const text = readFailure(outcome);
+    const known = text === undefined ? undefined : findOuterCause(text);
+    return text !== undefined && known ? [{ tool, text, known }] : [];
+  });
+  const others = calls.filter(({ tool }) => !explained.some((one) => one.tool === tool));
   return [
+    ...mergeOuterCauses(explained),
     ...diagnoseSchemas(faultsByTool),
-    ...calls.flatMap(({ tool, outcome }) => {
+    ...others.flatMap(({ tool, outcome }) => {
       const diagnosis = diagnoseCall(tool, outcome, (faultsByTool.get(tool) ?? []).length > 0);
       return diagnosis ? [{ ...diagnosis, tool }] : [];
     }),
   ];
 }
+
+/** The text of a failed call; undefined if it was answered, or not at all. */
+function readFailure(outcome: CallOutcome): string | undefined {
+  if (outcome.kind === "unknown-tool") return outcome.message;
+  if (outcome.kind === "broken" || !outcome.result.isError) return undefined;
+  const { content, structuredContent } = outcome.result;
+  const text = content.map((item) => item.text ?? "").join("\n");
+  return text.trim() === "" && structuredContent ? JSON.stringify(structuredContent) : text;
+}
+
+/** Causes outside of the tool: what the server was not given, or cannot reach. */
+const outerCauses = new Set(["variable-missing", "credentials", "service-unreachable"]);
+const aboutArguments = /-32602|\binvalid arguments?\b|\bvalidation\b|\bparameters?\b/i;
+
+function findOuterCause(text: string): KnownError | undefined {
+  const known = findKnownError(text);
+  if (!known || !outerCauses.has(known.id)) return undefined;
+  // An argument can be called a token, too.
+  return known.variables === undefined && aboutArguments.test(text) ? undefined : known;
+}
+
+/** One diagnosis per cause, with the first answer in full: it is the same for every tool. */
+function mergeOuterCauses(failures: readonly { tool: string; text: string; known: KnownError }[]): ToolDiagnosis[] {
+  const firsts = failures.filter(
+    (one, at) => failures.findIndex(({ known }) => known.wrong === one.known.wrong) === at,
+  );
+  return firsts.map(({ tool, text, known: { id, wrong, remedy } }): ToolDiagnosis => {
+    const isService = id === "service-unreachable";
+    const others = failures.filter((one) => one.known.wrong === wrong && one.tool !== tool).map((one) => one.tool);
+    return {
+      id,
+      severity: isService ? "warning" : "error",
+      wrong: `A call of "${tool}" fails: ${isService ? "the server cannot reach a service." : lowerFirst(wrong)}`,
+      evidence: [quoteAnswer(text), ...(others.length > 0 ? [`for the same reason: ${others.join(", ")}`] : [])],
+      remedy: isService ? "Check the network and its proxy, and the address of the service." : remedy,
+      tool,
+    };
+  });
+}
+
+const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
+const maxAnswer = 2_000;
+const quoteAnswer = (text: string) => `the server answered ${quoteWhole(excerpt(text, maxAnswer))}`;
 
 function diagnoseSchemas(faultsByTool: ReadonlyMap<string, readonly string[]>): ToolDiagnosis[] {
   const invalid = [...faultsByTool].filter(([, faults]) => faults.length > 0);
@@ -92,11 +143,10 @@ function diagnoseCall(tool: string, outcome: CallOutcome, hasFaults: boolean): O
       evidence: [outcome.message],
       remedy: "Catch the exception in the tool, and return an error result that says how to recover.",
     };
-  const result = outcome.kind === "result" ? outcome.result : undefined;
-  const text =
-    outcome.kind === "result" ? outcome.result.content.map((item) => item.text ?? "").join("\n") : outcome.message;
-  if (result && (!result.isError || isStructuredFailure(result.structuredContent ?? text))) return undefined;
-  const evidence = [`the server answered ${quote(text)}`];
+  const text = readFailure(outcome);
+  if (text === undefined) return undefined;
+  if (outcome.kind === "result" && isStructuredFailure(outcome.result.structuredContent ?? text)) return undefined;
+  const evidence = [quoteAnswer(text)];
   if (outcome.kind === "unknown-tool" || unknownTool.test(text))
     return {
       id: "call-unknown",

@@ -81,8 +81,8 @@ function leftOut(notCalled: Examined["notCalled"]): string {
 function diagnosisItem({ severity, id, wrong, evidence, remedy, show }: Diagnosis): Item {
   return {
     text: [{ strong: severity, tone: severity === "error" ? "bad" : "warn" }, `: ${wrong} [${id}]`],
-    items: [`Fix: ${remedy}`, ...evidence.map((line) => ({ code: `| ${line}`, max: 500 }))],
-    most: 13,
+    items: [`Fix: ${remedy}`, ...evidence.map((line) => ({ code: `| ${line}`, max: 2_100 }))],
+    most: Number.POSITIVE_INFINITY,
     ...(show !== undefined && { command: show }),
   };
 }

@@ -15,13 +15,12 @@ export type ServerProcess = {
   readonly stdout: ProcessGroup["child"]["stdout"];
   /** Resolves at its end, with how it ended, for example "exited with code 1". Never rejects. */
   readonly ended: Promise<string>;
-  /** The last lines of its stderr, for an error message. */
+  /** The last part of its stderr. */
   stderrTail(): string;
   /** Ends the whole process group. Does not throw; safe to call twice. */
   stop(): Promise<void>;
 };
 
-const stderrLines = 10;
 /** The time that a server gets to exit by itself after its stdin is closed. */
 const exitMs = 150;
 const orphanMs = 500;
@@ -47,7 +46,7 @@ export function launch(spec: CommandSpec, dir: string, env: Env): ServerProcess 
     stdin: child.stdin,
     stdout: child.stdout,
     ended: ended.then((exit) => describeExit(exit, spec.command, cwd)),
-    stderrTail: () => stderrTail().split("\n").slice(-stderrLines).join("\n"),
+    stderrTail,
     stop: async () => {
       child.stdin.end();
       await Promise.race([exited, delay(exitMs, undefined, { ref: false })]);
@@ -204,8 +203,16 @@ function describeFailure(failure: Failure): string {
   }
 }
 
+const stderrLines = 10;
+const stackFrame = /^\s+at .{0,500}:\d+:\d+\)?$/;
+
 function quoteOutput(server: ServerProcess, noise: string | undefined): string {
-  const stderr = server.stderrTail();
+  const lines = server.stderrTail().split("\n");
+  // The message of an error stands before its stack.
+  const stderr = lines
+    .filter((line) => line.trim() !== "" && !stackFrame.test(line))
+    .slice(-stderrLines)
+    .join("\n");
   return [
     noise === undefined ? "" : ` Its stdout contains text other than protocol messages: ${JSON.stringify(noise)}.`,
     stderr === "" ? "" : ` Its stderr ends with:\n${stderr.replace(/^/gm, "    ")}`,

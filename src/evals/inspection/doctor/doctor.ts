@@ -20,7 +20,7 @@ import {
   type TargetOptions,
 } from "../targets.ts";
 import { examineHost } from "./host.ts";
-import { nothing, observe } from "./observe.ts";
+import { isSlowStart, nothing, type Observed, observe, observeAgain } from "./observe.ts";
 
 /** The options of `evals doctor`. `timeout` is in seconds. */
 export type DoctorOptions = Omit<TargetOptions, "tools" | "skills"> & {
@@ -30,7 +30,7 @@ export type DoctorOptions = Omit<TargetOptions, "tools" | "skills"> & {
   host?: string[] | undefined;
 };
 
-/** More servers starting at once would slow each other down. */
+/** As many servers are started at the same time. */
 const concurrency = 4;
 
 /**
@@ -44,10 +44,7 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> 
   const isAlone = asked.length > 0 && !namesServers;
   const resolved = isAlone ? { targets: [], warnings: [] } : await resolveTargets(options, io, { distractors: true });
   const { servers, warnings } = isAlone ? { servers: [], warnings: [] } : selectServers(resolved.targets);
-  const examined: Examined[] = [];
-  await schedule(servers.entries(), concurrency, io.signal, async ([at, target]) => {
-    examined[at] = await examine(target, options, io);
-  });
+  const examined = await examineAll(servers, options, io);
   const hosts: ExaminedHost[] = [];
   for (const one of asked) hosts.push(await examineHost(one, servers, io));
   if (io.signal.aborted) return io.signalExitCode();
@@ -69,18 +66,30 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> 
   return exitCode;
 }
 
-/** Starts, lists and calls one server, and diagnoses it. Does not throw for anything that a server does. */
-async function examine(target: ServerTarget, { execute, timeout }: DoctorOptions, io: Io): Promise<Examined> {
-  const { name, via } = target;
-  const { resolved, written, entry } = await resolveEntry(target, io);
-  const { starts, direct } = written ? describeStart(written.spec, written.dir) : { starts: "", direct: "" };
-  const { stages, seen } = resolved
-    ? await observe(resolved.spec, { name, dir: resolved.dir, startMs: timeout * 1000, execute, io })
-    : nothing;
-  const show = { direct, lint: direct, ...describeCommands(target, execute) };
-  const diagnoses = diagnose({ show, entry, ...stages });
-  const healthy = resolved !== undefined && diagnoses.every(({ severity }) => severity !== "error");
-  return { name, starts, ...(via !== undefined && { via }), healthy, ...seen, diagnoses };
+/** Starts, lists and calls servers. Does not throw for anything that a server does. */
+async function examineAll(servers: readonly ServerTarget[], options: DoctorOptions, io: Io): Promise<Examined[]> {
+  const { execute, timeout } = options;
+  const prepared = await Promise.all(servers.map(async (target) => ({ target, ...(await resolveEntry(target, io)) })));
+  const settingsFor = (name: string, dir: string) => ({ name, dir, startMs: timeout * 1000, execute, io });
+  const observed: Observed[] = prepared.map(() => nothing);
+  await schedule(prepared.entries(), concurrency, io.signal, async ([at, { target, resolved }]) => {
+    if (resolved) observed[at] = await observe(resolved.spec, settingsFor(target.name, resolved.dir));
+  });
+  // Servers that start at the same time slow each other down: a slow start counts only if the server is slow alone.
+  for (const [at, { target, resolved }] of prepared.entries()) {
+    const before = observed[at] ?? nothing;
+    if (servers.length > 1 && resolved && isSlowStart(before) && !io.signal.aborted)
+      observed[at] = await observeAgain(resolved.spec, before, settingsFor(target.name, resolved.dir));
+  }
+  return prepared.map(({ target, resolved, written, entry }, at): Examined => {
+    const { name, via } = target;
+    const { stages, seen } = observed[at] ?? nothing;
+    const { starts, direct } = written ? describeStart(written.spec, written.dir) : { starts: "", direct: "" };
+    const show = { direct, lint: direct, ...describeCommands(target, execute) };
+    const diagnoses = diagnose({ show, entry, ...stages });
+    const healthy = resolved !== undefined && diagnoses.every(({ severity }) => severity !== "error");
+    return { name, starts, ...(via !== undefined && { via }), healthy, ...seen, diagnoses };
+  });
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { ServerFacts } from "../../diagnosis/diagnose.ts";
+import { isSlow, type ServerFacts } from "../../diagnosis/diagnose.ts";
 import type { Examined } from "../../diagnosis/report.ts";
 import { executable } from "../../scoring/tools.ts";
 import { connect } from "../../toolsets/connect.ts";
@@ -45,6 +45,25 @@ export async function observe(written: LiveSpec, settings: Settings): Promise<Ob
   } finally {
     await server.close();
   }
+}
+
+/** Whether a local server answered late, or not at all in time. */
+export function isSlowStart({ stages: { start } }: Observed): boolean {
+  return start?.kind === "local" && start.ended === undefined && (isSlow(start) || !start.answered);
+}
+
+/**
+ * What is observed of a server with a slow start when it is started alone. It is not listed and called a second time: only
+ * the faster start counts.
+ */
+export async function observeAgain(written: LiveSpec, before: Observed, settings: Settings): Promise<Observed> {
+  const { start } = before.stages;
+  if (start?.kind !== "local" || !("command" in written)) return before;
+  if (!start.answered) return await observe(written, settings);
+  const { dir, io, startMs } = settings;
+  const again = await startDirectly(written, { dir, env: io.env, ms: startMs, signal: io.signal });
+  if (!again.answered || again.ms >= start.ms) return before;
+  return { stages: { ...before.stages, start: again }, seen: { ...before.seen, startMs: again.ms } };
 }
 
 async function listAndCall(server: ToolServer, { execute, io }: Settings): Promise<Observed> {

@@ -7,8 +7,8 @@ import type { CommandSpec, Env, UrlSpec } from "../../toolsets/spec.ts";
 import { inheritedVariables, launch } from "../../toolsets/stdio.ts";
 import { messageOf } from "../../types/errors.ts";
 
-const maxNoiseLines = 5;
-const maxShown = 200;
+const maxNoiseLines = 20;
+const maxNoise = 2_000;
 /** A longer line is split. */
 const maxLine = 64 * 1024;
 
@@ -35,7 +35,7 @@ export async function startDirectly(
   const answer = new Promise<"answered">((done) => {
     readLines(server.stdout, (line) => {
       if (isMessage(line)) done("answered");
-      else if (noise.length < maxNoiseLines) noise.push(line.slice(0, maxShown));
+      else if (noise.length < maxNoiseLines) noise.push(line.slice(0, maxNoise));
     });
   });
   server.stdin.write(`${initializeRequest}\n`);
@@ -65,11 +65,7 @@ export async function startDirectly(
     ...(typeof end === "object" && { ended: end.how }),
     answered: end === "answered",
     ms: took,
-    stderr: server
-      .stderrTail()
-      .split("\n")
-      .filter(Boolean)
-      .map((line) => (line.length > maxShown ? `${line.slice(0, maxShown)}…` : line)),
+    stderr: server.stderrTail().split("\n").filter(Boolean),
     noise,
     notPassedOn: new Set(
       Object.keys(env).filter((name) => !inheritedVariables.includes(name) && !(name in (spec.env ?? {}))),

@@ -1,0 +1,169 @@
+import { isSecretName } from "../types/secrets.ts";
+import type { Diagnosis } from "./report.ts";
+
+/**
+ * What a text of a server, on stderr or in an answer, says of the cause. `variables`: the environment variables that it
+ * asks for.
+ */
+export type KnownError = Pick<Diagnosis, "id" | "wrong" | "remedy"> & { variables?: readonly string[] };
+
+/** Characters of a text that are read. */
+const maxRead = 20_000;
+/** Characters of a text that are quoted, from its start and from its end. */
+const maxQuoted = { start: 1_400, end: 600 };
+
+/** Lines as evidence, whole up to 2,000 characters together; of more, the start and the end. */
+export function quoteLines(label: string, lines: readonly string[]): string[] {
+  const text = lines.join("\n");
+  const { start, end } = maxQuoted;
+  const cut = text.length - start - end;
+  const shown = cut > 0 ? `${text.slice(0, start)}\n… ${cut} characters left out …\n${text.slice(-end)}` : text;
+  return shown.split("\n").flatMap((line) => (line.trim() === "" ? [] : [`${label}: ${line}`]));
+}
+
+/** The cause that a text names. A missing key comes first, unless the server goes on without it. */
+export function findKnownError(text: string): KnownError | undefined {
+  const read = text.slice(0, maxRead);
+  const key = findMissingKey(read);
+  if (key && !key.isNotice) return key;
+  for (const { id, pattern, explain } of knownErrors) {
+    const match = pattern.exec(read);
+    if (match) return { id, ...explain(match.slice(1)) };
+  }
+  return key;
+}
+
+/** A key that a text asks for or refuses. `isNotice`: the server goes on without it. */
+type MissingKey = KnownError & { isNotice: boolean };
+
+const variableName = "\\b(?!ERR_)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\\b";
+const variables = new RegExp(variableName, "g");
+const listVariables = (line: string) => line.match(variables) ?? [];
+
+/** Two patterns close to each other on one line. */
+const near = (one: string, other: string) => `${one}[^\\n]{0,60}?${other}|${other}[^\\n]{0,60}?${one}`;
+const lacks =
+  "\\b(?:no|missing|without|required?|requires|not (?:set|defined|found|provided|configured|valid|specified)|undefined|unset|set|provided?|needs?|empty|invalid|expired|must be|lacks?|bad|KeyError)\\b";
+const credential =
+  "\\b(?:(?:API|access|secret|licen[cs]e)[ _-]?keys?|(?:access|auth|authentication|authorization|API|bearer|bot|OAuth)[ _-]?tokens?|credentials?|client secret)\\b";
+const lacksCredential = new RegExp(near(lacks, credential), "i");
+const refused =
+  /\bunauthori[sz]ed\b|\bnot authenticated\b|\bauthentication (?:is )?(?:required|failed)\b|\bnot logged in\b|\bplease (?:log|sign) in\b/i;
+const goesOn = /\b(?:running|continu\w*|keyless|optional|disabled?|skipp\w*|limited|fall(?:ing|s)? ?back|warn\w*)\b/i;
+/** The variable may be named this many lines after what is missing. */
+const linesAfter = 3;
+
+/** The first line that says that a key is missing or refused, and the variables that it names. */
+export function findMissingKey(text: string): MissingKey | undefined {
+  const lines = text.slice(0, maxRead).split("\n");
+  for (const [at, line] of lines.entries()) {
+    const inWords = line.replace(variables, (name) => (isSecretName(name) ? "API key" : name));
+    if (!lacksCredential.test(inWords) && !refused.test(inWords)) continue;
+    const naming = lines.slice(at, at + 1 + linesAfter).find((one) => listVariables(one).some(isSecretName));
+    return { ...explainKey(listNeeded(naming ?? "")), isNotice: goesOn.test(line) };
+  }
+  return undefined;
+}
+
+const conjunction = new RegExp(`${variableName}(?:(?:, |,? and )${variableName})+`, "g");
+
+/** The first variable of a line that is named like a secret, with those that are needed beside it: "A and B". */
+function listNeeded(line: string): string[] {
+  const first = listVariables(line).find(isSecretName);
+  if (first === undefined) return [];
+  const all = line.match(conjunction)?.find((one) => one.includes(first) && one.includes(" and "));
+  return all === undefined ? [first] : listVariables(all);
+}
+
+function explainKey(needed: readonly string[]): KnownError {
+  if (needed.length > 0) return explainVariables(needed);
+  return {
+    id: "credentials",
+    wrong: "The server has no valid API key or token.",
+    remedy: 'Give it one in "env" or "args" of its entry, as its documentation describes.',
+  };
+}
+
+function explainVariables(needed: readonly string[]): KnownError {
+  const names = needed.join(" and ");
+  return {
+    id: "variable-missing",
+    wrong: `The server needs the environment variable${needed.length > 1 ? "s" : ""} ${names}.`,
+    remedy: `Add ${names} to "env" of its entry: servers inherit only a few variables, such as HOME and PATH.`,
+    variables: needed,
+  };
+}
+
+const lacksVariable =
+  "(?:[Mm]issing|[Rr]equired?|[Nn]ot (?:set|defined|found|provided)|[Uu]ndefined|[Uu]nset|[Ss]et|[Pp]rovide|[Nn]eeds?|[Ee]mpty|KeyError)";
+
+/** Errors by their text on stderr. The first match wins, so specific patterns come first. */
+const knownErrors: readonly {
+  id: string;
+  pattern: RegExp;
+  explain(groups: readonly (string | undefined)[]): Omit<KnownError, "id">;
+}[] = [
+  {
+    id: "module-missing",
+    pattern:
+      /Cannot find (?:module|package) '([^']+)'|No module named '?([\w.]+)|can't open file '([^']+)'|MODULE_NOT_FOUND(?:'|"|\])[\s\S]{0,200}?url: '([^']+)'|MODULE_NOT_FOUND/,
+    explain: (groups) => ({
+      wrong: `The server cannot load ${groups.find((one) => one !== undefined) ?? "a module"}.`,
+      remedy: "Install its dependencies, build it, or correct the path.",
+    }),
+  },
+  {
+    id: "package-missing",
+    pattern: /(?:npm (?:error|ERR!) (?:code E)?404|No solution found|not found in the (?:package )?registry)/,
+    explain: () => ({
+      wrong: "The package of the server was not found in the registry.",
+      remedy: "Check the name and version of the package, and that the registry can be reached.",
+    }),
+  },
+  {
+    id: "port-in-use",
+    pattern: /EADDRINUSE|[Aa]ddress already in use/,
+    explain: () => ({
+      wrong: "The port of the server is already in use.",
+      remedy: "Stop the program that uses it, possibly an earlier instance of this server, or configure another port.",
+    }),
+  },
+  {
+    id: "syntax",
+    pattern: /SyntaxError|ERR_UNKNOWN_FILE_EXTENSION|TSError/,
+    explain: () => ({
+      wrong: "The interpreter cannot parse the code of the server.",
+      remedy: "Build the server, or run it with the interpreter and version that it was written for.",
+    }),
+  },
+  {
+    id: "variable-missing",
+    pattern: new RegExp(near(lacksVariable, `(${variableName})`)),
+    explain: ([before = "", after = before]) => explainVariables([after]),
+  },
+  {
+    id: "permission",
+    pattern: /EACCES|EPERM|[Pp]ermission denied/,
+    explain: () => ({
+      wrong: "The server does not have permission to open a file or port that it needs.",
+      remedy: "Grant the permission to the user who runs it, or configure another location.",
+    }),
+  },
+  {
+    id: "service-unreachable",
+    pattern: /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|[Cc]onnection refused|\bfetch failed\b/,
+    explain: () => ({
+      wrong: "The server cannot reach a service that it needs to start.",
+      remedy: "Start that service, or correct its address in the settings of the server.",
+    }),
+  },
+  {
+    id: "arguments",
+    pattern:
+      /\b[Uu]sage:|[Mm]issing (?:required )?argument|the following arguments are required|as an? (?:command[- ]line )?argument/,
+    explain: () => ({
+      wrong: "The server was started with the wrong arguments.",
+      remedy: 'Set "args" according to its usage message.',
+    }),
+  },
+];
