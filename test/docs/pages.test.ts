@@ -4,6 +4,8 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
 import { projectSchema } from "../../src/evals/commands/projectSchema.ts";
+import { checkSuite } from "../../src/evals/suites/validate.ts";
+import type { Json } from "../../src/evals/types/json.ts";
 import { suiteFileSchema } from "../../src/evals/types/suite.ts";
 import { toolSchema } from "../../src/evals/types/tool.ts";
 import { variantsFileSchema } from "../../src/evals/types/variants.ts";
@@ -104,6 +106,7 @@ const shapes: Record<string, z.ZodType> = {
 /** Parts of a suite, by what a comment above the block says that they are, and the suite that they are in. */
 const parts: Record<string, (value: unknown) => unknown> = {
   cases: (value) => ({ cases: value }),
+  args: (value) => ({ cases: [{ input: "x", expect: { tool: "x", args: value } }] }),
   servers: (value) => ({ distractors: value }),
 };
 
@@ -117,8 +120,12 @@ function problemOf({ lang, text, notes }: Block): string | undefined {
   const key = keys.find((one) => one in shapes);
   const schema = isTools ? z.array(toolSchema) : key ? shapes[key] : suiteFileSchema;
   const wrap = parts[part ?? ""] ?? ((whole: unknown) => whole);
-  const result = schema?.safeParse(wrap(value));
-  return result?.success ? undefined : z.prettifyError(result?.error ?? new z.ZodError([]));
+  const whole = wrap(value);
+  const result = schema?.safeParse(whole);
+  if (!result?.success) return z.prettifyError(result?.error ?? new z.ZodError([]));
+  // What a schema cannot express, such as matchers.
+  const hasCases = schema === suiteFileSchema && Array.isArray((whole as { cases?: unknown }).cases);
+  return hasCases ? checkSuite(whole as Json).problems[0]?.message : undefined;
 }
 
 describe("snippets", () => {

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Judge, no, noJudge, unknown, yes } from "../../src/evals/scoring/match.ts";
-import { compileMatcher, findMatcherProblems, isMatcher } from "../../src/evals/scoring/matchers.ts";
+import { compileMatcher, findMatcherProblems } from "../../src/evals/scoring/matchers.ts";
 import type { Json } from "../../src/evals/types/json.ts";
+import { bareKeywords, markedKeywords, readMatcher } from "../../src/evals/types/matcher.ts";
 
 const match = (expected: Json, value: Json | undefined, judge: Judge = noJudge) =>
   compileMatcher(expected)(value, "args.x", judge);
@@ -94,6 +95,22 @@ describe("keywords", () => {
     [{ unordered: ["a", "b", "a"] }, ["a", "a", "b"]],
     [{ unordered: [{ any: true }, "a"] }, ["a", "b"]],
     [{ unordered: [] }, []],
+    [{ $equals: { $gte: 18 } }, { $gte: 18 }],
+    [{ $regex: "^a\\d+" }, "a12b"],
+    [{ $not: "a" }, "b"],
+    [{ $not: { $startsWith: "a" } }, undefined],
+    [{ $gte: 1, $lte: 3 }, 2],
+    [{ $object: { $match: { genre: { $any: true } } } }, { $match: { genre: "Horror" } }],
+    [
+      { type: "search", analyzer: "x" },
+      { type: "search", analyzer: "x" },
+    ],
+    [
+      { type: "search", name: { $startsWith: "a" } },
+      { type: "search", name: "ab" },
+    ],
+    [{ type: "file" }, { type: "file" }],
+    [{ object: 1 }, { object: 1 }],
   ])("%j is met by %j", (expected, value) => {
     expect(met(expected, value)).toBe("yes");
   });
@@ -122,6 +139,8 @@ describe("keywords", () => {
     [{ unordered: ["a", "b"] }, ["a", "a"], 'args.x: expected ["a","b"] in any order, got ["a","a"]'],
     [{ unordered: ["a"] }, ["a", "a"], 'args.x: expected ["a"] in any order, got ["a","a"]'],
     [{ unordered: ["a"] }, "a", 'args.x: expected ["a"] in any order, got "a"'],
+    [{ $not: "a" }, "a", 'args.x: expected a value other than "a", got "a"'],
+    [{ $object: { $a: 1 } }, { $a: 1, b: 2 }, "args.x.b: expected no such key, got 2"],
   ])("%j is not met by %j", (expected, value, message) => {
     expect(why(expected, value)).toBe(message);
   });
@@ -155,25 +174,51 @@ describe("keywords", () => {
   });
 });
 
-describe("isMatcher", () => {
-  test("an object all of whose keys are keywords", () => {
-    expect([{ gte: 1 }, { gte: 1, lte: 2 }, { type: "file" }].map(isMatcher)).toEqual([true, true, true]);
-    expect([{}, { gte: 1, z: 1 }, [], null, "gte", { constructor: 1 }].map(isMatcher)).toEqual(Array(6).fill(false));
+describe("reading", () => {
+  const kinds = (...values: Json[]) => values.map((value) => readMatcher(value).kind);
+
+  test("without $, a matcher is an object all of whose keys are keywords", () => {
+    expect(kinds({ gte: 1 }, { gte: 1, lte: 2 }, { type: "string" }, { type: "strin" })).toEqual(
+      Array(4).fill("matcher"),
+    );
+    expect(kinds({}, { gte: 1, z: 1 }, [], null, "gte", { constructor: 1 }, { type: "file" }, { not: 1 })).toEqual(
+      Array(8).fill("literal"),
+    );
+  });
+
+  test.each<[Json, string, string]>([
+    [{ $gt: 1 }, '"$gt" is not a matcher keyword', 'Did you mean "$gte"? If the object is meant literally'],
+    [{ $group: 1 }, '"$group" is not a matcher keyword', "If the object is meant literally, write { $equals: ... }."],
+    [{ $gte: 1, lte: 2 }, '"lte" stands beside keys that begin with $', 'Did you mean "$lte"?'],
+    [{ $gte: 1, name: 2 }, '"name" stands beside keys that begin with $', "Remove it; if the object is meant"],
+    [{ $regex: "a", $matches: "b" }, '"$matches" and "$regex" mean the same', "Keep one of them"],
+    [{ $float: 5 }, '"$float" is not a matcher keyword', "$float belongs to argsMatch: bfcl."],
+  ])("%j is neither a matcher nor a literal", (value, message, hint) => {
+    expect(readMatcher(value)).toEqual({
+      kind: "invalid",
+      key: expect.any(String),
+      message: expect.stringContaining(message),
+      hint: expect.stringContaining(hint),
+    });
+    expect(met(value, value)).toBe("unknown");
+    expect(findMatcherProblems({ a: [value] }, "args")).toEqual([
+      { at: expect.stringMatching(/^args\.a\[0\]\../), message: expect.stringContaining(message) },
+    ]);
   });
 });
 
 describe("findMatcherProblems", () => {
   test("names the place of every wrong operand and bad regular expression", () => {
     const args = {
-      kind: { type: "file" },
+      kind: { $type: "file" },
       deep: [{ path: { anyOf: ["a", { matches: "(a" }] } }],
-      look: { optional: { matches: "a(?=b)" } },
+      look: { $optional: { $matches: "a(?=b)" } },
       fine: { equals: { type: "file" } },
       none: { any: false },
     };
     expect(findMatcherProblems(args, "args")).toEqual([
       {
-        at: "args.kind.type",
+        at: "args.kind.$type",
         message: 'Invalid option: expected one of "string"|"number"|"integer"|"boolean"|"array"|"object"|"null"',
       },
       {
@@ -181,7 +226,7 @@ describe("findMatcherProblems", () => {
         message: '"(a" is not a regular expression in RE2 syntax: error parsing regexp: missing closing ): `(a`',
       },
       {
-        at: "args.look.optional.matches",
+        at: "args.look.$optional.$matches",
         message:
           '"a(?=b)" is not a regular expression in RE2 syntax: error parsing regexp: invalid or unsupported Perl syntax: `(?=`',
       },
@@ -190,7 +235,7 @@ describe("findMatcherProblems", () => {
   });
 
   test("a wrong matcher is unknown for every value, and never met", () => {
-    expect(why({ type: "file" }, "file")).toBe('args.x: {"type":"file"} is not a valid matcher');
+    expect(why({ type: "strin" }, "file")).toBe('args.x: {"type":"strin"} is not a valid matcher');
     expect(met({ matches: "(a" }, "(a")).toBe("unknown");
   });
 });
@@ -199,7 +244,8 @@ describe("properties", () => {
   // A value with a keyword among its keys may read as a matcher; `equals` is there for those.
   const json = fc.jsonValue().map((value) => value as Json);
   const holdsMatcher = (value: Json): boolean =>
-    isMatcher(value) || (typeof value === "object" && value !== null && Object.values(value).some(holdsMatcher));
+    readMatcher(value).kind !== "literal" ||
+    (typeof value === "object" && value !== null && Object.values(value).some(holdsMatcher));
 
   test("a value matches itself, literally and by equals", () => {
     fc.assert(
@@ -212,6 +258,61 @@ describe("properties", () => {
       fc.property(json, (value) => {
         expect(met({ equals: value }, value)).toBe("yes");
         expect(met({ equals: { equals: value } }, { equals: value })).toBe("yes");
+      }),
+    );
+  });
+
+  const operands: Record<string, fc.Arbitrary<Json>> = {
+    equals: json,
+    anyOf: fc.array(json, { minLength: 1, maxLength: 3 }),
+    matches: fc.constantFrom("^a", "b+", "[0-9]$"),
+    contains: json,
+    startsWith: fc.string({ maxLength: 2 }),
+    endsWith: fc.string({ maxLength: 2 }),
+    ignoreCase: fc.string({ maxLength: 2 }),
+    gte: fc.integer(),
+    lte: fc.integer(),
+    type: fc.constantFrom("string", "number", "integer", "boolean", "array", "object", "null"),
+    optional: json,
+    any: fc.constant(true),
+    absent: fc.constant(true),
+    unordered: fc.array(json, { maxLength: 3 }),
+    judge: fc.string(),
+  };
+  const matcher = fc
+    .uniqueArray(fc.constantFrom(...bareKeywords), { minLength: 1, maxLength: 3 })
+    .chain((keys) => fc.record(Object.fromEntries(keys.map((key) => [key, operands[key] ?? fc.constant(null)]))));
+
+  test("every keyword means the same with $ and without", () => {
+    expect(Object.keys(operands).sort()).toEqual([...bareKeywords].sort());
+    fc.assert(
+      fc.property(matcher, fc.option(json, { nil: undefined }), (bare, value) => {
+        const marked = Object.fromEntries(Object.entries(bare).map(([key, operand]) => [`$${key}`, operand]));
+        expect(met(marked, value)).toBe(met(bare, value));
+      }),
+    );
+  });
+
+  test("an object with a $ key is never a literal, and one without keywords always is", () => {
+    const key = fc.oneof(fc.string(), fc.constantFrom(...bareKeywords, ...markedKeywords.keys(), "$", "$x"));
+    fc.assert(
+      fc.property(fc.dictionary(key, json), (value) => {
+        const keys = Object.keys(value);
+        const { kind } = readMatcher(value);
+        if (keys.some((one) => one.startsWith("$"))) expect(kind).not.toBe("literal");
+        else if (!keys.every((one) => bareKeywords.has(one))) expect(kind).toBe("literal");
+        expect(met({ $equals: value }, value)).toBe("yes");
+        const members = Object.entries(value).map(([name, item]) => [name, { $equals: item }] as const);
+        expect(met({ $object: Object.fromEntries(members) }, value)).toBe("yes");
+      }),
+    );
+  });
+
+  test("not is met exactly where its matcher is not", () => {
+    fc.assert(
+      fc.property(json, json, (expected, value) => {
+        const opposite = { yes: "no", no: "yes", unknown: "unknown" }[met({ $equals: expected }, value)];
+        expect(met({ $not: { $equals: expected } }, value)).toBe(opposite);
       }),
     );
   });

@@ -180,11 +180,11 @@ describe("arguments", () => {
   });
 
   test("with wrong matchers", () => {
-    expect(foundIn({ path: { matches: "(a" }, mode: { type: "text" } })).toMatchInlineSnapshot(`
+    expect(foundIn({ path: { matches: "(a" }, mode: { $type: "text" } })).toMatchInlineSnapshot(`
       "evals/files.yaml:3:5: error: Case "read-one": args.path.matches: "(a" is not a regular expression in RE2 syntax: error parsing regexp: missing closing ): \`(a\`.
-        Fix the matcher, or write { equals: ... } for a value that only looks like a matcher.
-      evals/files.yaml:3:5: error: Case "read-one": args.mode.type: Invalid option: expected one of "string"|"number"|"integer"|"boolean"|"array"|"object"|"null".
-        Fix the matcher, or write { equals: ... } for a value that only looks like a matcher."
+        Fix the matcher, or write { $equals: ... } for a value that only looks like a matcher.
+      evals/files.yaml:3:5: error: Case "read-one": args.mode.$type: Invalid option: expected one of "string"|"number"|"integer"|"boolean"|"array"|"object"|"null".
+        Fix the matcher, or write { $equals: ... } for a value that only looks like a matcher."
     `);
   });
 

@@ -265,7 +265,7 @@ describe("warnings", () => {
       await warningsOf("cases:\n  - { input: hi, expect: { tool: t, args: { p: { endWith: x } } } }\n"),
     ).toMatchInlineSnapshot(`
       "s.yaml:2:50: warning: "endWith" is not a matcher keyword, so this object is compared literally.
-        Did you mean "endsWith"? If not, wrap the object in { equals: ... }."
+        Did you mean "endsWith"? If not, wrap the object in { $equals: ... }."
     `);
   });
 

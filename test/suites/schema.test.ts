@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { jsonSchema } from "../../src/evals/suites/validate.ts";
+import { jsonSchema } from "../../src/evals/suites/jsonSchema.ts";
 import { load } from "./workspace.ts";
 
 const example = `
@@ -48,10 +48,25 @@ describe("the published schema", () => {
   });
 
   it.each([
+    "{ $gte: 1, $lte: 2 }",
+    "{ $equals: { $gt: 1 } }",
+    "{ $object: { $match: { $any: true } } }",
+    "[{ b: { $regex: a } }, { type: search, analyzer: x }, { gte: x, z: 1 }]",
+    "{ $anyOf: [{ $absent: true }, { $equals: { $x: 1 } }] }",
+  ])("accepts the argument %s, and so does the loader", async (value) => {
+    const suite = `cases: [{ input: hi, expect: { tool: t, args: { a: ${value} } } }]`;
+    expect(accepts(parse(suite)), JSON.stringify(accepts.errors)).toBe(true);
+    expect((await load({ "s.yaml": suite })).warnings).toEqual([]);
+  });
+
+  it.each([
     "cases: [{ input: hi, expct: { tool: x } }]",
     "server: { command: x, url: y }",
     "trials: 0",
     "cases: [{ input: '' }]",
+    ...["{ $gt: 1 }", "{ $gte: x }", "{ $gte: 1, lte: 2 }", "[{ b: { $type: text } }]", "{ $anyOf: [{ $x: 1 }] }"].map(
+      (value) => `cases: [{ input: hi, expect: { tool: t, args: { a: ${value} } } }]`,
+    ),
   ])("rejects %s", (text) => {
     expect(accepts(parse(text))).toBe(false);
   });

@@ -102,23 +102,31 @@ describe("a case", () => {
     ],
     [
       "{ a: { gte: x } }",
-      's.yaml:3:42: error: "gte" must be a number, got "x".\n  Wrap the object in { equals: ... } if it is meant literally.',
+      's.yaml:3:42: error: "gte" must be a number, got "x".\n  Wrap the object in { $equals: ... } if it is meant literally.',
     ],
     [
       "{ a: { any: false } }",
-      's.yaml:3:42: error: "any" must be true, got false.\n  Wrap the object in { equals: ... } if it is meant literally.',
+      's.yaml:3:42: error: "any" must be true, got false.\n  Wrap the object in { $equals: ... } if it is meant literally.',
     ],
     [
       "{ a: { type: strin } }",
       's.yaml:3:43: error: "type" must be string | number | integer | boolean | array | object | null, got "strin".\n  Did you mean "string"?',
     ],
     [
-      "{ a: [{ b: { contains: 1, foo: 2 } }] }",
-      's.yaml:3:56: error: "contains" is a matcher keyword and "foo" is not; one object cannot have both.\n  Wrap the object in { equals: ... } if it is meant literally.',
+      "{ a: [{ b: { $contains: 1, foo: 2 } }] }",
+      's.yaml:3:57: error: "foo" stands beside keys that begin with $, which only matchers have.\n  Remove it; if the object is meant literally, write { $equals: ... }.',
+    ],
+    [
+      "{ a: { $contain: 1 } }",
+      's.yaml:3:37: error: "$contain" is not a matcher keyword.\n  Did you mean "$contains"? If the object is meant literally, write { $equals: ... }.',
+    ],
+    [
+      "{ a: { $object: { $match: { $gte: x } } } }",
+      's.yaml:3:64: error: "$gte" must be a number, got "x".\n  Wrap the object in { $equals: ... } if it is meant literally.',
     ],
     [
       "{ a: { anyOf: [x, { optional: { lte: y } }] } }",
-      's.yaml:3:67: error: "lte" must be a number, got "y".\n  Wrap the object in { equals: ... } if it is meant literally.',
+      's.yaml:3:67: error: "lte" must be a number, got "y".\n  Wrap the object in { $equals: ... } if it is meant literally.',
     ],
   ])("with the arguments %s", async (args, message) => {
     expect(await aboutCase(`expect: { tool: t, args: ${args} }`)).toBe(message);
@@ -129,11 +137,11 @@ describe("a case", () => {
       "expect: { calls: [{ tool: t, args: { a: { lte: x } }, result: { matches: '[', json: { b: { gte: y } } } }] }";
     expect(await aboutCase(line)).toMatchInlineSnapshot(`
       "s.yaml:3:52: error: "lte" must be a number, got "x".
-        Wrap the object in { equals: ... } if it is meant literally.
+        Wrap the object in { $equals: ... } if it is meant literally.
       s.yaml:3:78: error: "matches" is not a regular expression: error parsing regexp: missing closing ]: \`[\`.
         Use RE2 syntax, without look-around and back-references; in YAML put it in single quotes.
       s.yaml:3:101: error: "gte" must be a number, got "y".
-        Wrap the object in { equals: ... } if it is meant literally."
+        Wrap the object in { $equals: ... } if it is meant literally."
     `);
   });
 
@@ -289,7 +297,7 @@ describe("files", () => {
   it("show all their errors in one go, and the doubtful matchers too", async () => {
     const files = {
       "a.yaml":
-        "trails: 3\ncases:\n  - input: x\n    input: y\n    expect: { tool: t, args: { p: { endWith: x } } }\n  - input: z\n",
+        "trails: 3\ncases:\n  - input: x\n    input: y\n    expect: { tool: t, args: { p: { endWith: x } } }\n  - input: w\n    expect: { tool: t, args: { p: [{ typ: x }, { type: search, analyzer: x }] } }\n  - input: z\n",
       "b.json":
         '{\n  "cases": [\n    { "input": "x", "expect": { "tool": 1 } },\n    { "input": 2, "expect": { "calls": [] } }\n  ]\n}\n',
       "c.json": "{,}",
@@ -299,9 +307,9 @@ describe("files", () => {
         Did you mean "trials"?
       a.yaml:4:5: error: "input" appears twice in this object.
         Remove one of them.
-      a.yaml:5:37: warning: "endWith" is not a matcher keyword, so this object is compared literally.
-        Did you mean "endsWith"? If not, wrap the object in { equals: ... }.
-      a.yaml:6:5: error: The case is not gradable because it expects nothing.
+      a.yaml:5:37: warning: "endWith" is not a matcher keyword, so this object is compared literally; so is another.
+        Did you mean "endsWith"? If not, wrap the object in { $equals: ... }.
+      a.yaml:8:5: error: The case is not gradable because it expects nothing.
         Add "expect" or "expected_behavior".
       b.json:3:41: error: "tool" must be text or a list of text, got 1.
         Put it in quotes: "1".

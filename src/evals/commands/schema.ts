@@ -22,7 +22,7 @@ export const schemaCommand = defineCommand({
 
 /** Derived from the zod schemas that the program itself uses. */
 async function makeSchema(of: "suite" | "config" | "run" | "lint"): Promise<unknown> {
-  if (of === "suite") return (await import("../suites/validate.ts")).jsonSchema();
+  if (of === "suite") return (await import("../suites/jsonSchema.ts")).jsonSchema();
   if (of === "config") return (await import("./projectSchema.ts")).projectJsonSchema();
   const z = await import("zod");
   const schema =

@@ -1,39 +1,30 @@
 import { RE2JS } from "re2js";
 import { messageOf } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, sameJson } from "../types/json.ts";
-import { type Matcher, matcherSchema } from "../types/suite.ts";
+import { type Keyword, type Matcher, matcherSchema, readMatcher } from "../types/matcher.ts";
 import { showJson } from "../types/text.ts";
 import { complete, differs, every, member, no, own, pairUp, some, type Test, unknown, yes } from "./match.ts";
 
-type Keyword = keyof Matcher;
 type Operands = { [K in Keyword]-?: Exclude<Matcher[K], undefined> };
-
-const keywords: ReadonlySet<string> = new Set(Object.keys(matcherSchema.shape));
-
-/** Whether a value is an object whose keys are all matcher keywords; their operands may be invalid. */
-export function isMatcher(value: Json): boolean {
-  if (!isJsonObject(value)) return false;
-  const keys = Object.keys(value);
-  return keys.length > 0 && keys.every((key) => keywords.has(key));
-}
 
 /**
  * Compiles an expected value: a literal is compared deeply (JSON types, numbers by value, objects without additional keys)
- * and may contain matchers; all keywords of a matcher must hold. Compile once, test often. A matcher with an invalid
- * operand does not throw: it is unknown for every value, and `findMatcherProblems` reports it.
+ * and may contain matchers; all keywords of a matcher must hold. Compile once, test often. A matcher with an unknown
+ * keyword or an invalid operand does not throw: it is unknown for every value, and `findMatcherProblems` reports it.
  */
 export function compileMatcher(expected: Json): Test {
-  if (isMatcher(expected)) return compileKeywords(expected);
+  const read = readMatcher(expected);
+  if (read.kind !== "literal") return compileKeywords(expected, read.kind === "matcher" ? read.operands : undefined);
   if (Array.isArray(expected)) return literalArray(expected);
   if (isJsonObject(expected)) return literalObject(expected);
   return (value, at) => (value === expected ? yes : differs(at, showJson(expected), value));
 }
 
-function compileKeywords(written: Json): Test {
-  const parsed = matcherSchema.safeParse(written);
-  if (!parsed.success) return (_value, at) => unknown(`${at}: ${showJson(written)} is not a valid matcher`);
+function compileKeywords(expected: Json, operands: JsonObject | undefined): Test {
+  if (!operands || !matcherSchema.safeParse(operands).success)
+    return (_value, at) => unknown(`${at}: ${showJson(expected)} is not a valid matcher`);
   // The operands as written: a parsed copy loses a member called __proto__.
-  const matcher = written as Matcher;
+  const matcher = operands as Matcher;
   const tests = (Object.keys(matcher) as Keyword[]).map((keyword) => compileKeyword(keyword, matcher));
   const [only] = tests;
   if (only && tests.length === 1) return only;
@@ -91,6 +82,15 @@ const compilers: { [K in Keyword]: (operand: Operands[K]) => Test } = {
     value === undefined
       ? differs(at, `a value that meets: ${criterion}`, value)
       : judge({ about: "value", criterion, at, value }),
+  not: (item) => {
+    const test = compileMatcher(item);
+    return (value, at, judge) => {
+      const found = test(value, at, judge);
+      if (found.met === "unknown") return found;
+      return found.met === "no" ? yes : differs(at, `a value other than ${showJson(item)}`, value);
+    };
+  },
+  object: literalObject,
 };
 
 function onText(expected: string, holds: (text: string) => boolean): Test {
@@ -148,24 +148,35 @@ export function compileRegex(pattern: string): RE2JS | string {
   }
 }
 
-/** Finds invalid matchers inside a value (operands, regular expressions), each with its path. */
+/** Finds invalid matchers inside a value (keywords, operands, regular expressions), each with its path. */
 export function findMatcherProblems(expected: Json, at: string): { at: string; message: string }[] {
   if (Array.isArray(expected)) return expected.flatMap((item, index) => findMatcherProblems(item, `${at}[${index}]`));
   if (!isJsonObject(expected)) return [];
-  if (!isMatcher(expected)) {
-    return Object.entries(expected).flatMap(([key, item]) => findMatcherProblems(item, member(at, key)));
-  }
-  const parsed = matcherSchema.safeParse(expected);
+  const read = readMatcher(expected);
+  if (read.kind === "invalid") return [{ at: member(at, read.key), message: read.message }];
+  if (read.kind === "literal") return inMembers(expected, at);
+  const path = (keyword: string) => `${at}.${read.written[keyword] ?? keyword}`;
+  const parsed = matcherSchema.safeParse(read.operands);
   if (!parsed.success) {
-    return parsed.error.issues.map(({ path, message }) => ({ at: [at, ...path].join("."), message }));
+    return parsed.error.issues.map(({ path: [keyword, ...rest], message }) => {
+      return { at: keyword === undefined ? at : [path(String(keyword)), ...rest].join("."), message };
+    });
   }
-  const { anyOf = [], unordered = [], optional, contains, matches } = parsed.data;
+  const { anyOf = [], unordered = [], object = {}, matches } = parsed.data;
   const regex = matches === undefined ? undefined : compileRegex(matches);
+  const nested = (["optional", "contains", "not"] as const).flatMap((keyword) => {
+    const item = parsed.data[keyword];
+    return item === undefined ? [] : findMatcherProblems(item, path(keyword));
+  });
   return [
-    ...(typeof regex === "string" ? [{ at: `${at}.matches`, message: regex }] : []),
-    ...findMatcherProblems(anyOf, `${at}.anyOf`),
-    ...findMatcherProblems(unordered, `${at}.unordered`),
-    ...(optional === undefined ? [] : findMatcherProblems(optional, `${at}.optional`)),
-    ...(contains === undefined ? [] : findMatcherProblems(contains, `${at}.contains`)),
+    ...(typeof regex === "string" ? [{ at: path("matches"), message: regex }] : []),
+    ...findMatcherProblems(anyOf, path("anyOf")),
+    ...findMatcherProblems(unordered, path("unordered")),
+    ...inMembers(object, path("object")),
+    ...nested,
   ];
+}
+
+function inMembers(object: JsonObject, at: string): { at: string; message: string }[] {
+  return Object.entries(object).flatMap(([key, item]) => findMatcherProblems(item, member(at, key)));
 }

@@ -1,6 +1,7 @@
 import { listRequired } from "../jsonSchema/values.ts";
 import type { Problem } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { readMatcher } from "../types/matcher.ts";
 import { nearest } from "../types/nearest.ts";
 import { skillEntryName } from "../types/skill.ts";
 import {
@@ -14,7 +15,7 @@ import { showJson } from "../types/text.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 import { getFinder } from "./call.ts";
 import { member, own } from "./match.ts";
-import { compileRegex, findMatcherProblems, isMatcher } from "./matchers.ts";
+import { compileRegex, findMatcherProblems } from "./matchers.ts";
 import { explainUnsatisfiable } from "./satisfiable.ts";
 import { executable, type FindTool, getLookup, type ToolLookup } from "./tools.ts";
 
@@ -118,7 +119,7 @@ function checkCall(call: ExpectedCall, rules: ArgsRules, find: FindTool, policy:
     ...broken.map(({ at, message }) =>
       error(
         `${at}: ${message}.`,
-        "Fix the matcher, or write { equals: ... } for a value that only looks like a matcher.",
+        "Fix the matcher, or write { $equals: ... } for a value that only looks like a matcher.",
       ),
     ),
     ...(broken.length > 0 || !args ? [] : tools.flatMap((tool) => checkArgs(args, rules, tool))),
@@ -174,7 +175,8 @@ function reportUnknown(name: string, tool: OfferedTool, properties: JsonObject):
 }
 
 function explainAbsent(name: string, expected: Json, schema: JsonObject): string | undefined {
-  const isAbsent = isJsonObject(expected) && isMatcher(expected) && expected.absent === true;
+  const read = readMatcher(expected);
+  const isAbsent = read.kind === "matcher" && read.operands.absent === true;
   return isAbsent && listRequired(schema).includes(name)
     ? `${member("args", name)} must be absent, but is required`
     : undefined;

@@ -2,10 +2,10 @@ import { compileSchema, type Validate } from "../jsonSchema/validate.ts";
 import { getNumber, getProperty, listTypes } from "../jsonSchema/values.ts";
 import { resolvePointer } from "../jsonSchema/walk.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
-import { type Matcher, matcherSchema } from "../types/suite.ts";
+import { type Matcher, matcherSchema, readMatcher } from "../types/matcher.ts";
 import { showJson } from "../types/text.ts";
 import { member, noJudge } from "./match.ts";
-import { compileMatcher, isMatcher } from "./matchers.ts";
+import { compileMatcher } from "./matchers.ts";
 
 /** The JSON types that a keyword can hold for. Keywords that are not here hold for any, or look inside. */
 const typesByKeyword: { readonly [K in keyof Matcher]?: readonly string[] } = {
@@ -38,7 +38,8 @@ function never(expected: Json, schema: Json | undefined, context: Context, at: s
   // A schema may refer to itself.
   if (!isJsonObject(schema) || context.depth > 30) return undefined;
   const deeper = { ...context, depth: context.depth + 1 };
-  if (isLiteral(expected)) return literalNever(expected, schema, context.root, at);
+  const literal = readLiteral(expected);
+  if (literal) return literalNever(literal.value, schema, context.root, at);
   if (typeof schema.$ref === "string")
     return never(expected, resolvePointer(schema.$ref, context.root)?.value, deeper, at);
   const branches = Array.isArray(schema.anyOf) ? schema.anyOf : schema.oneOf;
@@ -49,18 +50,22 @@ function never(expected: Json, schema: Json | undefined, context: Context, at: s
   return enumNever(expected, schema, at) ?? partsNever(expected, schema, deeper, at);
 }
 
-/** True when it contains no matcher; `equals` alone is a literal too. */
-function isLiteral(expected: Json): boolean {
-  if (Array.isArray(expected)) return expected.every(isLiteral);
-  if (!isJsonObject(expected)) return true;
-  if (isMatcher(expected)) return Object.keys(expected).join() === "equals";
-  return Object.values(expected).every(isLiteral);
+/** The value that is expected literally: it contains no matcher, or is that of `equals` alone. */
+function readLiteral(expected: Json): { value: Json } | undefined {
+  const read = readMatcher(expected);
+  if (read.kind === "literal") return containsMatcher(expected) ? undefined : { value: expected };
+  if (read.kind === "invalid" || Object.keys(read.operands).join() !== "equals") return undefined;
+  return { value: read.operands.equals ?? null };
 }
 
-function literalNever(expected: Json, schema: JsonObject, root: JsonObject, at: string): string | undefined {
+function containsMatcher(expected: Json): boolean {
+  if (readMatcher(expected).kind !== "literal") return true;
+  return typeof expected === "object" && expected !== null && Object.values(expected).some(containsMatcher);
+}
+
+function literalNever(literal: Json, schema: JsonObject, root: JsonObject, at: string): string | undefined {
   const validate = validators.get(schema) ?? compileMember(schema, root);
   validators.set(schema, validate);
-  const literal = isJsonObject(expected) && isMatcher(expected) ? (expected.equals ?? null) : expected;
   if (typeof validate === "string") return undefined;
   const validity = validate(literal, at);
   return validity.kind === "invalid" ? validity.why : undefined;
@@ -84,15 +89,20 @@ function enumNever(expected: Json, schema: JsonObject, at: string): string | und
 }
 
 function partsNever(expected: Json, schema: JsonObject, context: Context, at: string): string | undefined {
-  if (isMatcher(expected)) {
-    const parsed = matcherSchema.safeParse(expected);
+  const read = readMatcher(expected);
+  if (read.kind === "invalid") return undefined;
+  if (read.kind === "matcher") {
+    const parsed = matcherSchema.safeParse(read.operands);
     return parsed.success ? matcherNever(parsed.data, schema, context, at) : undefined;
   }
   if (Array.isArray(expected)) {
     const mistyped = explainWrongType(["array"], "an array", schema, at);
     return mistyped ?? first(expected, (item, index) => never(item, schema.items, context, `${at}[${index}]`));
   }
-  if (!isJsonObject(expected)) return undefined;
+  return isJsonObject(expected) ? membersNever(expected, schema, context, at) : undefined;
+}
+
+function membersNever(expected: JsonObject, schema: JsonObject, context: Context, at: string): string | undefined {
   const mistyped = explainWrongType(["object"], "an object", schema, at);
   return (
     mistyped ??
@@ -101,7 +111,7 @@ function partsNever(expected: Json, schema: JsonObject, context: Context, at: st
 }
 
 function matcherNever(matcher: Matcher, schema: JsonObject, context: Context, at: string): string | undefined {
-  const { optional, anyOf, unordered, contains, gte, lte, type } = matcher;
+  const { optional, anyOf, unordered, contains, gte, lte, type, object } = matcher;
   const reasons = (anyOf ?? []).map((item) => never(item, schema, context, at));
   const [reason] = reasons;
   if (reason !== undefined && reasons.every((other) => other !== undefined)) return reason;
@@ -115,6 +125,7 @@ function matcherNever(matcher: Matcher, schema: JsonObject, context: Context, at
     (contains !== undefined && schema.type === "array"
       ? never(contains, schema.items, context, `${at}[]`)
       : undefined) ??
+    (object === undefined ? undefined : membersNever(object, schema, context, at)) ??
     (optional === undefined ? undefined : never(optional, schema, context, at))
   );
 }

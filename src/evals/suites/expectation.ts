@@ -1,9 +1,7 @@
-import { RE2JS } from "re2js";
-import { messageOf } from "../types/errors.ts";
-import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
-import { nearest } from "../types/nearest.ts";
-import { type CaseFile, matcherSchema, type ResultMatcher } from "../types/suite.ts";
-import { explain, type PathProblem } from "./explain.ts";
+import type { JsonObject, Path } from "../types/json.ts";
+import type { CaseFile, ResultMatcher } from "../types/suite.ts";
+import type { PathProblem } from "./explain.ts";
+import { checkMatcher, checkPattern } from "./matchers.ts";
 
 export type ExpectFile = NonNullable<CaseFile["expect"]>;
 type Kind = "tool" | "none" | "any" | "calls" | "skill" | "avoid";
@@ -103,51 +101,4 @@ function checkCall({ args, result }: CallPart, path: Path, argsMatch: ExpectFile
     ...checkPattern(result?.matches, [...at, "matches"]),
     ...(result?.json === undefined ? [] : checkMatcher(result.json, [...at, "json"])),
   ];
-}
-
-const keywords: ReadonlySet<string> = new Set(Object.keys(matcherSchema.shape));
-const literalHint = "Wrap the object in { equals: ... } if it is meant literally.";
-
-/** Checks a value of `args`: a literal, a matcher, or a literal with matchers inside. */
-function checkMatcher(value: Json, path: Path): PathProblem[] {
-  if (Array.isArray(value)) return value.flatMap((item, i) => checkMatcher(item, [...path, i]));
-  if (!isJsonObject(value)) return [];
-  const keys = Object.keys(value);
-  const known = keys.find((key) => keywords.has(key));
-  if (known === undefined) return checkLiteral(value, path);
-  const unknown = keys.find((key) => !keywords.has(key));
-  if (unknown === undefined) return checkKeywords(value, path);
-  const message = `"${known}" is a matcher keyword and "${unknown}" is not; one object cannot have both.`;
-  return [{ path: [...path, unknown], part: "key", message, hint: literalHint }];
-}
-
-function checkLiteral(value: JsonObject, path: Path): PathProblem[] {
-  const members = Object.entries(value);
-  const inside = members.flatMap(([key, member]) => checkMatcher(member, [...path, key]));
-  const [only] = members.length === 1 ? Object.keys(value) : [];
-  const near = only === undefined ? undefined : nearest(only, keywords);
-  if (only === undefined || near === undefined) return inside;
-  const message = `"${only}" is not a matcher keyword, so this object is compared literally.`;
-  const hint = `Did you mean "${near}"? If not, wrap the object in { equals: ... }.`;
-  return [{ path: [...path, only], part: "key", severity: "warning", message, hint }, ...inside];
-}
-
-function checkKeywords(value: JsonObject, path: Path): PathProblem[] {
-  const problems = explain(matcherSchema, value, path).map((one) => ({ ...one, hint: one.hint ?? literalHint }));
-  // The value of `equals` is always literal; the others may hold matchers.
-  const inside = ["anyOf", "unordered", "optional", "contains"].flatMap((key) =>
-    value[key] === undefined ? [] : checkMatcher(value[key], [...path, key]),
-  );
-  return [...problems, ...checkPattern(value.matches, [...path, "matches"]), ...inside];
-}
-
-function checkPattern(pattern: Json | undefined, path: Path): PathProblem[] {
-  if (typeof pattern !== "string") return [];
-  try {
-    RE2JS.compile(pattern);
-    return [];
-  } catch (error) {
-    const hint = "Use RE2 syntax, without look-around and back-references; in YAML put it in single quotes.";
-    return [{ path, message: `"matches" is not a regular expression: ${messageOf(error)}.`, hint }];
-  }
 }

@@ -11,6 +11,8 @@ export type PathProblem = {
   severity?: "error" | "warning";
   message: string;
   hint?: string | undefined;
+  /** Reported once a file, with the number of the others like it. */
+  isShared?: true;
 };
 
 /** The problem at its place in the file. */

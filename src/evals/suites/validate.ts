@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
+import { isJsonObject, type Json, type Path } from "../types/json.ts";
 import { type CaseFile, type SuiteFile, suiteFileSchema } from "../types/suite.ts";
 import { checkExpectation } from "./expectation.ts";
 import { explain, type PathProblem } from "./explain.ts";
@@ -16,20 +16,6 @@ export type SuiteHeader = Omit<SuiteFile, "cases" | "evals">;
 /** The content of a valid suite file; each case with its path. */
 export type CheckedSuite = { header: SuiteHeader; cases: readonly { path: Path; content: CaseFile }[] };
 
-/** The JSON Schema (draft 2020-12) of suite files, for editors. The loader also checks what a schema cannot express. */
-export function jsonSchema(): JsonObject {
-  const listed = z.string().min(1).describe("A .csv or .jsonl file with the cases, relative to the suite");
-  const written = suiteFileSchema.extend({ cases: z.union([listed, suiteFileSchema.shape.cases]) });
-  const generated: unknown = z.toJSONSchema(written, { target: "draft-2020-12", io: "input" });
-  const { $schema, ...rest } = isJsonObject(generated) ? generated : {};
-  return {
-    $schema: $schema ?? "https://json-schema.org/draft/2020-12/schema",
-    $id: "urn:tool-evals:schema:suite",
-    title: "tool-evals suite file",
-    ...rest,
-  };
-}
-
 /** All problems of the content of a suite file, and the typed content when none of them is an error. */
 export function checkSuite(value: Json): { problems: PathProblem[]; checked?: CheckedSuite } {
   const header = headerSchema.safeParse(value);
@@ -39,11 +25,21 @@ export function checkSuite(value: Json): { problems: PathProblem[]; checked?: Ch
   const problems = [
     ...(header.success ? [] : explain(headerSchema, value)),
     ...listProblems,
-    ...checks.flatMap((check) => check.problems),
+    ...shareProblems(checks.flatMap((check) => check.problems)),
     ...findRepeatedIds(cases),
   ];
   const isValid = header.success && problems.every(({ severity }) => severity === "warning");
   return { problems, ...(isValid && { checked: { header: header.data, cases } }) };
+}
+
+/** Of the problems that a file reports once, the first, with the number of the others. */
+function shareProblems(problems: readonly PathProblem[]): PathProblem[] {
+  const [first, ...others] = problems.filter(({ isShared }) => isShared);
+  return problems.flatMap((problem) => {
+    if (problem !== first || others.length === 0) return problem.isShared && problem !== first ? [] : [problem];
+    const more = others.length === 1 ? "another" : `${others.length} others`;
+    return [{ ...first, message: `${first.message.slice(0, -1)}; so ${others.length === 1 ? "is" : "are"} ${more}.` }];
+  });
 }
 
 function findCases(value: Json): { key: string; list: readonly Json[]; problems: PathProblem[] } {

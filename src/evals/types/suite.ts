@@ -5,35 +5,8 @@ import { type LintSettings, lintSettingsSchema } from "./lint.ts";
 import type { EvalFile } from "./skill.ts";
 import type { Tool } from "./tool.ts";
 
-/**
- * The keywords of an argument matcher. A value in `args` is a matcher when it is an object whose keys are all keywords;
- * all of them must match. Any other value is a literal, compared deeply (numbers by value), which may contain matchers.
- * `{ equals: value }` is for a literal that looks like a matcher.
- */
-export const matcherSchema = z
-  .strictObject({
-    equals: jsonSchema.describe("Exactly this value, whatever its keys"),
-    anyOf: z.array(jsonSchema).min(1).describe("Any of these values or matchers"),
-    matches: z.string().describe("A regular expression (RE2 syntax, linear time) that matches a part of the string"),
-    contains: jsonSchema.describe("A substring of a string, or an element of an array"),
-    startsWith: z.string(),
-    endsWith: z.string(),
-    ignoreCase: z.string().describe("Equal to this text, ignoring case"),
-    gte: z.number(),
-    lte: z.number(),
-    type: z.enum(["string", "number", "integer", "boolean", "array", "object", "null"]),
-    optional: jsonSchema.describe("May be omitted; if given, it must match this"),
-    any: z.literal(true).describe("Given, with any value"),
-    absent: z.literal(true).describe("Must be omitted"),
-    unordered: z.array(jsonSchema).describe("An array with these elements in any order"),
-    judge: z.string().describe("A judge model decides whether the value meets this criterion"),
-  })
-  .partial()
-  .refine((matcher) => Object.keys(matcher).length > 0, "at least one keyword is required");
-export type Matcher = z.infer<typeof matcherSchema>;
-
 /** Named arguments, each with a literal value or a matcher. */
-const argsSchema = jsonObjectSchema;
+export const argsSchema = jsonObjectSchema.describe("By name: literal values or matchers");
 
 const resultMatcherSchema = z
   .strictObject({
