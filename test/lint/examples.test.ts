@@ -15,6 +15,12 @@ import { aRegistrationSubject, aSkillSubject, aSuiteSubject, aToolSubject } from
 
 type Subject = { [K in SubjectKind]: (example: unknown, id: string) => Promise<Subjects[K]> | Subjects[K] };
 
+const dispatcher = {
+  name: "run_tool",
+  description: "Calls a tool of the catalog.",
+  inputSchema: { type: "object", properties: { name: { type: "string" }, arguments: { type: "object" } } },
+};
+
 const scratch = mkdtempSync(join(tmpdir(), "lint-examples-"));
 let written = 0;
 
@@ -61,7 +67,7 @@ const subjects: Subject = {
     const subject = aRegistrationSubject(entry, name, ["/srv/weather/server.js", "/usr/bin/node"]);
     return { ...subject, isSet: (variable) => variable === "GITHUB_TOKEN" };
   },
-  async suites(example) {
+  async suites(example, rule) {
     const file = join(scratch, `${written++}.yaml`);
     writeFileSync(file, example as string);
     const { suites } = await loadSuites([file], { cwd: scratch }).catch(() => ({ suites: [] }));
@@ -70,6 +76,7 @@ const subjects: Subject = {
     const listed = [
       { name: "get_weather", description: "Returns the forecast of a city." },
       { name: "send_mail", description: "Sends a letter." },
+      ...(rule === "dispatcher-undeclared" ? [dispatcher] : []),
     ];
     return { suite, tools: listed.map(({ name }) => name), listed };
   },

@@ -233,3 +233,18 @@ describe("results", () => {
     `);
   });
 });
+
+test("a tool behind a dispatcher is known by the catalog; without one, every name is taken", () => {
+  const dispatch = { write_file: { name: "path" } };
+  const about = (name: string, tools: Toolset) =>
+    preflight({ ...caseOf(expectTool({ tools: [name], args: { path: 1 } })), dispatch }, tools, "safe").map(
+      formatProblem,
+    );
+  expect(about("find_issues", toolset)).toEqual([]);
+  const behind = { name: "find_issues", inputSchema: readSchema, origin: "dispatched" } as const;
+  const closed = toolsetOf([{ name: "write_file", inputSchema: { type: "object" } }, behind]);
+  expect(about("find_issue", closed).join()).toContain(
+    'expected tool "find_issue" is not listed.\n  Did you mean "find_issues"?',
+  );
+  expect(about("find_issues", closed).join()).toContain("can never match");
+});

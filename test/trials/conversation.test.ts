@@ -160,3 +160,39 @@ describe("a trial of a host", () => {
     ]);
   });
 });
+
+describe("a server whose tools are searched for", () => {
+  const search = aTool("search_tools");
+  const execute = aTool("execute_tool");
+  const result = (text: string) => ({ isError: false, content: [{ type: "text", text }] });
+
+  it("gets its turns of searching beside those of the case, and the calls inside are on the record", async () => {
+    const replies = [
+      turn("", ["search_tools", { query: "issues" }]),
+      turn("", ["execute_tool", { name: "find_issues" }]),
+    ];
+    const model = scriptedModel(({ turn: number }) => replies[number - 1] ?? turn("done"));
+    const place = placeOf(
+      { maxTurns: 1, dispatch: { execute_tool: { name: "name" }, search_tools: { search: "query" } } },
+      model,
+    );
+    const offered = aToolset(search, execute, aTool("find_issues", { origin: "dispatched" }));
+    const planned = { ...place.planned, toolset: offered };
+    const context = {
+      show: () => ({ tools: [search, execute], listedName: (name: string) => name }),
+      skills: () => undefined,
+    };
+    const executor = {
+      execute: async ({ tool }: { tool: string }) =>
+        ({ status: "executed", ms: 1, result: result(tool === "search_tools" ? "1. find_issues" : "none") }) as const,
+      close: async () => {},
+    };
+    const { turns } = await converse(createConversation({ ...place, planned }, context, executor), never);
+    expect(
+      turns.map(({ calls, searches }) => ({ calls: calls.map(({ role, inner }) => ({ role, inner })), searches })),
+    ).toEqual([
+      { calls: [{ role: "search", inner: undefined }], searches: [{ query: "issues", found: ["find_issues"] }] },
+      { calls: [{ role: undefined, inner: { tool: "find_issues", arguments: {} } }], searches: undefined },
+    ]);
+  });
+});

@@ -78,6 +78,7 @@ function describeSuite(suite: Suite, { servers, cases, checks, models }: Manifes
     execute: suite.execute,
     isolate: suite.isolate,
     ...(suite.models && { models: models.filter((model) => asksModel(suite, model)).map(({ id }) => id) }),
+    ...(suite.dispatch && { dispatchers: Object.keys(suite.dispatch) }),
     ...(suite.lift !== undefined && { lift: suite.lift }),
     ...(server && { server }),
     ...(planned && { checks: [...planned] }),

@@ -405,6 +405,10 @@ const suiteExamples = {
     invalid: suite(rain.repeat(5)),
     valid: suite(rain + mail),
   },
+  "dispatcher-undeclared": {
+    invalid: suite(rain),
+    valid: `dispatch: { run_tool: { name: name, arguments: arguments } }\n${suite(rain)}`,
+  },
 };
 
 /** For every rule an input that it reports, and one that it does not. JSON values, YAML (suites) or Markdown (skills). */

@@ -5,7 +5,7 @@ import type { Call, ToolSearch, Turn } from "../types/trial.ts";
 /**
  * What a model did in a trial: the calls of its first turn with calls, all calls in order, the skills that they loaded,
  * and whether it refused or its last reply was cut off. Where skills are offered, a call that loads one counts as a call of
- * the skill's entry. Searches for tools and calls of a host's own tools are no picks, and listed separately.
+ * the skill's entry, and a call through a dispatcher as the one that it makes. Searches for tools and calls of a host's own tools are no picks, and listed separately.
  */
 export type Activity = {
   first: readonly Call[];
@@ -19,7 +19,7 @@ export type Activity = {
 
 /** Reads the activity from the turns of a trial. */
 export function readActivity(turns: readonly Turn[], offersSkills: boolean): Activity {
-  const raw = turns.map(({ calls }) => calls.filter(({ role }) => role === undefined));
+  const raw = turns.map(({ calls }) => calls.filter(({ role }) => role === undefined).map(unwrap));
   const picks = offersSkills ? raw.map((calls) => calls.flatMap(toPicks)) : raw;
   return {
     first: picks.find((calls) => calls.length > 0) ?? [],
@@ -30,6 +30,13 @@ export function readActivity(turns: readonly Turn[], offersSkills: boolean): Act
     refused: turns.some(({ stop }) => stop === "refused"),
     cut: turns.at(-1)?.stop === "cut",
   };
+}
+
+/** A call through a dispatcher as the call that it makes. */
+function unwrap(call: Call): Call {
+  const { inner, argumentsText: _, arguments: __, ...rest } = call;
+  if (!inner) return call;
+  return { ...rest, inner, tool: inner.tool, ...(inner.arguments !== undefined && { arguments: inner.arguments }) };
 }
 
 /** The tools that tool-evals itself offers with skills, named as hosts name theirs. */

@@ -6,7 +6,7 @@ import type { Assertion, Call, Execution, Score, Selection } from "../types/tria
 import { findBfclProblem, parseKeepingFloats } from "./bfcl.ts";
 import { differs, every, type Judge, type Match, member, no, own, type Test, unknown, yes } from "./match.ts";
 import { compileMatcher, compileRegex } from "./matchers.ts";
-import type { FindTool, ListedTool, ToolLookup } from "./tools.ts";
+import type { FindTool, ToolLookup } from "./tools.ts";
 
 /** How arguments are compared, as a case sets it. */
 /** The results of scoring one call against one expected call, from worst to best. */
@@ -29,6 +29,7 @@ export type CallScore = Pick<Score, "unchecked"> & {
 };
 export type ScoreCall = (call: Call, judge: Judge) => CallScore;
 
+type FoundTool = NonNullable<ReturnType<FindTool>>;
 type ArgsScore = CallScore & { selection: "malformed-arguments" | "wrong-arguments" | "right-tool" };
 
 /**
@@ -48,7 +49,7 @@ export function compileCall(
   const matchResult = expected.result && compileResult(expected.result);
 
   return (call, judge) => {
-    const listed = find(call.tool);
+    const listed = find(call.tool, call.inner);
     if (!listed) return fail("unknown-tool", "tool", `expected ${label}, got ${call.tool}, which is not listed`);
     if (!accepted.has(listed.tool.name)) return fail("wrong-tool", "tool", `expected ${label}, got ${call.tool}`);
     const args = scoreArgs(call, listed, judge);
@@ -85,7 +86,7 @@ function compileArgs(expected: ExpectedCall, mode: ArgsRules["argsMode"]) {
   // Without `args` nothing is compared.
   const isExact = mode === "exact" && expected.args !== undefined;
 
-  return (call: Call, { validate }: ListedTool, judge: Judge): ArgsScore => {
+  return (call: Call, { validate }: FoundTool, judge: Judge): ArgsScore => {
     const given = call.arguments;
     if (!isJsonObject(given)) return failNotAnObject(given, call);
     const validity = validate?.(given, "args");
@@ -107,7 +108,7 @@ function compileArgs(expected: ExpectedCall, mode: ArgsRules["argsMode"]) {
 }
 
 function compileBfcl(expected: ExpectedCall) {
-  return (call: Call, { tool }: ListedTool): ArgsScore => {
+  return (call: Call, { tool }: FoundTool): ArgsScore => {
     const given = readExactArguments(call);
     if (!isJsonObject(given)) return failNotAnObject(given, call);
     const problem = findBfclProblem(given, expected.args ?? {}, tool.inputSchema);
@@ -185,7 +186,8 @@ function compileOutcomeMatcher(test: Test): (result: ToolResult, judge: Judge) =
   };
 }
 
-function joinText(result: ToolResult): string {
+/** The text of a result. */
+export function joinText(result: ToolResult): string {
   return result.content.flatMap(({ text }) => text ?? []).join("\n");
 }
 

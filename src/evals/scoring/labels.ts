@@ -51,5 +51,5 @@ export function readSkillExpectation(expectation: Expectation | undefined): Abou
 /** The tools of calls, in order; a name that is not listed is marked. */
 export function labelCalls(calls: readonly Call[], find: FindTool, separator = " + "): string {
   if (calls.length === 0) return noneLabel;
-  return calls.map(({ tool }) => find(tool)?.tool.name ?? `${tool} (unknown)`).join(separator);
+  return calls.map(({ tool, inner }) => find(tool, inner)?.tool.name ?? `${tool} (unknown)`).join(separator);
 }

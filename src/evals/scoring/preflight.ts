@@ -14,6 +14,7 @@ import {
 import { showJson } from "../types/text.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 import { getFinder } from "./call.ts";
+import { hasOpenCatalog } from "./dispatch.ts";
 import { member, own } from "./match.ts";
 import { compileRegex, findMatcherProblems } from "./matchers.ts";
 import { explainUnsatisfiable } from "./satisfiable.ts";
@@ -28,7 +29,7 @@ type CaseProblem = Omit<Problem, "place">;
  * whose inputSchema cannot be compiled is a warning: its arguments are then not checked against the schema.
  */
 export function preflight(
-  { id, place, expect }: Pick<Case, "id" | "place" | "expect">,
+  { id, place, expect, dispatch }: Pick<Case, "id" | "place" | "expect" | "dispatch">,
   toolset: Toolset,
   policy: ExecutionPolicy,
 ): readonly Problem[] {
@@ -36,10 +37,10 @@ export function preflight(
   const lookup = getLookup(toolset);
   const calls = listExpectedCalls(expect);
   const rules: ArgsRules = "argsMatch" in expect ? expect : { argsMode: "partial", argsMatch: "matchers" };
-  const find = getFinder(rules, lookup);
+  const find: FindTool = (name) => getFinder(rules, lookup)(name) ?? lookup.findAny(name);
   const wanted = calls.flatMap(({ tools }) => tools);
   const problems = [
-    ...checkNames(calls, expect.avoid, find, lookup, toolset),
+    ...checkNames(calls, expect.avoid, find, hasOpenCatalog(dispatch, toolset), lookup, toolset),
     ...calls.flatMap((call) => checkCall(call, rules, find, policy)),
     ...(expect.kind === "skill" ? checkSkill(expect.skill, toolset) : []),
     ...(expect.kind === "any" && expect.result ? checkAnyResult(expect.result, toolset, policy) : []),
@@ -66,13 +67,14 @@ function checkNames(
   calls: readonly ExpectedCall[],
   avoid: readonly string[],
   find: FindTool,
+  isOpen: boolean,
   { names }: ToolLookup,
   { tools }: Toolset,
 ): CaseProblem[] {
   const expected = calls.flatMap((call) => call.tools);
   const listed = names.length > 0 ? `Use a listed tool: ${names.join(", ")}.` : "Add a server with tools to the suite.";
   const checkListed = (role: string) => (name: string) =>
-    find(name) ? [] : [error(`${role} tool "${name}" is not listed.`, didYouMean(name, names, listed))];
+    isOpen || find(name) ? [] : [error(`${role} tool "${name}" is not listed.`, didYouMean(name, names, listed))];
   const findTwice = (list: readonly string[]) => [...new Set(list.filter((name, index) => list.indexOf(name) < index))];
   const listServers = (name: string) => {
     const same = tools.filter((tool) => tool.name === find(name)?.tool.name);

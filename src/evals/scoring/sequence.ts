@@ -54,9 +54,11 @@ export function compileSequence(
     const unchecked = open.length > 0 && { unchecked: [...new Set(open)] };
     if (checks.every(({ met }) => met !== "no")) return { selection: "right-tool", picked, checks, ...unchecked };
     const fits = pairing.map((made, index) => (made === undefined ? 0 : getFit(index, made)));
-    const unpaired = all.flatMap((call, index) => (find(call.tool) && !pairing.includes(index) ? [index] : []));
+    const unpaired = all.flatMap((call, index) =>
+      find(call.tool, call.inner) && !pairing.includes(index) ? [index] : [],
+    );
     const isMalformed = unpaired.some((made) => scorers.some((_, index) => getFit(index, made) === named));
-    const isUnknown = all.some((call) => !find(call.tool));
+    const isUnknown = all.some((call) => !find(call.tool, call.inner));
     return { selection: select(all.length, fits, isUnknown, isMalformed), picked, checks, ...unchecked };
   };
 }

@@ -2,6 +2,7 @@ import { compileSchema, type Validate } from "../jsonSchema/validate.ts";
 import { once } from "../types/once.ts";
 import type { ExecutionPolicy } from "../types/suite.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
+import type { Call } from "../types/trial.ts";
 
 /**
  * A listed tool. Its inputSchema is compiled when it is first needed: some rules check arguments without it, and
@@ -30,25 +31,40 @@ export class ListedTool {
   }
 }
 
-/** Finds a listed tool by the name that was called. */
-export type FindTool = (name: string) => ListedTool | undefined;
+type FoundTool = Pick<ListedTool, "tool" | "validate" | "problem">;
 
-/** A toolset ready for look-ups: `find` by listed name, `findDotless` by a name whose dots may be underscores. */
-export type ToolLookup = { names: readonly string[]; find: FindTool; findDotless: FindTool };
+/** Finds a tool by the name that was called; `inner` where it was called through a dispatcher. */
+export type FindTool = (name: string, inner?: Call["inner"]) => FoundTool | undefined;
+
+/**
+ * A toolset ready for look-ups: `find` by listed name, `findDotless` by a name whose dots may be underscores, `findAny`
+ * also behind dispatchers, as an expectation may name it.
+ */
+export type ToolLookup = { names: readonly string[]; find: FindTool; findDotless: FindTool; findAny: FindTool };
 
 /** The look-up of a toolset, made once per toolset object. */
 export const getLookup = once(({ tools: listed }: Toolset): ToolLookup => {
   // Instructions are text that is shown, never a pick.
-  const pickable = listed.filter(({ origin }) => origin !== "instructions");
-  const tools = new Map(pickable.map((tool) => [tool.name, new ListedTool(tool)]));
-  const dotless = new Map(pickable.map(({ name }) => [withoutDots(name), name]));
-  const find: FindTool = (name) => tools.get(name);
+  const index = (isWanted: (tool: OfferedTool) => boolean) =>
+    new Map(listed.filter(isWanted).map((tool) => [tool.name, new ListedTool(tool)]));
+  const tools = index(({ origin }) => origin !== "instructions" && origin !== "dispatched");
+  const dispatched = index(({ origin }) => origin === "dispatched");
+  const dotless = new Map([...tools.keys()].map((name) => [withoutDots(name), name]));
+  const findInner = (name: string) => dispatched.get(name) ?? tools.get(name) ?? describeUnknown(name);
+  const find: FindTool = (name, inner) => (inner ? (inner.unlisted ? undefined : findInner(name)) : tools.get(name));
   return {
-    names: [...tools.keys()],
+    names: [...tools.keys(), ...dispatched.keys()],
     find,
-    findDotless: (name) => find(tools.has(name) ? name : (dotless.get(withoutDots(name)) ?? name)),
+    findDotless: (name, inner) => find(tools.has(name) ? name : (dotless.get(withoutDots(name)) ?? name), inner),
+    findAny: (name) => tools.get(name) ?? dispatched.get(name),
   };
 });
+
+/** A tool behind a dispatcher of which no catalog is known: any name and any arguments are taken as they are. */
+function describeUnknown(name: string): FoundTool {
+  const tool = { name, inputSchema: {}, server: "", origin: "dispatched" } as const;
+  return { tool, validate: undefined, problem: undefined };
+}
 
 /** A name as shown by APIs that allow no dots. */
 function withoutDots(name: string): string {
@@ -65,6 +81,8 @@ export function executable(tool: OfferedTool, policy: ExecutionPolicy): Executab
   if (tool.origin === "distractor") return { yes: false, reason: `${tool.name} is a distractor` };
   if (tool.origin === "static") return { yes: false, reason: `${tool.name} comes from a static list, not a server` };
   if (tool.origin === "instructions") return { yes: false, reason: `there is no tool ${tool.name}` };
+  if (tool.origin === "dispatched")
+    return { yes: false, reason: `${tool.name} can only be called through a dispatcher` };
   if (tool.origin === "skill") return { yes: false, reason: `${tool.name} is a skill, not a tool` };
   if (policy === "never") return { yes: false, reason: "no call is executed (execute: never)" };
   if (policy === "always" || tool.annotations?.readOnlyHint === true || tool.annotations?.destructiveHint === false) {

@@ -72,9 +72,10 @@ function buildTurnEntries({ text, calls, stop }: Turn): Entry[] {
   ];
 }
 
-function buildCallEntries({ tool, arguments: args, argumentsText, execution }: Call): Entry[] {
+function buildCallEntries({ tool, arguments: args, argumentsText, inner, execution }: Call): Entry[] {
   const given = args === undefined ? (argumentsText ?? "") : JSON.stringify(args);
-  const call = done("the model calls", `${tool} ${given}`.trim());
+  const through = inner ? `, which calls ${inner.tool}` : "";
+  const call = done(`the model calls${through}`, `${tool} ${given}`.trim());
   if (execution?.status !== "executed") {
     return [call, done("that call was not executed", execution?.reason ?? "no result is on the record")];
   }

@@ -27,6 +27,11 @@ export function buildSuite({ header, cases }: CheckedSuite, parsed: ParsedFile, 
     dir: dirname(resolve(cwd, parsed.file)),
     ...(header.server && { server: header.server }),
     distractors: header.distractors ?? [],
+    ...(header.dispatch && {
+      dispatch: header.dispatch,
+      dispatchPlace: (path: readonly string[]) => parsed.place(["dispatch", ...path]),
+    }),
+    ...(header.catalog !== undefined && { catalog: header.catalog }),
     skills: header.skills ?? [],
     ...(header.model !== undefined && { models: toNames(header.model) }),
     ...(header.lift !== undefined && { lift: header.lift }),
@@ -68,6 +73,7 @@ function buildCase(
     ...(content.searches && { searches: content.searches }),
     expectedBehavior: toNames(content.expected_behavior),
     ...(tools && { tools: share(tools) }),
+    ...(header.dispatch && { dispatch: header.dispatch }),
     trials: content.trials ?? header.trials ?? defaults.trials,
     passRate: content.passRate ?? header.passRate ?? defaults.passRate,
     maxTurns: content.maxTurns ?? header.maxTurns ?? getDefaultTurns(expect),
@@ -175,16 +181,35 @@ export function hashCase({
   paraphrases,
   expect,
   expectedBehavior,
+  dispatch,
   files,
   packageHash,
   maxTurns,
 }: Omit<Case, "hash">): string {
-  return hashValue({ messages, paraphrases, expect, expectedBehavior, files, packageHash, maxTurns });
+  return hashValue({ messages, paraphrases, expect, expectedBehavior, dispatch, files, packageHash, maxTurns });
 }
 
 /** SHA-256 (hex) of what the suite asks: its servers (not what they list), how it runs, and its cases in order. */
-export function hashSuite({ name, server, distractors, execute, isolate, lift, cases }: Omit<Suite, "hash">): string {
-  return hashValue({ name, server, distractors, execute, isolate, lift, cases: cases.map(({ hash }) => hash) });
+export function hashSuite({
+  name,
+  server,
+  distractors,
+  catalog,
+  execute,
+  isolate,
+  lift,
+  cases,
+}: Omit<Suite, "hash">): string {
+  return hashValue({
+    name,
+    server,
+    distractors,
+    catalog,
+    execute,
+    isolate,
+    lift,
+    cases: cases.map(({ hash }) => hash),
+  });
 }
 
 function hashValue(value: object): string {

@@ -10,6 +10,8 @@ import { createInstructionsEntry, readStaticList } from "./toolList.ts";
 export type SourceParts = {
   server?: ServerSpec;
   distractors: readonly ServerSpec[];
+  /** A file with the list of the tools behind dispatchers. */
+  catalog?: string;
   dir: string;
   /** How messages name a server that is not registered under a name, for example the suite. */
   name?: string;
@@ -84,10 +86,11 @@ export async function openSource(parts: SourceParts, env: Env, signal: AbortSign
     return toOffered(listed, "distractor");
   };
 
+  const behind = parts.catalog === undefined ? undefined : list({ tools: parts.catalog }, "catalog", "catalog");
   const main = parts.server && list(parts.server, "server", parts.name ?? "server");
   const others = parts.distractors.map(distract);
   try {
-    await waitForAll([main, ...others], parts.name === undefined ? "the server" : `"${parts.name}"`);
+    await waitForAll([main, behind, ...others], parts.name === undefined ? "the server" : `"${parts.name}"`);
   } catch (error) {
     await close();
     throw error;
@@ -97,8 +100,11 @@ export async function openSource(parts: SourceParts, env: Env, signal: AbortSign
     ...(own ? toOffered(own, own.live ? "server" : "static") : []),
     ...(await Promise.all(others)).flat(),
   ];
+  const direct = new Set(listed.map(({ name }) => name));
+  const catalog = await behind;
+  const hidden = catalog ? toOffered(catalog, "dispatched").filter(({ name }) => !direct.has(name)) : [];
   return {
-    tools: joinInstructions(listed),
+    tools: joinInstructions([...listed, ...hidden]),
     ...(own?.live && { server: own.live.server }),
     reopen: own?.live?.reopen ?? noServer,
     warnings,

@@ -37,9 +37,9 @@ export function createToolset(tools: readonly OfferedTool[]): Toolset {
 
 /** Where a tool comes from, in a message: `server "files"`, `the distractor "github"`. */
 export function describeOrigin({ server, origin }: OfferedTool): string {
-  return origin === "server" || origin === "instructions"
-    ? `server "${server}"`
-    : `the ${origin === "static" ? "list" : "distractor"} "${server}"`;
+  if (origin === "server" || origin === "instructions") return `server "${server}"`;
+  const kind = origin === "static" ? "list" : origin === "dispatched" ? "catalog" : "distractor";
+  return `the ${kind} "${server}"`;
 }
 
 /** A skill as an entry of a tool list, so that its description is part of the hash. */

@@ -1,4 +1,5 @@
 import { listLoadedSkills } from "../scoring/activity.ts";
+import { createDispatchReader, type ReadDispatch } from "../scoring/dispatch.ts";
 import type { AskedModel, HostedTrial, Message, ModelRequest } from "../types/model.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
 import { type Case, getMessages } from "../types/suite.ts";
@@ -46,6 +47,8 @@ export type Conversation = {
   deferred?: NonNullable<ModelRequest["deferred"]>;
   maxTurns: number;
   executor: Pick<Executor, "execute">;
+  /** Reads calls through dispatchers, where the suite has some. */
+  readDispatch?: ReadDispatch;
   /** Whether the calls so far decide the trial, so that it can end. */
   isDecided?(calls: readonly Call[]): boolean;
 };
@@ -58,7 +61,7 @@ export const mostSearchTurns = 5;
  * call, `maxTurns` is reached or the calls decide the trial. Does not throw.
  */
 export async function converse(conversation: Conversation, signal: AbortSignal): Promise<Answer> {
-  const { model, listedName, maxTurns, executor, search, isDecided } = conversation;
+  const { model, listedName, maxTurns, isDecided } = conversation;
   const messages = [...conversation.messages];
   const turns: Turn[] = [];
   let lost: Usage | undefined;
@@ -74,7 +77,7 @@ export async function converse(conversation: Conversation, signal: AbortSignal):
       return end(outcome);
     }
     const calls = reply.turn.calls.map((call) => ({ ...call, tool: listedName(call.tool) }));
-    const executed = await executeAll(calls, executor, search, signal);
+    const executed = await executeAll(calls, conversation, signal);
     if ("kind" in executed) return end(executed, [{ ...reply.turn, calls }]);
     const searches = [...(reply.turn.searches ?? []), ...executed.searches].map(({ query, found }) => {
       return { query, found: found.map(listedName) };
@@ -109,8 +112,7 @@ function listDeferred({ search, deferred, listedName }: Conversation): ReadonlyS
 
 async function executeAll(
   calls: readonly Call[],
-  executor: Conversation["executor"],
-  search: TrialSearch | undefined,
+  { executor, search, readDispatch }: Conversation,
   signal: AbortSignal,
 ): Promise<{ calls: Call[]; searches: ToolSearch[] } | Broken> {
   const done: Call[] = [];
@@ -124,7 +126,10 @@ async function executeAll(
     }
     const execution = await executor.execute(call, signal);
     if ("kind" in execution) return execution;
-    done.push({ ...call, execution });
+    const executed = { ...call, execution };
+    const read = readDispatch?.(executed) ?? { call: executed };
+    done.push(read.call);
+    if (read.search) searches.push(read.search);
   }
   return { calls: done, searches };
 }
@@ -157,6 +162,7 @@ export function createConversation(
     readable,
     listing: skills?.listing,
   });
+  const readDispatch = createDispatchReader(one.dispatch, one.expect, toolset);
   const library = createLibrary(skills ?? noSkills, new Set(offer.catalogue?.map(({ name }) => name)), files, readable);
   return {
     cell,
@@ -177,6 +183,7 @@ export function createConversation(
     executor: {
       execute: async (call, signal) => (await library.execute(call)) ?? (await executor.execute(call, signal)),
     },
+    ...(readDispatch && { readDispatch }),
     isDecided: createDecision(one),
   };
 }

@@ -1,3 +1,4 @@
+import { createDispatchReader, listDispatchedTools, readDispatchedTurns } from "../scoring/dispatch.ts";
 import { messageOf } from "../types/errors.ts";
 import type { HostModel, Model } from "../types/model.ts";
 import type { Shown } from "../types/shown.ts";
@@ -85,7 +86,14 @@ async function grade(
   signal: AbortSignal,
 ): Promise<Graded | Broken> {
   try {
-    return await context.grade(place, turns, signal, deferred);
+    const { case: one, toolset } = place.planned;
+    const dispatched = listDispatchedTools(one.dispatch, one.expect, toolset);
+    return await context.grade(
+      place,
+      turns,
+      signal,
+      dispatched ? new Set([...(deferred ?? []), ...dispatched]) : deferred,
+    );
   } catch (thrown) {
     return { kind: "broken", stage: "model", message: describeInternal("the grading of the answer", thrown) };
   }
@@ -101,9 +109,11 @@ async function answer(place: PlannedCell, context: TrialContext, signal: AbortSi
   const executor = createExecutor(toolset, suite.execute, context.pool(place));
   try {
     const { model } = place;
-    return "converse" in model
-      ? await model.converse(createHostedTrial(place, context.skills(place), executor), signal)
-      : await converse(createConversation({ ...place, model }, context, executor), signal);
+    if (!("converse" in model))
+      return await converse(createConversation({ ...place, model }, context, executor), signal);
+    const hosted = await model.converse(createHostedTrial(place, context.skills(place), executor), signal);
+    const { dispatch, expect } = place.planned.case;
+    return { ...hosted, turns: readDispatchedTurns(hosted.turns, createDispatchReader(dispatch, expect, toolset)) };
   } finally {
     await executor.close();
   }

@@ -85,6 +85,7 @@ export const runManifestSchema = z.object({
       execute: executionPolicySchema,
       isolate: z.enum(["run", "trial"]),
       models: z.array(z.string()).optional().describe("the models that it is asked on; absent: all"),
+      dispatchers: z.array(z.string()).optional().describe("tools that call others: coverage leaves them out"),
       lift: z.string().optional().describe("the skill whose effect is measured: cases are asked without it too"),
       server: jsonObjectSchema.optional().describe("the server information from initialisation"),
       checks: z.array(checkPlanSchema).optional().describe("one for each model that has a baseline"),

@@ -116,6 +116,27 @@ export type ServerSpec = z.infer<typeof serverFileSchema>;
 
 const modelSchema = nameOrNames.describe("Model under test, or a list of them; -m wins");
 
+const argumentPath = z
+  .string()
+  .min(1)
+  .regex(/^[^.]+(\.[^.]+)*$/, "must be the name of an argument, or names with dots between");
+const dispatchSchema = z
+  .strictObject({
+    name: argumentPath.describe("The argument that names the tool to be called"),
+    arguments: argumentPath.describe("The argument that holds its arguments; default: all other arguments"),
+    search: argumentPath.describe("The argument with the text that tools are searched by"),
+  })
+  .partial()
+  .refine(({ name, search }) => name !== undefined || search !== undefined, "`name` or `search` is required");
+/**
+ * How a tool of the server (a dispatcher) calls others: by an argument that names the tool and one that holds its arguments.
+ * A call that names no tool but has a text under `search` is a search for tools. Values are arguments, or dotted paths.
+ */
+export type Dispatch = z.infer<typeof dispatchSchema>;
+export const dispatchRulesSchema = z.record(z.string().min(1), dispatchSchema);
+/** The dispatchers of a suite, by the name of the tool. */
+export type DispatchRules = z.infer<typeof dispatchRulesSchema>;
+
 /** What the file of a project can set for one suite. */
 export const suiteSettingsSchema = z
   .strictObject({
@@ -124,6 +145,7 @@ export const suiteSettingsSchema = z
     passRate: z.number().min(0).max(1),
     maxTurns: z.number().int().min(1).max(100),
     execute: executionPolicySchema,
+    dispatch: dispatchRulesSchema,
   })
   .partial();
 export type SuiteSettings = z.infer<typeof suiteSettingsSchema>;
@@ -134,6 +156,14 @@ export const suiteFileSchema = z.strictObject({
   name: z.string().min(1).optional().describe("Default: the file name without its extension"),
   description: z.string().optional(),
   server: serverFileSchema.optional(),
+  dispatch: dispatchRulesSchema
+    .optional()
+    .describe("Tools of the server that call other tools, or search for them: the inner call is what is scored"),
+  catalog: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("A file with the list of the tools behind `dispatch`: their names and arguments are then checked"),
   distractors: z.array(serverFileSchema).optional().describe("Additional tools that are shown but never executed"),
   skills: z.array(z.string()).optional().describe("Folders with skill packages"),
   lift: z
@@ -209,6 +239,8 @@ export type Case = {
   /** Sentences that a judge grades separately. */
   expectedBehavior: readonly string[];
   tools?: readonly Tool[];
+  /** How its calls are read, where tools of the server call others. */
+  dispatch?: DispatchRules;
   /** Files that belong to the case of a skill. */
   files?: readonly EvalFile[];
   /** Why it cannot be asked as it is written: its trials break. */
@@ -237,6 +269,10 @@ export type Suite = {
   hash: string;
   server?: ServerSpec;
   distractors: readonly ServerSpec[];
+  dispatch?: DispatchRules;
+  /** Where a key under `dispatch` stands in the file. */
+  dispatchPlace?(path: readonly string[]): Place;
+  catalog?: string;
   skills: readonly string[];
   /** The models that are asked; absent: those of the command. */
   models?: readonly string[];

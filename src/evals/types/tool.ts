@@ -34,17 +34,18 @@ export type Tool = z.infer<typeof toolSchema>;
  * A tool in a toolset. `server` is the name of its server. Only tools with origin `server` are executed; `distractor`
  * and `static` tools are only shown to the model. An entry with origin `skill` is a skill of the catalogue, named by
  * `skillEntryName`, and one with origin `instructions` holds the instructions of a server as its description, named by
- * `instructionsEntryName`: so hashes, variants, baselines and blame cover them as they do a tool.
+ * `instructionsEntryName`: so hashes, variants, baselines and blame cover them as they do a tool. One with origin
+ * `dispatched` is not shown: it is called through a tool that is (see `Dispatch`).
  */
 export const offeredToolSchema = toolSchema.extend({
   server: z.string(),
-  origin: z.enum(["server", "static", "distractor", "skill", "instructions"]),
+  origin: z.enum(["server", "static", "distractor", "skill", "instructions", "dispatched"]),
 });
 export type OfferedTool = z.infer<typeof offeredToolSchema>;
 
-/** Whether an entry of a toolset is a tool that can be called, and neither a skill nor the instructions of a server. */
+/** Whether an entry of a toolset is a tool that is shown and can be called by its name. */
 export function isCallable({ origin }: Pick<OfferedTool, "origin">): boolean {
-  return origin !== "skill" && origin !== "instructions";
+  return origin !== "skill" && origin !== "instructions" && origin !== "dispatched";
 }
 
 /** Whether hosts never defer this tool. */

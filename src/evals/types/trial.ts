@@ -25,6 +25,14 @@ const callSchema = z.object({
   arguments: jsonSchema.optional(),
   argumentsText: z.string().optional(),
   execution: executionSchema.optional(),
+  inner: z
+    .object({
+      tool: z.string(),
+      arguments: jsonSchema.optional(),
+      unlisted: z.literal(true).optional().describe("the catalog of the suite has no such tool"),
+    })
+    .optional()
+    .describe("what the call calls, where its tool is a dispatcher of the suite; this is what is scored"),
 });
 export type Call = z.infer<typeof callSchema>;
 

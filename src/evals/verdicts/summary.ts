@@ -321,7 +321,8 @@ function measureCoverage(manifest: RunManifest, suite: ManifestSuite): SuiteSumm
   const own = new Set<string>();
   for (const hash of new Set(suite.cases.map((one) => one.toolset)))
     for (const tool of manifest.toolsets[hash] ?? [])
-      if (tool.origin !== "distractor" && isCallable(tool)) own.add(tool.name);
+      if (tool.origin === "dispatched" || (tool.origin !== "distractor" && isCallable(tool))) own.add(tool.name);
+  for (const name of suite.dispatchers ?? []) own.delete(name);
   const expected = new Set(suite.cases.flatMap((one) => one.expectedTools));
   const missing = [...own].filter((name) => !expected.has(name)).sort();
   return { tools: own.size, expected: own.size - missing.length, missing };

@@ -1,4 +1,5 @@
 import { reservedTools } from "../scoring/activity.ts";
+import { checkDispatch } from "../scoring/dispatch.ts";
 import { createGrader, type Grade } from "../scoring/score.ts";
 import { findRanker, type RankerName } from "../search/rankers.ts";
 import { listingHosts } from "../search/skillListing.ts";
@@ -20,8 +21,8 @@ import type { AskedModel, Model } from "../types/model.ts";
 import { once } from "../types/once.ts";
 import { withoutArm } from "../types/run.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
-import { type Case, getMessages, type Suite } from "../types/suite.ts";
-import type { OfferedTool, Tool, Toolset } from "../types/tool.ts";
+import { type Case, getMessages, listExpectedCalls, type Suite } from "../types/suite.ts";
+import { isCallable, type OfferedTool, type Tool, type Toolset } from "../types/tool.ts";
 import { isUnavailable, type Opened } from "./servers.ts";
 
 /** The tool list of a suite whose server could not be reached. */
@@ -103,6 +104,26 @@ export function findUnofferedLift({ lift, name, file }: Suite, skills: readonly 
       place: { file },
     },
   ];
+}
+
+/** What is wrong with the dispatchers of a suite, or cannot be checked. */
+export function findDispatchProblems(opened: Opened): Problem[] {
+  const { suite } = opened;
+  const { dispatch, dispatchPlace = () => ({ file: suite.file }), catalog } = suite;
+  if (!dispatch) {
+    const message = `The suite "${suite.name}" has a "catalog" and no "dispatch", so no tool calls those of the catalog.`;
+    const hint = 'Add "dispatch", or remove "catalog".';
+    return catalog === undefined ? [] : [{ severity: "error", message, hint, place: { file: suite.file } }];
+  }
+  if ("failure" in opened) return [];
+  const { tools } = opened.source;
+  const problems = checkDispatch(dispatch, tools.filter(isCallable), dispatchPlace);
+  const expected = suite.cases.flatMap(({ expect }) => listExpectedCalls(expect).flatMap((call) => call.tools));
+  const open = new Set(expected.filter((name) => !tools.some((tool) => tool.name === name)));
+  if (problems.length > 0 || catalog !== undefined || open.size === 0) return problems;
+  const message = `${open.size} expected ${open.size === 1 ? "tool is" : "tools are"} not listed by the server: their names and arguments are not checked.`;
+  const hint = 'Name a file with the list of the tools behind the dispatchers under "catalog".';
+  return [{ severity: "warning", message, hint, place: dispatchPlace([]) }];
 }
 
 /** Skills and files come with tools of the harness: a call of their name could otherwise mean either tool. */

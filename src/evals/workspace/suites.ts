@@ -6,7 +6,7 @@ import { EvalsError, type Problem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { nearest } from "../types/nearest.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
-import type { Case, ExecutionPolicy, Suite, SuiteSettings } from "../types/suite.ts";
+import type { Case, DispatchRules, ExecutionPolicy, Suite, SuiteSettings } from "../types/suite.ts";
 import {
   addPackageHash,
   findHostSkills,
@@ -153,6 +153,7 @@ export type Overrides = {
   passRate?: number | undefined;
   maxTurns?: number | undefined;
   execute?: ExecutionPolicy | undefined;
+  dispatch?: DispatchRules | undefined;
   /** The models of the suite; `all` those of the command. */
   models?: readonly string[] | "all" | undefined;
   /**
@@ -164,7 +165,7 @@ export type Overrides = {
 /** The suite with the overrides applied and new hashes. When no case is left, the caller has to drop the suite. */
 export function applyOverrides(
   suite: Suite,
-  { trials, passRate, maxTurns, execute, models, cases: filters }: Overrides,
+  { trials, passRate, maxTurns, execute, dispatch, models, cases: filters }: Overrides,
 ): Suite {
   const cases = suite.cases
     .filter(({ id }) => !filters || filters.some((filter) => matchesFilter(id, filter)))
@@ -174,13 +175,21 @@ export function applyOverrides(
         trials: trials ?? one.trials,
         passRate: passRate ?? one.passRate,
         maxTurns: maxTurns ?? one.maxTurns,
+        ...(dispatch && { dispatch }),
       };
-      const isSame = maxTurns === undefined && one.packageHash === undefined;
+      const isSame = maxTurns === undefined && dispatch === undefined && one.packageHash === undefined;
       return { ...changed, hash: isSame ? one.hash : hashCase(changed) };
     });
   const { models: own, ...rest } = suite;
   const asked = models === "all" ? undefined : (models ?? own);
-  const changed = { ...rest, ...(asked && { models: asked }), execute: execute ?? suite.execute, cases };
+  const changed = {
+    ...rest,
+    ...(asked && { models: asked }),
+    // The place of a key in the suite is no longer that of the rules.
+    ...(dispatch && { dispatch, dispatchPlace: () => ({ file: suite.file }) }),
+    execute: execute ?? suite.execute,
+    cases,
+  };
   return { ...changed, hash: hashSuite(changed) };
 }
 

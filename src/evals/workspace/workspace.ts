@@ -14,6 +14,7 @@ import type { RunManifest } from "../types/run.ts";
 import type { Suite } from "../types/suite.ts";
 import {
   createTrialContext,
+  findDispatchProblems,
   findReservedNames,
   findReservedSearch,
   findUnofferedLift,
@@ -152,6 +153,7 @@ function prepare(
   const planned = opened.flatMap((one) => planCases(one, skills.get(one.suite.name) ?? []));
   const ofSuites = [
     ...opened.flatMap(({ suite }) => findUnofferedLift(suite, skills.get(suite.name) ?? [])),
+    ...opened.flatMap(findDispatchProblems),
     ...opened.flatMap(({ suite }) => findReservedNames(suite, planned)),
     ...opened.flatMap(({ suite }) => findReservedSearch(suite, planned, models)),
   ];

@@ -1,5 +1,6 @@
 import type { SuiteSubject } from "../../../src/evals/lint/rule.ts";
-import type { Case, ExpectedCall } from "../../../src/evals/types/suite.ts";
+import type { JsonObject } from "../../../src/evals/types/json.ts";
+import type { Case, ExpectedCall, Suite } from "../../../src/evals/types/suite.ts";
 import { aSuiteSubject, type CasesOf } from "./cases.ts";
 
 type Changes = Partial<Case>;
@@ -22,7 +23,43 @@ const withTools = (tools: readonly string[], ...cases: Changes[]): SuiteSubject 
   tools,
 });
 
+const listing = (
+  name: string,
+  description: string,
+  properties: JsonObject,
+  changes: Partial<Suite> = {},
+): SuiteSubject => ({
+  suite: { ...sound.suite, ...changes },
+  tools: [name],
+  listed: [{ name, description, inputSchema: { type: "object", properties } }],
+});
+const text = { type: "string" };
+const nameAndArguments = { name: text, arguments: { type: "object" } };
+
 export const suiteCases: CasesOf<SuiteSubject> = {
+  "dispatcher-undeclared": {
+    clean: [
+      sound,
+      listing("execute_tool", "Calls a tool.", nameAndArguments, { dispatch: { execute_tool: { name: "name" } } }),
+      listing("rename", "Renames a file.", { name: text, path: text }),
+      listing("search_issues", "Finds issues.", { query: text }),
+      listing("run", "Runs a program with parameters.", { name: text, parameters: { type: "object" } }),
+    ],
+    violations: {
+      "a tool that calls others is under dispatch": [
+        listing("execute_sentry_tool", "Executes a tool by its name.", nameAndArguments),
+        listing("acr", "Commands for container registries.", {
+          intent: text,
+          command: text,
+          parameters: { type: "object" },
+          learn: { type: "boolean" },
+        }),
+      ],
+      "a tool that searches for others is under dispatch": [
+        listing("search_sentry_tools", "Finds tools by a text.", { query: text }),
+      ],
+    },
+  },
   "suite-size": {
     clean: [sound],
     violations: { "at least 5 cases": [aSuiteSubject(five.slice(1)), aSuiteSubject([])] },

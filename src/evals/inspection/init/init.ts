@@ -1,11 +1,13 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
+import { recogniseDispatchers } from "../../lint/rules/dispatchers.ts";
 import { count } from "../../reports/format.ts";
 import { resolveServer } from "../../toolsets/spec.ts";
 import { parseTools } from "../../toolsets/toolList.ts";
 import { type ExitCode, exitCodes, usageError } from "../../types/errors.ts";
 import type { Io } from "../../types/io.ts";
+import { isJsonObject, type Json } from "../../types/json.ts";
 import type { ServerSpec } from "../../types/suite.ts";
 import { visible } from "../../types/visible.ts";
 import { resolveTargets, type ServerTarget } from "../targets.ts";
@@ -43,7 +45,16 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
   const draft = draftCases(tools);
   const toProject = `${relative(dirname(resolve(io.cwd, file)), io.cwd) || "."}/`;
   const server = await describeServer(target, toProject, io);
-  await write(file, renderSuite(draft, { server, name, toProject }), io);
+  await write(
+    file,
+    renderSuite(draft, {
+      server,
+      name,
+      toProject,
+      dispatch: recogniseDispatchers((items as readonly Json[]).filter(isJsonObject)),
+    }),
+    io,
+  );
   if (options.ci === "github") await write(workflowFile, workflow, io);
   const drafted = draft.cases.filter(({ tool }) => tool !== undefined).length;
   const done = [

@@ -1,25 +1,33 @@
+import { writeDispatch } from "../../lint/rules/dispatchers.ts";
 import type { Json } from "../../types/json.ts";
-import type { ServerSpec } from "../../types/suite.ts";
+import type { DispatchRules, ServerSpec } from "../../types/suite.ts";
 import { visible } from "../../types/visible.ts";
 import type { Draft, DraftCase } from "./draft.ts";
 
 /** Where editors find the schema of suites, relative to the folder of the suite. */
 const schemaPath = (depth: string) => `${depth}node_modules/tool-evals/dist/schemas/suite.json`;
 
+type SuiteFrame = { server: ServerSpec; name: string; toProject: string; dispatch?: DispatchRules };
+
 /**
  * The text of a suite with drafted cases, and comments on what is to be edited.
  * @param toProject the path from the suite's folder to the project, such as `../`
  */
-export function renderSuite(
-  { cases, left }: Draft,
-  { server, name, toProject }: { server: ServerSpec; name: string; toProject: string },
-): string {
+export function renderSuite({ cases, left }: Draft, { server, name, toProject, dispatch = {} }: SuiteFrame): string {
   const tools = cases.filter(({ tool }) => tool !== undefined);
   const lines = [
     `# yaml-language-server: $schema=${schemaPath(toProject)}`,
     `# Drafted by \`evals init\` from the tool list of ${comment(name)}. The queries use the words of the descriptions, which is too`,
     "# easy: replace each one by what your users write, and correct the arguments that you expect.",
     `server: ${flow(server as Json)}`,
+    ...(Object.keys(dispatch).length === 0
+      ? []
+      : [
+          "",
+          "# These tools seem to call other tools, or to search for them. What they call is scored, so expect that.",
+          `# Remove what is wrong; name a list of the tools behind them with "catalog: <file>".`,
+          writeDispatch(dispatch),
+        ]),
     "",
     "# trials: 5      # trials per case; a deterministic model gets one",
     "# passRate: 0.8  # a case passes when at least this share of its trials does",

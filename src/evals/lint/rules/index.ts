@@ -4,6 +4,7 @@ import type { Families, SubjectKind } from "../rule.ts";
 import { annotationRules } from "./annotations.ts";
 import { confusableRules } from "./confusable.ts";
 import { descriptionRules, purposeRules } from "./descriptions.ts";
+import { dispatcherRules } from "./dispatchers.ts";
 import { nameRules, nameWordingRules, sharedNameRules } from "./names.ts";
 import { propertyRules } from "./properties.ts";
 import { registrationRules } from "./registration.ts";
@@ -29,7 +30,7 @@ export const rules: Families = {
   skills: [...skillFormatRules, ...skillWordingRules, ...skillListingRules],
   "eval files": evalsFileRules,
   "host entries": registrationRules,
-  suites: [...suiteRules, ...suiteSearchRules],
+  suites: [...suiteRules, ...suiteSearchRules, ...dispatcherRules],
 };
 
 /** Every rule as a report or a reader needs it, family by family. */

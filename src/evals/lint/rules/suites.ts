@@ -48,7 +48,7 @@ export const suiteRules = defineRules<SuiteSubject>([
     fix: "Add a query for each tool that users rely on.",
     find({ suite, tools = [] }) {
       const expected = new Set(suite.cases.flatMap(listExpectedNames));
-      const missed = tools.filter((name) => !expected.has(name));
+      const missed = tools.filter((name) => !expected.has(name) && !Object.hasOwn(suite.dispatch ?? {}, name));
       const more = missed.length > maxNames ? ` and ${missed.length - maxNames} more` : "";
       const names = missed.slice(0, maxNames).join(", ") + more;
       return missed.length > 0 && `No case expects ${missed.length} of ${tools.length} listed tools: ${names}.`;
