@@ -76,7 +76,7 @@ describe("the options that are given", () => {
         return exitCodes.passed;
       },
     };
-    await runCommandLine(["run", "-n", "3"], anIo(), "0.1.0", [command]);
+    await runCommandLine(["run", "-n", "3"], anIo(), "0.1.0", { known: [command] });
     expect(given).toEqual(new Set(["trials"]));
   });
 });

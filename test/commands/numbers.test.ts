@@ -29,7 +29,7 @@ async function parse({ command, positionals, flags }: Command, ...added: string[
     },
   };
   const line = [command.split(" ")[0] ?? "", ...named.map(String), ...demanded, ...added];
-  await runCommandLine(line, anIo(), "0.1.0", [known]);
+  await runCommandLine(line, anIo(), "0.1.0", { known: [known] });
   return given;
 }
 

@@ -4,6 +4,7 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -31,6 +32,7 @@ export type Shell = {
 const programs: Record<string, string> = {
   evals: `exec "${process.execPath}" "${root}/dist/evals/cli.js" "$@"`,
   "tool-evals-reference-server": `exec "${process.execPath}" "${root}/dist/server/main.js" "$@"`,
+  vitest: `exec "${process.execPath}" "${root}/node_modules/vitest/vitest.mjs" "$@"`,
   npx: `[ "$1" = -y ] && shift
 name=$1; shift
 case $name in
@@ -48,7 +50,10 @@ export function openShell(env: Record<string, string>): Shell {
     writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
     chmodSync(join(bin, name), 0o755);
   }
-  symlinkSync(join(root, "node_modules"), join(cwd, "node_modules"));
+  mkdirSync(join(cwd, "node_modules"));
+  for (const name of readdirSync(join(root, "node_modules")))
+    symlinkSync(join(root, "node_modules", name), join(cwd, "node_modules", name));
+  symlinkSync(root, join(cwd, "node_modules/tool-evals"));
   const whole = {
     PATH: `${bin}:${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
     HOME: home,

@@ -46,14 +46,14 @@ export const commands: readonly Command[] = [
 ];
 
 /**
- * Parses a command line and runs its command. Help and version go to `io.out`. Throws EvalsError for a command line that
- * cannot be parsed.
+ * Parses a command line and runs its command. Help and version go to `io.out`. `extras` are options that no command line
+ * can hold. Throws EvalsError for a command line that cannot be parsed.
  */
 export async function runCommandLine(
   args: readonly string[],
   io: Io,
   version: string,
-  known: readonly Command[] = commands,
+  { known = commands, extras }: { known?: readonly Command[]; extras?: object | undefined } = {},
 ): Promise<ExitCode> {
   const [word, ...words] = args;
   if (word?.startsWith("-")) refuseLeadingFlag(word);
@@ -82,7 +82,7 @@ export async function runCommandLine(
       one.describe,
       (builder) => build(one, builder),
       async (parsed) => {
-        exitCode = await one.run({ ...parsed, given, suiteSettings: project.suiteSettings } as never, io);
+        exitCode = await one.run({ ...parsed, ...extras, given, suiteSettings: project.suiteSettings } as never, io);
       },
     );
   // Nothing was asked for, so nothing passed.

@@ -2,7 +2,7 @@ import { dirname, join, resolve } from "node:path";
 import type { ParsedFile } from "../parsing/json.ts";
 import { readParsed } from "../parsing/read.ts";
 import { EvalsError, type Place, type Problem, usageError } from "../types/errors.ts";
-import { isJsonObject, type Path } from "../types/json.ts";
+import { isJsonObject, type Json, type Path } from "../types/json.ts";
 import { type LintSettings, lintSettingsSchema } from "../types/lint.ts";
 import type { Suite } from "../types/suite.ts";
 import { buildSuite } from "./build.ts";
@@ -20,15 +20,32 @@ export async function loadSuites(
   files: readonly string[],
   { cwd }: { cwd: string },
 ): Promise<{ suites: Suite[]; warnings: Problem[] }> {
-  const loaded = await Promise.all(files.map((file) => loadSuite(file, cwd)));
+  return collect(await Promise.all(files.map((file) => loadSuite(() => readParsed(resolve(cwd, file), file), cwd))));
+}
+
+/** The same for suites that are given as objects: `suite-1` and so on are their files in messages, in `cwd`. */
+export async function loadInlineSuites(contents: readonly unknown[], { cwd }: { cwd: string }) {
+  const loaded = contents.map((content, at) => {
+    const file = `suite-${at + 1}`;
+    // A copy as a file would hold it: without functions and members that are undefined.
+    const parse = async () => {
+      const value = JSON.parse(JSON.stringify(content ?? null)) as Json;
+      return { file, value, problems: [], place: () => ({ file }) };
+    };
+    return loadSuite(parse, cwd);
+  });
+  return collect(await Promise.all(loaded));
+}
+
+function collect(loaded: readonly Loaded[]): { suites: Suite[]; warnings: Problem[] } {
   const problems = [...loaded.flatMap((one) => one.problems), ...findRepeatedNames(loaded)];
   if (problems.some(({ severity }) => severity === "error")) throw new EvalsError(problems);
   return { suites: loaded.flatMap(({ suite }) => suite ?? []), warnings: problems };
 }
 
-async function loadSuite(file: string, cwd: string): Promise<Loaded> {
+async function loadSuite(read: () => Promise<ParsedFile>, cwd: string): Promise<Loaded> {
   try {
-    const parsed = await withCaseList(await readParsed(resolve(cwd, file), file), cwd);
+    const parsed = await withCaseList(await read(), cwd);
     const { problems: found, checked } = checkSuite(parsed.value);
     const problems = [...parsed.problems, ...found.map((problem) => placeProblem(problem, parsed))].sort(byPlace);
     return checked

@@ -1,6 +1,6 @@
 import { hashCase, hashSuite } from "../suites/build.ts";
 import { type DiscoveredPaths, discover } from "../suites/discover.ts";
-import { loadSuites } from "../suites/load.ts";
+import { loadInlineSuites, loadSuites } from "../suites/load.ts";
 import type { HostName } from "../toolsets/host.ts";
 import { EvalsError, type Problem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
@@ -20,6 +20,8 @@ import {
 /** Which cases are run, with which skills, and what overrides their suites. */
 export type SuiteOptions = SkillOptions & {
   paths?: readonly string[] | undefined;
+  /** Suites as objects, as the library takes them, instead of files and skills. */
+  inline?: readonly unknown[] | undefined;
   trials?: number | undefined;
   passRate?: number | undefined;
   maxTurns?: number | undefined;
@@ -47,12 +49,15 @@ export async function selectSuites(
   io: Io,
 ): Promise<Selected> {
   const options = { ...given, host: chooseLoadingHost(given) };
-  const paths = options.paths ?? [];
-  const found = await discover(paths, io.cwd);
-  const loaded = await loadSuites(options.skill ? [] : found.files, { cwd: io.cwd });
-  const byHosts = paths.length === 0 || found.packages.length > 0 ? await findHostSkills(options, io) : undefined;
+  const { inline, paths = [] } = options;
+  const found = inline ? { files: [], packages: [] } : await discover(paths, io.cwd);
+  const loaded = inline
+    ? await loadInlineSuites(inline, { cwd: io.cwd })
+    : await loadSuites(options.skill ? [] : found.files, { cwd: io.cwd });
+  const ofProject = paths.length === 0 && !inline;
+  const byHosts = ofProject || found.packages.length > 0 ? await findHostSkills(options, io) : undefined;
   const offered: Offered[] = [
-    ...(byHosts && paths.length === 0 ? [byHosts] : []),
+    ...(byHosts && ofProject ? [byHosts] : []),
     ...(await findNamedSkills(found.packages, byHosts, io)),
   ];
   const fromSkills = await makeSkillSuites(offered, options, io);

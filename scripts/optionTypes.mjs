@@ -1,0 +1,71 @@
+// Writes src/evals/options.ts: the options of the library's functions, from the flags of the commands of the same names.
+// Run it after `npm run build`: node scripts/optionTypes.mjs
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** The commands that are functions of the library, with the names of their option types. */
+const functions = {
+  run: "RunOptions",
+  compare: "CompareOptions",
+  blame: "BlameOptions",
+  variants: "VariantsOptions",
+  crowd: "CrowdOptions",
+  calibrate: "CalibrateOptions",
+  tools: "ToolsOptions",
+  lint: "LintOptions",
+  search: "SearchOptions",
+  probe: "ProbeOptions",
+  doctor: "DoctorOptions",
+};
+
+/** What has no meaning in a program: the form of the output, and flags that print something else. */
+const leftOut = new Set(["json", "format", "explain", "dry-run", "rules", "action", "watch"]);
+
+/** The text of src/evals/options.ts, before it is formatted. `singleUse`: flags that `evals.config.*` cannot hold. */
+export function renderOptionTypes(commands, singleUse) {
+  const types = Object.entries(functions).map(([name, type]) => {
+    const command = commands.find((one) => one.command.split(" ")[0] === name);
+    const entries = Object.entries({ ...command.positionals, ...command.flags });
+    const members = entries.filter(([flag, { hidden }]) => !hidden && !leftOut.has(flag)).map(renderMember);
+    return `/** The options of \`${name}\`, as the flags of \`evals ${name}\`. */\nexport type ${type} = {\n${members.join("\n")}\n};`;
+  });
+  const omitted = ["paths", ...singleUse]
+    .filter((flag) => !leftOut.has(flag))
+    .map((flag) => JSON.stringify(toKey(flag)));
+  const config = `/** The options that \`evals.config.*\` can set for a project. */\nexport type ConfigOptions = Omit<RunOptions, ${omitted.join(" | ")}>;`;
+  return `// Written by scripts/optionTypes.mjs from the flags of the commands.\n\n${[...types, config].join("\n\n")}\n`;
+}
+
+const toKey = (flag) => flag.replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
+
+function renderMember([flag, option]) {
+  const name = flag.replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
+  const text = option.describe.replace(
+    /--([a-z-]+)/g,
+    (_, other) => `\`${other.replace(/-(\w)/g, (_match, letter) => letter.toUpperCase())}\``,
+  );
+  const fallback =
+    option.default === undefined || option.default === false ? "" : `. Default: ${JSON.stringify(option.default)}`;
+  return `  /** ${text.replaceAll("*/", "*\\/")}${fallback}. */\n  ${name}${option.demandOption ? "" : "?"}: ${renderType(option)}${option.demandOption ? "" : " | undefined"};`;
+}
+
+function renderType({ type, number, choices, array }) {
+  const one =
+    type === "boolean"
+      ? "boolean"
+      : number
+        ? "number"
+        : choices
+          ? choices.map((choice) => JSON.stringify(choice)).join(" | ")
+          : "string";
+  return array ? `${one} | readonly ${choices ? `(${one})` : one}[]` : one;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { commands } = await import("../dist/evals/commands/index.js");
+  const { singleUse } = await import("../dist/evals/commands/projectSchema.js");
+  const file = fileURLToPath(new URL("../src/evals/options.ts", import.meta.url));
+  writeFileSync(file, renderOptionTypes(commands, singleUse));
+  execFileSync("npx", ["biome", "check", "--write", file], { stdio: "inherit" });
+}

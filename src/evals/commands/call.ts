@@ -1,0 +1,38 @@
+import type { ExitCode } from "../types/errors.ts";
+import { usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
+import { nearest } from "../types/nearest.ts";
+import { findCommand, toCamelCase, toKebabCase } from "./commandLine.ts";
+import { commands, runCommandLine } from "./index.ts";
+
+/**
+ * Runs a command with options by the names of flags in camel case and of positional arguments, as the library does. It
+ * prints its result as JSON. `extras` are options that no command line can hold. Throws EvalsError as the command does.
+ */
+export async function callCommand(
+  name: string,
+  options: Readonly<Record<string, unknown>>,
+  extras: object | undefined,
+  io: Io,
+  version: string,
+): Promise<ExitCode> {
+  const { flags, positionals } = findCommand(name, commands);
+  const known = [...Object.keys(flags), ...Object.keys(positionals)].map(toCamelCase);
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  const wrong = given.map(([option]) => option).find((option) => !known.includes(option));
+  if (wrong !== undefined) {
+    const near = nearest(wrong, known);
+    throw usageError(
+      `Unknown option "${wrong}" of ${name}.`,
+      near === undefined ? `Known options: ${known.join(", ")}.` : `Did you mean "${near}"?`,
+    );
+  }
+  const words = given.flatMap(([option, value]) => (option in positionals ? [] : toWords(toKebabCase(option), value)));
+  const targets = Object.keys(positionals).flatMap((key) => [options[key] ?? []].flat().map(String));
+  return await runCommandLine([name, ...targets, ...words, "--json"], io, version, { extras });
+}
+
+function toWords(flag: string, value: unknown): string[] {
+  if (typeof value === "boolean") return [`--${value ? "" : "no-"}${flag}`];
+  return [value].flat().map((one) => `--${flag}=${one}`);
+}

@@ -1,0 +1,151 @@
+import { setMaxListeners } from "node:events";
+import type { DoctorReport } from "./diagnosis/report.ts";
+import type {
+  BlameOptions,
+  CalibrateOptions,
+  CompareOptions,
+  ConfigOptions,
+  CrowdOptions,
+  DoctorOptions,
+  LintOptions,
+  ProbeOptions,
+  RunOptions,
+  SearchOptions,
+  ToolsOptions,
+  VariantsOptions,
+} from "./options.ts";
+import type { ProbeReport } from "./probes/report.ts";
+import type { blameJson } from "./reports/blame.ts";
+import type { comparisonJson } from "./reports/comparison.ts";
+import type { variantsJson } from "./reports/variants.ts";
+import type { SearchReport } from "./search/report.ts";
+import { EvalsError, exitCodes } from "./types/errors.ts";
+import type { Io } from "./types/io.ts";
+import type { LintReport } from "./types/lint.ts";
+import type { RunSummary } from "./types/run.ts";
+import { knownSecrets } from "./types/secrets.ts";
+import type { SuiteFile, SuiteSettings } from "./types/suite.ts";
+import type { Tool } from "./types/tool.ts";
+import type { CalibrationSummary } from "./verdicts/calibrate.ts";
+import type { CrowdSummary } from "./verdicts/crowd.ts";
+import { version } from "./workspace/version.ts";
+
+// The library: each function does what the command of its name does, and returns the object that the command prints with
+// --json. Importing it does nothing else; the rest of the program is loaded by the first call.
+
+export type * from "./options.ts";
+export type { Place, Problem } from "./types/errors.ts";
+export type { CaseSummary, SuiteSummary } from "./types/run.ts";
+export type { DoctorReport, LintReport, ProbeReport, RunSummary, SearchReport, Tool };
+export { EvalsError };
+
+/** A suite as it is written in a file. Its paths are relative to `cwd`. */
+export type Suite = SuiteFile;
+
+/** The content of `evals.config.*`: defaults of a project, what is different in CI, and settings of suites by name. */
+export type Config = ConfigOptions & { ci?: ConfigOptions; suites?: Record<string, SuiteSettings> };
+
+/** Returns its argument: it is there for the types of an `evals.config.ts` or `.js`. */
+export const defineConfig = (config: Config): Config => config;
+
+/** What a function takes from the process, if it is not given. */
+export type Context = {
+  /** The folder that paths are relative to, and in which `evals.config.*` is looked for. Default: the working directory. */
+  cwd?: string | undefined;
+  /** Keys of models and variables of suites. Default: `process.env`. */
+  env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Stops the call: what is recorded by then is kept. */
+  signal?: AbortSignal | undefined;
+  /** Gets the warnings that the command prints to standard error. */
+  onMessage?: ((text: string) => void) | undefined;
+};
+
+/** `exitCode`: 0 passed, 1 failed, 3 incomplete, as the command exits. */
+export type Result<T> = T & { exitCode: number };
+
+/**
+ * Runs suites and skill evals against a model, records the run, and returns its summary.
+ *
+ * All functions read `evals.config.*` of `cwd`, as the program does; options win. They reject with an `EvalsError`, which
+ * has a list of problems, for wrong input; a run that failed or is incomplete is no error: see `exitCode`.
+ * @param options the flags of `evals run`; `suites`: suites as objects, instead of files
+ */
+export const run = (options: RunOptions & Context & { suites?: readonly Suite[] } = {}) =>
+  call<RunSummary>("run", options);
+
+/** Compares two recorded runs, or a baseline and a run; no model is called. */
+export const compare = (options: CompareOptions & Context) =>
+  call<ReturnType<typeof comparisonJson>>("compare", options);
+
+/** Finds the changed description that broke a case, and confirms it by reverting it. */
+export const blame = (options: BlameOptions & Context = {}) =>
+  call<{ blames: readonly ReturnType<typeof blameJson>[] }>("blame", options);
+
+/** Tests other wordings of the tools, and reports whether one should be adopted. */
+export const variants = (options: VariantsOptions & Context = {}) =>
+  call<ReturnType<typeof variantsJson>>("variants", options);
+
+/** Adds foreign tools next to a suite's own, and measures the loss of accuracy. */
+export const crowd = (options: CrowdOptions & Context = {}) => call<CrowdSummary>("crowd", options);
+
+/** Measures the noise floor of a suite on a model. */
+export const calibrate = (options: CalibrateOptions & Context = {}) => call<CalibrationSummary>("calibrate", options);
+
+/** Lists the tools of one server. */
+export const listTools = (options: ToolsOptions & Context = {}) => call<{ tools: Tool[] }>("tools", options);
+
+/** Checks tools, skills, suites and host configuration against conventions; no model is called without a judge. */
+export const lint = (options: LintOptions & Context = {}) => call<LintReport>("lint", options);
+
+/** Measures whether a tool search finds the tools and skills that suites expect; no model is called. */
+export const search = (options: SearchOptions & Context = {}) => call<SearchReport>("search", options);
+
+/** Calls tools with inputs generated from their schemas, and checks the results; no model is called. */
+export const probe = (options: ProbeOptions & Context = {}) => call<ProbeReport>("probe", options);
+
+/** Starts servers, lists their tools, calls harmless ones, and says how to fix what fails. */
+export const doctor = (options: DoctorOptions & Context = {}) => call<DoctorReport>("doctor", options);
+
+/** Runs a command and reads the object that it prints. */
+async function call<T>(name: string, options: Context & { suites?: readonly Suite[] }): Promise<Result<T>> {
+  const { cwd = process.cwd(), env = process.env, signal, onMessage = () => {}, suites, ...flags } = options;
+  const { callCommand } = await import("./commands/call.ts");
+  const { redact } = knownSecrets(env);
+  // Each trial listens to the signal, which may be the caller's own.
+  const own = new AbortController();
+  setMaxListeners(0, own.signal);
+  const stop = () => own.abort(signal?.reason);
+  if (signal?.aborted) stop();
+  signal?.addEventListener("abort", stop, { once: true });
+  let printed = "";
+  let messages = "";
+  const io: Io = {
+    out: (text) => {
+      printed += redact(text);
+    },
+    err: (text) => {
+      messages += redact(text);
+      onMessage(redact(text));
+    },
+    outIsTerminal: false,
+    errIsTerminal: false,
+    width: 100,
+    colour: false,
+    unicode: true,
+    env,
+    cwd,
+    signal: own.signal,
+    signalExitCode: () => exitCodes.incomplete,
+  };
+  try {
+    const extras = suites && { inline: suites };
+    const exitCode = await callCommand(name, flags, extras, io, version);
+    if (printed !== "") return { ...(JSON.parse(printed) as T), exitCode };
+    throw new EvalsError(
+      { severity: "error", message: messages.trim().replace(/^error: /, "") || `${name} has no result.` },
+      exitCode,
+    );
+  } finally {
+    signal?.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,198 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runSummarySchema } from "../../src/evals/types/run.ts";
+
+// The package as it is published: packed, installed into the example project, and used from there.
+
+const root = join(import.meta.dirname, "../..");
+const dir = mkdtempSync(join(tmpdir(), "evals-package-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+/** Its dependencies are those that are installed here, so nothing is downloaded. */
+beforeAll(() => {
+  cpSync(join(root, "docs/example"), dir, { recursive: true });
+  writeFileSync(join(dir, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  const [packed] = JSON.parse(
+    execFileSync("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", dir], { cwd: root }).toString(),
+  );
+  const modules = join(dir, "node_modules");
+  mkdirSync(modules);
+  for (const name of readdirSync(join(root, "node_modules")))
+    if (name !== "tool-evals") symlinkSync(join(root, "node_modules", name), join(modules, name));
+  execFileSync("tar", ["-xzf", join(dir, packed.filename), "-C", modules]);
+  cpSync(join(modules, "package"), join(modules, "tool-evals"), { recursive: true });
+  rmSync(join(modules, "package"), { recursive: true });
+});
+
+function run(program: string, args: readonly string[], env: Record<string, string> = {}) {
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    cwd: dir,
+    encoding: "utf8",
+    env: { PATH: process.env.PATH, HOME: dir, NO_COLOR: "1", ...env },
+  });
+  return { status, out: stdout, err: stderr };
+}
+const bin = (name: string) => join(root, "node_modules/.bin", name);
+const write = (name: string, text: string) => writeFileSync(join(dir, name), text);
+
+describe("the vitest helper", () => {
+  it("runs the tests of the example project", () => {
+    const { status, out, err } = run(bin("vitest"), ["run", "--root", dir, "--testTimeout", "200000"]);
+    expect([status, out + err]).toEqual([0, expect.stringContaining("Tests  3 passed (3)")]);
+    expect(readdirSync(dir)).not.toContain("reports");
+  });
+
+  it("fails with what the model did, and with the cause where nothing could be decided", () => {
+    mkdirSync(join(dir, "failing"));
+    write(
+      "failing/wrong.test.ts",
+      `import { expect, test } from "vitest";
+import "tool-evals/vitest";
+test("wrong", async () => {
+  await expect("node server.mjs").toSelect("save_note", { for: 'Read me the note "shopping.md"' });
+});
+test("broken", async () => {
+  await expect("node nowhere.mjs").toSelect("save_note", { for: "Save it" });
+});
+test("negated", async () => {
+  await expect("node server.mjs").not.toSelect("save_note", { for: "Save it" });
+});
+`,
+    );
+    const { status, out, err } = run(bin("vitest"), ["run", "failing", "--root", dir, "--testTimeout", "200000"]);
+    const printed = out + err;
+    expect(status).toBe(1);
+    expect(printed).toContain('expected lexical-2 to select save_note for "Read me the note "shopping.md""');
+    expect(printed).toContain("passed 0 of 1\n");
+    expect(printed).toContain("1x tool: expected save_note, got read_note");
+    expect(printed).toContain("passed 0 of 0 (1 broken)");
+    expect(printed).toContain(".not.toSelect is not defined.");
+    rmSync(join(dir, "failing"), { recursive: true });
+  });
+});
+
+describe("the types", () => {
+  it.each(["node16", "bundler"])("of the example are right with moduleResolution %s", (resolution) => {
+    const module = resolution === "node16" ? "node16" : "esnext";
+    const { status, out } = run(bin("tsc"), ["-p", dir, "--module", module, "--moduleResolution", resolution]);
+    expect([status, out]).toEqual([0, ""]);
+  });
+
+  it.each(["node16", "bundler"])("of the library are complete with moduleResolution %s", (resolution) => {
+    mkdirSync(join(dir, "typed"), { recursive: true });
+    write(
+      "typed/library.ts",
+      `import { compare, defineConfig, EvalsError, lint, run, type RunSummary, type Suite } from "tool-evals";
+const suite: Suite = { server: { command: "node", args: ["server.mjs"] }, cases: [{ input: "hello", expect: { tool: "none" } }] };
+const summary: RunSummary & { exitCode: number } = await run({ suites: [suite], model: "lexical", failOn: "rate" });
+const rate: number | null | undefined = summary.suites[0]?.cases[0]?.rate;
+const { comparisons } = await compare({ base: "a", head: "latest" });
+const { findings } = await lint({ server: "node server.mjs", failureThreshold: "warning" });
+export const config = defineConfig({ model: "lexical", maxRequests: 10, suites: { notes: { trials: 3 } }, ci: { passRate: 1 } });
+// @ts-expect-error: compare needs two records
+await compare({ base: "a" });
+// @ts-expect-error: no such option
+await run({ trails: 3 });
+// @ts-expect-error: no such gate
+defineConfig({ failOn: "never" });
+export default [rate, comparisons.length, findings.length, EvalsError];
+`,
+    );
+    const module = resolution === "node16" ? "node16" : "esnext";
+    const config = {
+      compilerOptions: {
+        target: "es2023",
+        strict: true,
+        noEmit: true,
+        module,
+        moduleResolution: resolution,
+        types: [],
+      },
+    };
+    write("typed/tsconfig.json", JSON.stringify(config));
+    const { status, out } = run(bin("tsc"), ["-p", join(dir, "typed")]);
+    expect([status, out]).toEqual([0, ""]);
+  });
+
+  it("are those of what is exported only", () => {
+    const files = readdirSync(join(dir, "node_modules/tool-evals/dist"), { recursive: true, encoding: "utf8" });
+    const declared = files.filter((file) => file.endsWith(".d.ts"));
+    expect(declared).toContain("evals/index.d.ts");
+    expect(declared.filter((file) => /^evals\/(commands|experiments|models|hosts|trials|runs)\//.test(file))).toEqual(
+      [],
+    );
+    for (const file of declared)
+      expect(readFileSync(join(dir, "node_modules/tool-evals/dist", file), "utf8")).not.toMatch(/from "\.[^"]*\.ts"/);
+  });
+});
+
+describe("the library", () => {
+  it("does nothing when it is imported", () => {
+    write("import.mjs", 'import "tool-evals"; console.log(process._getActiveHandles().length, process.exitCode);');
+    const { out, err } = run(process.execPath, ["import.mjs"]);
+    expect([out.trim().endsWith("undefined"), err]).toEqual([true, ""]);
+    expect(readdirSync(dir)).not.toContain("reports");
+  });
+
+  it("returns what the commands print, and rejects wrong input with its problems", () => {
+    write(
+      "library.mjs",
+      `import { lint, listTools, run } from "tool-evals";
+const server = { command: "node", args: ["server.mjs"] };
+const cases = [{ id: "weather", input: "What is the weather in Oslo?", expect: { tool: "none" } }];
+const messages = [];
+const summary = await run({ suites: [{ name: "weather", server, cases }], onMessage: (text) => messages.push(text) });
+const { tools } = await listTools({ server: "node server.mjs" });
+const report = await lint({ server: "node server.mjs" });
+const problems = [];
+for (const wrong of [{ trails: 3 }, { trials: 0 }, { suites: [{ cases: [{ prompt: "hello" }] }] }, { model: "opus" }])
+  await run(wrong).catch((error) => problems.push([error.name, error.message]));
+await listTools({ server: "node nowhere.mjs" }).catch((error) => problems.push([error.exitCode]));
+console.log(JSON.stringify({ summary, tools: tools.map(({ name }) => name), lint: report.exitCode, problems, messages }));
+`,
+    );
+    const { status, out, err } = run(process.execPath, ["library.mjs"]);
+    expect([status, err]).toEqual([0, ""]);
+    const { summary, ...others } = JSON.parse(out);
+    expect(runSummarySchema.parse(summary)).toMatchObject({ ok: true, exitCode: 0, totals: { passed: 1 } });
+    expect(others).toMatchInlineSnapshot(`
+      {
+        "lint": 0,
+        "messages": [],
+        "problems": [
+          [
+            "EvalsError",
+            "error: Unknown option "trails" of run.
+        Did you mean "trials"?",
+          ],
+          [
+            "EvalsError",
+            "error: --trials: "0" is not an integer of at least 1.
+        See \`evals run --help\`.",
+          ],
+          [
+            "EvalsError",
+            "suite-1: error: Unknown key "prompt".
+        Did you mean "input"?",
+          ],
+          [
+            "EvalsError",
+            "error: Unknown model "opus".
+        Did you mean "anthropic:claude-opus"? Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, claude-code or claude-code:claude-sonnet-5-5, codex:gpt-6.1-sol, replay:<run> or replay:<run>#<model>.",
+          ],
+          [
+            3,
+          ],
+        ],
+        "tools": [
+          "search_notes",
+          "read_note",
+          "save_note",
+        ],
+      }
+    `);
+  });
+});
