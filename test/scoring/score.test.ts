@@ -339,6 +339,116 @@ describe("several calls", () => {
   });
 });
 
+describe("optional calls", () => {
+  const look: ExpectedCall = { tools: ["list"], optional: true };
+  const open: ExpectedCall = { tools: ["read"], args: { path: "a" } };
+  const opened = call("read", { path: "a" });
+  const looked = call("list");
+
+  test.each(["strict", "any"] as const)("may be left out, or come once (order: %s)", (order) => {
+    const expectation = expectCalls([look, open], { order });
+    expect(words(expectation, turn(opened))).toBe("pass right-tool read");
+    expect(words(expectation, turn(looked), turn(opened))).toMatch(/^pass right-tool list/);
+    expect(words(expectation, turn(looked))).toBe("fail wrong-tool list");
+    expect(words(expectation, turn())).toBe("fail no-call (none)");
+    expect(words(expectation, turn(looked), turn(looked), turn(opened))).toMatch(/^fail several-calls/);
+    expect(words(expectation, turn(opened), turn(looked))).toBe(
+      order === "any" ? "pass right-tool read + list" : "fail several-calls read, list",
+    );
+    expect(grade(expectation, [turn(opened)]).checks).toEqual([
+      { what: "calls[2] read", met: "yes" },
+      { what: "extras", met: "yes" },
+    ]);
+  });
+
+  test("a wrong attempt at one is an additional call", () => {
+    const expectation = [{ ...look, args: { q: "x" } }, open];
+    const made = [turn(call("list", { q: "y" })), turn(opened)];
+    expect(words(expectCalls(expectation, { extras: true }), ...made)).toBe("pass right-tool list, read");
+    expect(words(expectCalls(expectation), ...made)).toBe("fail wrong-arguments list, read");
+    expect(words(expectCalls(expectation, { extras: true, order: "any" }), ...made)).toBe(
+      "pass right-tool list + read",
+    );
+  });
+
+  test("never take the call that a required one needs", () => {
+    const twice = [{ ...open, optional: true as const }, open];
+    for (const order of ["strict", "any"] as const)
+      expect(words(expectCalls(twice, { order }), turn(opened))).toBe("pass right-tool read");
+  });
+
+  test("all may be left out where no other call is allowed", () => {
+    expect(words(expectCalls([look]), turn())).toBe("pass right-tool (none)");
+    expect(words(expectCalls([look]), turn(opened))).toBe("fail several-calls read");
+  });
+
+  test("in strict order, a conversation passes exactly if some choice of optional calls is what was called", () => {
+    const names = fc.constantFrom("list", "read", "write");
+    const calls = fc.array(fc.record({ tool: names, optional: fc.boolean() }), { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(calls, fc.array(names, { maxLength: 6 }), fc.boolean(), (expected, made, extras) => {
+        fc.pre(!extras || expected.some(({ optional }) => !optional));
+        const args = { path: "a" };
+        const expectation = expectCalls(
+          expected.map(({ tool, optional }) => ({ tools: [tool], ...(optional && { optional }) })),
+          { extras },
+        );
+        const letter = (tool: string) => tool[0] ?? "";
+        const others = extras ? ".*" : "";
+        const pattern = expected.map(({ tool, optional }) => `(?:${letter(tool)}${others})${optional ? "?" : ""}`);
+        const passes = new RegExp(`^${others}${pattern.join("")}$`).test(made.map(letter).join(""));
+        const graded = grade(expectation, [turn(...made.map((tool) => call(tool, args)))]);
+        expect(graded.grade).toBe(passes ? "pass" : "fail");
+      }),
+    );
+  });
+});
+
+describe("acceptable tools", () => {
+  const read: ExpectedCall = { tools: ["read"], args: { path: "a" }, acceptable: ["list"] };
+  const score = (...turns: Turn[]) => grade(expectTool(read), turns);
+
+  test("pass as substitutes, whatever arguments are expected", () => {
+    expect(score(turn(call("list", { q: "b" })))).toEqual({
+      grade: "pass",
+      selection: "right-tool",
+      substituted: ["list"],
+      expected: "read",
+      picked: "list",
+      checks: [
+        { what: "tool", met: "yes" },
+        { what: "args (schema)", met: "yes" },
+      ],
+    });
+    expect(score(turn(good)).substituted).toBeUndefined();
+    expect(words(expectTool(read), turn(call("write", { path: "a" })))).toBe("fail wrong-tool write");
+    expect(words(expectTool({ ...read, acceptable: ["write"] }), turn(call("write")))).toBe(
+      "fail malformed-arguments write",
+    );
+    expect(words(expectTool(read, { avoid: ["write"] }), turn(call("list")), turn(call("write")))).toBe(
+      "fail wrong-tool write",
+    );
+  });
+
+  test("give way to the expected tool", () => {
+    const right = call("read", { path: "a" });
+    expect(grade(expectTool(read, { extras: true }), [turn(call("list"), right)]).substituted).toBeUndefined();
+    const calls = expectCalls([{ tools: ["list"] }, read], { order: "any" });
+    expect(grade(calls, [turn(right, call("list"))]).substituted).toBeUndefined();
+    expect(grade(calls, [turn(call("list"), call("list"))])).toMatchObject({ grade: "pass", substituted: ["list"] });
+  });
+
+  test("are found and chosen where definitions are deferred", () => {
+    const deferred = new Set(["read", "list"]);
+    const found = { ...turn(call("list")), searches: [{ query: "notes", found: ["list"] }] };
+    expect(createGrader(caseOf(expectTool(read)), toolset)([found], undefined, deferred)).toMatchObject({
+      grade: "pass",
+      substituted: ["list"],
+      discovery: { outcome: "chosen", rank: 1 },
+    });
+  });
+});
+
 describe("skills", () => {
   const pdf = { kind: "skill", skill: "pdf", avoid: [] } as const;
   const noSkill = { kind: "skill", skill: "none", avoid: [] } as const;

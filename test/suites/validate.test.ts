@@ -14,8 +14,25 @@ describe("a case", () => {
   it.each([
     ["expct: { tool: x }", 's.yaml:3:5: error: Unknown key "expct".\n  Did you mean "expect"?'],
     [
+      "expect: { calls: [{ tool: x, optional: true }], extras: true }",
+      's.yaml:3:15: error: All calls are optional and "extras" allows others, so nothing would be checked.\n  Require a call, or drop extras.',
+    ],
+    [
+      "expect: { calls: [{ tool: [x, y], acceptable: y }] }",
+      's.yaml:3:51: error: "y" is both expected and acceptable.\n  Remove it from one of the two.',
+    ],
+    [
+      "expect: { tool: x, acceptable: [z, none], avoid: z }",
+      's.yaml:3:37: error: "z" is both expected and avoided, so no trial can pass.\n  Remove it from one of the two.\n' +
+        's.yaml:3:40: error: "none" cannot be used in a list of tools.\n  Name the tools; "none" and "any" are only valid as "tool: none" and "tool: any".',
+    ],
+    [
+      "expect: { tool: x, optional: true }",
+      's.yaml:3:24: error: Unknown key "optional".\n  Known keys here: tool, acceptable, avoid, args, argsMode, argsMatch, result, calls, order, extras, skill.',
+    ],
+    [
       "expect: { frobnicate: 1, tool: x }",
-      's.yaml:3:15: error: Unknown key "frobnicate".\n  Known keys here: tool, avoid, args, argsMode, argsMatch, result, calls, order, extras, skill.',
+      's.yaml:3:15: error: Unknown key "frobnicate".\n  Known keys here: tool, acceptable, avoid, args, argsMode, argsMatch, result, calls, order, extras, skill.',
     ],
     [
       "expect: { calls: [{ tol: x }] }",

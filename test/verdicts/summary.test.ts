@@ -207,3 +207,16 @@ describe("the summary of a run", () => {
     expect(summarise([aTrial("a", 1), aTrial("a", 2, { costUsd: "unknown" })], "a").totals.costUsd).toBe("unknown");
   });
 });
+
+describe("passes with an acceptable tool", () => {
+  const substituted: Score = { ...passed, picked: "list", substituted: ["list"] };
+
+  it("have a word and a count of their own, and are no confusion", () => {
+    const trials = [...all("a", passed).slice(0, 3), ...all("a", substituted).slice(3)];
+    const [suite] = runSummarySchema.parse(summarise(trials, "a")).suites;
+    expect(suite?.substituted).toEqual([{ expected: "read", picked: "list", n: 2 }]);
+    expect(suite?.confusion).toEqual([]);
+    expect(suite?.cases[0]).toMatchObject({ passed: 5, outcomes: { "right-tool": 3, substituted: 2 } });
+    expect(summarise(all("a", passed), "a").suites[0]).not.toHaveProperty("substituted");
+  });
+});

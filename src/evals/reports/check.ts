@@ -262,7 +262,10 @@ export function flippedCases({ flips }: ComparedCheck, { base, head }: ArmNames)
 
 /** A table of the confusions that got more frequent. */
 export function grownConfusions(grew: ComparedCheck["grew"], { base, head }: ArmNames): Block[] {
-  const rows = grew.map((one) => [one.expected, one.picked, share(one.base), share(one.head)]);
+  const rows = grew.map((one) => {
+    const picked = one.acceptable ? `${one.picked} (acceptable)` : one.picked;
+    return [one.expected, picked, share(one.base), share(one.head)];
+  });
   const columns = [
     ...["expected", "picked"].map((one) => ({ head: one, kind: "name" as const })),
     ...[base, head].map((one) => ({ head: one, kind: "figure" as const })),
@@ -451,9 +454,10 @@ export function checkLines(check: CheckSummary, most: number): string[] {
     ...check.flips
       .slice(0, most)
       .map((one) => `Differs: ${one.case}: only before ${one.down}, only now ${one.up} of ${one.pairs}`),
-    ...check.grew
-      .slice(0, most)
-      .map((one) => `Confused more often: ${one.expected} -> ${one.picked}: ${share(one.base)} -> ${share(one.head)}`),
+    ...check.grew.slice(0, most).map((one) => {
+      const what = one.acceptable ? "Substituted more often" : "Confused more often";
+      return `${what}: ${one.expected} -> ${one.picked}: ${share(one.base)} -> ${share(one.head)}`;
+    }),
     ...check.changes.slice(0, most).map(({ label }) => `Changed: ${label}`),
     ...checkFacts(check).map((fact) => fact.join(": ")),
     ...listNotes(check),

@@ -76,6 +76,7 @@ function suiteBlocks(suite: SuiteSummary, full: boolean, explain: boolean): Bloc
     ...unanswered(suite),
     ...discoveryBlocks(suite),
     ...confusions(suite),
+    ...substitutes(suite),
     ...explanations(suite),
     {
       kind: "facts",
@@ -140,13 +141,21 @@ function unanswered(suite: SuiteSummary): Block[] {
 }
 
 function confusions(suite: SuiteSummary): Block[] {
-  const items = wrongPairs(suite).map(({ expected, picked, n }) => [
+  return [pairList("Confused tools", wrongPairs(suite))];
+}
+
+/** Passes with an acceptable tool instead of the expected one. */
+function substitutes({ substituted = [] }: SuiteSummary): Block[] {
+  const n = substituted.reduce((sum, pair) => sum + pair.n, 0);
+  return n === 0 ? [] : [pairList(`Substituted (${count(n, "trial")} passed with an acceptable tool)`, substituted)];
+}
+
+function pairList(title: string, pairs: SuiteSummary["confusion"]): Block {
+  const items = pairs.map(({ expected, picked, n }) => [
     `${integer(n)}x expected `,
     ...[{ code: expected, max: 60 }, ", picked ", { code: picked, max: 60 }],
   ]);
-  return [
-    { kind: "details", title: "Confused tools", blocks: [{ kind: "list", items, most: most.pairs, noun: "pair" }] },
-  ];
+  return { kind: "details", title, blocks: [{ kind: "list", items, most: most.pairs, noun: "pair" }] };
 }
 
 function explanations(suite: SuiteSummary): Block[] {

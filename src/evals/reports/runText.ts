@@ -207,7 +207,10 @@ export function caseSentence(one: CaseSummary): string {
     one.rate === null || one.interval === null
       ? `none of ${count(one.planned, "trial")} was graded`
       : `${integer(one.passed)} of ${count(one.trials, "graded trial")} passed: ${percent(one.rate)} (95% CI ${range(one.interval)})`;
-  const rest = ungraded(one);
+  const { substituted = 0 } = one.outcomes;
+  const rest = [substituted > 0 ? `${integer(substituted)} substituted` : "", ungraded(one)]
+    .filter((part) => part !== "")
+    .join(", ");
   return `${graded}, needs ${percent(one.passRate)}${rest === "" ? "" : `; ${rest}`}`;
 }
 

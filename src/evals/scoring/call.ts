@@ -8,7 +8,6 @@ import { differs, every, type Judge, type Match, member, no, own, type Test, unk
 import { compileMatcher, compileRegex } from "./matchers.ts";
 import type { FindTool, ToolLookup } from "./tools.ts";
 
-/** How arguments are compared, as a case sets it. */
 /** The results of scoring one call against one expected call, from worst to best. */
 export const callSelections = [
   "unknown-tool",
@@ -20,10 +19,12 @@ export const callSelections = [
 ] as const satisfies readonly Selection[];
 
 /** The score of a trial without its grade. */
-export type Assessment = Pick<Score, "selection" | "picked" | "unchecked"> & { checks: readonly Assertion[] };
+export type Assessment = Pick<Score, "selection" | "picked" | "unchecked" | "substituted"> & {
+  checks: readonly Assertion[];
+};
 
 /** `selection` is the first thing that is wrong; assertions end with the tool or the schema when those are not met. */
-export type CallScore = Pick<Score, "unchecked"> & {
+export type CallScore = Pick<Score, "unchecked" | "substituted"> & {
   selection: (typeof callSelections)[number];
   checks: readonly Assertion[];
 };
@@ -35,7 +36,8 @@ type ArgsScore = CallScore & { selection: "malformed-arguments" | "wrong-argumen
 /**
  * Scores a call against one expected call, in this order: is the tool listed; is it an expected one; are the arguments a
  * JSON object that the tool's inputSchema allows; does every named argument match; is the result as expected. The
- * leaderboard's rules replace schema and matchers, because they allow some values that the schema does not.
+ * leaderboard's rules replace schema and matchers, because they allow some values that the schema does not. Of a tool that
+ * is acceptable as a substitute only the schema is checked.
  */
 export function compileCall(
   expected: ExpectedCall,
@@ -47,10 +49,17 @@ export function compileCall(
   const accepted = new Set(expected.tools.map((name) => find(name)?.tool.name ?? name));
   const scoreArgs = rules.argsMatch === "bfcl" ? compileBfcl(expected) : compileArgs(expected, rules.argsMode);
   const matchResult = expected.result && compileResult(expected.result);
+  const substitutes = new Set(expected.acceptable?.map((name) => find(name)?.tool.name ?? name));
+  const scoreSubstitute = compileArgs({ tools: [] }, "partial");
 
   return (call, judge) => {
     const listed = find(call.tool, call.inner);
     if (!listed) return fail("unknown-tool", "tool", `expected ${label}, got ${call.tool}, which is not listed`);
+    if (substitutes.has(listed.tool.name)) {
+      const { checks, selection } = scoreSubstitute(call, listed, judge);
+      const rest = selection === "right-tool" && { substituted: [listed.tool.name] };
+      return { selection, checks: [{ what: "tool", met: "yes" }, ...checks], ...rest };
+    }
     if (!accepted.has(listed.tool.name)) return fail("wrong-tool", "tool", `expected ${label}, got ${call.tool}`);
     const args = scoreArgs(call, listed, judge);
     const checks = [{ what: "tool", met: "yes" } as const, ...args.checks];
@@ -67,10 +76,11 @@ export function getFinder(rules: Pick<ArgsRules, "argsMatch">, lookup: ToolLooku
   return rules.argsMatch === "bfcl" ? lookup.findDotless : lookup.find;
 }
 
-/** The better of two scores: by selection, then by the number of assertions that are not met. */
+/** The better of two scores: by selection, then by the number of assertions that are not met; a substitute is worse. */
 export function chooseBetter(a: CallScore, b: CallScore): CallScore {
   const further = callSelections.indexOf(b.selection) - callSelections.indexOf(a.selection);
-  const open = ({ checks }: CallScore) => checks.filter(({ met }) => met !== "yes").length;
+  const open = ({ checks, substituted }: CallScore) =>
+    checks.filter(({ met }) => met !== "yes").length + (substituted ? 0.5 : 0);
   return further > 0 || (further === 0 && open(b) < open(a)) ? b : a;
 }
 

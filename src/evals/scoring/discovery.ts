@@ -12,7 +12,9 @@ export function assessDiscovery(
   { all, searches, builtIns }: Activity,
   deferred: ReadonlySet<string>,
 ): Discovery | undefined {
-  const expected = listExpectedCalls(expect);
+  const expected = listExpectedCalls(expect)
+    .filter(({ optional }) => !optional)
+    .map((call) => ({ ...call, tools: [...call.tools, ...(call.acceptable ?? [])] }));
   if (expected.length === 0 || deferred.size === 0) return undefined;
   const queries = searches.length > 0 && { queries: searches.map(({ query }) => query) };
   const tools = expected.map((call) => {

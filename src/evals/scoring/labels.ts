@@ -9,7 +9,7 @@ export const noneLabel = "(none)";
 
 /**
  * The row of the confusion table for an expectation: `a`, `a | b` (either), `a, b` (in order), `a + b` (in any order),
- * `skill:x`, `(none)`, `(any)`, `(avoid a)`, and `(behaviour)` for a case with judged sentences only.
+ * `a (optional), b`, `skill:x`, `(none)`, `(any)`, `(avoid a)`, and `(behaviour)` for a case with judged sentences only.
  */
 export function labelExpectation(expectation: Expectation | undefined): string {
   if (!expectation) return "(behaviour)";
@@ -18,7 +18,7 @@ export function labelExpectation(expectation: Expectation | undefined): string {
       return expectation.call.tools.join(" | ");
     case "calls":
       return expectation.calls
-        .map(({ tools }) => tools.join(" | "))
+        .map(({ tools, optional }) => `${tools.join(" | ")}${optional ? " (optional)" : ""}`)
         .join(expectation.order === "strict" ? ", " : " + ");
     case "skill":
       return expectation.skill === "none" ? noneLabel : `skill:${expectation.skill}`;

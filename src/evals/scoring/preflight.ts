@@ -72,6 +72,7 @@ function checkNames(
   { tools }: Toolset,
 ): CaseProblem[] {
   const expected = calls.flatMap((call) => call.tools);
+  const acceptable = calls.flatMap((call) => call.acceptable ?? []);
   const listed = names.length > 0 ? `Use a listed tool: ${names.join(", ")}.` : "Add a server with tools to the suite.";
   const checkListed = (role: string) => (name: string) =>
     isOpen || find(name) ? [] : [error(`${role} tool "${name}" is not listed.`, didYouMean(name, names, listed))];
@@ -82,14 +83,15 @@ function checkNames(
   };
   return [
     ...expected.flatMap(checkListed("expected")),
+    ...acceptable.flatMap(checkListed("acceptable")),
     ...avoid.flatMap(checkListed("avoided")),
     ...expected
       .filter((name) => avoid.includes(name))
       .map((name) =>
         error(`tool "${name}" is both expected and avoided: a call of it can never pass.`, "Remove one of the two."),
       ),
-    ...[...calls.flatMap((call) => findTwice(call.tools)), ...findTwice(avoid)].map((name) =>
-      warning(`tool "${name}" is named twice in one list.`, "Remove one of the two."),
+    ...[...calls.flatMap((call) => findTwice([...call.tools, ...(call.acceptable ?? [])])), ...findTwice(avoid)].map(
+      (name) => warning(`tool "${name}" is named twice in one list.`, "Remove one of the two."),
     ),
     ...expected
       .map((name) => ({ name, servers: listServers(name) }))

@@ -40,7 +40,7 @@ export function createGrader(
   return (turns, judge = noJudge, deferred = nothing) => {
     const activity = readActivity(turns, offersSkills);
     const given = withCut(activity, withRefusal(expect, activity, assess(activity, judge)));
-    const { selection, picked, checks, unchecked } = withAvoided(expect, avoid, activity, given);
+    const { selection, picked, checks, unchecked, substituted } = withAvoided(expect, avoid, activity, given);
     const behaviours = expectedBehavior.map((criterion): Assertion => {
       return { what: `behaviour: ${criterion}`, ...judge({ about: "behaviour", criterion }) };
     });
@@ -49,7 +49,7 @@ export function createGrader(
     const missed = discovery && explainDiscovery(discovery, activity);
     const [builtIn] = activity.builtIns;
     const asked = turns.length > 0 ? [] : [notAsked];
-    return grade({
+    const score = grade({
       selection,
       expected,
       picked: selection === "no-call" && builtIn ? `${builtIn.tool} (built-in)` : picked,
@@ -58,6 +58,7 @@ export function createGrader(
       ...(discovery && { discovery }),
       ...(unchecked && { unchecked }),
     });
+    return substituted && score.grade === "pass" ? { ...score, substituted } : score;
   };
 }
 

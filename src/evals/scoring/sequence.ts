@@ -11,7 +11,7 @@ type CallsExpectation = Extract<Expectation, { kind: "calls" }>;
 
 /**
  * How well a call fits an expected one: the index of its selection in `callSelections`, one more when all its assertions
- * are decided.
+ * are decided and the tool is no substitute.
  */
 type GetFit = (expected: number, made: number) => number;
 const named = callSelections.indexOf("malformed-arguments");
@@ -20,7 +20,8 @@ const right = undecided + 1;
 
 /**
  * Compiles an expectation of several calls over all turns. In strict order, the calls must be the expected ones one by
- * one (with `extras`, others may be between them); in any order, they are paired so that as many as possible fit. The
+ * one (with `extras`, others may be between them); in any order, they are paired so that as many as possible fit. An
+ * optional call may be missing, and an attempt at it that does not fit is one of the other calls where they are allowed. The
  * selection is the first of: no call, an unlisted tool, malformed arguments; then by the worst pair: wrong arguments,
  * wrong result, all expected calls and additional ones; else wrong tool.
  */
@@ -30,13 +31,14 @@ export function compileSequence(
 ): (activity: Activity, judge: Judge) => Assessment {
   const scorers = expect.calls.map((call) => compileCall(call, expect, lookup));
   const labels = expect.calls.map(({ tools }, index) => `calls[${index + 1}] ${tools.join(" | ")}`);
+  const isOptional = (index: number) => expect.calls[index]?.optional === true;
   const find = getFinder(expect, lookup);
 
   return ({ all }, judge) => {
     const getScore = scorePairs(scorers, all, judge);
     const getFit: GetFit = (expected, made) => {
-      const { selection, checks } = getScore(expected, made);
-      const isOpen = checks.some(({ met }) => met === "unknown");
+      const { selection, checks, substituted } = getScore(expected, made);
+      const isOpen = substituted !== undefined || checks.some(({ met }) => met === "unknown");
       return callSelections.indexOf(selection) + (selection === "right-tool" && !isOpen ? 1 : 0);
     };
     const pairing = findPairing(expect, scorers.length, all.length, getFit);
@@ -46,14 +48,23 @@ export function compileSequence(
     const checks = [
       ...labels.flatMap((label, index) => {
         const made = pairing[index];
+        if (made === undefined && isOptional(index)) return [];
         return assertPair(label, made === undefined ? undefined : getScore(index, made), missing);
       }),
       ...(expect.extras ? [] : [assertNoExtras(labelCalls(extra, find), extra.length)]),
     ];
     const open = pairing.flatMap((made, index) => (made === undefined ? [] : (getScore(index, made).unchecked ?? [])));
     const unchecked = open.length > 0 && { unchecked: [...new Set(open)] };
-    if (checks.every(({ met }) => met !== "no")) return { selection: "right-tool", picked, checks, ...unchecked };
-    const fits = pairing.map((made, index) => (made === undefined ? 0 : getFit(index, made)));
+    if (checks.every(({ met }) => met !== "no")) {
+      const others = pairing.flatMap((made, index) =>
+        made === undefined ? [] : (getScore(index, made).substituted ?? []),
+      );
+      const substituted = others.length > 0 && { substituted: others };
+      return { selection: "right-tool", picked, checks, ...unchecked, ...substituted };
+    }
+    const fits = pairing.flatMap((made, index) =>
+      made === undefined ? (isOptional(index) ? [] : [0]) : [getFit(index, made)],
+    );
     const unpaired = all.flatMap((call, index) =>
       find(call.tool, call.inner) && !pairing.includes(index) ? [index] : [],
     );
@@ -81,14 +92,22 @@ function scorePairs(scorers: readonly ScoreCall[], all: readonly Call[], judge: 
  * message names what is wrong with the nearest call. The leaderboard takes the first right call and never backtracks.
  */
 function findPairing(expect: CallsExpectation, expected: number, made: number, getFit: GetFit): Pairing {
-  if (expect.order === "strict") return inOrder(expect.extras, expected, made, getFit);
+  if (expect.order === "strict") return inOrder(expect, made, getFit);
   const fixed: Pairing = expect.argsMatch === "bfcl" ? greedy(expected, made, (i, j) => getFit(i, j) >= undecided) : [];
   const free = (i: number, j: number) => (fixed[i] === undefined ? !fixed.includes(j) : fixed[i] === j);
   let pairing = fixed;
-  for (let level = right; level >= named && (level === right || !complete(pairing)); level--) {
-    pairing = pairUp(expected, made, (i, j) => free(i, j) && getFit(i, j) >= level, pairing);
-  }
+  // Required calls first: an optional one never takes the call that a required one needs.
+  for (const optional of [undefined, true] as const)
+    for (let level = right; level >= leastFit(expect, optional) && (level === right || !complete(pairing)); level--) {
+      const isTurn = (i: number) => expect.calls[i]?.optional === optional;
+      pairing = pairUp(expected, made, (i, j) => isTurn(i) && free(i, j) && getFit(i, j) >= level, pairing);
+    }
   return pairing;
+}
+
+/** A call that fits an optional one badly is an additional call, if those are allowed; else a message names its fault. */
+function leastFit({ extras }: CallsExpectation, optional: true | undefined): number {
+  return optional && extras ? undecided : named;
 }
 
 function greedy(expected: number, made: number, edge: (i: number, j: number) => boolean): Pairing {
@@ -100,8 +119,18 @@ function greedy(expected: number, made: number, edge: (i: number, j: number) => 
   });
 }
 
-/** With other calls allowed in between, the earliest call that fits is always the best choice. */
-function inOrder(extras: boolean, expected: number, made: number, getFit: GetFit): Pairing {
+/**
+ * The pairing in the order given. With other calls allowed in between, the earliest call that fits is always the best
+ * choice, unless calls are optional.
+ */
+function inOrder(expect: CallsExpectation, made: number, getFit: GetFit): Pairing {
+  const { extras } = expect;
+  const expected = expect.calls.length;
+  const levels = Array.from({ length: right - named + 1 }, (_, step) => right - step);
+  if (expect.calls.some(({ optional }) => optional)) {
+    const aligned = levels.map((level) => align(expect, made, getFit, level));
+    return (aligned.find(({ isValid }) => isValid) ?? aligned.at(-1))?.pairing ?? [];
+  }
   const subsequence = (level: number): Pairing => {
     let from = 0;
     return Array.from({ length: expected }, (_, i) => {
@@ -114,8 +143,50 @@ function inOrder(extras: boolean, expected: number, made: number, getFit: GetFit
   if (!extras && made === expected) {
     return Array.from({ length: expected }, (_, i) => (getFit(i, i) >= named ? i : undefined));
   }
-  const levels = Array.from({ length: right - named + 1 }, (_, step) => right - step);
   return levels.map(subsequence).find(complete) ?? subsequence(named);
+}
+
+/**
+ * The alignment with the fewest required calls missing, then the most calls paired, by dynamic programming over both
+ * sequences. `isValid`: no required call is missing, and no call is additional where none may be.
+ */
+function align(
+  { calls, extras }: CallsExpectation,
+  made: number,
+  getFit: GetFit,
+  level: number,
+): { pairing: Pairing; isValid: boolean } {
+  // A missing required call outweighs any number of additional ones, and each of those a missing optional call.
+  const missing = (i: number) => (calls[i]?.optional ? 1 : (made + 1) * (calls.length + 1) ** 2);
+  const extra = calls.length + 1;
+  const fits = (i: number, j: number) =>
+    getFit(i, j) >= Math.max(level, calls[i]?.optional && extras ? undecided : level);
+  const costs: number[][] = Array.from({ length: calls.length + 1 }, () => Array<number>(made + 1).fill(0));
+  const cost = (i: number, j: number) => costs[i]?.[j] ?? 0;
+  for (let i = calls.length; i >= 0; i--)
+    for (let j = made; j >= 0; j--) {
+      const row = costs[i];
+      if (!row || (i === calls.length && j === made)) continue;
+      row[j] = Math.min(
+        i < calls.length ? missing(i) + cost(i + 1, j) : Number.POSITIVE_INFINITY,
+        j < made ? extra + cost(i, j + 1) : Number.POSITIVE_INFINITY,
+        i < calls.length && j < made && fits(i, j) ? cost(i + 1, j + 1) : Number.POSITIVE_INFINITY,
+      );
+    }
+  const pairing: (number | undefined)[] = [];
+  for (let i = 0, j = 0; i < calls.length; ) {
+    if (j < made && fits(i, j) && cost(i, j) === cost(i + 1, j + 1)) {
+      pairing.push(j++);
+      i++;
+    } else if (j < made && cost(i, j) === extra + cost(i, j + 1)) j++;
+    else {
+      pairing.push(undefined);
+      i++;
+    }
+  }
+  const isComplete = calls.every(({ optional }, i) => optional || pairing[i] !== undefined);
+  const paired = pairing.filter((j) => j !== undefined).length;
+  return { pairing, isValid: isComplete && (extras || paired === made) };
 }
 
 function assertPair(label: string, score: CallScore | undefined, missing: string): readonly Assertion[] {

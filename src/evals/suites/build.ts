@@ -124,8 +124,16 @@ function buildExpectation(expect: ExpectFile): Expectation {
   }
 }
 
-function buildCall({ tool, args, result }: Pick<ExpectFile, "tool" | "args" | "result">): ExpectedCall {
-  return { tools: toNames(tool), ...(args && { args }), ...(result && { result }) };
+type CallFile = Pick<ExpectFile, "tool" | "acceptable" | "args" | "result"> & { optional?: boolean | undefined };
+
+function buildCall({ tool, acceptable, optional, args, result }: CallFile): ExpectedCall {
+  return {
+    tools: toNames(tool),
+    ...(acceptable && { acceptable: toNames(acceptable) }),
+    ...(optional && { optional }),
+    ...(args && { args }),
+    ...(result && { result }),
+  };
 }
 
 const maxSlugLength = 50;

@@ -9,7 +9,7 @@ type Key = keyof ExpectFile;
 
 /** How messages name an expectation, and the keys that apply to it. */
 const kinds: Record<Kind, { name: string; keys: readonly Key[] }> = {
-  tool: { name: '"tool"', keys: ["tool", "avoid", "args", "argsMode", "argsMatch", "result", "extras"] },
+  tool: { name: '"tool"', keys: ["tool", "acceptable", "avoid", "args", "argsMode", "argsMatch", "result", "extras"] },
   none: { name: '"tool: none"', keys: ["tool", "avoid"] },
   any: { name: '"tool: any"', keys: ["tool", "avoid", "result"] },
   calls: { name: '"calls"', keys: ["calls", "avoid", "order", "extras", "argsMode", "argsMatch"] },
@@ -49,25 +49,29 @@ export function checkExpectation(expect: ExpectFile, path: Path): PathProblem[] 
   return [
     ...present.filter((key) => !kinds[kind].keys.includes(key)).map((key) => misplacedKey(key, kind, path)),
     ...checkNames(expect, path),
+    ...checkOptional(expect, path),
+    ...checkAcceptable(expect, path),
+    ...(expect.calls ?? []).flatMap((call, i) => checkAcceptable(call, [...path, "calls", i])),
     ...checkCall(expect, path, expect.argsMatch),
     ...(expect.calls ?? []).flatMap((call, i) => checkCall(call, [...path, "calls", i], expect.argsMatch)),
   ];
 }
 
 function misplacedKey(key: Key, kind: Kind, path: Path): PathProblem {
-  const isOfCall = kind === "calls" && (key === "args" || key === "result");
+  const isOfCall = kind === "calls" && (key === "args" || key === "result" || key === "acceptable");
   const hint = isOfCall ? `Write "${key}" next to "tool" in the entries of "calls".` : "Remove it.";
   return { path: [...path, key], part: "key", message: `"${key}" has no effect with ${kinds[kind].name}.`, hint };
 }
 
 function checkNames(expect: ExpectFile, path: Path): PathProblem[] {
+  const calls = expect.calls ?? [];
   const lists = [
     { at: [...path, "tool"], names: toNames(expect.tool), isAlone: toNames(expect.tool).length === 1 },
-    ...(expect.calls ?? []).map(({ tool }, i) => ({
-      at: [...path, "calls", i, "tool"],
-      names: toNames(tool),
-      isAlone: false,
-    })),
+    { at: [...path, "acceptable"], names: toNames(expect.acceptable), isAlone: false },
+    ...calls.flatMap(({ tool, acceptable }, i) => [
+      { at: [...path, "calls", i, "tool"], names: toNames(tool), isAlone: false },
+      { at: [...path, "calls", i, "acceptable"], names: toNames(acceptable), isAlone: false },
+    ]),
   ];
   const avoided = new Set(toNames(expect.avoid));
   return lists.flatMap(({ at, names, isAlone }) =>
@@ -82,6 +86,20 @@ function checkNames(expect: ExpectFile, path: Path): PathProblem[] {
       return [{ path: [...at, i], message, hint }];
     }),
   );
+}
+
+/** With every call optional and others allowed, any conversation would pass. */
+function checkOptional({ calls = [], extras }: ExpectFile, path: Path): PathProblem[] {
+  if (calls.length === 0 || !extras || calls.some(({ optional }) => !optional)) return [];
+  const message = 'All calls are optional and "extras" allows others, so nothing would be checked.';
+  return [{ path: [...path, "calls"], part: "key", message, hint: "Require a call, or drop extras." }];
+}
+
+function checkAcceptable({ tool, acceptable }: Pick<ExpectFile, "tool" | "acceptable">, path: Path): PathProblem[] {
+  const twice = toNames(acceptable).find((name) => toNames(tool).includes(name));
+  if (twice === undefined) return [];
+  const message = `"${twice}" is both expected and acceptable.`;
+  return [{ path: [...path, "acceptable"], message, hint: "Remove it from one of the two." }];
 }
 
 type CallPart = { args?: JsonObject | undefined; result?: ResultMatcher | undefined };

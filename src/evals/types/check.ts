@@ -115,7 +115,15 @@ const comparedSchema = z.object({
     .nullable()
     .describe("the baseline's own list, when it was accepted and now; direction null: no difference shown"),
   grew: z
-    .array(z.object({ expected: z.string(), picked: z.string(), base: countsSchema, head: countsSchema }))
+    .array(
+      z.object({
+        expected: z.string(),
+        picked: z.string(),
+        base: countsSchema,
+        head: countsSchema,
+        acceptable: z.literal(true).optional().describe("the pick passes as a substitute, so this is no confusion"),
+      }),
+    )
     .describe("confusion pairs that got more frequent; passed counts the confusions"),
   changes: z.array(toolChangeSchema).describe("what changed in the list"),
   calls: armCounts.extend({

@@ -191,6 +191,10 @@ const suiteSummarySchema = z.object({
   note: z.string().optional().describe("how the model's figures must be read"),
   cases: z.array(caseSummarySchema),
   confusion: z.array(z.object({ expected: z.string(), picked: z.string(), n: z.number().int() })).describe("ranked"),
+  substituted: z
+    .array(z.object({ expected: z.string(), picked: z.string(), n: z.number().int() }))
+    .optional()
+    .describe("passed with a tool that is acceptable instead of the expected one, ranked; absent: none"),
   unchecked: z
     .array(z.object({ text: z.string(), n: z.number().int() }))
     .optional()

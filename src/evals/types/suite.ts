@@ -22,8 +22,14 @@ export type ResultMatcher = z.infer<typeof resultMatcherSchema>;
 
 const nameOrNames = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
 
+const acceptableSchema = nameOrNames.describe(
+  "Tools that may be called instead: the trial passes, and is counted as substituted; `args` and `result` do not apply",
+);
+
 const expectedCallFileSchema = z.strictObject({
   tool: nameOrNames,
+  acceptable: acceptableSchema.optional(),
+  optional: z.boolean().optional().describe("Whether the call may be left out; default: false"),
   args: argsSchema.optional(),
   result: resultMatcherSchema.optional(),
 });
@@ -31,6 +37,7 @@ const expectedCallFileSchema = z.strictObject({
 const expectFileSchema = z
   .strictObject({
     tool: nameOrNames.describe("The correct tool, or a list of correct tools; `none`: no call; `any`: some call"),
+    acceptable: acceptableSchema,
     avoid: nameOrNames.describe("Tools that must not be called"),
     args: argsSchema,
     argsMode: z.enum(["partial", "exact"]).describe("partial (default): other arguments are ignored"),
@@ -201,8 +208,17 @@ export const suiteFileSchema = z.strictObject({
 export type SuiteFile = z.infer<typeof suiteFileSchema>;
 export type CaseFile = z.infer<typeof caseFileSchema>;
 
-/** One expected call: any of `tools` is correct. */
-export type ExpectedCall = { tools: readonly string[]; args?: JsonObject; result?: ResultMatcher };
+/**
+ * One expected call: any of `tools` is correct, and one of `acceptable` passes as a substitute. An optional call may be
+ * left out.
+ */
+export type ExpectedCall = {
+  tools: readonly string[];
+  acceptable?: readonly string[];
+  optional?: true;
+  args?: JsonObject;
+  result?: ResultMatcher;
+};
 
 export type ArgsRules = { argsMode: "partial" | "exact"; argsMatch: "matchers" | "bfcl" };
 

@@ -169,6 +169,10 @@ const scoreFields = {
     .array(z.string())
     .optional()
     .describe("what could not be checked, and why; it does not decide the score"),
+  substituted: z
+    .array(z.string())
+    .optional()
+    .describe("acceptable tools that were called instead of expected ones, in a trial that passed"),
   skills: z.array(z.string()).optional().describe("skills that were loaded, in any turn; absent where none is offered"),
   discovery: discoverySchema.optional().describe("absent where no tool is expected or all definitions are shown"),
 };
@@ -178,6 +182,11 @@ const scoreSchema = z.discriminatedUnion("grade", [
   z.object({ grade: z.literal("not-gradable"), ...scoreFields, reason: z.string() }),
 ]);
 export type Score = z.infer<typeof scoreSchema>;
+
+/** The outcome of a graded trial in reports: its selection, or `substituted` where it passed with an acceptable tool. */
+export function readOutcome({ selection, substituted }: Pick<Score, "selection" | "substituted">): string {
+  return substituted ? "substituted" : selection;
+}
 
 /**
  * The place of one trial in the plan. `trial` counts from 1; `arm` is "head", "base", or the name of a variant. `attempt` is

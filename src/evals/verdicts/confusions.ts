@@ -21,12 +21,34 @@ export function confusedPair({ verdict }: Trial): Pair | undefined {
   return { expected: verdict.expected, picked: verdict.picked };
 }
 
-/** Counts confusions in two arms, and lists those that got more frequent. */
+/** The pair of a trial that passed with an acceptable tool instead of an expected one. */
+export function substitutedPair({ verdict }: Trial): Pair | undefined {
+  return verdict?.substituted && { expected: verdict.expected, picked: verdict.picked };
+}
+
+/** Counts pairs; `undefined` is none. */
+export class PairTally {
+  readonly #pairs = new Map<string, Pair & { n: number }>();
+
+  add(pair: Pair | undefined): void {
+    if (!pair) return;
+    const key = JSON.stringify(pair);
+    this.#pairs.set(key, { ...pair, n: (this.#pairs.get(key)?.n ?? 0) + 1 });
+  }
+
+  /** Highest count first; equal counts by name, so that the order never depends on who finished first. */
+  ranked(): (Pair & { n: number })[] {
+    const name = ({ expected, picked }: Pair) => `${expected}\n${picked}`;
+    return [...this.#pairs.values()].sort((a, b) => b.n - a.n || (name(a) < name(b) ? -1 : 1));
+  }
+}
+
+/** Counts confusions and substitutions in two arms, and lists those that got more frequent. */
 export class ConfusionGrowth {
   readonly #arms: readonly [string, string];
   /** Graded trials by expectation and arm: what a pair's count is out of. */
   readonly #graded = new Map<string, number>();
-  readonly #pairs = new Map<string, { pair: Pair; counts: [number, number] }>();
+  readonly #pairs = new Map<string, { pair: Pair & Pick<Growth, "acceptable">; counts: [number, number] }>();
 
   constructor(base: string, head: string) {
     this.#arms = [base, head];
@@ -38,7 +60,8 @@ export class ConfusionGrowth {
     if (arm < 0 || copy || !verdict || verdict.grade === "not-gradable") return;
     const key = JSON.stringify([verdict.expected, arm]);
     this.#graded.set(key, (this.#graded.get(key) ?? 0) + 1);
-    const pair = confusedPair(trial);
+    const substituted = substitutedPair(trial);
+    const pair = substituted ? { ...substituted, acceptable: true as const } : confusedPair(trial);
     if (!pair) return;
     const id = JSON.stringify(pair);
     const known = this.#pairs.get(id) ?? { pair, counts: [0, 0] };

@@ -7,7 +7,7 @@ import { plannedTrials } from "../types/suite.ts";
 import { isCallable } from "../types/tool.ts";
 import { addCost, type Trial } from "../types/trial.ts";
 import { Check, readEvents, settledCheck } from "./check.ts";
-import { confusedPair } from "./confusions.ts";
+import { confusedPair, PairTally, substitutedPair } from "./confusions.ts";
 import { DiscoveryTally } from "./discovery.ts";
 import { DriftWatch, readDriftEvents } from "./drift.ts";
 import { listFailed, toExitCode } from "./exitCode.ts";
@@ -148,7 +148,8 @@ class SuiteTally {
   readonly #suite: ManifestSuite;
   readonly #model: ManifestModel;
   readonly #cases = new Map<string, CaseTally>();
-  readonly #confusion = new Map<string, { expected: string; picked: string; n: number }>();
+  readonly #confusion = new PairTally();
+  readonly #substituted = new PairTally();
   readonly #spending = new Spending();
   readonly #repliedBy = new Set<string>();
   readonly #unchecked = new Counter();
@@ -198,10 +199,8 @@ class SuiteTally {
     this.#cases.get(trial.cell.case)?.add(trial);
     this.#discovery.add(trial);
     for (const what of trial.verdict?.unchecked ?? []) this.#unchecked.add(what);
-    const pair = confusedPair(trial);
-    if (!pair) return;
-    const key = JSON.stringify(pair);
-    this.#confusion.set(key, { ...pair, n: (this.#confusion.get(key)?.n ?? 0) + 1 });
+    this.#confusion.add(confusedPair(trial));
+    this.#substituted.add(substitutedPair(trial));
   }
 
   summary(): SuiteSummary {
@@ -215,6 +214,7 @@ class SuiteTally {
     const verdict = this.check?.summary() ?? this.#settled;
     const drift = this.drift?.summary(cases);
     const discovery = this.#discovery.summary();
+    const substituted = this.#substituted.ranked();
     const unchecked = this.#unchecked.ranked().map(([text, n]) => ({ text, n }));
     const { latencies, ...spent } = this.#spending;
     const isBelow = cases.some((one) => one.rate !== null && one.rate < one.passRate);
@@ -247,7 +247,8 @@ class SuiteTally {
       model: this.#model.id,
       ...(this.#model.note && { note: this.#model.note }),
       cases,
-      confusion: [...this.#confusion.values()].sort(byCountThenName),
+      confusion: this.#confusion.ranked(),
+      ...(substituted.length > 0 && { substituted }),
       ...(unchecked.length > 0 && { unchecked }),
       coverage: measureCoverage(this.#manifest, this.#suite),
       ...(discovery && { discovery }),
@@ -311,10 +312,6 @@ class SuiteTally {
 }
 
 const zeroCounts = { passed: 0, trials: 0 };
-
-function byCountThenName(a: { expected: string; picked: string; n: number }, b: typeof a): number {
-  return b.n - a.n || (`${a.expected}\n${a.picked}` < `${b.expected}\n${b.picked}` ? -1 : 1);
-}
 
 /** Tools of the suite's own servers against tools that an expectation names. Distractors are not the suite's to cover. */
 function measureCoverage(manifest: RunManifest, suite: ManifestSuite): SuiteSummary["coverage"] {

@@ -1,5 +1,5 @@
 import { paraphraseAt } from "../types/suite.ts";
-import { type Assertion, addCost, type Cost, type Trial, type Turn, type Usage } from "../types/trial.ts";
+import { type Assertion, addCost, type Cost, readOutcome, type Trial, type Turn, type Usage } from "../types/trial.ts";
 
 /** Counts by name, ranked on demand. */
 export class Counter {
@@ -112,7 +112,7 @@ export class CaseTally {
       if (verdict) this.reasons.add(`not gradable: ${verdict.reason}`, by);
       return;
     }
-    this.outcomes.add(verdict.selection, by);
+    this.outcomes.add(readOutcome(verdict), by);
     this.picks.add(verdict.picked, by);
     const asked = this.paraphrases[paraphraseAt(cell.trial, this.paraphrases.length)];
     if (asked) {
