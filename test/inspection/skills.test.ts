@@ -53,7 +53,7 @@ describe("evals skills list", () => {
     `);
     expect(err).toMatchInlineSnapshot(`
       ".claude/skills/same/evals/evals.json:1:35: warning: "tag" in 1 entry is unknown and ignored.
-        Remove it if it is not needed.
+        Did you mean "tags"?
       "
     `);
   });

@@ -20,24 +20,18 @@ describe("eval files that are wrong", () => {
     expect(await readEvalText(text)).toMatchInlineSnapshot(`
       "skills/demo/evals/evals.json:2:19: error: "input" and "query" differ.
         Keep one of them.
-      skills/demo/evals/evals.json:3:3: error: The query has no text.
-        Add "input" (or "prompt", or "query").
-      skills/demo/evals/evals.json:4:5: error: "input" must be text that is not empty.
+      skills/demo/evals/evals.json:4:5: error: "input" must be text.
         Write what the user says.
       skills/demo/evals/evals.json:5:19: error: "id" must be a whole number or text.
         Correct it, or leave it out.
-      skills/demo/evals/evals.json:6:30: error: A check in "checks" is not text.
-        Write it as a sentence.
-      skills/demo/evals/evals.json:6:33: error: A check in "checks" is not text.
-        Write it as a sentence.
-      skills/demo/evals/evals.json:6:37: error: A check in "checks" is not text.
-        Write it as a sentence.
-      skills/demo/evals/evals.json:6:43: error: A check in "checks" is not text.
-        Write it as a sentence.
       skills/demo/evals/evals.json:7:19: error: "should_trigger" must be true or false.
         Write true or false, without quotes.
       skills/demo/evals/evals.json:9:3: error: A query must be an object or text.
         Write { "input": "..." }.
+      skills/demo/evals/evals.json:3:3: warning: 1 entry without a text cannot be asked.
+        Write what the user says in "input" (or "prompt", or "query"). Until then the query is left out.
+      skills/demo/evals/evals.json:6:30: warning: Checks in "checks" that are not text are not graded: 4.
+        Write each as a sentence.
       skills/demo/evals/evals.json:8:36: warning: A file must be given by its path.
         Write a path, or { "path": "...", "content": "..." }. Until then the query is left out.
       skills/demo/evals/evals.json:8:36: warning: The content of "x.txt" is not text.

@@ -134,7 +134,9 @@ describe("any eval file", () => {
         writeFileSync(join(demo, "skills/demo/evals", name), content);
         const read = await readEvals(demo);
         if (typeof read === "string") return read.startsWith(`skills/demo/evals/${name}:`);
-        return read.evals.every(({ input, place }) => input.trim() !== "" && (place.line ?? 0) > 0);
+        return read.evals.every(
+          ({ input, unusable, place }) => (input.trim() !== "" || unusable !== undefined) && (place.line ?? 0) > 0,
+        );
       }),
       { numRuns: 400 },
     );

@@ -2,6 +2,7 @@ import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { discover } from "../../src/evals/suites/discover.ts";
+import { formatProblem } from "../../src/evals/types/errors.ts";
 import { complaint, type Files, workspace } from "./workspace.ts";
 
 const yaml = "cases:\n  - { input: hi, expect: { tool: none } }\n";
@@ -115,6 +116,34 @@ describe("discover with paths", () => {
   it("finds nothing in a folder without suites", async () => {
     const folder = await workspace({ "a/x.txt": "" });
     await writeFile(join(folder, "a/tools.json"), "[]");
-    expect(await discover(["a"], folder)).toEqual({ files: [], packages: [] });
+    expect(await discover(["a"], folder)).toEqual({ files: [], packages: [], warnings: [] });
+  });
+
+  it("finds the packages that hosts look for in hidden folders", async () => {
+    const files = {
+      ".claude/skills/pdf/SKILL.md": "---\nname: pdf\ndescription: X.\n---\n",
+      ".github/skills/csv/SKILL.md": "---\nname: csv\ndescription: X.\n---\n",
+      ".github/workflows/ci.yml": yaml,
+    };
+    expect(await packagesIn(files, ["."])).toEqual([".claude/skills/pdf", ".github/skills/csv"]);
+    expect(await found(files, ["."])).toEqual([]);
+  });
+
+  it("names files with cases of another format, and does not take them for suites", async () => {
+    const folder = await workspace({
+      "evals/evals.json": '{"skill_name": "pdf", "evals": [{"id": 1, "prompt": "hi"}, {"id": 2, "prompt": "ho"}]}',
+      "tests/cases.json": '{"cases": [{"args": ["--help"], "assert": "usage"}]}',
+      "evals/mistyped.yaml": "cases:\n  - { inptu: hi, expect: { tool: none } }\n",
+    });
+    const { files, warnings } = await discover(["."], folder);
+    expect(files).toEqual(["evals/mistyped.yaml"]);
+    expect(warnings.map(formatProblem)).toMatchInlineSnapshot(`
+      [
+        "evals/evals.json: warning: Not read: 2 cases of the skill "pdf". There is no SKILL.md beside the folder.
+        Move the file to evals/evals.json in the package of "pdf".",
+        "tests/cases.json: warning: Not read: 1 case of another format. None has "input", "messages" or "expect".
+        Run \`evals schema\` for the format of suites.",
+      ]
+    `);
   });
 });

@@ -139,14 +139,17 @@ async function resolvePaths(paths: readonly string[], io: Io, distractors: boole
     import("../suites/discover.ts"),
     import("../suites/load.ts"),
   ]);
-  const { files, packages } = await discover(paths, io.cwd);
-  if (files.length + packages.length === 0)
-    throw usageError(
-      `There is no suite and no skill package under ${paths.join(", ") || "evals/"}.`,
-      "Name a suite, a skill package, or a server with --server, --url or --config.",
-    );
-  const { suites, warnings } = await loadSuites(files, { cwd: io.cwd });
-  return { targets: [...(await resolveSuites(suites, io, distractors)), ...groupPackages(packages, io)], warnings };
+  const { files, packages, warnings } = await discover(paths, io.cwd);
+  if (files.length + packages.length === 0) {
+    const message = `There is no suite and no skill package under ${paths.join(", ") || "evals/"}.`;
+    const hint = "Name a suite, a skill package, or a server with --server, --url or --config.";
+    throw new EvalsError([{ severity: "error", message, hint }, ...warnings]);
+  }
+  const loaded = await loadSuites(files, { cwd: io.cwd });
+  return {
+    targets: [...(await resolveSuites(loaded.suites, io, distractors)), ...groupPackages(packages, io)],
+    warnings: [...warnings, ...loaded.warnings],
+  };
 }
 
 /** Packages of the same folder together: each is linted next to all others of its folder. */

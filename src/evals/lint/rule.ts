@@ -78,6 +78,8 @@ export type VersionSubject = { before: readonly JsonObject[]; after: readonly Js
 export type SkillSubject = {
   package: SkillPackage;
   files: ReadonlyMap<string, string | undefined>;
+  /** Whether the package is a whole repository, whose folder has the name that its copy was given. */
+  isRepository: boolean;
   /** What a path that leads out of the package leads to. `beyond`: out of the repository too, where nothing is opened. */
   outside: (path: string) => "file" | "missing" | "beyond";
   siblings: readonly { name: string; description: string }[];

@@ -13,19 +13,43 @@ export type RawEntry = { value: Json; path: Path; triggers?: boolean };
 export type EntryContext = { skill: string; parsed: ParsedFile; files: CaseFiles; problems: ProblemCollector };
 
 /** Keys of a query's text. An object with one of them and without a list is a query. */
-export const promptKeys = ["input", "prompt", "query"] as const;
+export const promptKeys = ["input", "prompt", "query", "user_request"] as const;
 /** Fields with what an answer must do. All that an entry has are read, in this order. */
-const checkKeys = ["expected_behavior", "assertions", "expectations", "checks"] as const;
+const checkKeys = [
+  ...["expected_behavior", "expected_behaviors", "assertions", "expectations", "checks", "expected_checks"],
+  ...["expected_outputs", "expected_output_characteristics"],
+] as const;
+/** Fields with pieces of text or faults, each with the sentence that it makes of one. */
+const pieceKeys: Readonly<Record<string, (piece: string) => string>> = {
+  ...keysTo((piece) => `The answer includes "${piece}".`, "must_include", "must_contain", "expected_output_contains"),
+  ...keysTo((piece) => `The answer does not include "${piece}".`, "must_not_include", "must_not_contain", "must_avoid"),
+  ...keysTo((piece) => `This does not occur: ${piece}`, "forbidden", "forbidden_outputs", "failure_conditions"),
+};
+/** Whether the skill is meant to load: true or false, or in some fields the name of the skill that is. */
+const triggerKeys = [
+  ...(["should_trigger", "expected_trigger", "should_activate"] as const).map((key) => ({ key, meaning: true })),
+  ...(["expected_activation", "expected_skill", "expect_skill"] as const).map((key) => ({ key, meaning: true })),
+  { key: "should_not_trigger", meaning: false },
+];
+/** What authors note for readers. */
+const noteKeys = ["name", "title", "note", "notes", "reason", "rationale", "why", "comment", "tags", "priority"];
 const knownKeys = new Set<string>([
   ...promptKeys,
   ...checkKeys,
-  ...["id", "expected_output", "files", "category", "type", "should_trigger", "should_not_trigger"],
+  ...Object.keys(pieceKeys),
+  ...triggerKeys.map(({ key }) => key),
+  ...noteKeys,
+  ...["id", "expected_output", "files", "category", "type", "must_not_activate"],
   ...["skill", "skills", "skill_name"],
 ]);
 
+function keysTo(write: (piece: string) => string, ...keys: string[]) {
+  return Object.fromEntries(keys.map((key) => [key, write]));
+}
+
 /** Categories of queries that the skill must not load for, in the spellings in use. */
 const negativeCategory =
-  /^(?:(?:hard|trigger)-)?negatives?\b|^near-?miss|^should-not-(?:trigger|activate|load)|^(?:no|non|not|anti)-?trigger|^out-of-scope/;
+  /^(?:(?:hard|trigger|activation)-)?negatives?(?:$|[ -](?:control|trigger|activation|case|example|query|prompt|test)s?\b)|^false-positives?$|^near-?miss|^should-not-(?:trigger|activate|load)|^(?:no|non|not|anti)-?trigger|^out-of-scope/;
 
 /** The same in an id, where the words have to stand alone: "negative-numbers" is a positive about numbers. */
 const negativeId =
@@ -49,13 +73,16 @@ export function readEntry({ value, path, triggers: given }: RawEntry, context: E
   warnOtherOwner(value, skill, at, problems);
   warnUnknownFields(value, at, problems);
   const input = readInput(value, place, at, problems);
+  const isEmpty = input === "";
   const id = readId(value, at, problems);
-  const triggers = given ?? readTriggers(value, id, at, problems);
+  const triggers = given ?? readTriggers(value, id, context, at);
   const expectedBehavior = readChecks(value, at, problems);
-  if (triggers && value.should_trigger === undefined) warnLooksNegative(expectedBehavior, place, problems);
+  if (triggers && !triggerKeys.some(({ key }) => value[key] !== undefined))
+    warnLooksNegative(expectedBehavior, place, problems);
   const { files: caseFiles, unusable } = readCaseFiles(value.files ?? [], files, at("files"), problems);
   if (input === undefined) return undefined;
-  const problem = unusable !== undefined && { unusable };
+  const why = isEmpty ? "The query has no text." : unusable;
+  const problem = why !== undefined && { unusable: why };
   return { ...(id && { id }), input, triggers, expectedBehavior, files: caseFiles, ...problem, place };
 }
 
@@ -81,14 +108,19 @@ function warnUnknownFields(value: JsonObject, at: At, problems: ProblemCollector
   }
 }
 
+/** The text of a query: empty, with a warning, where it has none. */
 function readInput(value: JsonObject, place: Place, at: At, problems: ProblemCollector): string | undefined {
   const given = promptKeys.filter((key) => Object.hasOwn(value, key) && value[key] !== null);
-  const wrong = given.find((key) => typeof value[key] !== "string" || value[key].trim() === "");
+  const wrong = given.find((key) => typeof value[key] !== "string");
   const [first, ...others] = given;
   if (wrong !== undefined) {
-    problems.error(`"${wrong}" must be text that is not empty.`, "Write what the user says.", at(wrong));
-  } else if (first === undefined) {
-    problems.error("The query has no text.", 'Add "input" (or "prompt", or "query").', place);
+    problems.error(`"${wrong}" must be text.`, "Write what the user says.", at(wrong));
+  } else if (first === undefined || given.every((key) => String(value[key]).trim() === "")) {
+    problems.warn("no text", first === undefined ? place : at(first), (times) => ({
+      message: `${countEntries(times)} without a text cannot be asked.`,
+      hint: 'Write what the user says in "input" (or "prompt", or "query"). Until then the query is left out.',
+    }));
+    return "";
   } else {
     const other = others.find((key) => value[key] !== value[first]);
     if (other === undefined) return String(value[first]);
@@ -105,15 +137,15 @@ function readId({ id }: JsonObject, at: At, problems: ProblemCollector): string 
   return undefined;
 }
 
-function readTriggers(value: JsonObject, id: string | undefined, at: At, problems: ProblemCollector): boolean {
-  for (const [key, meaning] of [
-    ["should_trigger", true],
-    ["should_not_trigger", false],
-  ] as const) {
+function readTriggers(value: JsonObject, id: string | undefined, { skill, problems }: EntryContext, at: At): boolean {
+  if (Array.isArray(value.must_not_activate) && value.must_not_activate.includes(skill)) return false;
+  for (const { key, meaning } of triggerKeys) {
     const given = value[key];
     if (typeof given === "boolean") return given === meaning;
-    if (given !== undefined && given !== null)
-      problems.error(`"${key}" must be true or false.`, "Write true or false, without quotes.", at(key));
+    if (given === undefined || given === null) continue;
+    // The name of a skill, of this one or of another.
+    if (typeof given === "string" && !key.startsWith("should_")) return given === skill;
+    problems.error(`"${key}" must be true or false.`, "Write true or false, without quotes.", at(key));
   }
   const toWords = (text: string) => text.toLowerCase().replace(/[\s_]+/g, "-");
   if (id !== undefined && negativeId.test(toWords(id))) return false;
@@ -139,7 +171,10 @@ const commandKey = /^(?:command|cmd|script|run|shell)$/;
  * cannot be read as text is an error, or a warning where it is a check of another kind.
  */
 function readChecks(entry: JsonObject, at: At, problems: ProblemCollector): string[] {
-  const given = checkKeys.flatMap((key) => readSentences(entry, key, at, problems));
+  const given = [
+    ...checkKeys.flatMap((key) => readSentences(entry, key, at, problems)),
+    ...Object.entries(pieceKeys).flatMap(([key, write]) => readSentences(entry, key, at, problems).map(write)),
+  ];
   return [...new Set(given.length > 0 ? given : readSentences(entry, "expected_output", at, problems))];
 }
 
@@ -151,9 +186,19 @@ function readSentences(entry: JsonObject, key: string, at: At, problems: Problem
 }
 
 function readSentence(check: Json, field: string, at: At, problems: ProblemCollector): string[] {
-  if (typeof check === "string" && check.trim() !== "") return [check];
+  if (typeof check === "string" && check.trim() !== "") {
+    if (field !== "expected_checks" || /\s/.test(check.trim())) return [check];
+    problems.warn("named checks", at(), (times) => ({
+      message: `Checks in "${field}" that are only a name are not graded: ${times}. The first is "${check}".`,
+      hint: "Write what an answer must do as a sentence.",
+    }));
+    return [];
+  }
   if (!isJsonObject(check)) {
-    problems.error(`A check in "${field}" is not text.`, "Write it as a sentence.", at());
+    problems.warn(`no text ${field}`, at(), (times) => ({
+      message: `Checks in "${field}" that are not text are not graded: ${times}.`,
+      hint: "Write each as a sentence.",
+    }));
     return [];
   }
   const text = textKeys.map((key) => check[key]).find((one) => typeof one === "string" && one.trim() !== "");

@@ -3,7 +3,7 @@ import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { maxBytes, parseText, readText } from "../parsing/read.ts";
 import { EvalsError, messageOf, type Problem, usageError } from "../types/errors.ts";
-import { isJsonObject } from "../types/json.ts";
+import { isJsonObject, type JsonObject } from "../types/json.ts";
 
 /** Folders under `evals/` that hold no suites. */
 const otherFolders = new Set(["baselines", "judges", "node_modules"]);
@@ -11,8 +11,14 @@ const otherFolders = new Set(["baselines", "judges", "node_modules"]);
 const packageFolders = new Set(["evals", "scripts", "references", "assets"]);
 const suiteName = /\.(?:yaml|yml|json)$/;
 
-/** Suite files, and the folders of skill packages, whose eval files belong to them. */
-export type DiscoveredPaths = { files: string[]; packages: string[] };
+/** Folders in which hosts look for skills, under a hidden folder such as `.claude`. */
+const hostSkills = "skills";
+
+/**
+ * Suite files, and the folders of skill packages, whose eval files belong to them. `warnings`: files with cases of
+ * another format, which are not read.
+ */
+export type DiscoveredPaths = { files: string[]; packages: string[]; warnings: Problem[] };
 
 /**
  * The suite files and skill packages under `paths`, by default `evals/` under `cwd`. A given file is a suite; folders
@@ -29,13 +35,14 @@ export async function discover(paths: readonly string[], cwd: string): Promise<D
   return {
     files: await unique(found.flatMap((one) => one.files)),
     packages: await unique(found.flatMap((one) => one.packages)),
+    warnings: found.flatMap((one) => one.warnings),
   };
 }
 
 const byCodeUnit = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 async function expand(path: string, cwd: string, explicit: boolean): Promise<DiscoveredPaths & { problem?: Problem }> {
-  const none = { files: [], packages: [] };
+  const none = { files: [], packages: [], warnings: [] };
   const kind = await stat(resolve(cwd, path)).catch(() => undefined);
   if (kind?.isDirectory()) return await search(join(path), cwd, new Set());
   if (kind) {
@@ -60,7 +67,7 @@ async function findOwningPackage(file: string, cwd: string): Promise<string | un
 
 /** All suite files and packages below a folder. `visited` holds real paths, so that loops of links end. */
 async function search(folder: string, cwd: string, visited: Set<string>): Promise<DiscoveredPaths> {
-  const found: DiscoveredPaths = { files: [], packages: [] };
+  const found: DiscoveredPaths = { files: [], packages: [], warnings: [] };
   const real = await realpath(resolve(cwd, folder)).catch(() => undefined);
   if (real === undefined || visited.has(real)) return found;
   visited.add(real);
@@ -70,15 +77,21 @@ async function search(folder: string, cwd: string, visited: Set<string>): Promis
     if (isOwnPackage && (entry.isFile() || packageFolders.has(entry.name))) continue;
     const path = join(folder, entry.name);
     const kind = entry.isSymbolicLink() ? await stat(resolve(cwd, path)).catch(() => undefined) : entry;
-    if (kind?.isDirectory() && !otherFolders.has(entry.name) && !entry.name.startsWith(".")) {
-      const { files, packages } = await search(path, cwd, visited);
+    if (kind?.isDirectory() && !otherFolders.has(entry.name)) {
+      // Of a hidden folder, only the skills that a host looks for there.
+      const inside = entry.name.startsWith(".") ? join(path, hostSkills) : path;
+      const { files, packages, warnings } = await search(inside, cwd, visited);
       found.files.push(...files);
       found.packages.push(...packages);
+      found.warnings.push(...warnings);
     }
-    if (!kind?.isFile() || !suiteName.test(entry.name) || !(await isSuite(path, cwd))) continue;
+    if (!kind?.isFile() || !suiteName.test(entry.name)) continue;
+    const content = await classifyFile(path, cwd);
+    if (content === "other") continue;
     const owner = await findOwningPackage(path, cwd);
-    if (owner === undefined) found.files.push(path);
-    else found.packages.push(owner);
+    if (owner !== undefined) found.packages.push(owner);
+    else if (content === "suite") found.files.push(path);
+    else found.warnings.push(content);
   }
   return found;
 }
@@ -93,18 +106,46 @@ async function listEntries(folder: string, cwd: string): Promise<Dirent[]> {
   }
 }
 
-/** A file that looks like a suite but cannot be parsed counts as one, so that loading it reports why. */
-async function isSuite(path: string, cwd: string): Promise<boolean> {
+/**
+ * Whether a file is a suite; a warning for one whose cases have another format. A file that looks like a suite but cannot
+ * be parsed counts as one, so that loading it reports why.
+ */
+async function classifyFile(path: string, cwd: string): Promise<"suite" | "other" | Problem> {
   const read = readText(resolve(cwd, path), maxBytes);
-  if ("kind" in read) return true;
-  if (!/(?:^|[\s{,])["']?(?:cases|evals)["']?\s*:/.test(read.text)) return false;
+  if ("kind" in read) return "suite";
+  if (!/(?:^|[\s{,])["']?(?:cases|evals)["']?\s*:/.test(read.text)) return "other";
   try {
     const { value } = await parseText(read.text, path);
-    return isJsonObject(value) && ("cases" in value || "evals" in value);
+    if (!isJsonObject(value) || !("cases" in value || "evals" in value)) return "other";
+    return warnOtherFormat(value, path) ?? "suite";
   } catch (error) {
-    if (error instanceof EvalsError) return true;
+    if (error instanceof EvalsError) return "suite";
     throw error;
   }
+}
+
+/** What only a case of a suite has. One of them in one case is enough: the others are then wrong, not foreign. */
+const caseKeys = ["input", "messages", "expect", "expected_behavior"];
+
+function warnOtherFormat(value: JsonObject, file: string): Problem | undefined {
+  const cases = [value.cases, value.evals].flatMap((list) => (Array.isArray(list) ? list : []));
+  const isOurs = cases.some((one) => isJsonObject(one) && caseKeys.some((key) => Object.hasOwn(one, key)));
+  if (isOurs || cases.length === 0) return undefined;
+  const { skill_name: skill } = value;
+  const count = `${cases.length} ${cases.length === 1 ? "case" : "cases"}`;
+  if (typeof skill !== "string")
+    return {
+      severity: "warning",
+      message: `Not read: ${count} of another format. None has "input", "messages" or "expect".`,
+      hint: "Run `evals schema` for the format of suites.",
+      place: { file },
+    };
+  return {
+    severity: "warning",
+    message: `Not read: ${count} of the skill "${skill}". There is no SKILL.md beside the folder.`,
+    hint: `Move the file to evals/evals.json in the package of "${skill}".`,
+    place: { file },
+  };
 }
 
 async function uniquePaths(files: readonly string[], cwd: string): Promise<string[]> {

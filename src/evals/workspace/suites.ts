@@ -66,7 +66,7 @@ export async function selectSuites(
   const all = [...own, ...fromSkills.suites];
   const missing = options.skill?.filter((name) => !all.some((suite) => suite.name === skillEntryName(name))) ?? [];
   if (missing.length > 0 || all.length === 0)
-    throw new EvalsError([nothingFound(paths, found, missing, offered), ...fromSkills.warnings]);
+    throw new EvalsError([nothingFound(paths, found, missing, offered), ...found.warnings, ...fromSkills.warnings]);
   refuseUnknownSettings(options.suiteSettings, all);
   const suites = all
     .map((suite) => applyOverrides(suite, collectOverrides(suite, options)))
@@ -79,7 +79,7 @@ export async function selectSuites(
   return {
     suites: nameModels(suites, [given.model ?? []].flat()),
     skills: new Map([...bySuites.skills, ...fromSkills.skills]),
-    warnings: [...loaded.warnings, ...bySuites.warnings, ...fromSkills.warnings],
+    warnings: [...found.warnings, ...loaded.warnings, ...bySuites.warnings, ...fromSkills.warnings],
   };
 }
 

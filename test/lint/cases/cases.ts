@@ -86,7 +86,8 @@ export function aSkillSubject(
   const own = { name, folder: name, description, dir, file: `${dir}/SKILL.md`, level: "named" as const, document };
   const outside = (path: string) =>
     path === "../shared/sizes.md" ? "file" : path.startsWith("../") ? "missing" : "beyond";
-  return { package: { ...own, hash: "hash", ...changes }, files: new Map(Object.entries(files)), outside, siblings };
+  const given = { files: new Map(Object.entries(files)), isRepository: false, outside, siblings };
+  return { package: { ...own, hash: "hash", ...changes }, ...given };
 }
 
 /** `more` are the queries of the other eval files of the package. */

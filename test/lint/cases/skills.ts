@@ -66,7 +66,7 @@ export const skillCases: CasesOf<SkillSubject> = {
     },
   },
   "skill-name-folder": {
-    clean: [aSkillWith({}), aSkillOf({ name: undefined })],
+    clean: [aSkillWith({}), aSkillOf({ name: undefined }), { ...aSkillOf({ name: "compressor" }), isRepository: true }],
     violations: { "the name is that of the folder": [aSkillOf({ name: "compressor" })] },
   },
   "skill-description-missing": {
@@ -209,6 +209,9 @@ export const skillCases: CasesOf<SkillSubject> = {
       referringTo("references/<format>.md", "one a format"),
       referringTo("Node.js", "Node.js 20 or later"),
       referringTo("git", "`git`, for the history"),
+      referringTo("src/context/assembler.ts", "`src/context/assembler.ts`: created"),
+      referringTo("benchmark.json", "Create benchmark.json, and show it"),
+      referringTo("console_logging.py", "`console_logging.py`: an example", { "examples/console_logging.py": "" }),
       referringTo("../shared/sizes.md", "sizes"),
       referringTo("/etc/sizes.md", "sizes"),
     ],
@@ -237,7 +240,11 @@ export const skillCases: CasesOf<SkillSubject> = {
     },
   },
   "skill-hidden-unicode": {
-    clean: [reading("\ufeffWith a byte order mark at its start,\r\nand with CR LF."), reading("\u0001", "data.bin")],
+    clean: [
+      reading("A fence in a fence:\n\u200b```ts\n> \u200b```"),
+      reading("\ufeffWith a byte order mark at its start,\r\nand with CR LF."),
+      reading("\u0001", "data.bin"),
+    ],
     violations: {
       "no control characters": [sign(0x1b), sign(0x9b)],
       "no zero-width characters and direction marks": [sign(0x200b)],

@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { jsonPath } from "../../jsonSchema/walk.ts";
 import type { LintSubject, SkillSubject } from "../../lint/rule.ts";
@@ -52,7 +52,11 @@ async function collectPackage(
   const siblings = all.filter((one) => one !== skill).map(({ name, description }) => ({ name, description }));
   const subject: LintSubject = {
     kind: "skills",
-    subject: { package: skill, files: readFiles(skill.dir), outside: lookOutside(skill, context.io.cwd), siblings },
+    subject: {
+      ...{ package: skill, files: readFiles(skill.dir), siblings },
+      isRepository: existsSync(join(skill.dir, ".git")),
+      outside: lookOutside(skill, context.io.cwd),
+    },
     names: [skill.name],
     settings: context.settings,
     where: (at) => ({ skill: skill.name, path: jsonPath(at), ...placeIn(skill, at) }),

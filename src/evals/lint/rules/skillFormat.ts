@@ -31,15 +31,15 @@ export const skillFormatRules = defineRules<SkillSubject>([
   },
   {
     id: "skill-name-folder",
-    severity: "error",
+    severity: "warning",
     docs: `${format}#name-field`,
     why: "Some hosts use the folder and some the name: where they differ, a skill loads under either.",
     clauses: ["the name is that of the folder"],
     at: ["frontMatter", "name"],
     fix: "Give both the same name.",
-    find({ package: { folder, document } }) {
+    find({ package: { folder, document }, isRepository }) {
       const { name } = document.frontMatter;
-      if (typeof name !== "string" || name === folder) return undefined;
+      if (typeof name !== "string" || name === folder || isRepository) return undefined;
       return `The name ${quote(name)} differs from that of the folder, ${quote(folder)}.`;
     },
   },
@@ -175,7 +175,8 @@ export const skillFormatRules = defineRules<SkillSubject>([
         let left = maxLines;
         const lines = text.replace(/^\ufeff/, "").split("\n");
         for (const [index, line] of lines.entries()) {
-          const [first] = findHidden(line.endsWith("\r") ? line.slice(0, -1) : line);
+          // A zero-width space before a fence is how Markdown is quoted in Markdown.
+          const [first] = findHidden(line.replace(/\r$/, "").replace(/\u200b(?=`{3}|~{3})/g, ""));
           if (!first || left-- <= 0) continue;
           const message = `The text has hidden characters: ${describeHidden(first.code)}.`;
           yield { at: locateLine(path, index), message, fix: "Remove them, and find out where they came from." };
@@ -226,14 +227,20 @@ function explainLength(value: Json | undefined, key: "description" | "compatibil
 
 const fileEndings = /\.(?:md|mdx|txt|json|ya?ml|toml|csv|tsv|xml|html?|css|pdf|py|sh|js|mjs|ts|sql|png|jpe?g|svg)$/i;
 
+/** Folders of a package by the specification: a path that starts with one means the package. */
+const usualFolders = new Set(["references", "scripts", "assets"]);
+
 /**
- * Whether a reference means a file: a link does unless it is a URL or a placeholder; a bare word in a list of references
- * only if it looks like a path.
+ * Whether a reference means a file: a link does unless it is a URL or a placeholder. A path that is only named in a list
+ * can be of any project, so it counts if it starts with a folder of the package, and there is no such file in another.
  */
-function isFileReference({ text, target }: { text: string; target: string }): boolean {
+function isFileReference({ text, target }: { text: string; target: string }, paths: ReadonlySet<string>): boolean {
   if (target === "" || /^(?:#|[a-z][a-z0-9+.-]+:|\/\/)/i.test(target) || /[*{}<>$]|\.\.\./.test(target)) return false;
   if (!text.includes(target)) return true;
-  return fileEndings.test(target.replace(/[?#].*$/, "")) && (target.includes("/") || !/\.js$/i.test(target));
+  const named = normalizePath(target);
+  if (!fileEndings.test(named) || [...paths].some((path) => path.endsWith(`/${named}`))) return false;
+  const [folder = "", ...inside] = named.split("/");
+  return inside.length > 0 && (folder === ".." || usualFolders.has(folder) || paths.has(folder));
 }
 
 type Reference = { line: number; target: string; leads: "missing" | "missing outside" | "file outside" | "beyond" };
@@ -244,7 +251,7 @@ function* resolveReferences({ package: { document }, files, outside }: SkillSubj
   for (const path of files.keys())
     for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) paths.add(path.slice(0, end));
   for (const { line, target, text } of document.references) {
-    const path = isFileReference({ text, target }) ? normalizePath(target) : undefined;
+    const path = isFileReference({ text, target }, paths) ? normalizePath(target) : undefined;
     if (path === undefined || paths.has(path)) continue;
     if (!/^(?:\.\.(?:\/|$)|\/|~|[A-Za-z]:)/.test(path)) yield { line, target, leads: "missing" };
     else {
