@@ -50,7 +50,7 @@ export async function selectSuites(
 ): Promise<Selected> {
   const options = { ...given, host: chooseLoadingHost(given) };
   const { inline, paths = [] } = options;
-  const found = inline ? { files: [], packages: [] } : await discover(paths, io.cwd);
+  const found = inline ? { files: [], packages: [], warnings: [] } : await discover(paths, io.cwd);
   const loaded = inline
     ? await loadInlineSuites(inline, { cwd: io.cwd })
     : await loadSuites(options.skill ? [] : found.files, { cwd: io.cwd });
