@@ -7,7 +7,7 @@ const slow = [
   "test/toolsets/{connect,faults,source}.test.ts",
   "test/inspection/inspect.test.ts",
   "test/server/sessions.test.ts",
-  "test/experiments/{check,drift,exposure,regression}.test.ts",
+  "test/experiments/{check,drift,exposure,merge,regression}.test.ts",
   "test/verdicts/simulation.test.ts",
   "test/decisions/{agreement,compare,drift}.test.ts",
 ];

@@ -49,6 +49,14 @@ export const formerThresholdFlag = {
   hidden: true,
 } as const satisfies Options;
 
+/** Further forms of a run's report. */
+export const reporterFlag = {
+  type: "string",
+  array: true,
+  choices: ["json", "markdown", "junit", "github"] as const,
+  describe: "Also print the run in this form, for example github for annotations",
+} satisfies Options;
+
 export const explainFlag = {
   type: "boolean",
   default: false,

@@ -13,6 +13,7 @@ import { doctorCommand } from "./doctor.ts";
 import { initCommand } from "./init.ts";
 import { judgeCommand } from "./judge.ts";
 import { lintCommand } from "./lint.ts";
+import { mergeCommand } from "./merge.ts";
 import { probeCommand } from "./probe.ts";
 import { type ProjectWords, readProjectWords } from "./project.ts";
 import { reportCommand } from "./report.ts";
@@ -28,6 +29,7 @@ export const commands: readonly Command[] = [
   initCommand,
   runCommand,
   baselineCommand,
+  mergeCommand,
   reportCommand,
   cleanCommand,
   compareCommand,

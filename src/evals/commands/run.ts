@@ -1,5 +1,14 @@
 import { defineCommand, number } from "./command.ts";
-import { baselinesFlag, explainFlag, failOnFlag, marginFlag, resumeFlag, suiteFlags, trialFlags } from "./flags.ts";
+import {
+  baselinesFlag,
+  explainFlag,
+  failOnFlag,
+  marginFlag,
+  reporterFlag,
+  resumeFlag,
+  suiteFlags,
+  trialFlags,
+} from "./flags.ts";
 
 /** `evals run`: runs every case of the suites, scores, records and reports. */
 export const runCommand = defineCommand({
@@ -51,6 +60,10 @@ export const runCommand = defineCommand({
     blame: { type: "boolean", default: false, describe: "After a regression, find the changed wording that caused it" },
     margin: marginFlag("Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points)"),
     baselines: baselinesFlag,
+    shard: {
+      type: "string",
+      describe: "Ask one part of the plan, for example 1/3; `evals merge` makes one run of all parts",
+    },
     "dry-run": {
       type: "boolean",
       default: false,
@@ -63,12 +76,7 @@ export const runCommand = defineCommand({
     },
     resume: resumeFlag,
     "retry-broken": { type: "boolean", default: false, describe: "With --resume: run broken trials again" },
-    reporter: {
-      type: "string",
-      array: true,
-      choices: ["json", "markdown", "junit", "github"] as const,
-      describe: "Also print the run in this form, for example github for annotations",
-    },
+    reporter: reporterFlag,
     ...trialFlags,
   },
   examples: [

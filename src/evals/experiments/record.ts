@@ -91,7 +91,17 @@ function refuseChanges(before: RunManifest, now: RunManifest): void {
       `The record ${before.id} cannot be resumed: it was made with an earlier design of \`evals ${before.experiment?.command}\`, which asks other trials.`,
       "Start a new one; its record is kept.",
     );
-  const changed = [
+  const changed = listChanges(before, now);
+  if (changed.length === 0) return;
+  throw usageError(
+    `The run ${before.id} cannot be resumed: ${changed.join("; ")}.`,
+    "Start a new run; its record is kept.",
+  );
+}
+
+/** What decides the answers of a run and is other in `now` than in `before`, as parts of a sentence. */
+export function listChanges(before: RunManifest, now: RunManifest): string[] {
+  return [
     ...(isSameExperiment(before, now) ? [] : ["its wordings, sizes or trials changed"]),
     ...before.suites.flatMap((suite) => {
       const current = now.suites.find(({ name }) => name === suite.name);
@@ -107,11 +117,6 @@ function refuseChanges(before: RunManifest, now: RunManifest): void {
         : [`the settings of ${model.id} changed`];
     }),
   ];
-  if (changed.length === 0) return;
-  throw usageError(
-    `The run ${before.id} cannot be resumed: ${changed.join("; ")}.`,
-    "Start a new run; its record is kept.",
-  );
 }
 
 /** Arms that are made while an experiment runs are not compared. */

@@ -39,6 +39,7 @@ const recordedOptionsSchema = z
     margin: z.number(),
     baselines: z.string(),
     nightly: z.boolean(),
+    shard: z.string(),
     correlation: z.number(),
     harmCases: z.array(z.string()),
     harmUnsteady: z.number(),

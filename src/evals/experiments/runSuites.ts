@@ -1,6 +1,9 @@
 import { blameJson } from "../reports/blame.ts";
-import { type PlannedCase, planCells } from "../trials/plan.ts";
+import { asciiJson } from "../reports/escape.ts";
+import { count } from "../reports/format.ts";
+import { type PlannedCase, type PlannedCell, planCells } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
+import { dealShards, parseShard, type Shard } from "../trials/shards.ts";
 import type { Gate } from "../types/check.ts";
 import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
@@ -29,6 +32,8 @@ export type RunOptions = SuiteOptions &
     model: readonly string[];
     host: Workspace["host"];
     seed?: number | undefined;
+    /** The part of the plan that is asked, as `1/3`. */
+    shard?: string | undefined;
     failOn?: Gate[] | undefined;
     explain?: boolean;
     blame: boolean;
@@ -50,6 +55,8 @@ export async function runSuites(
   io: Io,
 ): Promise<ExitCode> {
   const { suites, models, cases, context, judge } = workspace;
+  const shard = options.shard === undefined ? undefined : parseShard(options.shard);
+  if (shard) refuseWithShard(options, resumed);
   const seed = resumed?.manifest.seed ?? options.seed ?? randomSeed();
   const further = listFurtherExposures(options);
   const checks = await planChecks(further.length > 0 ? withoutCheck(options) : options, suites, models, cases, io);
@@ -76,26 +83,81 @@ export async function runSuites(
       retryBroken: options.retryBroken,
       cap: ({ results }) => typical.reduce((sum, trials) => sum + trials, results.summary().totals.trials),
       pursue: async (ask, { manifest, results }) => {
+        const share = takeShare(manifest, shard);
         // The checks go first, because they take the trials of both arms interleaved.
-        const checked = await pursueChecks(workspace, manifest, results, ask);
+        const checked = await pursueChecks(workspace, manifest, results, ask, share);
         const isOver = (end: PlanEnd) => end === "cancelled" || end === "budget";
         // Where a model was stopped, the others go on.
-        const end = isOver(checked) ? checked : await pursueNights(workspace, manifest, results, ask);
+        const end = isOver(checked) ? checked : await pursueNights(workspace, manifest, results, ask, share);
         // What a check covers has all the trials that it needs.
         const covers = ({ suite, case: one }: PlannedCase, model: Model) =>
           results.check(suite.name, model.id)?.covers(one.id) ||
           results.drift(suite.name, model.id)?.design !== undefined;
         const rest = planCells(planned, models, manifest.seed, covers);
-        return { end: isOver(end) ? end : await ask(rest, "last") };
+        return { end: isOver(end) ? end : await ask(share.select(rest), "last") };
       },
     },
     context,
     options,
     io,
   );
+  if (shard) return finishShard(await conducting, options, io);
   // Reports are loaded during the first trials.
   const [conducted, reporting] = await Promise.all([conducting, import("./report.ts")]);
   return await finish(conducted, reporting, options, io);
+}
+
+/** What this run asks of its plan: everything, or the part of its shard. */
+type Share = {
+  select(cells: Iterable<PlannedCell>): Iterable<PlannedCell>;
+  hasDesign(suite: string, model: string): boolean;
+};
+
+function takeShare(manifest: RunManifest, shard: Shard | undefined): Share {
+  if (!shard) return { select: (cells) => cells, hasDesign: () => true };
+  const { cell, design } = dealShards(manifest, shard.count);
+  return {
+    *select(cells) {
+      for (const planned of cells) if (cell(planned.cell) === shard.index) yield planned;
+    },
+    hasDesign: (suite, model) => design(suite, model) === shard.index,
+  };
+}
+
+/** Throws a usage error for options that make no sense for a part of a run. */
+function refuseWithShard({ seed, accept, blame, shard }: RunOptions, resumed: Resumed | undefined): void {
+  if (seed === undefined && !resumed)
+    throw usageError(
+      "--shard needs --seed: all shards of a run must have the same plan.",
+      "Give all of them the same --seed, for example the number of the CI run.",
+    );
+  const whole = accept ? "--accept" : blame ? "--blame" : undefined;
+  if (whole)
+    throw usageError(
+      `${whole} needs a whole run, and --shard ${shard} asks a part of it.`,
+      accept ? "Give --accept to `evals merge`." : "Run `evals blame` on the merged run.",
+    );
+}
+
+/** What a shard reports: nothing is decided before the shards are merged. */
+function finishShard(
+  { dir, manifest, summary, end, why }: Conducted<{ end: PlanEnd }>,
+  { shard, json }: RunOptions,
+  io: Io,
+): ExitCode {
+  const broken = summary.suites.reduce((sum, { totals }) => sum + totals.broken, 0);
+  const recorded = summary.totals.trials - summary.totals.missing;
+  const exitCode = end === "complete" ? exitCodes.passed : exitCodes.incomplete;
+  const facts = { run: manifest.id, dir, shard, trials: recorded, broken, exitCode };
+  if (json) io.out(`${asciiJson(facts)}\n`);
+  else
+    io.out(
+      `Shard ${shard}: ${count(recorded, "trial")} recorded, ${broken} broken. Nothing is decided yet.\n` +
+        `Record: ${dir}\nNext: when all shards are complete, evals merge <their folders>\n`,
+    );
+  if (end === "complete") return exitCode;
+  io.err(`${why}. Resume with: evals run --resume ${dir}\n`);
+  return end === "cancelled" ? io.signalExitCode() : exitCode;
 }
 
 /** Exposures are compared with each other. Throws a usage error where a check is asked for too. */
@@ -112,12 +174,13 @@ async function pursueChecks(
   manifest: RunManifest,
   results: Summariser,
   ask: Ask,
+  share: Share,
 ): Promise<PlanEnd> {
   for (const suite of manifest.suites) {
     for (const plan of suite.checks ?? []) {
       const check = results.check(suite.name, plan.model);
       const model = models.find(({ id }) => id === plan.model);
-      if (!check || !model || plan.kind !== "compare") continue;
+      if (!check || !model || plan.kind !== "compare" || !share.hasDesign(suite.name, plan.model)) continue;
       const own = cases.filter((planned) => planned.suite.name === suite.name);
       const end = await pursueCheck(check, plan, own, model, manifest, ask);
       if (end === "cancelled" || end === "budget") return end;
@@ -132,10 +195,11 @@ async function pursueNights(
   manifest: RunManifest,
   results: Summariser,
   ask: Ask,
+  share: Share,
 ): Promise<PlanEnd> {
   for (const suite of manifest.suites) {
     for (const model of models) {
-      const watch = results.drift(suite.name, model.id);
+      const watch = share.hasDesign(suite.name, model.id) ? results.drift(suite.name, model.id) : undefined;
       const own = cases.filter((planned) => planned.suite.name === suite.name);
       const end = watch ? await pursueDrift(watch, own, model, manifest, ask) : "complete";
       if (end === "cancelled" || end === "budget") return end;

@@ -53,6 +53,7 @@ export const runManifestSchema = z.object({
     .array(gateSchema)
     .optional()
     .describe("what exits with 1; absent: regressed where a check is made, else rate"),
+  mergedFrom: z.array(z.string()).optional().describe("the runs of the shards that this run was merged from"),
   harness: z.string().describe("version of tool-evals"),
   node: z.string(),
   git: z.object({ commit: z.string(), dirty: z.boolean() }).optional(),

@@ -1,0 +1,207 @@
+import { readdir, rm, stat } from "node:fs/promises";
+import { basename, join, relative, resolve } from "node:path";
+import { openJournal } from "../runs/journal.ts";
+import { lockRun } from "../runs/lock.ts";
+import { createRun, finishRun, journalPath, newRunId, readManifest, readTrials } from "../runs/record.ts";
+import { dealShards, readShard, type Shard } from "../trials/shards.ts";
+import { type ExitCode, usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
+import { canonicalJson, jsonObjectSchema } from "../types/json.ts";
+import type { RunManifest } from "../types/run.ts";
+import { knownSecrets } from "../types/secrets.ts";
+import { cellKey, type Trial } from "../types/trial.ts";
+import { summariser } from "../verdicts/summary.ts";
+import { recordNights } from "./drift.ts";
+import { listChanges } from "./record.ts";
+import { printReport, writeReports } from "./report.ts";
+import type { RunOptions } from "./runSuites.ts";
+
+export type MergeOptions = Pick<RunOptions, "accept" | "reporter" | "explain" | "json" | "baselines" | "out"> & {
+  runs: readonly string[];
+};
+
+/**
+ * `evals merge`: writes the trials of all shards of a run into one record, then reports and decides it as a run that was
+ * never divided. Throws a usage error, and leaves no record, when shards are missing, doubled, unfinished or of another run.
+ */
+export async function merge(options: MergeOptions, io: Io): Promise<ExitCode> {
+  const shards = await readShards(options.runs, io.cwd);
+  const planned = joinManifests(shards, resolve(io.cwd, options.baselines));
+  const { redact } = knownSecrets(io.env);
+  const { dir, manifest } = await createRun(resolve(io.cwd, options.out), planned, redact);
+  const results = summariser(manifest, dir);
+  try {
+    const release = await lockRun(dir);
+    const journal = await openJournal(journalPath(dir), manifest.id, { redact });
+    try {
+      await copyTrials(shards, async (trial) => {
+        results.add(trial);
+        await journal.append(trial);
+      });
+    } finally {
+      await journal.close();
+      await release();
+    }
+  } catch (error) {
+    await rm(dir, { recursive: true, force: true });
+    throw error;
+  }
+  const summary = results.summary();
+  const ends = shards.map((shard) => shard.manifest.finishedAt ?? "").sort();
+  const finished = await finishRun(dir, manifest, summary, new Date(ends.at(-1) ?? Date.now()), redact);
+  const input = { summary, manifest: finished, explain: options.explain ?? false };
+  await writeReports(dir, input, io);
+  await recordNights(summary, finished);
+  printReport(options.json ? "json" : "terminal", input, io);
+  if (!options.json) for (const form of options.reporter ?? []) printReport(form, input, io);
+  if (options.accept) {
+    const { acceptRun } = await import("./baseline.ts");
+    await acceptRun(dir, options, options.json ? { ...io, out: io.err } : io);
+  }
+  return summary.exitCode as ExitCode;
+}
+
+/** A finished shard on disk. `name` is how messages name it. */
+type ShardRun = { name: string; dir: string; manifest: RunManifest; shard: Shard };
+
+/** Folders are searched for records as deep as this: `shards/<artifact>/reports/<id>`. */
+const maxDepth = 3;
+
+/** Reads the manifests of all shards, by their index. Throws a usage error unless each is there once, and finished. */
+async function readShards(given: readonly string[], cwd: string): Promise<ShardRun[]> {
+  const found = await Promise.all(given.map((path) => findShards(path, cwd)));
+  const runs = [...new Map(found.flat().map((run) => [run.dir, run])).values()];
+  const count = runs[0]?.shard.count ?? 0;
+  const byIndex = new Map<number, ShardRun>();
+  for (const run of runs) {
+    const { name, shard, manifest } = run;
+    if (shard.count !== count)
+      throw usageError(
+        `${name} is shard ${shard.index}/${shard.count}, and ${runs[0]?.name} is one of ${count}.`,
+        "Give the shards of one run.",
+      );
+    const other = byIndex.get(shard.index);
+    if (other)
+      throw usageError(`Shard ${shard.index}/${count} is there twice: ${other.name} and ${name}.`, "Give one of them.");
+    if (manifest.finishedAt === undefined)
+      throw usageError(
+        `Shard ${shard.index}/${count} in ${name} is not complete.`,
+        `Complete it where it was started: evals run --resume ${name}.`,
+      );
+    byIndex.set(shard.index, run);
+  }
+  const missing = Array.from({ length: count }, (_, at) => at + 1).filter((index) => !byIndex.has(index));
+  if (missing.length > 0)
+    throw usageError(
+      `${missing.length === 1 ? "A shard is" : "Shards are"} missing: ${missing.map((index) => `${index}/${count}`).join(", ")}.`,
+      "Give the folders of all shards.",
+    );
+  return [...byIndex.values()].sort((a, b) => a.shard.index - b.shard.index);
+}
+
+/** The shard in a folder, or the shards below it, where other runs are ignored. */
+async function findShards(path: string, cwd: string): Promise<ShardRun[]> {
+  const root = resolve(cwd, path);
+  const dirs = await findRecords(root, maxDepth);
+  const read = await Promise.all(dirs.map(async (dir) => ({ dir, manifest: await readManifest(dir) })));
+  const shards = read.flatMap(({ dir, manifest }): ShardRun[] => {
+    const shard = readShard(manifest);
+    return shard ? [{ name: relative(cwd, dir) || dir, dir, manifest, shard }] : [];
+  });
+  if (shards.length > 0) return shards;
+  throw usageError(
+    dirs.includes(root) ? `${path} is a whole run, not a shard.` : `There is no shard in ${path}.`,
+    "Give the folders that `evals run --shard` printed.",
+  );
+}
+
+/** The records in a folder: the folder itself, or those below it. */
+async function findRecords(dir: string, depth: number): Promise<string[]> {
+  const isRecord = await stat(join(dir, "run.json")).then(
+    () => true,
+    () => false,
+  );
+  if (isRecord || depth === 0) return isRecord ? [dir] : [];
+  const entries = await readdir(dir, { withFileTypes: true }).catch(() => []);
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(dir, name));
+  return (await Promise.all(folders.map((folder) => findRecords(folder, depth - 1)))).flat().sort();
+}
+
+/** The manifest of the whole run. Throws a usage error when a shard has another plan than the first. */
+function joinManifests(shards: readonly ShardRun[], baselines: string): RunManifest {
+  const [first, ...others] = shards;
+  if (!first) throw usageError("There is no shard to merge.");
+  for (const other of others) {
+    const differences = listDifferences(first.manifest, other.manifest);
+    if (differences.length > 0)
+      throw usageError(
+        `${other.name} is a shard of another run than ${first.name}: ${differences.join("; ")}.`,
+        "Merge shards that were started with the same files and flags.",
+      );
+  }
+  const { finishedAt: _, totals: __, flags, ...rest } = first.manifest;
+  const { shard: ___, ...ownFlags } = flags;
+  return {
+    ...rest,
+    id: newRunId(new Date()),
+    startedAt: shards.map(({ manifest }) => manifest.startedAt).sort()[0] ?? rest.startedAt,
+    flags: ownFlags,
+    mergedFrom: shards.map(({ manifest }) => manifest.id),
+    suites: rest.suites.map((suite) => ({
+      ...suite,
+      ...(suite.checks && { checks: suite.checks.map((plan) => moveNights(plan, baselines)) }),
+    })),
+  };
+}
+
+type Plans = NonNullable<RunManifest["suites"][number]["checks"]>;
+
+/** The shards may have run in another folder, on another machine: their nights are added to the files here. */
+function moveNights(plan: Plans[number], baselines: string): Plans[number] {
+  if (plan.kind !== "unchanged" || !plan.drift) return plan;
+  return { ...plan, drift: { ...plan.drift, file: join(baselines, basename(plan.drift.file)) } };
+}
+
+/** What decides the plan and is other in one shard than in another, as parts of a sentence. */
+function listDifferences(one: RunManifest, other: RunManifest): string[] {
+  const differs = (what: string, read: (manifest: RunManifest) => unknown) =>
+    canonicalJson(jsonObjectSchema.parse({ it: read(one) ?? null })) ===
+    canonicalJson(jsonObjectSchema.parse({ it: read(other) ?? null }))
+      ? []
+      : [what];
+  const named = [
+    ...differs("another seed", ({ seed }) => seed),
+    ...differs("another version of tool-evals", ({ harness }) => harness),
+    ...differs("another commit", ({ git }) => git?.commit),
+    ...differs("other flags", ({ flags: { shard: _, ...flags } }) => flags),
+    ...differs("another host", ({ host }) => host),
+    ...listChanges(one, other),
+    ...differs("other baselines or nights", ({ suites }) => suites.map(({ checks = [] }) => checks.map(withoutFiles))),
+  ];
+  return named.length > 0
+    ? named
+    : differs("other cases or tools", ({ suites, toolsets }) => [suites.map(({ cases }) => cases), toolsets]);
+}
+
+/** A plan without the paths of its files, which differ between machines. */
+function withoutFiles(plan: Plans[number]): unknown {
+  return JSON.parse(JSON.stringify(plan, (name, value) => (name === "file" ? undefined : value)));
+}
+
+/** Passes on the trials of all shards. Throws a usage error for a trial that its shard was not to ask, or a doubled one. */
+async function copyTrials(shards: readonly ShardRun[], add: (trial: Trial) => Promise<void>) {
+  const seen = new Set<string>();
+  for (const { name, dir, manifest, shard } of shards) {
+    const { cell: deal } = dealShards(manifest, shard.count);
+    const waiting: Promise<void>[] = [];
+    for await (const trial of readTrials(dir, manifest.id)) {
+      const key = cellKey(trial.cell);
+      if (deal(trial.cell) !== shard.index || seen.has(key))
+        throw usageError(`${name} has a trial that is not its own: ${key}.`, "Restore the record of the shard.");
+      seen.add(key);
+      waiting.push(add(trial));
+      if (waiting.length >= 1000) await Promise.all(waiting.splice(0));
+    }
+    await Promise.all(waiting);
+  }
+}
