@@ -49,6 +49,7 @@ function steady({ code, out, err }: Ended): { code: number | null; out: string; 
 }
 
 const baseline = async (...args: string[]) => steady(await evals(["baseline", ...args], { cwd: dir }));
+const verify = async (...args: string[]) => steady(await evals(["verify", ...args], { cwd: dir }));
 /** Leaves a run of the suite as it stands at first, and its baseline. Made once; later calls put it back. */
 async function blessed(): Promise<void> {
   const kept = join(dir, "kept");
@@ -104,28 +105,48 @@ describe("evals baseline", () => {
       }
     `);
     expect(await baseline("show", "files")).toEqual(await baseline("show", "evals/baselines/files.lexical-2.json"));
-    expect(await baseline("diff")).toEqual({
+    expect(await verify()).toEqual({
       code: 0,
-      out: "files · lexical-2 (evals/baselines/files.lexical-2.json): unchanged\n",
+      out: expect.stringMatching(/^VERIFIED: 1 baseline of exactly these tools and cases\.\n/),
       err: "",
     });
+    expect(await baseline("diff")).toMatchObject({ code: 0, err: expect.stringContaining("is now `evals verify`") });
   });
 
   it("tells each wording that changed, live and when it is blessed", async () => {
     await blessed();
     list("Get the contents of one file as text.", "The absolute path of the file.");
     write("evals/files.yaml", `${suite}  - { id: weather, input: Will it rain?, expect: { tool: none } }\n`);
-    expect(await baseline("diff", "evals/files.yaml")).toMatchInlineSnapshot(`
+    expect(await verify("evals/files.yaml")).toMatchInlineSnapshot(`
       {
-        "code": 0,
+        "code": 1,
         "err": "",
-        "out": "files · lexical-2 (evals/baselines/files.lexical-2.json)
+        "out": "OUTDATED: the baselines do not cover 2 of 3 cases as they are now.
+        Next: \`evals run evals/files.yaml\`, then \`evals baseline accept\`.
+
+      files (evals/files.yaml)
+
+      lexical-2: 1 of 3 cases covered, accepted DATE
+      case     why                  changed
+      ───────────────────────────────────────
+      read     its tool changed     read_file
+      weather  not in the baseline
+
+      Tools of list, read:
+
         read_file: description
           [-Read-]{+Get+} the [-complete-] contents of one file as text.
         read_file.path: description
           [-Where-]{+The absolute path of+} the file [-is-].
 
-      Added (not compared): weather
+      Baseline: evals/baselines/files.lexical-2.json
+
+      Coverage of files: cases expect 2 of 2 tools
+      tool       parameters that no case names
+      ────────────────────────────────────────
+      read_file  path
+
+      Exit code 1 because of --fail-on changed, stale.
       ",
       }
     `);
@@ -147,7 +168,7 @@ describe("evals baseline", () => {
       ",
       }
     `);
-    expect(await baseline("diff")).toMatchObject({ out: expect.stringMatching(/unchanged\n$/) });
+    expect(await verify()).toMatchObject({ code: 0, out: expect.stringMatching(/^VERIFIED/) });
   });
 
   it("tells the rates that changed, and how many trials a check wants", async () => {
@@ -181,12 +202,22 @@ describe("evals baseline", () => {
   it("names what has no counterpart: a baseline without a suite, a suite without a baseline", async () => {
     await blessed();
     write("evals/files.yaml", suite.replace("name: files", "name: folders"));
-    expect(await baseline("diff")).toMatchInlineSnapshot(`
+    expect(await verify()).toMatchInlineSnapshot(`
       {
-        "code": 0,
+        "code": 1,
         "err": "",
-        "out": "files · lexical-2 (evals/baselines/files.lexical-2.json): there is no suite files
-      folders: there is no baseline
+        "out": "NOT ACCEPTED: folders has no baseline.
+        Next: \`evals run evals/files.yaml\`, then \`evals baseline accept\`.
+
+      Coverage of folders: cases expect 2 of 2 tools
+      tool       parameters that no case names
+      ────────────────────────────────────────
+      read_file  path
+
+      Baselines without a suite
+        evals/baselines/files.lexical-2.json
+
+      Exit code 1 because of --fail-on unaccepted.
       ",
       }
     `);
@@ -222,13 +253,20 @@ describe("bad input", () => {
         "out": "",
       }
     `);
-    expect(await baseline("diff")).toMatchInlineSnapshot(`
+    expect(await verify()).toMatchInlineSnapshot(`
       {
-        "code": 2,
-        "err": "error: There is no baseline under evals/baselines.
-        Create one with \`evals run -n 3\`, then \`evals baseline accept\`, or set the folder with --baselines.
+        "code": 1,
+        "err": "",
+        "out": "NOT ACCEPTED: files has no baseline.
+        Next: \`evals run evals/files.yaml\`, then \`evals baseline accept\`.
+
+      Coverage of files: cases expect 2 of 2 tools
+      tool       parameters that no case names
+      ────────────────────────────────────────
+      read_file  path
+
+      Exit code 1 because of --fail-on unaccepted.
       ",
-        "out": "",
       }
     `);
     await blessed();
@@ -300,19 +338,33 @@ describe("bad input", () => {
     await run("evals");
     await baseline("accept");
     write("evals/files.yaml", suite.replace("{ tools: tools.json }", "{ command: node, args: [-e, process.exit(3)] }"));
-    const { code, out, err } = await baseline("diff");
-    expect({ code, out }).toEqual({
-      code: 3,
-      out: "other · lexical-2 (evals/baselines/other.lexical-2.json): unchanged\n",
-    });
-    expect(err).toContain('error: Server "files"');
+    const { code, out, err } = await verify();
+    expect({ code, out }).toMatchInlineSnapshot(`
+      {
+        "code": 3,
+        "out": "NOT VERIFIED: the tools of files could not be listed.
+        VERIFIED: 1 baseline of exactly these tools and cases.
+        Next: find out why with \`evals doctor\`.
+
+      files (evals/files.yaml)
+
+      Server "files" exited with code 3.
+
+      Coverage of other: cases expect 2 of 2 tools
+      tool       parameters that no case names
+      ────────────────────────────────────────
+      read_file  path
+      ",
+      }
+    `);
+    expect(err).toBe("");
   });
 
   it("refuses a baseline that is truncated, older or edited by hand, until it is accepted anew", async () => {
     await blessed();
     const whole = readFileSync(filesBaseline, "utf8");
     writeFileSync(filesBaseline, whole.slice(0, 200));
-    expect(await baseline("diff")).toMatchInlineSnapshot(`
+    expect(await verify()).toMatchInlineSnapshot(`
       {
         "code": 2,
         "err": "evals/baselines/files.lexical-2.json:7:23: error: The baseline is not JSON: it is truncated.
@@ -322,7 +374,7 @@ describe("bad input", () => {
       }
     `);
     writeFileSync(filesBaseline, whole.replace("baseline 1", "baseline 0"));
-    expect(await baseline("diff")).toMatchInlineSnapshot(`
+    expect(await verify()).toMatchInlineSnapshot(`
       {
         "code": 2,
         "err": "evals/baselines/files.lexical-2.json: error: The baseline was written by another version of tool-evals: its format is "tool-evals baseline 0", this version reads "tool-evals baseline 1".
@@ -352,7 +404,7 @@ describe("bad input", () => {
       ",
       }
     `);
-    expect(await baseline("diff")).toMatchObject({ code: 0 });
+    expect(await verify()).toMatchObject({ code: 0 });
   });
 
   it("does not overwrite the baseline of another suite", async () => {

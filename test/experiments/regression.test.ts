@@ -193,9 +193,6 @@ describe("evals compare and evals baseline", () => {
     expect(JSON.parse(world.printed()).comparisons).toMatchObject([{ better: "base", check: { kind: "changed" } }]);
     await expect(compare({ ...options, head: before }, io())).rejects.toThrow(`Both are the run ${before}.`);
 
-    const diff = io();
-    expect(await baseline({ ...accept, action: "diff" }, diff)).toBe(0);
-    expect(diff.printed()).toContain("read: description");
     const show = io();
     expect(await baseline({ ...accept, action: "show", targets: ["files"] }, show)).toBe(0);
     expect(show.printed()).toContain("files · lexical-2");

@@ -1,6 +1,6 @@
 import type { Baseline } from "../types/baseline.ts";
 import type { JsonObject } from "../types/json.ts";
-import { isCallable, type Tool } from "../types/tool.ts";
+import { isCallable, isOwnTool, type Tool } from "../types/tool.ts";
 import { findEdits, type ToolEdit } from "./edits.ts";
 import { type ChangeClass, type ChangeEffect, classifyEffects } from "./effect.ts";
 import { formatName } from "./names.ts";
@@ -71,7 +71,7 @@ export function changesByCase(before: CaseToolsets, after: CaseToolsets): Toolse
 export function listBaselineTools({ toolsets }: Baseline): JsonObject[] {
   const tools = new Map<string, JsonObject>();
   for (const tool of Object.values(toolsets).flat()) {
-    if (!isCallable(tool) || tool.origin === "distractor") continue;
+    if (!isOwnTool(tool) || !isCallable(tool)) continue;
     const { server, origin: _, ...rest } = tool;
     const key = JSON.stringify([server, tool.name]);
     if (!tools.has(key)) tools.set(key, JSON.parse(JSON.stringify(rest)) as JsonObject);

@@ -4,15 +4,14 @@ import { baselinesFlag, outFlag } from "./flags.ts";
 /** `evals baseline`: keeps tools and pass rates of a run, so that later runs can be checked against them. */
 export const baselineCommand = defineCommand({
   command: "baseline <action> [targets..]",
-  describe: "Accept a run as the baseline of later runs, show baselines, or diff them against the live tools",
+  describe: "Accept a run as the baseline of later runs, or show baselines",
   positionals: {
     action: {
       choices: ["accept", "show", "diff"] as const,
       demandOption: true,
       describe:
         "accept [run]: write one baseline per suite and model of the run (default: latest). " +
-        "show [suites or files]: print what baselines contain. " +
-        "diff [suite files or folders]: print what changed in the live tools since (default: evals/)",
+        "show [suites or files]: print what baselines contain. diff: the former name of `evals verify`",
     },
     targets: { type: "string", array: true, describe: "What the action applies to" },
   },
@@ -28,8 +27,12 @@ export const baselineCommand = defineCommand({
   examples: [
     ["run -n 20 && evals baseline accept", "Accept the current tools, with 20 trials per case to compare with"],
     ["baseline accept 2026-11-21T09-30-00-000", "Accept this run and print what it changes"],
-    ["baseline diff", "Show how the wording of the live tools changed; no model is called"],
     ["baseline show filesystem", "Show tools, commit and pass rates of the baselines of one suite"],
   ],
-  run: async (args, io) => (await import("../experiments/baseline.ts")).baseline(args, io),
+  run: async ({ action, ...args }, io) => {
+    if (action !== "diff") return (await import("../experiments/baseline.ts")).baseline({ ...args, action }, io);
+    io.err("note: `evals baseline diff` is now `evals verify`, which also gates; here it never fails.\n");
+    const { verify } = await import("../inspection/verify.ts");
+    return verify({ paths: args.targets, baselines: args.baselines, failOn: [], json: false }, io);
+  },
 });

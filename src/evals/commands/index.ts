@@ -23,12 +23,14 @@ import { searchCommand } from "./search.ts";
 import { skillsCommand } from "./skills.ts";
 import { toolsCommand } from "./tools.ts";
 import { variantsCommand } from "./variants.ts";
+import { verifyCommand } from "./verify.ts";
 
 /** All commands, in the order of the help. */
 export const commands: readonly Command[] = [
   initCommand,
   runCommand,
   baselineCommand,
+  verifyCommand,
   mergeCommand,
   reportCommand,
   cleanCommand,
@@ -63,7 +65,7 @@ export async function runCommandLine(
   const given = command ? checkWords(words, command) : new Set<string>();
   const project: ProjectWords = command ? await readProjectWords(command, given, io) : { words: [] };
   const { default: yargs } = await import("yargs");
-  let exitCode: ExitCode = exitCodes.passed;
+  let start: (() => Promise<ExitCode>) | undefined;
   const parser = yargs()
     .scriptName("evals")
     .usage(
@@ -83,8 +85,9 @@ export async function runCommandLine(
       one.command,
       one.describe,
       (builder) => build(one, builder),
-      async (parsed) => {
-        exitCode = await one.run({ ...parsed, ...extras, given, suiteSettings: project.suiteSettings } as never, io);
+      // Started after parsing: the parser renders its whole help beside a command that it awaits.
+      (parsed) => {
+        start = () => one.run({ ...parsed, ...extras, given, suiteSettings: project.suiteSettings } as never, io);
       },
     );
   // Nothing was asked for, so nothing passed.
@@ -95,7 +98,7 @@ export async function runCommandLine(
   await parser.parseAsync([word, ...project.words, ...words], {}, (_error, _parsed, output) => {
     if (output) io.out(`${output}\n`);
   });
-  return exitCode;
+  return (await start?.()) ?? exitCodes.passed;
 }
 
 function build({ positionals, flags, epilogue = "", examples }: Command, yargs: Argv): Argv {

@@ -1,12 +1,6 @@
 import { relative, resolve } from "node:path";
 import { type CaseToolsets, changesByCase } from "../changes/changes.ts";
-import {
-  acceptedDocument,
-  type BaselineDifference,
-  baselineDocument,
-  differenceDocument,
-} from "../reports/baseline.ts";
-import { heading } from "../reports/document.ts";
+import { acceptedDocument, type BaselineDifference, baselineDocument } from "../reports/baseline.ts";
 import { count, some } from "../reports/format.ts";
 import { renderTerminal } from "../reports/terminal.ts";
 import {
@@ -18,24 +12,19 @@ import {
   writeBaseline,
 } from "../runs/baseline.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
-import type { Source } from "../toolsets/source.ts";
 import { type Baseline, toComparedRun } from "../types/baseline.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { nearest } from "../types/nearest.ts";
 import type { RunManifest, SuiteSummary } from "../types/run.ts";
-import type { SkillPackage } from "../types/skill.ts";
 import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
 import { summariser } from "../verdicts/summary.ts";
-import { createCaseToolsets } from "../workspace/cases.ts";
-import { closeServers, type Opened, openServers, refuseMistakes } from "../workspace/servers.ts";
-import { selectSuites } from "../workspace/suites.ts";
 
 /** Graded trials per case from which the baseline shows how the model was. No test of a check depends on them. */
 const bank = 3;
 
 export type BaselineOptions = {
-  action: "accept" | "show" | "diff";
+  action: "accept" | "show";
   targets?: string[] | undefined;
   baselines: string;
   out: string;
@@ -44,7 +33,7 @@ export type BaselineOptions = {
 
 /** `evals baseline`: performs one of its actions. */
 export function baseline(flags: BaselineOptions, io: Io): Promise<ExitCode> {
-  return { accept, show, diff }[flags.action](flags, io);
+  return { accept, show }[flags.action](flags, io);
 }
 
 /** Accepts a run right after it, whatever its outcome, as `run --accept` does. */
@@ -208,44 +197,4 @@ async function readAll(dir: string, io: Io): Promise<NamedBaseline[]> {
   if (found.length > 0) return found;
   const hint = `Create one with \`evals run -n ${bank}\`, then \`evals baseline accept\`, or set the folder with --baselines.`;
   throw usageError(`There is no baseline under ${dir}.`, hint);
-}
-
-/** Prints how the live tools of the suites differ from their baselines. A difference is not an error. */
-async function diff({ targets = [], baselines: dir }: BaselineOptions, io: Io): Promise<ExitCode> {
-  const baselines = await readAll(dir, io);
-  const { suites, skills } = await selectSuites({ paths: targets }, io);
-  const wanted = suites.filter(({ name }) => baselines.some((one) => one.baseline.suite === name));
-  const opened = await openServers(wanted, io);
-  try {
-    for (const { file, baseline } of baselines) {
-      const live = opened.find(({ suite }) => suite.name === baseline.suite);
-      if (!live && targets.length > 0) continue;
-      if (live && "failure" in live) continue;
-      const difference = live && compareLive(baseline, live, skills.get(live.suite.name) ?? []);
-      io.out(renderTerminal(differenceDocument(baseline, relative(io.cwd, file), difference), io));
-    }
-    for (const { name } of suites.filter((suite) => !wanted.includes(suite)))
-      io.out(renderTerminal([heading(1, `${name}: there is no baseline`)], io));
-    refuseMistakes(opened);
-    const failures = opened.flatMap((one) => ("failure" in one ? [one.failure] : []));
-    if (failures.length > 0) throw EvalsError.all(failures.filter((failure) => failure instanceof EvalsError));
-  } finally {
-    await closeServers(opened);
-  }
-  return exitCodes.passed;
-}
-
-/** What differs from a baseline in the tools that a live server lists. */
-function compareLive(
-  before: Baseline,
-  { suite, source }: Extract<Opened, { source: Source }>,
-  skills: readonly SkillPackage[],
-): BaselineDifference {
-  const toolsetOf = createCaseToolsets(suite, source, skills);
-  const shown = suite.cases.map((one) => ({ id: one.id, toolset: toolsetOf(one) }));
-  const now = {
-    cases: shown.map(({ id, toolset }) => ({ id, toolset: toolset.hash })),
-    toolsets: Object.fromEntries(shown.map(({ toolset }) => [toolset.hash, toolset.tools])),
-  };
-  return compareBaseline(before, now, { ...toComparedRun(before), cases: suite.cases });
 }

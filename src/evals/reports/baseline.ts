@@ -71,13 +71,6 @@ export function acceptedDocument(
   return [title, text(...lines), ...section(`Changes since ${before}`, changes)];
 }
 
-/** What is different now from a baseline; undefined `now`: its suite is gone. */
-export function differenceDocument(baseline: Baseline, file: string, now: BaselineDifference | undefined): Block[] {
-  const changes = now ? differenceBlocks(baseline, now) : [];
-  const end = !now ? `: there is no suite ${baseline.suite}` : changes.length > 0 ? "" : ": unchanged";
-  return [heading(1, `${describeBaseline(baseline)} (${file})${end}`), ...changes];
-}
-
 function differenceBlocks(baseline: Baseline, { lists, notes }: BaselineDifference): Blocks {
   const blocks = lists.flatMap(({ cases, changes }): Block[] => [
     text(cases.length < baseline.cases.length ? `Tools of ${some(cases)}:` : undefined),

@@ -6,8 +6,25 @@ export type JsonObject = { [key: string]: Json };
 /** The keys and indices that lead from the root of a value to a value inside it. */
 export type Path = readonly (string | number)[];
 
-export const jsonSchema: z.ZodType<Json> = z.json() as z.ZodType<Json>;
+/** Any JSON value. In contrast to `z.json()` it tries no union at every level, which large tool lists feel. */
+export const jsonSchema: z.ZodType<Json> = z.unknown().refine(isJson, "Invalid input") as unknown as z.ZodType<Json>;
 export const jsonObjectSchema: z.ZodType<JsonObject> = z.record(z.string(), jsonSchema);
+
+/** Whether a value is one that `JSON.parse` could return. No recursion: hostile values may be deep. */
+export function isJson(value: unknown): value is Json {
+  const waiting = [value];
+  while (waiting.length > 0) {
+    const next = waiting.pop();
+    if (typeof next === "object" && next !== null) {
+      const prototype: unknown = Object.getPrototypeOf(next);
+      if (!Array.isArray(next) && prototype !== Object.prototype && prototype !== null) return false;
+      for (const member of Object.values(next)) waiting.push(member);
+    } else if (typeof next === "number" ? !Number.isFinite(next) : !isScalar(next)) return false;
+  }
+  return true;
+}
+
+const isScalar = (value: unknown) => value === null || typeof value === "string" || typeof value === "boolean";
 
 /** True for a plain JSON object, not for an array or null. */
 export function isJsonObject(value: unknown): value is JsonObject {

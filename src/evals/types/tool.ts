@@ -48,6 +48,11 @@ export function isCallable({ origin }: Pick<OfferedTool, "origin">): boolean {
   return origin !== "skill" && origin !== "instructions" && origin !== "dispatched";
 }
 
+/** Whether a tool is one of the server under test, shown or dispatched, and not of another that only distracts. */
+export function isOwnTool({ origin }: Pick<OfferedTool, "origin">): boolean {
+  return origin === "server" || origin === "static" || origin === "dispatched";
+}
+
 /** Whether hosts never defer this tool. */
 export function isAlwaysLoaded({ _meta }: Pick<Tool, "_meta">): boolean {
   return _meta?.["anthropic/alwaysLoad"] === true;

@@ -4,7 +4,7 @@ import { exitCodes } from "../types/errors.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
 import { plannedTrials } from "../types/suite.ts";
-import { isCallable } from "../types/tool.ts";
+import { isOwnTool } from "../types/tool.ts";
 import { addCost, type Trial } from "../types/trial.ts";
 import { Check, readEvents, settledCheck } from "./check.ts";
 import { confusedPair, PairTally, substitutedPair } from "./confusions.ts";
@@ -317,8 +317,7 @@ const zeroCounts = { passed: 0, trials: 0 };
 function measureCoverage(manifest: RunManifest, suite: ManifestSuite): SuiteSummary["coverage"] {
   const own = new Set<string>();
   for (const hash of new Set(suite.cases.map((one) => one.toolset)))
-    for (const tool of manifest.toolsets[hash] ?? [])
-      if (tool.origin === "dispatched" || (tool.origin !== "distractor" && isCallable(tool))) own.add(tool.name);
+    for (const tool of manifest.toolsets[hash] ?? []) if (isOwnTool(tool)) own.add(tool.name);
   for (const name of suite.dispatchers ?? []) own.delete(name);
   const expected = new Set(suite.cases.flatMap((one) => one.expectedTools));
   const missing = [...own].filter((name) => !expected.has(name)).sort();

@@ -1,0 +1,61 @@
+import { skillEntryName } from "../types/skill.ts";
+import { type Case, listExpectedCalls } from "../types/suite.ts";
+import { type CaseToolsets, changesByCase, type ToolsetChange } from "./changes.ts";
+import { isInstructions } from "./names.ts";
+
+/**
+ * Whether an accepted record covers a case as it is now. `stale`: a tool or skill that it names changed, or any tool
+ * where it names none; `edited`: its query or expectation changed; `new`: it was not there; `not graded`: no trial of it
+ * was graded when the record was accepted.
+ */
+export type CaseState = "accepted" | "stale" | "edited" | "new" | "not graded";
+
+/** `tools`: those whose changes make it stale. */
+export type CaseStatus = { id: string; state: CaseState; tools: string[] };
+
+/** The cases of a record, with the lists that they were shown. A baseline is one. */
+export type AcceptedRecord = Pick<CaseToolsets, "toolsets"> & {
+  cases: readonly { id: string; hash: string; trials: number; toolset: string }[];
+};
+
+/** The cases of a suite and the lists that they are shown now. */
+export type CurrentCases = Pick<CaseToolsets, "toolsets"> & {
+  cases: readonly (Pick<Case, "id" | "hash" | "expect"> & { toolset: string })[];
+};
+
+/** `removed`: the ids of cases that only the record has. */
+export type Acceptance = { lists: ToolsetChange[]; cases: CaseStatus[]; removed: string[] };
+
+/** Compares an accepted record with the current cases and tools, in the order of the cases. */
+export function compareAccepted(record: AcceptedRecord, now: CurrentCases): Acceptance {
+  const lists = changesByCase(record, now);
+  const changed = new Map(lists.flatMap(({ cases, changes }) => cases.map((id) => [id, listChangedTools(changes)])));
+  const accepted = new Map(record.cases.map((one) => [one.id, one]));
+  const cases = now.cases.map(({ id, hash, expect }): CaseStatus => {
+    const before = accepted.get(id);
+    if (!before) return { id, state: "new", tools: [] };
+    if (before.hash !== hash) return { id, state: "edited", tools: [] };
+    const tools = findOwn(changed.get(id) ?? [], expect);
+    if (tools.length > 0) return { id, state: "stale", tools };
+    return { id, state: before.trials > 0 ? "accepted" : "not graded", tools };
+  });
+  const current = new Set(now.cases.map(({ id }) => id));
+  return { lists, cases, removed: record.cases.map(({ id }) => id).filter((id) => !current.has(id)) };
+}
+
+/** Each changed entry of a list once, under its old name; a renamed one also under its new name. */
+function listChangedTools(changes: ToolsetChange["changes"]): string[] {
+  return [
+    ...new Set(changes.flatMap((change) => (change.kind === "renamed" ? [change.tool, change.to] : [change.tool]))),
+  ];
+}
+
+/** The changed entries that a case is about: those that its expectation names, and instructions, which are for all tools. */
+function findOwn(changed: readonly string[], expect: Case["expect"]): string[] {
+  const named = [
+    ...listExpectedCalls(expect).flatMap(({ tools }) => tools),
+    ...(expect?.avoid ?? []),
+    ...(expect?.kind === "skill" && expect.skill !== "none" ? [skillEntryName(expect.skill)] : []),
+  ];
+  return changed.filter((tool) => named.length === 0 || named.includes(tool) || isInstructions(tool));
+}

@@ -1,0 +1,48 @@
+import { verifyGates } from "../types/verify.ts";
+import { defineCommand } from "./command.ts";
+import { baselinesFlag, jsonFlag, suiteFlags } from "./flags.ts";
+
+const { skill, "host-dir": hostDir, "user-skills": userSkills, case: cases } = suiteFlags;
+
+/** `evals verify`: whether baselines are of what is there now. */
+export const verifyCommand = defineCommand({
+  command: "verify [paths..]",
+  describe: "Check without a model or a key that the accepted baselines are of the current tools and cases",
+  positionals: {
+    paths: {
+      type: "string",
+      array: true,
+      describe: "Suites or skill packages, files or folders (default: evals/, and the skills of the project)",
+    },
+  },
+  flags: {
+    tools: { type: "string", describe: "JSON or YAML file with a tool list, instead of starting the servers" },
+    baselines: baselinesFlag,
+    "fail-on": {
+      choices: [...verifyGates, "none"] as const,
+      array: true,
+      nargs: 1,
+      default: ["changed", "stale", "unaccepted"] as const,
+      describe: "What exits with code 1; repeatable",
+    },
+    case: { ...cases, describe: "Verify only cases whose id matches this pattern (* matches any text)" },
+    skill: { ...skill, describe: "Verify only the eval files of these skills" },
+    "host-dir": hostDir,
+    "user-skills": userSkills,
+    json: jsonFlag,
+  },
+  epilogue:
+    "changed: a tool list differs from the one that was accepted. stale: a case is new or edited, was not graded, or names " +
+    "a tool that changed. unaccepted: a suite has no baseline. uncovered-tools, uncovered-parameters: no case expects the " +
+    "tool, or names the parameter in `args`. Exit code 3 when a server cannot be listed.",
+  examples: [
+    ["verify", "In a pull request without a key: was anything changed without a new run?"],
+    ["verify --tools tools.json", "Without starting a server, against a list of `evals tools --json`"],
+    ["verify --fail-on stale --fail-on uncovered-tools", "Fail for stale cases and for tools without a case"],
+    ["verify --fail-on none", "Show what changed since the baselines, whatever it is"],
+  ],
+  run: async ({ failOn, ...args }, io) => {
+    const gates = failOn.filter((gate) => gate !== "none");
+    return (await import("../inspection/verify.ts")).verify({ ...args, failOn: gates }, io);
+  },
+});

@@ -1,0 +1,164 @@
+import { relative, resolve } from "node:path";
+import { type Acceptance, compareAccepted } from "../changes/accepted.ts";
+import { asciiJson } from "../reports/escape.ts";
+import { renderTerminal } from "../reports/terminal.ts";
+import { verifyDocument } from "../reports/verify.ts";
+import { readBaselines } from "../runs/baseline.ts";
+import { measureCoverage } from "../scoring/coverage.ts";
+import { readStaticList } from "../toolsets/toolList.ts";
+import type { Baseline } from "../types/baseline.ts";
+import { type ExitCode, exitCodes, formatProblem } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
+import type { SkillPackage } from "../types/skill.ts";
+import type { Suite } from "../types/suite.ts";
+import { isCallable, isOwnTool, type OfferedTool, type Tool } from "../types/tool.ts";
+import type { VerifiedCoverage, VerifiedSuite, VerifyGate, VerifyReport } from "../types/verify.ts";
+import { createCaseToolsets } from "../workspace/cases.ts";
+import { closeServers, isUnavailable, openServers, refuseMistakes } from "../workspace/servers.ts";
+import { type SuiteOptions, selectSuites } from "../workspace/suites.ts";
+
+/** The options of `evals verify`. `tools`: a file whose list stands for that of the servers, none of which is started. */
+export type VerifyOptions = SuiteOptions & {
+  baselines: string;
+  tools?: string | undefined;
+  failOn: readonly VerifyGate[];
+  json: boolean;
+};
+
+/**
+ * `evals verify`: whether the accepted baselines are of the tools and cases as they are now, and what no case covers. No
+ * model is called. Exits with 1 for what `failOn` names; else with 3 when a server could not be listed. Throws EvalsError
+ * for mistakes in suites, tool lists and baselines.
+ */
+export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> {
+  const { baselines: dir, tools: file, failOn, json, ...selected } = options;
+  const [{ suites, skills, warnings }, found, listed] = await Promise.all([
+    selectSuites(selected, io),
+    readBaselines(resolve(io.cwd, dir)),
+    file === undefined ? undefined : readStaticList(resolve(io.cwd, file)),
+  ]);
+  for (const problem of warnings) io.err(`${formatProblem({ ...problem, severity: "warning" })}\n`);
+  // The lift of a skill is measured within each run, so such a suite has no baseline.
+  const checked = suites.filter(({ lift }) => lift === undefined);
+  const current = await listCurrent(checked, skills, listed, io);
+  const accepted = found.map((one) => ({ ...one, file: relative(io.cwd, one.file) }));
+  const verified = current.map((one) =>
+    verifySuite(
+      one,
+      accepted.filter(({ baseline }) => baseline.suite === one.suite.name),
+    ),
+  );
+  const coverage = coverTools(current);
+  const names = new Set(suites.map(({ name }) => name));
+  const isWhole = (options.paths ?? []).length === 0;
+  const report: VerifyReport = {
+    gates: [...failOn],
+    failed: failOn.filter((gate) => isCaught[gate](verified, coverage)),
+    suites: verified,
+    coverage,
+    withoutSuite: isWhole ? accepted.filter(({ baseline }) => !names.has(baseline.suite)).map((one) => one.file) : [],
+  };
+  io.out(json ? `${asciiJson(report, 2)}\n` : renderTerminal(verifyDocument(report), io));
+  if (report.failed.length > 0) return exitCodes.failed;
+  return verified.some(({ problem }) => problem !== undefined) ? exitCodes.incomplete : exitCodes.passed;
+}
+
+/** What each gate catches. A suite whose server could not be listed is caught by none: nothing is known of it. */
+const isCaught: Record<VerifyGate, (suites: VerifiedSuite[], coverage: VerifiedCoverage[]) => boolean> = {
+  changed: (suites) => suites.some(({ records }) => records.some(({ lists }) => lists.length > 0)),
+  stale: (suites) => suites.some(({ records }) => records.some(({ cases }) => cases.length > 0)),
+  unaccepted: (suites) => suites.some(({ records, problem }) => problem === undefined && records.length === 0),
+  "uncovered-tools": (_, coverage) => coverage.some(({ uncovered }) => uncovered.length > 0),
+  "uncovered-parameters": (_, coverage) => coverage.some(({ parameters }) => parameters.length > 0),
+};
+
+/** A suite with the tools that it offers now, or why they are not known. `isPartial`: the tools of its server alone. */
+type Current = { suite: Suite; skills: readonly SkillPackage[] } & (
+  | { tools: readonly OfferedTool[]; isPartial: boolean }
+  | { problem: string }
+);
+
+async function listCurrent(
+  suites: readonly Suite[],
+  skills: ReadonlyMap<string, readonly SkillPackage[]>,
+  listed: readonly Tool[] | undefined,
+  io: Io,
+): Promise<Current[]> {
+  const describe = (suite: Suite) => ({ suite, skills: skills.get(suite.name) ?? [] });
+  if (listed)
+    return suites.map((suite) => {
+      const tools = listed.map((tool): OfferedTool => ({ ...tool, server: suite.name, origin: "static" }));
+      return { ...describe(suite), tools, isPartial: true };
+    });
+  const opened = await openServers(suites, io);
+  try {
+    refuseMistakes(opened);
+    return opened.map((one) => {
+      if ("source" in one) return { ...describe(one.suite), tools: one.source.tools, isPartial: false };
+      const problems = isUnavailable(one.failure) ? one.failure.problems : [];
+      return { ...describe(one.suite), problem: problems.map(({ message }) => message).join(" ") };
+    });
+  } finally {
+    await closeServers(opened);
+  }
+}
+
+function verifySuite(current: Current, accepted: readonly { file: string; baseline: Baseline }[]): VerifiedSuite {
+  const { suite } = current;
+  const about = { suite: suite.name, file: suite.file };
+  if ("problem" in current) return { ...about, records: [], problem: current.problem };
+  const { tools, isPartial, skills } = current;
+  const records = accepted.map(({ file, baseline }) => {
+    const offered = isPartial ? completeList(tools, baseline) : tools;
+    const { lists, cases, removed } = compare(baseline, { suite, tools: offered, skills });
+    const outdated = cases.flatMap(({ state, ...one }) => (state === "accepted" ? [] : [{ ...one, state }]));
+    const { model, acceptedAt, run } = baseline;
+    const counts = { total: cases.length, accepted: cases.length - outdated.length };
+    return { file, model: model.id, acceptedAt, run, ...counts, lists, cases: outdated, removed };
+  });
+  return { ...about, records };
+}
+
+const unlisted: ReadonlySet<OfferedTool["origin"]> = new Set(["instructions", "distractor", "dispatched"]);
+
+/**
+ * The list of a file as the server of a baseline: a file does not name its server, and holds neither instructions nor
+ * distractors nor dispatched tools, so these are taken as they were accepted.
+ */
+function completeList(tools: readonly OfferedTool[], { toolsets }: Baseline): OfferedTool[] {
+  const accepted = new Map(Object.values(toolsets).flatMap((list) => list.map((tool) => [tool.name, tool])));
+  const own = [...accepted.values()].find((tool) => isOwnTool(tool) && isCallable(tool));
+  const others = [...accepted.values()].filter(({ origin }) => unlisted.has(origin));
+  return [...tools.map((tool) => (own ? { ...tool, server: own.server, origin: own.origin } : tool)), ...others];
+}
+
+type Offer = { suite: Suite; tools: readonly OfferedTool[]; skills: readonly SkillPackage[] };
+
+function compare(baseline: Baseline, { suite, tools, skills }: Offer): Acceptance {
+  const toolsetFor = createCaseToolsets(suite, { tools }, skills);
+  const shown = suite.cases.map((one) => ({ one, toolset: toolsetFor(one) }));
+  return compareAccepted(baseline, {
+    cases: shown.map(({ one, toolset }) => ({ ...one, toolset: toolset.hash })),
+    toolsets: Object.fromEntries(shown.map(({ toolset }) => [toolset.hash, toolset.tools])),
+  });
+}
+
+/** The coverage of each list of tools by all suites on it. Cases with tools of their own say nothing about those of the server. */
+function coverTools(current: readonly Current[]): VerifiedCoverage[] {
+  const groups = new Map<string, { tools: readonly OfferedTool[]; suites: Suite[] }>();
+  for (const one of current) {
+    if ("problem" in one) continue;
+    const dispatchers = one.suite.dispatch ?? {};
+    const own = one.tools.filter((tool) => isOwnTool(tool) && !Object.hasOwn(dispatchers, tool.name));
+    const key = JSON.stringify(own.map(({ name }) => name).sort());
+    const group = groups.get(key) ?? { tools: own, suites: [] };
+    groups.set(key, group);
+    group.suites.push(one.suite);
+  }
+  return [...groups.values()]
+    .filter(({ tools }) => tools.length > 0)
+    .map(({ tools, suites }) => {
+      const cases = suites.flatMap((suite) => suite.cases.filter((one) => one.tools === undefined));
+      return { suites: suites.map(({ name }) => name), ...measureCoverage(tools, cases) };
+    });
+}
