@@ -3,6 +3,7 @@ import { converse } from "../../src/evals/trials/conversation.ts";
 import { createExecutor, isolatedPool, sharedPool } from "../../src/evals/trials/execution.ts";
 import type { AskedModel } from "../../src/evals/types/model.ts";
 import type { ExecutionPolicy } from "../../src/evals/types/suite.ts";
+import type { Execution } from "../../src/evals/types/trial.ts";
 import { scriptedModel, turn } from "../fakes/model.ts";
 import { scriptedServer, text } from "../fakes/server.ts";
 import { aTool, aToolset } from "../fakes/suite.ts";
@@ -162,5 +163,23 @@ describe("server pools", () => {
       [2, 1],
       [2, 1],
     ]);
+  });
+});
+
+describe("mocks", () => {
+  const mocked: Execution = { status: "executed", result: { isError: false, content: [] }, ms: 0, mock: "write" };
+  const execute = (tool: string) =>
+    createExecutor(toolset, "never", undefined, (call) => (call.tool === "write" ? mocked : undefined)).execute(
+      { id: "1", tool, arguments: {} },
+      never,
+    );
+
+  it("answer calls that the policy does not execute, and need no server", async () => {
+    expect(await execute("write")).toEqual(mocked);
+    expect(await execute("read")).toMatchObject({
+      status: "skipped",
+      reason: expect.stringContaining("execute: never"),
+    });
+    expect(await execute("nothing")).toMatchObject({ status: "skipped", reason: "there is no tool nothing" });
   });
 });

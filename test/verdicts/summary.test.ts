@@ -220,3 +220,30 @@ describe("passes with an acceptable tool", () => {
     expect(summarise(all("a", passed), "a").suites[0]).not.toHaveProperty("substituted");
   });
 });
+
+describe("mocks", () => {
+  it("are counted, and those that answered nothing are named", () => {
+    const manifest = aManifest("a");
+    const suites = manifest.suites.map((suite) => ({ ...suite, mocks: ["read", "list[1]", "list[2]"] }));
+    const { add, summary } = summariser({ ...manifest, suites }, "reports/run-1");
+    const result = { isError: true, content: [] };
+    const calls = [
+      { id: "1", tool: "read", execution: { status: "executed" as const, result, ms: 0, mock: "read" } },
+      { id: "2", tool: "list", execution: { status: "executed" as const, result, ms: 0, mock: "list[2]" } },
+      { id: "3", tool: "list", execution: { status: "executed" as const, result, ms: 3 } },
+      {
+        id: "4",
+        tool: "x",
+        execution: { status: "skipped" as const, reason: "x has no mock", unmatched: true as const },
+      },
+      { id: "5", tool: "y", execution: { status: "skipped" as const, reason: "execute: never" } },
+    ];
+    for (const trial of [1, 2]) {
+      const one = aTrial("a", trial);
+      add({ ...one, turns: one.turns.map((turn) => ({ ...turn, calls })) });
+    }
+    const [suite] = runSummarySchema.parse(summary()).suites;
+    expect(suite?.mocks).toEqual({ answered: 4, unused: ["list[1]"], unmatched: [{ text: "x has no mock", n: 2 }] });
+    expect(suite?.totals).toMatchObject({ executed: 2, toolErrors: 2 });
+  });
+});

@@ -71,6 +71,10 @@ export function indexToolsets(cases: readonly PlannedCase[]): RunManifest["tools
 function describeSuite(suite: Suite, { servers, cases, checks, models }: ManifestParts): RunManifest["suites"][number] {
   const server = servers.get(suite.name);
   const planned = checks?.plans.get(suite.name);
+  const labels = cases
+    .filter((one) => one.suite === suite)
+    .flatMap((one) => one.case.mocks?.list.map(({ label }) => label) ?? []);
+  const mocks = [...new Set(labels)];
   return {
     name: suite.name,
     file: suite.file,
@@ -80,6 +84,7 @@ function describeSuite(suite: Suite, { servers, cases, checks, models }: Manifes
     ...(suite.models && { models: models.filter((model) => asksModel(suite, model)).map(({ id }) => id) }),
     ...(suite.dispatch && { dispatchers: Object.keys(suite.dispatch) }),
     ...(suite.lift !== undefined && { lift: suite.lift }),
+    ...(mocks.length > 0 && { mocks }),
     ...(server && { server }),
     ...(planned && { checks: [...planned] }),
     cases: cases.filter((planned) => planned.suite === suite).map(describeCase),

@@ -82,6 +82,7 @@ function suiteBlocks(suite: SuiteSummary, full: boolean, explain: boolean): Bloc
       kind: "facts",
       facts: [
         ["Coverage", coverage(suite, full ? 500 : most.tools)],
+        ...mockFacts(suite),
         ...uncheckedFacts(suite),
         ["Usage", figures(suite)],
       ],
@@ -191,6 +192,21 @@ function queries({ input, paraphrases }: CaseSummary, max: number): Span[] {
 function reasons({ reasons: all }: CaseSummary) {
   const items = all.map(({ text: reason, n }): Span[] => [`${integer(n)}x `, { code: reason, max: 300 }]);
   return { items, most: most.reasons, noun: "reason" };
+}
+
+/** What mocks answered, and those that answered nothing, which may have matchers that no call fits. */
+function mockFacts({ mocks }: SuiteSummary): [string, Span[]][] {
+  if (!mocks) return [];
+  const { answered, unused, unmatched } = mocks;
+  const names = unused.slice(0, most.tools).flatMap((label, at): Span[] => [at === 0 ? "" : ", ", { code: label }]);
+  const left = unused.length > most.tools ? ` and ${integer(unused.length - most.tools)} more` : "";
+  return [
+    ["Mocks", [`${count(answered, "call")} answered`]],
+    ...(unused.length > 0 ? [["Mocks never matched", [...names, left]] as [string, Span[]]] : []),
+    ...unmatched
+      .slice(0, most.reasons)
+      .map(({ text: why, n }): [string, Span[]] => ["Not mocked", [`${count(n, "call")}: `, { code: why, max: 300 }]]),
+  ];
 }
 
 /** What could not be checked, and in how many trials: it fails no trial, so nothing else shows it. */

@@ -18,7 +18,7 @@ import { hasOpenCatalog } from "./dispatch.ts";
 import { member, own } from "./match.ts";
 import { compileRegex, findMatcherProblems } from "./matchers.ts";
 import { explainUnsatisfiable } from "./satisfiable.ts";
-import { executable, type FindTool, getLookup, type ToolLookup } from "./tools.ts";
+import { type Executable, executable, type FindTool, getLookup, type ToolLookup } from "./tools.ts";
 
 /** A problem of a case. Its message is printed after `Case "<id>": `. */
 type CaseProblem = Omit<Problem, "place">;
@@ -29,7 +29,7 @@ type CaseProblem = Omit<Problem, "place">;
  * whose inputSchema cannot be compiled is a warning: its arguments are then not checked against the schema.
  */
 export function preflight(
-  { id, place, expect, dispatch }: Pick<Case, "id" | "place" | "expect" | "dispatch">,
+  { id, place, expect, dispatch, mocks }: Pick<Case, "id" | "place" | "expect" | "dispatch" | "mocks">,
   toolset: Toolset,
   policy: ExecutionPolicy,
 ): readonly Problem[] {
@@ -39,16 +39,24 @@ export function preflight(
   const rules: ArgsRules = "argsMatch" in expect ? expect : { argsMode: "partial", argsMatch: "matchers" };
   const find: FindTool = (name) => getFinder(rules, lookup)(name) ?? lookup.findAny(name);
   const wanted = calls.flatMap(({ tools }) => tools);
+  const mocked = new Set(mocks?.list.map(({ tool }) => tool));
+  const isAnswered: IsAnswered = (tool) =>
+    mocked.has(tool.name) ? { yes: true } : mocks?.unmatched === "error" ? unmocked(tool) : executable(tool, policy);
   const problems = [
     ...checkNames(calls, expect.avoid, find, hasOpenCatalog(dispatch, toolset), lookup, toolset),
-    ...calls.flatMap((call) => checkCall(call, rules, find, policy)),
+    ...calls.flatMap((call) => checkCall(call, rules, find, isAnswered)),
     ...(expect.kind === "skill" ? checkSkill(expect.skill, toolset) : []),
-    ...(expect.kind === "any" && expect.result ? checkAnyResult(expect.result, toolset, policy) : []),
+    ...(expect.kind === "any" && expect.result ? checkAnyResult(expect.result, toolset, isAnswered) : []),
     ...(rules.argsMatch === "bfcl" ? [] : checkSchemas(expect.kind === "any" ? lookup.names : wanted, find)),
   ];
   const distinct = new Map(problems.map((problem) => [problem.message, problem]));
   return [...distinct.values()].map((problem) => ({ ...problem, message: `Case "${id}": ${problem.message}`, place }));
 }
+
+/** Whether a call of a tool gets a result, from a mock or from the server. */
+type IsAnswered = (tool: OfferedTool) => Executable;
+
+const unmocked = ({ name }: OfferedTool): Executable => ({ yes: false, reason: `no mock answers calls of ${name}` });
 
 function error(message: string, hint: string): CaseProblem {
   return { severity: "error", message, hint };
@@ -115,7 +123,7 @@ function checkSkill(skill: string, { tools }: Toolset): CaseProblem[] {
   return [error(`expected skill "${skill}" is not offered.`, didYouMean(skillEntryName(skill), offered, hint))];
 }
 
-function checkCall(call: ExpectedCall, rules: ArgsRules, find: FindTool, policy: ExecutionPolicy): CaseProblem[] {
+function checkCall(call: ExpectedCall, rules: ArgsRules, find: FindTool, isAnswered: IsAnswered): CaseProblem[] {
   const tools = call.tools.flatMap((name) => find(name)?.tool ?? []);
   const { args } = call;
   const broken = rules.argsMatch === "bfcl" || !args ? [] : findMatcherProblems(args, "args");
@@ -127,7 +135,7 @@ function checkCall(call: ExpectedCall, rules: ArgsRules, find: FindTool, policy:
       ),
     ),
     ...(broken.length > 0 || !args ? [] : tools.flatMap((tool) => checkArgs(args, rules, tool))),
-    ...(call.result ? checkResult(call.result, tools, policy) : []),
+    ...(call.result ? checkResult(call.result, tools, isAnswered) : []),
   ];
 }
 
@@ -188,9 +196,9 @@ function explainAbsent(name: string, expected: Json, schema: JsonObject): string
 
 const onlyLive = "Remove `result`: only tools of the suite's own server are executed.";
 
-function checkResult(result: ExpectedCall["result"], tools: readonly OfferedTool[], policy: ExecutionPolicy) {
+function checkResult(result: ExpectedCall["result"], tools: readonly OfferedTool[], isAnswered: IsAnswered) {
   const skipped = tools.flatMap((tool) => {
-    const answer = executable(tool, policy);
+    const answer = isAnswered(tool);
     if (answer.yes) return [];
     const hint = tool.origin === "server" ? "Set execute: always, or remove `result`." : onlyLive;
     return [error(`expected a result of "${tool.name}", but it is not executed: ${answer.reason}.`, hint)];
@@ -198,8 +206,8 @@ function checkResult(result: ExpectedCall["result"], tools: readonly OfferedTool
   return [...skipped, ...checkMatchers(result)];
 }
 
-function checkAnyResult(result: ExpectedCall["result"], { tools }: Toolset, policy: ExecutionPolicy): CaseProblem[] {
-  if (tools.some((tool) => executable(tool, policy).yes)) return checkMatchers(result);
+function checkAnyResult(result: ExpectedCall["result"], { tools }: Toolset, isAnswered: IsAnswered): CaseProblem[] {
+  if (tools.some((tool) => isAnswered(tool).yes)) return checkMatchers(result);
   return [
     error(
       "expected a result, but no listed tool is executed.",

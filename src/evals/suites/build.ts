@@ -5,6 +5,7 @@ import { canonicalJson, type Json } from "../types/json.ts";
 import type { Case, CaseFile, Expectation, ExpectedCall, Suite } from "../types/suite.ts";
 import type { Tool } from "../types/tool.ts";
 import { type ExpectFile, getKind, toNames } from "./expectation.ts";
+import { buildMocks } from "./mocks.ts";
 import type { CheckedSuite, SuiteHeader } from "./validate.ts";
 
 const defaults = {
@@ -15,6 +16,7 @@ const defaults = {
   maxTurnsOfSkill: 8,
   execute: "safe",
   isolate: "run",
+  unmatched: "error",
 } as const;
 
 /** The suite of a checked file, with defaults and hashes. `cwd` is the folder that the file's path is relative to. */
@@ -39,7 +41,13 @@ export function buildSuite({ header, cases }: CheckedSuite, parsed: ParsedFile, 
     isolate: header.isolate ?? defaults.isolate,
     ...(header.lint && { lint: header.lint }),
     cases: cases.map(({ path, content }, i) => {
-      const one = { ...buildCase(content, header, share), id: ids[i] ?? "", place: parsed.place(path) };
+      const id = ids[i] ?? "";
+      const one = {
+        ...buildCase(content, header, share),
+        ...addMocks(id, content, header),
+        id,
+        place: parsed.place(path),
+      };
       return { ...one, hash: hashCase(one) };
     }),
   };
@@ -78,6 +86,12 @@ function buildCase(
     passRate: content.passRate ?? header.passRate ?? defaults.passRate,
     maxTurns: content.maxTurns ?? header.maxTurns ?? getDefaultTurns(expect),
   };
+}
+
+/** The mocks of a case go before those of its suite. */
+function addMocks(id: string, content: CaseFile, header: SuiteHeader): Pick<Case, "mocks"> {
+  const list = [...buildMocks(content.mocks, `case ${id}: `), ...buildMocks(header.mocks)];
+  return list.length === 0 ? {} : { mocks: { list, unmatched: header.unmatched ?? defaults.unmatched } };
 }
 
 /**
@@ -191,10 +205,13 @@ export function hashCase({
   expectedBehavior,
   dispatch,
   files,
+  mocks: given,
   packageHash,
   maxTurns,
 }: Omit<Case, "hash">): string {
-  return hashValue({ messages, paraphrases, expect, expectedBehavior, dispatch, files, packageHash, maxTurns });
+  const asked = { messages, paraphrases, expect, expectedBehavior, dispatch, files, packageHash, maxTurns };
+  const results = given?.list.map(({ tool, args, result }) => ({ tool, args, result }));
+  return hashValue({ ...asked, mocks: given && { unmatched: given.unmatched, results } });
 }
 
 /** SHA-256 (hex) of what the suite asks: its servers (not what they list), how it runs, and its cases in order. */

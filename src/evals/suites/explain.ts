@@ -172,6 +172,7 @@ function explainUnion(union: z.core.$ZodUnion, value: Json | undefined, path: Pa
   if (objects.length < options.length) {
     const option = options.find((candidate) => matchesType(candidate, value));
     if (option instanceof z.ZodType) return explain(option, value, path);
+    if (objects.length > 0) return mustBe("an object or a list of objects");
     return mustBe("text or a list of text", hintToQuote({ expected: "string" }, value));
   }
   if (!isJsonObject(value)) return mustBe("an object", hintToWrap(path.at(-1), value));
@@ -192,6 +193,7 @@ function explainUnion(union: z.core.$ZodUnion, value: Json | undefined, path: Pa
 }
 
 function matchesType(option: Schema, value: Json): boolean {
+  if (option instanceof z.ZodObject) return isJsonObject(value);
   return option instanceof z.ZodString || option instanceof z.ZodEnum
     ? typeof value === "string"
     : option instanceof z.ZodArray && Array.isArray(value);

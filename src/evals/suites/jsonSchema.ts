@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { isJsonObject, type JsonObject } from "../types/json.ts";
-import { markedKeywords, matcherSchema } from "../types/matcher.ts";
-import { argsSchema, suiteFileSchema } from "../types/suite.ts";
+import { argsSchema, markedKeywords, matcherSchema } from "../types/matcher.ts";
+import { suiteFileSchema } from "../types/suite.ts";
 
 /** The JSON Schema (draft 2020-12) of suite files, for editors. The loader also checks what a schema cannot express. */
 export function jsonSchema(): JsonObject {
@@ -11,7 +11,7 @@ export function jsonSchema(): JsonObject {
     target: "draft-2020-12",
     io: "input",
     override: ({ zodSchema, jsonSchema: made }) => {
-      if ((zodSchema as unknown) === argsSchema) Object.assign(made, { additionalProperties: reference("value") });
+      if (isArgs(zodSchema)) Object.assign(made, { additionalProperties: reference("value") });
     },
   });
   const { $schema, $defs = {}, ...rest } = isJsonObject(generated) ? generated : {};
@@ -23,6 +23,10 @@ export function jsonSchema(): JsonObject {
     $defs: { ...(isJsonObject($defs) && $defs), value: describeValue(), matcher: describeMatcher() },
   };
 }
+
+/** Descriptions make copies of a schema, so it is known by the schema of its members. */
+const isArgs = (schema: unknown) =>
+  schema instanceof z.ZodRecord && argsSchema instanceof z.ZodRecord && schema.valueType === argsSchema.valueType;
 
 const reference = (name: string) => ({ $ref: `#/$defs/${name}` });
 

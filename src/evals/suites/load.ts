@@ -8,6 +8,7 @@ import type { Suite } from "../types/suite.ts";
 import { buildSuite } from "./build.ts";
 import { readCaseList } from "./caseList.ts";
 import { explain, placeProblem } from "./explain.ts";
+import { withMockFiles } from "./mocks.ts";
 import { checkSuite } from "./validate.ts";
 
 type Loaded = { suite?: Suite; namePlace?: Problem["place"]; problems: readonly Problem[] };
@@ -45,7 +46,7 @@ function collect(loaded: readonly Loaded[]): { suites: Suite[]; warnings: Proble
 
 async function loadSuite(read: () => Promise<ParsedFile>, cwd: string): Promise<Loaded> {
   try {
-    const parsed = await withCaseList(await read(), cwd);
+    const parsed = withMockFiles(await withCaseList(await read(), cwd), cwd);
     const { problems: found, checked } = checkSuite(parsed.value);
     const problems = [...parsed.problems, ...found.map((problem) => placeProblem(problem, parsed))].sort(byPlace);
     return checked

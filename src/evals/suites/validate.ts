@@ -3,6 +3,7 @@ import { isJsonObject, type Json, type Path } from "../types/json.ts";
 import { type CaseFile, type SuiteFile, suiteFileSchema } from "../types/suite.ts";
 import { checkExpectation } from "./expectation.ts";
 import { explain, type PathProblem } from "./explain.ts";
+import { checkMocks } from "./mocks.ts";
 
 const caseSchema = suiteFileSchema.shape.cases.unwrap().element;
 
@@ -25,6 +26,7 @@ export function checkSuite(value: Json): { problems: PathProblem[]; checked?: Ch
   const problems = [
     ...(header.success ? [] : explain(headerSchema, value)),
     ...listProblems,
+    ...checkMockSettings(header.success ? header.data : undefined, cases),
     ...shareProblems(checks.flatMap((check) => check.problems)),
     ...findRepeatedIds(cases),
   ];
@@ -40,6 +42,14 @@ function shareProblems(problems: readonly PathProblem[]): PathProblem[] {
     const more = others.length === 1 ? "another" : `${others.length} others`;
     return [{ ...first, message: `${first.message.slice(0, -1)}; so ${others.length === 1 ? "is" : "are"} ${more}.` }];
   });
+}
+
+/** Mocks of the suite; `unmatched` without any is a setting without effect. */
+function checkMockSettings(header: SuiteHeader | undefined, cases: CheckedSuite["cases"]): PathProblem[] {
+  const problems = checkMocks(header?.mocks, ["mocks"]);
+  if (header?.unmatched === undefined || header.mocks || cases.some(({ content }) => content.mocks)) return problems;
+  const message = '"unmatched" has no effect: the suite has no "mocks".';
+  return [...problems, { path: ["unmatched"], part: "key", message, hint: "Remove it, or add mocks." }];
 }
 
 function findCases(value: Json): { key: string; list: readonly Json[]; problems: PathProblem[] } {
@@ -65,7 +75,12 @@ function checkCase(value: Json, path: Path): { path: Path; content?: CaseFile; p
   const result = caseSchema.safeParse(value);
   if (!result.success) return { path, problems: explain(caseSchema, value, path) };
   const content = result.data;
-  const problems = [...checkPrompt(content, path), ...checkGoal(content, path), ...checkTools(content, path)];
+  const problems = [
+    ...checkPrompt(content, path),
+    ...checkGoal(content, path),
+    ...checkTools(content, path),
+    ...checkMocks(content.mocks, [...path, "mocks"]),
+  ];
   return { path, content, problems };
 }
 

@@ -1,3 +1,4 @@
+import type { AnswerByMock } from "../scoring/mocks.ts";
 import { executable } from "../scoring/tools.ts";
 import { messageOf } from "../types/errors.ts";
 import { isJsonObject } from "../types/json.ts";
@@ -12,16 +13,23 @@ export type Executor = {
 };
 
 /**
- * Creates the executor of one trial: a call is executed when its tool is listed, its arguments are an object and the
- * policy permits it. A server is acquired only for the first such call.
+ * Creates the executor of one trial: a call is executed when its tool is listed, its arguments are an object, no mock
+ * answers it and the policy permits it. A server is acquired only for the first such call.
  */
-export function createExecutor(toolset: Toolset, policy: ExecutionPolicy, pool: ServerPool | undefined): Executor {
+export function createExecutor(
+  toolset: Toolset,
+  policy: ExecutionPolicy,
+  pool: ServerPool | undefined,
+  answerByMock: AnswerByMock = () => undefined,
+): Executor {
   let lease: Lease | undefined;
   return {
     async execute(call, signal) {
       const tool = toolset.tools.find((candidate) => candidate.name === call.tool);
       if (!tool) return skip(`there is no tool ${call.tool}`);
       if (!isJsonObject(call.arguments)) return skip("its arguments are not a JSON object");
+      const mocked = answerByMock(call);
+      if (mocked) return mocked;
       const permission = executable(tool, policy);
       if (!permission.yes) return skip(permission.reason);
       if (!pool) return skip(`${call.tool} comes from a static list, without a server`);

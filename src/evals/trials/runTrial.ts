@@ -1,4 +1,5 @@
 import { createDispatchReader, listDispatchedTools, readDispatchedTurns } from "../scoring/dispatch.ts";
+import { compileMocks } from "../scoring/mocks.ts";
 import { messageOf } from "../types/errors.ts";
 import type { HostModel, Model } from "../types/model.ts";
 import type { Shown } from "../types/shown.ts";
@@ -106,14 +107,21 @@ function listDeferred(shown: Shown | undefined): ReadonlySet<string> | undefined
 
 async function answer(place: PlannedCell, context: TrialContext, signal: AbortSignal): Promise<HostAnswer> {
   const { suite, toolset } = place.planned;
-  const executor = createExecutor(toolset, suite.execute, context.pool(place));
+  const { dispatch, expect, mocks } = place.planned.case;
+  const readDispatch = createDispatchReader(dispatch, expect, toolset);
+  const answerByMock = mocks && compileMocks(mocks);
+  const executor = createExecutor(
+    toolset,
+    suite.execute,
+    context.pool(place),
+    answerByMock && ((call) => answerByMock(readDispatch?.(call).call ?? call)),
+  );
   try {
     const { model } = place;
     if (!("converse" in model))
       return await converse(createConversation({ ...place, model }, context, executor), signal);
     const hosted = await model.converse(createHostedTrial(place, context.skills(place), executor), signal);
-    const { dispatch, expect } = place.planned.case;
-    return { ...hosted, turns: readDispatchedTurns(hosted.turns, createDispatchReader(dispatch, expect, toolset)) };
+    return { ...hosted, turns: readDispatchedTurns(hosted.turns, readDispatch) };
   } finally {
     await executor.close();
   }

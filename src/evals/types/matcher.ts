@@ -30,6 +30,9 @@ export const matcherSchema = z
 export type Matcher = z.infer<typeof matcherSchema>;
 export type Keyword = keyof Matcher;
 
+/** Named arguments, each with a literal value or a matcher. */
+export const argsSchema = jsonObjectSchema.describe("By name: literal values or matchers");
+
 /** Keywords that exist with `$` only: as bare keys they have always been literal. */
 const marked: ReadonlySet<string> = new Set<Keyword>(["not", "object"]);
 

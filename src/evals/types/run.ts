@@ -88,6 +88,7 @@ export const runManifestSchema = z.object({
       models: z.array(z.string()).optional().describe("the models that it is asked on; absent: all"),
       dispatchers: z.array(z.string()).optional().describe("tools that call others: coverage leaves them out"),
       lift: z.string().optional().describe("the skill whose effect is measured: cases are asked without it too"),
+      mocks: z.array(z.string()).optional().describe("the results that calls get in place of execution, by label"),
       server: jsonObjectSchema.optional().describe("the server information from initialisation"),
       checks: z.array(checkPlanSchema).optional().describe("one for each model that has a baseline"),
       cases: z.array(
@@ -196,6 +197,16 @@ const suiteSummarySchema = z.object({
     .array(z.object({ expected: z.string(), picked: z.string(), n: z.number().int() }))
     .optional()
     .describe("passed with a tool that is acceptable instead of the expected one, ranked; absent: none"),
+  mocks: z
+    .object({
+      answered: z.number().int().describe("calls that a mock answered"),
+      unused: z.array(z.string()).describe("mocks that answered no call"),
+      unmatched: z
+        .array(z.object({ text: z.string(), n: z.number().int() }))
+        .describe("why calls got an error: no mock answers them"),
+    })
+    .optional()
+    .describe("absent: the suite has no mocks"),
   unchecked: z
     .array(z.object({ text: z.string(), n: z.number().int() }))
     .optional()

@@ -2,11 +2,10 @@ import * as z from "zod";
 import type { Place } from "./errors.ts";
 import { type JsonObject, jsonObjectSchema, jsonSchema } from "./json.ts";
 import { type LintSettings, lintSettingsSchema } from "./lint.ts";
+import { argsSchema } from "./matcher.ts";
+import { type Mocks, mocksFileSchema, unmatchedSchema } from "./mock.ts";
 import type { EvalFile } from "./skill.ts";
 import type { Tool } from "./tool.ts";
-
-/** Named arguments, each with a literal value or a matcher. */
-export const argsSchema = jsonObjectSchema.describe("By name: literal values or matchers");
 
 const resultMatcherSchema = z
   .strictObject({
@@ -86,6 +85,7 @@ const caseFileSchema = z.strictObject({
     .array(inlineToolSchema)
     .optional()
     .describe("A tool list for this case, shown instead of that of the server; [] for none"),
+  mocks: mocksFileSchema.optional().describe("Results of calls in this case, before those of the suite"),
   trials: z.number().int().min(1).optional(),
   passRate: z.number().min(0).max(1).optional(),
   maxTurns: z.number().int().min(1).max(100).optional(),
@@ -180,6 +180,12 @@ export const suiteFileSchema = z.strictObject({
     .describe("A skill whose effect is measured: every case also runs without it; the suite has no baseline"),
   system: z.string().optional().describe("A system prompt for every case"),
   model: modelSchema.optional(),
+  mocks: mocksFileSchema.optional().describe("Results of calls by tool, given in place of executing them"),
+  unmatched: unmatchedSchema
+    .optional()
+    .describe(
+      "What a call gets that no mock answers, where there are some: an error (default), or the server's result",
+    ),
   execute: executionPolicySchema.optional().describe("Which calls are executed; default: safe"),
   isolate: z.enum(["run", "trial"]).optional().describe("trial: a new server process for every trial; default: run"),
   trials: z.number().int().min(1).optional().describe("Trials per case and model; default: 5"),
@@ -257,6 +263,8 @@ export type Case = {
   tools?: readonly Tool[];
   /** How its calls are read, where tools of the server call others. */
   dispatch?: DispatchRules;
+  /** Results that calls get in place of being executed. */
+  mocks?: Mocks;
   /** Files that belong to the case of a skill. */
   files?: readonly EvalFile[];
   /** Why it cannot be asked as it is written: its trials break. */

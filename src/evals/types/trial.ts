@@ -5,8 +5,17 @@ import { toolResultSchema } from "./tool.ts";
 
 /** The result of one call: executed, or skipped by policy with the reason. */
 const executionSchema = z.discriminatedUnion("status", [
-  z.object({ status: z.literal("executed"), result: toolResultSchema, ms: z.number() }),
-  z.object({ status: z.literal("skipped"), reason: z.string() }),
+  z.object({
+    status: z.literal("executed"),
+    result: toolResultSchema,
+    ms: z.number(),
+    mock: z.string().optional().describe("the mock of the suite that gave this result; absent: the server did"),
+  }),
+  z.object({
+    status: z.literal("skipped"),
+    reason: z.string(),
+    unmatched: z.literal(true).optional().describe("no mock of the suite answered the call"),
+  }),
 ]);
 export type Execution = z.infer<typeof executionSchema>;
 

@@ -12,6 +12,7 @@ import { DiscoveryTally } from "./discovery.ts";
 import { DriftWatch, readDriftEvents } from "./drift.ts";
 import { listFailed, toExitCode } from "./exitCode.ts";
 import { ExposureTally } from "./exposures.ts";
+import { MockTally } from "./mocks.ts";
 import { LiftTally, SkillTally } from "./skillEffect.ts";
 import { CaseTally, Counter, Spending } from "./tally.ts";
 
@@ -156,6 +157,7 @@ class SuiteTally {
   readonly #settled: CheckSummary | undefined;
   readonly #failOn: readonly Gate[];
   readonly #lift: LiftTally | undefined;
+  readonly #mocks: MockTally | undefined;
   readonly #discovery = new DiscoveryTally();
   readonly #exposures: ExposureTally | undefined;
   /** The regression check, if there is something to compare. */
@@ -167,6 +169,7 @@ class SuiteTally {
     this.#suite = suite;
     this.#model = model;
     for (const one of suite.cases) this.#cases.set(one.id, new CaseTally(one.paraphrases?.length));
+    this.#mocks = suite.mocks && new MockTally(suite.mocks);
     this.#lift = suite.lift === undefined ? undefined : new LiftTally(suite.lift);
     const { exposures = [], deterministic } = model;
     if (exposures.length > 1)
@@ -193,6 +196,7 @@ class SuiteTally {
     this.check?.add(trial);
     this.drift?.add(trial);
     this.#lift?.add(trial);
+    this.#mocks?.add(trial);
     this.#exposures?.add(trial);
     if (trial.cell.arm !== "head" || trial.copy) return;
     for (const { model } of trial.turns) if (model !== undefined) this.#repliedBy.add(model);
@@ -249,6 +253,7 @@ class SuiteTally {
       cases,
       confusion: this.#confusion.ranked(),
       ...(substituted.length > 0 && { substituted }),
+      ...(this.#mocks && { mocks: this.#mocks.summary() }),
       ...(unchecked.length > 0 && { unchecked }),
       coverage: measureCoverage(this.#manifest, this.#suite),
       ...(discovery && { discovery }),

@@ -51,8 +51,8 @@ export class Spending {
   #addTurn(turn: Turn): void {
     this.calls++;
     for (const { execution, role } of turn.calls) {
-      // Searches and a host's own tools reach no server.
-      if (execution?.status !== "executed" || role !== undefined) continue;
+      // Searches, a host's own tools and what a mock answers reach no server.
+      if (execution?.status !== "executed" || execution.mock !== undefined || role !== undefined) continue;
       this.executed++;
       if (execution.result.isError) this.toolErrors++;
     }

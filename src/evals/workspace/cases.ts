@@ -18,6 +18,7 @@ import { indexTools, searchToolName } from "../trials/toolSearch.ts";
 import type { Problem } from "../types/errors.ts";
 import type { ExposureKind } from "../types/exposure.ts";
 import type { AskedModel, Model } from "../types/model.ts";
+import { nearest } from "../types/nearest.ts";
 import { once } from "../types/once.ts";
 import { withoutArm } from "../types/run.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
@@ -124,6 +125,23 @@ export function findDispatchProblems(opened: Opened): Problem[] {
   const message = `${open.size} expected ${open.size === 1 ? "tool is" : "tools are"} not listed by the server: their names and arguments are not checked.`;
   const hint = 'Name a file with the list of the tools behind the dispatchers under "catalog".';
   return [{ severity: "warning", message, hint, place: dispatchPlace([]) }];
+}
+
+/** A mock of a tool that no case lists would never answer a call. */
+export function findUnlistedMocks({ name, file }: Suite, cases: readonly PlannedCase[]): Problem[] {
+  const own = cases.filter(({ suite, unavailable }) => suite.name === name && !unavailable);
+  const listed = new Set(own.flatMap(({ toolset }) => toolset.tools.map((tool) => tool.name)));
+  const mocks = own.flatMap(({ case: one }) => one.mocks?.list ?? []);
+  // Tools behind a dispatcher need no list.
+  if (own.some(({ suite }) => suite.dispatch && suite.catalog === undefined)) return [];
+  return [...new Map(mocks.map((mock) => [mock.label, mock])).values()]
+    .filter(({ tool }) => !listed.has(tool))
+    .map(({ label, tool }) => {
+      const near = nearest(tool, listed);
+      const hint = near === undefined ? "Mock a listed tool, or remove the mock." : `Did you mean "${near}"?`;
+      const message = `The suite "${name}" mocks "${label}", but the tool "${tool}" is not listed.`;
+      return { severity: "error", message, hint, place: { file } };
+    });
 }
 
 /** Skills and files come with tools of the harness: a call of their name could otherwise mean either tool. */

@@ -17,6 +17,7 @@ import {
   findDispatchProblems,
   findReservedNames,
   findReservedSearch,
+  findUnlistedMocks,
   findUnofferedLift,
   planCases,
   type Surroundings,
@@ -155,6 +156,7 @@ function prepare(
     ...opened.flatMap(({ suite }) => findUnofferedLift(suite, skills.get(suite.name) ?? [])),
     ...opened.flatMap(findDispatchProblems),
     ...opened.flatMap(({ suite }) => findReservedNames(suite, planned)),
+    ...opened.flatMap(({ suite }) => findUnlistedMocks(suite, planned)),
     ...opened.flatMap(({ suite }) => findReservedSearch(suite, planned, models)),
   ];
   const { cases, problems: ofCases } = leaveOutImpossible(planned);

@@ -1,0 +1,98 @@
+import { dirname, join, resolve } from "node:path";
+import type { ParsedFile } from "../parsing/json.ts";
+import { maxBytes, readText } from "../parsing/read.ts";
+import { messageOf, usageError } from "../types/errors.ts";
+import { isJsonObject, type Json, type Path } from "../types/json.ts";
+import type { Mock, MockFile, MocksFile } from "../types/mock.ts";
+import { type ToolResult, toolResultSchema } from "../types/tool.ts";
+import type { PathProblem } from "./explain.ts";
+import { checkMatcher } from "./matchers.ts";
+
+/**
+ * The file with the results of all mocks that name a file read in, for the suite and its cases. Throws EvalsError with the
+ * place of a file that cannot be read or is not JSON.
+ */
+export function withMockFiles(parsed: ParsedFile, cwd: string): ParsedFile {
+  const { value } = parsed;
+  if (!isJsonObject(value)) return parsed;
+  const readAll = (mocks: Json | undefined, path: Path): Json | undefined => {
+    if (!isJsonObject(mocks)) return mocks;
+    const tools = Object.entries(mocks).map(([tool, written]): [string, Json] => {
+      const at = [...path, tool];
+      if (!Array.isArray(written)) return [tool, readOne(written, parsed, at, cwd)];
+      return [tool, written.map((one, i) => readOne(one, parsed, [...at, i], cwd))];
+    });
+    return Object.fromEntries(tools);
+  };
+  const withMocks = (holder: Json, path: Path): Json =>
+    isJsonObject(holder) && holder.mocks !== undefined
+      ? { ...holder, mocks: readAll(holder.mocks, [...path, "mocks"]) ?? null }
+      : holder;
+  const withCases = Object.entries(value).map(([key, member]): [string, Json] => {
+    const isList = (key === "cases" || key === "evals") && Array.isArray(member);
+    return [key, isList ? member.map((one, i) => withMocks(one, [key, i])) : member];
+  });
+  return { ...parsed, value: withMocks(Object.fromEntries(withCases), []) };
+}
+
+function readOne(mock: Json, parsed: ParsedFile, path: Path, cwd: string): Json {
+  if (!isJsonObject(mock) || typeof mock.file !== "string" || mock.result !== undefined) return mock;
+  const { file, ...rest } = mock;
+  const read = readText(resolve(cwd, join(dirname(parsed.file), file)), maxBytes);
+  const place = parsed.place([...path, "file"]);
+  if ("kind" in read)
+    throw usageError(
+      `The result of a mock cannot be read from "${file}": ${read.reason}.`,
+      "Its path is relative to the suite.",
+      place,
+    );
+  if (!/\.json$/i.test(file)) return { ...rest, result: read.text };
+  try {
+    return { ...rest, result: JSON.parse(read.text) as Json };
+  } catch (error) {
+    throw usageError(`"${file}" is not JSON: ${messageOf(error)}.`, "Fix it, or give it another ending.", place);
+  }
+}
+
+/** What is wrong with mocks that their schema cannot express. */
+export function checkMocks(mocks: MocksFile | undefined, path: Path): PathProblem[] {
+  return listMocks(mocks).flatMap(({ tool, index, mock }) => {
+    const at = [...path, tool, ...(index === undefined ? [] : [index])];
+    const given = (["result", "file", "error"] as const).filter((key) => mock[key] !== undefined);
+    const matchers = Object.entries(mock.args ?? {}).flatMap(([name, value]) =>
+      checkMatcher(value, [...at, "args", name]),
+    );
+    if (given.length === 1) return matchers;
+    const message =
+      given.length === 0 ? `The mock of "${tool}" has no result.` : `The mock of "${tool}" has more than one result.`;
+    return [...matchers, { path: at, message, hint: 'Give one of "result", "file" and "error".' }];
+  });
+}
+
+function listMocks(mocks: MocksFile = {}): { tool: string; index?: number; mock: MockFile }[] {
+  return Object.entries(mocks).flatMap(([tool, written]) =>
+    Array.isArray(written) ? written.map((mock, index) => ({ tool, index, mock })) : [{ tool, mock: written }],
+  );
+}
+
+/** The mocks of one level, in the order written. `prefix` begins their labels. */
+export function buildMocks(mocks: MocksFile | undefined, prefix = ""): Mock[] {
+  return listMocks(mocks).map(({ tool, index, mock }) => ({
+    label: `${prefix}${tool}${index === undefined ? "" : `[${index + 1}]`}`,
+    tool,
+    ...(mock.args && { args: mock.args }),
+    result: mock.error === undefined ? toResult(mock.result ?? "") : toText(mock.error, true),
+  }));
+}
+
+function toResult(written: Json): ToolResult {
+  if (typeof written === "string") return toText(written);
+  if (isJsonObject(written) && Array.isArray(written.content)) {
+    const whole = toolResultSchema.safeParse({ isError: false, ...written });
+    if (whole.success) return whole.data;
+  }
+  const text = toText(JSON.stringify(written));
+  return isJsonObject(written) ? { ...text, structuredContent: written } : text;
+}
+
+const toText = (text: string, isError = false): ToolResult => ({ isError, content: [{ type: "text", text }] });
