@@ -1,4 +1,13 @@
 import { defineConfig } from "vitest/config";
+import { buildPage } from "./scripts/buildPage.mjs";
+
+/** The page of reports, bundled when a test first imports it: tests of the sources need no build. */
+const page = {
+  name: "page",
+  enforce: "pre" as const,
+  resolveId: (id: string) => (id === "#page" ? "\0page" : undefined),
+  load: (id: string) => (id === "\0page" ? buildPage() : undefined),
+};
 
 /** Tests that start processes or simulate long runs: real time, whatever the code costs. */
 const slow = [
@@ -19,6 +28,7 @@ export default defineConfig({
     maxWorkers: "100%",
     projects: [
       {
+        plugins: [page],
         test: {
           name: "unit",
           // No module of the product keeps state that one test could leave to another; loading each once saves a third.
@@ -30,6 +40,7 @@ export default defineConfig({
         },
       },
       {
+        plugins: [page],
         test: {
           name: "e2e",
           include: ["test/{e2e,torture}/**/*.test.ts", ...slow],

@@ -43,6 +43,8 @@ const directories: Record<string, readonly string[]> = {
     "changes",
     "jsonSchema",
   ],
+  // What a browser runs: bundled on its own, and imported by nothing.
+  page: ["types", "stats", "reports"],
   parsing: ["types"],
   processes: [],
   network: ["types"],
@@ -71,10 +73,14 @@ const pureModules = new Set(["node:crypto", "node:vm"]);
 
 type Import = { from: string; to: string; specifier: string };
 
-const directoryIn = (file: string) => relative(root, file).split("/")[0]?.replace(/\.ts$/, "") ?? "";
+const directoryIn = (file: string) =>
+  relative(root, file)
+    .split("/")[0]
+    ?.replace(/\.tsx?$/, "") ?? "";
 
-function importsOf(file: string): Import[] {
-  const source = readFileSync(file, "utf8");
+function importsOf(file: string, { types = true } = {}): Import[] {
+  const text = readFileSync(file, "utf8");
+  const source = types ? text : text.replace(/^(import|export) type [^;]*;$/gm, "");
   const specifiers = [...source.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].flatMap((match) => match[1] ?? []);
   return specifiers.map((specifier) => {
     const target = specifier.startsWith(".") ? directoryIn(normalize(join(dirname(file), specifier))) : "";
@@ -83,7 +89,7 @@ function importsOf(file: string): Import[] {
 }
 
 const files = readdirSync(root, { recursive: true, encoding: "utf8" })
-  .filter((file) => file.endsWith(".ts"))
+  .filter((file) => /\.tsx?$/.test(file))
   .map((file) => join(root, file));
 
 describe("layers", () => {
@@ -145,10 +151,23 @@ describe("layers", () => {
     expect(wrong.map(({ from, specifier }) => `${from} imports ${specifier}`)).toEqual([]);
   });
 
+  it("lets the page import from the product only what a browser can run", () => {
+    const start = files.filter((file) => directoryIn(file) === "page");
+    const reached = new Set(start);
+    for (const file of reached)
+      for (const { specifier } of importsOf(file, { types: false }))
+        if (specifier.startsWith(".")) reached.add(normalize(join(dirname(file), specifier)));
+    const wrong = [...reached].flatMap((file) =>
+      importsOf(file, { types: false }).filter(({ specifier }) => /^(node:|zod$|#)/.test(specifier)),
+    );
+    expect(reached.size).toBeGreaterThan(start.length);
+    expect(wrong.map(({ from, specifier }) => `${from} imports ${specifier}`)).toEqual([]);
+  });
+
   it("never reaches into the reference server", () => {
     expect(
       files
-        .flatMap(importsOf)
+        .flatMap((file) => importsOf(file))
         .filter(({ to }) => to.startsWith(".."))
         .map(({ from, specifier }) => `${from} imports ${specifier}`),
     ).toEqual([]);
@@ -158,7 +177,7 @@ describe("layers", () => {
 describe("import graph", () => {
   const source = join(import.meta.dirname, "../src");
   const modules = readdirSync(source, { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".ts"))
+    .filter((file) => /\.tsx?$/.test(file))
     .map((file) => file.replaceAll("\\", "/"));
   const graph = new Map(modules.map((file) => [file, localImports(file)]));
 

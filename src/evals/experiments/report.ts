@@ -2,6 +2,7 @@ import { type FileHandle, mkdir, open, readFile, rename, rm, writeFile } from "n
 import { dirname, join, resolve } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import { type ReportInput, type ReportName, reports } from "../reports/index.ts";
+import { PageTrialCollector } from "../reports/pageTrials.ts";
 import type { RunInput } from "../reports/run.ts";
 import {
   BenchmarkFigures,
@@ -32,8 +33,12 @@ export type ReportOptions = { run?: string | undefined; as: ReportName; out: str
 export async function report({ run, as, out, explain = false }: ReportOptions, io: Io): Promise<ExitCode> {
   const { dir, manifest } = await findRecord("run", run ?? "latest", resolve(io.cwd, out));
   const results = summariser(manifest, dir);
-  for await (const trial of readTrials(dir, manifest.id)) results.add(trial);
-  printReport(as, { summary: results.summary(), manifest, explain }, io);
+  const trials = new PageTrialCollector(manifest);
+  for await (const trial of readTrials(dir, manifest.id)) {
+    results.add(trial);
+    if (as === "html") trials.add(trial);
+  }
+  printReport(as, { summary: results.summary(), manifest, explain, trials }, io);
   return exitCodes.passed;
 }
 
@@ -46,8 +51,10 @@ const lastResult = "last-result";
  */
 export async function writeReports(dir: string, input: ReportInput, io: Pick<Io, "env">): Promise<void> {
   await rm(join(dirname(dir), lastResult), { recursive: true, force: true });
+  const trials = new PageTrialCollector(input.manifest);
+  for await (const trial of readTrials(dir, input.manifest.id)) trials.add(trial);
   const written = Object.values(reports).flatMap((report) =>
-    "file" in report && report.file ? [writeReport(dir, report.file, report.render(input), io)] : [],
+    "file" in report && report.file ? [writeReport(dir, report.file, report.render({ ...input, trials }), io)] : [],
   );
   await Promise.all([...written, writeSkillCreator(dir, input)]);
 }

@@ -1,5 +1,5 @@
 import type { CheckSummary, ComparedCheck } from "../types/check.ts";
-import type { RunSummary, SuiteSummary } from "../types/run.ts";
+import type { CaseSummary, RunSummary, SuiteSummary } from "../types/run.ts";
 import { type Block, heading, makeRows, section, type TextChange, type Tone, text } from "./document.ts";
 import { driftJson } from "./drift.ts";
 import {
@@ -193,9 +193,6 @@ export function checkBlocks(suite: SuiteSummary, explain = false): Block[] {
   const title = heading(3, checkHeadline(check), checkTone[check.kind]);
   if (!isCompared(check)) return [title, text(checkNext(check), ...listNotes(check))];
   const { net } = check;
-  const labels = suite.cases
-    .filter(({ id }) => [...check.flagged, ...check.flips].some((one) => one.case === id))
-    .map(({ expected }) => expected);
   return [
     title,
     text(checkReason(check), checkNext(check), netSentence(check)),
@@ -215,7 +212,7 @@ export function checkBlocks(suite: SuiteSummary, explain = false): Block[] {
     ...changedCases("Cases that look worse, not shown (passed/answered)", check.suspects, isCertain(check), arms),
     ...flippedCases(check, arms),
     ...grownConfusions(check.grew, arms),
-    ...changedTools(check, labels),
+    ...changedTools(check, suite.cases),
     { kind: "facts", facts: [...checkFacts(check), ["Spent on the suite", money(suite.totals.costUsd)]] },
     text(...listNotes(check)),
     ...(explain ? explanations(check) : []),
@@ -278,13 +275,45 @@ export function grownConfusions(grew: ComparedCheck["grew"], { base, head }: Arm
 /** Further changes are named without their wording: to compare words takes time, and nobody reads more of them. */
 const mostWordings = 20;
 
-/** What changed in tools that a dropped case (`labels`) or a grown confusion names, or all where none is named; then others. */
-function changedTools({ grew, changes }: ComparedCheck, labels: readonly string[]): Block[] {
-  const all = [...labels, ...grew.flatMap(({ expected, picked }) => [expected, picked])];
-  const named = new Set(all.flatMap((label) => label.match(/(?:skill:)?[\w-]+/g) ?? []));
-  const isInvolved = ({ label }: TextChange) => named.has(/^(?:skill:)?[\w-]+/.exec(label)?.[0] ?? "");
+/** The tools that a label names. */
+const namedTools = (label: string) => label.match(/(?:skill:)?[\w-]+/g) ?? [];
+
+/** The cases that moved, each with the tools that it expects: `read-notes: 10/10 -> 2/10`. */
+function listMoved(
+  { flagged, rose, suspects, flips }: ComparedCheck,
+  cases: readonly CaseSummary[],
+): { text: string; expected: readonly string[]; isDropped: boolean }[] {
+  const dropped = new Set([...flagged, ...flips].map((one) => one.case));
+  const rates = [...flagged, ...rose, ...suspects];
+  return cases.flatMap(({ id, expected }) => {
+    const [rate, flip] = [rates.find((one) => one.case === id), flips.find((one) => one.case === id)];
+    const text = rate
+      ? `${ratio(rate.base)} -> ${ratio(rate.head)}`
+      : flip && `passed only before ${flip.down}, only now ${flip.up} of ${flip.pairs}`;
+    return text === undefined
+      ? []
+      : [{ text: `${id}: ${text}`, expected: namedTools(expected), isDropped: dropped.has(id) }];
+  });
+}
+
+/**
+ * What changed in tools that a dropped case expects or a grown confusion names, or all where none is named; then others. A
+ * change has the cases beside it that moved and expect its tool.
+ */
+function changedTools(check: ComparedCheck, cases: readonly CaseSummary[]): Block[] {
+  const { grew, changes } = check;
+  const moved = listMoved(check, cases);
+  const named = new Set([
+    ...moved.flatMap(({ expected, isDropped }) => (isDropped ? expected : [])),
+    ...grew.flatMap(({ expected, picked }) => [...namedTools(expected), ...namedTools(picked)]),
+  ]);
+  const findTool = ({ label }: { label: string }) => /^(?:skill:)?[\w-]+/.exec(label)?.[0] ?? "";
+  const isInvolved = (change: { label: string }) => named.has(findTool(change));
   const first = changes.filter(isInvolved);
-  const sorted = [...first, ...changes.filter((change) => !isInvolved(change))].map(toTextChange);
+  const sorted = [...first, ...changes.filter((change) => !isInvolved(change))].map((change, at): TextChange => {
+    const beside = moved.filter(({ expected }) => expected.includes(findTool(change))).map(({ text: one }) => one);
+    return { ...toTextChange(change, at), ...(beside.length > 0 && { beside }) };
+  });
   const involved = first.length > 0 ? first.length : sorted.length;
   const others = sorted.slice(involved);
   return section("Changes in the tool list", [

@@ -1,5 +1,6 @@
 import type { CrowdPoint, CrowdSummary } from "../verdicts/crowd.ts";
 import { type Block, heading, makeRows, section, type Tone, text } from "./document.ts";
+import { curve, pointText } from "./figures.ts";
 import {
   count,
   integer,
@@ -19,14 +20,17 @@ const tones: Readonly<Record<CrowdSummary["kind"], Tone>> = {
 
 /** The report of `evals crowd`: the loss of accuracy with the most foreign tools in one line, then the curve. */
 export function crowdDocument(summary: CrowdSummary): Block[] {
-  const { suite, model, note, cases, points: curve, falls, costUsd, dir, kind } = summary;
-  const broken = curve.reduce((sum, one) => sum + one.broken, 0);
-  const trials = curve.reduce((sum, one) => sum + one.trials, 0) + broken;
-  const [first, last] = [curve[0]?.size ?? 0, curve.at(-1)?.size ?? 0];
+  const { suite, model, note, cases, points, falls, costUsd, dir, kind } = summary;
+  const broken = points.reduce((sum, one) => sum + one.broken, 0);
+  const trials = points.reduce((sum, one) => sum + one.trials, 0) + broken;
+  const [first, last] = [points[0]?.size ?? 0, points.at(-1)?.size ?? 0];
   return [
     heading(1, headline(summary), tones[kind]),
     text(nextSteps[kind]),
-    ...section([suite, modelLabel({ model, note }), count(cases, "case")].join(" · "), [curveTable(curve)]),
+    ...section([suite, modelLabel({ model, note }), count(cases, "case")].join(" · "), [
+      curveTable(points),
+      ...drawCurve(points),
+    ]),
     ...section(`Cases that fell most, ${integer(first)} -> ${integer(last)} foreign tools`, [
       {
         kind: "list",
@@ -65,6 +69,19 @@ function headline({ kind, points: curve }: CrowdSummary): string {
 
 function rate({ passed, trials }: CrowdPoint): string {
   return trials === 0 ? "none scored" : percent(passed / trials);
+}
+
+function drawCurve(points: readonly CrowdPoint[]): Block[] {
+  const drawn = points.flatMap((one) => {
+    if (one.interval === null) return [];
+    const text = `${count(one.size, "foreign tool")}: ${pointText(one)}`;
+    return [{ x: one.size, rate: one.passed / one.trials, interval: one.interval, text }];
+  });
+  return curve("Correct by number of foreign tools, 95% CI", {
+    x: "number",
+    label: "foreign tools",
+    series: [{ name: "correct", points: drawn }],
+  });
 }
 
 function curveTable(curve: readonly CrowdPoint[]): Block {

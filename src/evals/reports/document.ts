@@ -35,8 +35,49 @@ export type Item = {
   command?: string;
 };
 
-/** A text that changed. Without `before` it is new, without `after` it is gone. */
-export type TextChange = { label: string; before?: string | undefined; after?: string | undefined };
+/** A text that changed. Without `before` it is new, without `after` it is gone. `beside`: what changed along with it. */
+export type TextChange = {
+  label: string;
+  before?: string | undefined;
+  after?: string | undefined;
+  beside?: readonly string[];
+};
+
+/** A rate (0 to 1) with its 95% interval. */
+export type Estimate = { rate: number; interval: readonly [number, number] | null };
+
+/** What a cell of a grid shows: its shade (0 to 1) only repeats its text. */
+export type GridCell = { text: string; shade: number; tone: Tone };
+
+/**
+ * A drawing. `intervals`: the estimates of each row side by side, one for each name. `curve`: rates over a number or over
+ * time (milliseconds since 1970), where `mark` says what changed at a point. `grid`: what is in a cell of cases and models,
+ * or of expected and picked tools.
+ */
+export type Figure =
+  | {
+      type: "intervals";
+      names: readonly string[];
+      rows: readonly { label: string; estimates: readonly (Estimate | undefined)[]; text: string }[];
+    }
+  | {
+      type: "curve";
+      x: "number" | "time";
+      label: string;
+      series: readonly {
+        name: string;
+        points: readonly (Estimate & { x: number; text: string; mark?: string })[];
+      }[];
+    }
+  | {
+      type: "grid";
+      of: "cases" | "confusions";
+      rows: readonly string[];
+      columns: readonly string[];
+      cells: readonly (readonly (GridCell | undefined)[])[];
+      /** What is left out of it, if anything. */
+      remark?: string;
+    };
 
 /** `most` of a table, list or diff: how many are shown at a terminal; `noun` names one of those left out. */
 export type Block =
@@ -48,6 +89,8 @@ export type Block =
   | { kind: "diff"; changes: readonly TextChange[]; most?: number }
   /** The change of a mean on a scale around 0, with its interval and the margin. A drawing, as a bar is. */
   | { kind: "scale"; change: number; interval: readonly [number, number]; margin: number; tone: Tone }
+  /** For forms that can draw: the figures in it are in a table or text as well. */
+  | { kind: "figure"; title: string; figure: Figure }
   | { kind: "verbatim"; text: string }
   /** Folded where a form can fold. `brief`: a terminal shows the title alone. */
   | { kind: "details"; title: Inline; blocks: readonly Block[]; brief?: true };

@@ -62,11 +62,6 @@ export function markup(pieces: TemplateStringsArray, ...parts: readonly Part[]):
   return new Markup(pieces.map((piece, at) => (at === 0 ? piece : safe(parts[at - 1] ?? "") + piece)).join(""));
 }
 
-/** Text whose line breaks are kept. */
-export function multiline(text: string): Markup {
-  return new Markup(text.split(/\r?\n/).map(safe).join("\n"));
-}
-
 /** The piece, or nothing, for a part that is there only where `when` holds. */
 export function only(when: boolean, part: () => Markup): Markup {
   return when ? part() : new Markup("");

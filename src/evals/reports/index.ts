@@ -1,14 +1,16 @@
 import { runJson } from "./check.ts";
 import { safeJson } from "./escape.ts";
 import { githubRun } from "./github.ts";
-import { renderHtml } from "./html.ts";
+import { renderPage } from "./html.ts";
 import { junit } from "./junit.ts";
 import { renderMarkdown } from "./markdown.ts";
+import { PageTrialCollector } from "./pageTrials.ts";
 import { type RunInput, runDocument } from "./run.ts";
+import { runPage } from "./runPage.ts";
 import { type Display, pipe, renderTerminal } from "./terminal.ts";
 
-/** `display` is for text on a screen, `pretty` (default true) for JSON. */
-export type ReportInput = RunInput & { display?: Display; pretty?: boolean };
+/** `display` is for text on a screen, `pretty` (default true) for JSON, `trials` for the page, which has none without them. */
+export type ReportInput = RunInput & { display?: Display; pretty?: boolean; trials?: PageTrialCollector };
 
 /**
  * One form of a run's result. `file` is the name it is written under in the run's folder; a report without one goes to
@@ -22,7 +24,10 @@ export const reports = {
   json: { render: ({ summary, pretty = true }) => safeJson(runJson(summary), pretty ? 2 : 0) },
   junit: { file: "junit.xml", render: junit },
   markdown: { file: "summary.md", render: (input) => renderMarkdown(runDocument(input)) },
-  html: { file: "report.html", render: (input) => renderHtml(runDocument(input, true)) },
+  html: {
+    file: "report.html",
+    render: (input) => renderPage(runPage(input, input.trials ?? new PageTrialCollector(input.manifest))),
+  },
   github: { render: (input) => githubRun(input, input.display ?? pipe) },
 } as const satisfies Record<string, Report>;
 export type ReportName = keyof typeof reports;

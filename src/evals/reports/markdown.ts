@@ -85,6 +85,7 @@ function renderBlock(block: Block, most: number): string {
     case "details":
       return `<details><summary>${line(block.title)}</summary>\n\n${rendered(block.blocks, most).join("\n\n")}\n\n</details>`;
     case "scale":
+    case "figure":
       return "";
   }
 }

@@ -1,16 +1,6 @@
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
-import { isCallable } from "../types/tool.ts";
 import { checkBlocks } from "./check.ts";
-import {
-  type Block,
-  heading,
-  type Item,
-  makeRows,
-  type Span,
-  type TableCell,
-  type TableRow,
-  text,
-} from "./document.ts";
+import { type Block, heading, type Item, type Span, type TableCell, type TableRow, text } from "./document.ts";
 import { driftBlocks } from "./drift.ts";
 import { discoveryBlocks, exposureBlocks } from "./exposures.ts";
 import { count, integer, percent, tally } from "./format.ts";
@@ -43,16 +33,15 @@ export type RunInput = { summary: RunSummary; manifest: RunManifest; explain?: b
 /** How much of each list a terminal shows; the other forms show more, and each says how much it leaves out. */
 const most = { cases: 60, explained: 12, reasons: 4, pairs: 10, tools: 12 } as const;
 
-/** The report of a run. `full`: with the queries of all cases, and all that decided the answers. */
-export function runDocument({ summary, manifest, explain = false }: RunInput, full = false): Block[] {
+/** The report of a run, for a terminal and Markdown. */
+export function runDocument({ summary, manifest, explain = false }: RunInput): Block[] {
   const judge = judgeText(summary);
   const exit = exitText(summary);
   return [
     heading(1, headline(summary), statusTone[runStatus(summary)]),
     text(nextStep(summary)),
-    ...summary.suites.flatMap((suite) => suiteBlocks(suite, full, explain || full)),
+    ...summary.suites.flatMap((suite) => suiteBlocks(suite, explain)),
     ...triggerBlocks(summary),
-    ...(full ? manifestBlocks(manifest) : []),
     {
       kind: "facts",
       facts: [
@@ -66,13 +55,13 @@ export function runDocument({ summary, manifest, explain = false }: RunInput, fu
   ];
 }
 
-function suiteBlocks(suite: SuiteSummary, full: boolean, explain: boolean): Block[] {
+function suiteBlocks(suite: SuiteSummary, explain: boolean): Block[] {
   return [
     heading(2, `${suite.name} · ${modelLabel(suite)}`),
     ...checkBlocks(suite, explain),
     ...(suite.drift ? driftBlocks(suite.drift, explain) : []),
     ...exposureBlocks(suite),
-    ...caseTable(suite, full),
+    ...caseTable(suite),
     ...unanswered(suite),
     ...discoveryBlocks(suite),
     ...confusions(suite),
@@ -80,18 +69,13 @@ function suiteBlocks(suite: SuiteSummary, full: boolean, explain: boolean): Bloc
     ...explanations(suite),
     {
       kind: "facts",
-      facts: [
-        ["Coverage", coverage(suite, full ? 500 : most.tools)],
-        ...mockFacts(suite),
-        ...uncheckedFacts(suite),
-        ["Usage", figures(suite)],
-      ],
+      facts: [["Coverage", coverage(suite)], ...mockFacts(suite), ...uncheckedFacts(suite), ["Usage", figures(suite)]],
     },
     ...liftBlocks(suite),
   ];
 }
 
-function caseTable({ cases }: SuiteSummary, full: boolean): Block[] {
+function caseTable({ cases }: SuiteSummary): Block[] {
   if (cases.length === 0) return [text([{ strong: "No case was run.", tone: "bad" }])];
   const red = cases.filter((one) => !one.ok).length;
   return [
@@ -100,12 +84,11 @@ function caseTable({ cases }: SuiteSummary, full: boolean): Block[] {
       columns: [
         { head: "gate" },
         { head: "case", kind: "name" },
-        ...(full ? [{ head: "query" }] : []),
         { head: "expected", kind: "name" },
         { head: "passed (95% CI)", kind: "figure" },
         { head: "outcomes" },
       ],
-      rows: redFirst(cases).map((one) => caseRow(one, full)),
+      rows: redFirst(cases).map(caseRow),
       // In a long list the cases that passed are the ones to leave out.
       most: cases.length <= most.cases ? most.cases : Math.min(red, most.cases),
       noun: "case",
@@ -113,13 +96,12 @@ function caseTable({ cases }: SuiteSummary, full: boolean): Block[] {
   ];
 }
 
-function caseRow(one: CaseSummary, full: boolean): TableRow {
+function caseRow(one: CaseSummary): TableRow {
   const tone = one.ok ? "good" : "bad";
   const { rate, interval, passRate, notGradable, trials } = one;
   const cells: TableCell[] = [
     [{ mark: stateMark[caseState(one)] }, ` ≥${percent(passRate)}`],
     one.id,
-    ...(full ? [queryCell(one)] : []),
     one.expected,
     [
       { strong: rateText(one), tone },
@@ -178,11 +160,6 @@ function explanations(suite: SuiteSummary): Block[] {
   ];
 }
 
-function queryCell({ input, paraphrases }: CaseSummary): TableCell {
-  if (!paraphrases) return { code: input, dim: true };
-  return { lines: paraphrases.map((one) => `${one.passed}/${one.trials} ${one.input}`) };
-}
-
 /** The query of a case, or each of its wordings with the passes of its trials. */
 function queries({ input, paraphrases }: CaseSummary, max: number): Span[] {
   if (!paraphrases) return [{ code: `"${input}"`, max, dim: true }];
@@ -216,40 +193,12 @@ function uncheckedFacts({ unchecked = [] }: SuiteSummary): [string, Span[]][] {
     .map(({ text: what, n }) => ["Not checked", [`${count(n, "trial")}: `, { code: what, max: 300 }]]);
 }
 
-function coverage(suite: SuiteSummary, max: number): Span[] {
+function coverage(suite: SuiteSummary): Span[] {
   const { missing } = suite.coverage;
+  const max = most.tools;
   const names = missing
     .slice(0, max)
     .flatMap((tool, at): Span[] => [at === 0 ? "; no case expects " : ", ", { code: tool }]);
   const left = missing.length - max;
   return [coverageText(suite), ...names, left > 0 ? ` and ${integer(left)} more` : ""];
-}
-
-/** What decided the run's answers: models with their settings, suites, and the tools that were shown. */
-function manifestBlocks({ models, suites, toolsets }: RunManifest): Block[] {
-  const json = (value: unknown): Block[] =>
-    value === undefined ? [] : [{ kind: "verbatim", text: JSON.stringify(value, null, 2) ?? "" }];
-  return [
-    heading(2, "What decided this run"),
-    ...models.map(({ id, kind, note, settings }): Block => {
-      return { kind: "details", title: ["Model ", { code: id }, `: ${note ?? kind}`], blocks: json(settings) };
-    }),
-    ...suites.map(({ name, file, hash, execute, isolate, server }): Block => {
-      const title = `Suite ${name}: ${file}, executes calls: ${execute}, a server per ${isolate}`;
-      return { kind: "details", title, blocks: [text(["SHA-256 ", { code: hash }]), ...json(server)] };
-    }),
-    ...Object.entries(toolsets).map(([hash, tools]): Block => {
-      const rows = tools.map(({ name, description, server, origin }): TableCell[] => [
-        ...[name, { code: description ?? "(no description)" }],
-        origin === "server" ? server : `${server}, ${origin}`,
-      ]);
-      const columns = [{ head: "tool", kind: "name" as const }, { head: "description" }, { head: "from" }];
-      const table: Block = { kind: "table", columns, rows: makeRows(rows), noun: "tool" };
-      return {
-        kind: "details",
-        title: [`${count(tools.filter(isCallable).length, "tool")} shown, toolset `, { code: hash.slice(0, 12) }],
-        blocks: [table],
-      };
-    }),
-  ];
 }

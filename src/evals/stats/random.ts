@@ -58,3 +58,13 @@ export function shuffle<T>(items: readonly T[], random: Random): T[] {
   const pool = [...items];
   return items.flatMap(() => pool.splice(random.below(pool.length), 1));
 }
+
+/**
+ * The items in an order that the seed decides. The position of an item depends on its name alone, so adding or removing
+ * one does not change the order of the others.
+ */
+export function orderBySeed<T>(items: readonly T[], seed: number, name: (item: T) => string): T[] {
+  const keys = new Map(items.map((item) => [item, deriveSeed(seed, name(item))]));
+  const key = (item: T) => keys.get(item) ?? 0;
+  return items.toSorted((a, b) => key(a) - key(b) || (name(a) < name(b) ? -1 : 1));
+}

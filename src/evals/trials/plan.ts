@@ -1,6 +1,6 @@
 import type { TrialRequest } from "../decisions/design.ts";
 import { countOrders } from "../decisions/orders.ts";
-import { deriveSeed } from "../stats/random.ts";
+import { deriveSeed, orderBySeed } from "../stats/random.ts";
 import { allDefinitions, type Exposure, type ExposureKind } from "../types/exposure.ts";
 import type { Model } from "../types/model.ts";
 import { asksModel, type Case, plannedTrials, type Suite } from "../types/suite.ts";
@@ -154,15 +154,12 @@ function describeOrder(tools: readonly OfferedTool[], seed: number): string {
 /**
  * The tools in the order of a trial. In a plain run the seed depends on the run, the suite and the trial's number alone, so
  * that all cases of a suite see the same order in the same trial, which lets a provider's prompt cache serve all but the
- * first; a design draws its own (see `TrialOrders`). A tool's position depends on its listed name, so adding or removing one
- * does not change the order of the others.
+ * first; a design draws its own (see `TrialOrders`). A tool's position depends on its listed name.
  */
 export function orderTools(
   tools: readonly OfferedTool[],
   orderSeed: number,
   listedName: (shown: string) => string = (name) => name,
 ): OfferedTool[] {
-  const keys = new Map(tools.map((tool) => [tool, deriveSeed(orderSeed, listedName(tool.name))]));
-  const key = (tool: OfferedTool) => keys.get(tool) ?? 0;
-  return tools.toSorted((a, b) => key(a) - key(b) || (a.name < b.name ? -1 : 1));
+  return orderBySeed(tools, orderSeed, ({ name }) => listedName(name));
 }

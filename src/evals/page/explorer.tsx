@@ -1,0 +1,255 @@
+import type { TargetedKeyboardEvent } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { count, integer } from "../reports/format.ts";
+import type { ReportPage } from "../reports/page.ts";
+import { applyFilter, everything, type Filter, indexTrials } from "./filter.ts";
+import { CaseRow, type Row, rowHeight, TrialRow } from "./rows.tsx";
+import { plain } from "./text.tsx";
+import { CasePane, TrialPane } from "./transcript.tsx";
+import { useNarrow, useVirtual } from "./virtual.ts";
+
+type Props = { page: ReportPage; filter: Filter; setFilter(filter: Filter): void };
+
+/** The cases and their trials as a list that can be searched, and what is selected in it beside it. */
+export function Explorer({ page, filter, setFilter }: Props) {
+  const { trials } = page;
+  if (!trials || trials.cases.length === 0) return null;
+  return <TrialList page={page} trials={trials} filter={filter} setFilter={setFilter} />;
+}
+
+function TrialList({ page, trials, filter, setFilter }: Props & { trials: NonNullable<ReportPage["trials"]> }) {
+  // Only a search needs the texts, so that opening does not wait for them.
+  const isSearched = filter.text !== "";
+  const texts = useMemo(() => (isSearched ? indexTrials(trials) : []), [trials, isSearched]);
+  const shown = useMemo(() => applyFilter(trials, texts, filter), [trials, texts, filter]);
+  const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set());
+  const [selected, setSelected] = useState<string>();
+  const [isOpen, setIsOpen] = useState(false);
+  const pane = useRef<HTMLElement>(null);
+  const rows = useMemo(
+    () =>
+      shown.flatMap((one): Row[] => [
+        { key: `case-${one.at}`, one },
+        ...(unfolded.has(one.at)
+          ? one.trials.map(
+              (trial, at): Row => ({
+                key: `trial-${one.at}-${trial.arm}-${trial.number}-${trial.attempt ?? 1}-${at}`,
+                one,
+                trial,
+              }),
+            )
+          : []),
+      ]),
+    [shown, unfolded],
+  );
+  const isNarrow = useNarrow();
+  const { parent, virtual } = useVirtual(rows, (row) => rowHeight(row, isNarrow));
+  const found = rows.findIndex(({ key }) => key === selected);
+  const active = rows[found] ?? rows[0];
+  const matching = shown.reduce((sum, one) => sum + one.trials.length, 0);
+
+  const fold = (at: number, folded: boolean) => {
+    const next = new Set(unfolded);
+    if (folded) next.delete(at);
+    else next.add(at);
+    setUnfolded(next);
+  };
+  const select = (index: number) => {
+    const row = rows[Math.min(rows.length - 1, Math.max(0, index))];
+    if (!row) return;
+    setSelected(row.key);
+    virtual.scrollToIndex(rows.indexOf(row));
+  };
+  /** A case is unfolded, and folded again; a trial is read in the pane. */
+  const open = (row: Row) => {
+    setSelected(row.key);
+    if (row.trial === undefined) fold(row.one.at, unfolded.has(row.one.at));
+    else setIsOpen(true);
+  };
+  const close = () => {
+    setIsOpen(false);
+    parent.current?.focus();
+  };
+  useEffect(() => {
+    if (isOpen) pane.current?.focus();
+  }, [isOpen, selected]);
+
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLElement>) => {
+    if (!active || event.ctrlKey || event.metaKey || event.altKey) return;
+    const at = Math.max(0, found);
+    const isUnfolded = unfolded.has(active.one.at);
+    const actions: Record<string, () => void> = {
+      ArrowDown: () => select(found < 0 ? 0 : at + 1),
+      ArrowUp: () => select(at - 1),
+      PageDown: () => select(at + 10),
+      PageUp: () => select(at - 10),
+      Home: () => select(0),
+      End: () => select(rows.length - 1),
+      Enter: () => open(active),
+      ArrowRight: () => (active.trial || isUnfolded ? select(at + 1) : fold(active.one.at, false)),
+      ArrowLeft: () =>
+        active.trial ? select(rows.findIndex(({ key }) => key === `case-${active.one.at}`)) : fold(active.one.at, true),
+    };
+    const act = actions[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  };
+
+  return (
+    <section id="trials" aria-labelledby="trials-title">
+      <h2 id="trials-title">Cases and trials</h2>
+      <Toolbar trials={trials} filter={filter} setFilter={setFilter} leave={() => parent.current?.focus()} />
+      <p class="soft" role="status">
+        {`${count(shown.length, "case")}, ${integer(matching)} of ${count(trials.trials.length, "trial")}.`}
+        {trials.recorded > trials.trials.length &&
+          ` ${integer(trials.recorded)} trials were recorded: this page has those that did not pass and a sample of the others.`}
+      </p>
+      <div class="explorer">
+        <div
+          class="list"
+          ref={parent}
+          role="treegrid"
+          tabIndex={0}
+          aria-label="Cases and trials"
+          aria-rowcount={rows.length}
+          aria-activedescendant={active?.key}
+          onKeyDown={onKeyDown}
+        >
+          <div role="rowgroup" style={{ height: `${virtual.getTotalSize()}px` }}>
+            {virtual.getVirtualItems().map(({ index, start, size }) => {
+              const row = rows[index];
+              if (!row) return null;
+              const common = {
+                id: row.key,
+                style: { transform: `translateY(${start}px)`, height: `${size}px` },
+                "aria-rowindex": index + 1,
+                "aria-selected": row === active,
+                onClick: () => open(row),
+              };
+              return row.trial ? (
+                <TrialRow key={row.key} common={common} trial={row.trial} />
+              ) : (
+                <CaseRow key={row.key} common={common} one={row.one} isUnfolded={unfolded.has(row.one.at)} />
+              );
+            })}
+          </div>
+          {rows.length === 0 && <p class="none">No trial matches. Clear the search or a filter.</p>}
+        </div>
+        <aside
+          class={isOpen ? "pane open" : "pane"}
+          ref={pane}
+          tabIndex={-1}
+          aria-label="Transcript"
+          onKeyDown={(event) => event.key === "Escape" && close()}
+        >
+          <button type="button" class="close" onClick={close}>
+            ← Back to the list
+          </button>
+          {active?.trial ? (
+            <TrialPane
+              one={active.one.case}
+              trial={active.trial}
+              trials={trials}
+              toolset={page.toolsets[active.trial.toolset] ?? []}
+            />
+          ) : (
+            active && <CasePane one={active.one} />
+          )}
+        </aside>
+      </div>
+    </section>
+  );
+}
+
+/** The search and the filters that have anything to choose from. `/` goes to the search, Escape back to the list. */
+function Toolbar({
+  trials: { cases, trials },
+  filter,
+  setFilter,
+  leave,
+}: Pick<Props, "filter" | "setFilter"> & { trials: NonNullable<ReportPage["trials"]>; leave(): void }) {
+  const search = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isTyping = event.target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+      if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      search.current?.focus();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+  const choices = useMemo(() => {
+    const sorted = (values: Iterable<string>) => [...new Set(values)].filter((value) => value !== "").sort();
+    return {
+      result: sorted(trials.map(({ result }) => result)),
+      outcome: sorted(trials.map(({ outcome }) => outcome)),
+      tool: sorted(
+        trials.flatMap(({ picked, turns }) => [picked, ...turns.flatMap(({ calls }) => calls.map(({ tool }) => tool))]),
+      ),
+      expected: sorted(cases.map(({ expected }) => expected)),
+      case: sorted(cases.map(({ id }) => id)),
+      model: sorted(cases.map(({ model }) => model)),
+      suite: sorted(cases.map(({ suite }) => suite)),
+      arm: sorted(trials.map(({ arm }) => arm)),
+    } satisfies Partial<Record<keyof Filter, string[]>>;
+  }, [cases, trials]);
+  const set = (part: Partial<Filter>) => setFilter({ ...filter, ...part });
+  const isNarrowed = Object.values(filter).some((value) => value !== "");
+  return (
+    <search class="toolbar">
+      <input
+        ref={search}
+        type="search"
+        aria-label="Search trials"
+        aria-keyshortcuts="/"
+        placeholder="Search cases, queries, tools, answers"
+        value={filter.text}
+        onInput={(event) => set({ text: event.currentTarget.value })}
+        onKeyDown={(event) => {
+          if (event.key !== "Escape" && event.key !== "ArrowDown") return;
+          event.preventDefault();
+          leave();
+        }}
+      />
+      <div class="filters">
+        {(Object.keys(choices) as (keyof typeof choices)[]).map(
+          (name) =>
+            (choices[name].length > 1 || filter[name] !== "") && (
+              <select
+                key={name}
+                aria-label={labels[name]}
+                class={filter[name] === "" ? "" : "set"}
+                value={filter[name]}
+                onChange={(event) => set({ [name]: event.currentTarget.value })}
+              >
+                <option value="">{labels[name]}: all</option>
+                {choices[name].map((value) => (
+                  <option key={value} value={value}>
+                    {plain(value.slice(0, 100))}
+                  </option>
+                ))}
+              </select>
+            ),
+        )}
+        {isNarrowed && (
+          <button type="button" onClick={() => setFilter(everything)}>
+            Clear
+          </button>
+        )}
+      </div>
+    </search>
+  );
+}
+
+const labels = {
+  result: "Result",
+  outcome: "Outcome",
+  tool: "Tool picked",
+  expected: "Expected",
+  case: "Case",
+  model: "Model",
+  suite: "Suite",
+  arm: "Arm",
+} as const;

@@ -1,0 +1,69 @@
+import { render } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { count, percent } from "../reports/format.ts";
+import type { PageData, ReportPage } from "../reports/page.ts";
+import { BlockList } from "./blocks.tsx";
+import { Explorer } from "./explorer.tsx";
+import { everything, type Filter, FilterContext } from "./filter.ts";
+import { mainArm } from "./rows.tsx";
+import { plain } from "./text.tsx";
+
+// The page of a report. What it shows is in the element #data, as JSON.
+
+function Report({ page }: { page: ReportPage }) {
+  const [filter, setFilter] = useState<Filter>(everything);
+  const narrow = useMemo(
+    () => (part: Partial<Filter>) => {
+      setFilter({ ...everything, ...part });
+      document.getElementById("trials")?.scrollIntoView({ block: "start" });
+    },
+    [],
+  );
+  return (
+    <FilterContext.Provider value={narrow}>
+      <main>
+        <BlockList blocks={page.before} />
+        <Explorer page={page} filter={filter} setFilter={setFilter} />
+        <PrintedCases page={page} />
+        <BlockList blocks={page.after} />
+      </main>
+    </FilterContext.Provider>
+  );
+}
+
+/** More than this is not printed. */
+const mostPrinted = 300;
+
+/** On paper, where nothing can be unfolded: the cases that did not pass, with their reasons. */
+function PrintedCases({ page: { trials } }: { page: ReportPage }) {
+  const red = (trials?.cases ?? []).filter(({ state }) => state !== undefined && state !== "passed");
+  if (red.length === 0) return null;
+  return (
+    <section class="printed">
+      <h2>Cases that did not pass</h2>
+      <ul>
+        {red.slice(0, mostPrinted).map((one) => {
+          const main = mainArm(one);
+          return (
+            <li key={`${one.suite} ${one.model} ${one.id}`}>
+              <strong>{plain(one.id)}</strong>{" "}
+              {main && main.trials > 0 ? percent(main.passed / main.trials) : one.state}, {plain(one.model)}:{" "}
+              {plain(one.input.slice(0, 300))}
+              <ul>
+                {one.reasons.map(({ text, n }) => (
+                  <li key={text}>{`${n}× ${plain(text)}`}</li>
+                ))}
+              </ul>
+            </li>
+          );
+        })}
+      </ul>
+      {red.length > mostPrinted && <p>… and {count(red.length - mostPrinted, "more case")}</p>}
+    </section>
+  );
+}
+
+const data = JSON.parse(document.getElementById("data")?.textContent ?? "null") as PageData;
+const root = document.getElementById("page");
+if (root) render(<Report page={data} />, root);
+performance.mark("drawn");

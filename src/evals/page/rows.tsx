@@ -1,0 +1,142 @@
+import type { CSSProperties } from "preact";
+import type { Mark } from "../reports/document.ts";
+import { duration, integer, percent, ratio } from "../reports/format.ts";
+import type { ArmCounts, PageCase, PageTrial, TrialResult } from "../reports/page.ts";
+import { MarkView } from "./blocks.tsx";
+import type { Shown } from "./filter.ts";
+import { plain } from "./text.tsx";
+
+/** A row of the list: a case, or one of its trials. */
+export type Row = { key: string; one: Shown; trial?: PageTrial };
+
+/** The height of a row in pixels; the list is drawn from these. */
+export function rowHeight(row: Row, isNarrow: boolean): number {
+  return row.trial ? (isNarrow ? 52 : 34) : isNarrow ? 68 : 54;
+}
+
+type Common = {
+  id: string;
+  style: CSSProperties;
+  "aria-rowindex": number;
+  "aria-selected": boolean;
+  onClick(): void;
+};
+
+const stateMarks: Readonly<Record<NonNullable<PageCase["state"]>, Mark>> = {
+  passed: "good",
+  failed: "bad",
+  "not gradable": "open",
+  broken: "warn",
+  missing: "warn",
+};
+export const resultMarks: Readonly<Record<TrialResult, Mark>> = {
+  passed: "good",
+  failed: "bad",
+  "not gradable": "open",
+  broken: "warn",
+};
+
+/** The arm that a case is judged by: `head`, or the first that there is. */
+export function mainArm({ arms }: PageCase): ArmCounts | undefined {
+  return arms.find(({ arm }) => arm === "head") ?? arms[0];
+}
+
+/** `2/5 40%`, `2/5 → 1/5` where there are two arms. */
+function rateText(one: PageCase): string {
+  const main = mainArm(one);
+  const base = one.arms.find(({ arm }) => arm === "base");
+  if (!main) return "no trial";
+  if (base && base !== main) return `${ratio(base)} → ${ratio(main)}`;
+  return main.trials === 0 ? "none graded" : `${ratio(main)} ${percent(main.passed / main.trials)}`;
+}
+
+export function CaseRow({ common, one, isUnfolded }: { common: Common; one: Shown; isUnfolded: boolean }) {
+  const { case: given, trials } = one;
+  const main = mainArm(given);
+  const failed = trials.filter(({ result }) => result !== "passed");
+  const outcomes = [...new Set(failed.map(({ outcome }) => outcome))];
+  const isRed = given.state !== undefined ? given.state !== "passed" : failed.length > 0;
+  return (
+    <div
+      {...common}
+      role="row"
+      class={`row case ${isRed ? "red" : ""}`}
+      aria-level={1}
+      aria-expanded={isUnfolded}
+      tabIndex={-1}
+    >
+      <span role="gridcell" class="twisty">
+        <span aria-hidden="true">{trials.length === 0 ? "" : isUnfolded ? "▾" : "▸"}</span>
+        <MarkView mark={given.state ? stateMarks[given.state] : isRed ? "bad" : "good"} />
+      </span>
+      <span role="gridcell" class="name">
+        <code>{plain(given.id)}</code>
+        <small dir="auto">{plain(given.input.slice(0, 200))}</small>
+      </span>
+      <span role="gridcell" class="expected">
+        <small>expected</small>
+        <code>{plain(given.expected)}</code>
+      </span>
+      <span role="gridcell" class="rate">
+        <strong class={isRed ? "bad" : "good"}>{rateText(given)}</strong>
+        <Meter
+          rate={main && main.trials > 0 ? main.passed / main.trials : undefined}
+          needed={given.passRate}
+          isRed={isRed}
+        />
+      </span>
+      <span role="gridcell" class="outcomes">
+        <span>{plain(outcomes.length > 0 ? outcomes.join(", ") : isRed ? (given.state ?? "") : "")}</span>
+        <small>{plain(given.model)}</small>
+      </span>
+    </div>
+  );
+}
+
+function Meter({ rate, needed, isRed }: { rate: number | undefined; needed: number | undefined; isRed: boolean }) {
+  if (rate === undefined) return null;
+  return (
+    <svg class={`meter ${isRed ? "bad" : "good"}`} viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="track" width="100" height="6" rx="1" />
+      <rect class="fill" width={rate * 100} height="6" rx="1" />
+      {needed !== undefined && <rect class="tick" x={Math.min(99, needed * 100 - 0.5)} width="1" height="6" />}
+    </svg>
+  );
+}
+
+export function TrialRow({ common, trial }: { common: Common; trial: PageTrial }) {
+  const { number, arm, result, outcome, picked, tokens, ms, attempt } = trial;
+  return (
+    <div {...common} role="row" class="row trial" aria-level={2} tabIndex={-1}>
+      <span role="gridcell" class="twisty">
+        <MarkView mark={resultMarks[result]} />
+      </span>
+      <span role="gridcell" class="name">
+        {`Trial ${number}${attempt ? `, attempt ${attempt}` : ""}`}
+        {arm !== "head" && <small> {plain(arm)}</small>}
+      </span>
+      <span role="gridcell" class={`outcome ${result === "passed" ? "good" : result === "failed" ? "bad" : "warn"}`}>
+        {plain(outcome)}
+      </span>
+      <span role="gridcell" class="picked">
+        <code>{plain(picked)}</code>
+      </span>
+      <span role="gridcell" class="n">
+        {tokens > 0 ? `${integer(tokens)} tokens` : ""}
+      </span>
+      <span role="gridcell" class="n">
+        {duration(ms)}
+      </span>
+    </div>
+  );
+}
+
+/** A line on the size of a case, for its pane. */
+export function describeArm({ arm, passed, trials, broken, notGradable }: ArmCounts): string {
+  const lost = [
+    broken > 0 ? `${integer(broken)} broken` : "",
+    notGradable > 0 ? `${integer(notGradable)} not gradable` : "",
+  ].filter((part) => part !== "");
+  const counts = trials === 0 ? "no graded trial" : `${ratio({ passed, trials })} passed (${percent(passed / trials)})`;
+  return `${arm === "head" ? "" : `${arm}: `}${counts}${lost.length > 0 ? `; ${lost.join(", ")}` : ""}`;
+}

@@ -1,0 +1,187 @@
+import { duration, integer, money } from "../reports/format.ts";
+import type { PageCall, PageCase, PageTrial, PageTrials, PageTurn } from "../reports/page.ts";
+import { orderBySeed } from "../stats/random.ts";
+import { MarkView, Words } from "./blocks.tsx";
+import type { Shown } from "./filter.ts";
+import { describeArm, resultMarks } from "./rows.tsx";
+import { Facts, Folded, plain, Verbatim } from "./text.tsx";
+
+/** A case: its query, what it expects, and why its trials failed. */
+export function CasePane({ one: { case: one, trials } }: { one: Shown }) {
+  return (
+    <>
+      <h3>{plain(one.id)}</h3>
+      <Query texts={one.paraphrases ?? [one.input]} />
+      <Facts
+        facts={[
+          ["Expected", <code key="expected">{plain(one.expected)}</code>],
+          ["Result", one.arms.map(describeArm).join("; ") || "no trial"],
+          ...(one.passRate === undefined ? [] : [["Needed", `${Math.round(one.passRate * 100)}%`] as const]),
+          ["Model", plain(one.model)],
+          ["Suite", plain(one.suite)],
+          ...(one.place === "" ? [] : [["Place", plain(one.place)] as const]),
+        ]}
+      />
+      {one.reasons.length > 0 && (
+        <>
+          <h4>Why trials failed</h4>
+          <ul class="reasons">
+            {one.reasons.map(({ text, n }) => (
+              <li key={text}>
+                <span class="soft">{integer(n)}×</span> {plain(text)}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {trials.length > 0 && <p class="soft">Unfold the case (Enter) and open a trial to read its transcript.</p>}
+    </>
+  );
+}
+
+function Query({ texts }: { texts: readonly string[] }) {
+  return (
+    <section class="message user" aria-label="Query">
+      {texts.map((text) => (
+        <Verbatim key={text} text={text} prose />
+      ))}
+    </section>
+  );
+}
+
+type TrialProps = { one: PageCase; trial: PageTrial; trials: PageTrials; toolset: readonly string[] };
+
+/** What happened in a trial, in order. */
+export function TrialPane({ one, trial, trials, toolset }: TrialProps) {
+  const { number, arm, result, outcome, expected, picked, reason, checks, turns, unchecked = [] } = trial;
+  const asked = one.paraphrases?.[(number - 1) % one.paraphrases.length] ?? one.input;
+  const unmet = checks.filter(({ met }) => met !== "yes");
+  const model = findPassed(one, trial, trials);
+  return (
+    <>
+      <h3>
+        {plain(one.id)} <span class="soft">trial {number}</span>
+      </h3>
+      <p class={`outcome ${result === "passed" ? "good" : result === "failed" ? "bad" : "warn"}`}>
+        <MarkView mark={resultMarks[result]} /> {plain(outcome)}
+      </p>
+      {reason !== undefined && <Verbatim text={reason} label="Reason" />}
+      <Facts
+        facts={[
+          ["Expected", <code key="expected">{plain(expected || one.expected)}</code>],
+          ["Picked", <code key="picked">{plain(picked || "-")}</code>],
+          ...(arm === "head" ? [] : [["Arm", plain(arm)] as const]),
+          ...(trial.discovery === undefined ? [] : [["Search", plain(trial.discovery)] as const]),
+          ["Tokens", integer(trial.tokens)],
+          ["Cost", money(trial.costUsd)],
+          ["Time", duration(trial.ms)],
+        ]}
+      />
+      {unmet.length > 0 && (
+        <>
+          <h4>Not met</h4>
+          <ul class="reasons">
+            {unmet.map(({ what, met, why, evidence }) => (
+              <li key={what}>
+                <MarkView mark={met === "no" ? "bad" : "open"} />{" "}
+                {plain(why?.startsWith(what) ? why : `${what}${why ? `: ${why}` : ""}`)}
+                {evidence !== undefined && <Verbatim text={evidence} label="Evidence" />}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {unchecked.map((text) => (
+        <p key={text} class="soft">
+          Not checked: {plain(text)}
+        </p>
+      ))}
+      <h4>Transcript</h4>
+      <Query texts={[asked]} />
+      {turns.map((turn, at) => (
+        <TurnView key={at} turn={turn} passed={at === 0 ? model : undefined} />
+      ))}
+      {toolset.length > 0 && (
+        <Folded title={`Tools in the order shown (${integer(toolset.length)})`}>
+          <ol class="tools">
+            {orderBySeed(toolset, trial.orderSeed, (name) => name).map((name) => (
+              <li key={name}>
+                <code>{plain(name)}</code>
+              </li>
+            ))}
+          </ol>
+        </Folded>
+      )}
+    </>
+  );
+}
+
+/** A trial of the same case that passed: its first call is what that of a failed one is compared with. */
+function findPassed(
+  one: PageCase,
+  { at, result }: PageTrial,
+  { trials }: PageTrials,
+): { number: number; call: PageCall } | undefined {
+  if (result === "passed") return undefined;
+  const passed = trials.find((other) => other.at === at && other.result === "passed");
+  const call = passed?.turns.flatMap(({ calls }) => calls).find(({ tool }) => one.expected.split(" | ").includes(tool));
+  return passed && call && { number: passed.number, call };
+}
+
+const stops: Readonly<Partial<Record<PageTurn["stop"], string>>> = {
+  refused: "The model refused.",
+  cut: "The reply was cut off at the limit of its tokens.",
+};
+
+function TurnView({ turn, passed }: { turn: PageTurn; passed: ReturnType<typeof findPassed> }) {
+  const { text, calls, searches = [], stop, tokensIn, tokensOut, ms } = turn;
+  return (
+    <section class="message" aria-label="Reply">
+      <p class="meta">
+        Model · {integer(tokensIn)} tokens in, {integer(tokensOut)} out · {duration(ms)}
+      </p>
+      {text !== "" && <Verbatim text={text} label="Text" prose />}
+      {searches.map(({ query, found }, at) => (
+        <p key={at}>
+          Searched for <code>{plain(query)}</code>: {found.length === 0 ? "nothing found" : plain(found.join(", "))}
+        </p>
+      ))}
+      {calls.map((call, at) => (
+        <CallView key={at} call={call} passed={at === 0 ? passed : undefined} />
+      ))}
+      {stops[stop] !== undefined && <p class="warn">{stops[stop]}</p>}
+      {text === "" && calls.length === 0 && stops[stop] === undefined && <p class="soft">No text and no call.</p>}
+    </section>
+  );
+}
+
+function CallView({ call, passed }: { call: PageCall; passed: ReturnType<typeof findPassed> }) {
+  const { tool, role, result, skipped } = call;
+  const isComparable = passed !== undefined && passed.call.tool === tool && passed.call.arguments !== call.arguments;
+  return (
+    <div class="call">
+      <p>
+        Called <code class="tool">{plain(tool)}</code>
+        {role !== undefined && <span class="soft"> ({role})</span>}
+      </p>
+      <Verbatim text={call.arguments} label="Arguments" />
+      {isComparable && (
+        <>
+          <p class="meta">
+            Arguments of trial {passed.number}, which passed (struck through), against these (underlined)
+          </p>
+          <Words change={{ label: "arguments", before: passed.call.arguments, after: call.arguments }} />
+        </>
+      )}
+      {skipped !== undefined && <p class="soft">Not executed: {plain(skipped)}</p>}
+      {result && (
+        <>
+          <p class={result.isError ? "meta bad" : "meta"}>
+            {result.isError ? "Error" : "Result"} · {duration(result.ms)}
+          </p>
+          <Verbatim text={result.text} label="Result" />
+        </>
+      )}
+    </div>
+  );
+}

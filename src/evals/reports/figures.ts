@@ -1,0 +1,136 @@
+import type { Counts } from "../stats/counts.ts";
+import { wilson } from "../stats/intervals.ts";
+import type { SuiteSummary } from "../types/run.ts";
+import type { Block, Estimate, Figure, GridCell } from "./document.ts";
+import { count, integer, range, ratio } from "./format.ts";
+import { redFirst } from "./runText.ts";
+
+// The drawings of reports. What is in them is also in a table or a text of the same report.
+
+/** How much of a figure is drawn, at most. */
+const most = { rows: 60, columns: 24, intervals: 12 } as const;
+
+type Row = Extract<Figure, { type: "intervals" }>["rows"][number];
+
+/** A rate with its Wilson interval; undefined without trials. */
+function estimate(counts: Counts): Estimate | undefined {
+  const interval = wilson(counts);
+  return interval && { rate: counts.passed / counts.trials, interval };
+}
+
+/** A row of an interval plot: counts side by side, such as those of two arms. */
+export function intervalRow(label: string, counts: readonly Counts[]): Row {
+  return { label, estimates: counts.map(estimate), text: counts.map(ratio).join(" → ") };
+}
+
+/** An interval plot; nothing without rows. Only the first rows are drawn. */
+export function intervalPlot(title: string, names: readonly string[], rows: readonly Row[]): Block[] {
+  if (rows.length === 0) return [];
+  const left = rows.length - most.intervals;
+  const shown = rows.slice(0, most.intervals);
+  const full = left > 0 ? `${title} (the first ${integer(most.intervals)} of ${integer(rows.length)})` : title;
+  return [{ kind: "figure", title: full, figure: { type: "intervals", names, rows: shown } }];
+}
+
+type Curve = Extract<Figure, { type: "curve" }>;
+
+/** A curve of rates; nothing with fewer than two points. */
+export function curve(title: string, figure: Omit<Curve, "type">): Block[] {
+  if (!figure.series.some(({ points }) => points.length > 1)) return [];
+  return [{ kind: "figure", title, figure: { type: "curve", ...figure } }];
+}
+
+/** The text of a point: `19/20 (76-99%)`. */
+export function pointText(counts: Counts): string {
+  const interval = wilson(counts);
+  return interval ? `${ratio(counts)} (${range(interval)})` : ratio(counts);
+}
+
+/** The cases of each suite by model, where there are several models: those that some model failed first. */
+export function caseMatrix(suites: readonly SuiteSummary[]): Block[] {
+  const names = [...new Set(suites.map(({ name }) => name))];
+  return names.flatMap((name): Block[] => {
+    const own = suites.filter((suite) => suite.name === name);
+    if (own.length < 2) return [];
+    const byModel = own.map(({ cases }) => new Map(cases.map((one) => [one.id, one])));
+    const ids = [...new Set(own.flatMap(({ cases }) => redFirst(cases).filter((one) => !one.ok)).map(({ id }) => id))];
+    const rest = (own[0]?.cases ?? []).map(({ id }) => id).filter((id) => !ids.includes(id));
+    const rows = [...ids, ...rest];
+    const shown = rows.slice(0, most.rows);
+    const cells = shown.map((id) =>
+      byModel.map((cases): GridCell | undefined => {
+        const one = cases.get(id);
+        if (!one) return undefined;
+        const text = one.trials === 0 ? "none graded" : ratio(one);
+        return { text, shade: one.rate ?? 0, tone: one.ok ? "good" : one.rate === null ? "warn" : "bad" };
+      }),
+    );
+    return [
+      {
+        kind: "figure",
+        title: `Cases by model · ${name} (passed/graded)`,
+        figure: {
+          type: "grid",
+          of: "cases",
+          rows: shown,
+          columns: own.map(({ model }) => model),
+          cells,
+          ...remark(rows.length - shown.length, "case"),
+        },
+      },
+    ];
+  });
+}
+
+type Pick = { expected: string; picked: string; n: number };
+
+/** What was picked for what was expected; nothing where every pick was the expected one. */
+export function confusionGrid(title: string, picks: readonly Pick[]): Block[] {
+  const counts = new Map<string, Map<string, number>>();
+  for (const { expected, picked, n } of picks) {
+    const row = counts.get(expected) ?? new Map<string, number>();
+    counts.set(expected, row.set(picked, (row.get(picked) ?? 0) + n));
+  }
+  const wrong = new Map<string, number>();
+  const confused = new Map<string, number>();
+  for (const [expected, row] of counts)
+    for (const [picked, n] of row) {
+      if (isPickOf(expected, picked)) continue;
+      confused.set(expected, (confused.get(expected) ?? 0) + n);
+      wrong.set(picked, (wrong.get(picked) ?? 0) + n);
+    }
+  if (wrong.size === 0) return [];
+  const ranked = (map: ReadonlyMap<string, number>) =>
+    [...map].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)).map(([name]) => name);
+  const rows = ranked(confused);
+  const shown = rows.slice(0, most.rows);
+  // A row's own column comes with it, so that the diagonal can be read.
+  const own = shown.filter((name) => counts.get(name)?.has(name));
+  const columns = [...own, ...ranked(wrong).filter((name) => !own.includes(name))];
+  const drawn = columns.slice(0, most.columns);
+  const largest = Math.max(
+    ...[...confused.keys()].flatMap((name) =>
+      [...(counts.get(name) ?? [])].filter(([picked]) => !isPickOf(name, picked)).map(([, n]) => n),
+    ),
+  );
+  const cells = shown.map((expected) =>
+    drawn.map((picked): GridCell | undefined => {
+      const n = counts.get(expected)?.get(picked);
+      if (n === undefined) return undefined;
+      const isRight = isPickOf(expected, picked);
+      return { text: integer(n), shade: isRight ? 0.5 : n / largest, tone: isRight ? "good" : "bad" };
+    }),
+  );
+  const left = {
+    ...remark(rows.length - shown.length, "row"),
+    ...(columns.length > drawn.length && remark(columns.length - drawn.length, "column")),
+  };
+  return [
+    { kind: "figure", title, figure: { type: "grid", of: "confusions", rows: shown, columns: drawn, cells, ...left } },
+  ];
+}
+
+/** Whether a pick is one that the expectation's label names. */
+const isPickOf = (expected: string, picked: string) => expected === picked || expected.split(" | ").includes(picked);
+
+const remark = (left: number, noun: string) => (left > 0 ? { remark: `… and ${count(left, `more ${noun}`)}` } : {});

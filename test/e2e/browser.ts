@@ -1,0 +1,48 @@
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+
+const names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+
+/** The browser of this machine: `CHROMIUM`, or the first on the path. */
+function findBrowser(): string | undefined {
+  if (process.env.CHROMIUM) return process.env.CHROMIUM;
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find((file) => existsSync(file));
+}
+
+/** Starts the browser. Throws where there is none: a page that was not tested is no success. */
+export async function launchBrowser(): Promise<Browser> {
+  const executablePath = findBrowser();
+  if (!executablePath)
+    throw new Error("No Chromium was found. Install it (`apt-get install chromium`), or name it in CHROMIUM.");
+  // Continuous integration runs as root, where the sandbox does not start.
+  return await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+}
+
+/** A page, and what went wrong on it: errors, refused resources, and requests to anything but `origin`. */
+export async function openPage(
+  browser: Browser,
+  url: string,
+  { origin = "file://", ...options }: BrowserContextOptions & { origin?: string } = {},
+): Promise<{ page: Page; faults: string[]; requests: string[] }> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const faults: string[] = [];
+  const requests: string[] = [];
+  await context.route("**/*", async (route) => {
+    const wanted = route.request().url();
+    requests.push(wanted);
+    if (wanted.startsWith(origin)) return await route.continue();
+    faults.push(`a request to ${wanted}`);
+    await route.abort();
+  });
+  const page = await context.newPage();
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+  page.on("dialog", async (dialog) => {
+    faults.push(`a dialog: ${dialog.message()}`);
+    await dialog.dismiss();
+  });
+  await page.goto(url);
+  return { page, faults, requests };
+}

@@ -1,0 +1,140 @@
+import { expect, it } from "vitest";
+import { PageTrialCollector, pageLimits } from "../../src/evals/reports/pageTrials.ts";
+import type { RunManifest } from "../../src/evals/types/run.ts";
+import type { Trial } from "../../src/evals/types/trial.ts";
+import { manifest as sample } from "./samples.ts";
+
+const place = { hash: "h", expectedTools: ["read"], toolset: "t", trials: 5, passRate: 0.8, maxTurns: 1 };
+const manifest: RunManifest = {
+  ...sample,
+  models: sample.models.slice(0, 1),
+  suites: [
+    {
+      name: "files",
+      file: "files.yaml",
+      hash: "h",
+      execute: "never",
+      isolate: "run",
+      cases: ["a", "b"].map((id) => ({
+        ...place,
+        id,
+        input: `Do ${id}`,
+        expected: "read",
+        file: "files.yaml",
+        line: 4,
+      })),
+    },
+  ],
+};
+
+const usage = { inputTokens: 10, outputTokens: 5, cacheReadTokens: 7, cacheWriteTokens: 0 };
+
+function trial(
+  id: string,
+  number: number,
+  given: { pass?: boolean; arm?: string; text?: string } & Partial<Trial> = {},
+): Trial {
+  const { pass = true, arm = "head", text = "", ...rest } = given;
+  const picked = pass ? "read" : "list";
+  return {
+    cell: { suite: "files", case: id, arm, model: "lexical", trial: number },
+    toolset: "t",
+    orderSeed: 1,
+    outcome: { kind: "answered" },
+    turns: [{ text, calls: [{ id: "1", tool: picked, arguments: { path: "x" } }], stop: "calls", usage, ms: 3 }],
+    verdict: {
+      grade: pass ? "pass" : "fail",
+      selection: pass ? "right-tool" : "wrong-tool",
+      expected: "read",
+      picked,
+      checks: [{ what: "tool", met: pass ? "yes" : "no", ...(!pass && { why: "expected read, got list" }) }],
+    },
+    costUsd: 0,
+    startedAt: "2026-11-21T09:30:01.000Z",
+    ms: 4,
+    ...rest,
+  };
+}
+
+function collect(trials: readonly Trial[], limits?: { trials: number; characters: number }) {
+  const collector = new PageTrialCollector(manifest, limits);
+  for (const one of trials) collector.add(one);
+  return { collector, ...collector.collect() };
+}
+
+it("lists every case with the counts of each arm, and trials by case, arm and number", () => {
+  const { cases, trials, recorded } = collect([
+    trial("b", 1),
+    trial("a", 2, { pass: false }),
+    trial("a", 1, { arm: "base" }),
+    trial("a", 1),
+  ]);
+  expect(cases.map(({ id, arms }) => ({ id, arms }))).toEqual([
+    {
+      id: "a",
+      arms: [
+        { arm: "head", passed: 1, trials: 2, broken: 0, notGradable: 0 },
+        { arm: "base", passed: 1, trials: 1, broken: 0, notGradable: 0 },
+      ],
+    },
+    { id: "b", arms: [{ arm: "head", passed: 1, trials: 1, broken: 0, notGradable: 0 }] },
+  ]);
+  expect(trials.map(({ at, arm, number }) => [at, arm, number])).toEqual([
+    [0, "head", 1],
+    [0, "head", 2],
+    [0, "base", 1],
+    [1, "head", 1],
+  ]);
+  expect(trials[1]).toMatchObject({ result: "failed", outcome: "wrong-tool", picked: "list", tokens: 22 });
+  expect(recorded).toBe(4);
+});
+
+it("holds what did not pass and every n-th of the others where there are too many, with all of them counted", () => {
+  const all = Array.from({ length: 100 }, (_, at) => trial("a", at + 1, { pass: at % 10 !== 0 }));
+  const { cases, trials, recorded } = collect(all, { trials: 30, characters: 1e6 });
+  const failed = trials.filter(({ result }) => result === "failed");
+  expect(failed).toHaveLength(10);
+  expect(trials.length).toBeLessThanOrEqual(30);
+  expect(trials.length).toBeGreaterThan(15);
+  expect(recorded).toBe(100);
+  expect(cases[0]?.arms[0]).toMatchObject({ passed: 90, trials: 100 });
+});
+
+it("keeps within its characters even where nothing passed", () => {
+  const all = Array.from({ length: 50 }, (_, at) => trial("a", at + 1, { pass: false, text: "x".repeat(1000) }));
+  const { trials } = collect(all, { trials: 1000, characters: 20_000 });
+  expect(JSON.stringify(trials).length).toBeLessThan(21_000);
+  expect(trials.length).toBeGreaterThan(3);
+});
+
+it("cuts long texts and says how much is left out", () => {
+  const { trials } = collect([trial("a", 1, { text: "x".repeat(pageLimits.text + 1234) })]);
+  expect(trials[0]?.turns[0]?.text).toMatch(/^x+\n… 1,234 more characters on the record$/);
+});
+
+it("counts a trial that was asked again by its last attempt, and no copy", () => {
+  const broken: Partial<Trial> = { outcome: { kind: "broken", stage: "model", message: "overloaded" }, turns: [] };
+  const again = trial("a", 1);
+  const { cases, trials } = collect([
+    trial("a", 1, broken),
+    { ...again, cell: { ...again.cell, attempt: 2 } },
+    trial("a", 2, { copy: true }),
+  ]);
+  expect(cases[0]?.arms).toEqual([{ arm: "head", passed: 1, trials: 1, broken: 0, notGradable: 0 }]);
+  expect(trials.map(({ result, reason }) => [result, reason])).toEqual([
+    ["broken", "overloaded"],
+    ["passed", undefined],
+  ]);
+});
+
+it("counts what was picked for what was expected in the arm head", () => {
+  const { collector } = collect([
+    trial("a", 1),
+    trial("b", 1, { pass: false }),
+    trial("b", 1, { arm: "base", pass: false }),
+  ]);
+  expect(collector.picks("files", "lexical")).toEqual([
+    { expected: "read", picked: "read", n: 1 },
+    { expected: "read", picked: "list", n: 1 },
+  ]);
+});
