@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 
 // Data flows one way: each directory under src/evals imports only the directories listed here (and itself).
 const root = join(import.meta.dirname, "../src/evals");
-const edges = ["suites", "skills", "toolsets", "models", "hosts", "runs"];
+const edges = ["suites", "skills", "toolsets", "models", "hosts", "runs", "imports"];
 const pure = [
   "stats",
   "search",
@@ -49,6 +49,7 @@ const directories: Record<string, readonly string[]> = {
   processes: [],
   network: ["types"],
   suites: ["types", "parsing"],
+  imports: ["types", "parsing"],
   skills: ["types", "parsing"],
   toolsets: ["types", "parsing", "processes", "jsonSchema", "network"],
   models: ["types", "search", "jsonSchema", "network"],

@@ -10,6 +10,7 @@ import { checkWords, findCommand, helpHint, refuseLeadingFlag } from "./commandL
 import { compareCommand } from "./compare.ts";
 import { crowdCommand } from "./crowd.ts";
 import { doctorCommand } from "./doctor.ts";
+import { importCommand } from "./import.ts";
 import { initCommand } from "./init.ts";
 import { judgeCommand } from "./judge.ts";
 import { lintCommand } from "./lint.ts";
@@ -28,6 +29,7 @@ import { verifyCommand } from "./verify.ts";
 /** All commands, in the order of the help. */
 export const commands: readonly Command[] = [
   initCommand,
+  importCommand,
   runCommand,
   baselineCommand,
   verifyCommand,

@@ -1,7 +1,6 @@
 import { newRunId } from "../runs/record.ts";
 import { hashPrompt } from "../scoring/judge.ts";
-import { listExpectedTools, readSkillExpectation } from "../scoring/labels.ts";
-import { labelCase } from "../scoring/userTurns.ts";
+import { labelExpectation, listExpectedTools, readSkillExpectation } from "../scoring/labels.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import { allDefinitions } from "../types/exposure.ts";
 import type { JsonObject } from "../types/json.ts";
@@ -96,13 +95,10 @@ function describeCase({ case: one, toolset }: PlannedCase): RunManifest["suites"
   return {
     id: one.id,
     hash: one.hash,
-    input:
-      one.turns?.map(({ content }) => content).join(" > ") ??
-      one.messages.findLast((message) => message.role === "user")?.content ??
-      "",
+    input: one.messages.findLast((message) => message.role === "user")?.content ?? "",
     ...(one.paraphrases && { paraphrases: [...one.paraphrases] }),
-    expected: labelCase(one),
-    expectedTools: [...listExpectedTools(one)],
+    expected: labelExpectation(one.expect),
+    expectedTools: [...listExpectedTools(one.expect)],
     ...(readSkillExpectation(one.expect) && { skills: readSkillExpectation(one.expect) }),
     toolset: toolset.hash,
     trials: one.trials,

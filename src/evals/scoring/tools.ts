@@ -8,7 +8,7 @@ import type { Call } from "../types/trial.ts";
  * A listed tool. Its inputSchema is compiled when it is first needed: some rules check arguments without it, and
  * compiling takes longer than all else that is done with a tool.
  */
-export class ListedTool {
+class ListedTool {
   #compiled: Validate | string | undefined;
 
   constructor(readonly tool: OfferedTool) {}

@@ -15,7 +15,6 @@ import type { Suite } from "../types/suite.ts";
 import {
   createTrialContext,
   findDispatchProblems,
-  findHostTurns,
   findReservedNames,
   findReservedSearch,
   findUnlistedMocks,
@@ -158,7 +157,6 @@ function prepare(
     ...opened.flatMap(findDispatchProblems),
     ...opened.flatMap(({ suite }) => findReservedNames(suite, planned)),
     ...opened.flatMap(({ suite }) => findUnlistedMocks(suite, planned)),
-    ...opened.flatMap(({ suite }) => findHostTurns(suite, planned, models)),
     ...opened.flatMap(({ suite }) => findReservedSearch(suite, planned, models)),
   ];
   const { cases, problems: ofCases } = leaveOutImpossible(planned);

@@ -1,0 +1,91 @@
+import { readdirSync, statSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { maxBytes, readText } from "../parsing/read.ts";
+import { EvalsError, messageOf, type Problem, usageError } from "../types/errors.ts";
+import { nearest } from "../types/nearest.ts";
+import type { Format, ImportContext, ImportedFile, SourceFile } from "./formats/imported.ts";
+import { formats } from "./formats/index.ts";
+
+/** What was read of one format: its files, in the order of their paths. */
+export type Found = { format: Pick<Format, "name" | "label">; files: ImportedFile[] };
+
+/** Folders that hold no cases of their authors. */
+const otherFolders = new Set(["node_modules", ".git", "dist", "build", "coverage", ".next", "vendor"]);
+const endings = /\.(?:ya?ml|json|jsonl|md|[mc]?[jt]sx?)$/;
+
+/**
+ * Reads every file under `paths` that is in the format of another tool, or in the one named by `from`. A file that is
+ * named itself must be in a format. Throws EvalsError for a path that does not exist and a format that is not known; a file
+ * that cannot be read is a problem, and the others are read.
+ */
+export async function findImports(
+  paths: readonly string[],
+  { from, ...context }: ImportContext & { from?: string | undefined },
+): Promise<{ found: Found[]; problems: Problem[] }> {
+  const chosen = from === undefined ? formats : [findFormat(from)];
+  const found = new Map<Format, Found>();
+  const problems: Problem[] = [];
+  for (const { path, isNamed } of listFiles(paths, context.cwd)) {
+    const source = readSource(path, context.cwd);
+    if (!source) continue;
+    const isGiven = isNamed && from !== undefined;
+    const format = isGiven ? chosen[0] : chosen.find((one) => one.recognises(source));
+    if (!format) {
+      if (isNamed) problems.push(unrecognised(source));
+      continue;
+    }
+    try {
+      const file = await format.read(source, context);
+      const known = found.get(format) ?? { format, files: [] };
+      known.files.push(file);
+      found.set(format, known);
+    } catch (error) {
+      if (!(error instanceof EvalsError)) throw new Error(`${source.file}: ${messageOf(error)}`, { cause: error });
+      problems.push(...error.problems);
+    }
+  }
+  return { found: [...found.values()], problems };
+}
+
+function findFormat(name: string): Format {
+  const format = formats.find((one) => one.name === name);
+  if (format) return format;
+  const names = formats.map((one) => one.name);
+  const near = nearest(name, names);
+  const hint = near === undefined ? `Use one of: ${names.join(", ")}.` : `Did you mean "${near}"?`;
+  throw usageError(`--from: there is no format "${name}".`, hint);
+}
+
+function unrecognised({ file }: SourceFile): Problem {
+  return {
+    severity: "error",
+    message: "The file is in none of the known formats.",
+    hint: `Name its format with --from: ${formats.map(({ name }) => name).join(", ")}.`,
+    place: { file },
+  };
+}
+
+function listFiles(paths: readonly string[], cwd: string): { path: string; isNamed: boolean }[] {
+  return paths.flatMap((given): { path: string; isNamed: boolean }[] => {
+    const path = resolve(cwd, given);
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found) throw usageError(`There is no file or folder "${given}".`, "Give the file or folder with the cases.");
+    if (!found.isDirectory()) return [{ path, isNamed: true }];
+    return [...walkFolder(path)].map((one) => ({ path: one, isNamed: false }));
+  });
+}
+
+function* walkFolder(folder: string): Generator<string> {
+  const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory() && !otherFolders.has(entry.name)) yield* walkFolder(path);
+    else if (entry.isFile() && endings.test(entry.name)) yield path;
+  }
+}
+
+/** Undefined for what is no text of a usual size. */
+function readSource(path: string, cwd: string): SourceFile | undefined {
+  const read = readText(path, maxBytes);
+  return "kind" in read ? undefined : { path, file: relative(cwd, path) || path, text: read.text };
+}

@@ -1,0 +1,48 @@
+import type { ParsedFile } from "../../parsing/json.ts";
+import { parseText } from "../../parsing/read.ts";
+import { usageError } from "../../types/errors.ts";
+import { isJsonObject, type Json, type JsonObject, type Path } from "../../types/json.ts";
+import type { SourceFile } from "./imported.ts";
+
+/** Parses a YAML or JSON file of another tool. Throws EvalsError with the place. */
+export async function parseData({ text, file }: SourceFile): Promise<ParsedFile> {
+  const parsed = await parseText(text, file, { lenient: true });
+  return parsed;
+}
+
+/** The objects of a list, each with its path. Throws EvalsError for another value, with its place. */
+export function listObjects(parsed: ParsedFile, path: Path, what: string): { path: Path; entry: JsonObject }[] {
+  const value = readAt(parsed.value, path);
+  if (!Array.isArray(value)) throw malformed(parsed, path, `${what} must be a list.`);
+  return value.map((entry, index) => {
+    const at = [...path, index];
+    if (!isJsonObject(entry)) throw malformed(parsed, at, `An entry of ${what} is not an object.`);
+    return { path: at, entry };
+  });
+}
+
+export function malformed(parsed: ParsedFile, path: Path, message: string) {
+  return usageError(message, "Correct the file, or name its format with --from.", parsed.place(path));
+}
+
+function readAt(value: Json, path: Path): Json | undefined {
+  return path.reduce<Json | undefined>((inner, key) => {
+    if (Array.isArray(inner)) return inner[Number(key)];
+    return isJsonObject(inner) && Object.hasOwn(inner, key) ? inner[String(key)] : undefined;
+  }, value);
+}
+
+export const asText = (value: Json | undefined): string | undefined =>
+  typeof value === "string" && value.trim() !== "" ? value : undefined;
+
+export const asTexts = (value: Json | undefined): string[] =>
+  [value ?? []].flat().filter((one): one is string => typeof one === "string" && one.trim() !== "");
+
+export const asObject = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
+
+/** The keys of an entry that an import does not read, as what could not be said. */
+export function listOtherKeys(entry: JsonObject, known: readonly string[]): { what: string }[] {
+  return Object.keys(entry)
+    .filter((key) => !known.includes(key) && entry[key] !== null)
+    .map((key) => ({ what: `the key "${key}"` }));
+}

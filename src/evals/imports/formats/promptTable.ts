@@ -1,0 +1,53 @@
+import { isJsonObject } from "../../types/json.ts";
+import { asTexts, malformed, parseData } from "./data.ts";
+import { type Format, type ImportedCase, keep, leaveOut } from "./imported.ts";
+
+const interactions: Readonly<Record<string, string>> = {
+  "clarification-required": "the query lacks parameters that the user has to give first",
+  "context-required": "the query needs an attachment or a project that is not in the file",
+  "investigation-required": "its source marks the expected tool as not certain",
+};
+
+/** A Markdown table of `tool | prompt | interaction`, as microsoft/mcp has it in e2eTestPrompts.md. */
+export const promptTable: Format = {
+  name: "prompt-table",
+  label: "Markdown table of prompts (microsoft/mcp)",
+  recognises: ({ file, text }) => /\.md$/i.test(file) && /^\|\s*Tool Name\s*\|\s*Test Prompt\s*\|/im.test(text),
+  async read({ file, text }) {
+    const cases = text.split(/\r?\n/).flatMap((line, at): ImportedCase[] => {
+      const row = /^\|\s*([\w.-]+)\s*\|(.*)\|\s*$/.exec(line);
+      const [tool = "", rest = ""] = row?.slice(1) ?? [];
+      if (!row || /^:?-+:?$/.test(tool)) return [];
+      const cells = rest.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
+      const interaction = cells.length > 1 && /^[a-z-]+$/.test(cells.at(-1) ?? "") ? cells.pop() : undefined;
+      const prompt = cells.join(" | ");
+      const common = { name: prompt, place: { file, line: at + 1 }, unsaid: [] };
+      if (prompt === "") return [leaveOut({ ...common, name: tool }, "the row has no prompt")];
+      const reason = interaction === undefined ? undefined : interactions[interaction];
+      if (reason !== undefined) return [leaveOut(common, `${interaction}: ${reason}`)];
+      if (interaction !== undefined && interaction !== "none")
+        return [leaveOut(common, `unknown interaction "${interaction}"`)];
+      return [keep(common, { input: prompt, expect: { tool } })];
+    });
+    return { file, cases, unsaid: [] };
+  },
+};
+
+/** The same as an object of lists: `{ tool: [prompt, ...] }`. */
+export const promptLists: Format = {
+  name: "prompt-lists",
+  label: "JSON lists of prompts by tool (microsoft/mcp)",
+  recognises: ({ file, text }) => /prompts\.json$/i.test(file) && /^\s*\{\s*"[^"]+"\s*:\s*\[/.test(text),
+  async read(source) {
+    const parsed = await parseData(source);
+    const { value } = parsed;
+    if (!isJsonObject(value)) throw malformed(parsed, [], "The file must be an object of lists by tool.");
+    const cases = Object.entries(value).flatMap(([tool, list]) => {
+      if (!Array.isArray(list)) throw malformed(parsed, [tool], `"${tool}" must be a list of prompts.`);
+      return asTexts(list).map((input, at) =>
+        keep({ name: input, place: parsed.place([tool, at]), unsaid: [] }, { input, expect: { tool } }),
+      );
+    });
+    return { file: source.file, cases, unsaid: [] };
+  },
+};

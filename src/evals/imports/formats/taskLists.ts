@@ -1,0 +1,136 @@
+import { isJsonObject, type Json } from "../../types/json.ts";
+import { asText, asTexts, listObjects, listOtherKeys, parseData } from "./data.ts";
+import { addSentences, type Format, keep, leaveOut, oneOrSeveral } from "./imported.ts";
+
+/** Picks: `{ version, testCases: [{ id, query, expectedTools, reference?, context? }] }`. */
+export const apifyCases: Format = {
+  name: "apify",
+  label: "Apify's test_cases.json",
+  recognises: ({ file, text }) => file.endsWith(".json") && /"testCases"/.test(text) && /"expectedTools"/.test(text),
+  async read(source, context) {
+    const parsed = await parseData(source);
+    const cases = listObjects(parsed, ["testCases"], '"testCases"').map(({ path, entry }) => {
+      const [id, query] = [asText(entry.id), asText(entry.query)];
+      const common = { name: id ?? query ?? "", place: parsed.place(path) };
+      const others = listOtherKeys(entry, ["id", "category", "query", "expectedTools", "reference", "context"]);
+      if (query === undefined) return leaveOut({ ...common, unsaid: others }, "it has no query");
+      const tools = Array.isArray(entry.expectedTools) ? asTexts(entry.expectedTools) : undefined;
+      const before = describeContext(entry.context);
+      const base = {
+        ...(id !== undefined && { id }),
+        ...(before === undefined
+          ? { input: query }
+          : { messages: [before, { role: "user" as const, content: query }] }),
+        ...(tools && { expect: tools.length === 0 ? { tool: "none" } : expectAll(tools) }),
+      };
+      if (!tools && asText(entry.reference) === undefined)
+        return leaveOut({ ...common, unsaid: others }, "it expects nothing");
+      const { content, unsaid } = addSentences(context, base, asTexts(entry.reference));
+      return keep({ ...common, unsaid: [...others, ...unsaid] }, content);
+    });
+    return { file: source.file, cases, unsaid: [] };
+  },
+};
+
+/** Their harness sends what came before as a message of the user. */
+function describeContext(context: Json | undefined) {
+  if (context === undefined || context === null) return undefined;
+  const content = `My previous interaction with the assistant: ${JSON.stringify(context)}`;
+  return { role: "user" as const, content };
+}
+
+const expectAll = (tools: readonly string[]) =>
+  tools.length === 1
+    ? { tool: oneOrSeveral(tools) }
+    : { calls: tools.map((tool) => ({ tool })), order: "any" as const, extras: true };
+
+/** Agent tasks: `[{ id, query, reference, maxTurns?, tools?, failTools? }]`, decided by a judge. */
+export const apifyTasks: Format = {
+  name: "apify-tasks",
+  label: "Apify's dataset snapshot",
+  recognises: ({ file, text }) =>
+    file.endsWith(".json") &&
+    /"query"/.test(text) &&
+    /"reference"/.test(text) &&
+    !/"expectedTools"/.test(text) &&
+    /^\s*\[/.test(text),
+  async read(source) {
+    const parsed = await parseData(source);
+    const cases = listObjects(parsed, [], "The file").map(({ path, entry }) => {
+      const [id, query, reference] = [asText(entry.id), asText(entry.query), asText(entry.reference)];
+      const unsaid = [
+        ...listOtherKeys(entry, ["id", "category", "query", "reference", "maxTurns", "tools", "failTools"]),
+        ...(entry.tools === undefined ? [] : [{ what: "tools that are switched on for one task" }]),
+        ...(entry.failTools === undefined ? [] : [{ what: "tools that are made to fail" }]),
+      ];
+      const common = { name: id ?? query ?? "", place: parsed.place(path), unsaid };
+      if (query === undefined) return leaveOut(common, "it has no query");
+      if (reference === undefined) return leaveOut(common, "it has no reference, so nothing would be checked");
+      const most = typeof entry.maxTurns === "number" ? entry.maxTurns : 10;
+      const content = { input: query, expected_behavior: [reference], maxTurns: Math.min(100, Math.max(1, most)) };
+      return keep(common, { ...(id !== undefined && { id }), ...content });
+    });
+    return { file: source.file, cases, unsaid: [] };
+  },
+};
+
+/** PostHog: `{ version, tasks: [{ id, intent, expected_tools, acceptable_tools, success_criteria, probe? }] }`. */
+export const posthog: Format = {
+  name: "posthog",
+  label: "PostHog's tasks.yaml",
+  recognises: ({ file, text }) =>
+    /\.ya?ml$/.test(file) && /^tasks:/m.test(text) && /\bexpected_tools:/.test(text) && /\bintent:/.test(text),
+  async read(source, context) {
+    const parsed = await parseData(source);
+    const known = ["id", "category", "intent", "expected_tools", "acceptable_tools", "success_criteria", "probe"];
+    const cases = listObjects(parsed, ["tasks"], '"tasks"').map(({ path, entry }) => {
+      const [id, intent] = [asText(entry.id), asText(entry.intent)];
+      const expected = asTexts(entry.expected_tools);
+      const acceptable = asTexts(entry.acceptable_tools);
+      const others = [
+        ...listOtherKeys(entry, known),
+        ...(isJsonObject(entry.probe) ? [{ what: "a probe without a model, which is `evals probe --call`" }] : []),
+      ];
+      const common = { name: id ?? intent ?? "", place: parsed.place(path) };
+      if (intent === undefined) return leaveOut({ ...common, unsaid: others }, "it has no intent");
+      if (expected.length === 0) return leaveOut({ ...common, unsaid: others }, "it has no expected_tools");
+      // Reaching any of the expected tools passes there, after whatever other calls.
+      const call = {
+        tool: oneOrSeveral(expected),
+        ...(acceptable.length > 0 && { acceptable: oneOrSeveral(acceptable) }),
+      };
+      const expect = { calls: [call], extras: true };
+      const base = { ...(id !== undefined && { id }), input: intent, expect, maxTurns: 8 };
+      const { content, unsaid } = addSentences(context, base, asTexts(entry.success_criteria));
+      return keep({ ...common, unsaid: [...others, ...unsaid] }, content);
+    });
+    return { file: source.file, cases, unsaid: [] };
+  },
+};
+
+/** whichtool: `{ version: 1, surface, tasks: [{ id, prompt, expected, tags? }] }`. */
+export const whichtool: Format = {
+  name: "whichtool",
+  label: "whichtool's task set",
+  recognises: ({ file, text }) =>
+    /\.(?:ya?ml|json)$/.test(file) &&
+    /^\s*"?tasks"?:/m.test(text) &&
+    /\bprompt"?:/.test(text) &&
+    /\bexpected"?:\s/.test(text) &&
+    /"?surface"?:|whichtool/.test(text + file),
+  async read(source) {
+    const parsed = await parseData(source);
+    const cases = listObjects(parsed, ["tasks"], '"tasks"').map(({ path, entry }) => {
+      const [id, prompt, expected] = [asText(entry.id), asText(entry.prompt), asText(entry.expected)];
+      const unsaid = [
+        ...listOtherKeys(entry, ["id", "prompt", "expected", "tags", "derivedFrom"]),
+        ...(entry.derivedFrom === undefined ? [] : [{ what: "the task that it is derived from" }]),
+      ];
+      const common = { name: id ?? prompt ?? "", place: parsed.place(path), unsaid };
+      if (prompt === undefined) return leaveOut(common, "it has no prompt");
+      if (expected === undefined && entry.expected !== null) return leaveOut(common, "it expects nothing");
+      return keep(common, { ...(id !== undefined && { id }), input: prompt, expect: { tool: expected ?? "none" } });
+    });
+    return { file: source.file, cases, unsaid: [] };
+  },
+};

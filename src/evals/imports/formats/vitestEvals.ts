@@ -1,0 +1,256 @@
+import type { Json, JsonObject } from "../../types/json.ts";
+import type { CaseFile } from "../../types/suite.ts";
+import { markerNamespace } from "../source/builtIns.ts";
+import { Evaluator } from "../source/evaluate.ts";
+import { type Module, Modules } from "../source/modules.ts";
+import { getName, getNode, getNodes, type Node, parseSource, walkNodes } from "../source/syntax.ts";
+import {
+  Closure,
+  findUnknown,
+  isFunction,
+  isObject,
+  lines,
+  Native,
+  type ObjectValue,
+  toJson,
+  Unknown,
+  type Value,
+} from "../source/values.ts";
+import { toLiteralArgs } from "./expected.ts";
+import {
+  addSentences,
+  type Format,
+  type ImportContext,
+  type ImportedCase,
+  keep,
+  leaveOut,
+  type Unsaid,
+} from "./imported.ts";
+
+/**
+ * vitest-evals: `describeEval(name, { data, task, scorers })`. An expectation is the `expectedTools` of an entry, or what
+ * the task asserts of `toolName`. With a harness, `it(name, ({ run }) => run("..."))`.
+ */
+export const vitestEvals: Format = {
+  name: "vitest-evals",
+  label: "vitest-evals",
+  recognises: ({ file, text }) =>
+    /\.[mc]?[tj]sx?$/.test(file) && /\bdescribeEval\(/.test(text) && /from ["']vitest-evals/.test(text),
+  async read({ path, file, text }, context) {
+    const module = { kind: "module", path, file, tree: parseSource(text, file) } as const;
+    const cases: ImportedCase[] = [];
+    const unsaid: Unsaid[] = [];
+    const describe = new Native("describeEval", ([name, options, callback], line) => {
+      const title = typeof name === "string" ? name : "?";
+      const found = { title, line, file, module, evaluator, context };
+      if (isObject(options)) cases.push(...readData(options, found, unsaid));
+      if (isFunction(callback)) cases.push(...readHarness(callback, found));
+      return undefined;
+    });
+    const given: Readonly<Record<string, Value>> = {
+      describeEval: describe,
+      expect: markerNamespace("expect", new Set()),
+    };
+    const evaluator: Evaluator = new Evaluator(new Modules(path, context.cwd), (name) => given[name]);
+    evaluator.run(module);
+    return { file, cases, unsaid };
+  },
+};
+
+type Found = {
+  title: string;
+  line: number;
+  file: string;
+  module: Module & { kind: "module" };
+  evaluator: Evaluator;
+  context: ImportContext;
+};
+
+function readData(options: ObjectValue, found: Found, unsaid: Unsaid[]): ImportedCase[] {
+  const { data, task, threshold } = options;
+  if (data === undefined) return [];
+  if (threshold !== undefined) unsaid.push({ what: "a threshold on the score: `passRate` counts trials instead" });
+  const entries = isFunction(data) ? data.call([], found.line) : data;
+  const asserted = task instanceof Closure ? readAsserted(task.node, found) : { calls: [], unsaid: [] };
+  if (!Array.isArray(entries)) {
+    const unknown = findUnknown(entries);
+    const reason = unknown ? `its data is not known: ${unknown.reason} (line ${unknown.line})` : "its data is no list";
+    return [leaveOut({ name: found.title, place: { file: found.file, line: found.line }, unsaid: [] }, reason)];
+  }
+  return entries.map((entry) => readEntry(entry, found, asserted));
+}
+
+function readEntry(entry: Value, { title, file, line, context }: Found, asserted: Asserted): ImportedCase {
+  const place = { file, line: (isObject(entry) ? lines.get(entry) : undefined) ?? line };
+  if (!isObject(entry)) {
+    const unknown = findUnknown(entry);
+    return leaveOut(
+      { name: title, place, unsaid: [] },
+      unknown ? `${unknown.reason} (line ${unknown.line})` : "an entry is no object",
+    );
+  }
+  const { input, expectedTools, expected, ...others } = entry;
+  const unsaid = [
+    ...Object.keys(others)
+      .filter((key) => key !== "name")
+      .map((key) => ({ what: `the key "${key}"` })),
+    ...(isObject(expected) ? [{ what: "an expected output that is an object (of an agent inside a tool)" }] : []),
+    ...asserted.unsaid,
+  ];
+  const common = { name: typeof input === "string" ? input : title, place, unsaid };
+  if (typeof input !== "string") {
+    const unknown = findUnknown(input);
+    return leaveOut(
+      common,
+      unknown ? `its input is not known: ${unknown.reason} (line ${unknown.line})` : "its input is no text",
+    );
+  }
+  const calls = expectedTools === undefined ? asserted.calls : readExpectedTools(expectedTools);
+  if (typeof calls === "string") return leaveOut(common, calls);
+  const isNone = expectedTools !== undefined && calls.length === 0;
+  // What a task asserts is that a call was made, in whatever place.
+  const expect = isNone ? { tool: "none" } : expectCalls(calls, expectedTools === undefined);
+  const base: CaseFile = {
+    input,
+    ...(expect && { expect, ...(calls.length > 0 && expectedTools === undefined && { maxTurns: 8 }) }),
+  };
+  const added = addSentences(context, base, typeof expected === "string" ? [expected.replace(/\s+/g, " ")] : []);
+  if (!added.content.expect && !added.content.expected_behavior)
+    return leaveOut(common, "it expects no tool, and its scorers are functions");
+  return keep({ ...common, unsaid: [...unsaid, ...added.unsaid] }, added.content);
+}
+
+type FileCall = { tool: string; args?: JsonObject };
+
+function expectCalls(calls: readonly FileCall[], isLoose: boolean): CaseFile["expect"] {
+  const [only] = calls;
+  if (!only) return undefined;
+  if (isLoose) return { calls: [...calls], order: "any", extras: true };
+  return calls.length === 1 ? only : { calls: [...calls], order: "strict" };
+}
+
+/** `[{ name, arguments }]`, or names alone. */
+function readExpectedTools(value: Value): FileCall[] | string {
+  const read = toJson(value);
+  if ("reason" in read) return `its expected tools are not known: ${read.reason}`;
+  if (!Array.isArray(read.json)) return "its expected tools are no list";
+  const calls = read.json.map((tool): FileCall | string => {
+    if (typeof tool === "string") return { tool };
+    const { name, arguments: args } = tool as { name?: Json; arguments?: Json };
+    if (typeof name !== "string") return "an expected tool has no name";
+    const given = typeof args === "object" && args !== null && !Array.isArray(args) ? toLiteralArgs(args) : {};
+    return { tool: name, ...(Object.keys(given).length > 0 && { args: given }) };
+  });
+  const wrong = calls.find((call) => typeof call === "string");
+  return typeof wrong === "string" ? wrong : calls.filter((call) => typeof call !== "string");
+}
+
+type Asserted = { calls: FileCall[]; unsaid: Unsaid[] };
+
+/** The tools that a task names: `call.toolName === X`, and objects with `toolName: X` and their arguments. */
+function readAsserted(task: Node, { module, evaluator }: Found): Asserted {
+  const calls = new Map<string, FileCall>();
+  const unsaid: Unsaid[] = [];
+  const isToolName = (node: Node | undefined) =>
+    node?.type === "MemberExpression" && getName(getNode(node, "property")) === "toolName";
+  for (const node of walkNodes(task)) {
+    const [left, right] = [getNode(node, "left"), getNode(node, "right")];
+    const compared =
+      node.type === "BinaryExpression" && node.operator === "==="
+        ? isToolName(left)
+          ? right
+          : isToolName(right)
+            ? left
+            : undefined
+        : undefined;
+    const named = node.type === "ObjectExpression" ? findProperty(node, "toolName") : undefined;
+    const target = compared ?? named;
+    if (!target) continue;
+    const tool = evaluator.evaluateIn(module, target);
+    if (typeof tool !== "string") {
+      unsaid.push({
+        what: "an assertion about a tool whose name is not known",
+        detail: tool instanceof Unknown ? tool.reason : "",
+      });
+      continue;
+    }
+    if (named && findProperty(node, "args"))
+      unsaid.push({ what: "an assertion about arguments of a call", detail: tool });
+    if (!calls.has(tool)) calls.set(tool, { tool });
+  }
+  return { calls: [...calls.values()], unsaid };
+}
+
+function findProperty(object: Node, name: string): Node | undefined {
+  const property = getNodes(object, "properties").find(
+    (one) => one.type === "Property" && getName(getNode(one, "key")) === name,
+  );
+  return property && getNode(property, "value");
+}
+
+/** `(it) => { it("name", async ({ run }) => { const expected = { expectedTools: [...] }; await run("input") }) }`. */
+function readHarness(callback: Closure | Native, found: Found): ImportedCase[] {
+  const cases: ImportedCase[] = [];
+  if (!(callback instanceof Closure)) return cases;
+  for (const node of walkNodes(callback.node)) {
+    const callee = getNode(node, "callee");
+    if (node.type !== "CallExpression" || (getName(callee) !== "it" && getName(callee) !== "test")) continue;
+    const [title, ...bodies] = getNodes(node, "arguments");
+    const body = bodies.find(({ type }) => /Function/.test(type));
+    if (title && body) cases.push(readTest(title, body, found));
+  }
+  return cases;
+}
+
+function readTest(title: Node, body: Node, { file, module, evaluator, context }: Found): ImportedCase {
+  const nodes = [...walkNodes(body)];
+  const place = { file, line: title.loc.start.line };
+  const runs = nodes.filter((node) => node.type === "CallExpression" && getName(getNode(node, "callee")) === "run");
+  const name = getName(title) ?? "?";
+  const inputs = runs.map((node) => evaluator.evaluateIn(module, getNodes(node, "arguments")[0] ?? node));
+  const common = { name, place, unsaid: [] };
+  const [input] = inputs;
+  if (inputs.length !== 1 || typeof input !== "string")
+    return leaveOut(common, "it does not run one text that is written in the source");
+  const read = (key: string) => {
+    const property = nodes.flatMap((node) =>
+      node.type === "ObjectExpression" ? (findProperty(node, key) ?? []) : [],
+    )[0];
+    return property && evaluator.evaluateIn(module, property);
+  };
+  const calls = readExpectedTools(read("expectedTools") ?? []);
+  const expected = read("expected");
+  if (typeof calls === "string") return leaveOut(common, calls);
+  const tools = calls.map(({ tool }) => tool);
+  const base: CaseFile = {
+    input,
+    ...(tools.length > 0 && { expect: { calls, order: "any", extras: true }, maxTurns: 8 }),
+  };
+  const { content, unsaid } = addSentences(context, base, typeof expected === "string" ? [expected] : []);
+  if (!content.expect && !content.expected_behavior) return leaveOut(common, "its expectations are functions");
+  return keep({ ...common, unsaid: [...unsaid, { what: "assertions of the test that are functions" }] }, content);
+}
+
+/** mcp-evals in TypeScript: `grade(model, "prompt")`, which a judge scores without an expectation. */
+export const mcpEvalsSource: Format = {
+  name: "mcp-evals-ts",
+  label: "mcp-evals in TypeScript",
+  recognises: ({ file, text }) =>
+    /\.[mc]?[tj]s$/.test(file) && /from ["']mcp-evals["']/.test(text) && /\bgrade\(/.test(text),
+  async read({ path, file, text }, context) {
+    const module = { kind: "module", path, file, tree: parseSource(text, file) } as const;
+    const evaluator = new Evaluator(new Modules(path, context.cwd), () => undefined);
+    const cases = [...walkNodes(module.tree)].flatMap((node): ImportedCase[] => {
+      if (node.type !== "CallExpression" || getName(getNode(node, "callee")) !== "grade") return [];
+      const prompt = getNodes(node, "arguments")[1];
+      const input = prompt && evaluator.evaluateIn(module, prompt);
+      const common = {
+        name: typeof input === "string" ? input : "?",
+        place: { file, line: node.loc.start.line },
+        unsaid: [],
+      };
+      return [leaveOut(common, "it has no expectation: a judge scores the answer by nothing in particular")];
+    });
+    return { file, cases, unsaid: [] };
+  },
+};

@@ -1,0 +1,112 @@
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { maxBytes, readText } from "../../parsing/read.ts";
+import { messageOf } from "../../types/errors.ts";
+import type { Json } from "../../types/json.ts";
+import { type Node, parseSource } from "./syntax.ts";
+
+/** A file of the repository that a source imports: a parsed module, or the data of a JSON file. */
+export type Module = { path: string; file: string } & ({ kind: "module"; tree: Node } | { kind: "json"; data: Json });
+
+/** Reads modules below the root of a repository, each once. Nothing outside of the root is read. */
+export class Modules {
+  readonly root: string;
+  readonly #cwd: string;
+  readonly #known = new Map<string, Module | string>();
+  #packages: Map<string, string> | undefined;
+
+  /** @param start a file or folder of the repository; its root is the nearest folder above with `.git` or workspaces */
+  constructor(start: string, cwd: string) {
+    this.root = findRoot(start);
+    this.#cwd = cwd;
+  }
+
+  /** The module of a path. Throws EvalsError for the source of a user that cannot be read. */
+  load(path: string): Module | string {
+    const known = this.#known.get(path);
+    if (known !== undefined) return known;
+    const found = this.#read(path);
+    this.#known.set(path, found);
+    return found;
+  }
+
+  /** The module that a specifier means in a file of the repository, or why it is not read. */
+  resolve(specifier: string, from: string): Module | string {
+    const base = specifier.startsWith(".") ? resolve(dirname(from), specifier) : this.#findPackage(specifier);
+    if (base === undefined) return `${specifier} is not a file of the repository`;
+    if (relative(this.root, base).startsWith("..")) return `${specifier} is outside of the repository`;
+    const path = candidates(base).find((one) => existsSync(one) && statSync(one).isFile());
+    if (path === undefined) return `${specifier} cannot be found`;
+    try {
+      return this.load(path);
+    } catch (error) {
+      return `${specifier} cannot be read: ${messageOf(error)}`;
+    }
+  }
+
+  #read(path: string): Module | string {
+    const file = relative(this.#cwd, path) || path;
+    const read = readText(path, maxBytes);
+    if ("kind" in read) return `${file} cannot be read: ${read.reason}`;
+    if (path.endsWith(".json")) return { path, file, kind: "json", data: JSON.parse(read.text) as Json };
+    return { path, file, kind: "module", tree: parseSource(read.text, file) };
+  }
+
+  /** The entry of a package of the same repository, by its name. */
+  #findPackage(specifier: string): string | undefined {
+    this.#packages ??= listPackages(this.root);
+    const name = specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
+    const folder = this.#packages.get(name);
+    if (folder === undefined) return undefined;
+    const rest = specifier.slice(name.length + 1);
+    if (rest === "") return join(folder, "src", "index.ts");
+    const inside = join(folder, rest);
+    return candidates(inside).some(existsSync) ? inside : join(folder, "src", rest);
+  }
+}
+
+const mostLevels = 12;
+
+function findRoot(start: string): string {
+  const first = existsSync(start) && statSync(start).isDirectory() ? start : dirname(start);
+  let found = first;
+  for (let [folder, level] = [first, 0]; level < mostLevels; [folder, level] = [dirname(folder), level + 1]) {
+    if (existsSync(join(folder, ".git"))) return folder;
+    if (existsSync(join(folder, "package.json"))) found = folder;
+    if (dirname(folder) === folder) break;
+  }
+  return found;
+}
+
+/** The packages in the usual places of a monorepo, by name. */
+function listPackages(root: string): Map<string, string> {
+  const folders = ["packages", "apps", "libs", "services"].flatMap((place) => {
+    const folder = join(root, place);
+    return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
+  });
+  return new Map(
+    folders.flatMap((folder) => {
+      const read = readText(join(folder, "package.json"), maxBytes);
+      if ("kind" in read) return [];
+      try {
+        return [[String((JSON.parse(read.text) as { name?: unknown }).name), folder] as const];
+      } catch {
+        return [];
+      }
+    }),
+  );
+}
+
+function candidates(base: string): string[] {
+  const bare = base.replace(/\.(?:[cm]?[jt]s|[jt]sx)$/, "");
+  return [
+    base,
+    `${bare}.ts`,
+    `${bare}.tsx`,
+    `${bare}.mts`,
+    `${bare}.js`,
+    `${bare}.mjs`,
+    join(base, "index.ts"),
+    `${base}.json`,
+  ];
+}

@@ -1,0 +1,95 @@
+import { isJsonObject, type Json } from "../../types/json.ts";
+import type { Node } from "./syntax.ts";
+
+/** A value that cannot be known without running the source, with the reason and its line. */
+export class Unknown {
+  constructor(
+    readonly reason: string,
+    readonly line: number,
+  ) {}
+}
+
+/** A call of a library that a format gives a meaning to, such as `Matcher.anyOf(1, 2)`: name `Matcher.anyOf`. */
+export class Marker {
+  constructor(
+    readonly name: string,
+    readonly args: readonly Value[],
+    readonly line: number,
+  ) {}
+}
+
+/** A function of the source. */
+export class Closure {
+  constructor(
+    readonly node: Node,
+    readonly call: (args: readonly Value[]) => Value,
+  ) {}
+}
+
+/** A function that a format provides. */
+export class Native {
+  constructor(
+    readonly name: string,
+    readonly call: (args: readonly Value[], line: number) => Value,
+    readonly members: (name: string, line: number) => Value = () => undefined,
+  ) {}
+}
+
+export type ObjectValue = { [key: string]: Value };
+export type Value =
+  | undefined
+  | null
+  | string
+  | number
+  | boolean
+  | RegExp
+  | Unknown
+  | Marker
+  | Closure
+  | Native
+  | Value[]
+  | ObjectValue;
+
+/** The line of each object literal of the source. */
+export const lines = new WeakMap<object, number>();
+
+export function isObject(value: Value): value is ObjectValue {
+  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+export const isFunction = (value: Value): value is Closure | Native =>
+  value instanceof Closure || value instanceof Native;
+
+/** Why a value, or a part of it, is not known; undefined where all of it is. */
+export function findUnknown(value: Value): Unknown | undefined {
+  if (value instanceof Unknown) return value;
+  if (value instanceof Marker) return value.args.map(findUnknown).find(Boolean);
+  if (Array.isArray(value)) return value.map(findUnknown).find(Boolean);
+  return isObject(value) ? Object.values(value).map(findUnknown).find(Boolean) : undefined;
+}
+
+/** Plain data as JSON, as `JSON.stringify` would write it; or why it is none. */
+export function toJson(value: Value): { json: Json } | { reason: string } {
+  const unknown = findUnknown(value);
+  if (unknown) return { reason: `${unknown.reason} (line ${unknown.line})` };
+  const found = describeOther(value);
+  if (found !== undefined) return { reason: found };
+  const text = JSON.stringify(value);
+  return text === undefined ? { reason: "it is undefined" } : { json: JSON.parse(text) as Json };
+}
+
+function describeOther(value: Value): string | undefined {
+  if (value instanceof Marker) return `${value.name}(...) is no plain data (line ${value.line})`;
+  if (isFunction(value)) return "a function is no plain data";
+  if (value instanceof RegExp) return `the regular expression ${value} is no plain data`;
+  if (Array.isArray(value)) return value.map(describeOther).find(Boolean);
+  return isObject(value) ? Object.values(value).map(describeOther).find(Boolean) : undefined;
+}
+
+/** A JSON value as a value of a source. */
+export const fromJson = (json: Json): Value =>
+  Array.isArray(json)
+    ? json.map(fromJson)
+    : isJsonObject(json)
+      ? Object.fromEntries(Object.entries(json).map(([key, one]) => [key, fromJson(one)]))
+      : json;

@@ -1,0 +1,176 @@
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { type Found, findImports } from "../imports/find.ts";
+import type { ImportedCase, KnownTools } from "../imports/formats/imported.ts";
+import { listProperties } from "../jsonSchema/values.ts";
+import { safeJson } from "../reports/escape.ts";
+import { type ImportReport, importDocument } from "../reports/import.ts";
+import { renderTerminal } from "../reports/terminal.ts";
+import { createCaseIds } from "../suites/build.ts";
+import { checkSuite } from "../suites/validate.ts";
+import { readStaticList } from "../toolsets/toolList.ts";
+import { type ExitCode, exitCodes, formatProblem, usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
+import type { Json } from "../types/json.ts";
+import type { CaseFile, SuiteFile } from "../types/suite.ts";
+import type { Tool } from "../types/tool.ts";
+
+export type ImportOptions = {
+  paths?: readonly string[] | undefined;
+  from?: string | undefined;
+  tools?: string | undefined;
+  out: string;
+  judged: boolean;
+  force: boolean;
+  json: boolean;
+};
+
+/**
+ * `evals import`: reads cases of other tools and writes a suite for each format that is found, with what could not be said
+ * as a comment of the case. Prints what was kept, what could not be said and why, what was left out, and, with a list of
+ * tools, expectations that no tool can meet. Throws EvalsError.
+ */
+export async function importSuites(options: ImportOptions, io: Io): Promise<ExitCode> {
+  const paths = options.paths?.length ? options.paths : ["."];
+  const tools = options.tools === undefined ? undefined : await readStaticList(resolve(io.cwd, options.tools));
+  const { judged, from } = options;
+  const { found, problems } = await findImports(paths, {
+    cwd: io.cwd,
+    judged,
+    from,
+    tools: tools && indexTools(tools),
+  });
+  for (const problem of problems) io.err(`${formatProblem(problem)}\n`);
+  if (found.length === 0) {
+    if (problems.length > 0) return exitCodes.usage;
+    throw usageError(
+      `No file under ${paths.join(", ")} is in a known format.`,
+      "Name the file and its format: --from.",
+    );
+  }
+  const reports: ImportReport[] = [];
+  for (const one of found) reports.push(await writeOne(one, tools, options, io));
+  io.out(
+    options.json ? safeJson({ imports: reports } as unknown as Json, 2) : renderTerminal(importDocument(reports), io),
+  );
+  return problems.length > 0 ? exitCodes.usage : exitCodes.passed;
+}
+
+const indexTools = (tools: readonly Tool[]): KnownTools =>
+  new Map(tools.map(({ name, inputSchema }) => [name, new Set(listProperties(inputSchema).map(([key]) => key))]));
+
+async function writeOne(
+  { format, files }: Found,
+  tools: readonly Tool[] | undefined,
+  { out, force, tools: list }: ImportOptions,
+  io: Io,
+): Promise<ImportReport> {
+  const cases = leaveOutInvalid(files.flatMap((file) => file.cases));
+  const kept = cases.flatMap((one) => (one.kind === "kept" ? [one] : []));
+  const file = join(out, `${format.name}.yaml`);
+  const dispatch = Object.assign({}, ...files.map((one) => one.dispatch ?? {})) as NonNullable<SuiteFile["dispatch"]>;
+  const suite: SuiteFile = {
+    name: format.name,
+    ...(list !== undefined && { server: { tools: relative(dirname(resolve(io.cwd, file)), resolve(io.cwd, list)) } }),
+    ...(Object.keys(dispatch).length > 0 && { dispatch }),
+    // Where they come from, calls that no mock answers go to the server.
+    ...(kept.some(({ content }) => content.mocks) && { unmatched: "server" }),
+    cases: nameCases(kept),
+  };
+  const report: ImportReport = {
+    format: format.label,
+    files: files.length,
+    kept: kept.length,
+    cases: cases.map((one) => ({
+      name: one.name,
+      place: one.place,
+      ...(one.kind === "left out" && { leftOut: one.reason }),
+      unsaid: one.unsaid,
+    })),
+    unsaid: files.flatMap(({ file: of, unsaid }) => unsaid.map((one) => ({ ...one, file: of }))),
+    dead: tools ? findDead(kept, suite, new Set(tools.map(({ name }) => name))) : [],
+  };
+  if (kept.length === 0) return report;
+  if (existsSync(resolve(io.cwd, file)) && !force)
+    throw usageError(`The file ${file} exists.`, "Write it again with --force, or elsewhere with --out.", { file });
+  await mkdir(dirname(resolve(io.cwd, file)), { recursive: true });
+  await writeFile(
+    resolve(io.cwd, file),
+    await renderImport(
+      suite,
+      cases,
+      files.map((one) => one.file),
+    ),
+  );
+  return { ...report, written: file };
+}
+
+/** A case that no suite may have (a pattern of another dialect, an empty text) is left out with its problem. */
+function leaveOutInvalid(cases: readonly ImportedCase[]): ImportedCase[] {
+  return cases.map((one) => {
+    if (one.kind === "left out") return one;
+    const { problems } = checkSuite({ cases: [one.content] } as unknown as Json);
+    const wrong = problems.find(({ severity }) => severity !== "warning");
+    const { name, place, unsaid } = one;
+    return wrong ? { kind: "left out", name, place, unsaid, reason: wrong.message } : one;
+  });
+}
+
+/** Ids that two files share are made different. */
+function nameCases(kept: readonly Extract<ImportedCase, { kind: "kept" }>[]): CaseFile[] {
+  const seen = new Set<string>();
+  const own = kept.map(({ content, name }) => {
+    const id = content.id !== undefined && !seen.has(content.id) ? content.id : undefined;
+    if (id !== undefined) seen.add(id);
+    return { id, input: name };
+  });
+  const ids = createCaseIds(own);
+  return kept.map(({ content }, at) => {
+    const { id: _, ...rest } = content;
+    return { id: ids[at] ?? "", ...rest };
+  });
+}
+
+/** Expected tools that the list has not, each with the cases that expect it. */
+function findDead(
+  kept: readonly Extract<ImportedCase, { kind: "kept" }>[],
+  { dispatch = {} }: SuiteFile,
+  names: ReadonlySet<string>,
+): ImportReport["dead"] {
+  if (Object.keys(dispatch).length > 0) return [];
+  const dead = new Map<string, string[]>();
+  for (const { name, content } of kept) {
+    const { expect = {} } = content;
+    const expected = [expect.tool ?? [], (expect.calls ?? []).map(({ tool }) => tool)].flat(3);
+    for (const tool of new Set(expected.filter((one) => one !== "none" && one !== "any" && !names.has(one))))
+      dead.set(tool, [...(dead.get(tool) ?? []), name]);
+  }
+  return [...dead].map(([tool, cases]) => ({ tool, cases }));
+}
+
+const describeLeftOut = ({ place, name, reason }: Extract<ImportedCase, { kind: "left out" }>) =>
+  ` ${place.file}:${place.line ?? 1} ${JSON.stringify(name.slice(0, 80))}: ${reason.replace(/\s+/g, " ")}`;
+
+/** The suite as YAML; what a case could not keep stands above it, and what is left out at the end. */
+async function renderImport(
+  suite: SuiteFile,
+  cases: readonly ImportedCase[],
+  sources: readonly string[],
+): Promise<string> {
+  const kept = cases.filter((one) => one.kind === "kept");
+  const { Document, isMap } = await import("yaml");
+  const document = new Document(suite, { aliasDuplicateObjects: false });
+  const shown =
+    sources.length > 5 ? `${sources.slice(0, 5).join(", ")} and ${sources.length - 5} more` : sources.join(", ");
+  document.commentBefore = ` Written by \`evals import\` from ${shown}.${suite.server ? "" : "\n Name the server: server: { command: ..., args: [...] }"}`;
+  for (const [at, { unsaid, place }] of kept.entries()) {
+    const item = document.getIn(["cases", at]);
+    if (!isMap(item) || unsaid.length === 0) continue;
+    const what = unsaid.map((one) => (one.detail ? `${one.what} (${one.detail})` : one.what));
+    item.commentBefore = ` Not kept of ${place.file}:${place.line ?? 1}: ${[...new Set(what)].join("; ").replace(/\s+/g, " ")}`;
+  }
+  const left = cases.flatMap((one) => (one.kind === "left out" ? [describeLeftOut(one)] : []));
+  if (left.length > 0) document.comment = [" Left out:", ...left].join("\n");
+  return document.toString({ lineWidth: 120 });
+}

@@ -1,0 +1,81 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { type ImportOptions, importSuites } from "../../src/evals/inspection/import.ts";
+import { loadSuites } from "../../src/evals/suites/load.ts";
+import { anIo } from "../fakes/io.ts";
+
+const table = `| Tool Name | Test Prompt | Interaction |
+|---|---|---|
+| account_list | List all accounts | none |
+| account_list | Which accounts are there? | none |
+| account_gone | Close my account | none |
+| account_create | Create an account | clarification-required |
+`;
+const tools = { tools: [{ name: "account_list", inputSchema: { type: "object" } }] };
+const tasks = { testCases: [{ id: "a", query: "Details?", expectedTools: ["details"], reference: "Names x." }] };
+
+function open(files: Record<string, string>) {
+  const cwd = mkdtempSync(join(tmpdir(), "import-"));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
+  const run = async (options: Partial<ImportOptions> = {}) => {
+    const io = anIo({ cwd });
+    const code = await importSuites(
+      { out: "evals/imported", judged: false, force: false, json: false, ...options },
+      io,
+    );
+    return { code, printed: io.printed(), errors: io.warned() };
+  };
+  return { cwd, run };
+}
+
+it("writes a suite that loads, and prints what was kept, what was not, and expectations of tools that are gone", async () => {
+  const { cwd, run } = open({ "prompts.md": table, "tools.json": JSON.stringify(tools) });
+  const { code, printed } = await run({ tools: "tools.json" });
+  expect(code).toBe(0);
+  expect(printed).toMatchSnapshot();
+  const file = "evals/imported/prompt-table.yaml";
+  expect(readFileSync(join(cwd, file), "utf8")).toMatchSnapshot();
+  const { suites, warnings } = await loadSuites([file], { cwd });
+  expect(warnings).toEqual([]);
+  expect(suites[0]?.cases.map(({ id, place }) => [id, place.line])).toEqual([
+    ["list-all-accounts", 7],
+    ["which-accounts-are-there", 11],
+    ["close-my-account", 15],
+  ]);
+});
+
+it("prints every case with its reasons as JSON", async () => {
+  const { run } = open({ "cases.json": JSON.stringify(tasks), "prompts.md": table });
+  const { imports } = JSON.parse((await run({ json: true })).printed) as { imports: { cases: object[] }[] };
+  expect(imports.map(({ cases }) => cases.length)).toEqual([1, 4]);
+  expect(imports[1]?.cases.at(-1)).toEqual({
+    name: "Create an account",
+    place: { file: "prompts.md", line: 6 },
+    leftOut: "clarification-required: the query lacks parameters that the user has to give first",
+    unsaid: [],
+  });
+});
+
+it("does not replace a suite without --force", async () => {
+  const { run } = open({ "cases.json": JSON.stringify(tasks) });
+  await run();
+  await expect(run()).rejects.toThrow("The file evals/imported/apify.yaml exists.");
+  expect((await run({ force: true })).code).toBe(0);
+});
+
+it("reads the others where a file is malformed, and ends with 2", async () => {
+  const { run } = open({
+    "cases.json": JSON.stringify(tasks),
+    "test_cases.json": '{"testCases": [1], "expectedTools": 1}',
+  });
+  const { code, printed, errors } = await run();
+  expect(code).toBe(2);
+  expect(printed).toContain("1 of 1 case kept");
+  expect(errors).toContain('test_cases.json:1:16: error: An entry of "testCases" is not an object.');
+});
+
+it("refuses a folder without cases", async () => {
+  await expect(open({ "notes.md": "# Notes" }).run()).rejects.toThrow("No file under . is in a known format.");
+});
