@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runManifestSchema } from "../../src/evals/types/run.ts";
-import { type Ended, evals, summaryOf, trialsOf, workspace } from "./evals.ts";
+import { type Ended, evals, pageOf, summaryOf, trialsOf, workspace } from "./evals.ts";
 import { startNoisyEndpoint } from "./noisy.ts";
 import { spoilable, spoiled } from "./spoiled.ts";
 
@@ -40,6 +40,10 @@ describe("one spoiled description of eight, on the lexical model", () => {
     const { code, out, err } = await run("blame");
     expect(err).toBe("");
     expect(code).toBe(0);
+    expect(pageOf(/Record: (.*)/.exec(out)?.[1] ?? "")).toMatchObject({
+      title: "BLAMED: get_file_info",
+      trials: { recorded: 7 },
+    });
     expect(out.replaceAll(/2\d{3}-[\dT-]+/g, "RUN").replace(/^Record: .*/ms, "")).toMatchInlineSnapshot(`
       "BLAMED: get_file_info
         Reverting get_file_info repairs when-changed, and get_file_info alone breaks it. The model is

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { evals, summaryOf, workspace } from "./evals.ts";
+import { evals, pageOf, summaryOf, workspace } from "./evals.ts";
 import { exactP, recordedModels, type Wording, wordings, writeRecording, writeSuite } from "./recordings.ts";
 import { spoilable } from "./spoiled.ts";
 
@@ -80,6 +80,8 @@ describe("evals compare on the filesystem example", () => {
     await run("run", suite, "--check", "off");
     const { code, out, err } = await run("compare", "evals/baselines/files.lexical-2.json", "latest");
     expect({ code, err }).toEqual({ code: 0, err: "" });
+    const page = await run("compare", "evals/baselines/files.lexical-2.json", "latest", "--as", "html");
+    expect(pageOf(page.out).before[0]).toMatchObject({ kind: "heading", text: expect.stringContaining("A is better") });
     expect(out.replaceAll(/2\d{3}-\d\d-\d\d[\dT-]*( \d\d:\d\d)?/g, "DATE")).toMatchInlineSnapshot(`
       "A is better than B · A to B: CHANGED · files · lexical-2
         A: evals/baselines/files.lexical-2.json (the baseline of DATE, from the run

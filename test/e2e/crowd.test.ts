@@ -5,7 +5,7 @@ import { deriveSeed } from "../../src/evals/stats/random.ts";
 import type { CalibrationSummary } from "../../src/evals/verdicts/calibrate.ts";
 import type { CrowdSummary } from "../../src/evals/verdicts/crowd.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
-import { type Ended, evals, start, trialsOf, workspace } from "./evals.ts";
+import { type Ended, evals, pageOf, start, trialsOf, workspace } from "./evals.ts";
 
 const dir = workspace();
 const run = (...args: string[]) => evals(args, { cwd: dir });
@@ -76,6 +76,11 @@ describe("evals crowd", () => {
     expect([...lists.keys()].sort()).toEqual([13, 28, 8]);
     for (const name of lists.get(13) ?? []) expect(lists.get(28)).toContain(name);
     expect(trialsOf(curve.dir)).toHaveLength(150);
+    const page = pageOf(curve.dir);
+    expect(page.trials).toMatchObject({ recorded: 150, cases: [{ arms: [{}, {}, {}] }, {}, {}, {}, {}] });
+    expect(page.before).toContainEqual(
+      expect.objectContaining({ kind: "figure", figure: expect.objectContaining({ type: "curve" }) }),
+    );
   });
 
   it("tells of the lexical model with one trial each, beside a real server", async () => {

@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
+import type { ReportPage } from "../../src/evals/reports/page.ts";
 import { type RunSummary, runSummarySchema } from "../../src/evals/types/run.ts";
 import { type Trial, trialSchema } from "../../src/evals/types/trial.ts";
 
@@ -60,4 +61,10 @@ export function timeless(trial: Trial): unknown {
     key === "ms" || key === "startedAt" || key === "requestId" || key === "responseId" ? 0 : value,
   );
   return JSON.parse(zeroed);
+}
+
+/** The data of a page: of the file, or of the one in the folder of a record. */
+export function pageOf(given: string): ReportPage {
+  const html = given.startsWith("<") ? given : readFileSync(join(given, "report.html"), "utf8");
+  return JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(html)?.[1] ?? "null");
 }

@@ -6,7 +6,7 @@ import { variantVerdictSchema } from "../../src/evals/decisions/variantVerdict.t
 import type { variantsJson } from "../../src/evals/reports/variants.ts";
 import { deriveSeed } from "../../src/evals/stats/random.ts";
 import { type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
-import { type Ended, evals, start, trialsOf, workspace } from "./evals.ts";
+import { type Ended, evals, pageOf, start, trialsOf, workspace } from "./evals.ts";
 
 const dir = workspace();
 const variants = (...args: string[]) => evals(["variants", ...args], { cwd: dir });
@@ -76,6 +76,8 @@ describe("evals variants on a model that varies", () => {
       wanted.toSorted().map((name) => `${name}: description`),
     );
     expect(trialsOf(result.dir)).toHaveLength(result.calls.made);
+    expect(pageOf(result.dir)).toMatchObject({ title: "ADOPT clear", trials: { recorded: result.calls.made } });
+    expect(readFileSync(join(result.dir, "summary.md"), "utf8")).toContain("ADOPT clear");
     expect(endpoint.requests).toHaveLength(result.calls.made);
     expect(ended.err).toContain("Wrote clear to won.json");
     expect(JSON.parse(readFileSync(join(dir, "won.json"), "utf8"))).toEqual({

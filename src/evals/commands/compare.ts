@@ -18,6 +18,11 @@ export const compareCommand = defineCommand({
       describe: "Compare only these models (default: all that both have)",
     },
     margin: marginFlag("Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points)"),
+    as: {
+      choices: ["terminal", "markdown", "html"] as const,
+      default: "terminal" as const,
+      describe: "Output format",
+    },
     out: outFlag,
     json: jsonFlag,
   },

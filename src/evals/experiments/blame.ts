@@ -31,6 +31,7 @@ import {
 } from "./experiment.ts";
 import type { AskOptions, ListOf } from "./pipeline.ts";
 import { type Resumed, recallOptions } from "./recordedOptions.ts";
+import { writeExperimentReports } from "./report.ts";
 
 export type BlameOptions = RequestOptions &
   AskOptions & {
@@ -169,6 +170,7 @@ async function answer(question: BlameQuestion, bench: Bench, io: Io) {
           made: performed.manifest.totals?.trials ?? 0,
         },
   );
+  await writeExperimentReports(performed, blameDocument(report), io);
   const stopped = performed.kind === "stopped" ? stoppedExitCode(performed.end, io) : undefined;
   return { report, exitCode: blameExitCode(report, stopped) };
 }

@@ -15,6 +15,7 @@ import {
   withBench,
 } from "./experiment.ts";
 import { recallOptions } from "./recordedOptions.ts";
+import { writeExperimentReports } from "./report.ts";
 
 export type CalibrateOptions = ExperimentOptions & { trials: number; json: boolean };
 
@@ -48,7 +49,9 @@ export async function calibrate(given: CalibrateOptions, io: Io): Promise<ExitCo
       performed.kind === "decided" ? performed.verdict : { stopped: stoppedExitCode(performed.end, io) },
       { trials: setup.trials, made: { trials, broken } },
     );
-    io.out(options.json ? safeJson(summary) : renderTerminal(calibrationDocument(summary), io));
+    const document = calibrationDocument(summary);
+    await writeExperimentReports(performed, document, io);
+    io.out(options.json ? safeJson(summary) : renderTerminal(document, io));
     return summary.exitCode as ExitCode;
   });
 }

@@ -1,6 +1,10 @@
 import { resolve } from "node:path";
 import { comparisonDocument, comparisonJson } from "../reports/comparison.ts";
+import type { Blocks } from "../reports/document.ts";
 import { safeJson } from "../reports/escape.ts";
+import { renderPage } from "../reports/html.ts";
+import { renderMarkdown } from "../reports/markdown.ts";
+import { blocksPage } from "../reports/runPage.ts";
 import { renderTerminal } from "../reports/terminal.ts";
 import { readBaseline } from "../runs/baseline.ts";
 import { findRecord, findRun, listRecords, readManifest, readTrials } from "../runs/record.ts";
@@ -31,7 +35,15 @@ export type CompareOptions = {
   margin: number;
   out: string;
   json: boolean;
+  as?: keyof typeof forms | undefined;
 };
+
+/** The forms that a comparison is printed in. */
+const forms = {
+  terminal: renderTerminal,
+  markdown: renderMarkdown,
+  html: (blocks: Blocks) => renderPage(blocksPage(blocks)),
+} as const;
 
 /** `evals compare`: reads both records, compares what they have in common, and prints the result. */
 export async function compare(flags: CompareOptions, io: Io): Promise<ExitCode> {
@@ -55,9 +67,8 @@ export async function compare(flags: CompareOptions, io: Io): Promise<ExitCode> 
   const notes = [...base.notes, ...head.notes, ...unpaired("A", then, pairs), ...unpaired("B", now, pairs), ...instead];
   const named = ({ name, what }: Recorded) => ({ name, what });
   const report = { base: named(base), head: named(head), interleaved: false as const, comparisons, notes };
-  io.out(
-    flags.json ? safeJson({ ...comparisonJson(report), exitCode }, 2) : renderTerminal(comparisonDocument(report), io),
-  );
+  if (flags.json) io.out(safeJson({ ...comparisonJson(report), exitCode }, 2));
+  else io.out(forms[flags.as ?? "terminal"](comparisonDocument(report), io));
   return exitCode;
 }
 

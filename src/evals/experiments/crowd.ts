@@ -21,6 +21,7 @@ import {
   withBench,
 } from "./experiment.ts";
 import { recallOptions } from "./recordedOptions.ts";
+import { writeExperimentReports } from "./report.ts";
 import { changeListsOnce } from "./variantsFile.ts";
 
 export type CrowdOptions = ExperimentOptions & {
@@ -60,7 +61,9 @@ export async function crowd(given: CrowdOptions, io: Io): Promise<ExitCode> {
       certain: model.deterministic,
       stopped: performed.kind === "stopped" ? stoppedExitCode(performed.end, io) : undefined,
     });
-    io.out(options.json ? safeJson(summary) : renderTerminal(crowdDocument(summary), io));
+    const document = crowdDocument(summary);
+    await writeExperimentReports(performed, document, io);
+    io.out(options.json ? safeJson(summary) : renderTerminal(document, io));
     return summary.exitCode as ExitCode;
   });
 }

@@ -1,9 +1,13 @@
 import { type FileHandle, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import writeFileAtomic from "write-file-atomic";
+import type { Blocks } from "../reports/document.ts";
+import { renderPage } from "../reports/html.ts";
 import { type ReportInput, type ReportName, reports } from "../reports/index.ts";
+import { renderMarkdown } from "../reports/markdown.ts";
 import { PageTrialCollector } from "../reports/pageTrials.ts";
 import type { RunInput } from "../reports/run.ts";
+import { experimentPage } from "../reports/runPage.ts";
 import {
   BenchmarkFigures,
   type BenchmarkRun,
@@ -23,6 +27,7 @@ import { writeError } from "../runs/disk.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
 import { type ExitCode, exitCodes } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
+import type { RunManifest } from "../types/run.ts";
 import { knownSecrets } from "../types/secrets.ts";
 import type { Trial } from "../types/trial.ts";
 import { summariser } from "../verdicts/summary.ts";
@@ -60,16 +65,31 @@ export async function writeReports(dir: string, input: ReportInput, io: Pick<Io,
 }
 
 /** Writes one report of a run into its folder and into `last-result/`. */
-export async function writeReport(dir: string, name: string, text: string, { env }: Pick<Io, "env">): Promise<void> {
-  const safe = knownSecrets(env).redact(text);
-  for (const folder of [dir, join(dirname(dir), lastResult)]) {
-    const file = join(folder, name);
-    await mkdir(folder, { recursive: true })
-      .then(() => writeFileAtomic(file, safe))
-      .catch((error) => {
-        throw writeError(file, error);
-      });
-  }
+export async function writeReport(dir: string, name: string, text: string, io: Pick<Io, "env">): Promise<void> {
+  for (const folder of [dir, join(dirname(dir), lastResult)]) await writeText(folder, name, text, io);
+}
+
+/** Writes the reports of an experiment into the folder of its record. */
+export async function writeExperimentReports(
+  { dir, manifest }: { dir: string; manifest: RunManifest },
+  blocks: Blocks,
+  io: Pick<Io, "env">,
+): Promise<void> {
+  const trials = new PageTrialCollector(manifest);
+  for await (const trial of readTrials(dir, manifest.id)) trials.add(trial);
+  await Promise.all([
+    writeText(dir, reports.html.file, renderPage(experimentPage(blocks, manifest, trials)), io),
+    writeText(dir, reports.markdown.file, renderMarkdown(blocks), io),
+  ]);
+}
+
+async function writeText(folder: string, name: string, text: string, { env }: Pick<Io, "env">): Promise<void> {
+  const file = join(folder, name);
+  await mkdir(folder, { recursive: true })
+    .then(() => writeFileAtomic(file, knownSecrets(env).redact(text)))
+    .catch((error) => {
+      throw writeError(file, error);
+    });
 }
 
 /** Prints one report as data. */

@@ -31,6 +31,7 @@ import {
 } from "./experiment.ts";
 import type { ListOf } from "./pipeline.ts";
 import { recallOptions } from "./recordedOptions.ts";
+import { writeExperimentReports } from "./report.ts";
 import { applyVariants, type Overlaid, type ReadVariants, readVariants, writeOverlay } from "./variantsFile.ts";
 
 export type VariantsOptions = ExperimentOptions & {
@@ -88,7 +89,9 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
     const result = { ...summary, exitCode: unwritten ? exitCodes.failed : summary.exitCode };
     // Standard output is the overlay's alone when it goes there.
     const print = options.write === "-" ? io.err : io.out;
-    print(options.json ? safeJson(variantsJson(result)) : renderTerminal(variantsDocument(result), io));
+    const document = variantsDocument(result);
+    await writeExperimentReports(performed, document, io);
+    print(options.json ? safeJson(variantsJson(result)) : renderTerminal(document, io));
     if (options.write !== undefined) await writeOverlay(options.write, chosen, io);
     return result.exitCode as ExitCode;
   });

@@ -1,5 +1,6 @@
 import type { CalibrationSummary } from "../verdicts/calibrate.ts";
 import { type Block, heading, makeRows, text } from "./document.ts";
+import { intervalPlot, intervalRow } from "./figures.ts";
 import { count, integer, money, percent, points, ratio, size } from "./format.ts";
 import { modelLabel } from "./runText.ts";
 
@@ -76,12 +77,16 @@ function caseTable({ cases, duplicates, noise }: Figures): Block[] {
   if (duplicates.oneTrialSuffices && noise.difference === 0) return [];
   const rate = ({ passed, trials }: { passed: number; trials: number }) => (trials === 0 ? 0 : passed / trials);
   const distance = ({ base, head }: Figures["cases"][number]) => Math.abs(rate(base) - rate(head));
-  const rows = cases
-    .toSorted((a, b) => distance(b) - distance(a))
-    .map((one) => [one.case, ratio(one.base), ratio(one.head)]);
-  const columns = [
-    { head: "case", kind: "name" as const },
-    ...["first arm", "second arm"].map((head) => ({ head, kind: "figure" as const })),
+  const sorted = cases.toSorted((a, b) => distance(b) - distance(a));
+  const rows = sorted.map((one) => [one.case, ratio(one.base), ratio(one.head)]);
+  const arms = ["first arm", "second arm"];
+  const columns = [{ head: "case", kind: "name" as const }, ...arms.map((head) => ({ head, kind: "figure" as const }))];
+  return [
+    { kind: "table", columns, rows: makeRows(rows), most: 20, noun: "case" },
+    ...intervalPlot(
+      "Pass rate by case in both arms, 95% CI",
+      arms,
+      sorted.map((one) => intervalRow(one.case, [one.base, one.head])),
+    ),
   ];
-  return [{ kind: "table", columns, rows: makeRows(rows), most: 20, noun: "case" }];
 }

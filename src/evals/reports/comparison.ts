@@ -12,6 +12,7 @@ import {
   withSentences,
 } from "./check.ts";
 import { type Block, heading, section, text } from "./document.ts";
+import { intervalPlot, intervalRow } from "./figures.ts";
 import { capital, count, share } from "./format.ts";
 
 /** What `evals compare` found. A is `base`, B is `head`; both are named with what they are. */
@@ -83,6 +84,11 @@ function details({ check, improved, base, head, cases }: Compared): Block[] {
     ...changedCases("Cases that dropped from A to B (passed/graded)", check.flagged, certain, arms),
     ...flippedCases(check, arms),
     ...changedCases("Cases that improved from A to B (passed/graded)", improved, certain, arms),
+    ...intervalPlot(
+      "Pass rate of the cases that differ, 95% CI",
+      ["A", "B"],
+      [...check.flagged, ...improved].map((one) => intervalRow(one.case, [one.base, one.head])),
+    ),
     ...grownConfusions(check.grew, arms),
     ...(check.changes.length === 0
       ? [text("The tool lists are the same in both, so what differs between A and B is not in them.")]

@@ -140,6 +140,13 @@ export function hasContent(block: Block): boolean {
 export const spans = (inline: Inline): readonly Span[] =>
   typeof inline === "object" && Symbol.iterator in inline ? inline : [inline];
 
+/** The text of a line, without marks and drawings. */
+export function plainText(inline: Inline): string {
+  return spans(inline)
+    .map((span) => (typeof span === "string" ? span : "strong" in span ? span.strong : "code" in span ? span.code : ""))
+    .join("");
+}
+
 export function isItem(item: Inline | Item): item is Item {
   return typeof item === "object" && "text" in item;
 }

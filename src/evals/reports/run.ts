@@ -1,6 +1,6 @@
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { checkBlocks } from "./check.ts";
-import { type Block, heading, type Item, type Span, type TableCell, type TableRow, text } from "./document.ts";
+import { type Block, heading, type Inline, type Item, type Span, type TableCell, type TableRow, text } from "./document.ts";
 import { driftBlocks } from "./drift.ts";
 import { discoveryBlocks, exposureBlocks } from "./exposures.ts";
 import { count, integer, percent, tally } from "./format.ts";
@@ -67,12 +67,14 @@ function suiteBlocks(suite: SuiteSummary, explain: boolean): Block[] {
     ...confusions(suite),
     ...substitutes(suite),
     ...explanations(suite),
-    {
-      kind: "facts",
-      facts: [["Coverage", coverage(suite)], ...mockFacts(suite), ...uncheckedFacts(suite), ["Usage", figures(suite)]],
-    },
+    { kind: "facts", facts: suiteFacts(suite) },
     ...liftBlocks(suite),
   ];
+}
+
+/** What the cases of a suite cover, what could not be checked, and what it took. */
+export function suiteFacts(suite: SuiteSummary): (readonly [string, Inline])[] {
+  return [["Coverage", coverage(suite)], ...mockFacts(suite), ...uncheckedFacts(suite), ["Usage", figures(suite)]];
 }
 
 function caseTable({ cases }: SuiteSummary): Block[] {

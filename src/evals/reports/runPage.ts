@@ -1,26 +1,15 @@
 import type { RunManifest, SuiteSummary } from "../types/run.ts";
 import { isCallable } from "../types/tool.ts";
 import { checkBlocks } from "./check.ts";
-import { type Block, heading, makeRows, type Span, type TableCell, text } from "./document.ts";
+import { type Block, type Blocks, heading, makeRows, plainText, type TableCell, text } from "./document.ts";
 import { driftBlocks } from "./drift.ts";
 import { discoveryBlocks, exposureBlocks } from "./exposures.ts";
 import { caseMatrix, confusionGrid, intervalPlot, intervalRow } from "./figures.ts";
 import { count, integer, money, percent, ratio } from "./format.ts";
 import type { PageCase, ReportPage } from "./page.ts";
 import type { PageTrialCollector } from "./pageTrials.ts";
-import type { RunInput } from "./run.ts";
-import {
-  coverageText,
-  exitText,
-  figures,
-  headline,
-  lostPhrase,
-  modelLabel,
-  nextStep,
-  provenance,
-  runStatus,
-  statusTone,
-} from "./runText.ts";
+import { type RunInput, suiteFacts } from "./run.ts";
+import { exitText, headline, lostPhrase, modelLabel, nextStep, provenance, runStatus, statusTone } from "./runText.ts";
 import { judgeText, liftBlocks, triggerBlocks } from "./skillEffect.ts";
 
 /** The page of a run: the verdict, the cases and trials, and what else the run measured. */
@@ -48,7 +37,10 @@ export function runPage({ summary, manifest }: RunInput, trials: PageTrialCollec
       ),
       ...triggerBlocks(summary),
       ...suites.flatMap(liftBlocks),
-      ...suites.flatMap(suiteFacts),
+      ...suites.flatMap((suite): Block[] => [
+        heading(3, `${suite.name} · ${modelLabel(suite)}`),
+        { kind: "facts", facts: suiteFacts(suite) },
+      ]),
       ...manifestBlocks(manifest),
       {
         kind: "facts",
@@ -114,22 +106,21 @@ function exposureFigure({ exposures = [], choices = [] }: SuiteSummary): Block[]
   return intervalPlot("Chosen, by expected tool and exposure, 95% CI", names, rows);
 }
 
-/** What the cases of a suite cover, and what it took to ask them. */
-function suiteFacts(suite: SuiteSummary): Block[] {
-  const { missing } = suite.coverage;
-  const uncovered = missing
-    .slice(0, 500)
-    .flatMap((tool, at): Span[] => [at === 0 ? "; no case expects " : ", ", { code: tool }]);
-  const unchecked = (suite.unchecked ?? []).map(
-    ({ text: what, n }) => ["Not checked", [`${count(n, "trial")}: `, { code: what, max: 300 }]] as const,
-  );
-  return [
-    heading(3, `${suite.name} · ${modelLabel(suite)}`),
-    {
-      kind: "facts",
-      facts: [["Coverage", [coverageText(suite), ...uncovered]], ...unchecked, ["Usage", figures(suite)]],
-    },
-  ];
+/** The page of a report without a record of its own. */
+export function blocksPage(blocks: Blocks): ReportPage {
+  const [first] = blocks;
+  const title = first?.kind === "heading" ? plainText(first.text) : "tool-evals";
+  return { kind: "report", title, before: blocks, toolsets: {}, after: [] };
+}
+
+/** The page of an experiment: its report, and the cases and trials of its record. */
+export function experimentPage(blocks: Blocks, manifest: RunManifest, trials: PageTrialCollector): ReportPage {
+  return {
+    ...blocksPage(blocks),
+    trials: trials.collect(),
+    toolsets: trials.toolsets(),
+    after: [...manifestBlocks(manifest), { kind: "facts", facts: [["Run", provenance(manifest)]] }],
+  };
 }
 
 /** What decided the run's answers: models with their settings, suites, and the tools that were shown. */

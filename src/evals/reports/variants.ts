@@ -3,6 +3,7 @@ import type { VariantVerdict } from "../decisions/variantVerdict.ts";
 import type { NamedCase } from "../decisions/verdict.ts";
 import type { VariantsSummary } from "../verdicts/variants.ts";
 import { type Block, heading, makeRows, section, type TableCell, type TableRow, type Tone, text } from "./document.ts";
+import { intervalPlot, intervalRow } from "./figures.ts";
 import { count, integer, level, money, percent, points, probability, pValue, ratio, size, some } from "./format.ts";
 import { modelLabel } from "./runText.ts";
 
@@ -15,7 +16,14 @@ export function variantsDocument(summary: VariantsSummary): Block[] {
   return [
     heading(1, variantsHeadline(summary), tones[kind]),
     text(variantsReason(summary), `Next: ${nextStep(summary)}`),
-    ...section(about.join(" · "), [wordingTable(summary)]),
+    ...section(about.join(" · "), [
+      wordingTable(summary),
+      ...intervalPlot(
+        "Pass rate of each wording over all of its trials, 95% CI",
+        ["passed"],
+        wordings.map((one) => intervalRow(one.name, [one])),
+      ),
+    ]),
     ...caseTables(summary),
     ...section(`Changes in ${best?.name}`, [{ kind: "diff", changes: kind === "keep" ? [] : (best?.changes ?? []) }]),
     { kind: "facts", facts: facts(summary) },
