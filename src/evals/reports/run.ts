@@ -1,6 +1,15 @@
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { checkBlocks } from "./check.ts";
-import { type Block, heading, type Inline, type Item, type Span, type TableCell, type TableRow, text } from "./document.ts";
+import {
+  type Block,
+  heading,
+  type Inline,
+  type Item,
+  type Span,
+  type TableCell,
+  type TableRow,
+  text,
+} from "./document.ts";
 import { driftBlocks } from "./drift.ts";
 import { discoveryBlocks, exposureBlocks } from "./exposures.ts";
 import { count, integer, percent, tally } from "./format.ts";
