@@ -6,7 +6,7 @@ import { stringify } from "yaml";
 import { loadSuites } from "../../src/evals/suites/load.ts";
 import { EvalsError, formatProblem } from "../../src/evals/types/errors.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
-import { load, loadYaml, workspace } from "./workspace.ts";
+import { complaint, load, loadYaml, workspace } from "./workspace.ts";
 
 /** The expectation that `expect: <text>` comes to. */
 async function expectationOf(text: string) {
@@ -383,5 +383,36 @@ describe("any suite", () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe("user turns", () => {
+  const turns = "turns: [{ input: Find it, expect: { tool: search } }, { input: Now open it }]";
+
+  it("have a first message, expectations and eight replies each", async () => {
+    const [one] = (await loadYaml(`system: Be brief.\ncases: [{ ${turns} }]`)).cases;
+    expect(one).toMatchObject({
+      id: "find-it",
+      messages: [
+        { role: "system", content: "Be brief." },
+        { role: "user", content: "Find it" },
+      ],
+      turns: [{ content: "Find it", expect: { kind: "tool" } }, { content: "Now open it" }],
+      maxTurns: 8,
+    });
+  });
+
+  it("are part of the hash", async () => {
+    const hash = async (text: string) => (await loadYaml(`cases: [${text}]`)).cases[0]?.hash;
+    expect(await hash(`{ ${turns} }`)).not.toBe(await hash(`{ ${turns.replace("Now open", "Open")} }`));
+    expect(await hash(`{ ${turns} }`)).not.toBe(await hash(`{ ${turns.replace("search", "find")} }`));
+  });
+
+  it.each([
+    ["{ turns: [{ input: a }, { input: b }] }", "The case is not gradable because it expects nothing."],
+    ["{ turns: [] }", '"turns" is empty.'],
+    ["{ turns: [{ input: a, expect: { skill: x, tool: y } }, { input: b }] }", "exclude each other"],
+  ])("%s is refused", async (text, message) => {
+    expect(await complaint(load({ "s.yaml": `cases: [${text}]` }))).toContain(message);
   });
 });

@@ -31,6 +31,10 @@ describe("a case", () => {
       's.yaml:3:24: error: Unknown key "optional".\n  Known keys here: tool, acceptable, avoid, args, argsMode, argsMatch, result, calls, order, extras, skill.',
     ],
     [
+      "turns: [{ input: a, expect: { tool: x } }, { input: b }]",
+      's.yaml:3:5: error: The case has both "input" and "turns".\n  Remove one of them.',
+    ],
+    [
       "expect: { frobnicate: 1, tool: x }",
       's.yaml:3:15: error: Unknown key "frobnicate".\n  Known keys here: tool, acceptable, avoid, args, argsMode, argsMatch, result, calls, order, extras, skill.',
     ],
@@ -206,7 +210,7 @@ describe("a case", () => {
     ];
     expect(await about(text.join("\n"))).toMatchInlineSnapshot(`
       "s.yaml:2:5: error: The case has no prompt.
-        Add "input" (or "messages").
+        Add "input" (or "messages" or "turns").
       s.yaml:4:44: error: "messages" must end with a user message.
         Add one with "role: user".
       s.yaml:6:24: error: "role" must be system | user | assistant, got "usr".

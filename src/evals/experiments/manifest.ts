@@ -1,6 +1,7 @@
 import { newRunId } from "../runs/record.ts";
 import { hashPrompt } from "../scoring/judge.ts";
-import { labelExpectation, listExpectedTools, readSkillExpectation } from "../scoring/labels.ts";
+import { listExpectedTools, readSkillExpectation } from "../scoring/labels.ts";
+import { labelCase } from "../scoring/userTurns.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import { allDefinitions } from "../types/exposure.ts";
 import type { JsonObject } from "../types/json.ts";
@@ -95,10 +96,13 @@ function describeCase({ case: one, toolset }: PlannedCase): RunManifest["suites"
   return {
     id: one.id,
     hash: one.hash,
-    input: one.messages.findLast((message) => message.role === "user")?.content ?? "",
+    input:
+      one.turns?.map(({ content }) => content).join(" > ") ??
+      one.messages.findLast((message) => message.role === "user")?.content ??
+      "",
     ...(one.paraphrases && { paraphrases: [...one.paraphrases] }),
-    expected: labelExpectation(one.expect),
-    expectedTools: [...listExpectedTools(one.expect)],
+    expected: labelCase(one),
+    expectedTools: [...listExpectedTools(one)],
     ...(readSkillExpectation(one.expect) && { skills: readSkillExpectation(one.expect) }),
     toolset: toolset.hash,
     trials: one.trials,

@@ -16,12 +16,14 @@ function countSearchTurns({ exposure }: PlannedCase, model: Model, most: number)
 
 /** The most turns of a trial. */
 function countTurns(planned: PlannedCase, model: Model): number {
-  return planned.case.maxTurns + countSearchTurns(planned, model, mostSearchTurns);
+  const { maxTurns, turns = [0] } = planned.case;
+  return turns.length * (maxTurns + countSearchTurns(planned, model, mostSearchTurns));
 }
 
 function planCeiling(planned: PlannedCase, model: Model, turns = countTurns(planned, model)) {
   const { case: one, toolset } = planned;
-  return trialCeiling({ messages: one.messages, maxTurns: turns, tools: toolset.tools }, model);
+  const followUps = (one.turns ?? []).slice(1).map(({ content }) => ({ role: "user" as const, content }));
+  return trialCeiling({ messages: [...one.messages, ...followUps], maxTurns: turns, tools: toolset.tools }, model);
 }
 
 /** The maximum that a plan uses on one model. The cost is at list price, without any cache. */
@@ -45,7 +47,8 @@ const typicalOutputTokens = 150;
 
 /** What one trial costs as a rule, at list price without any cache: four bytes per token, two turns where there are more. */
 export function typicalCost(planned: PlannedCase, model: Model): Cost {
-  const turns = Math.min(2, planned.case.maxTurns) + countSearchTurns(planned, model, 1);
+  const { maxTurns, turns: messages = [0] } = planned.case;
+  const turns = messages.length * (Math.min(2, maxTurns) + countSearchTurns(planned, model, 1));
   const { inputTokens } = planCeiling(planned, model, 1);
   return model.cost({ ...noUsage, inputTokens: (turns * inputTokens) / 2, outputTokens: turns * typicalOutputTokens });
 }

@@ -71,7 +71,9 @@ export function lexical(): AskedModel {
 }
 
 function pickCalls({ messages, turn, loader }: ModelRequest, getRanker: () => Ranker<Candidate>): Turn["calls"] {
-  const results = messages.flatMap((message) => (message.role === "results" ? message.results : []));
+  // What came before the user's last message has been answered.
+  const since = messages.slice(messages.findLastIndex(({ role }) => role === "user") + 1);
+  const results = since.flatMap((message) => (message.role === "results" ? message.results : []));
   if (results.some(({ tool }) => tool !== loader?.tool)) return [];
   const last = messages.reduce((text, message) => (message.role === "user" ? message.content : text), "");
   const query = last.slice(0, maxQuery);

@@ -40,18 +40,17 @@ export async function replay(id: string, name: string, options: ReplayOptions): 
   };
 }
 
-function findReply(row: Recorded | undefined, { cell, messages, loader }: ModelRequest): Reply {
-  const turn = messages.filter(({ role }) => role === "results").length;
-  const recorded = row?.turns[turn];
+function findReply(row: Recorded | undefined, { cell, turn: number, loader }: ModelRequest): Reply {
+  const recorded = row?.turns[number - 1];
   if (recorded) {
     const calls = recorded.calls.map(({ execution, ...call }) => call);
-    const { searches, ...turn } = recorded;
+    const { searches, userTurn, ...turn } = recorded;
     // A search of the client is made again; one of an API or a host is part of its reply.
     return { kind: "turn", turn: { ...turn, calls, ...(searches && !loader && { searches }) } };
   }
   if (row?.outcome.kind === "broken") return row.outcome;
   const where = `${cell.suite}, case ${cell.case}, ${cell.arm}, trial ${cell.trial}`;
-  return { kind: "broken", stage: "model", message: `not recorded: turn ${turn + 1} of ${where}` };
+  return { kind: "broken", stage: "model", message: `not recorded: turn ${number} of ${where}` };
 }
 
 function chooseModel(run: string, wanted: string | undefined, models: readonly string[]): string {

@@ -1,6 +1,6 @@
 import type { AboutSkills } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
-import { type Expectation, listExpectedCalls } from "../types/suite.ts";
+import { type Case, type Expectation, listCaseCalls } from "../types/suite.ts";
 import type { Call } from "../types/trial.ts";
 import type { FindTool } from "./tools.ts";
 
@@ -31,9 +31,9 @@ export function labelExpectation(expectation: Expectation | undefined): string {
   }
 }
 
-/** The tools that an expectation requires, each once, for coverage; without tools to avoid. */
-export function listExpectedTools(expectation: Expectation | undefined): readonly string[] {
-  return [...new Set(listExpectedCalls(expectation).flatMap(({ tools }) => tools))];
+/** The tools that a case requires, each once, for coverage; without tools to avoid. */
+export function listExpectedTools(one: Pick<Case, "expect" | "turns">): readonly string[] {
+  return [...new Set(listCaseCalls(one).flatMap(({ tools }) => tools))];
 }
 
 /** The skills that an expectation requires or forbids; undefined when it is not about skills. */

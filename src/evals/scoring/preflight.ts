@@ -8,6 +8,7 @@ import {
   type ArgsRules,
   type Case,
   type ExecutionPolicy,
+  type Expectation,
   type ExpectedCall,
   listExpectedCalls,
 } from "../types/suite.ts";
@@ -19,6 +20,7 @@ import { member, own } from "./match.ts";
 import { compileRegex, findMatcherProblems } from "./matchers.ts";
 import { explainUnsatisfiable } from "./satisfiable.ts";
 import { type Executable, executable, type FindTool, getLookup, type ToolLookup } from "./tools.ts";
+import { listExpectations } from "./userTurns.ts";
 
 /** A problem of a case. Its message is printed after `Case "<id>": `. */
 type CaseProblem = Omit<Problem, "place">;
@@ -29,11 +31,28 @@ type CaseProblem = Omit<Problem, "place">;
  * whose inputSchema cannot be compiled is a warning: its arguments are then not checked against the schema.
  */
 export function preflight(
-  { id, place, expect, dispatch, mocks }: Pick<Case, "id" | "place" | "expect" | "dispatch" | "mocks">,
+  { id, place, expect, turns, dispatch, mocks }: CaseToCheck,
   toolset: Toolset,
   policy: ExecutionPolicy,
 ): readonly Problem[] {
-  if (!expect) return [];
+  const problems = listExpectations({ ...(expect && { expect }), ...(turns && { turns }) }).flatMap((one) => {
+    const prefix = one.name === undefined ? `Case "${id}"` : `Case "${id}", ${one.name}`;
+    return checkExpected(one.expect, { dispatch, mocks }, toolset, policy).map((problem) => {
+      return { ...problem, message: `${prefix}: ${problem.message}`, place };
+    });
+  });
+  const distinct = new Map(problems.map((problem) => [problem.message, problem]));
+  return [...distinct.values()];
+}
+
+type CaseToCheck = Pick<Case, "id" | "place" | "expect" | "turns" | "dispatch" | "mocks">;
+
+function checkExpected(
+  expect: Expectation,
+  { dispatch, mocks }: { [K in "dispatch" | "mocks"]: Case[K] | undefined },
+  toolset: Toolset,
+  policy: ExecutionPolicy,
+): CaseProblem[] {
   const lookup = getLookup(toolset);
   const calls = listExpectedCalls(expect);
   const rules: ArgsRules = "argsMatch" in expect ? expect : { argsMode: "partial", argsMatch: "matchers" };
@@ -42,15 +61,13 @@ export function preflight(
   const mocked = new Set(mocks?.list.map(({ tool }) => tool));
   const isAnswered: IsAnswered = (tool) =>
     mocked.has(tool.name) ? { yes: true } : mocks?.unmatched === "error" ? unmocked(tool) : executable(tool, policy);
-  const problems = [
+  return [
     ...checkNames(calls, expect.avoid, find, hasOpenCatalog(dispatch, toolset), lookup, toolset),
     ...calls.flatMap((call) => checkCall(call, rules, find, isAnswered)),
     ...(expect.kind === "skill" ? checkSkill(expect.skill, toolset) : []),
     ...(expect.kind === "any" && expect.result ? checkAnyResult(expect.result, toolset, isAnswered) : []),
     ...(rules.argsMatch === "bfcl" ? [] : checkSchemas(expect.kind === "any" ? lookup.names : wanted, find)),
   ];
-  const distinct = new Map(problems.map((problem) => [problem.message, problem]));
-  return [...distinct.values()].map((problem) => ({ ...problem, message: `Case "${id}": ${problem.message}`, place }));
 }
 
 /** Whether a call of a tool gets a result, from a mock or from the server. */

@@ -9,6 +9,7 @@ import { labelCalls, labelExpectation, noneLabel } from "./labels.ts";
 import { type Judge, noJudge } from "./match.ts";
 import { compileSequence } from "./sequence.ts";
 import { getLookup, type ToolLookup } from "./tools.ts";
+import { getRepliesTo, joinScores, type PartScore } from "./userTurns.ts";
 
 /**
  * Grades the turns of one answered trial. `deferred`: the tools whose definitions were not shown from the start. Does not
@@ -17,8 +18,28 @@ import { getLookup, type ToolLookup } from "./tools.ts";
 export type Grade = (turns: readonly Turn[], judge?: Judge, deferred?: ReadonlySet<string>) => Score;
 type Assess = (activity: Activity, judge: Judge) => Assessment;
 
+/** Creates the grader of one case for the toolset it is shown: of its expectation, or of those of its user turns too. */
+export function createGrader(one: Pick<Case, "expect" | "expectedBehavior" | "turns">, toolset: Toolset): Grade {
+  const { turns: messages, ...whole } = one;
+  if (!messages) return createPartGrader(whole, toolset);
+  const ofWhole = whole.expect || whole.expectedBehavior.length > 0 ? createPartGrader(whole, toolset) : undefined;
+  const ofTurns = messages.map(({ expect }) =>
+    expect ? createPartGrader({ expect, expectedBehavior: [] }, toolset) : undefined,
+  );
+  return (turns, judge, deferred) => {
+    const parts = ofTurns.flatMap((gradeTurn, at): PartScore[] => {
+      const score = gradeTurn?.(getRepliesTo(at + 1, turns), judge, deferred);
+      return score ? [{ name: `turn ${at + 1}`, score }] : [];
+    });
+    if (ofWhole) parts.push({ score: ofWhole(turns, judge, deferred) });
+    const score = grade(joinScores(parts));
+    const substituted = parts.flatMap((part) => part.score.substituted ?? []);
+    return score.grade === "pass" && substituted.length > 0 ? { ...score, substituted } : score;
+  };
+}
+
 /**
- * Creates the createGrader of one case for the toolset it is shown. Use one createGrader for all trials of a case.
+ * Creates the grader of one expectation for the toolset it is shown. Use one createGrader for all trials of a case.
  *
  * - `tool`: the first turn with calls must have one call, and a correct one (see `compileCall`). Several calls are
  *   `several-calls` when an expected tool is among them; with `extras` the best one is scored.
@@ -29,7 +50,7 @@ type Assess = (activity: Activity, judge: Judge) => Assessment;
  * A model that refused and called nothing fails with `refused`, even where no call is expected, because that is not an
  * answer. So does a reply that was cut off, with `cut-off`. Sentences of expected behaviour and `judge` matchers are decided by the judge; see `Judge`.
  */
-export function createGrader(
+function createPartGrader(
   { expect, expectedBehavior }: Pick<Case, "expect" | "expectedBehavior">,
   toolset: Toolset,
 ): Grade {

@@ -16,16 +16,23 @@ export type Transcript = readonly Entry[];
 export const limits = { entry: 12_000, transcript: 120_000 } as const;
 
 /**
- * Builds the transcript of a trial: the case's messages, then the model's replies, calls with arguments, and results, or
+ * Builds the transcript of a trial: the case's messages, then the model's replies (and what the user says after them), calls with arguments, and results, or
  * why there are none. What would reveal the arm is left out: see `concernsSkill`. Long texts are cut in the middle, with a
  * note.
  */
 export function buildTranscript(
   messages: readonly { role: "system" | "user" | "assistant"; content: string }[],
   turns: readonly Turn[],
+  followUps: readonly string[] = [],
 ): Transcript {
   const given = messages.map(({ role, content }): Entry => ({ of: "given", label: givenLabels[role], text: content }));
-  return limitLength([...given, ...turns.flatMap(buildTurnEntries), ...buildEndNote(turns)]);
+  const done = turns.flatMap((turn, at) => {
+    const { userTurn = 1 } = turn;
+    const next = userTurn === (turns[at - 1]?.userTurn ?? 1) ? undefined : followUps[userTurn - 2];
+    const asked: Entry[] = next === undefined ? [] : [{ of: "given", label: givenLabels.user, text: next }];
+    return [...asked, ...buildTurnEntries(turn)];
+  });
+  return limitLength([...given, ...done, ...buildEndNote(turns)]);
 }
 
 /** Builds a transcript from a text, with the request it belongs to. */

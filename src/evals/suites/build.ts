@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { basename, dirname, extname, resolve } from "node:path";
 import type { ParsedFile } from "../parsing/json.ts";
 import { canonicalJson, type Json } from "../types/json.ts";
-import type { Case, CaseFile, Expectation, ExpectedCall, Suite } from "../types/suite.ts";
+import type { Case, CaseFile, Expectation, ExpectedCall, Suite, UserTurn } from "../types/suite.ts";
 import type { Tool } from "../types/tool.ts";
 import { type ExpectFile, getKind, toNames } from "./expectation.ts";
 import { buildMocks } from "./mocks.ts";
@@ -78,13 +78,14 @@ function buildCase(
     messages: header.system === undefined ? messages : [{ role: "system", content: header.system }, ...messages],
     ...(typeof input === "object" && input.length > 1 && { paraphrases: input }),
     ...(expect && { expect: buildExpectation(expect) }),
+    ...(content.turns && { turns: content.turns.map(buildUserTurn) }),
     ...(content.searches && { searches: content.searches }),
     expectedBehavior: toNames(content.expected_behavior),
     ...(tools && { tools: share(tools) }),
     ...(header.dispatch && { dispatch: header.dispatch }),
     trials: content.trials ?? header.trials ?? defaults.trials,
     passRate: content.passRate ?? header.passRate ?? defaults.passRate,
-    maxTurns: content.maxTurns ?? header.maxTurns ?? getDefaultTurns(expect),
+    maxTurns: content.maxTurns ?? header.maxTurns ?? getDefaultTurns(content),
   };
 }
 
@@ -94,17 +95,23 @@ function addMocks(id: string, content: CaseFile, header: SuiteHeader): Pick<Case
   return list.length === 0 ? {} : { mocks: { list, unmatched: header.unmatched ?? defaults.unmatched } };
 }
 
+function buildUserTurn({ input, expect }: NonNullable<CaseFile["turns"]>[number]): UserTurn {
+  return { content: input, ...(expect && { expect: buildExpectation(expect) }) };
+}
+
 /**
- * A first pick needs one turn. Expected calls may come one after the other, and a skill may be loaded after some calls.
+ * A first pick needs one turn. Expected calls may come one after the other, a skill may be loaded after some calls, and a
+ * user goes on when a reply is complete.
  */
-function getDefaultTurns(expect: ExpectFile | undefined): number {
+function getDefaultTurns({ expect, turns }: CaseFile): number {
+  if (turns) return defaults.maxTurnsOfCalls;
   if (expect?.skill !== undefined) return defaults.maxTurnsOfSkill;
   return (expect?.calls?.length ?? 0) > 1 ? defaults.maxTurnsOfCalls : defaults.maxTurns;
 }
 
 /** The last message of the user, in its first wording. */
-function getPrompt({ input, messages }: CaseFile): string {
-  return [input].flat()[0] ?? messages?.at(-1)?.content ?? "";
+function getPrompt({ input, messages, turns }: CaseFile): string {
+  return [input].flat()[0] ?? turns?.[0]?.input ?? messages?.at(-1)?.content ?? "";
 }
 
 function pickToolFields({ name, description, inputSchema }: InlineTools[number]): Tool {
@@ -205,11 +212,12 @@ export function hashCase({
   expectedBehavior,
   dispatch,
   files,
+  turns,
   mocks: given,
   packageHash,
   maxTurns,
 }: Omit<Case, "hash">): string {
-  const asked = { messages, paraphrases, expect, expectedBehavior, dispatch, files, packageHash, maxTurns };
+  const asked = { messages, paraphrases, turns, expect, expectedBehavior, dispatch, files, packageHash, maxTurns };
   const results = given?.list.map(({ tool, args, result }) => ({ tool, args, result }));
   return hashValue({ ...asked, mocks: given && { unmatched: given.unmatched, results } });
 }

@@ -84,23 +84,30 @@ function checkCase(value: Json, path: Path): { path: Path; content?: CaseFile; p
   return { path, content, problems };
 }
 
-function checkPrompt({ input, messages }: CaseFile, path: Path): PathProblem[] {
-  if (input !== undefined && messages) {
-    const message = 'The case has both "input" and "messages".';
-    return [{ path: [...path, "messages"], part: "key", message, hint: "Remove one of them." }];
+function checkPrompt({ input, messages, turns }: CaseFile, path: Path): PathProblem[] {
+  const given = Object.entries({ input, messages, turns }).flatMap(([key, one]) => (one === undefined ? [] : [key]));
+  const [first, second] = given;
+  if (second !== undefined) {
+    const message = `The case has both "${first}" and "${second}".`;
+    return [{ path: [...path, second], part: "key", message, hint: "Remove one of them." }];
   }
   const twice = Array.isArray(input) ? input.findIndex((one, i) => input.indexOf(one) < i) : -1;
   if (twice >= 0)
     return [{ path: [...path, "input", twice], message: "This paraphrase is listed twice.", hint: "Remove one." }];
-  if (input === undefined && !messages)
-    return [{ path, message: "The case has no prompt.", hint: 'Add "input" (or "messages").' }];
+  if (first === undefined)
+    return [{ path, message: "The case has no prompt.", hint: 'Add "input" (or "messages" or "turns").' }];
   if (!messages || messages.at(-1)?.role === "user") return [];
   const at = [...path, "messages", messages.length - 1];
   return [{ path: at, message: '"messages" must end with a user message.', hint: 'Add one with "role: user".' }];
 }
 
-function checkGoal({ expect, expected_behavior: behavior }: CaseFile, path: Path): PathProblem[] {
-  if (expect) return checkExpectation(expect, [...path, "expect"]);
+function checkGoal({ expect, turns = [], expected_behavior: behavior }: CaseFile, path: Path): PathProblem[] {
+  const expectations = [
+    ...turns.map((turn, i) => ({ expect: turn.expect, at: [...path, "turns", i, "expect"] })),
+    { expect, at: [...path, "expect"] },
+  ];
+  if (expectations.some((one) => one.expect))
+    return expectations.flatMap((one) => (one.expect ? checkExpectation(one.expect, one.at) : []));
   if (behavior) return [];
   const message = "The case is not gradable because it expects nothing.";
   return [{ path, message, hint: 'Add "expect" or "expected_behavior".' }];

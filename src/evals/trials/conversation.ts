@@ -45,6 +45,9 @@ export type Conversation = {
   /** Where definitions are deferred: the search of the client, or what the API has to search. */
   search?: TrialSearch;
   deferred?: NonNullable<ModelRequest["deferred"]>;
+  /** What the user says next, each when the replies to the message before it are complete. */
+  followUps?: readonly string[];
+  /** Maximum replies to one message of the user. */
   maxTurns: number;
   executor: Pick<Executor, "execute">;
   /** Reads calls through dispatchers, where the suite has some. */
@@ -58,10 +61,11 @@ export const mostSearchTurns = 5;
 
 /**
  * Sends the messages, executes the calls of each reply in their order and sends the results back, until the model makes no
- * call, `maxTurns` is reached or the calls decide the trial. Does not throw.
+ * call, `maxTurns` is reached or the calls decide the trial; then the same for each further message of the user. Does not
+ * throw.
  */
 export async function converse(conversation: Conversation, signal: AbortSignal): Promise<Answer> {
-  const { model, listedName, maxTurns, isDecided } = conversation;
+  const { model, listedName, maxTurns, isDecided, followUps = [] } = conversation;
   const messages = [...conversation.messages];
   const turns: Turn[] = [];
   let lost: Usage | undefined;
@@ -69,7 +73,7 @@ export async function converse(conversation: Conversation, signal: AbortSignal):
   const end = (outcome: Answer["outcome"], last: readonly Turn[] = []): Answer => {
     return { outcome, turns: [...turns, ...last], ...(deferred && { deferred }), ...(lost && { lost }) };
   };
-  for (let searching = 0; turns.length - searching < maxTurns && searching <= mostSearchTurns; ) {
+  for (let asked = 1, counted = 0, searching = 0; counted < maxTurns && searching <= mostSearchTurns; ) {
     const reply = await model.ask(createRequest(conversation, turns.length + 1, messages), signal);
     if (reply.lost) lost = addUsage(lost, reply.lost);
     if (reply.kind === "broken") {
@@ -82,12 +86,23 @@ export async function converse(conversation: Conversation, signal: AbortSignal):
     const searches = [...(reply.turn.searches ?? []), ...executed.searches].map(({ query, found }) => {
       return { query, found: found.map(listedName) };
     });
-    turns.push({ ...reply.turn, calls: executed.calls, ...(searches.length > 0 && { searches }) });
-    if (calls.length === 0 || isDecided?.(turns.flatMap((one) => one.calls))) break;
-    if (executed.calls.every(({ role }) => role === "search")) searching++;
-    // The provider's own payload goes back unchanged; its calls have the names that were shown.
-    messages.push({ role: "assistant", content: reply.turn.text, turn: reply.turn, native: reply.native });
-    messages.push(toResults(executed.calls));
+    const userTurn = asked > 1 && { userTurn: asked };
+    turns.push({ ...reply.turn, calls: executed.calls, ...(searches.length > 0 && { searches }), ...userTurn });
+    if (isDecided?.(turns.flatMap((one) => one.calls))) break;
+    const isComplete = calls.length === 0;
+    if (!isComplete && executed.calls.every(({ role }) => role === "search")) searching++;
+    else counted++;
+    const next = isComplete || counted === maxTurns || searching > mostSearchTurns ? followUps[asked - 1] : undefined;
+    if (isComplete && next === undefined) break;
+    // The provider's own payload goes back unchanged; its calls have the names that were shown. Silence has no form.
+    if (!isComplete || reply.turn.text !== "")
+      messages.push({ role: "assistant", content: reply.turn.text, turn: reply.turn, native: reply.native });
+    if (!isComplete) messages.push(toResults(executed.calls));
+    if (next === undefined) continue;
+    messages.push({ role: "user", content: next });
+    asked++;
+    counted = 0;
+    searching = 0;
   }
   return end({ kind: "answered" });
 }
@@ -179,6 +194,7 @@ export function createConversation(
     }),
     ...(offer.catalogue && { catalogue: offer.catalogue }),
     listedName,
+    ...(one.turns && { followUps: one.turns.slice(1).map(({ content }) => content) }),
     maxTurns: one.maxTurns,
     executor: {
       execute: async (call, signal) => (await library.execute(call)) ?? (await executor.execute(call, signal)),
@@ -260,7 +276,7 @@ function addPrompt(messages: Case["messages"], prompt: string): Case["messages"]
  */
 function createDecision(one: Case): (calls: readonly Call[]) => boolean {
   const { expect } = one;
-  if (measuresBehaviour(one)) return () => false;
+  if (measuresBehaviour(one) || one.turns) return () => false;
   if (expect?.kind === "skill" && expect.avoid.length === 0) {
     return (calls) => {
       const loaded = listLoadedSkills(calls);

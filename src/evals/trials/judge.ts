@@ -23,6 +23,7 @@ type Judged = {
   grade: Grade;
   turns: readonly Turn[];
   messages: Case["messages"];
+  followUps?: readonly string[] | undefined;
   judge: AskedModel;
   cell: Cell;
 };
@@ -35,7 +36,7 @@ const notAsked = unknown("not asked: the trial failed already");
  * undecided. When the judge breaks or gives no evidence, its assertions are unknown, with the reason. Does not throw.
  */
 export async function judgeTrial(
-  { grade, turns, messages, judge, cell }: Judged,
+  { grade, turns, messages, followUps, judge, cell }: Judged,
   signal: AbortSignal,
 ): Promise<Graded> {
   const noted = new Map<string, Question>();
@@ -49,7 +50,7 @@ export async function judgeTrial(
 
   const { judging, stopped, ...reading } = await askJudge(
     judge,
-    { transcript: buildTranscript(messages, turns), questions },
+    { transcript: buildTranscript(messages, turns, followUps), questions },
     cell,
     signal,
   );

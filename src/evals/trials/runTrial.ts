@@ -118,6 +118,7 @@ async function answer(place: PlannedCell, context: TrialContext, signal: AbortSi
   );
   try {
     const { model } = place;
+    if ("converse" in model && place.planned.case.turns) return refuseTurns(model);
     if (!("converse" in model))
       return await converse(createConversation({ ...place, model }, context, executor), signal);
     const hosted = await model.converse(createHostedTrial(place, context.skills(place), executor), signal);
@@ -125,6 +126,12 @@ async function answer(place: PlannedCell, context: TrialContext, signal: AbortSi
   } finally {
     await executor.close();
   }
+}
+
+/** A host is given one prompt; what the user says next cannot be given to it. */
+function refuseTurns({ id }: HostModel): HostAnswer {
+  const message = `${id} takes one message of the user, and the case has several turns`;
+  return { outcome: { kind: "broken", stage: "setup", message }, turns: [] };
 }
 
 function sumCosts(turns: readonly Turn[], model: Model): Cost {

@@ -74,6 +74,11 @@ const caseFileSchema = z.strictObject({
     .min(1)
     .optional()
     .describe("A conversation instead of `input`, ending with a user message"),
+  turns: z
+    .array(z.strictObject({ input: z.string().min(1), expect: expectFileSchema.optional() }))
+    .min(1)
+    .optional()
+    .describe("What the user says one after the other, instead of `input`; `expect` is then about all of it"),
   expect: expectFileSchema.optional(),
   searches: z
     .array(z.string().min(1))
@@ -201,7 +206,9 @@ export const suiteFileSchema = z.strictObject({
     .min(1)
     .max(100)
     .optional()
-    .describe("Maximum turns per trial; default: 1, and 8 for cases with several `calls` or a `skill`"),
+    .describe(
+      "Maximum replies to one message of the user; default: 1, and 8 for cases with several `calls`, `turns` or a `skill`",
+    ),
   cases: z.array(caseFileSchema).optional(),
   evals: z
     .array(caseFileSchema)
@@ -248,6 +255,14 @@ export function listExpectedCalls(expect: Expectation | undefined): readonly Exp
   return expect?.kind === "calls" ? expect.calls : [];
 }
 
+/** One message of the user, and what is expected of the replies to it. */
+export type UserTurn = { content: string; expect?: Expectation };
+
+/** The calls that a case requires: of its user turns, then of the whole conversation. */
+export function listCaseCalls({ expect, turns = [] }: Pick<Case, "expect" | "turns">): readonly ExpectedCall[] {
+  return [...turns.map((one) => one.expect), expect].flatMap(listExpectedCalls);
+}
+
 /** One query with its expectation, with defaults. `hash` covers what it asks and expects, not its tools. */
 export type Case = {
   id: string;
@@ -255,7 +270,10 @@ export type Case = {
   messages: readonly { role: "system" | "user" | "assistant"; content: string }[];
   /** What the last message says in turn, where a case has more than one wording of it: trial t the t-th, and so on. */
   paraphrases?: readonly string[];
+  /** About the whole conversation. */
   expect?: Expectation;
+  /** What the user says one after the other, where that is more than one message; the first is the last of `messages`. */
+  turns?: readonly UserTurn[];
   /** What a model may search for, beside what the user says. No trial asks it, so it is in no hash. */
   searches?: readonly string[];
   /** Sentences that a judge grades separately. */

@@ -81,6 +81,12 @@ export const turnSchema = z.object({
   text: z.string(),
   calls: z.array(callSchema),
   searches: z.array(searchSchema).optional().describe("of the client, the API or the host; absent: none"),
+  userTurn: z
+    .number()
+    .int()
+    .min(2)
+    .optional()
+    .describe("which message of the user it answers, from 2; absent: the first"),
   stop: stopReasonSchema,
   usage: usageSchema,
   ms: z.number(),

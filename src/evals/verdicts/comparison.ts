@@ -172,7 +172,7 @@ function collectChanges(
   labels: readonly string[],
 ): ComparedCheck["changes"] {
   const compared = new Set(cases);
-  const named = new Set(labels.flatMap((label) => label.split(/ [|+] |, /)));
+  const named = new Set(labels.flatMap((label) => label.split(/ [|+>] |, /)));
   const then = { ...base, cases: base.cases.filter(({ id }) => compared.has(id)) };
   const all = changesByCase(then, head).flatMap(({ changes }) => changes);
   const ordered = [...all.filter(({ tool }) => named.has(tool)), ...all.filter(({ tool }) => !named.has(tool))];

@@ -127,6 +127,29 @@ export function findDispatchProblems(opened: Opened): Problem[] {
   return [{ severity: "warning", message, hint, place: dispatchPlace([]) }];
 }
 
+/** A host is given one prompt: the trials of a case with several user turns break in it. */
+export function findHostTurns(
+  { name, file }: Suite,
+  cases: readonly PlannedCase[],
+  models: readonly Model[],
+): Problem[] {
+  const hosts = models.filter((model) => "converse" in model).map(({ id }) => id);
+  const affected = cases.filter(({ suite, case: one }) => suite.name === name && one.turns);
+  if (hosts.length === 0 || affected.length === 0) return [];
+  const ids = affected.slice(0, 3).map(({ case: one }) => `"${one.id}"`);
+  const more = affected.length > ids.length ? ` and ${affected.length - ids.length} more` : "";
+  const message = `${hosts.join(", ")} takes one message of the user, but cases have several turns: ${ids.join(", ")}${more}. Their trials break.`;
+  const hint = "Ask these cases on a model instead of a host.";
+  return [
+    {
+      severity: hosts.length === models.length && affected.length === cases.length ? "error" : "warning",
+      message,
+      hint,
+      place: { file },
+    },
+  ];
+}
+
 /** A mock of a tool that no case lists would never answer a call. */
 export function findUnlistedMocks({ name, file }: Suite, cases: readonly PlannedCase[]): Problem[] {
   const own = cases.filter(({ suite, unavailable }) => suite.name === name && !unavailable);
@@ -210,7 +233,9 @@ export function createTrialContext(
     grade: async ({ planned, cell }, turns, signal, deferred) => {
       const grade: Grade = (given, by) => graderFor(planned)(given, by, deferred);
       if (!judge) return { verdict: grade(turns) };
-      return await judgeTrial({ grade, turns, messages: getMessages(planned.case, cell.trial), judge, cell }, signal);
+      const messages = getMessages(planned.case, cell.trial);
+      const followUps = planned.case.turns?.slice(1).map(({ content }) => content);
+      return await judgeTrial({ grade, turns, messages, followUps, judge, cell }, signal);
     },
     now: () => new Date(),
     limits,

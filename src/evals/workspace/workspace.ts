@@ -15,6 +15,7 @@ import type { Suite } from "../types/suite.ts";
 import {
   createTrialContext,
   findDispatchProblems,
+  findHostTurns,
   findReservedNames,
   findReservedSearch,
   findUnlistedMocks,
@@ -157,6 +158,7 @@ function prepare(
     ...opened.flatMap(findDispatchProblems),
     ...opened.flatMap(({ suite }) => findReservedNames(suite, planned)),
     ...opened.flatMap(({ suite }) => findUnlistedMocks(suite, planned)),
+    ...opened.flatMap(({ suite }) => findHostTurns(suite, planned, models)),
     ...opened.flatMap(({ suite }) => findReservedSearch(suite, planned, models)),
   ];
   const { cases, problems: ofCases } = leaveOutImpossible(planned);

@@ -3,7 +3,7 @@ import { buildKeywordFinder } from "../../search/keyword.ts";
 import { listQueryWords } from "../../search/queries.ts";
 import { listingHosts, listSkills, skillListings } from "../../search/skillListing.ts";
 import { isJsonObject } from "../../types/json.ts";
-import { type Case, listExpectedCalls } from "../../types/suite.ts";
+import { type Case, listCaseCalls } from "../../types/suite.ts";
 import { quote } from "../../types/text.ts";
 import { defineRules, type SkillSubject, type SuiteSubject, type ToolsetSubject } from "../rule.ts";
 
@@ -27,7 +27,7 @@ export const suiteSearchRules = defineRules<SuiteSubject>([
       for (const [index, one] of suite.cases.entries()) {
         const known = one.tools ? indexByName(one.tools) : byName;
         const words = listCaseWords(one);
-        for (const { tools: names } of listExpectedCalls(one.expect)) {
+        for (const { tools: names } of listCaseCalls(one)) {
           const tools = names.flatMap((name) => known.get(name) ?? []);
           if (tools.length === 0 || words.length === 0 || tools.some((tool) => readMeta(tool).isAlwaysLoaded)) continue;
           const key = one.tools ? `${index} ${names.join()}` : names.join();
@@ -49,7 +49,7 @@ export const suiteSearchRules = defineRules<SuiteSubject>([
     clauses: ["a tool that half of the cases expect is always loaded"],
     *check({ suite, listed = [] }) {
       const expected = suite.cases
-        .map((one) => new Set(listExpectedCalls(one.expect).flatMap(({ tools }) => tools)))
+        .map((one) => new Set(listCaseCalls(one).flatMap(({ tools }) => tools)))
         .filter(({ size }) => size > 0);
       if (expected.length < minCases) return;
       for (const tool of listed) {

@@ -1,7 +1,7 @@
 import type { Path } from "../../types/json.ts";
 import { isJsonObject, type Json } from "../../types/json.ts";
 import type { SkillEval } from "../../types/skill.ts";
-import { type Case, listExpectedCalls } from "../../types/suite.ts";
+import { type Case, listCaseCalls } from "../../types/suite.ts";
 import { quote, showValue } from "../../types/text.ts";
 import { defineRules, type EvalsFileSubject, type SuiteSubject } from "../rule.ts";
 
@@ -83,7 +83,8 @@ export const suiteRules = defineRules<SuiteSubject>([
     clauses: ["a name of several words", "a name of one word that is marked as a name"],
     *check({ suite }) {
       for (const [index, one] of suite.cases.entries()) {
-        const asked = one.messages.filter(({ role }) => role === "user").map(({ content }) => content.toLowerCase());
+        const messages = [...one.messages.filter(({ role }) => role === "user"), ...(one.turns ?? [])];
+        const asked = messages.map(({ content }) => content.toLowerCase());
         const name = listExpectedNames(one).find((name) => asked.some((text) => mentions(text, name)));
         if (name === undefined) continue;
         const message = `The query of the case "${one.id}" contains the answer: ${name}.`;
@@ -94,9 +95,10 @@ export const suiteRules = defineRules<SuiteSubject>([
 ]);
 
 /** Tools and skills that a case expects by name. */
-function listExpectedNames({ expect }: Case): readonly string[] {
+function listExpectedNames(one: Case): readonly string[] {
+  const { expect } = one;
   if (expect?.kind === "skill") return expect.skill === "none" ? [] : [expect.skill];
-  return listExpectedCalls(expect).flatMap(({ tools }) => tools);
+  return listCaseCalls(one).flatMap(({ tools }) => tools);
 }
 
 /** A name of one word (`echo`) is ordinary language unless it is marked: in backticks, before `()`, or before "tool". */

@@ -1,0 +1,54 @@
+import type { Case } from "../types/suite.ts";
+import type { Score, Turn } from "../types/trial.ts";
+import { labelExpectation } from "./labels.ts";
+
+/** The label of a case in the confusion table: that of its expectation, or of those of its user turns in their order. */
+export function labelCase({
+  expect,
+  turns = [],
+  expectedBehavior,
+}: Pick<Case, "expect" | "turns" | "expectedBehavior">) {
+  const ofTurns = turns.flatMap((one) => (one.expect ? [labelExpectation(one.expect)] : []));
+  const ofCase = expect || (ofTurns.length === 0 && expectedBehavior) ? [labelExpectation(expect)] : [];
+  return [...ofTurns, ...ofCase].join(" > ");
+}
+
+/** The replies to one of the user's messages, which count from 1. */
+export function getRepliesTo(message: number, turns: readonly Turn[]): readonly Turn[] {
+  return turns.filter(({ userTurn = 1 }) => userTurn === message);
+}
+
+/** The score of one part of a trial with several user turns. `name`: `turn 2`; none for the whole conversation. */
+export type PartScore = { name?: string; score: Score };
+
+/**
+ * The score of a trial from those of its parts: it passes if all do. The selection is that of the first part that failed,
+ * or else of the first that is not gradable.
+ */
+export function joinScores(parts: readonly PartScore[]): Omit<Score, "grade" | "reason"> {
+  const of = (grade: Score["grade"]) => parts.find(({ score }) => score.grade === grade)?.score;
+  const passed = parts.find(({ score }) => score.selection === "right-tool")?.score;
+  const decisive = of("fail") ?? of("not-gradable") ?? passed ?? parts[0]?.score;
+  const collect = (list: (score: Score) => readonly string[] | undefined) => [
+    ...new Set(parts.flatMap(({ score }) => list(score) ?? [])),
+  ];
+  const [unchecked, skills] = [collect((score) => score.unchecked), collect((score) => score.skills)];
+  const discovery = decisive?.discovery ?? parts.find(({ score }) => score.discovery)?.score.discovery;
+  return {
+    selection: decisive?.selection ?? "no-call",
+    expected: parts.map(({ score }) => score.expected).join(" > "),
+    picked: parts.map(({ score }) => score.picked).join(" > "),
+    checks: parts.flatMap(({ name, score }) =>
+      score.checks.map((check) => (name === undefined ? check : { ...check, what: `${name}: ${check.what}` })),
+    ),
+    ...(unchecked.length > 0 && { unchecked }),
+    ...(parts.some(({ score }) => score.skills) && { skills }),
+    ...(discovery && { discovery }),
+  };
+}
+
+/** The expectations of a case: of its user turns by their names, then of the whole conversation. */
+export function listExpectations({ expect, turns = [] }: Pick<Case, "expect" | "turns">) {
+  const ofTurns = turns.flatMap((one, at) => (one.expect ? [{ name: `turn ${at + 1}`, expect: one.expect }] : []));
+  return [...ofTurns, ...(expect ? [{ name: undefined, expect }] : [])];
+}
