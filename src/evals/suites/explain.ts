@@ -11,8 +11,8 @@ export type PathProblem = {
   severity?: "error" | "warning";
   message: string;
   hint?: string | undefined;
-  /** Reported once a file, with the number of the others like it. */
-  isShared?: true;
+  /** Problems that share this word are reported once a file, with the number of the others. */
+  sharedAs?: string;
 };
 
 /** The problem at its place in the file. */

@@ -36,7 +36,7 @@ function findMisspelled(value: JsonObject, path: Path): PathProblem[] {
   if (key === undefined || near === undefined) return [];
   const message = `"${key}" is not a matcher keyword, so this object is compared literally.`;
   const hint = `Did you mean "${near}"? If not, wrap the object in { $equals: ... }.`;
-  return [{ path: [...path, key], part: "key", severity: "warning", message, hint, isShared: true }];
+  return [{ path: [...path, key], part: "key", severity: "warning", message, hint, sharedAs: "misspelled" }];
 }
 
 function checkKeywords({ operands, written }: ReadMatcher & { kind: "matcher" }, path: Path): PathProblem[] {

@@ -4,6 +4,7 @@ import { type CaseFile, type SuiteFile, suiteFileSchema } from "../types/suite.t
 import { checkExpectation } from "./expectation.ts";
 import { explain, type PathProblem } from "./explain.ts";
 import { checkMocks } from "./mocks.ts";
+import { checkPlaceholders, fillPlaceholders } from "./values.ts";
 
 const caseSchema = suiteFileSchema.shape.cases.unwrap().element;
 
@@ -27,20 +28,37 @@ export function checkSuite(value: Json): { problems: PathProblem[]; checked?: Ch
     ...(header.success ? [] : explain(headerSchema, value)),
     ...listProblems,
     ...checkMockSettings(header.success ? header.data : undefined, cases),
-    ...shareProblems(checks.flatMap((check) => check.problems)),
+    ...shareProblems([
+      ...checks.flatMap((check) => check.problems),
+      ...checkPlaceholders(header.success ? header.data.values : undefined, cases),
+    ]),
     ...findRepeatedIds(cases),
   ];
-  const isValid = header.success && problems.every(({ severity }) => severity === "warning");
-  return { problems, ...(isValid && { checked: { header: header.data, cases } }) };
+  if (!header.success || problems.some(({ severity }) => severity !== "warning")) return { problems };
+  const { values, mocks } = header.data;
+  const filled = cases.map(({ path, content: { id, ...content } }) => {
+    return { path, content: { ...(id !== undefined && { id }), ...fillPlaceholders(content, values) } };
+  });
+  const filledHeader = { ...header.data, ...(mocks && { mocks: fillPlaceholders(mocks, values) }) };
+  return { problems, checked: { header: filledHeader, cases: filled } };
 }
 
 /** Of the problems that a file reports once, the first, with the number of the others. */
 function shareProblems(problems: readonly PathProblem[]): PathProblem[] {
-  const [first, ...others] = problems.filter(({ isShared }) => isShared);
+  const groups = new Map<string, PathProblem[]>();
+  for (const problem of problems) {
+    if (problem.sharedAs === undefined) continue;
+    const group = groups.get(problem.sharedAs) ?? [];
+    group.push(problem);
+    groups.set(problem.sharedAs, group);
+  }
   return problems.flatMap((problem) => {
-    if (problem !== first || others.length === 0) return problem.isShared && problem !== first ? [] : [problem];
+    const [first = problem, ...others] = groups.get(problem.sharedAs ?? "") ?? [];
+    if (problem !== first) return [];
+    if (others.length === 0) return [problem];
     const more = others.length === 1 ? "another" : `${others.length} others`;
-    return [{ ...first, message: `${first.message.slice(0, -1)}; so ${others.length === 1 ? "is" : "are"} ${more}.` }];
+    const verb = others.length === 1 ? "is" : "are";
+    return [{ ...problem, message: `${problem.message.slice(0, -1)}; so ${verb} ${more}.` }];
   });
 }
 

@@ -184,6 +184,12 @@ export const suiteFileSchema = z.strictObject({
     .optional()
     .describe("A skill whose effect is measured: every case also runs without it; the suite has no baseline"),
   system: z.string().optional().describe("A system prompt for every case"),
+  values: z
+    .record(z.string().min(1), z.union([z.string(), z.number(), z.boolean()]))
+    .optional()
+    .describe(
+      "What placeholders such as <subscription> stand for, in prompts and expectations; each must have a value",
+    ),
   model: modelSchema.optional(),
   mocks: mocksFileSchema.optional().describe("Results of calls by tool, given in place of executing them"),
   unmatched: unmatchedSchema

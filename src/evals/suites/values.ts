@@ -1,0 +1,84 @@
+import type { Json, Path } from "../types/json.ts";
+import { nearest } from "../types/nearest.ts";
+import type { CaseFile } from "../types/suite.ts";
+import type { PathProblem } from "./explain.ts";
+
+/** The values of a suite by the name of their placeholder. */
+export type Values = Readonly<Record<string, string | number | boolean>>;
+
+/** `<name>`: a letter, then words with hyphens, underscores, dots or single spaces between. */
+const placeholder = /<([A-Za-z][\w.-]*(?: [\w.-]+)*)>/g;
+
+type PlacedCase = { path: Path; content: CaseFile };
+
+/**
+ * What is wrong with the placeholders of prompts. With `values`, one that has no value is an error, and a value that no
+ * prompt names is a warning. Without, text in angle brackets is sent as it is, and a file gets one warning about it.
+ */
+export function checkPlaceholders(values: Values | undefined, cases: readonly PlacedCase[]): PathProblem[] {
+  const prompts = cases.flatMap(({ content, path }) => listPrompts(content, path));
+  if (!values) return prompts.flatMap(({ text, path }) => warnOfPlaceholder(text, path));
+  const names = Object.keys(values);
+  const used = new Set<string>();
+  const missing = prompts.flatMap(({ text, path }) =>
+    findNames(text).flatMap((name): PathProblem[] => {
+      used.add(name);
+      if (Object.hasOwn(values, name)) return [];
+      const near = nearest(name, names);
+      const hint = near === undefined ? `Add "${name}" to "values".` : `Did you mean "<${near}>"?`;
+      return [{ path, message: `The placeholder "<${name}>" has no value.`, hint }];
+    }),
+  );
+  const unused = names
+    .filter((name) => !used.has(name))
+    .map((name): PathProblem => {
+      const message = `No prompt has the placeholder "<${name}>".`;
+      return { path: ["values", name], part: "key", severity: "warning", message, hint: "Remove the value." };
+    });
+  return [...missing, ...unused];
+}
+
+const findNames = (text: string) => [...new Set([...text.matchAll(placeholder)].map(([, name = ""]) => name))];
+
+/** The texts that a model is sent, each with its path. */
+function listPrompts({ input, messages = [], turns = [] }: CaseFile, path: Path): { text: string; path: Path }[] {
+  const inputs = Array.isArray(input) ? input : undefined;
+  return [
+    ...(typeof input === "string" ? [{ text: input, path: [...path, "input"] }] : []),
+    ...(inputs ?? []).map((text, i) => ({ text, path: [...path, "input", i] })),
+    ...messages.map(({ content }, i) => ({ text: content, path: [...path, "messages", i, "content"] })),
+    ...turns.map((turn, i) => ({ text: turn.input, path: [...path, "turns", i, "input"] })),
+  ];
+}
+
+/** Markup has closing tags, and is no placeholder. */
+function warnOfPlaceholder(text: string, path: Path): PathProblem[] {
+  const name = text.includes("</") ? undefined : findNames(text)[0];
+  if (name === undefined) return [];
+  const message = `The prompt contains "<${name}>", which the model is sent as it is.`;
+  const hint = `Give it a value: values: { ${/^\w+$/.test(name) ? name : JSON.stringify(name)}: ... }.`;
+  return [{ path, severity: "warning", message, hint, sharedAs: "placeholder" }];
+}
+
+/**
+ * The content of a case with all placeholders that have a value filled in: in prompts, expectations and mocks. A text that
+ * is one placeholder becomes its value, so that a number stays one.
+ */
+export function fillPlaceholders<T>(content: T, values: Values | undefined): T {
+  if (!values) return content;
+  const fill = (value: Json): Json => {
+    if (typeof value === "string") return fillText(value, values);
+    if (Array.isArray(value)) return value.map(fill);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, fill(member)]));
+  };
+  return fill(content as Json) as T;
+}
+
+function fillText(text: string, values: Values): Json {
+  const whole = new RegExp(`^${placeholder.source}$`).exec(text)?.[1];
+  if (whole !== undefined && Object.hasOwn(values, whole)) return values[whole] ?? text;
+  return text.replace(placeholder, (written, name: string) =>
+    Object.hasOwn(values, name) ? String(values[name]) : written,
+  );
+}
