@@ -34,6 +34,16 @@ import { version } from "./workspace/version.ts";
 // --json. Importing it does nothing else; the rest of the program is loaded by the first call.
 
 export type * from "./options.ts";
+export type {
+  AssertionInput,
+  AssertionResult,
+  CustomModel,
+  CustomReply,
+  CustomRequest,
+  MatcherInput,
+  Reporter,
+  ReporterInput,
+} from "./types/custom.ts";
 export type { Place, Problem } from "./types/errors.ts";
 export type { CaseSummary, SuiteSummary } from "./types/run.ts";
 export type { DoctorReport, LintReport, ProbeReport, RunSummary, SearchReport, Tool };

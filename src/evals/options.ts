@@ -4,7 +4,7 @@
 export type RunOptions = {
   /** Suite files, folders or skill packages (default: evals/). */
   paths?: string | readonly string[] | undefined;
-  /** Models under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model> or replay:<run>. Default: ["lexical"]. */
+  /** Models under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, custom:<file> or replay:<run>. Default: ["lexical"]. */
   model?: string | readonly string[] | undefined;
   /** Trials per case and model; overrides the suites (their default: 5). In a check: the most (default: 25). */
   trials?: number | undefined;
@@ -47,20 +47,16 @@ export type RunOptions = {
   margin?: number | undefined;
   /** Folder of the accepted baselines; commit it. Default: "evals/baselines". */
   baselines?: string | undefined;
+  /** Ask one part of the plan, for example 1/3; `evals merge` makes one run of all parts. */
+  shard?: string | undefined;
   /** Accept the run as the baseline when it is complete, also when cases failed or regressed. */
   accept?: boolean | undefined;
   /** Continue this record (folder, id or latest) with its recorded flags; only missing trials are run. */
   resume?: string | undefined;
   /** With `resume`: run broken trials again. */
   retryBroken?: boolean | undefined;
-  /** Also print the run in this form, for example github for annotations. */
-  reporter?:
-    | "json"
-    | "markdown"
-    | "junit"
-    | "github"
-    | readonly ("json" | "markdown" | "junit" | "github")[]
-    | undefined;
+  /** Also print the run in this form: json, markdown, junit, github (annotations) or custom:<file>. */
+  reporter?: string | readonly string[] | undefined;
   /** Show tool names and skills as this host does. Default: "plain". */
   host?: "plain" | "agent-skills" | "claude-code" | "gemini-cli" | "codex" | undefined;
   /** How tools are shown: all (every definition), names (and a search that loads definitions), search (by the API) or host (default: all, for hosts host). */
@@ -107,6 +103,8 @@ export type CompareOptions = {
   model?: string | readonly string[] | undefined;
   /** Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points). Default: 0.1. */
   margin?: number | undefined;
+  /** Output format. Default: "terminal". */
+  as?: "terminal" | "markdown" | "html" | undefined;
   /** Folder of the run records. Default: "reports". */
   out?: string | undefined;
 };
@@ -161,7 +159,7 @@ export type VariantsOptions = {
   file?: string | undefined;
   /** Suite file (default: the only one under evals/). */
   path?: string | undefined;
-  /** Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model> or replay:<run>. Default: "lexical". */
+  /** Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, custom:<file> or replay:<run>. Default: "lexical". */
   model?: string | undefined;
   /** Write the winner as a JSON overlay to this file, or to standard output with -; exit code 1 without one. */
   write?: string | undefined;
@@ -229,7 +227,7 @@ export type VariantsOptions = {
 export type CrowdOptions = {
   /** Suite file (default: the only one under evals/). */
   path?: string | undefined;
-  /** Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model> or replay:<run>. Default: "lexical". */
+  /** Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, custom:<file> or replay:<run>. Default: "lexical". */
   model?: string | undefined;
   /** Files with the foreign tools: tools/list results as JSON or YAML; required for a new experiment. */
   distractors?: string | readonly string[] | undefined;
@@ -291,7 +289,7 @@ export type CrowdOptions = {
 export type CalibrateOptions = {
   /** Suite file (default: the only one under evals/). */
   path?: string | undefined;
-  /** Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model> or replay:<run>. Default: "lexical". */
+  /** Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, custom:<file> or replay:<run>. Default: "lexical". */
   model?: string | undefined;
   /** Trials per case in each of the two identical arms. Default: 20. */
   trials?: number | undefined;

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe } from "vitest";
 import { noUsage } from "../../src/evals/types/model.ts";
 import type { Call, Trial, Turn } from "../../src/evals/types/trial.ts";
@@ -164,3 +167,36 @@ describe("anthropic", () => modelContract(anthropicSubject));
 describe("openai", () => modelContract(openaiSubject));
 describe("openai with tool search", () => modelContract(responsesSubject));
 describe("replay", () => modelContract(replaySubject));
+
+/** A file of a user that answers as the endpoints do. */
+const customSubject: Subject = {
+  generates: true,
+  waits: true,
+  open: async () => {
+    const dir = mkdtempSync(join(tmpdir(), "evals-model-"));
+    const asked = `underway-${Math.random()}`;
+    writeFileSync(
+      join(dir, "model.mjs"),
+      `const scripted = ${scripted.toString()};
+export default ({ case: id, messages, tools }) => {
+  if (id === "hang") { globalThis[${JSON.stringify(asked)}]?.(); return new Promise(() => {}); }
+  const calls = scripted(id, messages.length > 1, tools.map(({ name }) => name));
+  return { text: "ok", calls: calls.map(({ name, input }) => ({ tool: name, arguments: input })) };
+};`,
+    );
+    const waiting = new Promise<void>((resolve) => {
+      (globalThis as Record<string, unknown>)[asked] = resolve;
+    });
+    return {
+      model: await openAskedModel("custom:model.mjs", { env: {}, cwd: dir }),
+      underway: () => waiting,
+      refused: () => [],
+      close: async () => {
+        Reflect.deleteProperty(globalThis, asked);
+        rmSync(dir, { recursive: true, force: true });
+      },
+    };
+  },
+};
+
+describe("custom", () => modelContract(customSubject));

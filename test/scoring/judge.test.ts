@@ -7,7 +7,7 @@ import {
   judgementSchema,
   readJudgement,
 } from "../../src/evals/scoring/judge.ts";
-import type { Question } from "../../src/evals/scoring/match.ts";
+import type { JudgeQuestion } from "../../src/evals/scoring/match.ts";
 import { buildTranscript } from "../../src/evals/scoring/transcript.ts";
 import { call, executed, turn } from "./make.ts";
 
@@ -18,8 +18,8 @@ const transcript = buildTranscript(
     { ...turn(), text: "There are two photos.\n\nWhich target size do you want?" },
   ],
 );
-const asks: Question = { about: "behaviour", criterion: "asks for a target size\nbefore it starts" };
-const polite: Question = { about: "value", criterion: "is a folder", at: "args.path", value: "photos" };
+const asks: JudgeQuestion = { about: "behaviour", criterion: "asks for a target size\nbefore it starts" };
+const polite: JudgeQuestion = { about: "value", criterion: "is a folder", at: "args.path", value: "photos" };
 
 type Answer = { number?: unknown; verdict?: unknown; evidence?: unknown; reason?: unknown };
 const answerOf = ({
@@ -34,10 +34,10 @@ const answerOf = ({
   verdict,
 });
 const saying = (...answers: Answer[]) => JSON.stringify({ answers: answers.map(answerOf) });
-const read = (text: string, questions: readonly Question[] = [asks], stop: "done" | "refused" = "done") =>
+const read = (text: string, questions: readonly JudgeQuestion[] = [asks], stop: "done" | "refused" = "done") =>
   readJudgement({ text, stop }, { transcript, questions });
 /** What one answer to the first criterion comes to. */
-const one = (answer: Answer, question: Question = asks) => {
+const one = (answer: Answer, question: JudgeQuestion = asks) => {
   const reading = read(saying(answer), [question]);
   return reading.kind === "answered" ? reading.matches[0] : reading;
 };
@@ -228,7 +228,7 @@ describe("the answer", () => {
     expect(one({ evidence: "photos" }, polite)).toEqual({ met: "yes", evidence: "photos" });
     const why = "the judge's quote is not in the value";
     expect(one({ evidence: "There are two photos." }, polite)).toEqual({ met: "unknown", why });
-    const list: Question = { ...polite, value: [1, { two: "three" }] };
+    const list: JudgeQuestion = { ...polite, value: [1, { two: "three" }] };
     expect(one({ evidence: '{"two":"three"}' }, list)).toMatchObject({ met: "yes" });
   });
 

@@ -545,7 +545,8 @@ describe("what a judge decides", () => {
   });
 
   test("with a judge its word counts", () => {
-    const judge: Judge = ({ criterion }) => (criterion === "is polite" ? no("it swore") : yes);
+    const judge: Judge = (question) =>
+      "criterion" in question && question.criterion === "is polite" ? no("it swore") : yes;
     expect(grade(readNotes, [turn(good)], ["asks for a size"], judge).grade).toBe("pass");
     const verdict = grade(readNotes, [turn(good)], sentences, judge);
     expect([verdict.grade, verdict.selection]).toEqual(["fail", "right-tool"]);

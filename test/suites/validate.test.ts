@@ -28,15 +28,19 @@ describe("a case", () => {
     ],
     [
       "expect: { tool: x, optional: true }",
-      's.yaml:3:24: error: Unknown key "optional".\n  Known keys here: tool, acceptable, avoid, args, argsMode, argsMatch, result, calls, order, extras, skill.',
+      's.yaml:3:24: error: Unknown key "optional".\n  Known keys here: tool, acceptable, avoid, args, argsMode, argsMatch, result, calls, order, extras, skill, assert.',
     ],
     [
       "turns: [{ input: a, expect: { tool: x } }, { input: b }]",
       's.yaml:3:5: error: The case has both "input" and "turns".\n  Remove one of them.',
     ],
     [
+      "turns: [{ input: hello, expect: { assert: a.mjs } }]",
+      's.yaml:3:5: error: The case has both "input" and "turns".\n  Remove one of them.\ns.yaml:3:39: error: "assert" is about the whole conversation, not about one turn.\n  Write it in the "expect" of the case.',
+    ],
+    [
       "expect: { frobnicate: 1, tool: x }",
-      's.yaml:3:15: error: Unknown key "frobnicate".\n  Known keys here: tool, acceptable, avoid, args, argsMode, argsMatch, result, calls, order, extras, skill.',
+      's.yaml:3:15: error: Unknown key "frobnicate".\n  Known keys here: tool, acceptable, avoid, args, argsMode, argsMatch, result, calls, order, extras, skill, assert.',
     ],
     [
       "expect: { calls: [{ tol: x }] }",
@@ -45,11 +49,11 @@ describe("a case", () => {
     ["expect:", 's.yaml:3:5: error: "expect" must be an object, got nothing.'],
     [
       "expect: {}",
-      's.yaml:3:13: error: "expect" names no tool or skill, so nothing would be checked.\n  Add "tool", "calls", "skill" or "avoid".',
+      's.yaml:3:13: error: "expect" names no tool or skill, so nothing would be checked.\n  Add "tool", "calls", "skill", "avoid" or "assert".',
     ],
     [
       "expect: { args: { a: 1 } }",
-      's.yaml:3:13: error: "expect" names no tool or skill, so nothing would be checked.\n  Add "tool", "calls", "skill" or "avoid".',
+      's.yaml:3:13: error: "expect" names no tool or skill, so nothing would be checked.\n  Add "tool", "calls", "skill", "avoid" or "assert".',
     ],
     [
       "expect: { tool: 5 }",

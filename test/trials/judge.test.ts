@@ -26,6 +26,7 @@ const sized = { number: 1, evidence: "Which target size do you want?", reason: "
 const listed = { number: 2, evidence: "list {}", reason: "It lists.", verdict: "met" };
 const saying = (...answers: Partial<Answer>[]) => JSON.stringify({ answers });
 
+const askCode = () => Promise.reject(new Error("no code is asked"));
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()));
@@ -41,9 +42,11 @@ async function judgeAt(answer: MessageAnswer | Fault) {
   return { judge: anthropic("anthropic:claude-haiku-5-5", "claude-haiku-5-5", options), endpoint };
 }
 
-function judged(judge: AskedModel, expectedBehavior = [asks, lists], expect?: Expectation, made = turns) {
+async function judged(judge: AskedModel, expectedBehavior = [asks, lists], expect?: Expectation, made = turns) {
   const grade = createGrader({ expectedBehavior, ...(expect && { expect }) }, toolset);
-  return judgeTrial({ grade, turns: made, messages, judge, cell }, never);
+  const graded = await judgeTrial({ grade, turns: made, messages, judge, askCode, cell }, never);
+  if ("kind" in graded) throw new Error(graded.message);
+  return graded;
 }
 
 describe("a trial that a judge decides", () => {

@@ -1,5 +1,6 @@
 import type { Options } from "yargs";
 import { gates } from "../types/check.ts";
+import { nearest } from "../types/nearest.ts";
 import { number } from "./command.ts";
 
 // Flags that several commands share, so that one name means one thing everywhere.
@@ -49,12 +50,24 @@ export const formerThresholdFlag = {
   hidden: true,
 } as const satisfies Options;
 
+const reporters = ["json", "markdown", "junit", "github"];
+
+function checkReporters(value: string[]): string[] {
+  for (const one of [value].flat().map(String)) {
+    if (reporters.includes(one) || /^custom:./.test(one)) continue;
+    const near = nearest(one, reporters);
+    const meant = near === undefined ? "" : ` Did you mean "${near}"?`;
+    throw new Error(`"${one}" is no reporter.${meant} Use ${reporters.join(", ")} or custom:<file>.`);
+  }
+  return value;
+}
+
 /** Further forms of a run's report. */
 export const reporterFlag = {
   type: "string",
   array: true,
-  choices: ["json", "markdown", "junit", "github"] as const,
-  describe: "Also print the run in this form, for example github for annotations",
+  coerce: checkReporters,
+  describe: "Also print the run in this form: json, markdown, junit, github (annotations) or custom:<file>",
 } satisfies Options;
 
 export const explainFlag = {
@@ -155,7 +168,8 @@ export const modelFlag = {
   alias: "m",
   type: "string",
   default: "lexical",
-  describe: "Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model> or replay:<run>",
+  describe:
+    "Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, custom:<file> or replay:<run>",
 } as const satisfies Options;
 
 /** The one suite of an experiment. */

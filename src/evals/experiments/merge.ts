@@ -13,7 +13,7 @@ import { cellKey, type Trial } from "../types/trial.ts";
 import { summariser } from "../verdicts/summary.ts";
 import { recordNights } from "./drift.ts";
 import { listChanges } from "./record.ts";
-import { printReport, writeReports } from "./report.ts";
+import { printForm, printReport, writeReports } from "./report.ts";
 import type { RunOptions } from "./runSuites.ts";
 
 export type MergeOptions = Pick<RunOptions, "accept" | "reporter" | "explain" | "json" | "baselines" | "out"> & {
@@ -53,7 +53,7 @@ export async function merge(options: MergeOptions, io: Io): Promise<ExitCode> {
   await writeReports(dir, input, io);
   await recordNights(summary, finished);
   printReport(options.json ? "json" : "terminal", input, io);
-  if (!options.json) for (const form of options.reporter ?? []) printReport(form, input, io);
+  for (const form of options.reporter ?? []) await printForm(form, { ...input, dir }, options.json, io);
   if (options.accept) {
     const { acceptRun } = await import("./baseline.ts");
     await acceptRun(dir, options, options.json ? { ...io, out: io.err } : io);

@@ -1,6 +1,7 @@
 import { type FileHandle, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import writeFileAtomic from "write-file-atomic";
+import { importModule } from "../code/module.ts";
 import type { Blocks } from "../reports/document.ts";
 import { renderPage } from "../reports/html.ts";
 import { type ReportInput, type ReportName, reports } from "../reports/index.ts";
@@ -25,7 +26,8 @@ import {
 } from "../reports/skillCreator.ts";
 import { writeError } from "../runs/disk.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
-import { type ExitCode, exitCodes } from "../types/errors.ts";
+import type { Reporter, ReporterInput } from "../types/custom.ts";
+import { EvalsError, type ExitCode, exitCodes, messageOf } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { RunManifest } from "../types/run.ts";
 import { knownSecrets } from "../types/secrets.ts";
@@ -96,6 +98,31 @@ async function writeText(folder: string, name: string, text: string, { env }: Pi
 export function printReport(name: ReportName, input: ReportInput, io: Io): void {
   io.out(reports[name].render({ ...input, display: io }));
 }
+
+/**
+ * Prints one further form of a run. With --json, standard output holds the one object: then only what users report to
+ * elsewhere is called. Throws an error with exit code 3 for a reporter that fails: the run is on the record by then.
+ */
+export async function printForm(name: string, input: ReporterInput, json: boolean, io: Io): Promise<void> {
+  const file = /^custom:(.*)$/s.exec(name)?.[1];
+  if (file === undefined) {
+    if (!json && isReportName(name)) printReport(name, input, io);
+    return;
+  }
+  const fail = (message: string, hint: string) =>
+    new EvalsError({ severity: "error", message, hint, place: { file } }, exitCodes.incomplete);
+  let text: unknown;
+  try {
+    const { default: report } = await importModule(resolve(io.cwd, file));
+    if (typeof report !== "function") throw new Error("its default export is not a function");
+    text = await (report as Reporter)(input);
+  } catch (error) {
+    throw fail(`The reporter failed: ${messageOf(error)}.`, `The run is recorded in ${input.dir}.`);
+  }
+  if (typeof text === "string") (json ? io.err : io.out)(text.endsWith("\n") ? text : `${text}\n`);
+}
+
+const isReportName = (name: string): name is ReportName => Object.hasOwn(reports, name);
 
 /**
  * Writes the workspaces that skill-creator's viewer and aggregation read, for a run that measures the lift of skills. The

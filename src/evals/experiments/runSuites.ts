@@ -43,8 +43,8 @@ export type RunOptions = SuiteOptions &
     json: boolean;
     /** Makes the run the baseline, whatever its outcome. */
     accept?: boolean | undefined;
-    /** Forms that are printed after the report. */
-    reporter?: readonly ("json" | "markdown" | "junit" | "github")[] | undefined;
+    /** Forms that are printed after the report: names of reports, or `custom:<file>`. */
+    reporter?: readonly string[] | undefined;
   };
 
 /** Plans the cases and checks; then prints the plan (dry run), or runs what is not on the record and reports it. */
@@ -211,7 +211,7 @@ async function pursueNights(
 /** Writes the reports, prints the one asked for, explains a regression if asked to, and says how to resume. */
 async function finish(
   { dir, manifest, summary, end, why }: Conducted<{ end: PlanEnd }>,
-  { printReport, writeReport, writeReports }: typeof import("./report.ts"),
+  { printForm, printReport, writeReport, writeReports }: typeof import("./report.ts"),
   options: RunOptions,
   io: Io,
 ): Promise<ExitCode> {
@@ -234,7 +234,7 @@ async function finish(
       printBlame(blamed, false, io);
     }
   } else if (options.json) printReport("json", { summary, manifest }, io);
-  if (!options.json) for (const form of options.reporter ?? []) printReport(form, { summary, manifest }, io);
+  for (const form of options.reporter ?? []) await printForm(form, { summary, manifest, dir }, options.json, io);
   if (options.accept && end === "complete") {
     const { acceptRun } = await import("./baseline.ts");
     // Standard output holds the one JSON object.

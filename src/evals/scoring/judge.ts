@@ -6,11 +6,11 @@ import { labelLineSchema, type Opinion } from "../types/judge.ts";
 import type { Message } from "../types/model.ts";
 import { cut } from "../types/text.ts";
 import type { Turn } from "../types/trial.ts";
-import { type Match, type Question, unknown } from "./match.ts";
+import { type JudgeQuestion, type Match, unknown } from "./match.ts";
 import { buildTextEntries, buildTextTranscript, buildTranscript, limits, type Transcript } from "./transcript.ts";
 
 /** What a judge is asked in one request: the criteria are numbered from 1 in their order. */
-export type JudgeQuestions = { transcript: Transcript; questions: readonly Question[] };
+export type JudgeQuestions = { transcript: Transcript; questions: readonly JudgeQuestion[] };
 
 /** A judge's answer. The verdict comes last, so that the quote is found before the decision. */
 export const judgementSchema = z.strictObject({
@@ -70,14 +70,14 @@ export function buildJudgeRequest({ transcript, questions }: JudgeQuestions): {
 }
 
 /** The value that a criterion is about, as the judge is shown it; nothing for a criterion about the whole trial. */
-function buildValueEntries(question: Question, number: number): Transcript {
+function buildValueEntries(question: JudgeQuestion, number: number): Transcript {
   if (question.about !== "value") return [];
   const { value, at } = question;
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return buildTextEntries(`the value of criterion ${number}, at ${oneLine(at)}`, text);
 }
 
-function renderCriterion(question: Question, number: number): string {
+function renderCriterion(question: JudgeQuestion, number: number): string {
   const criterion = oneLine(question.criterion);
   if (question.about === "behaviour") return criterion;
   return `About the value at ${oneLine(question.at)}, shown as "the value of criterion ${number}": ${criterion}`;
@@ -116,7 +116,7 @@ export function hashPrompt(): string {
       { ...turn, calls: [{ ...call, execution: { status: "executed", ms: 0, result } }] },
     ],
   );
-  const questions: Question[] = [
+  const questions: JudgeQuestion[] = [
     { about: "behaviour", criterion: "says 42" },
     { about: "value", criterion: "is even", at: "args.a", value: 40 },
   ];
@@ -175,7 +175,12 @@ function parseAnswer(text: string): z.infer<typeof judgementSchema> | { why: str
   return { why: `the judge's answer has the wrong form: ${cut(oneLine(z.prettifyError(answer.error)))}` };
 }
 
-function toMatch({ evidence, reason, verdict }: Answer, question: Question, number: number, all: Transcript): Match {
+function toMatch(
+  { evidence, reason, verdict }: Answer,
+  question: JudgeQuestion,
+  number: number,
+  all: Transcript,
+): Match {
   const why = cut(oneLine(reason));
   if (verdict === "cannot tell") return unknown(`the judge cannot tell: ${why}`);
   const about = question.about === "value" ? buildValueEntries(question, number) : all;

@@ -12,9 +12,16 @@ export const no = (why: string): Match => ({ met: "no", why });
 export const unknown = (why: string): Match => ({ met: "unknown", why });
 
 /** A question for a judge: whether a sentence is true of a trial, or whether a value meets a criterion. */
-export type Question =
+export type JudgeQuestion =
   | { about: "behaviour"; criterion: string }
   | { about: "value"; criterion: string; at: string; value: Json };
+
+/** A question for a file of code: whether a trial, or a value, is as its author wants it. `file` is as the suite has it. */
+export type CodeQuestion =
+  | { about: "trial"; file: string }
+  | { about: "argument"; file: string; at: string; value: Json; with?: Json };
+
+export type Question = JudgeQuestion | CodeQuestion;
 
 /**
  * Answers a question synchronously, because scoring is pure and a judge model is not: a trial is graded first with a

@@ -82,6 +82,10 @@ const compilers: { [K in Keyword]: (operand: Operands[K]) => Test } = {
     value === undefined
       ? differs(at, `a value that meets: ${criterion}`, value)
       : judge({ about: "value", criterion, at, value }),
+  custom: (written) => (value, at, judge) =>
+    value === undefined
+      ? differs(at, "a value", value)
+      : judge({ about: "argument", at, value, ...(typeof written === "string" ? { file: written } : written) }),
   not: (item) => {
     const test = compileMatcher(item);
     return (value, at, judge) => {

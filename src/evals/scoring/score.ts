@@ -19,10 +19,14 @@ export type Grade = (turns: readonly Turn[], judge?: Judge, deferred?: ReadonlyS
 type Assess = (activity: Activity, judge: Judge) => Assessment;
 
 /** Creates the grader of one case for the toolset it is shown: of its expectation, or of those of its user turns too. */
-export function createGrader(one: Pick<Case, "expect" | "expectedBehavior" | "turns">, toolset: Toolset): Grade {
+export function createGrader(
+  one: Pick<Case, "expect" | "assertions" | "expectedBehavior" | "turns">,
+  toolset: Toolset,
+): Grade {
   const { turns: messages, ...whole } = one;
   if (!messages) return createPartGrader(whole, toolset);
-  const ofWhole = whole.expect || whole.expectedBehavior.length > 0 ? createPartGrader(whole, toolset) : undefined;
+  const isWhole = whole.expect || whole.assertions || whole.expectedBehavior.length > 0;
+  const ofWhole = isWhole ? createPartGrader(whole, toolset) : undefined;
   const ofTurns = messages.map(({ expect }) =>
     expect ? createPartGrader({ expect, expectedBehavior: [] }, toolset) : undefined,
   );
@@ -51,7 +55,7 @@ export function createGrader(one: Pick<Case, "expect" | "expectedBehavior" | "tu
  * answer. So does a reply that was cut off, with `cut-off`. Sentences of expected behaviour and `judge` matchers are decided by the judge; see `Judge`.
  */
 function createPartGrader(
-  { expect, expectedBehavior }: Pick<Case, "expect" | "expectedBehavior">,
+  { expect, assertions = [], expectedBehavior }: Pick<Case, "expect" | "assertions" | "expectedBehavior">,
   toolset: Toolset,
 ): Grade {
   const expected = labelExpectation(expect);
@@ -65,6 +69,9 @@ function createPartGrader(
     const behaviours = expectedBehavior.map((criterion): Assertion => {
       return { what: `behaviour: ${criterion}`, ...judge({ about: "behaviour", criterion }) };
     });
+    const asserted = assertions.map((file): Assertion => {
+      return { what: `assert: ${file}`, ...judge({ about: "trial", file }) };
+    });
     const skills = offersSkills && { skills: [...activity.loaded] };
     const discovery = assessDiscovery(expect, activity, deferred);
     const missed = discovery && explainDiscovery(discovery, activity);
@@ -74,7 +81,7 @@ function createPartGrader(
       selection,
       expected,
       picked: selection === "no-call" && builtIn ? `${builtIn.tool} (built-in)` : picked,
-      checks: [...asked, ...checks, ...(missed ? [missed] : []), ...behaviours],
+      checks: [...asked, ...checks, ...(missed ? [missed] : []), ...asserted, ...behaviours],
       ...skills,
       ...(discovery && { discovery }),
       ...(unchecked && { unchecked }),

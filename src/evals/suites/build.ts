@@ -4,7 +4,7 @@ import type { ParsedFile } from "../parsing/json.ts";
 import { canonicalJson, type Json } from "../types/json.ts";
 import type { Case, CaseFile, Expectation, ExpectedCall, Suite, UserTurn } from "../types/suite.ts";
 import type { Tool } from "../types/tool.ts";
-import { type ExpectFile, getKind, toNames } from "./expectation.ts";
+import { type ExpectFile, getKind, listCodeFiles, toNames } from "./expectation.ts";
 import { buildMocks } from "./mocks.ts";
 import type { CheckedSuite, SuiteHeader } from "./validate.ts";
 
@@ -19,8 +19,16 @@ const defaults = {
   unmatched: "error",
 } as const;
 
-/** The suite of a checked file, with defaults and hashes. `cwd` is the folder that the file's path is relative to. */
-export function buildSuite({ header, cases }: CheckedSuite, parsed: ParsedFile, cwd: string): Suite {
+/**
+ * The suite of a checked file, with defaults and hashes. `cwd` is the folder that the file's path is relative to, `code`
+ * has the hash of each file of code that cases name.
+ */
+export function buildSuite(
+  { header, cases }: CheckedSuite,
+  parsed: ParsedFile,
+  cwd: string,
+  code: ReadonlyMap<string, string> = new Map(),
+): Suite {
   const share = shareEqualLists();
   const ids = createCaseIds(cases.map(({ content }) => ({ id: content.id, input: getPrompt(content) })));
   const suite = {
@@ -42,9 +50,11 @@ export function buildSuite({ header, cases }: CheckedSuite, parsed: ParsedFile, 
     ...(header.lint && { lint: header.lint }),
     cases: cases.map(({ path, content }, i) => {
       const id = ids[i] ?? "";
+      const files = listCodeFiles(content).map((file) => [file, code.get(file) ?? ""]);
       const one = {
         ...buildCase(content, header, share),
         ...addMocks(id, content, header),
+        ...(files.length > 0 && { code: Object.fromEntries(files) }),
         id,
         place: parsed.place(path),
       };
@@ -77,7 +87,8 @@ function buildCase(
   return {
     messages: header.system === undefined ? messages : [{ role: "system", content: header.system }, ...messages],
     ...(typeof input === "object" && input.length > 1 && { paraphrases: input }),
-    ...(expect && { expect: buildExpectation(expect) }),
+    ...(expect && getKind(expect) && { expect: buildExpectation(expect) }),
+    ...(expect?.assert !== undefined && { assertions: toNames(expect.assert) }),
     ...(content.turns && { turns: content.turns.map(buildUserTurn) }),
     ...(content.searches && { searches: content.searches }),
     expectedBehavior: toNames(content.expected_behavior),
@@ -209,6 +220,8 @@ export function hashCase({
   messages,
   paraphrases,
   expect,
+  assertions,
+  code,
   expectedBehavior,
   dispatch,
   files,
@@ -217,7 +230,8 @@ export function hashCase({
   packageHash,
   maxTurns,
 }: Omit<Case, "hash">): string {
-  const asked = { messages, paraphrases, turns, expect, expectedBehavior, dispatch, files, packageHash, maxTurns };
+  const decided = { expect, assertions, code, expectedBehavior };
+  const asked = { messages, paraphrases, turns, ...decided, dispatch, files, packageHash, maxTurns };
   const results = given?.list.map(({ tool, args, result }) => ({ tool, args, result }));
   return hashValue({ ...asked, mocks: given && { unmatched: given.unmatched, results } });
 }

@@ -1,4 +1,5 @@
-import type { JsonObject, Path } from "../types/json.ts";
+import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
+import { readMatcher } from "../types/matcher.ts";
 import type { CaseFile, ResultMatcher } from "../types/suite.ts";
 import type { PathProblem } from "./explain.ts";
 import { checkMatcher, checkPattern } from "./matchers.ts";
@@ -33,6 +34,29 @@ export function getKind(expect: ExpectFile): Kind | undefined {
   return expect.avoid ? "avoid" : undefined;
 }
 
+/** The files of code that decide the outcome of a case: its assertions and the custom matchers in it, each once. */
+export function listCodeFiles({ expect, turns = [] }: CaseFile): readonly string[] {
+  const parts = [expect, ...turns.map((turn) => turn.expect)];
+  const custom = parts
+    .flatMap((part) => [part, ...(part?.calls ?? [])])
+    .flatMap((call) => [
+      ...listCustom((call?.args ?? null) as Json),
+      ...listCustom((call?.result?.json ?? null) as Json),
+    ]);
+  return [...new Set([...toNames(expect?.assert), ...custom])];
+}
+
+/** The files of the custom matchers in an expected value. */
+function listCustom(value: Json): string[] {
+  if (Array.isArray(value)) return value.flatMap(listCustom);
+  if (!isJsonObject(value)) return [];
+  const read = readMatcher(value);
+  if (read.kind !== "matcher") return Object.values(value).flatMap(listCustom);
+  const { equals: _, custom, ...others } = read.operands;
+  const file = isJsonObject(custom ?? null) ? (custom as JsonObject).file : custom;
+  return [...(typeof file === "string" ? [file] : []), ...Object.values(others).flatMap(listCustom)];
+}
+
 /** What is wrong with an `expect` that its schema cannot express: exclusive keys, names, matchers. */
 export function checkExpectation(expect: ExpectFile, path: Path): PathProblem[] {
   const present = (Object.keys(expect) as Key[]).filter((key) => expect[key] !== undefined);
@@ -42,12 +66,13 @@ export function checkExpectation(expect: ExpectFile, path: Path): PathProblem[] 
     return [{ path: [...path, second], part: "key", message, hint: "Keep one of them, or write two cases." }];
   }
   const kind = getKind(expect);
-  if (!kind) {
+  if (!kind && expect.assert === undefined) {
     const message = '"expect" names no tool or skill, so nothing would be checked.';
-    return [{ path, message, hint: 'Add "tool", "calls", "skill" or "avoid".' }];
+    return [{ path, message, hint: 'Add "tool", "calls", "skill", "avoid" or "assert".' }];
   }
+  const misplaced = present.filter((key) => key !== "assert" && !(kind && kinds[kind].keys.includes(key)));
   return [
-    ...present.filter((key) => !kinds[kind].keys.includes(key)).map((key) => misplacedKey(key, kind, path)),
+    ...misplaced.map((key) => misplacedKey(key, kind, path)),
     ...checkNames(expect, path),
     ...checkOptional(expect, path),
     ...checkAcceptable(expect, path),
@@ -57,10 +82,15 @@ export function checkExpectation(expect: ExpectFile, path: Path): PathProblem[] 
   ];
 }
 
-function misplacedKey(key: Key, kind: Kind, path: Path): PathProblem {
+function misplacedKey(key: Key, kind: Kind | undefined, path: Path): PathProblem {
   const isOfCall = kind === "calls" && (key === "args" || key === "result" || key === "acceptable");
   const hint = isOfCall ? `Write "${key}" next to "tool" in the entries of "calls".` : "Remove it.";
-  return { path: [...path, key], part: "key", message: `"${key}" has no effect with ${kinds[kind].name}.`, hint };
+  return {
+    path: [...path, key],
+    part: "key",
+    message: `"${key}" has no effect with ${kind ? kinds[kind].name : '"assert" alone'}.`,
+    hint,
+  };
 }
 
 function checkNames(expect: ExpectFile, path: Path): PathProblem[] {

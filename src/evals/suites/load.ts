@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { ParsedFile } from "../parsing/json.ts";
 import { readParsed } from "../parsing/read.ts";
@@ -7,9 +9,10 @@ import { type LintSettings, lintSettingsSchema } from "../types/lint.ts";
 import type { Suite } from "../types/suite.ts";
 import { buildSuite } from "./build.ts";
 import { readCaseList } from "./caseList.ts";
-import { explain, placeProblem } from "./explain.ts";
+import { listCodeFiles } from "./expectation.ts";
+import { explain, type PathProblem, placeProblem } from "./explain.ts";
 import { withMockFiles } from "./mocks.ts";
-import { checkSuite } from "./validate.ts";
+import { type CheckedSuite, checkSuite } from "./validate.ts";
 
 type Loaded = { suite?: Suite; namePlace?: Problem["place"]; problems: readonly Problem[] };
 
@@ -48,14 +51,34 @@ async function loadSuite(read: () => Promise<ParsedFile>, cwd: string): Promise<
   try {
     const parsed = withMockFiles(await withCaseList(await read(), cwd), cwd);
     const { problems: found, checked } = checkSuite(parsed.value);
-    const problems = [...parsed.problems, ...found.map((problem) => placeProblem(problem, parsed))].sort(byPlace);
+    const dir = dirname(resolve(cwd, parsed.file));
+    const code = await hashCode(checked?.cases ?? [], dir);
+    const all = [...found, ...code.problems];
+    const problems = [...parsed.problems, ...all.map((problem) => placeProblem(problem, parsed))].sort(byPlace);
     return checked
-      ? { suite: buildSuite(checked, parsed, cwd), namePlace: parsed.place(["name"]), problems }
+      ? { suite: buildSuite(checked, parsed, cwd, code.hashes), namePlace: parsed.place(["name"]), problems }
       : { problems };
   } catch (error) {
     if (error instanceof EvalsError) return { problems: error.problems };
     throw error;
   }
+}
+
+/** The hashes of the files of code that cases name, and a problem for each case whose file cannot be read. */
+async function hashCode(cases: CheckedSuite["cases"], dir: string) {
+  const named = cases.flatMap(({ path, content }) => listCodeFiles(content).map((file) => ({ path, file })));
+  const hashes = new Map<string, string>();
+  const problems: PathProblem[] = [];
+  for (const { path, file } of named) {
+    try {
+      const text = await readFile(resolve(dir, file));
+      hashes.set(file, createHash("sha256").update(text).digest("hex"));
+    } catch {
+      const hint = "Paths are relative to the suite file.";
+      problems.push({ path: [...path, "expect"], message: `There is no file "${file}".`, hint });
+    }
+  }
+  return { hashes, problems };
 }
 
 /** A suite whose `cases` name a CSV or JSON Lines file gets the cases of that file, with their places in it. */

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import * as z from "zod";
+import { importModule } from "../code/module.ts";
 import { readParsed } from "../parsing/read.ts";
 import { EvalsError, messageOf, type Place, usageError } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
@@ -52,7 +52,7 @@ type Read = Pick<Awaited<ReturnType<typeof readParsed>>, "value" | "place" | "pr
 
 async function readValue(path: string, file: string): Promise<Read> {
   if (/\.(?:json|ya?ml)$/.test(file)) return await readParsed(path, file);
-  const exported = await importModule(path, file);
+  const exported = await importProject(path, file);
   const value: unknown = exported.default;
   if (!isJsonObject(value as Json))
     throw usageError("The file has no object as its default export.", "Write: export default { ... }.", { file });
@@ -60,14 +60,9 @@ async function readValue(path: string, file: string): Promise<Read> {
   return { value: JSON.parse(JSON.stringify(value)) as Json, place, problems: [] };
 }
 
-/** TypeScript is stripped by Node where it can (22.18 and newer), else by jiti. */
-async function importModule(path: string, file: string): Promise<{ default?: unknown }> {
+async function importProject(path: string, file: string): Promise<{ default?: unknown }> {
   try {
-    const { features } = process as { features: { typescript?: unknown } };
-    if (!/\.m?ts$/.test(file) || features.typescript) return await import(pathToFileURL(path).href);
-    const { createJiti } = await import("jiti");
-    // A cache on the disk could outlive a change of what the file imports.
-    return await createJiti(import.meta.url, { fsCache: false, moduleCache: false }).import(path);
+    return await importModule(path);
   } catch (error) {
     throw usageError(`The file cannot be loaded: ${messageOf(error)}.`, "Node strips types only: use no enum.", {
       file,

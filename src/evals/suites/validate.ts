@@ -124,6 +124,13 @@ function checkGoal({ expect, turns = [], expected_behavior: behavior }: CaseFile
     ...turns.map((turn, i) => ({ expect: turn.expect, at: [...path, "turns", i, "expect"] })),
     { expect, at: [...path, "expect"] },
   ];
+  const misplaced = turns.flatMap((turn, i): PathProblem[] => {
+    if (turn.expect?.assert === undefined) return [];
+    const message = '"assert" is about the whole conversation, not about one turn.';
+    const hint = 'Write it in the "expect" of the case.';
+    return [{ path: [...path, "turns", i, "expect", "assert"], part: "key", message, hint }];
+  });
+  if (misplaced.length > 0) return misplaced;
   if (expectations.some((one) => one.expect))
     return expectations.flatMap((one) => (one.expect ? checkExpectation(one.expect, one.at) : []));
   if (behavior) return [];

@@ -1,5 +1,5 @@
 import { buildJudgeRequest, type JudgeQuestions, type Reading, readJudgement } from "../scoring/judge.ts";
-import { type Question, unknown } from "../scoring/match.ts";
+import { type CodeQuestion, type Match, noJudge, type Question, unknown } from "../scoring/match.ts";
 import type { Grade } from "../scoring/score.ts";
 import { buildTranscript } from "../scoring/transcript.ts";
 import { usageError } from "../types/errors.ts";
@@ -18,33 +18,39 @@ import {
 } from "../types/trial.ts";
 import type { Graded } from "./runTrial.ts";
 
-/** An answered trial, with the grader and the messages of its case and the judge to ask. */
+/** An answered trial, with the grader and the messages of its case, and who answers its questions. */
 type Judged = {
   grade: Grade;
   turns: readonly Turn[];
   messages: Case["messages"];
   followUps?: readonly string[] | undefined;
-  judge: AskedModel;
+  judge: AskedModel | undefined;
+  /** Asks a file of code. Does not reject. */
+  askCode(question: CodeQuestion): Promise<Match | Broken>;
   cell: Cell;
 };
 
 const notAsked = unknown("not asked: the trial failed already");
 
 /**
- * Grades a trial whose case may need a judge. The judge gets one request for all questions, and only when it is needed:
+ * Grades a trial whose case may need code or a judge. Code is asked first; where it breaks, the trial does. The judge gets one request for all questions, and only when it is needed:
  * always for sentences of expected behaviour, because each is reported on its own; for a value only while the trial is
  * undecided. When the judge breaks or gives no evidence, its assertions are unknown, with the reason. Does not throw.
  */
 export async function judgeTrial(
-  { grade, turns, messages, followUps, judge, cell }: Judged,
+  { grade, turns, messages, followUps, judge, askCode, cell }: Judged,
   signal: AbortSignal,
-): Promise<Graded> {
-  const noted = new Map<string, Question>();
-  const verdict = grade(turns, (question) => {
-    noted.set(getKey(question), question);
-    return notAsked;
-  });
-  const questions = [...noted.values()];
+): Promise<Graded | Broken> {
+  const decided = new Map<string, Match>();
+  for (const question of collectQuestions(grade, turns, decided).questions) {
+    if (!isForCode(question)) continue;
+    const answer = await askCode(question);
+    if ("kind" in answer) return answer;
+    decided.set(getKey(question), answer);
+  }
+  if (!judge) return { verdict: grade(turns, (question) => decided.get(getKey(question)) ?? noJudge(question)) };
+  const { verdict, questions: all } = collectQuestions(grade, turns, decided);
+  const questions = all.filter((question) => !isForCode(question));
   const open = verdict.grade === "not-gradable" || questions.some(({ about }) => about === "behaviour");
   if (questions.length === 0 || !open) return { verdict };
 
@@ -54,16 +60,32 @@ export async function judgeTrial(
     cell,
     signal,
   );
-  const answers = new Map(
-    [...noted.keys()].map((key, index) => [key, reading.kind === "answered" ? reading.matches[index] : undefined]),
-  );
+  for (const [index, question] of questions.entries()) {
+    const match = reading.kind === "answered" ? reading.matches[index] : undefined;
+    if (match) decided.set(getKey(question), match);
+  }
   const otherwise = unknown(reading.kind === "broken" ? reading.why : "the judge was not asked this");
   return {
-    verdict: grade(turns, (question) => answers.get(getKey(question)) ?? otherwise),
+    verdict: grade(turns, (question) => decided.get(getKey(question)) ?? otherwise),
     ...(judging && { judging }),
     ...(stopped && { stopped }),
   };
 }
+
+/** The verdict with what is decided so far, and the questions that are still open, each once. */
+function collectQuestions(grade: Grade, turns: readonly Turn[], decided: ReadonlyMap<string, Match>) {
+  const open = new Map<string, Question>();
+  const verdict = grade(turns, (question) => {
+    const key = getKey(question);
+    const match = decided.get(key);
+    if (!match) open.set(key, question);
+    return match ?? notAsked;
+  });
+  return { verdict, questions: [...open.values()] };
+}
+
+const isForCode = (question: Question): question is CodeQuestion =>
+  question.about === "trial" || question.about === "argument";
 
 /**
  * Sends one request to a judge and reads its reply. `judging` is absent when nothing was paid for. `stopped`: the judge

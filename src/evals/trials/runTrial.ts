@@ -24,7 +24,7 @@ export type TrialContext = Surface & {
     turns: readonly Turn[],
     signal: AbortSignal,
     deferred?: ReadonlySet<string>,
-  ): Promise<Graded>;
+  ): Promise<Graded | Broken>;
   now(): Date;
   /** What the run may use. The models are within these limits already. */
   limits: SpendingLimits;

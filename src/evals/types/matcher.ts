@@ -22,6 +22,9 @@ export const matcherSchema = z
     absent: z.literal(true).describe("Must be omitted"),
     unordered: z.array(jsonSchema).describe("An array with these elements in any order"),
     judge: z.string().describe("A judge model decides whether the value meets this criterion"),
+    custom: z
+      .union([z.string().min(1), z.strictObject({ file: z.string().min(1), with: jsonSchema })])
+      .describe("A JavaScript or TypeScript file decides; it gets what stands under `with`"),
     not: jsonSchema.describe("Given or omitted, but not this value or matcher"),
     object: jsonObjectSchema.describe("An object with exactly these members, whatever their names; may hold matchers"),
   })
@@ -34,7 +37,7 @@ export type Keyword = keyof Matcher;
 export const argsSchema = jsonObjectSchema.describe("By name: literal values or matchers");
 
 /** Keywords that exist with `$` only: as bare keys they have always been literal. */
-const marked: ReadonlySet<string> = new Set<Keyword>(["not", "object"]);
+const marked: ReadonlySet<string> = new Set<Keyword>(["not", "object", "custom"]);
 
 /** Keywords that may also be written without `$`. */
 export const bareKeywords: ReadonlySet<string> = new Set(

@@ -48,6 +48,7 @@ const expectFileSchema = z
     order: z.enum(["strict", "any"]).describe("strict (default): in the given order"),
     extras: z.boolean().describe("Whether calls in addition to the expected ones are allowed; default: false"),
     skill: z.string().min(1).describe("The skill that must be loaded; `none`: no skill"),
+    assert: nameOrNames.describe("JavaScript or TypeScript files that decide from calls, results and files"),
   })
   .partial();
 
@@ -282,6 +283,10 @@ export type Case = {
   turns?: readonly UserTurn[];
   /** What a model may search for, beside what the user says. No trial asks it, so it is in no hash. */
   searches?: readonly string[];
+  /** Files that decide from calls, results and the workspace, relative to the suite's folder. */
+  assertions?: readonly string[];
+  /** SHA-256 of every file of code that decides an outcome, assertions and matchers, by its path. */
+  code?: Readonly<Record<string, string>>;
   /** Sentences that a judge grades separately. */
   expectedBehavior: readonly string[];
   tools?: readonly Tool[];

@@ -1,5 +1,7 @@
+import type { CodeCaller } from "../code/caller.ts";
 import { reservedTools } from "../scoring/activity.ts";
 import { checkDispatch } from "../scoring/dispatch.ts";
+import type { CodeQuestion } from "../scoring/match.ts";
 import { createGrader, type Grade } from "../scoring/score.ts";
 import { findRanker, type RankerName } from "../search/rankers.ts";
 import { listingHosts } from "../search/skillListing.ts";
@@ -24,6 +26,7 @@ import { withoutArm } from "../types/run.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
 import { type Case, getMessages, listExpectedCalls, type Suite } from "../types/suite.ts";
 import { isCallable, type OfferedTool, type Tool, type Toolset } from "../types/tool.ts";
+import { askFile } from "./code.ts";
 import { isUnavailable, type Opened } from "./servers.ts";
 
 /** The tool list of a suite whose server could not be reached. */
@@ -203,13 +206,14 @@ export type Surroundings = {
   host: HostName;
   skills: ReadonlyMap<string, readonly SkillPackage[]>;
   judge?: AskedModel | undefined;
+  code: CodeCaller;
   limits: SpendingLimits;
 };
 
 /** Everything that is made once for a case or a suite and used for all of its trials. */
 export function createTrialContext(
   opened: readonly { suite: Suite; source: Source }[],
-  { host, skills, judge, limits }: Surroundings,
+  { host, skills, judge, code, limits }: Surroundings,
 ): TrialContext {
   const pools = new Map(opened.map(({ suite, source }) => [suite, createPool(suite, source)]));
   const shelves = new Map([...skills].map(([suite, packages]) => [suite, createShelf(packages, host)]));
@@ -232,10 +236,11 @@ export function createTrialContext(
     skills: ({ planned }) => shelves.get(planned.suite.name),
     grade: async ({ planned, cell }, turns, signal, deferred) => {
       const grade: Grade = (given, by) => graderFor(planned)(given, by, deferred);
-      if (!judge) return { verdict: grade(turns) };
       const messages = getMessages(planned.case, cell.trial);
       const followUps = planned.case.turns?.slice(1).map(({ content }) => content);
-      return await judgeTrial({ grade, turns, messages, followUps, judge, cell }, signal);
+      const askCode = (question: CodeQuestion) =>
+        askFile(code, question, { suite: planned.suite, messages, turns, cell });
+      return await judgeTrial({ grade, turns, messages, followUps, judge, askCode, cell }, signal);
     },
     now: () => new Date(),
     limits,

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import * as z from "zod";
 import type { ClaudeCodeOptions } from "../hosts/claudeCode/index.ts";
+import type { CustomOptions } from "../models/custom.ts";
 import type { ReplayOptions } from "../models/replay.ts";
 import { findRecord, findRun, readManifest, readTrials } from "../runs/record.ts";
 import { refuseAsJudge } from "../trials/judge.ts";
@@ -55,6 +56,7 @@ async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelO
   const prices = options.prices === undefined ? undefined : await readPrices(resolve(io.cwd, options.prices));
   return {
     env: io.env,
+    cwd: io.cwd,
     ...(baseUrl !== undefined && { baseUrl }),
     ...(maxTokens !== undefined && { maxTokens }),
     ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
@@ -99,7 +101,7 @@ function refuseUnpriced(model: Model): void {
 }
 
 /** The options of every provider; each reads the ones it needs. */
-export type ModelOptions = ClaudeCodeOptions & ReplayOptions;
+export type ModelOptions = ClaudeCodeOptions & ReplayOptions & CustomOptions;
 
 /** How to open a model. `takes` is what follows the colon of its id. */
 type Provider = {
@@ -142,6 +144,11 @@ const providers = {
     example: "replay:<run> or replay:<run>#<model>",
     takes: "name",
     open: async (...args) => (await import("../models/replay.ts")).replay(...args),
+  },
+  custom: {
+    example: "custom:<file>",
+    takes: "name",
+    open: async (...args) => (await import("../models/custom.ts")).custom(...args),
   },
 } as const satisfies Record<string, Provider>;
 

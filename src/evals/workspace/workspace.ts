@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
+import { CodeCaller } from "../code/caller.ts";
 import { preflight } from "../scoring/preflight.ts";
 import type { HostName } from "../toolsets/host.ts";
 import { SpendingLimits } from "../trials/limits.ts";
@@ -71,6 +72,7 @@ export async function withWorkspace<R>(
   const { suites: found, skills, warnings } = await selectSuites(options, io);
   const suites = options.only ? [pickSuite(found, options.only.suite)] : found;
   const opening = openServers(suites, io);
+  const code = new CodeCaller();
   try {
     warn(warnings, io);
     const ids = listModels(suites, options);
@@ -83,13 +85,14 @@ export async function withWorkspace<R>(
     const [opened, git] = await Promise.all([opening, readingGit]);
     if (options.only) refuseUnavailable(opened);
     const { host } = options;
-    const prepared = prepare(opened, { host, skills, judge, limits }, models);
+    const prepared = prepare(opened, { host, skills, judge, code, limits }, models);
     // An experiment compares cases; one that cannot be asked has nothing to compare.
     if (options.only) prepared.cases = prepared.cases.filter(({ unavailable }) => !unavailable);
     warn(prepared.warnings, io);
     const judgeFigure = judge && (await readFigure(judge, io.cwd));
     return await use({ suites, ...prepared, models, judge, judgeFigure, host, git });
   } finally {
+    await code.close();
     await closeServers(await opening);
   }
 }

@@ -1,0 +1,78 @@
+import * as z from "zod";
+import { type Json, jsonSchema } from "./json.ts";
+import type { RunManifest, RunSummary } from "./run.ts";
+import type { Tool } from "./tool.ts";
+
+// What files of users export by default: models, code assertions, matchers and reporters.
+
+/** What a custom model gets: the conversation so far, and the tools as they are shown. */
+export type CustomRequest = {
+  messages: readonly CustomMessage[];
+  tools: readonly Pick<Tool, "name" | "description" | "inputSchema">[];
+  case: string;
+  /** From 1. */
+  trial: number;
+  /** Aborts when the request takes too long, or the run is stopped. */
+  signal: AbortSignal;
+};
+
+/** An item of the conversation. `results` are those of the calls before them, in their order. */
+export type CustomMessage =
+  | { role: "system" | "user"; content: string }
+  | { role: "assistant"; content: string; calls: readonly { id: string; tool: string; arguments?: Json }[] }
+  | { role: "results"; results: readonly { callId: string; tool: string; text: string; isError: boolean }[] };
+
+const countSchema = z.number().int().nonnegative().optional();
+export const customReplySchema = z.strictObject({
+  text: z.string().optional(),
+  calls: z.array(z.strictObject({ tool: z.string(), arguments: jsonSchema.optional() })).optional(),
+  usage: z
+    .strictObject({
+      inputTokens: countSchema,
+      outputTokens: countSchema,
+      cacheReadTokens: countSchema,
+      cacheWriteTokens: countSchema,
+    })
+    .optional(),
+});
+/** What a custom model returns: text, calls of tools, or both. What it throws breaks the trial. */
+export type CustomReply = z.input<typeof customReplySchema>;
+
+/** The default export of the file. */
+export type CustomModel = (request: CustomRequest) => CustomReply | Promise<CustomReply>;
+
+/** What a code assertion gets. `result` is absent for a call that was not executed, with the reason in `skipped`. */
+export type AssertionInput = {
+  case: string;
+  model: string;
+  /** From 1. */
+  trial: number;
+  /** What the user said, the last time. */
+  input: string;
+  /** What the model said, over all turns. */
+  text: string;
+  calls: readonly {
+    tool: string;
+    arguments?: Json;
+    result?: { text: string; isError: boolean; structuredContent?: Json };
+    skipped?: string;
+  }[];
+  /** The absolute path of the folder in which the server runs; without one, of the suite. */
+  workspace: string;
+};
+
+export const assertionResultSchema = z.union([
+  z.boolean(),
+  z.strictObject({ pass: z.boolean(), reason: z.string().optional() }),
+]);
+/** What a code assertion and a custom matcher return. */
+export type AssertionResult = z.input<typeof assertionResultSchema>;
+
+/** What a custom matcher gets: the argument with its path, and what the suite passes to it. */
+export type MatcherInput = { value: Json; at: string; with?: Json };
+
+/** What a custom reporter gets once a run is complete or stopped. `dir` is the folder of its record. */
+export type ReporterInput = { summary: RunSummary; manifest: RunManifest; dir: string };
+
+/** The default export of the file of a reporter: what it returns is printed. */
+export type Reporter = (input: ReporterInput) => string | undefined | Promise<string | undefined>;

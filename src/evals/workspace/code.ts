@@ -1,0 +1,60 @@
+import { resolve } from "node:path";
+import type { CodeCaller } from "../code/caller.ts";
+import { type CodeQuestion, type Match, no, yes } from "../scoring/match.ts";
+import { type AssertionInput, assertionResultSchema, type MatcherInput } from "../types/custom.ts";
+import type { Json } from "../types/json.ts";
+import type { Case, Suite } from "../types/suite.ts";
+import { showJson } from "../types/text.ts";
+import type { Broken, Call, Cell, Turn } from "../types/trial.ts";
+
+type Asked = { suite: Suite; messages: Case["messages"]; turns: readonly Turn[]; cell: Cell };
+
+/** Asks a file of code. A file that throws, hangs or returns something else breaks the trial. Does not reject. */
+export async function askFile(code: CodeCaller, question: CodeQuestion, asked: Asked): Promise<Match | Broken> {
+  const { file } = question;
+  const input = question.about === "trial" ? describeTrial(asked) : describeValue(question);
+  const result = await code.call(resolve(asked.suite.dir, file), input);
+  if (result.kind === "broken") return breakTrial(`${file}: ${result.why}`);
+  const parsed = assertionResultSchema.safeParse(result.value);
+  if (!parsed.success)
+    return breakTrial(`${file}: it returned ${show(result.value)}, not true, false or { pass, reason }`);
+  const { pass, reason } = typeof parsed.data === "boolean" ? { pass: parsed.data, reason: undefined } : parsed.data;
+  if (pass) return yes;
+  const at = question.about === "argument" ? `${question.at}: ` : "";
+  return no(`${at}${reason ?? `${file} returned false`}`);
+}
+
+const breakTrial = (message: string): Broken => ({ kind: "broken", stage: "setup", message });
+
+function show(value: unknown): string {
+  return value === undefined ? "nothing" : showJson(JSON.parse(JSON.stringify(value) ?? "null") as Json);
+}
+
+function describeValue({ value, at, with: operand }: Extract<CodeQuestion, { about: "argument" }>): MatcherInput {
+  return { value, at, ...(operand !== undefined && { with: operand }) };
+}
+
+function describeTrial({ suite, messages, turns, cell }: Asked): AssertionInput {
+  const { server, dir } = suite;
+  return {
+    case: cell.case,
+    model: cell.model,
+    trial: cell.trial,
+    input: messages.findLast(({ role }) => role === "user")?.content ?? "",
+    text: turns
+      .map(({ text }) => text)
+      .filter((text) => text !== "")
+      .join("\n"),
+    calls: turns.flatMap(({ calls }) => calls.filter(({ role }) => role === undefined).map(describeCall)),
+    workspace: resolve(dir, (server && "cwd" in server && server.cwd) || "."),
+  };
+}
+
+function describeCall({ tool, arguments: args, execution }: Call): AssertionInput["calls"][number] {
+  const call = { tool, ...(args !== undefined && { arguments: args }) };
+  if (execution === undefined) return call;
+  if (execution.status === "skipped") return { ...call, skipped: execution.reason };
+  const { content, isError, structuredContent } = execution.result;
+  const text = content.flatMap((item) => item.text ?? []).join("\n");
+  return { ...call, result: { text, isError, ...(structuredContent && { structuredContent }) } };
+}

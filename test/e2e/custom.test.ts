@@ -1,0 +1,198 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { evals, summaryOf } from "./evals.ts";
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+let cwd = "";
+const write = (name: string, text: string) => {
+  mkdirSync(dirname(join(cwd, name)), { recursive: true });
+  writeFileSync(join(cwd, name), text);
+};
+const tools = [
+  { name: "read", description: "Reads one file.", inputSchema: { type: "object", properties: { path: {} } } },
+];
+const suite = (expectation: object) =>
+  write(
+    "evals/files.json",
+    JSON.stringify({
+      server: { tools: "../tools.json" },
+      trials: 2,
+      cases: [{ id: "read", input: "Read the file notes.txt", expect: expectation }],
+    }),
+  );
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), "evals-custom-"));
+  folders.push(cwd);
+  write("tools.json", JSON.stringify(tools));
+});
+
+/** Runs the suite and says what came of its case. */
+async function outcomeWith(code: string, expectation: object = { tool: "read", assert: "check.mjs" }) {
+  write("evals/check.mjs", code);
+  suite(expectation);
+  const ended = await evals(["run", "--json"], { cwd });
+  const { cases } = summaryOf(ended).suites[0] ?? { cases: [] };
+  const [{ passed, trials, broken, reasons } = { passed: 0, trials: 0, broken: 0, reasons: [] }] = cases;
+  return { code: ended.code, passed, trials, broken, reasons: reasons.map(({ text }) => text) };
+}
+
+describe("a code assertion", () => {
+  it("decides from what it gets", async () => {
+    const passing = await outcomeWith(
+      `export default ({ case: id, model, trial, input, calls, workspace }) => ({
+        pass: id === "read" && model === "lexical-2" && trial === 1 && input.includes("notes.txt") &&
+          calls[0].tool === "read" && calls[0].skipped !== undefined && workspace.endsWith("/evals"),
+        reason: JSON.stringify({ calls, workspace }) });`,
+    );
+    expect(passing).toEqual({ code: 0, passed: 1, trials: 1, broken: 0, reasons: [] });
+    expect(await outcomeWith("export default async () => false;")).toMatchObject({
+      code: 1,
+      reasons: ["assert: check.mjs: check.mjs returned false"],
+    });
+    expect(await outcomeWith("export default () => ({ pass: false, reason: 'too long' });")).toMatchObject({
+      trials: 1,
+      passed: 0,
+      reasons: ["assert: check.mjs: too long"],
+    });
+    expect(await outcomeWith("export default () => true;", { assert: "check.mjs" })).toMatchObject({
+      code: 0,
+      passed: 1,
+    });
+  });
+
+  it("is TypeScript, too", async () => {
+    write("evals/check.ts", "export default ({ text }: { text: string }): boolean => text === '';");
+    expect(await outcomeWith("", { assert: ["check.ts"] })).toMatchObject({ code: 0, passed: 1 });
+  });
+
+  it.each([
+    ["throws", "export default () => { throw new Error('no disk'); };", "it threw: no disk"],
+    ["never returns", "export default () => { for (;;); };", "it did not return within 10 s"],
+    ["never resolves", "export default () => new Promise(() => {});", "it did not return within 10 s"],
+    ["ends its process", "export default () => process.exit(0);", "it ended its thread"],
+    ["returns something else", "export default () => 'yes';", 'it returned "yes", not true, false or { pass, reason }'],
+    ["has no function", "export default 3;", "it cannot be loaded: its default export is not a function"],
+    ["cannot be loaded", "export default (", "it cannot be loaded: "],
+  ])("breaks the trial with its cause when it %s", async (_, code, why) => {
+    const { reasons, ...outcome } = await outcomeWith(code);
+    expect(outcome).toEqual({ code: 3, passed: 0, trials: 0, broken: 1 });
+    expect(reasons[0]).toContain(`broken (setup): check.mjs: ${why}`);
+  });
+
+  it("is part of the case, and has to exist", async () => {
+    const hash = async (code: string) => {
+      await outcomeWith(code);
+      const { out } = await evals(["report", "latest", "--as", "json"], { cwd });
+      const { dir } = JSON.parse(out);
+      const { readFileSync } = await import("node:fs");
+      return JSON.parse(readFileSync(join(dir, "run.json"), "utf8")).suites[0].cases[0].hash;
+    };
+    expect(await hash("export default () => true;")).not.toBe(await hash("export default () => !false;"));
+    suite({ tool: "read", assert: "nowhere.mjs" });
+    const { code, err } = await evals(["run"], { cwd });
+    expect([code, err]).toMatchInlineSnapshot(`
+      [
+        2,
+        "evals/files.json:1:113: error: There is no file "nowhere.mjs".
+        Paths are relative to the suite file.
+      ",
+      ]
+    `);
+  });
+});
+
+describe("a custom matcher", () => {
+  const expected = { tool: "read", args: { path: { $custom: { file: "check.mjs", with: ".txt" } } } };
+
+  it("decides about one argument", async () => {
+    const code = `export default ({ value, at, with: ending }) => ({ pass: value.endsWith(ending) && at === "args.path" });`;
+    expect(await outcomeWith(code, expected)).toMatchObject({ code: 0, passed: 1 });
+    expect(
+      await outcomeWith("export default ({ value }) => ({ pass: false, reason: value });", expected),
+    ).toMatchObject({
+      code: 1,
+      reasons: ["args.path: notes.txt"],
+    });
+    const negated = { tool: "read", args: { path: { $not: { $custom: "check.mjs" } } } };
+    expect(await outcomeWith("export default () => false;", negated)).toMatchObject({ code: 0 });
+  });
+
+  it("breaks the trial when it throws", async () => {
+    expect(await outcomeWith("export default () => { null.length; };", expected)).toMatchObject({ code: 3, broken: 1 });
+  });
+});
+
+describe("a custom model", () => {
+  const asked = async (code: string, args: string[] = []) => {
+    write("model.mjs", code);
+    suite({ tool: "read", args: { path: "a.txt" } });
+    const ended = await evals(["run", "--json", "-m", "custom:model.mjs", ...args], { cwd });
+    return { ...ended, one: ended.out === "" ? undefined : summaryOf(ended).suites[0] };
+  };
+  const right = `export default async ({ tools }) => ({
+    calls: [{ tool: tools[0].name, arguments: { path: "a.txt" } }], usage: { inputTokens: 5, outputTokens: 1 } });`;
+
+  it("answers, with what it used", async () => {
+    const { one, code } = await asked(`${right} export const costUsd = ({ inputTokens }) => inputTokens / 10;`);
+    expect([code, one?.model, one?.totals]).toEqual([
+      0,
+      "custom:model.mjs",
+      expect.objectContaining({ passed: 2, inputTokens: 10, costUsd: 1 }),
+    ]);
+    expect((await asked(`${right} export const deterministic = true;`)).one?.totals).toMatchObject({
+      trials: 1,
+      costUsd: "unknown",
+    });
+  });
+
+  it.each([
+    ["throws", "export default () => { throw new Error('out of memory'); };", "the model threw: out of memory"],
+    ["hangs", "export default () => new Promise(() => {});", "no reply within 0.5 s"],
+    ["returns no reply", "export default () => ({ tool: 'read' });", "the model returned no reply"],
+  ])("breaks the trial when it %s", async (_, code, why) => {
+    const { one, code: exit } = await asked(code, ["--timeout", "0.5"]);
+    expect([exit, one?.totals.broken, one?.cases[0]?.reasons[0]?.text]).toEqual([3, 2, expect.stringContaining(why)]);
+  });
+
+  it("is refused where it cannot be one", async () => {
+    expect((await asked("export const ask = 1;")).err).toContain(
+      "model.mjs: error: The default export is not a function.",
+    );
+    const { code, err } = await evals(["run", "-m", "custom:nowhere.mjs"], { cwd });
+    expect([code, err]).toEqual([2, expect.stringContaining('There is no file "nowhere.mjs"')]);
+  });
+});
+
+describe("a custom reporter", () => {
+  const reported = async (code: string, args: string[] = []) => {
+    write("reporter.mjs", code);
+    suite({ tool: "read" });
+    return await evals(["run", "--reporter", "custom:reporter.mjs", ...args], { cwd });
+  };
+
+  it("prints what it returns, and may print nothing", async () => {
+    const code =
+      "export default async ({ summary, manifest, dir }) => [summary.ok, manifest.id === dir.split('/').at(-1)].join();";
+    expect((await reported(code)).out).toMatch(/\ntrue,true\n$/);
+    expect((await reported("export default () => {};")).code).toBe(0);
+    const { out, err } = await reported(code, ["--json"]);
+    expect([JSON.parse(out).ok, err]).toEqual([true, expect.stringContaining("true,true")]);
+  });
+
+  it("exits with 3 when it fails, with the run on the record", async () => {
+    const { code, err } = await reported("export default () => { throw new Error('no network'); };");
+    expect([code, err]).toEqual([3, expect.stringContaining("reporter.mjs: error: The reporter failed: no network.")]);
+    expect((await evals(["report", "latest", "--as", "json"], { cwd })).code).toBe(0);
+  });
+
+  it("has to be named right", async () => {
+    const { code, err } = await evals(["run", "--reporter", "junitt"], { cwd });
+    expect([code, err]).toEqual([2, expect.stringContaining('"junitt" is no reporter. Did you mean "junit"?')]);
+  });
+});
