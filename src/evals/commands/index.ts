@@ -14,6 +14,7 @@ import { importCommand } from "./import.ts";
 import { initCommand } from "./init.ts";
 import { judgeCommand } from "./judge.ts";
 import { lintCommand } from "./lint.ts";
+import { loginCommand } from "./login.ts";
 import { mergeCommand } from "./merge.ts";
 import { probeCommand } from "./probe.ts";
 import { type ProjectWords, readProjectWords } from "./project.ts";
@@ -48,6 +49,7 @@ export const commands: readonly Command[] = [
   searchCommand,
   probeCommand,
   doctorCommand,
+  loginCommand,
   schemaCommand,
 ];
 

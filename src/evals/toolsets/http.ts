@@ -2,6 +2,7 @@ import { createProxyFetch } from "../network/proxy.ts";
 import { messageOf, usageError } from "../types/errors.ts";
 import type { ClientSdk, Explanation, Failure, Link } from "./link.ts";
 import type { Env, UrlSpec } from "./spec.ts";
+import { useLogin } from "./tokens.ts";
 
 const maxAnswerBytes = 10 * 1024 * 1024;
 const terminateMs = 1_000;
@@ -14,8 +15,11 @@ export function createHttpLink(spec: UrlSpec, sdk: ClientSdk, env: Env): Link {
   const shown = `${url.origin}${url.pathname}`;
   const headers = { ...takeCredentials(url), ...spec.headers };
   const loss = new AbortController();
+  const isAuthorized = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  const login = isAuthorized ? undefined : useLogin(spec.url, env);
   const options = {
     requestInit: { headers },
+    ...(login && { authProvider: login }),
     fetch: createWatchedFetch(createProxyFetch(env) ?? fetch, (what, error) =>
       loss.abort(`${what} at ${shown} (${getRootMessage(error)})`),
     ),
@@ -127,12 +131,13 @@ function explain(shown: string, kind: "http" | "sse", failure: Failure): Explana
     return { message: `${failure.reason}.`, hint: "Check that the server is running, its host and port, and its log." };
   const chain = listCauses(failure.error);
   const status = chain.map(getStatus).find(Boolean);
-  if (status) return { message: `answers with HTTP ${status} at ${shown}.`, hint: hintForStatus(status, kind) };
+  if (status) return { message: `answers with HTTP ${status} at ${shown}.`, hint: hintForStatus(status, kind, shown) };
   return { message: `does not answer as an MCP server at ${shown}: ${getRootMessage(failure.error)}.`, hint };
 }
 
-function hintForStatus(status: number, kind: "http" | "sse"): string {
-  if (status === 401 || status === 403) return 'Give its credentials under "headers".';
+function hintForStatus(status: number, kind: "http" | "sse", url: string): string {
+  if (status === 401 || status === 403)
+    return `Log in with evals login ${url}, or give its credentials under "headers".`;
   if (status >= 500) return "See the log of the server.";
   return kind === "http"
     ? 'Check the path of the URL; a server with the older SSE transport needs "transport: sse".'

@@ -1,0 +1,56 @@
+import { spawn } from "node:child_process";
+import { count } from "../reports/format.ts";
+import { connect } from "../toolsets/connect.ts";
+import { login } from "../toolsets/login.ts";
+import { TokenStore } from "../toolsets/tokens.ts";
+import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
+
+/** The options of `evals login`. `timeout` is in seconds. */
+export type LoginOptions = {
+  url: string;
+  forget: boolean;
+  browser: boolean;
+  clientId?: string | undefined;
+  scope?: string | undefined;
+  port?: number | undefined;
+  timeout: number;
+};
+
+/** `evals login`: logs in at a remote server, and stores the tokens for all commands; or forgets them. */
+export async function logIn(options: LoginOptions, io: Io): Promise<ExitCode> {
+  const { url, forget, browser, clientId, scope, port, timeout } = options;
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw usageError(
+      `"${url}" is not an http or https URL.`,
+      "Give the URL of the server, for example https://host/mcp.",
+    );
+  const store = new TokenStore(url, io.env);
+  if (forget) {
+    io.out((await store.remove()) ? `Forgot the login at ${url}.\n` : `There is no login at ${url}.\n`);
+    return exitCodes.passed;
+  }
+  const open = (page: string) => {
+    io.err(`To permit access, open this page:\n\n  ${page}\n\n`);
+    if (browser) openBrowser(page, io);
+  };
+  const { env, signal } = io;
+  const asked = await login(url, { env, signal, open, clientId, scope, port, timeoutMs: timeout * 1000 });
+  const server = await connect({ url }, { name: url, dir: io.cwd, env, signal });
+  try {
+    const tools = count((await server.list(signal)).length, "tool");
+    io.out(asked ? `Logged in at ${url}: ${tools}.\nTokens: ${store.file}\n` : `${url} asks for no login: ${tools}.\n`);
+  } finally {
+    await server.close();
+  }
+  return exitCodes.passed;
+}
+
+/** Opens a page with the program in BROWSER, or with the system's. The page is printed too, so a failure is no matter. */
+function openBrowser(page: string, { env }: Io): void {
+  const system = { darwin: "open", win32: "explorer.exe" }[process.platform as string] ?? "xdg-open";
+  const [program = system, ...args] = (env.BROWSER || system).split(" ");
+  const child = spawn(program, [...args, page], { stdio: "ignore", detached: true, env: { ...env } });
+  child.on("error", () => {});
+  child.unref();
+}

@@ -1,0 +1,155 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type {
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from "@modelcontextprotocol/client";
+import { createProxyFetch } from "../network/proxy.ts";
+import { EvalsError, messageOf, usageError } from "../types/errors.ts";
+import { type Env, serverError } from "./spec.ts";
+import { clientMetadata, TokenStore } from "./tokens.ts";
+
+export type LoginSettings = {
+  env: Env;
+  signal: AbortSignal;
+  /** Shows the page on which the user permits access. */
+  open(page: string): void;
+  /** Of a client that was registered by hand. Absent: the client registers itself. */
+  clientId?: string | undefined;
+  /** Scopes to ask for, separated by spaces. Absent: those that the server names. */
+  scope?: string | undefined;
+  /** Absent: any free port. */
+  port?: number | undefined;
+  /** The longest wait for the user, in ms. */
+  timeoutMs: number;
+};
+
+/**
+ * Logs in at a server by OAuth 2.1 with PKCE: finds its authorization server, registers a client, shows the page, receives
+ * the code on a loopback port and stores the tokens. Returns false when the server asks for no login. Throws EvalsError.
+ */
+export async function login(url: string, settings: LoginSettings): Promise<boolean> {
+  const { env, signal, timeoutMs } = settings;
+  const sdk = await import("@modelcontextprotocol/client");
+  const fetchFn = createProxyFetch(env) ?? fetch;
+  const challenge = await findChallenge(url, fetchFn, signal);
+  if (!challenge) return false;
+  const { resourceMetadataUrl, scope: named } = sdk.extractWWWAuthenticateParams(challenge);
+  const scope = settings.scope ?? named;
+  const discovered = { ...(resourceMetadataUrl && { resourceMetadataUrl }), ...(scope !== undefined && { scope }) };
+  const callback = await receiveCallback(AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]), settings.port);
+  try {
+    const provider = createProvider(url, callback, settings);
+    const options = { serverUrl: url, ...discovered, fetchFn };
+    if ((await sdk.auth(provider, options)) === "AUTHORIZED") return true;
+    const { code, iss } = await callback.answer;
+    await sdk.auth(provider, { ...options, authorizationCode: code, ...(iss !== undefined && { iss }) });
+    return true;
+  } catch (error) {
+    if (error instanceof EvalsError) throw error;
+    throw serverError(
+      `The login at ${url} failed: ${messageOf(error)}.`,
+      "Check the URL, and whether the server permits clients to register; else give --client-id.",
+    );
+  } finally {
+    callback.close();
+  }
+}
+
+/**
+ * The answer of a server that asks for a login; undefined if it answers without one. Some servers let everybody initialize,
+ * and ask for a login when the tools are listed.
+ */
+async function findChallenge(url: string, send: typeof fetch, signal: AbortSignal): Promise<Response | undefined> {
+  const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" };
+  const client = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "tool-evals", version: "0" } };
+  for (const [method, params] of [["initialize", client] as const, ["tools/list", {}] as const]) {
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 0, method, params });
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(30_000)]);
+    const response = await send(url, { method: "POST", headers, body, signal: limit }).catch((error: unknown) => {
+      throw serverError(`${url} cannot be reached: ${messageOf(error)}.`, "Check the URL and the network.");
+    });
+    void response.body?.cancel().catch(() => {});
+    if (response.status === 401) return response;
+  }
+  return undefined;
+}
+
+/** Registers a client for this login, and keeps what the authorization server gives. */
+function createProvider(url: string, { redirectUrl, state }: Callback, settings: LoginSettings): OAuthClientProvider {
+  const { env, open, clientId } = settings;
+  const store = new TokenStore(url, env);
+  const secret = env.OAUTH_CLIENT_SECRET;
+  let client: StoredOAuthClientInformation | undefined =
+    clientId === undefined ? undefined : { client_id: clientId, ...(secret && { client_secret: secret }) };
+  let verifier = "";
+  let discovery: OAuthDiscoveryState | undefined;
+  return {
+    redirectUrl,
+    clientMetadata: clientMetadata(redirectUrl),
+    state: () => state,
+    clientInformation: () => client,
+    saveClientInformation: (registered) => {
+      client = registered;
+    },
+    tokens: () => undefined,
+    saveTokens: (tokens: StoredOAuthTokens) => store.write({ tokens, ...(client && { client }) }),
+    saveCodeVerifier: (text) => {
+      verifier = text;
+    },
+    codeVerifier: () => verifier,
+    // The code goes to the authorization server that the page was of, whatever the server names later.
+    saveDiscoveryState: (state) => {
+      discovery = state;
+    },
+    discoveryState: () => discovery,
+    redirectToAuthorization: (page) => open(page.href),
+  };
+}
+
+type Callback = {
+  redirectUrl: string;
+  /** Proves that an answer belongs to this login. */
+  state: string;
+  /** Rejects when the user refuses, and when the signal aborts. */
+  answer: Promise<{ code: string; iss?: string }>;
+  close(): void;
+};
+
+/** Waits on a loopback port for the browser, which brings the code of the authorization server. */
+async function receiveCallback(signal: AbortSignal, port = 0): Promise<Callback> {
+  const state = randomBytes(16).toString("base64url");
+  const server = createServer();
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening").catch((error: unknown) => {
+    throw usageError(`The port ${port} is not free: ${messageOf(error)}.`, "Choose another one with --port.");
+  });
+  const answer = new Promise<{ code: string; iss?: string }>((resolve, reject) => {
+    const refuse = (why: string) =>
+      reject(serverError(`The login was not completed: ${why}.`, "Run the command again, and permit access."));
+    signal.addEventListener("abort", () => refuse("nobody answered in time"), { once: true });
+    server.on("request", (req, res) => {
+      const { pathname, searchParams } = new URL(req.url ?? "/", "http://127.0.0.1");
+      const reply = (status: number, text: string) => {
+        res.writeHead(status, { "content-type": "text/plain; charset=utf-8", connection: "close" }).end(`${text}\n`);
+      };
+      if (pathname !== "/callback" || searchParams.get("state") !== state) return reply(404, "Not found.");
+      const [code, error, iss] = ["code", "error", "iss"].map((name) => searchParams.get(name));
+      reply(200, code ? "You are logged in. Close this page." : "Access was refused. Close this page.");
+      if (code) resolve({ code, ...(iss && { iss }) });
+      else refuse(`the server answered ${(searchParams.get("error_description") ?? error ?? "nothing").slice(0, 200)}`);
+    });
+  });
+  // It is awaited only once the page was shown.
+  answer.catch(() => {});
+  const { port: free } = server.address() as AddressInfo;
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { redirectUrl: `http://127.0.0.1:${free}/callback`, state, answer, close };
+}
