@@ -1,6 +1,7 @@
-// node scripts/installHost.mjs <claude-code|codex>: installs the version of a host that is tested, unless it
-// is installed, and prints the path of its program. Hosts are not dependencies: each is kept in a separate folder, below
-// node_modules/.cache or the folder in TOOL_EVALS_HOSTS. Exits with 1, and the reason on stderr, when it is unavailable.
+// node scripts/installHost.mjs <claude-code|codex|conformance|node>: installs the version of a host that is tested, or of
+// the conformance suite of MCP and the Node that it needs, unless it is installed, and prints the path of its program.
+// These are not dependencies: each is kept in a separate folder, below node_modules/.cache or the folder in
+// TOOL_EVALS_HOSTS. Exits with 1, and the reason on stderr, when it is unavailable.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -26,6 +27,12 @@ const hosts = {
     tag: `-${platform}-${arch}`,
     package: "@openai/codex",
     program: `vendor/${triple[platform]}/bin/codex${exe}`,
+  },
+  conformance: { version: "0.1.16", package: "@modelcontextprotocol/conformance", program: "dist/index.js" },
+  node: {
+    version: "24.9.0",
+    package: `node-${platform === "win32" ? "win" : platform}-${arch}`,
+    program: `bin/node${exe}`,
   },
 };
 

@@ -246,7 +246,7 @@ for (const transport of ["http", "sse"] as const) {
       const headers = { authorization: "Bearer secret" };
       const message = await failureOf(open({ url, transport, headers, startTimeoutMs: 500 }));
       expect(message).not.toContain("secret");
-      expect(message.replace(/:\d{4,5}/, ":PORT")).toMatchSnapshot();
+      expect(message.replace(/:\d{4,5}/g, ":PORT")).toMatchSnapshot();
     });
   }
 
