@@ -44,8 +44,18 @@ function answer(query: string, isJudge: boolean, tools: readonly Tool[]) {
   return { text: "", calls: [{ name: best.tool.name, args }] };
 }
 
+/** A query for each item that `try` asks for: the words of the tool, and the arguments. */
+function write(prompt: string): string {
+  const tool = /^\{"name".*$/m.exec(prompt)?.[0];
+  const { description = "Tell me a joke" } = tool === undefined ? {} : (JSON.parse(tool) as { description?: string });
+  const items = prompt.split("\n").filter((line) => /^\d+\. /.test(line));
+  const values = (item: string) => [...item.matchAll(/:("[^"]*"|[\d.]+)/g)].map(([, value = ""]) => value).join(" ");
+  return JSON.stringify({ queries: items.map((item) => `${description.split(".")[0]} ${values(item)}`) });
+}
+
 /** An answer of the asked form: of a judge that cannot tell, or that finds nothing to improve. */
 function judge(prompt: string): string {
+  if (prompt.includes("Write messages")) return write(prompt);
   const count = Number(/Grade all (\d+) criteria/.exec(prompt)?.[1] ?? 1);
   if (!prompt.includes("Grade ")) {
     const grade = { reason: "The description gives it.", score: 5 };

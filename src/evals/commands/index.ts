@@ -24,11 +24,13 @@ import { schemaCommand } from "./schema.ts";
 import { searchCommand } from "./search.ts";
 import { skillsCommand } from "./skills.ts";
 import { toolsCommand } from "./tools.ts";
+import { tryCommand } from "./try.ts";
 import { variantsCommand } from "./variants.ts";
 import { verifyCommand } from "./verify.ts";
 
 /** All commands, in the order of the help. */
 export const commands: readonly Command[] = [
+  tryCommand,
   initCommand,
   importCommand,
   runCommand,

@@ -1,8 +1,8 @@
-import { getNumber, getSingleType, listProperties, listRequired } from "../../jsonSchema/values.ts";
+import { chooseFirst, sampleArguments } from "../../jsonSchema/sample.ts";
 import { confusablePairs } from "../../lint/rules/confusable.ts";
 import { similarity, toToolText, weigh } from "../../search/similarity.ts";
 import { stemWords } from "../../search/words.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
+import type { JsonObject } from "../../types/json.ts";
 import type { Tool } from "../../types/tool.ts";
 
 /**
@@ -49,7 +49,7 @@ export function draftCases(listed: readonly Tool[]): Draft {
 }
 
 /** Names of tools by the sum of their similarities to all others, the highest first; of equals in the order listed. */
-function rankByCentrality(tools: readonly Tool[]): string[] {
+export function rankByCentrality(tools: readonly Tool[]): string[] {
   const weights = weigh(tools.map(toToolText));
   const ranked = tools.map(({ name }, at) => {
     const own = weights[at];
@@ -60,15 +60,7 @@ function rankByCentrality(tools: readonly Tool[]): string[] {
 }
 
 function draftCase(tool: Tool): DraftCase {
-  const schemas = new Map(listProperties(tool.inputSchema));
-  const args: JsonObject = {};
-  const unfilled: string[] = [];
-  for (const name of listRequired(tool.inputSchema)) {
-    const schema = schemas.get(name);
-    const value = makeValue(name, isJsonObject(schema) ? schema : {});
-    if (value === undefined) unfilled.push(name);
-    else args[name] = value;
-  }
+  const { args, unfilled } = sampleArguments(tool.inputSchema, chooseFirst);
   const named = Object.entries(args).map(([name, value]) => `${spell(name)} ${JSON.stringify(value)}`);
   const input = [makeRequest(tool), ...(named.length > 0 ? [`with ${named.join(" and ")}`] : [])].join(", ");
   const isFilled = unfilled.length === 0 && named.length > 0;
@@ -83,7 +75,7 @@ const spell = (name: string) =>
     .toLowerCase();
 
 /** The first sentence of the description as a request; the words of the name where there is none. */
-function makeRequest({ name, description = "" }: Tool): string {
+export function makeRequest({ name, description = "" }: Tool): string {
   const line = description.replace(/[`*#]/g, "").replace(/\s+/g, " ").trim();
   const sentence = (/^.*?[.!?:;](?= |$)/.exec(line)?.[0] ?? line).replace(/[.!?:;]$/, "");
   const bare = sentence
@@ -106,48 +98,6 @@ function toImperative(verb: string): string {
   return verb.replace(/(?<=ss|sh|ch|x|z)es$|s$/, "");
 }
 
-/** What a text parameter gets, by a word of its name. */
-const texts: readonly (readonly [name: RegExp, value: string])[] = [
-  [/path|file/i, "notes.txt"],
-  [/dir|folder/i, "docs"],
-  [/ur[il]|link|website/i, "https://example.com"],
-  [/mail/i, "ada@example.com"],
-  [/date|day/i, "2026-01-15"],
-  [/time/i, "09:30"],
-  [/city|location|place/i, "Oslo"],
-  [/query|search|keyword|term|topic/i, "garden"],
-  [/(^|_)id$|Id$/, "42"],
-  [/name|title/i, "garden"],
-];
-
-/** A value for a required parameter, from its schema, else by its name; undefined for objects and lists of them. */
-function makeValue(name: string, schema: JsonObject): Json | undefined {
-  const [given] = [schema.const, schema.default, first(schema.examples), first(schema.enum)].filter(isSimple);
-  if (given !== undefined) return given;
-  switch (getSingleType(schema)) {
-    case "string":
-      return texts.find(([pattern]) => pattern.test(name))?.[1] ?? "hello";
-    case "integer":
-    case "number":
-      return Math.min(getNumber(schema, "maximum") ?? 3, Math.max(getNumber(schema, "minimum") ?? 3, 3));
-    case "boolean":
-      return true;
-    case "array": {
-      const item = isJsonObject(schema.items) ? makeValue(name, schema.items) : undefined;
-      return item === undefined || Array.isArray(item) ? undefined : [item];
-    }
-    default:
-      return undefined;
-  }
-}
-
-const first = (list: Json | undefined) => (Array.isArray(list) ? list[0] : undefined);
-
-function isSimple(value: Json | undefined): value is string | number | boolean {
-  if (typeof value === "string") return value !== "" && value.length <= 60;
-  return typeof value === "number" || typeof value === "boolean";
-}
-
 const unrelated = [
   "Thanks, that is all for today",
   "Write a haiku about autumn",
@@ -157,7 +107,7 @@ const unrelated = [
 ];
 
 /** The two unrelated queries that share the fewest words with the tools. */
-function draftNoToolCases(tools: readonly Tool[]): DraftCase[] {
+export function draftNoToolCases(tools: readonly Tool[]): DraftCase[] {
   const words = new Set(tools.flatMap(({ name, description = "" }) => stemWords(`${spell(name)} ${description}`)));
   const overlap = (query: string) => stemWords(query).filter((word) => words.has(word)).length;
   return [...unrelated]

@@ -138,7 +138,7 @@ async function resolveOne(options: Parameters<typeof resolveTargets>[0], io: Io)
 }
 
 /** The server as the suite names it: through a configuration of the project, else without the values of secrets. */
-async function describeServer(target: ServerTarget, toProject: string, io: Io): Promise<ServerSpec> {
+export async function describeServer(target: ServerTarget, toProject: string, io: Io): Promise<ServerSpec> {
   const { server, registration } = target;
   if (registration) {
     const inside = relative(io.cwd, registration.host.path);

@@ -85,7 +85,7 @@ export const suiteRules = defineRules<SuiteSubject>([
       for (const [index, one] of suite.cases.entries()) {
         const messages = [...one.messages.filter(({ role }) => role === "user"), ...(one.turns ?? [])];
         const asked = messages.map(({ content }) => content.toLowerCase());
-        const name = listExpectedNames(one).find((name) => asked.some((text) => mentions(text, name)));
+        const name = listExpectedNames(one).find((name) => asked.some((text) => mentionsName(text, name)));
         if (name === undefined) continue;
         const message = `The query of the case "${one.id}" contains the answer: ${name}.`;
         yield { at: ["cases", index], message, fix: "Write it like a user who has never seen the tool list." };
@@ -105,7 +105,7 @@ function listExpectedNames(one: Case): readonly string[] {
 const marked = /^(?:`|\(\)|\s+(?:tool|function|skill)\b)/;
 
 /** Whether a text in lower case mentions a name as a separate word. */
-function mentions(text: string, name: string): boolean {
+export function mentionsName(text: string, name: string): boolean {
   const compound = /[a-z0-9][._-]|[a-z][A-Z]|\d/.test(name);
   const sought = name.toLowerCase();
   if (sought === "") return false;

@@ -1,0 +1,48 @@
+import { defineCommand, number } from "./command.ts";
+import { jsonFlag, outFlag, requestFlags, serverFlags } from "./flags.ts";
+
+/** `evals try`: what a model picks from a server's tools, without a suite. */
+export const tryCommand = defineCommand({
+  command: "try [server]",
+  describe: "Have queries written for a server's tools, ask them, and show what is picked; nothing is executed",
+  positionals: { server: { type: "string", describe: "Command line or URL of an MCP server" } },
+  flags: {
+    transport: {
+      ...serverFlags.transport,
+      describe: "Transport of a URL: Streamable HTTP (default), or the older SSE",
+    },
+    config: { type: "string", group: "Servers:", describe: "Host configuration file with the server" },
+    name: { type: "string", group: "Servers:", describe: "With --config: the name of the server" },
+    tools: { type: "string", group: "Servers:", describe: "JSON or YAML file with a tool list, instead of a server" },
+    model: {
+      alias: "m",
+      type: "string",
+      describe: "Model under test (default: one whose API key is set, else lexical, a keyword search)",
+    },
+    writer: { type: "string", describe: "Model that writes the queries (default: the model under test)" },
+    "per-tool": number({ min: 1, max: 20, integer: true, default: 2, describe: "Queries for each tool" }),
+    trials: number({ alias: "n", min: 1, max: 100, integer: true, default: 1, describe: "Trials of each query" }),
+    yes: { alias: "y", type: "boolean", default: false, describe: "Do not ask before spending" },
+    seed: number({
+      min: 0,
+      max: Number.MAX_SAFE_INTEGER,
+      integer: true,
+      default: 1,
+      describe: "Seed of arguments and order",
+    }),
+    file: { type: "string", describe: "Suite to write (default: evals/try-<server>.yaml)" },
+    json: jsonFlag,
+    out: outFlag,
+    ...requestFlags,
+  },
+  epilogue:
+    "Arguments are sampled from the schemas, then a model writes the request that a user would make with them. It sees one " +
+    "tool and the names of the others. Queries that name a tool or do not say their arguments are dropped and counted. The " +
+    "queries stay as a suite for `evals run`. Without a key, a keyword search is asked in the words of the tools.",
+  examples: [
+    ['try "npx -y @modelcontextprotocol/server-memory"', "What a model picks from these tools; asks before it spends"],
+    ["try https://example.com/mcp -m anthropic:claude-haiku-5-5 --budget 0.50", "At most half a dollar"],
+    ["try --tools tools.json -m lexical", "A tool list, on the keyword search"],
+  ],
+  run: async (args, io) => (await import("../tryout/try.ts")).tryServer(args, io),
+});

@@ -1,0 +1,116 @@
+import { wilson } from "../stats/intervals.ts";
+import type { TryResult } from "../types/tryout.ts";
+import { type Block, heading, makeRows, section, type TableCell, text } from "./document.ts";
+import { count, integer, money, rateWithInterval, share, some } from "./format.ts";
+
+/** The report of `evals try`: how often the right tool is picked, what is confused with what, and what to do next. */
+export function tryDocument(result: TryResult): Block[] {
+  const { server, model, note, tools, listTokens, right, quiet, dropped, left, broken, costUsd, suite, run } = result;
+  const interval = wilson(right);
+  const rate = interval ? rateWithInterval(right, interval) : share(right);
+  const about = `${server} · ${count(tools, "tool")}, about ${integer(listTokens)} tokens in every request`;
+  return [
+    heading(1, `Right tool picked: ${rate} · ${model}${note === undefined ? "" : ` (${note})`}`),
+    text(
+      about,
+      `Queries that need no tool: a tool was called in ${share({ passed: quiet.trials - quiet.passed, trials: quiet.trials })}.`,
+      describeNext(result),
+    ),
+    ...listTools(result),
+    ...listMatrix(result),
+    ...listWorst(result),
+    ...section("Not asked", [
+      {
+        kind: "list",
+        items: dropped.map(({ input, why }) => [{ code: input, max: 100 }, `: ${why}`]),
+        most: 5,
+        noun: "query",
+      },
+      text(left.length > 0 ? `No query was written for ${some(left, 10)}.` : undefined),
+    ]),
+    {
+      kind: "facts",
+      facts: [
+        ["Suite", `${suite} (generated${result.writer ? ` by ${result.writer.model}` : ""}; no tool was executed)`],
+        ["Record", run],
+        ...(broken > 0 ? ([["Broken", `${count(broken, "trial")}: excluded from rates`]] as const) : []),
+        ["Cost", costUsd === 0 ? "nothing" : money(costUsd)],
+      ],
+    },
+  ];
+}
+
+function describeNext({ writer, suite, worst }: TryResult): string {
+  if (!writer)
+    return "This is what a keyword search finds, not what a model picks. Next: set ANTHROPIC_API_KEY or OPENAI_API_KEY and try again.";
+  return worst.length > 0
+    ? "Next: say in both descriptions of a pair below when to call which, then `evals variants` or `evals try` again."
+    : `Next: correct the queries in ${suite}, then \`evals run ${suite} --accept\` as the baseline of later changes.`;
+}
+
+function listTools({ perTool }: TryResult): Block[] {
+  const rows = perTool.map(({ tool, wanted, picked, right }): TableCell[] => [
+    { code: tool },
+    describeShare(right, wanted),
+    describeShare(right, picked),
+  ]);
+  const columns = [
+    { head: "tool", kind: "name" as const },
+    { head: "recall", kind: "figure" as const },
+    { head: "precision", kind: "figure" as const },
+  ];
+  const isPerfect = (row: TryResult["perTool"][number]) => row.right === row.wanted && row.right === row.picked;
+  const order = perTool
+    .map((row, at) => ({ at, isPerfect: isPerfect(row) }))
+    .sort((a, b) => Number(a.isPerfect) - Number(b.isPerfect));
+  const sorted = order.flatMap(({ at }) => (rows[at] ? [rows[at]] : []));
+  return section("Each tool: recall of the queries for it, precision of its picks", [
+    { kind: "table", columns, rows: makeRows(sorted), most: 15, noun: "tool" },
+  ]);
+}
+
+function describeShare(passed: number, trials: number): string {
+  const interval = wilson({ passed, trials });
+  return interval ? rateWithInterval({ passed, trials }, interval) : "·";
+}
+
+/** A wider matrix fits no terminal. */
+const maxColumns = 8;
+
+/** The confusion matrix of the tools that were confused: a row for what was wanted, a column for what was picked. */
+function listMatrix({ confusions, perTool }: TryResult): Block[] {
+  if (confusions.length === 0) return [];
+  const named = [...new Set(confusions.flatMap(({ expected, picked }) => [expected, picked]))];
+  const shown = named.slice(0, maxColumns);
+  const right = new Map(perTool.map((one) => [one.tool, one.right]));
+  const counts = new Map(confusions.map(({ expected, picked, n }) => [JSON.stringify([expected, picked]), n]));
+  const cell = (row: string, column: string) =>
+    row === column ? (right.get(row) ?? 0) : (counts.get(JSON.stringify([row, column])) ?? 0);
+  const rows = shown
+    .map((row, at): [string, TableCell[]] => [
+      row,
+      [
+        { code: `${at + 1} ${row}` },
+        ...shown.map((column) => (cell(row, column) === 0 ? "·" : integer(cell(row, column)))),
+      ],
+    ])
+    .filter(([row]) => shown.some((column) => cell(row, column) > 0))
+    .map(([, cells]) => cells);
+  const columns = [
+    { head: "wanted \\ picked", kind: "name" as const },
+    ...shown.map((_, at) => ({ head: String(at + 1), kind: "figure" as const })),
+  ];
+  const rest = named.length - shown.length;
+  return section("Confusion matrix of what was confused", [
+    { kind: "table", columns, rows: makeRows(rows), noun: "tool" },
+    text(rest > 0 ? `${count(rest, "more name")} in the JSON form (--json).` : undefined),
+  ]);
+}
+
+function listWorst({ worst }: TryResult): Block[] {
+  const items = worst.map(({ wanted, picked, n, shared }) => {
+    const words = shared.length > 0 ? `; both say ${shared.map((word) => `"${word}"`).join(", ")}` : "";
+    return `${picked} instead of ${wanted}: ${count(n, "time")}${words}`;
+  });
+  return section("Worst pairs", [{ kind: "list", items, noun: "pair" }]);
+}
