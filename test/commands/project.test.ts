@@ -151,10 +151,11 @@ describe("evals run --accept", () => {
         cases: [{ id: "wrong", input: "Good morning", expect: { tool: "read" } }],
       },
     });
-    expect(await runCommandLine(["run"], io(), "0.1.0")).toBe(1);
+    const gated = ["run", "--fail-on", "rate"];
+    expect(await runCommandLine(gated, io(), "0.1.0")).toBe(1);
     await expect(runCommandLine(["baseline", "accept"], io(), "0.1.0")).rejects.toThrow(/The run \S+ failed: files on/);
     const world = io();
-    expect(await runCommandLine(["run", "--accept", "--json"], world, "0.1.0")).toBe(1);
+    expect(await runCommandLine([...gated, "--accept", "--json"], world, "0.1.0")).toBe(1);
     expect(existsSync(join(dir, "evals/baselines"))).toBe(true);
     expect(JSON.parse(world.printed())).toMatchObject({ ok: false });
     expect(world.warned()).toContain("Written to evals/baselines/");

@@ -140,7 +140,7 @@ describe("evals run on an unchanged list", () => {
     const { code, asked, drift, suite } = await runAgain();
     expect({ code, asked }).toEqual({ code: 0, asked: 9 });
     expect(drift).toMatchObject({ nightly: false, tonight: { cases: { read: "3/3" } }, verdict: { nights: 1 } });
-    expect(suite?.failOn).toEqual(["rate"]);
+    expect(suite?.failOn).toEqual(["regressed"]);
     expect(existsSync(nightsFileOf(world.dir))).toBe(true);
   });
 

@@ -108,7 +108,7 @@ it("says what it is, and costs nothing", () => {
     id: "lexical-2",
     formerIds: ["lexical"],
     kind: "retrieval baseline",
-    note: "a retrieval baseline, not a language model: it shows what a host's keyword tool search would surface",
+    note: "keyword search, not a language model",
     settings: { search: "BM25 over name, description and parameter names", leastShare: 1 / 3 },
     maxOutputTokens: 0,
     deterministic: true,

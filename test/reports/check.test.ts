@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { checkBlocks, checkLines, checkNext, checkReason } from "../../src/evals/reports/check.ts";
+import { checkBlocks, checkLines } from "../../src/evals/reports/check.ts";
+import { checkNext, checkReason } from "../../src/evals/reports/checkText.ts";
 import { exitText, headline, runStatus } from "../../src/evals/reports/runText.ts";
 import type { ComparedCheck } from "../../src/evals/types/check.ts";
 import type { RunSummary } from "../../src/evals/types/run.ts";
@@ -67,7 +68,7 @@ describe("the sentences", () => {
         [
           "regressed",
           "REGRESSED (read-head) · Your change broke read-head: it passed 12 of 12 before and 5 of 12 now. read-one (11/12 before, 8/12 now) looks worse too, which is not shown. The other case is as before.",
-          "Next: revert or reword what changed (below), find the wording at fault with \`evals blame\`, or accept it with \`evals baseline accept\`.",
+          "Next: find the wording at fault with \`evals blame latest\`, then revert or reword it; or accept the change with \`evals baseline accept\`.",
           "Net change -12.3 pp (95% CI -20.1 to -3.1 pp), mean over 3 cases; the margin is 10 pp.",
           "Dropped: read-head: 12/12 -> 5/12",
           "Confused more often: read_text_file -> read_multiple_files: 0/12 (0%) -> 7/26 (27%)",
@@ -84,7 +85,7 @@ describe("the sentences", () => {
         [
           "suite-regressed",
           "REGRESSED (suite) · Your change made the cases worse as a whole: on average they pass 22 points less often than before. No single case can be named for certain. read-head fell most (12/12 before, 5/12 now).",
-          "Next: revert or reword what changed (below), find the wording at fault with \`evals blame\`, or accept it with \`evals baseline accept\`.",
+          "Next: find the wording at fault with \`evals blame latest\`, then revert or reword it; or accept the change with \`evals baseline accept\`.",
           "Net change -22 pp (95% CI -33 to -11 pp), mean over 3 cases; the margin is 10 pp.",
           "Changed: read_text_file: description",
           "Decided: by the sign test, at look 3 of 6, 8 trials per case and list (cap 25)",
@@ -94,7 +95,7 @@ describe("the sentences", () => {
         [
           "permitted",
           "REGRESSED (read-head) · Your change broke read-head: it passed 12 of 12 before and 5 of 12 now. The other two are as before.",
-          "Next: revert or reword what changed (below), find the wording at fault with \`evals blame\`, or accept it with \`evals baseline accept\`.",
+          "Next: find the wording at fault with \`evals blame latest\`, then revert or reword it; or accept the change with \`evals baseline accept\`.",
           "Net change -1.1 pp (95% CI -7.1 to +4.8 pp), mean over 3 cases; the margin is 10 pp.",
           "Dropped: read-head: 12/12 -> 5/12",
           "Changed: read_text_file: description",
@@ -216,7 +217,7 @@ describe("the sentences", () => {
   it("explain every term in two sentences when asked to", () => {
     const [suite] = checked["no-regression"].suites;
     const plain = suite ? checkBlocks(suite) : [];
-    const explained = suite ? checkBlocks(suite, true).slice(plain.length) : [];
+    const explained = suite ? checkBlocks(suite, { explain: true }).slice(plain.length) : [];
     const facts = explained.flatMap((block) => (block.kind === "facts" ? block.facts : []));
     expect(facts.length).toBeGreaterThan(6);
     for (const [, sentence] of facts) expect(String(sentence).split(/\.(?: |$)/).length).toBe(3);

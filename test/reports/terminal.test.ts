@@ -69,12 +69,12 @@ it("leaves passed cases out of a long table, and says how many", () => {
   );
   const text = reports.terminal.render({ summary: runOf([suiteOf({ cases })], 1), manifest, display });
   expect(text.split("\n\n")[2]).toMatchInlineSnapshot(`
-    "gate    case      expected  passed (95% CI)  outcomes
-    ──────────────────────────────────────────────────────
-    ✗ ≥80%  case-0    tool      0/5 0% (0-43%)   no-call 5
-    ✗ ≥80%  case-50   tool      0/5 0% (0-43%)   no-call 5
-    ✗ ≥80%  case-100  tool      0/5 0% (0-43%)   no-call 5
-    ✗ ≥80%  case-150  tool      0/5 0% (0-43%)   no-call 5
+    "gate    case      query  expected  passed (95% CI)  outcomes
+    ─────────────────────────────────────────────────────────────
+    ✗ ≥80%  case-0    x      tool      0/5 0% (0-43%)   no-call 5
+    ✗ ≥80%  case-50   x      tool      0/5 0% (0-43%)   no-call 5
+    ✗ ≥80%  case-100  x      tool      0/5 0% (0-43%)   no-call 5
+    ✗ ≥80%  case-150  x      tool      0/5 0% (0-43%)   no-call 5
     … and 196 more cases"
   `);
 });

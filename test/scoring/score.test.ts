@@ -51,6 +51,28 @@ describe("one tool", () => {
     });
   });
 
+  test("a model that makes its arguments up is judged by the tool alone", () => {
+    const unjudged = "arguments are made up";
+    const score = (expect: Expectation, ...turns: Turn[]) => createGrader(caseOf(expect), toolset, { unjudged })(turns);
+    const wrong = [call("read", { path: 1, more: true }), call("read", { path: "other.txt" })];
+    for (const made of wrong)
+      expect(score(readNotes, turn(made))).toEqual({
+        grade: "pass",
+        selection: "right-tool",
+        expected: "read",
+        picked: "read",
+        checks: [{ what: "tool", met: "yes" }],
+        unchecked: [unjudged],
+      });
+    const withResult = expectTool({ tools: ["read"], result: { contains: "x" } });
+    expect(score(withResult, turn({ ...good, execution: executed("y") })).grade).toBe("pass");
+    expect(score(expectCalls([{ tools: ["read"], args: { path: "a" } }]), turn(good))).toMatchObject({
+      grade: "pass",
+      unchecked: [unjudged],
+    });
+    expect(score(readNotes, turn(call("list", {})))).toMatchObject({ grade: "fail", selection: "wrong-tool" });
+  });
+
   test("no call, and a refusal", () => {
     expect(words(readNotes, turn())).toBe("fail no-call (none)");
     expect(whys(readNotes, turn())).toEqual(["tool: no: expected a call of read, got none"]);

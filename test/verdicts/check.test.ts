@@ -326,11 +326,35 @@ describe("the exit code of a run", () => {
     expect(run(["suite", "inconclusive"], trials(12, ["b"]))).toEqual([0, ""]);
   });
 
-  it("is that of a case below its pass rate where nothing is checked", () => {
-    const heads = flaky().filter(({ cell }) => cell.arm === "head" && cell.trial <= 5);
+  const heads = flaky().filter(({ cell }) => cell.arm === "head" && cell.trial <= 5);
+
+  it("is 0 for a flaky case where the tools are those of the baseline", () => {
     const unchanged: CheckPlan = { kind: "unchanged", model: "scripted", notes: [] };
-    expect(run(undefined, heads, unchanged)).toEqual([1, "rate"]);
-    expect(run(["regressed"], heads, unchanged)).toEqual([0, ""]);
+    expect(run(undefined, heads, unchanged)).toEqual([0, ""]);
+    expect(run(["rate"], heads, unchanged)).toEqual([1, "rate"]);
+  });
+
+  it("is that of a case below its pass rate where nothing is checked, but for a retrieval baseline", () => {
+    const { checks: _, ...suite } = manifest(compare()).suites[0] ?? expect.fail("no suite");
+    const runOn = (kind: "language model" | "retrieval baseline", failOn?: Gate[]) => {
+      const made = { ...manifest(compare()), suites: [suite], ...(failOn && { failOn }) };
+      const models = made.models.map((model) => ({ ...model, kind }));
+      const { add, summary } = summariser({ ...made, models }, "reports/run-1");
+      for (const trial of heads) add(trial);
+      return summary().suites[0]?.failed?.join();
+    };
+    expect(runOn("language model")).toBe("rate");
+    expect(runOn("retrieval baseline")).toBe("");
+    expect(runOn("retrieval baseline", ["rate"])).toBe("rate");
+  });
+
+  it("comes with the trials of each case in the baseline", () => {
+    const { add, summary } = summariser(manifest(compare()), "reports/run-1");
+    for (const trial of flaky()) add(trial);
+    const [suite] = summary().suites;
+    const plan = compare();
+    const banks = plan.kind === "compare" ? plan.cases.map(({ bank }) => bank) : [];
+    expect(suite?.cases.map(({ before }) => before)).toEqual(banks);
   });
 
   it("is 3 when nothing could be decided, unless something happened that is named", () => {

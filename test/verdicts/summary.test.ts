@@ -119,6 +119,7 @@ describe("the summary of a run", () => {
               "rate",
             ],
             "failed": [],
+            "kind": "language model",
             "latencyMs": {
               "p50": 3,
               "p95": 5,

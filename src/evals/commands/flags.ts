@@ -40,7 +40,7 @@ export const failOnFlag = {
   array: true,
   nargs: 1,
   describe:
-    "What exits with code 1; repeatable (default: regressed where a baseline is checked, else rate: a case below its pass rate)",
+    "What exits with code 1; repeatable (default: regressed where a baseline is checked, nothing for lexical, else rate: a case below its pass rate)",
 } as const satisfies Options;
 
 /** The former name of `--failure-threshold`, which is read with a note: `--fail-on` is what verdicts exit with. */

@@ -10,6 +10,7 @@ import { checkWords, findCommand, helpHint, refuseLeadingFlag } from "./commandL
 import { compareCommand } from "./compare.ts";
 import { crowdCommand } from "./crowd.ts";
 import { doctorCommand } from "./doctor.ts";
+import { historyCommand } from "./history.ts";
 import { importCommand } from "./import.ts";
 import { initCommand } from "./init.ts";
 import { judgeCommand } from "./judge.ts";
@@ -22,6 +23,7 @@ import { reportCommand } from "./report.ts";
 import { runCommand } from "./run.ts";
 import { schemaCommand } from "./schema.ts";
 import { searchCommand } from "./search.ts";
+import { showCommand } from "./show.ts";
 import { skillsCommand } from "./skills.ts";
 import { toolsCommand } from "./tools.ts";
 import { tryCommand } from "./try.ts";
@@ -38,6 +40,8 @@ export const commands: readonly Command[] = [
   verifyCommand,
   mergeCommand,
   reportCommand,
+  showCommand,
+  historyCommand,
   cleanCommand,
   compareCommand,
   blameCommand,

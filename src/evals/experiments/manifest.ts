@@ -7,7 +7,7 @@ import { allDefinitions } from "../types/exposure.ts";
 import type { JsonObject } from "../types/json.ts";
 import type { AskedModel, Model } from "../types/model.ts";
 import type { Experiment, RunManifest } from "../types/run.ts";
-import { asksModel, type Suite } from "../types/suite.ts";
+import { asksModel, listCaseCalls, type Suite } from "../types/suite.ts";
 import { version } from "../workspace/version.ts";
 import type { PlannedChecks } from "./check.ts";
 
@@ -103,6 +103,10 @@ function describeCase({ case: one, toolset }: PlannedCase): RunManifest["suites"
     ...(one.paraphrases && { paraphrases: [...one.paraphrases] }),
     expected: labelCase(one),
     expectedTools: [...listExpectedTools(one)],
+    expectedCalls: listCaseCalls(one).map(({ tools, args }) => ({
+      tools: [...tools],
+      ...(args && { args }),
+    })),
     ...(readSkillExpectation(one.expect) && { skills: readSkillExpectation(one.expect) }),
     toolset: toolset.hash,
     trials: one.trials,

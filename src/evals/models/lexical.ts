@@ -53,7 +53,7 @@ export function lexical(): AskedModel {
     id: lexicalId,
     formerIds: ["lexical"],
     kind: "retrieval baseline",
-    note: "a retrieval baseline, not a language model: it shows what a host's keyword tool search would surface",
+    note: "keyword search, not a language model",
     settings: { search: "BM25 over name, description and parameter names", leastShare },
     maxOutputTokens: 0,
     deterministic: true,

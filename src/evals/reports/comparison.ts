@@ -1,16 +1,7 @@
 import type { Comparison } from "../verdicts/comparison.ts";
-import {
-  changedCases,
-  checkFacts,
-  checkHeadline,
-  checkReason,
-  checkTone,
-  flippedCases,
-  grownConfusions,
-  isCertain,
-  netSentence,
-  withSentences,
-} from "./check.ts";
+import { changedCases, checkTone, flippedCases, grownConfusions } from "./check.ts";
+import { checkFacts } from "./checkFacts.ts";
+import { checkHeadline, checkReason, isCertain, netSentence, withSentences } from "./checkText.ts";
 import { type Block, heading, section, text } from "./document.ts";
 import { intervalPlot, intervalRow } from "./figures.ts";
 import { capital, count, share } from "./format.ts";

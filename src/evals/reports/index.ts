@@ -1,4 +1,6 @@
-import { runJson } from "./check.ts";
+import type { RunSummary } from "../types/run.ts";
+import { withSentences } from "./checkText.ts";
+import { driftJson } from "./drift.ts";
 import { safeJson } from "./escape.ts";
 import { githubRun } from "./github.ts";
 import { renderPage } from "./html.ts";
@@ -31,3 +33,13 @@ export const reports = {
   github: { render: (input) => githubRun(input, input.display ?? pipe) },
 } as const satisfies Record<string, Report>;
 export type ReportName = keyof typeof reports;
+
+/** The object that `evals run --json` prints. */
+function runJson(summary: RunSummary): RunSummary {
+  const suites = summary.suites.map((suite) => ({
+    ...suite,
+    ...(suite.verdict && { verdict: withSentences(suite.verdict) }),
+    ...(suite.drift && { drift: driftJson(suite.drift) }),
+  }));
+  return { ...summary, suites };
+}

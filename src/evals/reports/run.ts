@@ -12,7 +12,8 @@ import {
 } from "./document.ts";
 import { driftBlocks } from "./drift.ts";
 import { discoveryBlocks, exposureBlocks } from "./exposures.ts";
-import { count, integer, percent, tally } from "./format.ts";
+import { count, integer, percent, share, tally } from "./format.ts";
+import { leadingSuite, leadLines } from "./lead.ts";
 import {
   caseState,
   coverageText,
@@ -20,10 +21,10 @@ import {
   explainedCases,
   figures,
   headline,
+  isBelowBefore,
   lossText,
   lostPhrase,
   modelLabel,
-  nextStep,
   onlyBroke,
   provenance,
   rateText,
@@ -40,16 +41,17 @@ import { judgeText, liftBlocks, triggerBlocks } from "./skillEffect.ts";
 export type RunInput = { summary: RunSummary; manifest: RunManifest; explain?: boolean };
 
 /** How much of each list a terminal shows; the other forms show more, and each says how much it leaves out. */
-const most = { cases: 60, explained: 12, reasons: 4, pairs: 10, tools: 12 } as const;
+const most = { cases: 24, explained: 12, reasons: 4, pairs: 10, tools: 12 } as const;
 
 /** The report of a run, for a terminal and Markdown. */
 export function runDocument({ summary, manifest, explain = false }: RunInput): Block[] {
   const judge = judgeText(summary);
   const exit = exitText(summary);
+  const leading = leadingSuite(summary);
   return [
     heading(1, headline(summary), statusTone[runStatus(summary)]),
-    text(nextStep(summary)),
-    ...summary.suites.flatMap((suite) => suiteBlocks(suite, explain)),
+    text(...leadLines(summary)),
+    ...summary.suites.flatMap((suite) => suiteBlocks(suite, explain, suite === leading)),
     ...triggerBlocks(summary),
     {
       kind: "facts",
@@ -64,10 +66,11 @@ export function runDocument({ summary, manifest, explain = false }: RunInput): B
   ];
 }
 
-function suiteBlocks(suite: SuiteSummary, explain: boolean): Block[] {
+/** `isLeading`: the sentences of its check stand at the top of the report already. */
+function suiteBlocks(suite: SuiteSummary, explain: boolean, isLeading: boolean): Block[] {
   return [
     heading(2, `${suite.name} · ${modelLabel(suite)}`),
-    ...checkBlocks(suite, explain),
+    ...checkBlocks(suite, { explain, isLeading }),
     ...(suite.drift ? driftBlocks(suite.drift, explain) : []),
     ...exposureBlocks(suite),
     ...caseTable(suite),
@@ -89,17 +92,20 @@ export function suiteFacts(suite: SuiteSummary): (readonly [string, Inline])[] {
 function caseTable({ cases }: SuiteSummary): Block[] {
   if (cases.length === 0) return [text([{ strong: "No case was run.", tone: "bad" }])];
   const red = cases.filter((one) => !one.ok).length;
+  // A number says nothing of a case.
+  const hasQueries = cases.every(({ id }) => /^[\w-]*\d+$/.test(id));
   return [
     {
       kind: "table",
       columns: [
         { head: "gate" },
         { head: "case", kind: "name" },
+        ...(hasQueries ? [{ head: "query" }] : []),
         { head: "expected", kind: "name" },
         { head: "passed (95% CI)", kind: "figure" },
         { head: "outcomes" },
       ],
-      rows: redFirst(cases).map(caseRow),
+      rows: redFirst(cases).map((one) => caseRow(one, hasQueries)),
       // In a long list the cases that passed are the ones to leave out.
       most: cases.length <= most.cases ? most.cases : Math.min(red, most.cases),
       noun: "case",
@@ -107,12 +113,13 @@ function caseTable({ cases }: SuiteSummary): Block[] {
   ];
 }
 
-function caseRow(one: CaseSummary): TableRow {
+function caseRow(one: CaseSummary, hasQuery: boolean): TableRow {
   const tone = one.ok ? "good" : "bad";
   const { rate, interval, passRate, notGradable, trials } = one;
   const cells: TableCell[] = [
     [{ mark: stateMark[caseState(one)] }, ` ≥${percent(passRate)}`],
     one.id,
+    ...(hasQuery ? [{ code: one.input, max: 60 }] : []),
     one.expected,
     [
       { strong: rateText(one), tone },
@@ -155,9 +162,10 @@ function pairList(title: string, pairs: SuiteSummary["confusion"]): Block {
 function explanations(suite: SuiteSummary): Block[] {
   const items = explainedCases(suite).map((one): Item => {
     const where = one.file === "" ? "" : ` (${one.file}:${one.line})`;
+    const before = one.before && isBelowBefore(one) ? `, ${share(one.before)} in the baseline` : "";
     const { items: all, ...rest } = reasons(one);
     return {
-      text: [{ mark: stateMark[caseState(one)] }, " ", { code: one.id }, where],
+      text: [{ mark: stateMark[caseState(one)] }, " ", { code: one.id }, where + before],
       items: [...queries(one, 90), ...all],
       ...rest,
     };
@@ -201,7 +209,7 @@ function mockFacts({ mocks }: SuiteSummary): [string, Span[]][] {
 function uncheckedFacts({ unchecked = [] }: SuiteSummary): [string, Span[]][] {
   return unchecked
     .slice(0, most.reasons)
-    .map(({ text: what, n }) => ["Not checked", [`${count(n, "trial")}: `, { code: what, max: 300 }]]);
+    .map(({ text: what, n }) => ["Not judged", [`${count(n, "trial")}: `, { code: what, max: 300 }]]);
 }
 
 function coverage(suite: SuiteSummary): Span[] {

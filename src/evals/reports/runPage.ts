@@ -6,10 +6,11 @@ import { driftBlocks } from "./drift.ts";
 import { discoveryBlocks, exposureBlocks } from "./exposures.ts";
 import { caseMatrix, confusionGrid, intervalPlot, intervalRow } from "./figures.ts";
 import { count, integer, money, percent, ratio } from "./format.ts";
+import { leadingSuite, leadLines } from "./lead.ts";
 import type { PageCase, ReportPage } from "./page.ts";
 import type { PageTrialCollector } from "./pageTrials.ts";
 import { type RunInput, suiteFacts } from "./run.ts";
-import { exitText, headline, lostPhrase, modelLabel, nextStep, provenance, runStatus, statusTone } from "./runText.ts";
+import { exitText, headline, lostPhrase, modelLabel, provenance, runStatus, statusTone } from "./runText.ts";
 import { judgeText, liftBlocks, triggerBlocks } from "./skillEffect.ts";
 
 /** The page of a run: the verdict, the cases and trials, and what else the run measured. */
@@ -24,9 +25,9 @@ export function runPage({ summary, manifest }: RunInput, trials: PageTrialCollec
     title: headline(summary),
     before: [
       heading(1, main, statusTone[runStatus(summary)]),
-      text(others.join(" · "), nextStep(summary)),
+      text(others.join(" · "), ...leadLines(summary)),
       { kind: "facts", facts: totalFacts(summary.totals, suites) },
-      ...suites.flatMap((suite) => verdictBlocks(suite, collected.cases)),
+      ...suites.flatMap((suite) => verdictBlocks(suite, collected.cases, suite === leadingSuite(summary))),
     ],
     trials: collected,
     toolsets: trials.toolsets(),
@@ -75,9 +76,9 @@ function totalFacts(
 }
 
 /** What was decided about a suite: its check, drift, exposures. Nothing where only its cases say something. */
-function verdictBlocks(suite: SuiteSummary, cases: readonly PageCase[]): Block[] {
+function verdictBlocks(suite: SuiteSummary, cases: readonly PageCase[], isLeading: boolean): Block[] {
   const blocks = [
-    ...checkBlocks(suite, true),
+    ...checkBlocks(suite, { explain: true, isLeading }),
     ...armFigure(suite, cases),
     ...(suite.drift ? driftBlocks(suite.drift, true) : []),
     ...exposureBlocks(suite),

@@ -43,10 +43,11 @@ export function redFirst(cases: readonly CaseSummary[]): CaseSummary[] {
   return [...cases.filter((one) => !one.ok), ...cases.filter((one) => one.ok)];
 }
 
-export type RunStatus = "PASSED" | "REGRESSED" | "CHANGED" | "DRIFTED" | "FAILED" | "INCOMPLETE";
+export type RunStatus = "PASSED" | "SMOKE CHECK" | "REGRESSED" | "CHANGED" | "DRIFTED" | "FAILED" | "INCOMPLETE";
 
 export const statusTone: Record<RunStatus, Tone> = {
   PASSED: "good",
+  "SMOKE CHECK": "warn",
   REGRESSED: "bad",
   CHANGED: "warn",
   DRIFTED: "bad",
@@ -58,13 +59,19 @@ export const statusTone: Record<RunStatus, Tone> = {
  * The word for the whole run. A regression goes before all else, also one that `--fail-on` does not name; a run without a
  * case never passed.
  */
-export function runStatus({ suites, ok, exitCode }: RunSummary): RunStatus {
+export function runStatus(summary: RunSummary): RunStatus {
+  const { suites, ok, exitCode } = summary;
   if (suites.some(({ verdict }) => verdict?.kind === "regressed")) return "REGRESSED";
   if (exitCode !== exitCodes.incomplete && suites.some(({ verdict }) => verdict?.kind === "changed")) return "CHANGED";
   if (exitCode !== exitCodes.incomplete && suites.some(hasDrifted)) return "DRIFTED";
-  if (ok && exitCode === exitCodes.passed && suites.some((suite) => suite.cases.length > 0)) return "PASSED";
+  if (ok && exitCode === exitCodes.passed && suites.some((suite) => suite.cases.length > 0))
+    return suites.every(isUngated) ? "SMOKE CHECK" : "PASSED";
   return exitCode === exitCodes.incomplete || exitCode >= exitCodes.sigint ? "INCOMPLETE" : "FAILED";
 }
+
+/** A suite that asks no language model and has no gate: it shows what a keyword search finds. */
+const isUngated = (suite: SuiteSummary) =>
+  suite.kind === "retrieval baseline" && !isGatedByRate(suite) && !(suite.verdict && "method" in suite.verdict);
 
 const hasDrifted = ({ drift }: SuiteSummary) => drift?.verdict.kind === "drifted";
 
@@ -96,7 +103,7 @@ function outcome(summary: RunSummary): { status: RunStatus; main: string; detail
     checks(kind) > 0 ? [`${count(checks(kind), "check")} ${kind.replace("-", " ")}`] : [],
   );
   const { main, detail } = caseCounts(summary, status);
-  const below = belowRate(summary);
+  const below = status === "SMOKE CHECK" ? undefined : belowRate(summary);
   const rest = [...open, ...(below === undefined ? [] : [below])];
   if (status !== "REGRESSED" && status !== "CHANGED" && status !== "DRIFTED")
     return { status, main, detail, others: rest };
@@ -113,17 +120,30 @@ export function isGatedByRate({ failOn = ["rate"] }: Pick<SuiteSummary, "failOn"
   return failOn.some((gate) => gate === "rate" || gate === "any");
 }
 
+/** Whether a case was below its pass rate when the baseline was accepted. */
+export function isBelowBefore({ before, passRate }: CaseSummary): boolean {
+  return before !== undefined && before.trials > 0 && before.passed / before.trials < passRate;
+}
+
 /** Cases below their pass rate that fail nothing: what they claim is no part of a check. */
 function belowRate({ suites }: RunSummary): string | undefined {
   const free = suites.filter((suite) => !isGatedByRate(suite));
   const below = free.flatMap(({ cases }) => cases.filter((one) => caseState(one) === "failed"));
+  const known = below.filter(isBelowBefore).length;
+  const asBefore =
+    known === 0
+      ? ""
+      : known === below.length
+        ? ", as in the baseline"
+        : `, ${integer(known)} of them as in the baseline`;
   return below.length === 0
     ? undefined
-    : `${count(below.length, "case")} below ${below.length === 1 ? "its" : "their"} pass rate`;
+    : `${count(below.length, "case")} below ${below.length === 1 ? "its" : "their"} pass rate${asBefore}`;
 }
 
 /** Why the run exits as it does, where that is not plain: what `--fail-on` names, and what happened that it does not. */
-export function exitText({ suites, exitCode }: RunSummary): string | undefined {
+export function exitText(summary: RunSummary): string | undefined {
+  const { suites, exitCode } = summary;
   const named = [...new Set(suites.flatMap(({ failed = [] }) => failed))];
   if (exitCode === exitCodes.failed && named.length > 0) return `1, because of --fail-on ${named.join(", ")}`;
   if (exitCode !== exitCodes.passed) return undefined;
@@ -131,32 +151,10 @@ export function exitText({ suites, exitCode }: RunSummary): string | undefined {
   const isOpen =
     suites.some(hasDrifted) ||
     suites.some(({ verdict }) => verdict && !["no-regression", "unchanged"].includes(verdict.kind));
-  if (gates.length === 0) return undefined;
-  if (!isOpen && belowRate({ suites } as RunSummary) === undefined) return undefined;
+  if (gates.length === 0 || runStatus(summary) === "SMOKE CHECK") return undefined;
+  if (!isOpen && belowRate(summary) === undefined) return undefined;
   return `0: nothing happened that --fail-on ${gates.join(", ")} names`;
 }
-
-/** What a person should do next; undefined where everything passed. */
-export function nextStep(summary: RunSummary): string | undefined {
-  const { run, totals } = summary;
-  switch (runStatus(summary)) {
-    case "PASSED":
-      return undefined;
-    // The check of each suite says what to do next.
-    case "REGRESSED":
-    case "CHANGED":
-    case "DRIFTED":
-      return undefined;
-    case "INCOMPLETE":
-      if (totals.missing > 0 || isStopped(summary)) return `Next: finish the run with \`evals run --resume ${run}\`.`;
-      return "Next: see below what broke or could not be decided, fix its cause, then run again.";
-    case "FAILED":
-      return "Next: see below why the red cases failed, then improve the descriptions, or correct the cases.";
-  }
-}
-
-const isStopped = ({ suites }: RunSummary) =>
-  suites.some(({ verdict }) => verdict && "because" in verdict && verdict.because === "stopped");
 
 /** How many cases passed or failed, and how the others are red where that is not all one thing. */
 function caseCounts({ suites }: RunSummary, status: RunStatus): { main: string; detail: string } {
@@ -167,6 +165,11 @@ function caseCounts({ suites }: RunSummary, status: RunStatus): { main: string; 
   const redCount = cases.filter((one) => !one.ok).length;
   const detail = tallyPhrase(red);
   const total = count(cases.length, "case");
+  if (status === "SMOKE CHECK")
+    return {
+      main: `a keyword search picks the right tool in ${integer(cases.length - redCount)} of ${total}`,
+      detail: "",
+    };
   if (status === "FAILED")
     return { main: `${integer(redCount)} of ${total}`, detail: red.failed === redCount ? "" : detail };
   const main = `${integer(cases.length - redCount)} of ${total}`;

@@ -1,5 +1,5 @@
 import CliTable from "cli-table3";
-import { cut, displayWidth, narrowColumns, wrap } from "../types/columns.ts";
+import { cut, cutMiddle, displayWidth, narrowColumns, wrap } from "../types/columns.ts";
 import { inert } from "../types/visible.ts";
 import {
   type Block,
@@ -221,8 +221,9 @@ class Screen {
       const fitted = row.map(({ lines, paint }, at) => {
         const room = widths[at] ?? 0;
         const whole = lines.join(", ");
+        const shorten = head[at]?.kind === "name" ? cutMiddle : cut;
         return (displayWidth(whole) <= room ? [whole] : lines)
-          .map((line) => this.#paint(paint, cut(line, room, this.#ellipsis)))
+          .map((line) => this.#paint(paint, shorten(line, room, this.#ellipsis)))
           .join("\n");
       });
       table.push(fitted);

@@ -47,10 +47,14 @@ export function compileCall(
 ): ScoreCall {
   const find = getFinder(rules, lookup);
   const accepted = new Set(expected.tools.map((name) => find(name)?.tool.name ?? name));
-  const scoreArgs = rules.argsMatch === "bfcl" ? compileBfcl(expected) : compileArgs(expected, rules.argsMode);
-  const matchResult = expected.result && compileResult(expected.result);
+  const { unjudged } = lookup;
+  const leaveUnjudged =
+    unjudged !== undefined && ((): ArgsScore => ({ selection: "right-tool", checks: [], unchecked: [unjudged] }));
+  const compile = rules.argsMatch === "bfcl" ? compileBfcl : compileArgs;
+  const scoreArgs = leaveUnjudged || compile(expected, rules.argsMode);
+  const matchResult = unjudged === undefined && expected.result ? compileResult(expected.result) : undefined;
   const substitutes = new Set(expected.acceptable?.map((name) => find(name)?.tool.name ?? name));
-  const scoreSubstitute = compileArgs({ tools: [] }, "partial");
+  const scoreSubstitute = leaveUnjudged || compileArgs({ tools: [] }, "partial");
 
   return (call, judge) => {
     const listed = find(call.tool, call.inner);

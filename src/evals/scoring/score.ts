@@ -18,17 +18,21 @@ import { getRepliesTo, joinScores, type PartScore } from "./userTurns.ts";
 export type Grade = (turns: readonly Turn[], judge?: Judge, deferred?: ReadonlySet<string>) => Score;
 type Assess = (activity: Activity, judge: Judge) => Assessment;
 
+/** `unjudged`: why arguments and results are not judged, for a model that makes them up; then the tool alone decides. */
+type GraderOptions = { unjudged?: string | undefined };
+
 /** Creates the grader of one case for the toolset it is shown: of its expectation, or of those of its user turns too. */
 export function createGrader(
   one: Pick<Case, "expect" | "assertions" | "expectedBehavior" | "turns">,
   toolset: Toolset,
+  options: GraderOptions = {},
 ): Grade {
   const { turns: messages, ...whole } = one;
-  if (!messages) return createPartGrader(whole, toolset);
+  if (!messages) return createPartGrader(whole, toolset, options);
   const isWhole = whole.expect || whole.assertions || whole.expectedBehavior.length > 0;
-  const ofWhole = isWhole ? createPartGrader(whole, toolset) : undefined;
+  const ofWhole = isWhole ? createPartGrader(whole, toolset, options) : undefined;
   const ofTurns = messages.map(({ expect }) =>
-    expect ? createPartGrader({ expect, expectedBehavior: [] }, toolset) : undefined,
+    expect ? createPartGrader({ expect, expectedBehavior: [] }, toolset, options) : undefined,
   );
   return (turns, judge, deferred) => {
     const parts = ofTurns.flatMap((gradeTurn, at): PartScore[] => {
@@ -43,7 +47,7 @@ export function createGrader(
 }
 
 /**
- * Creates the grader of one expectation for the toolset it is shown. Use one createGrader for all trials of a case.
+ * Creates the grader of one expectation for the toolset it is shown. Use one grader for all trials of a case.
  *
  * - `tool`: the first turn with calls must have one call, and a correct one (see `compileCall`). Several calls are
  *   `several-calls` when an expected tool is among them; with `extras` the best one is scored.
@@ -57,9 +61,11 @@ export function createGrader(
 function createPartGrader(
   { expect, assertions = [], expectedBehavior }: Pick<Case, "expect" | "assertions" | "expectedBehavior">,
   toolset: Toolset,
+  { unjudged }: GraderOptions,
 ): Grade {
   const expected = labelExpectation(expect);
-  const assess = compileExpectation(expect, getLookup(toolset));
+  const lookup = getLookup(toolset);
+  const assess = compileExpectation(expect, unjudged === undefined ? lookup : { ...lookup, unjudged });
   const avoid = new Set(expect?.avoid);
   const offersSkills = toolset.tools.some(({ origin }) => origin === "skill");
   return (turns, judge = noJudge, deferred = nothing) => {

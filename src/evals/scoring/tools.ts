@@ -38,9 +38,16 @@ export type FindTool = (name: string, inner?: Call["inner"]) => FoundTool | unde
 
 /**
  * A toolset ready for look-ups: `find` by listed name, `findDotless` by a name whose dots may be underscores, `findAny`
- * also behind dispatchers, as an expectation may name it.
+ * also behind dispatchers, as an expectation may name it. With `unjudged`, arguments and results of calls are not judged,
+ * for this reason: the tool alone decides.
  */
-export type ToolLookup = { names: readonly string[]; find: FindTool; findDotless: FindTool; findAny: FindTool };
+export type ToolLookup = {
+  names: readonly string[];
+  find: FindTool;
+  findDotless: FindTool;
+  findAny: FindTool;
+  unjudged?: string;
+};
 
 /** The look-up of a toolset, made once per toolset object. */
 export const getLookup = once(({ tools: listed }: Toolset): ToolLookup => {

@@ -17,6 +17,14 @@ export function cut(text: string, width: number, ellipsis: string): string {
   return head(text, Math.max(0, width - displayWidth(ellipsis))) + ellipsis.slice(0, width);
 }
 
+/** The same, shortened in its middle: names of one family differ at their ends. */
+export function cutMiddle(text: string, width: number, ellipsis: string): string {
+  const room = width - displayWidth(ellipsis);
+  if (displayWidth(text) <= width || room < 4) return cut(text, width, ellipsis);
+  const end = [...head([...text].reverse().join(""), Math.floor(room / 2))].reverse().join("");
+  return head(text, room - displayWidth(end)) + ellipsis + end;
+}
+
 /** The text in lines of at most `width` columns, broken at spaces, inside a word only where the word is longer. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];

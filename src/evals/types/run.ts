@@ -42,6 +42,8 @@ const experimentSchema = z.object({
 });
 export type Experiment = z.infer<typeof experimentSchema>;
 
+const modelKindSchema = z.enum(["language model", "retrieval baseline", "recorded answers"]);
+
 /** `run.json`: everything that decided a run's answers, which decides whether two runs are comparable. */
 export const runManifestSchema = z.object({
   format: z.literal("tool-evals run 1"),
@@ -52,7 +54,9 @@ export const runManifestSchema = z.object({
   failOn: z
     .array(gateSchema)
     .optional()
-    .describe("what exits with 1; absent: regressed where a check is made, else rate"),
+    .describe(
+      "what exits with 1; absent: regressed where a check is made, nothing for a retrieval baseline, else rate",
+    ),
   mergedFrom: z.array(z.string()).optional().describe("the runs of the shards that this run was merged from"),
   harness: z.string().describe("version of tool-evals"),
   node: z.string(),
@@ -63,7 +67,7 @@ export const runManifestSchema = z.object({
   models: z.array(
     z.object({
       id: z.string(),
-      kind: z.enum(["language model", "retrieval baseline", "recorded answers"]),
+      kind: modelKindSchema,
       note: z.string().optional(),
       settings: jsonObjectSchema,
       deterministic: z.boolean().describe("the same request always gets the same reply: one trial a case"),
@@ -102,6 +106,10 @@ export const runManifestSchema = z.object({
             .describe("what it says in turn: trial t asks the t-th, and so on"),
           expected: z.string().describe("the label of the expectation in the confusion table"),
           expectedTools: z.array(z.string()).describe("tools that the expectation names, for coverage"),
+          expectedCalls: z
+            .array(z.object({ tools: z.array(z.string()), args: jsonObjectSchema.optional() }))
+            .optional()
+            .describe("any of the tools, with these arguments or matchers; absent in records of earlier versions"),
           skills: aboutSkillsSchema.optional(),
           toolset: z.string(),
           trials: z.number().int(),
@@ -130,6 +138,7 @@ const caseSummarySchema = z.object({
   rate: z.number().nullable().describe("passed / trials; null when no trial was graded"),
   interval: intervalSchema.nullable().describe("95 % Wilson score interval of rate"),
   passRate: z.number(),
+  before: countsSchema.optional().describe("its graded trials in the baseline, where the case has not changed since"),
   compared: z.literal(true).optional().describe("its trials are those of the regression check or the nightly run"),
   outcomes: z.record(z.string(), z.number().int()),
   brokenStages: z.record(z.string(), z.number().int()),
@@ -190,6 +199,7 @@ export type SkillsSummary = z.infer<typeof skillsSummarySchema>;
 const suiteSummarySchema = z.object({
   name: z.string(),
   model: z.string(),
+  kind: modelKindSchema.optional().describe("of the model; absent in summaries of earlier versions"),
   note: z.string().optional().describe("how the model's figures must be read"),
   cases: z.array(caseSummarySchema),
   confusion: z.array(z.object({ expected: z.string(), picked: z.string(), n: z.number().int() })).describe("ranked"),

@@ -104,7 +104,8 @@ function toHistory({ baseline, bank, renamed = {}, nights }: DriftPlan, night: s
   return { baseline: baseline.run, nights: before.map((one) => one.night), cases: Object.fromEntries(cases) };
 }
 
-function parsePasses(text: string): NightCounts {
+/** The counts of `2/3` or, with follow-ups, `0/3+0/7`. */
+export function parsePasses(text: string): NightCounts {
   const [regular = "", later = "0/0"] = text.split("+");
   const [passed = 0, trials = 0] = regular.split("/").map(Number);
   const [followUpPassed = 0, followUpTrials = 0] = later.split("/").map(Number);

@@ -9,7 +9,7 @@ import { addCost, type Trial } from "../types/trial.ts";
 import { Check, readEvents, settledCheck } from "./check.ts";
 import { confusedPair, PairTally, substitutedPair } from "./confusions.ts";
 import { DiscoveryTally } from "./discovery.ts";
-import { DriftWatch, readDriftEvents } from "./drift.ts";
+import { DriftWatch, parsePasses, readDriftEvents } from "./drift.ts";
 import { listFailed, toExitCode } from "./exitCode.ts";
 import { ExposureTally } from "./exposures.ts";
 import { MockTally } from "./mocks.ts";
@@ -33,8 +33,8 @@ const key = (suite: string, model: string) => JSON.stringify([suite, model]);
 /**
  * Makes the summariser of a run. A case is ok when it was graded at all, no trial was left ungraded, and its rate is at
  * least its pass rate; broken trials are in no rate. A suite exits with 1 when something happened that `failOn` names: by
- * default a regression where a check is made, else a case below its pass rate, because the rate of a case is a claim with
- * an error of its own. Else it exits with 3 when the check or a case that it does not cover is incomplete, else with 0.
+ * default a regression where a check is made, nothing for a retrieval baseline, else a case below its pass rate, because
+ * the rate of a case is a claim with an error of its own. Else it exits with 3 when the check or a case that it does not cover is incomplete, else with 0.
  * The run exits with 1 where a suite does, else with 3, else with 0.
  */
 export function summariser(manifest: RunManifest, dir: string): Summariser {
@@ -136,9 +136,29 @@ type ManifestSuite = RunManifest["suites"][number];
 type ManifestCase = ManifestSuite["cases"][number];
 type ManifestModel = RunManifest["models"][number];
 
-/** Whether a baseline is checked: by a comparison, or by a nightly run. What single cases pass is no part of either. */
-const isChecked = (plan: CheckPlan | undefined) =>
-  plan?.kind === "compare" || (plan?.kind === "unchanged" && plan.drift?.nightly === true);
+/**
+ * Whether there is a baseline to compare with. Then what single cases pass gates nothing: a case that was flaky before and
+ * is no worse now is no reason to stop a change.
+ */
+const isChecked = (plan: CheckPlan | undefined) => plan?.kind === "compare" || plan?.kind === "unchanged";
+
+/** Passes and graded trials of each case in the baseline, of cases that have not changed since. */
+function readBank(plan: CheckPlan | undefined): ReadonlyMap<string, CaseSummary["before"]> {
+  if (plan?.kind === "compare") return new Map(plan.cases.map(({ id, bank }) => [id, bank]));
+  const bank = plan?.kind === "unchanged" ? plan.drift?.bank : undefined;
+  return new Map(
+    Object.entries(bank ?? {}).map(([id, text]) => {
+      const { passed, trials } = parsePasses(text);
+      return [id, { passed, trials }];
+    }),
+  );
+}
+
+/** What exits with 1 where `--fail-on` does not say. What a keyword search finds says too little to fail a build. */
+function defaultGates(plan: CheckPlan | undefined, { kind }: ManifestModel): Gate[] {
+  if (isChecked(plan)) return ["regressed"];
+  return kind === "retrieval baseline" ? [] : ["rate"];
+}
 
 /**
  * The trials of one suite on one model. The gate, the rates and the confusions are those of the arm `head`; what was
@@ -155,6 +175,7 @@ class SuiteTally {
   readonly #repliedBy = new Set<string>();
   readonly #unchecked = new Counter();
   readonly #settled: CheckSummary | undefined;
+  readonly #bank: ReturnType<typeof readBank>;
   readonly #failOn: readonly Gate[];
   readonly #lift: LiftTally | undefined;
   readonly #mocks: MockTally | undefined;
@@ -175,7 +196,8 @@ class SuiteTally {
     if (exposures.length > 1)
       this.#exposures = new ExposureTally(exposures, { seed: manifest.seed, isDeterministic: deterministic });
     const plan = suite.checks?.find((check) => check.model === model.id);
-    this.#failOn = manifest.failOn ?? [isChecked(plan) ? "regressed" : "rate"];
+    this.#bank = readBank(plan);
+    this.#failOn = manifest.failOn ?? defaultGates(plan, model);
     if (plan?.kind === "compare")
       this.check = new Check(plan, {
         seed: manifest.seed,
@@ -249,6 +271,7 @@ class SuiteTally {
     return {
       name: this.#suite.name,
       model: this.#model.id,
+      kind: this.#model.kind,
       ...(this.#model.note && { note: this.#model.note }),
       cases,
       confusion: this.#confusion.ranked(),
@@ -288,6 +311,7 @@ class SuiteTally {
     const graded = tally.passed + tally.failed;
     const rate = graded > 0 ? tally.passed / graded : null;
     const made = graded + tally.broken + tally.notGradable;
+    const before = this.#bank.get(one.id);
     const isCompared = (this.check?.covers(one.id) ?? false) || this.drift?.design !== undefined;
     return {
       id: one.id,
@@ -305,6 +329,7 @@ class SuiteTally {
       ...(one.paraphrases && {
         paraphrases: one.paraphrases.map((input, i) => ({ input, ...(tally.paraphrases[i] ?? zeroCounts) })),
       }),
+      ...(before && { before }),
       ...(isCompared && { compared: true as const }),
       outcomes: tally.outcomes.toObject(),
       brokenStages: tally.stages.toObject(),

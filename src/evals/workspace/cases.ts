@@ -230,12 +230,14 @@ export function createTrialContext(
     return kind === "search" && ranker !== undefined ? { ...shown, search: ranker } : shown;
   };
   const graderFor = once((planned: PlannedCase): Grade => createGrader(planned.case, planned.toolset));
+  const toolGraderFor = once(({ case: one, toolset }: PlannedCase): Grade => createGrader(one, toolset, { unjudged }));
   return {
     pool: ({ planned }) => pools.get(planned.suite),
     show: ({ planned, model }) => showAs(planned, model),
     skills: ({ planned }) => shelves.get(planned.suite.name),
-    grade: async ({ planned, cell }, turns, signal, deferred) => {
-      const grade: Grade = (given, by) => graderFor(planned)(given, by, deferred);
+    grade: async ({ planned, model, cell }, turns, signal, deferred) => {
+      const getGrader = model.kind === "retrieval baseline" ? toolGraderFor : graderFor;
+      const grade: Grade = (given, by) => getGrader(planned)(given, by, deferred);
       const messages = getMessages(planned.case, cell.trial);
       const followUps = planned.case.turns?.slice(1).map(({ content }) => content);
       const askCode = (question: CodeQuestion) =>
@@ -246,6 +248,8 @@ export function createTrialContext(
     limits,
   };
 }
+
+const unjudged = "arguments and results: a keyword search finds tools, and makes the arguments up";
 
 function createShelf(packages: readonly SkillPackage[], host: HostName): SkillShelf {
   return {

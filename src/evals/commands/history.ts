@@ -1,0 +1,21 @@
+import { defineCommand, number } from "./command.ts";
+import { jsonFlag, outFlag } from "./flags.ts";
+
+/** `evals history`: how a suite did on a model from run to run. */
+export const historyCommand = defineCommand({
+  command: "history",
+  describe: "Print the trend of each suite and model: pass rate, verdict and changes of the tool list, run by run",
+  positionals: {},
+  flags: {
+    suite: { type: "string", array: true, describe: "Only these suites (default: all)" },
+    model: { alias: "m", type: "string", array: true, describe: "Only these models (default: all)" },
+    last: number({ min: 1, integer: true, default: 20, describe: "Number of the newest runs of each suite and model" }),
+    out: outFlag,
+    json: jsonFlag,
+  },
+  examples: [
+    ["history", "Every suite and model"],
+    ["history --suite notes -m anthropic:claude-haiku-5-5 --last 5", "The last five runs of one"],
+  ],
+  run: async (args, io) => (await import("../experiments/history.ts")).history(args, io),
+});

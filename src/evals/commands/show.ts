@@ -1,0 +1,36 @@
+import { defineCommand, number } from "./command.ts";
+import { jsonFlag, outFlag } from "./flags.ts";
+
+/** `evals show`: what a model did in the trials of a case. */
+export const showCommand = defineCommand({
+  command: "show [case]",
+  describe: "Print the transcripts of a case: messages, tools, calls with their arguments, results, tokens, time",
+  positionals: {
+    case: {
+      type: "string",
+      describe: "Case: its id, a part of it, or a pattern with * (default: the cases that failed)",
+    },
+  },
+  flags: {
+    run: { type: "string", default: "latest", describe: "Run: its folder, its id or latest" },
+    trial: number({ min: 1, integer: true, describe: "Only the trials of this number" }),
+    failed: { type: "boolean", default: false, describe: "Only trials that did not pass" },
+    suite: { type: "string", describe: "Only this suite of the run" },
+    model: { alias: "m", type: "string", describe: "Only this model of the run" },
+    arm: { type: "string", describe: "Tool list of the trials: head, base or another arm (default: head)" },
+    most: number({
+      min: 1,
+      integer: true,
+      default: 20,
+      describe: "Maximum transcripts; trials that went alike share one",
+    }),
+    out: outFlag,
+    json: { ...jsonFlag, describe: "Print the recorded trials, one JSON object per line" },
+  },
+  examples: [
+    ["show", "Read why the cases of the latest run failed"],
+    ["show read-several --failed", "Only its trials that did not pass"],
+    ["show 'read-*' --run 2026-11-21T09-30-00-000 --trial 1 | less", "The first trial of several cases, page by page"],
+  ],
+  run: async (args, io) => (await import("../experiments/show.ts")).show(args, io),
+});

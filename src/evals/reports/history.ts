@@ -1,0 +1,87 @@
+import type { History, HistoryEntry } from "../verdicts/history.ts";
+import { type Block, heading, type TableCell, type TableRow, type Tone, text } from "./document.ts";
+import { count, percent, points, range, some } from "./format.ts";
+
+/** The trend of every suite and model: the newest run first, changes of the tool list marked. */
+export function historyDocument(histories: readonly History[]): Block[] {
+  const [first] = histories;
+  const fell = histories.filter((one) => (change(one) ?? 0) < 0);
+  return [
+    heading(
+      1,
+      `${count(histories.length, "history", "histories")}: ${describe(histories)}`,
+      fell.length > 0 ? "warn" : "good",
+    ),
+    text(
+      "How sure: rates are means over cases with 95% intervals; a difference between two runs is no verdict.",
+      first && first.runs.length > 1
+        ? "Next: compare two runs with `evals compare <run> latest`, or see one with `evals report <run>`."
+        : "Next: run again after a change; every run adds a line.",
+    ),
+    ...histories.flatMap(historyBlocks),
+  ];
+}
+
+/** `notes on lexical-2 +20 pp since the run before` */
+function describe(histories: readonly History[]): string {
+  return some(
+    histories.map((one) => {
+      const by = change(one);
+      return `${one.suite} on ${one.model} ${by === undefined ? "ran once" : by === 0 ? "as in the run before" : `${points(by)} since the run before`}`;
+    }),
+    3,
+  );
+}
+
+/** By how much the mean rate changed in the last run; undefined where it cannot be told. */
+function change({ runs }: History): number | undefined {
+  const [before, last] = runs.slice(-2);
+  return before?.rate == null || last?.rate == null ? undefined : last.rate - before.rate;
+}
+
+function historyBlocks({ suite, model, runs }: History): Block[] {
+  return [
+    heading(2, `${suite} · ${model}`),
+    {
+      kind: "table",
+      columns: [
+        { head: "run", kind: "figure" },
+        { head: "mean pass rate (95% CI)", kind: "figure" },
+        { head: "cases", kind: "figure" },
+        { head: "verdict", kind: "figure" },
+        { head: "changed since" },
+      ],
+      rows: runs.toReversed().map(historyRow),
+      most: 100,
+      noun: "run",
+    },
+  ];
+}
+
+const tones: Readonly<Record<string, Tone>> = {
+  regressed: "bad",
+  "not passed": "bad",
+  drifted: "bad",
+  changed: "warn",
+  inconclusive: "warn",
+};
+
+function historyRow(entry: HistoryEntry): TableRow {
+  const { run, rate, interval, passed, cases, verdict } = entry;
+  const tone = tones[verdict];
+  const cells: TableCell[] = [
+    run,
+    rate === null || interval === null
+      ? "no graded trial"
+      : [`${percent(rate)} (${range(interval)})`, { bar: { rate, interval } }],
+    `${passed}/${cases}`,
+    tone ? [{ strong: verdict, tone }] : verdict,
+    describeChanges(entry),
+  ];
+  return { cells, ...(tone === "bad" && { tone }) };
+}
+
+function describeChanges({ changes = [], suiteChanged }: HistoryEntry): TableCell {
+  const tools = changes.length === 0 ? [] : [`tools: ${some(changes, 2)}`];
+  return { lines: [...tools, ...(suiteChanged ? ["the suite"] : [])] };
+}

@@ -1,0 +1,99 @@
+import type { ComparedCheck } from "../types/check.ts";
+import type { CaseSummary, RunSummary, SuiteSummary } from "../types/run.ts";
+import { checkNext, checkReason, isCertain, isCompared } from "./checkText.ts";
+import { count, range } from "./format.ts";
+import { type RunStatus, redFirst, runStatus } from "./runText.ts";
+
+// What stands under the headline of every run: how sure the result is, and what to do next.
+
+/** The suite whose check decides the status of the run: its sentences stand at the top of the report. */
+export function leadingSuite(summary: RunSummary): SuiteSummary | undefined {
+  const kind = leadingKinds[runStatus(summary)];
+  const isLeading = ({ verdict }: SuiteSummary) => verdict !== undefined && isCompared(verdict);
+  return kind === undefined
+    ? summary.suites.find(isLeading)
+    : summary.suites.find(({ verdict }) => verdict?.kind === kind);
+}
+
+const leadingKinds: Partial<Record<RunStatus, ComparedCheck["kind"]>> = { REGRESSED: "regressed", CHANGED: "changed" };
+
+/** What happened where the headline does not say it, how sure that is, and what to do next, each in a line. */
+export function leadLines(summary: RunSummary): string[] {
+  const check = leadingSuite(summary)?.verdict;
+  const status = runStatus(summary);
+  const lines =
+    check && isCompared(check) && status !== "DRIFTED"
+      ? [checkReason(check), checkCertainty(check), checkNext(check) || nextStep(summary, status)]
+      : [certainty(summary, status), nextStep(summary, status)];
+  return lines.filter((line) => line !== "");
+}
+
+/** How far the verdict of a check can be trusted. */
+function checkCertainty(check: ComparedCheck): string {
+  const shared = check.families > 1 ? ` of ${count(check.families, "suite")}` : "";
+  switch (check.kind) {
+    case "regressed":
+      return `How sure: at most 5% of checks${shared} with unchanged tools report a regression.`;
+    case "no-regression":
+      return isCertain(check)
+        ? "How sure: certain, since the model always answers alike."
+        : `How sure: a check${shared} misses such a drop in at most 5% of cases.`;
+    case "changed":
+      return isCertain(check)
+        ? "How sure: certain, since the model always answers alike."
+        : "How sure: at most 1% of checks with unchanged tools name a case that did not change.";
+    case "inconclusive":
+      return "";
+  }
+}
+
+function certainty({ suites }: RunSummary, status: RunStatus): string {
+  if (status === "SMOKE CHECK") {
+    const unjudged = suites.flatMap(({ unchecked = [] }) => unchecked).reduce((sum, { n }) => sum + n, 0);
+    const trials = unjudged === 0 ? "" : ` (${count(unjudged, "trial")})`;
+    return `How sure: this shows what a host's keyword tool search finds. No language model was asked; arguments and results are not judged${trials}.`;
+  }
+  if (status === "DRIFTED") return "";
+  const widest = widestCase(suites.flatMap(({ cases }) => cases));
+  if (!widest?.interval) return "";
+  const after = count(widest.trials, "trial");
+  return `How sure: after ${after}, the true pass rate of a case may be anywhere in ${range(widest.interval)} (95% CI).`;
+}
+
+/** The case whose rate is known least. */
+function widestCase(cases: readonly CaseSummary[]): CaseSummary | undefined {
+  const width = ({ interval }: CaseSummary) => (interval ? interval[1] - interval[0] : -1);
+  return cases.reduce<CaseSummary | undefined>(
+    (found, one) => (found && width(found) >= width(one) ? found : one),
+    undefined,
+  );
+}
+
+/** What a person should do next; empty where nothing is to be done. */
+function nextStep(summary: RunSummary, status: RunStatus): string {
+  const { run, totals, suites } = summary;
+  switch (status) {
+    case "SMOKE CHECK":
+      return "Next: ask a language model with `evals run -m anthropic:claude-haiku-5-5` (`--dry-run` prints the cost first), or gate this check with `--fail-on rate`.";
+    case "INCOMPLETE":
+      return totals.missing > 0 || suites.some(isStopped)
+        ? `Next: finish the run with \`evals run --resume ${run}\`.`
+        : "Next: see below what broke or could not be decided, fix its cause, then run again.";
+    case "FAILED": {
+      const [red] = redFirst(suites.flatMap(({ cases }) => cases));
+      const named = red && !red.ok && /^[\w./:@-]+$/.test(red.id) ? ` ${red.id}` : "";
+      const look = red ? `read what the model did with \`evals show${named} --failed\`` : "add a case";
+      return `Next: ${look}, then improve the descriptions or correct the cases.`;
+    }
+    case "PASSED":
+      return suites.some(({ verdict }) => verdict)
+        ? ""
+        : "Next: keep this as the baseline of later checks with `evals baseline accept`.";
+    // The drift of each suite says what to do next.
+    default:
+      return "";
+  }
+}
+
+const isStopped = ({ verdict }: SuiteSummary) =>
+  verdict !== undefined && "because" in verdict && verdict.because === "stopped";

@@ -1,0 +1,239 @@
+import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { readMatcher } from "../types/matcher.ts";
+import type { RunManifest } from "../types/run.ts";
+import { paraphraseAt } from "../types/suite.ts";
+import type { Assertion, Call, Trial, Turn } from "../types/trial.ts";
+import { promptTokens } from "../verdicts/tally.ts";
+import {
+  type Block,
+  type Column,
+  heading,
+  type Inline,
+  type Span,
+  type TableRow,
+  type Tone,
+  text,
+} from "./document.ts";
+import { count, duration, integer, money, some } from "./format.ts";
+
+type ManifestCase = RunManifest["suites"][number]["cases"][number];
+
+/** A trial with its case, and the names of the tools in the order in which they were shown. */
+export type ShownTrial = { trial: Trial; case: ManifestCase; tools: readonly string[] };
+
+/** Trials of one case and model that went alike. */
+type Group = ShownTrial & { numbers: number[] };
+
+/** Longer texts are cut: the record has them whole. */
+const longest = 4_000;
+const mostLines = 40;
+
+/** The transcripts of trials, those that went alike once, at most `most` of them. */
+export function showDocument(shown: readonly ShownTrial[], { run, most }: { run: string; most: number }): Block[] {
+  const groups = groupAlike(shown);
+  const failed = shown.filter(({ trial }) => trial.verdict?.grade !== "pass").length;
+  const cases = [...new Set(shown.map(({ trial }) => trial.cell.case))];
+  if (shown.length === 0)
+    return [
+      heading(1, "NOTHING TO SHOW: no trial is selected", "warn"),
+      text(`Searched the run ${run}.`, "Next: name a case, or see them all with `evals report`."),
+    ];
+  return [
+    heading(
+      1,
+      `${count(shown.length, "trial")} of ${some(cases, 3)}: ${integer(failed)} did not pass`,
+      failed > 0 ? "bad" : "good",
+    ),
+    text(
+      `How sure: this is what the run ${run} recorded. ${count(groups.length, "different transcript")} in ${count(shown.length, "trial")}.`,
+      failed > 0
+        ? "Next: compare what was expected with what was called; improve the description, or correct the case."
+        : "Next: see the cases that failed with `evals show --failed`.",
+    ),
+    ...groups.slice(0, most).flatMap(transcript),
+    ...(groups.length > most
+      ? [text(`… and ${count(groups.length - most, "more transcript")}: --most shows more.`)]
+      : []),
+  ];
+}
+
+/** Trials in which the same was asked, said, called and returned, with the numbers of all of them. */
+function groupAlike(shown: readonly ShownTrial[]): Group[] {
+  const groups = new Map<string, Group>();
+  for (const one of shown) {
+    const { cell, outcome, turns, verdict } = one.trial;
+    const made = turns.map(({ text: reply, calls, stop }) => [
+      reply,
+      stop,
+      calls.map(({ tool, arguments: args, argumentsText, execution }) => [
+        ...[tool, args, argumentsText],
+        execution?.status === "executed" ? execution.result : execution?.reason,
+      ]),
+    ]);
+    const key = JSON.stringify([
+      cell.suite,
+      cell.case,
+      cell.model,
+      cell.arm,
+      query(one),
+      outcome,
+      verdict?.grade,
+      made,
+    ]);
+    const known = groups.get(key);
+    if (known) known.numbers.push(cell.trial);
+    else groups.set(key, { ...one, numbers: [cell.trial] });
+  }
+  return [...groups.values()];
+}
+
+function transcript(group: Group): Block[] {
+  const { trial, case: one, numbers } = group;
+  const { cell, outcome, verdict } = trial;
+  const trials = numbers.length === 1 ? `trial ${cell.trial}` : `trials ${some(numbers.map(String), 8)} (alike)`;
+  const arm = cell.arm === "head" ? "" : ` · ${cell.arm}`;
+  const result = outcome.kind === "broken" ? `BROKEN (${outcome.stage})` : describeGrade(verdict);
+  return [
+    heading(2, `${cell.case} · ${cell.model}${arm} · ${trials}: ${result}`, resultTone(trial)),
+    { kind: "facts", facts: about(group) },
+    text(...spoken("User: ", query(group))),
+    ...trial.turns.flatMap((turn, at) => showTurn(turn, at + 1, one, verdict?.checks ?? [])),
+    ...(outcome.kind === "broken" ? [text([{ strong: "Broken: ", tone: "bad" }, verbatim(outcome.message)])] : []),
+    ...unmet(verdict?.checks ?? []),
+  ];
+}
+
+function describeGrade(verdict: Trial["verdict"]): string {
+  if (!verdict) return "not graded";
+  return verdict.grade === "pass"
+    ? `passed (${verdict.selection})`
+    : `${verdict.grade === "fail" ? "FAILED" : "NOT GRADABLE"} (${verdict.selection})`;
+}
+
+function resultTone({ outcome, verdict }: Trial): Tone {
+  if (outcome.kind === "broken" || verdict?.grade === "not-gradable") return "warn";
+  return verdict?.grade === "pass" ? "good" : "bad";
+}
+
+function about({ trial: { verdict, turns, ms, costUsd, startedAt }, case: one, tools }: Group): [string, Inline][] {
+  const input = turns.reduce((sum, { usage }) => sum + promptTokens(usage), 0);
+  const output = turns.reduce((sum, { usage }) => sum + usage.outputTokens, 0);
+  const took = [`${integer(input)} tokens in`, `${integer(output)} out`, money(costUsd), duration(ms), startedAt];
+  return [
+    ["Expected", { code: one.expected, max: 300 }],
+    ...(verdict ? [["Picked", { code: verdict.picked, max: 300 }] as [string, Inline]] : []),
+    ["Took", took.join(" · ")],
+    ["Case", `${one.file}:${one.line}`],
+    ["Tools", [`${integer(tools.length)} shown: `, { code: some(tools, 30), max: 2_000 }]],
+  ];
+}
+
+/** The wording of the query that the trial asked. */
+function query({ trial, case: { input, paraphrases } }: ShownTrial): string {
+  return paraphrases?.[paraphraseAt(trial.cell.trial, paraphrases.length)] ?? input;
+}
+
+const verbatim = (value: string): Span => ({ code: value, max: longest });
+
+/** A text of several lines under its label, and what follows it. */
+function spoken(label: Span, value: string, ...rest: readonly Span[]): Inline[] {
+  const [first = "", ...lines] = value.split(/\r?\n/);
+  const shown = lines.slice(0, mostLines);
+  const left = lines.length - shown.length;
+  const more = left > 0 ? [`… and ${count(left, "more line")}`] : [];
+  return [
+    [label, verbatim(first), ...(shown.length === 0 ? rest : [])],
+    ...shown.map(verbatim),
+    ...more,
+    ...(shown.length > 0 ? rest : []),
+  ];
+}
+
+/** `number` counts from 1. */
+function showTurn(turn: Turn, number: number, one: ManifestCase, checks: readonly Assertion[]): Block[] {
+  const { text: reply, calls, searches = [], stop, ms, usage } = turn;
+  const said = { done: "Says: ", calls: "Says: ", refused: "Refuses: ", cut: "Is cut off: " }[stop];
+  const isSilent = reply.trim() === "" && calls.length === 0;
+  return [
+    text(
+      [{ strong: `Turn ${number}` }, ` · ${duration(ms)} · ${count(usage.outputTokens, "token")} out`],
+      ...(reply.trim() === "" && !isSilent ? [] : spoken(said, isSilent ? "(no text, no call)" : reply)),
+      ...searches.map(({ query: asked, found }): Inline => {
+        return ["Searches: ", verbatim(asked), " -> ", { code: some(found, 5), max: 300 }];
+      }),
+    ),
+    ...calls.flatMap((call) => showCall(call, one, checks)),
+  ];
+}
+
+function showCall(call: Call, { expectedCalls = [] }: ManifestCase, checks: readonly Assertion[]): Block[] {
+  const { tool, arguments: args, argumentsText, execution, role } = call;
+  const expected = role === undefined ? expectedCalls.find(({ tools }) => tools.includes(tool))?.args : undefined;
+  const given = args === undefined ? (argumentsText ?? "") : JSON.stringify(args);
+  const title: Inline = [role === undefined ? "Calls: " : `Calls (${role}): `, { code: tool }];
+  const rows = expected && isJsonObject(args) ? compareArguments(expected, args, checks) : [];
+  if (rows.length === 0) return [text([...title, " ", verbatim(given)], ...showResult(execution))];
+  const columns: Column[] = [{ head: "" }, { head: "argument", kind: "name" }, { head: "expected" }, { head: "got" }];
+  return [text(title), { kind: "table", columns, rows, most: 40, noun: "argument" }, text(...showResult(execution))];
+}
+
+/** Expected and given arguments side by side; `~` marks one that no expectation names. */
+function compareArguments(expected: JsonObject, given: JsonObject, checks: readonly Assertion[]): TableRow[] {
+  const names = [...new Set([...Object.keys(expected), ...Object.keys(given)])];
+  return names.map((name): TableRow => {
+    const [wanted, got] = [own(expected, name), own(given, name)];
+    const check = checks.find(
+      ({ what }) => what.endsWith(`args.${name}`) || what.endsWith(`args[${JSON.stringify(name)}]`),
+    );
+    const isWrong = check?.met === "no";
+    const mark: Inline =
+      wanted === undefined
+        ? "~"
+        : check === undefined
+          ? ""
+          : { mark: isWrong ? "bad" : check.met === "yes" ? "good" : "open" };
+    const cells = [mark, name, { code: describeExpected(wanted), max: 300 }, { code: describeValue(got), max: 300 }];
+    return { cells, ...(isWrong && { tone: "bad" as const }) };
+  });
+}
+
+const own = (object: JsonObject, name: string): Json | undefined =>
+  Object.hasOwn(object, name) ? object[name] : undefined;
+const describeValue = (value: Json | undefined) => (value === undefined ? "(absent)" : JSON.stringify(value));
+
+/** A matcher in the words of the suite, a literal as JSON. */
+function describeExpected(value: Json | undefined): string {
+  if (value === undefined) return "(not named)";
+  const read = readMatcher(value);
+  if (read.kind !== "matcher") return JSON.stringify(value);
+  return Object.entries(read.operands)
+    .map(([key, operand]) => `${key} ${JSON.stringify(operand)}`)
+    .join(", ");
+}
+
+function showResult(execution: Call["execution"]): Inline[] {
+  if (execution?.status !== "executed") return [["Not executed: ", execution?.reason ?? "no result is on the record"]];
+  const { content, structuredContent, isError } = execution.result;
+  const parts = content.map(({ text: part, type, mimeType = "" }) => part ?? `[${`${type} ${mimeType}`.trim()}]`);
+  const whole = parts.length === 0 && structuredContent ? JSON.stringify(structuredContent) : parts.join("\n");
+  const label = isError ? { strong: "Error: ", tone: "bad" as const } : "Result: ";
+  return spoken(label, whole, ` (${duration(execution.ms)})`);
+}
+
+/** Why a trial did not pass. */
+function unmet(checks: readonly Assertion[]): Block[] {
+  const open = checks.filter(({ met }) => met !== "yes");
+  if (open.length === 0) return [];
+  return [
+    text(
+      ...open.map(
+        ({ what, met, why = "not met", evidence }): Inline => [
+          { mark: met === "no" ? "bad" : "open" },
+          " ",
+          verbatim(why.startsWith(what) ? why : `${what}: ${why}`),
+          ...(evidence === undefined ? [] : [" (quoted: ", verbatim(evidence), ")"]),
+        ],
+      ),
+    ),
+  ];
+}
