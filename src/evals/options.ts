@@ -26,7 +26,7 @@ export type RunOptions = {
   execute?: "always" | "safe" | "never" | undefined;
   /** Check against the accepted baseline (default: where there is one); on requires one. The other names stand for -n 12, 25 and 100. */
   check?: "on" | "off" | "screen" | "thorough" | "anytime" | undefined;
-  /** What exits with code 1; repeatable (default: regressed where a baseline is checked, else rate: a case below its pass rate). */
+  /** What exits with code 1; repeatable (default: regressed where a baseline is checked, nothing for lexical, else rate: a case below its pass rate). */
   failOn?:
     | "regressed"
     | "suite"

@@ -59,8 +59,8 @@ describe("one spoiled description of eight, on the lexical model", () => {
           for understanding file characteristics without reading the actual content. Only works within
           allowed directories.-]{+Gives a report on something.+}
 
-      Suite: files · lexical-2 (a retrieval baseline, not a language model: it shows what a host's
-        keyword tool search would surface; all definitions shown), against the run RUN
+      Suite: files · lexical-2 (keyword search, not a language model; all definitions shown), against
+        the run RUN
       Trials: 7, at most 53 · cost $0
       "
     `);

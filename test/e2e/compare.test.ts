@@ -90,7 +90,7 @@ describe("evals compare on the filesystem example", () => {
         Not interleaved: the two were recorded at different times, so a change of the model in between
           looks like a change of the wording.
 
-      Passed: A 8/10 (80%), B 7/10 (70%), in 10 cases
+      Passed: A 9/10 (90%), B 8/10 (80%), in 10 cases
       1 case flipped: when-changed passed before and fails now. A model that always answers alike shows
         that something changed, not whether it matters.
       Net change from A to B: -10 pp, mean over 10 cases; the model always answers alike.

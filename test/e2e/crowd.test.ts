@@ -88,14 +88,13 @@ describe("evals crowd", () => {
     expect(ended).toMatchObject({ code: 0, err: "" });
     const text = ended.out.replace(/Record: .*/, "Record: here");
     expect(text).toMatchInlineSnapshot(`
-      "NO FALL SHOWN: 70% correct with 0 foreign tools, 70% with 20
+      "NO FALL SHOWN: 90% correct with 0 foreign tools, 90% with 20
 
-      filesystem · lexical-2 (a retrieval baseline, not a language model: it shows what a host's keyword
-        tool search would surface; all definitions shown) · 10 cases
+      filesystem · lexical-2 (keyword search, not a language model; all definitions shown) · 10 cases
       foreign tools  correct (95% CI)   change (95% CI)  picked instead
-      ──────────────────────────────────────────────────────────────────────────────────────
-      0              7/10 70% (40-89%)  -                right tool, wrong call 2, no tool 1
-      20             7/10 70% (40-89%)  0 pp             right tool, wrong call 2, no tool 1
+      ─────────────────────────────────────────────────────────────────
+      0              9/10 90% (60-98%)  -                no tool 1
+      20             9/10 90% (60-98%)  0 pp             no tool 1
 
       Trials: 20 · cost $0
       Record: here

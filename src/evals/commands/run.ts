@@ -80,7 +80,7 @@ export const runCommand = defineCommand({
     ...trialFlags,
   },
   examples: [
-    ["run", "Run all suites under evals/ on the built-in retrieval baseline: no API key, no network"],
+    ["run", "Run all suites under evals/ on the built-in keyword search: no API key, no network"],
     ["run evals/files.yaml -m anthropic:claude-sonnet-5-5 -n 10", "Run one suite with 10 trials per case"],
     ["run -m openai:qwen3 --base-url http://localhost:8000/v1", "Use a locally served model"],
     ["run -n 20 --accept -m anthropic:claude-haiku-5-5", "Accept the current tools as the baseline, in one go"],

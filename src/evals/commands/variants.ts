@@ -54,7 +54,7 @@ export const variantsCommand = defineCommand({
   },
   epilogue: fileFormat,
   examples: [
-    ["variants wordings.yaml evals/files.yaml", "On the built-in retrieval baseline: no API key, no network"],
+    ["variants wordings.yaml evals/files.yaml", "On the built-in keyword search: no API key, no network"],
     [
       "variants wordings.yaml evals/files.yaml -m anthropic:claude-sonnet-5-5 --budget 5",
       "On a language model, for at most $5",

@@ -75,7 +75,7 @@ const isUngated = (suite: SuiteSummary) =>
 
 const hasDrifted = ({ drift }: SuiteSummary) => drift?.verdict.kind === "drifted";
 
-/** The result in one line: `FAILED 3 of 10 cases · 50 trials · lexical (a retrieval baseline, not a language model)`. */
+/** The result in one line: `FAILED 3 of 10 cases · 50 trials · lexical-2 (keyword search, not a language model)`. */
 export function headline(summary: RunSummary): string {
   const { status, main, detail, others } = outcome(summary);
   const parts = [
