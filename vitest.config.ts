@@ -21,7 +21,8 @@ const slow = [
   "test/decisions/{agreement,compare,drift}.test.ts",
 ];
 
-// unit: pure code and edges against loopback. e2e: the built program, real servers and hosts, simulations.
+// unit: pure code and edges against loopback. e2e: the built program, real servers and hosts, simulations. hosts: every
+// host, those included that CI does not run.
 export default defineConfig({
   test: {
     // Vitest leaves one core free by default, which on two cores would halve the speed.
@@ -44,6 +45,16 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["test/{e2e,torture}/**/*.test.ts", ...slow],
+          exclude: ["test/e2e/hosts/others/**"],
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
+        },
+      },
+      {
+        plugins: [page],
+        test: {
+          name: "hosts",
+          include: ["test/e2e/hosts/**/*.test.ts"],
           testTimeout: 240_000,
           hookTimeout: 240_000,
         },

@@ -8,7 +8,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startOfflineProvider } from "../dist/evals/hosts/offline.js";
 import { parseSkill } from "../dist/evals/skills/package.js";
+import { hostNames } from "../dist/evals/types/hostNames.js";
+import { hostProfiles } from "../dist/evals/types/hostProfiles.js";
 import { openModel } from "../dist/evals/workspace/models.js";
+import { openGeminiCli } from "./geminiCli.mjs";
+import { fitNameForm, listProbes } from "./nameForms.mjs";
 
 const root = join(import.meta.dirname, "..");
 const scratch = mkdtempSync(join(tmpdir(), "evals-profiles-"));
@@ -26,6 +30,23 @@ const hosts = {
       { name: "gpt-5.5", id: "codex:gpt-5.5" },
       { name: "models that it does not know", id: "codex:another-model" },
     ],
+  },
+  copilot: {
+    title: "Copilot CLI",
+    ways: [
+      { name: "Claude models", id: "copilot:claude-sonnet-5-5" },
+      { name: "gpt-5 and newer", id: "copilot:gpt-5.4" },
+      { name: "others", id: "copilot:another-model" },
+    ],
+  },
+  goose: {
+    title: "goose",
+    ways: [{ name: "every model", id: "goose:anthropic/claude-sonnet-5-5" }],
+  },
+  "gemini-cli": {
+    title: "Gemini CLI",
+    ways: [{ name: "every model", id: "gemini-cli:gemini-2.5-pro" }],
+    open: openGeminiCli,
   },
 };
 
@@ -64,18 +85,23 @@ function countListed(skills, prompt) {
   }, 0);
 }
 
-async function capture(id, program, trial) {
+async function capture(id, program, trial, isWhole = true) {
   const provider = await startOfflineProvider();
+  const [host] = id.split(":");
   const env = {
     PATH: process.env.PATH,
-    CLAUDE_CODE_PATH: program,
-    CODEX_PATH: program,
-    ANTHROPIC_API_KEY: "offline",
-    OPENAI_API_KEY: "offline",
+    // Where the Copilot CLI unpacks itself, once.
+    XDG_CACHE_HOME: join(root, "node_modules/.cache/tool-evals"),
+    [`${host.toUpperCase().replaceAll("-", "_")}_PATH`]: program,
+    ANTHROPIC_API_KEY: "offline-key",
+    OPENAI_API_KEY: "offline-key",
+    GEMINI_API_KEY: "offline-key",
     ANTHROPIC_BASE_URL: provider.url,
     OPENAI_BASE_URL: `${provider.url}/v1`,
+    GOOGLE_GEMINI_BASE_URL: provider.url,
   };
-  const model = await openModel(id, { env });
+  const { open } = hosts[host];
+  const model = open ? await open(id, program, { env }) : await openModel(id, { env });
   const { outcome, shown } = await model.converse(
     {
       cell: { suite: "profile", case: "profile", arm: "head", model: id, trial: 1 },
@@ -92,8 +118,25 @@ async function capture(id, program, trial) {
     never,
   );
   await provider.close();
-  if (outcome.kind !== "answered" || !shown) throw new Error(`${id}: ${JSON.stringify(outcome)}`);
+  if ((isWhole && outcome.kind !== "answered") || !shown) throw new Error(`${id}: ${JSON.stringify(outcome)}`);
   return { settings: model.settings, shown, prompt: provider.bodies[0] };
+}
+
+/** The names of tools as the host shows them, where their names do not end the trial: by the number in each. */
+async function captureNames(host, id, program) {
+  const probes = listProbes();
+  const shownNames = new Map();
+  for (const group of Object.values(probes)) {
+    const tools = group.map(({ server, name }) => ({ ...listTools(1)[0], server, name }));
+    const { shown } = await capture(id, program, { tools, exposure: "all" }, false);
+    const missed = shown.builtIns.flatMap((name) => [...name.matchAll(/q\d{3}/g)].map(([key]) => [key, name]));
+    const known = new Set(Object.values(shown.tools).flatMap((list, at) => (at < 3 ? list : [])));
+    for (const { server, name } of group) {
+      if (known.has(name)) shownNames.set(name.slice(0, 4), hostNames[host](server, name));
+    }
+    for (const [key, name] of missed) shownNames.set(key, name);
+  }
+  return fitNameForm(probes, shownNames);
 }
 
 async function profile(name) {
@@ -129,14 +172,16 @@ async function profile(name) {
   }
   const skills = listSkills();
   const listing = await capture(ways[0].id, program, { skills });
+  const tool = listing.shown.builtIns.find((one) => /skill/i.test(one));
   const listed = Object.fromEntries(Object.entries(listing.shown.skills).map(([level, list]) => [level, list.length]));
-  const { claudeCode, codex } = listing.settings;
+  const { claudeCode, codex, copilot, goose, geminiCli } = listing.settings;
   return {
     title,
-    version: claudeCode ?? codex,
+    version: claudeCode ?? codex ?? copilot ?? goose ?? geminiCli,
     captured: new Date().toISOString().slice(0, 10),
+    names: await captureNames(name, ways[0].id, program),
     ways: rows,
-    skills: { ...listed, characters: countListed(skills, listing.prompt) },
+    skills: { ...listed, characters: countListed(skills, listing.prompt), ...(tool !== undefined && { tool }) },
   };
 }
 
@@ -144,10 +189,33 @@ const kilo = ({ shown }) => Math.round(shown.firstRequestBytes / 1000);
 
 const levels = { full: "in full", deferred: "deferred", named: "by name only", hidden: "not at all" };
 
+const cuts = {
+  end: "are cut",
+  middle: "lose their middle",
+  hash: "end with a hash",
+  omitted: "are left out, with their tools",
+};
+
+function describeNames({ prefix, separator, server, tool, limit, cut }) {
+  const code = (text) => (text === " " ? "white space" : `\`${text}\``);
+  const list = (text) => [...text].map(code).join(", ");
+  const describePart = (part) => {
+    if (part === "unchanged") return "unchanged";
+    const dropped = part.dropped ? `without ${list(part.dropped)}, ` : "";
+    return `${part.lowerCase ? "in lower case, " : ""}${dropped}with ${code(part.other)} for all but letters, digits and ${list(part.kept)}`;
+  };
+  const parts =
+    JSON.stringify(server) === JSON.stringify(tool)
+      ? `written ${describePart(tool)}`
+      : `the server ${describePart(server)}; the tool ${describePart(tool)}`;
+  const length = limit === undefined ? "Names have no limit." : `Names of more than ${limit} characters ${cuts[cut]}.`;
+  return `Tools are named \`${prefix}<server>${separator}<tool>\`, ${parts}. ${length}`;
+}
+
 function renderTables(profiles) {
   const describe = (cell) => cell.replace(/full|deferred|named|hidden/g, (word) => levels[word]);
   return Object.values(profiles)
-    .map(({ title, version, captured, ways, skills }) => {
+    .map(({ title, version, captured, names, ways, skills }) => {
       const head = ["", ...ways.map(({ way }) => way)];
       const rows = [
         ...counts.map((count) => [`${count} tools are shown`, ...ways.map(({ tools }) => describe(tools[count]))]),
@@ -161,11 +229,11 @@ function renderTables(profiles) {
         ],
       ];
       const line = (cells) => `| ${cells.join(" | ")} |`;
-      const { full, cut, named, hidden, characters } = skills;
-      const listing = `Of 100 skills with descriptions of about 530 characters, ${full} are listed in full, ${cut} with the beginning, ${named} by name only and ${hidden} not at all: ${characters.toLocaleString("en")} characters of descriptions in total.`;
+      const { full, cut, named, hidden, characters, tool } = skills;
+      const listing = `Of 100 skills with descriptions of about 530 characters, ${full} are listed in full, ${cut} with the beginning, ${named} by name only and ${hidden} not at all: ${characters.toLocaleString("en")} characters of descriptions in total. A model loads one with ${tool ? `\`${tool}\`` : "a command that reads its file"}.`;
       return [
         `### ${title} ${version}`,
-        `Captured ${captured}.`,
+        `Captured ${captured}. ${describeNames(names)}`,
         [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n"),
         listing,
       ].join("\n\n");
@@ -182,17 +250,18 @@ try {
   rmSync(scratch, { recursive: true, force: true });
 }
 if (args.includes("--write")) {
+  const all = { ...hostProfiles, ...profiles };
   const file = join(root, "src/evals/types/hostProfiles.ts");
   const head = `// Generated by \`node scripts/hostProfiles.mjs --write\` from captured requests. Do not edit.
 
 /** What each pinned host shows to its models: the words of tools and skills are those of \`Shown\`. */
 export const hostProfiles = `;
-  writeFileSync(file, `${head}${JSON.stringify(profiles, null, 2)} as const;\n`);
+  writeFileSync(file, `${head}${JSON.stringify(all, null, 2)} as const;\n`);
   execFileSync("npx", ["biome", "format", "--write", file], { cwd: root, stdio: "ignore" });
   const page = join(root, "docs/hosts.md");
   const text = readFileSync(page, "utf8");
   const [start, end] = ["<!-- profiles -->", "<!-- end of profiles -->"].map((mark) => text.indexOf(mark));
-  writeFileSync(page, `${text.slice(0, start)}<!-- profiles -->\n\n${renderTables(profiles)}\n\n${text.slice(end)}`);
+  writeFileSync(page, `${text.slice(0, start)}<!-- profiles -->\n\n${renderTables(all)}\n\n${text.slice(end)}`);
 }
 process.stdout.write(`${JSON.stringify(profiles, null, 2)}\n`);
 process.exit();

@@ -74,7 +74,7 @@ describe("a project file", () => {
       `"evals.config.yaml:1:11: error: "passRate": "7" is not a number from 0 to 1."`,
     );
     expect(await refusal("evals.config.json", '{\n  "host": "claude"\n}')).toMatchInlineSnapshot(
-      `"evals.config.json:2:11: error: "host" must be plain | agent-skills | claude-code | gemini-cli | codex, got "claude"."`,
+      `"evals.config.json:2:11: error: "host" must be plain | agent-skills | claude-code | codex | copilot | gemini-cli | goose, got "claude"."`,
     );
     expect(await refusal("evals.config.json", '{ "suites": { "file": { "trials": 2 } } }')).toMatchInlineSnapshot(`
       "error: The project file has settings for a suite "file".

@@ -86,6 +86,8 @@ test("each host names a tool in its own way", () => {
     ["plain", "read.file"],
     ["agent-skills", "read.file"],
     ["claude-code", "mcp__my-files_v2__read_file"],
+    ["copilot", "my-files-v2-read-file"],
+    ["goose", "my-filesv2__read.file"],
     ["gemini-cli", "mcp_my-files_v2_read.file"],
     ["codex", "mcp__my_files_v2__read_file"],
   ]);

@@ -31,7 +31,7 @@ describe("a model that can be asked", () => {
 
 describe("a model that cannot", () => {
   const known =
-    "Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, claude-code or claude-code:claude-sonnet-5-5, codex:gpt-6.1-sol, replay:<run> or replay:<run>#<model>, custom:<file>.";
+    "Use one of: lexical, anthropic:claude-sonnet-5-5, openai:gpt-5, claude-code or claude-code:claude-sonnet-5-5, codex:gpt-6.1-sol, copilot:claude-sonnet-5-5, goose:anthropic/claude-sonnet-5-5, replay:<run> or replay:<run>#<model>, custom:<file>.";
 
   it.each<[string, Partial<ModelOptions>, string]>([
     ["antropic:x", {}, `error: Unknown model "antropic:x".\n  Did you mean "anthropic:x"? ${known}`],

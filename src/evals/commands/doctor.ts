@@ -22,7 +22,8 @@ const flags = {
     type: "string",
     array: true,
     nargs: 1,
-    describe: "Examine a host, too: claude-code, codex or codex:<model>; what it shows of the tools, at no cost",
+    describe:
+      "Examine a host, too: claude-code, codex, copilot or goose, or a model in it; what it shows of the tools, at no cost",
   },
   json: jsonFlag,
 } as const;

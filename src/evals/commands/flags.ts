@@ -91,7 +91,7 @@ export const jsonFlag = {
 
 /** How a host shows tools and skills. */
 export const hostFlag = {
-  choices: ["plain", "agent-skills", "claude-code", "gemini-cli", "codex"] as const,
+  choices: ["plain", "agent-skills", "claude-code", "codex", "copilot", "gemini-cli", "goose"] as const,
   default: "plain" as const,
   describe: "Show tool names and skills as this host does",
 } satisfies Options;
@@ -169,7 +169,7 @@ export const modelFlag = {
   type: "string",
   default: "lexical",
   describe:
-    "Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, custom:<file> or replay:<run>",
+    "Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>",
 } as const satisfies Options;
 
 /** The one suite of an experiment. */

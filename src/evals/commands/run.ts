@@ -24,7 +24,7 @@ export const runCommand = defineCommand({
       array: true,
       default: ["lexical"],
       describe:
-        "Models under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, custom:<file> or replay:<run>",
+        "Models under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>",
     },
     trials: number({
       alias: "n",

@@ -61,12 +61,14 @@ function readTurn(
 ): Turn {
   if (!reply) throw new Error("a turn is a reply");
   const next = rest[0];
-  const bodies = [...(next?.request.notes ?? [])];
+  const notes = [...(next?.request.notes ?? [])];
   const searches: ToolSearch[] = [];
   // The last call of a reply that is cut off may be half a call.
   const whole = reply.stop === "cut" ? [] : reply.calls;
   const calls = whole.map((made, position): Call => {
-    const output = rest.map((one) => one.request.outputs.findLast(({ callId }) => callId === made.id)).find(Boolean);
+    const output =
+      reply.answered?.find(({ callId }) => callId === made.id) ??
+      rest.map((one) => one.request.outputs.findLast(({ callId }) => callId === made.id)).find(Boolean);
     const tool = toListed(made.tool);
     const call: Call = { ...made, id: made.id || `call_${index + 1}_${position + 1}`, tool };
     if (tool !== made.tool) {
@@ -84,7 +86,7 @@ function readTurn(
     if (!output) return call;
     const execution = toExecution(output, next ? next.sentAt - (sentAt + ms) : 0, wording);
     const isLoaded = wording.skillTools.has(made.tool) && execution.status === "executed" && !execution.result.isError;
-    const body = isLoaded ? bodies.shift() : undefined;
+    const body = isLoaded ? takeBody(notes, made.arguments) : undefined;
     if (body !== undefined && execution.status === "executed")
       execution.result.content.push({ type: "text", text: body });
     return { ...call, execution };
@@ -99,6 +101,13 @@ function readTurn(
     ...(reply.id !== "" && { responseId: reply.id }),
     ...(reply.model && { model: reply.model }),
   };
+}
+
+/** Takes the body of a skill from the notes after its output, where the host sends it apart: the first that names the skill. */
+function takeBody(notes: string[], args: Json | undefined): string | undefined {
+  const names = isJsonObject(args) ? Object.values(args).filter((one) => typeof one === "string" && one !== "") : [];
+  const at = notes.findIndex((note) => names.some((name) => note.includes(String(name))));
+  return at < 0 ? undefined : notes.splice(at, 1)[0];
 }
 
 /** Takes the relay's execution of a call: by its id if the host passes it on, else the first with these arguments. */
@@ -166,7 +175,10 @@ export function describeShown(
   }
   const offered = new Set(shown);
   const isFull = new Set(shownTools.full);
-  const later = conversation.slice(1).flatMap(({ request }) => request.tools.map(({ name }) => name));
+  const added = conversation.slice(1).flatMap(({ request: { tools } }) => tools.map(({ name }) => name));
+  // Where deferred definitions are in every request, a search makes the provider show them.
+  const outputs = conversation.flatMap(({ request, reply }) => [...request.outputs, ...(reply?.answered ?? [])]);
+  const later = [...added.filter((name) => !defined.has(name)), ...outputs.flatMap(({ found }) => found ?? [])];
   const search = first.tools.find(({ name }) => searchTools.has(name))?.name;
   return {
     tools: shownTools,

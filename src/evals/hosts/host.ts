@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { messageOf, usageError } from "../types/errors.ts";
+import { isJsonObject, type JsonObject } from "../types/json.ts";
 import type { HostedTrial } from "../types/model.ts";
 import type { ToolOutput } from "./wires/wire.ts";
 
@@ -58,6 +59,18 @@ export type Host = {
   /** Why the host failed, from its standard output; undefined when it gives no reason. */
   readFailure(output: string): string | undefined;
 };
+
+/** The JSON objects among the lines that a host printed. */
+export function readEvents(output: string): JsonObject[] {
+  return output.split("\n").flatMap((line) => {
+    try {
+      const event: unknown = JSON.parse(line);
+      return isJsonObject(event) ? [event] : [];
+    } catch {
+      return [];
+    }
+  });
+}
 
 const run = promisify(execFile);
 

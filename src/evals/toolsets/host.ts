@@ -17,6 +17,8 @@ export const hosts = {
   // agentskills.io, "Integrate skills into your agent", for agents that read files.
   "agent-skills": { skills: "available-skills", getName: ({ name }) => name },
   "claude-code": { skills: "skill-tool", getName: ({ server, name }) => hostNames["claude-code"](server, name) },
+  copilot: { skills: "skill-tool", getName: ({ server, name }) => hostNames.copilot(server, name) },
+  goose: { skills: "skill-tool", getName: ({ server, name }) => hostNames.goose(server, name) },
   "gemini-cli": { skills: "available-skills", getName: ({ server, name }) => hostNames["gemini-cli"](server, name) },
   codex: {
     skills: "available-skills",

@@ -1,40 +1,67 @@
 import { createHash } from "node:crypto";
+import { hostProfiles } from "./hostProfiles.ts";
 
-// The names under which hosts show the tools of MCP servers to their models, from the source of the host or from its
-// captured requests. test/e2e/hosts compares them with the pinned versions.
+// The names under which hosts show the tools of MCP servers to their models. The forms are fitted to captured requests by
+// scripts/hostProfiles.mjs; test/e2e/hosts compares them with the pinned versions.
 
-/** The name of a tool of a server as its host shows it. */
-type NameTool = (server: string, tool: string) => string;
+/** How one part of a name is written: `kept` are the characters beside letters and digits, `other` replaces the rest. */
+type PartForm = "unchanged" | { kept: string; other: string; dropped?: string; lowerCase?: boolean };
 
-const dashed = (name: string) => name.replace(/[^a-zA-Z0-9_-]/g, "_");
-const plain = (name: string) => name.replace(/[^a-zA-Z0-9_]/g, "_");
+/**
+ * The form of the names of a host: `<prefix><server><separator><tool>`. A name of more than `limit` characters loses its
+ * `end`, its `middle`, or an end that a `hash` replaces, or its tool is `omitted`; without a limit, names are shown whole.
+ */
+type NameForm = {
+  prefix: string;
+  separator: string;
+  server: PartForm;
+  tool: PartForm;
+  limit?: number;
+  cut?: "end" | "middle" | "hash" | "omitted";
+};
 
-const geminiLimit = 63;
-const codexLimit = 128;
-const codexHashLength = 12;
+const hashLength = 12;
+const ellipsis = "...";
 
-export const hostNames = {
-  "claude-code": (server, tool) => `mcp__${dashed(server)}__${dashed(tool)}`,
-  // codex-rs/codex-mcp/src/tools.rs: a long name ends with a hash of its identity. In requests, `mcp__<server>` is a
-  // namespace.
-  codex(server, tool) {
-    const prefix = `mcp__${plain(server)}__`;
-    const name = plain(tool);
-    if (prefix.length + name.length <= codexLimit) return prefix + name;
-    const hash = createHash("sha1").update(getCodexIdentity(server, tool)).digest("hex");
-    const suffix = `_${hash.slice(0, codexHashLength)}`;
-    const room = codexLimit - suffix.length;
-    const kept = prefix.length <= room ? (prefix + name).slice(0, room) : `${prefix.slice(0, room - 2)}__`;
-    return kept + suffix;
-  },
-  // packages/core/src/tools/mcp-tool.ts: the middle of a long name is cut.
-  "gemini-cli"(server, tool) {
-    const whole = `mcp_${server}_${tool}`.replace(/[^a-zA-Z0-9_\-.:]/g, "_");
-    return whole.length <= geminiLimit ? whole : `${whole.slice(0, 30)}...${whole.slice(-30)}`;
-  },
-} as const satisfies Record<string, NameTool>;
+/** The name of a tool of a server in this form; of an omitted tool, the whole name. */
+export function nameTool(form: NameForm, server: string, tool: string): string {
+  const head = `${form.prefix}${writePart(form.server, server)}${form.separator}`;
+  const name = head + writePart(form.tool, tool);
+  const { limit = Number.POSITIVE_INFINITY, cut } = form;
+  if (name.length <= limit || cut === "omitted") return name;
+  if (cut === "middle") {
+    const half = Math.floor((limit - ellipsis.length) / 2);
+    return name.slice(0, half) + ellipsis + name.slice(-half);
+  }
+  if (cut !== "hash") return name.slice(0, limit);
+  // codex-rs/codex-mcp/src/tools.rs: the hash of its identity, after an end of the server's part.
+  const suffix = `_${createHash("sha1").update(getCodexIdentity(server, tool)).digest("hex").slice(0, hashLength)}`;
+  const room = limit - suffix.length;
+  const kept = head.length <= room ? name.slice(0, room) : head.slice(0, room - 2) + form.separator;
+  return kept + suffix;
+}
+
+function writePart(form: PartForm, part: string): string {
+  if (form === "unchanged") return part;
+  const { kept, other, dropped = "", lowerCase = false } = form;
+  const characters = [...part].flatMap((one) => {
+    if (/[a-zA-Z0-9]/.test(one) || kept.includes(one)) return [one];
+    return dropped.includes(one) ? [] : [other];
+  });
+  return lowerCase ? characters.join("").toLowerCase() : characters.join("");
+}
 
 /** Server, namespace, connector (none here), name and name, joined as Codex does for its hash and sort order. */
 export function getCodexIdentity(server: string, tool: string): string {
   return [server, server, "", tool, tool].join("\0");
 }
+
+type NameTool = (server: string, tool: string) => string;
+
+/** The name of a tool of a server, as each host shows it. */
+export const hostNames = Object.fromEntries(
+  Object.entries(hostProfiles).map(([host, { names }]): [string, NameTool] => [
+    host,
+    (server, tool) => nameTool(names, server, tool),
+  ]),
+) as Record<keyof typeof hostProfiles, NameTool>;

@@ -140,6 +140,16 @@ const providers = {
     takes: "name",
     open: async (...args) => (await import("../hosts/codex/index.ts")).codex(...args),
   },
+  copilot: {
+    example: "copilot:claude-sonnet-5-5",
+    takes: "name",
+    open: async (...args) => (await import("../hosts/copilot/index.ts")).copilot(...args),
+  },
+  goose: {
+    example: "goose:anthropic/claude-sonnet-5-5",
+    takes: "name",
+    open: async (...args) => (await import("../hosts/goose/index.ts")).goose(...args),
+  },
   replay: {
     example: "replay:<run> or replay:<run>#<model>",
     takes: "name",

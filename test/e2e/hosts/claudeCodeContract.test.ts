@@ -1,5 +1,5 @@
 import { startMessagesEndpoint } from "../../fixtures/endpoints/messages.ts";
-import { describeHost } from "./contract.ts";
+import { describeHost, oddNames } from "./contract.ts";
 import { needsHost, openHost } from "./support.ts";
 
 describeHost({
@@ -19,11 +19,13 @@ describeHost({
       name: "as its users run it",
       exposure: "host",
       model: "claude-sonnet-5-5",
-      level: "named",
+      level: () => "named",
       search: (tool) => ({ name: "ToolSearch", input: { query: tool.replaceAll("_", " "), max_results: 5 } }),
     },
-    { name: "with every definition", exposure: "all", model: "claude-sonnet-5-5", level: "full" },
+    { name: "with every definition", exposure: "all", model: "claude-sonnet-5-5", level: () => "full" },
   ],
   toShownName: (server, tool) => `mcp__${server}__${tool}`,
   loadSkill: (skill) => ({ name: "Skill", input: { skill } }),
+  oddNames,
+  patienceMs: 15_000,
 });

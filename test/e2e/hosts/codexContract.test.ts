@@ -1,5 +1,5 @@
 import { startResponsesEndpoint } from "../../fixtures/endpoints/responses.ts";
-import { describeHost } from "./contract.ts";
+import { describeHost, oddNames } from "./contract.ts";
 import { needsHost, openHost } from "./support.ts";
 
 const made = /_call$|^message$/;
@@ -22,7 +22,7 @@ describeHost({
       name: "with a model that writes code",
       exposure: "host",
       model: "gpt-6.1-sol",
-      level: "hidden",
+      level: () => "hidden",
       search: (tool) => ({
         name: "exec",
         input: { input: `const r = await tools.${tool}({path: "a"}); text(JSON.stringify(r))` },
@@ -32,11 +32,13 @@ describeHost({
       name: "with a model that searches",
       exposure: "host",
       model: "gpt-5.5",
-      level: "hidden",
+      level: () => "hidden",
       search: (tool) => ({ name: "tool_search", input: { query: tool.replaceAll("_", " "), limit: 5 } }),
     },
-    { name: "with every definition", exposure: "all", model: "gpt-6.1-sol", level: "full" },
+    { name: "with every definition", exposure: "all", model: "gpt-6.1-sol", level: () => "full" },
   ],
   toShownName: (server, tool) => `mcp__${server}__${tool}`,
   loadSkill: (skill) => ({ name: "exec_command", input: { cmd: `cat .agents/skills/${skill}/SKILL.md` } }),
+  oddNames,
+  patienceMs: 15_000,
 });

@@ -15,13 +15,19 @@ type Step = { text?: string; calls?: { name: string; input?: unknown }[] } | Fau
 /** What it is asked: the conversation as JSON, and how often it has replied in it. */
 type Asked = { text: string; replies: number };
 
-/** A way in which a host shows tools: with a model or exposure of its own. `search` is how a model reaches the others. */
+/**
+ * A way in which a host shows tools: with a model or exposure of its own. `level` is how it shows a list of that many.
+ * `search` is how a model reaches the others, in a list of `crowd` tools; `hosted`: the provider itself searches, and the
+ * model calls the tool in the same reply.
+ */
 type Way = {
   name: string;
   exposure: ExposureKind;
   model: string;
-  level: keyof Shown["tools"];
+  level(count: number): keyof Shown["tools"];
   search?: (tool: string) => { name: string; input: unknown };
+  crowd?: number;
+  hosted?: boolean;
 };
 
 export type HostUnderTest = {
@@ -34,11 +40,30 @@ export type HostUnderTest = {
   toShownName(server: string, tool: string): string;
   /** How a model loads a skill, and the tool that the call has on the record. */
   loadSkill(name: string): { name: string; input: unknown };
+  /** Names of tools that it can show, beyond plain ones. */
+  oddNames: readonly string[];
+  /** How long it may take for a trial that hangs, in ms. */
+  patienceMs: number;
 };
 
 /** What every host is held to, on the real program and a local endpoint. */
 export function describeHost(host: HostUnderTest): void {
   const at = tidyFolders();
+  describeWays(host);
+  describeTrials(host, at);
+}
+
+const words = ["amber", "basil", "cedar", "delta", "ember"];
+const toolsOf = (count: number): OfferedTool[] =>
+  Array.from({ length: count }, (_, i) => ({
+    ...reads,
+    name: `do_${words[i % 5]}_${i}`,
+    description: `Does the ${words[i % 5]} thing number ${i}, whatever it may be.`,
+    server: "works",
+  }));
+
+/** The endpoint and the host of a test. */
+function prepare(host: HostUnderTest) {
   const start = async (script: (asked: Asked) => Step) => {
     const service = await host.start(script);
     later(service.close);
@@ -50,22 +75,12 @@ export function describeHost(host: HostUnderTest): void {
     options: Partial<ModelOptions> = {},
     program = host.program(),
   ) => host.open(model, url, program, { hostProcesses: 10, ...options });
+  return { start, open };
+}
 
-  const words = ["amber", "basil", "cedar", "delta", "ember"];
-  const toolsOf = (count: number): OfferedTool[] =>
-    Array.from({ length: count }, (_, i) => ({
-      ...reads,
-      name: `do_${words[i % 5]}_${i}`,
-      description: `Does the ${words[i % 5]} thing number ${i}, whatever it may be.`,
-      server: "works",
-    }));
-  const skillsOf = (count: number, length: number) =>
-    Array.from({ length: count }, (_, i) => {
-      const name = `trick-${String(i).padStart(3, "0")}`;
-      const description = `Trick ${i} ${"of many useful words ".repeat(length)}`.trim();
-      return skillAt(at(`tricks${count}`, name), { "SKILL.md": skillText(name, description, `# Body of ${name}`) });
-    });
-
+/** How a host shows tools, in each of its ways. */
+export function describeWays(host: HostUnderTest): void {
+  const { start, open } = prepare(host);
   for (const way of host.ways) {
     describe(`${host.name}, ${way.name}`, () => {
       it.each([5, 50, 200])("records how %i tools were shown, as the endpoint got them", async (count) => {
@@ -78,15 +93,14 @@ export function describeHost(host: HostUnderTest): void {
         const body = JSON.stringify(service.requests[0]?.body);
         const identifiers = new Set(body.replaceAll("\\n", " ").match(/[\w-]+/g));
         for (const { name, description = "" } of tools) {
-          const level = body.includes(description)
-            ? "full"
-            : identifiers.has(host.toShownName("works", name))
-              ? "named"
-              : "hidden";
+          const shownName = host.toShownName("works", name);
+          const isDeferred = findDefinition(service.requests[0]?.body, shownName)?.defer_loading === true;
+          const isNamed = identifiers.has(shownName);
+          const level = isDeferred ? "deferred" : body.includes(description) ? "full" : isNamed ? "named" : "hidden";
           expect(shown?.tools[level], `${name} is ${level}`).toContain(name);
         }
         expect(Object.values(shown?.tools ?? {}).flat()).toHaveLength(count);
-        expect(shown?.tools[way.level]).toHaveLength(count);
+        expect(shown?.tools[way.level(count)]).toHaveLength(count);
         expect(shown).toMatchObject({ requests: 1, loaded: [] });
         expect(service.requests.flatMap(({ refused }) => refused ?? [])).toEqual([]);
       });
@@ -96,34 +110,47 @@ export function describeHost(host: HostUnderTest): void {
         const name = host.toShownName("works", tool.name);
         const isCode = way.search?.(name).name === "exec";
         const call = { calls: [{ name, input: { path: "a" } }] };
-        const steps: Step[] = [...(way.search ? [{ calls: [way.search(name)] }] : []), ...(isCode ? [] : [call])];
+        const search = way.search ? [way.search(name)] : [];
+        const turns: Step[] = [...search.map((one) => ({ calls: [one] })), ...(isCode ? [] : [call])];
+        const steps: Step[] = way.hosted ? [{ calls: [...search, ...call.calls] }] : turns;
         const service = await start(({ replies }) => steps[replies] ?? { text: "Done." });
         const result = { isError: false, content: [{ type: "text", text: "a note of Ingrid" }] };
         const executed: unknown[] = [];
         const trial = trialOf({
-          tools: toolsOf(5),
+          tools: toolsOf(way.crowd ?? 5),
           exposure: way.exposure,
           execute: async ({ tool: called, arguments: args }) => {
             executed.push([called, args]);
             return { status: "executed", ms: 1, result };
           },
         });
-        const { outcome, turns, shown } = await (await open(service, way.model)).converse(trial, never);
+        const { outcome, turns: recorded, shown } = await (await open(service, way.model)).converse(trial, never);
         expect(outcome).toEqual({ kind: "answered" });
         expect(executed).toEqual([[tool.name, { path: "a" }]]);
-        const calls = turns.flatMap((turn) => turn.calls);
+        const calls = recorded.flatMap((turn) => turn.calls);
         expect(calls.filter((one) => one.tool === tool.name)).toMatchObject([
           { tool: tool.name, arguments: { path: "a" }, execution: { status: "executed", ms: 1, result } },
         ]);
         expect(JSON.stringify(service.requests.at(-1)?.body)).toContain("a note of Ingrid");
         if (way.search && !isCode) {
           expect(calls[0]?.role).toBe("search");
-          expect(turns[0]?.searches).toMatchObject([{ found: expect.arrayContaining([tool.name]) }]);
+          expect(recorded[0]?.searches).toMatchObject([{ found: expect.arrayContaining([tool.name]) }]);
           expect(shown?.loaded).toContain(tool.name);
+          expect(shown?.loaded.length).toBeLessThan(way.crowd ?? 5);
         }
       });
     });
   }
+}
+
+function describeTrials(host: HostUnderTest, at: (...path: string[]) => string): void {
+  const { start, open } = prepare(host);
+  const skillsOf = (count: number, length: number) =>
+    Array.from({ length: count }, (_, i) => {
+      const name = `trick-${String(i).padStart(3, "0")}`;
+      const description = `Trick ${i} ${"of many useful words ".repeat(length)}`.trim();
+      return skillAt(at(`tricks${count}`, name), { "SKILL.md": skillText(name, description, `# Body of ${name}`) });
+    });
 
   describe(`${host.name} with skills`, () => {
     it("records how 100 skills were listed, as the endpoint got them", async () => {
@@ -182,7 +209,7 @@ export function describeHost(host: HostUnderTest): void {
     });
 
     it("knows the names of tools as the host shows them, odd and long ones too", async () => {
-      const names = ["put-item", "notes.read", "Camel.Case", "a b", "x".repeat(60), "z".repeat(100)];
+      const names = host.oddNames;
       const tools = names.map((name) => ({ ...reads, name, description: `The tool ${name}.`, server: "my-notes" }));
       const service = await start(() => ({ text: "Done." }));
       const { outcome, shown } = await (await open(service)).converse(trialOf({ tools, exposure: "all" }), never);
@@ -229,12 +256,12 @@ export function describeHost(host: HostUnderTest): void {
       [
         "a hang",
         { fault: "hang" },
-        `timeout: ${host.name} did not finish within 15 s: the provider did not reply to its last request; raise --timeout`,
+        `timeout: ${host.name} did not finish within ${host.patienceMs / 1000} s: the provider did not reply to its last request; raise --timeout`,
       ],
     ])("breaks the trial with its cause: %s", async (_, fault, cause) => {
       const service = await start(() => fault);
       const { wrapper, expectNoProcess } = wrap(at("wrapped"), host.program());
-      const model = await open(service, undefined, { retries: 1, timeoutMs: 15_000 }, wrapper);
+      const model = await open(service, undefined, { retries: 1, timeoutMs: host.patienceMs }, wrapper);
       const { outcome, turns } = await model.converse(trialOf({ tools: toolsOf(5), exposure: "host" }), never);
       const message = outcome.kind === "broken" ? `${outcome.stage}: ${outcome.message}` : outcome.kind;
       expect(message.replace(/ \(\d attempts\)$/, "")).toBe(cause.replace(/ \(\d attempts\)$/, ""));
@@ -242,19 +269,39 @@ export function describeHost(host: HostUnderTest): void {
       await expectNoProcess();
     });
 
-    it("breaks the trial with its cause: a server whose tools it cannot use", async () => {
+    it("breaks the trial with its cause: a server that fails to start", async () => {
       const service = await start(() => ({ text: "Done." }));
-      const odd = { ...reads, inputSchema: "none" as never };
-      const model = await open(service, undefined, { timeoutMs: 30_000 });
-      const { outcome } = await model.converse(trialOf({ tools: [odd], exposure: "host" }), never);
-      expect(outcome).toMatchObject({
-        kind: "broken",
-        stage: "server",
-        message: expect.stringMatching(/my[_-]notes|notes.read/),
+      // Its server cuts every connection, because it cannot list it.
+      const failing = { ...reads };
+      Object.defineProperty(failing, "description", {
+        get() {
+          throw new Error("no description");
+        },
       });
+      const { wrapper, expectNoProcess } = wrap(at("wrapped"), host.program());
+      const model = await open(service, undefined, { timeoutMs: 2 * host.patienceMs }, wrapper);
+      const { outcome } = await model.converse(trialOf({ tools: [failing], exposure: "host" }), never);
+      const name = expect.stringMatching(/^.* did not load the tools of server "my[-_ ]?notes"|my[_-]notes/);
+      expect(outcome).toMatchObject({ kind: "broken", stage: "server", message: name });
+      await expectNoProcess();
     });
   });
 }
+
+/** The definition of a tool in a request, wherever it is. */
+function findDefinition(value: unknown, name: string): Record<string, unknown> | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const here = value as Record<string, unknown>;
+  if (here.name === name && ("description" in here || "parameters" in here || "input_schema" in here)) return here;
+  for (const inner of Object.values(here)) {
+    const found = findDefinition(inner, name);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** Names with characters that hosts write otherwise, and long ones. */
+export const oddNames = ["put-item", "notes.read", "Camel.Case", "a b", "x".repeat(60), "z".repeat(100)];
 
 /** A program that runs the host and leaves a child behind, and a check that its process group is gone. */
 function wrap(path: string, program: string) {

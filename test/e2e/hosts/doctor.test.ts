@@ -39,7 +39,7 @@ describe("evals doctor --host", () => {
     const unknown = await evals(["doctor", "--host", "cursor"], { cwd });
     expect(unknown).toMatchObject({
       code: 2,
-      err: 'error: Unknown host "cursor".\n  Use one of: claude-code, codex.\n',
+      err: 'error: Unknown host "cursor".\n  Use one of: claude-code, codex, copilot, goose.\n',
     });
   });
 });

@@ -5,6 +5,7 @@ import { hostNames } from "../../types/hostNames.ts";
 import type { HostModel } from "../../types/model.ts";
 import { type Command, findProgram, type Host, type Launch } from "../host.ts";
 import { createHostModel, defaultTrialTimeoutMs, type HostOptions } from "../model.ts";
+import { passEnvironment, services } from "../services.ts";
 
 export type ClaudeCodeOptions = HostOptions & {
   /** The program. Default: CLAUDE_CODE_PATH of the environment, else `claude` on its PATH. */
@@ -13,11 +14,8 @@ export type ClaudeCodeOptions = HostOptions & {
 
 const provider = {
   name: "Claude Code",
-  keyVariable: "ANTHROPIC_API_KEY",
-  baseUrlVariable: "ANTHROPIC_BASE_URL",
-  baseUrl: "https://api.anthropic.com",
   efforts: ["low", "medium", "high", "xhigh", "max"],
-  maxTokensLimit: 128_000,
+  ...services.anthropic,
 };
 
 const program = {
@@ -151,11 +149,9 @@ export function buildEnvironment(
   { env }: Pick<ClaudeCodeOptions, "env">,
   { apiKey, retries, maxTokens }: { apiKey: string; retries: number; maxTokens: number },
 ): Record<string, string> {
-  const passed = Object.entries(env).filter(([name, value]) => value && passedVariables.test(name));
   return {
-    ...(Object.fromEntries(passed) as Record<string, string>),
+    ...passEnvironment(env, passedVariables),
     ...(readToken(env) === undefined && { ANTHROPIC_API_KEY: apiKey }),
-    TERM: "dumb",
     CLAUDE_CODE_MAX_RETRIES: String(retries),
     CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(maxTokens),
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",

@@ -10,16 +10,14 @@ import { hostNames } from "../../types/hostNames.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import type { HostModel } from "../../types/model.ts";
 import { nearest } from "../../types/nearest.ts";
-import { type Command, findProgram, type Host, type Launch } from "../host.ts";
+import { type Command, findProgram, type Host, type Launch, readEvents } from "../host.ts";
 import { createHostModel, defaultTrialTimeoutMs, type HostOptions } from "../model.ts";
+import { passEnvironment, services } from "../services.ts";
 
 const provider = {
   name: "Codex",
-  keyVariable: "OPENAI_API_KEY",
-  baseUrlVariable: "OPENAI_BASE_URL",
-  baseUrl: "https://api.openai.com/v1",
   efforts: ["none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"],
-  maxTokensLimit: 128_000,
+  ...services.openai,
 };
 
 const program = {
@@ -37,7 +35,7 @@ const program = {
 export async function codex(id: string, name: string, options: HostOptions): Promise<HostModel> {
   const { timeoutMs = defaultTrialTimeoutMs, maxTokens = provider.maxTokensLimit, env: given } = options;
   const endpoint = resolveEndpoint({ ...options, timeoutMs, maxTokens }, provider);
-  const env = buildEnvironment(given, endpoint.apiKey);
+  const env = { ...passEnvironment(given), [provider.keyVariable]: endpoint.apiKey };
   const { command, version } = await findProgram(given.CODEX_PATH || "codex", program, env);
   const known = await listModels(command, env);
   const entry = known.find(({ slug }) => slug === name);
@@ -182,27 +180,10 @@ export function toToml(config: JsonObject, path: readonly string[] = []): string
 
 /** The message of the last failure among its events. */
 function readFailure(output: string): string | undefined {
-  const failures = output.split("\n").flatMap((line) => {
-    try {
-      const { type, message, error } = JSON.parse(line) as {
-        type?: string;
-        message?: string;
-        error?: { message?: string };
-      };
-      if (type === "turn.failed") return error?.message ?? [];
-      return type === "error" ? (message ?? []) : [];
-    } catch {
-      return [];
-    }
+  const failures = readEvents(output).flatMap(({ type, message, error }) => {
+    if (type === "turn.failed") return isJsonObject(error) ? [error.message] : [];
+    return type === "error" ? [message] : [];
   });
-  return failures.at(-1)?.slice(0, 500);
-}
-
-/** The variables that are passed on: programs and language. */
-const passedVariables = /^(PATH|LANG|LC_ALL)$/;
-
-/** The environment of every trial. The user's own settings and logins are left out. */
-function buildEnvironment(env: HostOptions["env"], apiKey: string): Record<string, string> {
-  const passed = Object.entries(env).filter(([name, value]) => value && passedVariables.test(name));
-  return { ...(Object.fromEntries(passed) as Record<string, string>), [provider.keyVariable]: apiKey, TERM: "dumb" };
+  const last = failures.findLast((one) => typeof one === "string");
+  return last?.slice(0, 500);
 }

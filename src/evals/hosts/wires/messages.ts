@@ -67,7 +67,7 @@ export const messages: Wire = {
     const { model, system, tools, messages: all } = request.parse(body);
     const others = all.filter(({ role }) => role !== "assistant");
     const outputs = others.flatMap(({ content }) => content.filter(({ type }) => type === "tool_result").map(toOutput));
-    const last = others.findLast(({ content }) => content.some(({ type }) => type === "tool_result"))?.content ?? [];
+    const last = others.findLastIndex(({ content }) => content.some(({ type }) => type === "tool_result"));
     const textsOf = (content: readonly { type: string; text: string }[]) =>
       content.flatMap((one) => (one.type === "text" ? [one.text] : []));
     return {
@@ -76,7 +76,7 @@ export const messages: Wire = {
       texts: [...textsOf(system), ...others.flatMap(({ content }) => textsOf(content))],
       opening: textsOf(all.find(({ role }) => role === "user")?.content ?? []).join("\n"),
       outputs,
-      notes: textsOf(last),
+      notes: last < 0 ? [] : others.slice(last).flatMap(({ content }) => textsOf(content)),
     };
   },
   readReply(body) {

@@ -41,6 +41,7 @@ const outputItem = z.object({
   input: text,
   arguments: z.union([z.string(), anyJson]).catch(""),
   content: listOf(z.object({ type: text, text, refusal: text })),
+  tools,
 });
 const response = z.object({
   id: text,
@@ -64,7 +65,7 @@ const event = z.object({
   response: response.optional().catch(undefined),
 });
 
-/** OpenAI's Responses API. A tool in a namespace is named `<namespace>__<name>`. */
+/** OpenAI's Responses API. A tool in a namespace is named `<namespace>__<name>`, unless its name begins with the namespace. */
 export const responses: Wire = {
   name: "responses",
   matches: (path) => path.endsWith("/responses"),
@@ -131,7 +132,8 @@ function define(name: string, { description, defer_loading }: z.infer<typeof sin
 
 /** `functions` is the namespace of tools without one. */
 function joinName(namespace: string, name: string): string {
-  return namespace === "" || namespace === "functions" ? name : `${namespace}__${name}`;
+  const isWhole = namespace === "" || namespace === "functions" || name.startsWith(namespace);
+  return isWhole ? name : `${namespace}__${name}`;
 }
 
 function toOutput({ call_id, output, type, tools: found }: z.infer<typeof item>): ToolOutput {
@@ -148,6 +150,7 @@ function toOutput({ call_id, output, type, tools: found }: z.infer<typeof item>)
 function toReply({ id, model, status, output, usage, incomplete_details, error }: z.infer<typeof response>) {
   if (status === "failed") return { fault: error?.message || "the reply failed" };
   const calls = output.flatMap(toCall);
+  const answered = readSearches(output, calls);
   const texts = output.flatMap((one) => (one.type === "message" ? one.content : []));
   const isRefused = texts.some(({ type }) => type === "refusal") || incomplete_details?.reason === "content_filter";
   const isCut = status === "incomplete" && !isRefused;
@@ -157,15 +160,27 @@ function toReply({ id, model, status, output, usage, incomplete_details, error }
     ...(model !== "" && { model }),
     text: texts.map((one) => one.text || one.refusal).join(""),
     calls,
+    ...(answered.length > 0 && { answered }),
     usage: {
       inputTokens: usage.input_tokens - cached,
       outputTokens: usage.output_tokens,
       cacheReadTokens: cached,
       cacheWriteTokens: 0,
     },
-    stop: isCut ? "cut" : isRefused ? "refused" : calls.length > 0 ? "calls" : "done",
+    stop: isCut ? "cut" : isRefused ? "refused" : calls.length > answered.length ? "calls" : "done",
   };
   return reply;
+}
+
+/** What the searches found that the provider itself ran: the outputs follow the calls, not always with their ids. */
+function readSearches(output: readonly z.infer<typeof outputItem>[], calls: readonly Call[]): ToolOutput[] {
+  const searches = calls.filter(({ tool }) => tool === "tool_search");
+  const found = output.filter(({ type }) => type === "tool_search_output");
+  return found.flatMap(({ call_id, tools: list }, at) => {
+    const search = searches.find(({ id }) => id === call_id) ?? searches[at];
+    const names = listTools(list).map(({ name }) => name);
+    return search ? [{ callId: search.id, text: "", isError: false, found: names }] : [];
+  });
 }
 
 /** The calls that the host executes. `exec` and other free-form tools take text, which becomes the argument `input`. */

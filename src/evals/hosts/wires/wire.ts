@@ -30,6 +30,8 @@ export type ReceivedReply = {
   model?: string;
   text: string;
   calls: readonly Call[];
+  /** The outputs of calls that the provider executed itself, for example searches. */
+  answered?: readonly ToolOutput[];
   usage: Usage;
   stop: StopReason;
 };

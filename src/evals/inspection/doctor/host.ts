@@ -10,15 +10,30 @@ import type { OfferedTool } from "../../types/tool.ts";
 import { openModel } from "../../workspace/models.ts";
 import type { ServerTarget } from "../targets.ts";
 
-/** The hosts that can be examined: a model that each has, and the variables of which one must be set. */
-const hosts = {
+const claudeKeys = ["ANTHROPIC_API_KEY"];
+const openaiKeys = ["OPENAI_API_KEY"];
+
+/** A host that can be examined: a model that it has, and the variables of which one must be set for a model. */
+type Examined = { name: string; example: string; keys(id: string): readonly string[] };
+
+const hosts: Record<"claude-code" | "codex" | "copilot" | "goose", Examined> = {
   "claude-code": {
     name: "Claude Code",
     example: "claude-code:claude-sonnet-5-5",
-    keys: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
+    keys: () => [...claudeKeys, "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
   },
-  codex: { name: "Codex", example: "codex:gpt-6.1-sol", keys: ["OPENAI_API_KEY"] },
-} as const;
+  codex: { name: "Codex", example: "codex:gpt-6.1-sol", keys: () => openaiKeys },
+  copilot: {
+    name: "Copilot CLI",
+    example: "copilot:claude-sonnet-5-5",
+    keys: (id) => (/^copilot:claude-/.test(id) ? claudeKeys : openaiKeys),
+  },
+  goose: {
+    name: "goose",
+    example: "goose:anthropic/claude-sonnet-5-5",
+    keys: (id) => (/^goose:openai\//.test(id) ? openaiKeys : claudeKeys),
+  },
+};
 
 /**
  * Examines a host: whether it is installed and has credentials, whether it uses these servers, and what it shows of their
@@ -30,8 +45,9 @@ export async function examineHost(asked: string, servers: readonly ServerTarget[
   if (!Object.hasOwn(hosts, key)) {
     throw usageError(`Unknown host "${asked}".`, `Use one of: ${Object.keys(hosts).join(", ")}.`);
   }
-  const { name, example, keys } = hosts[key];
+  const { name, example, keys: listKeys } = hosts[key];
   const id = asked.includes(":") ? asked : example;
+  const keys = listKeys(id);
   const used = keys.find((variable) => io.env[variable]);
   const diagnoses: Diagnosis[] = [];
   const report = (id: string, wrong: string, remedy: string) =>
@@ -44,7 +60,8 @@ export async function examineHost(asked: string, servers: readonly ServerTarget[
   const provider = await startOfflineProvider();
   try {
     const model = await openOffline(id, provider.url, io);
-    const version = String(model.settings.claudeCode ?? model.settings.codex);
+    const { claudeCode, codex, copilot, goose } = model.settings;
+    const version = String(claudeCode ?? codex ?? copilot ?? goose);
     const { tools, instructions } = await listAll(servers, io);
     const { outcome, shown } = await model.converse(
       {
@@ -77,9 +94,13 @@ export async function examineHost(asked: string, servers: readonly ServerTarget[
 
 /** The host with the provider on this machine; it gets no credentials. */
 async function openOffline(id: string, url: string, { env }: Io): Promise<HostModel> {
-  const { PATH, CLAUDE_CODE_PATH, CODEX_PATH } = env;
+  const paths = Object.entries(env).filter(([name]) =>
+    /^(PATH|HOME|XDG_CACHE_HOME|COPILOT_\w*CACHE_HOME|[A-Z_]+_PATH)$/.test(name),
+  );
   const offline = {
-    ...{ PATH, CLAUDE_CODE_PATH, CODEX_PATH, ANTHROPIC_API_KEY: "offline", OPENAI_API_KEY: "offline" },
+    ...Object.fromEntries(paths),
+    ANTHROPIC_API_KEY: "offline-key",
+    OPENAI_API_KEY: "offline-key",
     ANTHROPIC_BASE_URL: url,
     OPENAI_BASE_URL: `${url}/v1`,
   };
