@@ -57,6 +57,11 @@ export const runCommand = defineCommand({
       max: 1,
       describe: "With --nightly: correlation of the trials of a case, as calibrate measures it (default: 0.02)",
     }),
+    surfaces: {
+      type: "boolean",
+      default: false,
+      describe: "Ask every case on the `surfaces` of its suite too, and compare each with the suite's own",
+    },
     blame: { type: "boolean", default: false, describe: "After a regression, find the changed wording that caused it" },
     margin: marginFlag("Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points)"),
     baselines: baselinesFlag,

@@ -58,9 +58,11 @@ function renderSuite(cases: readonly PlannedCase[]): string[] {
   ].join(", ");
   const ids = new Set(cases.map((planned) => planned.case.id));
   const further = [...new Set(cases.flatMap(({ exposure }) => exposure ?? []))];
+  const surfaces = [...new Set(cases.flatMap(({ source, arm }) => (source ? [arm] : [])))];
   const arms = [
     suite.lift === undefined ? "" : `, each with and without the skill ${suite.lift}`,
     further.length === 0 ? "" : `, each also with exposure ${further.join(" and ")}`,
+    surfaces.length === 0 ? "" : `, also on ${surfaces.join(" and ")}`,
   ].join("");
   return [
     `${suite.name}: ${count(ids.size, "case")}${arms}, ${listed}, execute ${suite.execute} (${suite.file})`,

@@ -27,6 +27,8 @@ type ManifestParts = {
   experiment?: Experiment;
   /** Tool lists of other arms than head, by hash. */
   otherToolsets?: RunManifest["toolsets"];
+  /** The cases on further surfaces of their suites. */
+  surfaceCases?: readonly PlannedCase[];
   git: RunManifest["git"];
   failOn?: RunManifest["failOn"];
 };
@@ -69,7 +71,15 @@ export function indexToolsets(cases: readonly PlannedCase[]): RunManifest["tools
   return Object.fromEntries(cases.map(({ toolset }) => [toolset.hash, [...toolset.tools]]));
 }
 
-function describeSuite(suite: Suite, { servers, cases, checks, models }: ManifestParts): RunManifest["suites"][number] {
+function describeSuite(
+  suite: Suite,
+  { servers, cases, checks, models, surfaceCases = [] }: ManifestParts,
+): RunManifest["suites"][number] {
+  const inArms = surfaceCases.filter((one) => one.suite === suite);
+  const surfaces = [...new Set(inArms.map(({ arm }) => arm))].map((name) => ({
+    name,
+    cases: inArms.filter(({ arm }) => arm === name).map((one) => one.case.id),
+  }));
   const server = servers.get(suite.name);
   const planned = checks?.plans.get(suite.name);
   const labels = cases
@@ -83,6 +93,7 @@ function describeSuite(suite: Suite, { servers, cases, checks, models }: Manifes
     execute: suite.execute,
     isolate: suite.isolate,
     ...(suite.models && { models: models.filter((model) => asksModel(suite, model)).map(({ id }) => id) }),
+    ...(surfaces.length > 0 && { surfaces }),
     ...(suite.dispatch && { dispatchers: Object.keys(suite.dispatch) }),
     ...(suite.lift !== undefined && { lift: suite.lift }),
     ...(mocks.length > 0 && { mocks }),

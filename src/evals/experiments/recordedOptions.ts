@@ -32,6 +32,7 @@ const recordedOptionsSchema = z
     userSkills: z.boolean(),
     host: z.enum(Object.keys(hosts) as [HostName, ...HostName[]]),
     exposure: z.string(),
+    surfaces: z.boolean(),
     ranker: z.enum(["keyword", "bm25", "regex"]),
     judge: z.string(),
     check: z.enum(["on", "screen", "thorough", "anytime", "off"]),

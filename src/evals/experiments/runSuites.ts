@@ -43,6 +43,7 @@ export type RunOptions = SuiteOptions &
     json: boolean;
     /** Makes the run the baseline, whatever its outcome. */
     accept?: boolean | undefined;
+    surfaces?: boolean | undefined;
     /** Forms that are printed after the report: names of reports, or `custom:<file>`. */
     reporter?: readonly string[] | undefined;
   };
@@ -59,8 +60,11 @@ export async function runSuites(
   if (shard) refuseWithShard(options, resumed);
   const seed = resumed?.manifest.seed ?? options.seed ?? randomSeed();
   const further = listFurtherExposures(options);
-  const checks = await planChecks(further.length > 0 ? withoutCheck(options) : options, suites, models, cases, io);
-  const planned = addExposureArms(addLiftArms(cases), further);
+  const { surfaceCases } = workspace;
+  if (options.surfaces) refuseOddSurfaces(further.length, surfaceCases);
+  const isCompared = further.length + surfaceCases.length > 0;
+  const checks = await planChecks(isCompared ? withoutCheck(options) : options, suites, models, cases, io);
+  const planned = interleave(addExposureArms(addLiftArms(cases), further), surfaceCases);
   if (options.dryRun) {
     io.out(renderPlan(planned, models, seed, checks, judge));
     return exitCodes.passed;
@@ -68,7 +72,15 @@ export async function runSuites(
   await verifySearches(models, io.signal);
   const flags = pickRecorded(options);
   const { failOn } = options;
-  const manifest = createManifest({ ...workspace, otherToolsets: indexToolsets(planned), seed, checks, flags, failOn });
+  const manifest = createManifest({
+    ...workspace,
+    otherToolsets: indexToolsets(planned),
+    surfaceCases,
+    seed,
+    checks,
+    flags,
+    failOn,
+  });
   const forecasts = forecastChecks(checks, cases, models, seed);
   const nights = forecastNights(checks.plans, cases, models);
   // Other models cost nothing, and answer at once.
@@ -160,12 +172,31 @@ function finishShard(
   return end === "cancelled" ? io.signalExitCode() : exitCode;
 }
 
+/** Each case followed by itself on further surfaces. */
+function interleave(cases: readonly PlannedCase[], surfaces: readonly PlannedCase[]): readonly PlannedCase[] {
+  if (surfaces.length === 0) return cases;
+  const key = ({ suite, case: one }: PlannedCase) => JSON.stringify([suite.name, one.id]);
+  const byCase = new Map<string, PlannedCase[]>();
+  for (const one of surfaces) byCase.set(key(one), [...(byCase.get(key(one)) ?? []), one]);
+  return cases.flatMap((planned) => [planned, ...(planned.arm === "head" ? (byCase.get(key(planned)) ?? []) : [])]);
+}
+
+function refuseOddSurfaces(further: number, surfaces: readonly PlannedCase[]): void {
+  if (further > 0)
+    throw usageError("A run compares several surfaces or several exposures, not both.", "Name one exposure.");
+  if (surfaces.length === 0)
+    throw usageError(
+      "No suite has `surfaces`.",
+      "List other servers of the same cases under `surfaces`, or omit --surfaces.",
+    );
+}
+
 /** Exposures are compared with each other. Throws a usage error where a check is asked for too. */
 function withoutCheck(options: RunOptions): RunOptions {
   if (options.check === undefined || options.check === "off") return { ...options, check: "off" };
   throw usageError(
-    "A run of several exposures compares them with each other, not with a baseline.",
-    "Omit --check, or name one exposure.",
+    "A run of several exposures or surfaces compares them with each other, not with a baseline.",
+    "Omit --check, or compare nothing else.",
   );
 }
 

@@ -1,5 +1,5 @@
 import type { ChoiceByExposure, DiscoverySummary, ExposureComparison, ExposureSummary } from "../types/discovery.ts";
-import { describeExposure, nameExposure } from "../types/exposure.ts";
+import { describeExposure, nameComparedArm } from "../types/exposure.ts";
 import type { SuiteSummary } from "../types/run.ts";
 import type { Discovery } from "../types/trial.ts";
 import { type Block, makeRows, section, type Tone, text } from "./document.ts";
@@ -98,40 +98,41 @@ export function exposureBlocks({ exposures = [], choices = [] }: SuiteSummary): 
   if (!first) return [];
   const compared = exposures.flatMap((one) => (one.against ? [{ ...one, against: one.against }] : []));
   const rows = exposures.map((one) => [
-    nameExposure(one.exposure),
+    nameComparedArm(one),
     share(one),
     ratio(one.chosen),
     one.discovery ? `${integer(one.discovery.found)}/${integer(one.discovery.trials)}` : "-",
     one.requestsPerTrial === null ? "-" : one.requestsPerTrial.toFixed(1),
     tokensText(one, first),
   ]);
-  return section("Exposures", [
+  const isSurfaces = first.surface !== undefined;
+  return section(isSurfaces ? "Surfaces" : "Exposures", [
     ...compared.map((one) =>
       text([
         { strong: verdictNames[one.against.verdict], tone: verdictTones[one.against.verdict] },
         ` ${comparisonSentence(one, first)}`,
       ]),
     ),
-    text(nextStep(compared.map(({ against }) => against.verdict))),
+    text(isSurfaces ? undefined : nextStep(compared.map(({ against }) => against.verdict))),
     {
       kind: "table",
       columns: [
-        { head: "exposure", kind: "name" },
+        { head: isSurfaces ? "surface" : "exposure", kind: "name" },
         ...["passed", "chosen", "found", "requests", "tokens a request"].map((head) => ({
           head,
           kind: "figure" as const,
         })),
       ],
       rows: makeRows(rows),
-      noun: "exposure",
+      noun: isSurfaces ? "surface" : "exposure",
     },
-    ...compared.map(({ against, exposure }) => casesBlock(against, nameExposure(exposure))),
-    ...compared.flatMap(({ exposure, discovery }) =>
-      discovery ? lossBlocks(discovery, ` with ${nameExposure(exposure)}`) : [],
-    ),
+    ...compared.map((one) => casesBlock(one.against, nameComparedArm(one))),
+    ...compared.flatMap((one) => (one.discovery ? lossBlocks(one.discovery, ` with ${nameComparedArm(one)}`) : [])),
     choicesTable(exposures, choices),
     text(
-      `${exposures.map(({ exposure }) => `${exposure.kind}: ${describeExposure(exposure)}`).join("; ")}. Chosen: an expected tool was called. Found: by a search. The cases and the gate below are those of ${first.exposure.kind}.`,
+      isSurfaces
+        ? `All tools of a surface: ${describeExposure(first.exposure)}. Chosen: an expected tool was called. The cases and the gate below are those of ${nameComparedArm(first)}.`
+        : `${exposures.map(({ exposure }) => `${exposure.kind}: ${describeExposure(exposure)}`).join("; ")}. Chosen: an expected tool was called. Found: by a search. The cases and the gate below are those of ${first.exposure.kind}.`,
     ),
   ]);
 }
@@ -159,7 +160,7 @@ function comparisonSentence(one: ExposureSummary & { against: ExposureComparison
   const tested = p && (verdict === "better" || verdict === "worse") ? `, one-sided ${pValue(p[verdict])}` : "";
   const end = verdict === "equal" && p !== null ? `; a difference of ${size(margin)} is ruled out` : "";
   return [
-    `${nameExposure(one.exposure)} against ${nameExposure(first.exposure)}`,
+    `${nameComparedArm(one)} against ${nameComparedArm(first)}`,
     `: chosen ${ratio(one.chosen)} against ${ratio(first.chosen)}`,
     net === null
       ? ""
@@ -184,15 +185,18 @@ function casesBlock({ fell, rose }: ExposureComparison, name: string): Block {
 
 /** The expectations that exposures differ in. */
 function choicesTable(exposures: readonly ExposureSummary[], choices: readonly ChoiceByExposure[]): Block {
-  const rate = ({ passed, trials }: { passed: number; trials: number }) => (trials === 0 ? 0 : passed / trials);
-  const differing = choices.filter(({ chosen }) => new Set(chosen.map(rate)).size > 1);
+  const rates = (chosen: ChoiceByExposure["chosen"]) =>
+    chosen.flatMap(({ passed, trials }) => (trials === 0 ? [] : [passed / trials]));
+  const differing = choices.filter(({ chosen }) => new Set(rates(chosen)).size > 1);
   const rows = differing.map(({ expected, chosen }) => [
     expected,
-    ...chosen.map((counts) => `${ratio(counts)} ${percent(rate(counts))}`),
+    ...chosen.map((counts) =>
+      counts.trials === 0 ? "-" : `${ratio(counts)} ${percent(counts.passed / counts.trials)}`,
+    ),
   ]);
   const columns = [
     { head: "chosen, by expected tool", kind: "name" as const },
-    ...exposures.map(({ exposure }) => ({ head: exposure.kind, kind: "figure" as const })),
+    ...exposures.map((one) => ({ head: one.surface ?? one.exposure.kind, kind: "figure" as const })),
   ];
   return { kind: "table", columns, rows: makeRows(rows), most, noun: "tool" };
 }

@@ -103,7 +103,7 @@ function armFigure(suite: SuiteSummary, cases: readonly PageCase[]): Block[] {
 function exposureFigure({ exposures = [], choices = [] }: SuiteSummary): Block[] {
   if (exposures.length < 2) return [];
   const rows = choices.map(({ expected, chosen }) => intervalRow(expected, chosen));
-  const names = exposures.map(({ exposure }) => exposure.kind);
+  const names = exposures.map(({ exposure, surface }) => surface ?? exposure.kind);
   return intervalPlot("Chosen, by expected tool and exposure, 95% CI", names, rows);
 }
 

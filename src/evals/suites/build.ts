@@ -42,6 +42,7 @@ export function buildSuite(
       dispatchPlace: (path: readonly string[]) => parsed.place(["dispatch", ...path]),
     }),
     ...(header.catalog !== undefined && { catalog: header.catalog }),
+    ...(header.surfaces && { surfaces: header.surfaces }),
     skills: header.skills ?? [],
     ...(header.model !== undefined && { models: toNames(header.model) }),
     ...(header.lift !== undefined && { lift: header.lift }),

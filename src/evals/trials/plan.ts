@@ -18,6 +18,8 @@ export type PlannedCase = {
   toolset: Toolset;
   /** How its tools are shown, one of those that its model has in this run. Absent: the first of them. */
   exposure?: ExposureKind;
+  /** The suite with the server that executes its calls, where that is another surface. */
+  source?: Suite;
   unavailable?: Broken;
 };
 

@@ -42,6 +42,7 @@ export type ExposureComparison = z.infer<typeof exposureComparisonSchema>;
 /** What the trials of one exposure came to. */
 export const exposureSummarySchema = z.object({
   exposure: exposureSchema,
+  surface: z.string().optional().describe("where surfaces are compared: its name; `default` for the suite's own"),
   passed: count,
   trials: count.describe("graded"),
   broken: count,

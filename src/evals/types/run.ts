@@ -90,6 +90,10 @@ export const runManifestSchema = z.object({
       execute: executionPolicySchema,
       isolate: z.enum(["run", "trial"]),
       models: z.array(z.string()).optional().describe("the models that it is asked on; absent: all"),
+      surfaces: z
+        .array(z.object({ name: z.string(), cases: z.array(z.string()) }))
+        .optional()
+        .describe("other tool lists on which these cases are asked too, in arms of their names"),
       dispatchers: z.array(z.string()).optional().describe("tools that call others: coverage leaves them out"),
       lift: z.string().optional().describe("the skill whose effect is measured: cases are asked without it too"),
       mocks: z.array(z.string()).optional().describe("the results that calls get in place of execution, by label"),

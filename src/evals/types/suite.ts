@@ -127,6 +127,25 @@ const serverFileSchema = z.union([
 /** The server of a suite as written; paths are relative to the suite file. */
 export type ServerSpec = z.infer<typeof serverFileSchema>;
 
+/** What the arms of other comparisons are called. */
+const takenArms = ["head", "base", "without", "default", "all", "names", "search", "host"];
+
+const surfaceSchema = z.strictObject({
+  name: z
+    .string()
+    .min(1)
+    .refine((name) => !takenArms.includes(name), `must be none of ${takenArms.join(", ")}`),
+  server: z.lazy(() => serverFileSchema),
+  dispatch: z.lazy(() => dispatchRulesSchema).optional(),
+  catalog: z.string().min(1).optional(),
+  names: z
+    .record(z.string().min(1), z.union([nameOrNames, z.null()]))
+    .optional()
+    .describe("Names of tools in the cases -> what they are called here; null: this surface has no such tool"),
+});
+/** Another way in which the same server shows its tools, with the names that they have there. */
+export type Surface = z.infer<typeof surfaceSchema>;
+
 const modelSchema = nameOrNames.describe("Model under test, or a list of them; -m wins");
 
 const argumentPath = z
@@ -177,6 +196,13 @@ export const suiteFileSchema = z.strictObject({
     .min(1)
     .optional()
     .describe("A file with the list of the tools behind `dispatch`: their names and arguments are then checked"),
+  surfaces: z
+    .array(surfaceSchema)
+    .min(1)
+    .optional()
+    .describe(
+      "Other tool lists of the same server; with --surfaces every case is asked on each, and they are compared",
+    ),
   distractors: z.array(serverFileSchema).optional().describe("Additional tools that are shown but never executed"),
   skills: z.array(z.string()).optional().describe("Folders with skill packages"),
   lift: z
@@ -326,6 +352,7 @@ export type Suite = {
   /** Where a key under `dispatch` stands in the file. */
   dispatchPlace?(path: readonly string[]): Place;
   catalog?: string;
+  surfaces?: readonly Surface[];
   skills: readonly string[];
   /** The models that are asked; absent: those of the command. */
   models?: readonly string[];

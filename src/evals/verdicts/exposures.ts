@@ -9,9 +9,12 @@ import type { Trial } from "../types/trial.ts";
 import { DiscoveryTally, readChoice } from "./discovery.ts";
 import { promptTokens } from "./tally.ts";
 
-/** The arm in which an exposure of a run is asked: the first is `head`, a further one has the name of its kind. */
-function nameExposureArm({ kind }: Exposure, at: number): string {
-  return at === 0 ? "head" : kind;
+/** What is compared: an exposure, or a surface under one. `arm`: where its trials are; the first is `head`. */
+export type ComparedArm = { arm: string; exposure: Exposure; surface?: string };
+
+/** The exposures of a model: the first in the arm `head`, a further one in an arm with the name of its kind. */
+export function listExposureArms(exposures: readonly Exposure[]): ComparedArm[] {
+  return exposures.map((exposure, at) => ({ arm: at === 0 ? "head" : exposure.kind, exposure }));
 }
 
 type Counts = { passed: number; trials: number };
@@ -32,7 +35,8 @@ class ArmTally {
   readonly discovery = new DiscoveryTally();
   readonly observations: { id: string; trial: number; observation: Observation; answer: string }[] = [];
 
-  add(trial: Trial): void {
+  /** `expected`: the label of the case in `head`, because its tools may have other names in this arm. */
+  add(trial: Trial, expected: string | undefined): void {
     const observation = readObservation(trial);
     if (observation !== undefined && observation !== "copy") {
       const { case: id, trial: number } = trial.cell;
@@ -50,27 +54,34 @@ class ArmTally {
     const isChosen = readChoice(verdict);
     if (isChosen === undefined) return;
     addTo(this.chosen, isChosen);
-    const own = this.chosenByExpectation.get(verdict.expected) ?? { passed: 0, trials: 0 };
-    this.chosenByExpectation.set(verdict.expected, own);
+    const label = expected ?? verdict.expected;
+    const own = this.chosenByExpectation.get(label) ?? { passed: 0, trials: 0 };
+    this.chosenByExpectation.set(label, own);
     addTo(own, isChosen);
   }
 }
 
-/** The exposures of one suite on one model, each compared with the first. */
+/** The exposures or surfaces of one suite on one model, each compared with the first. */
 export class ExposureTally {
-  readonly #exposures: readonly Exposure[];
+  readonly #compared: readonly ComparedArm[];
   readonly #arms: ReadonlyMap<string, ArmTally>;
   readonly #facts: { seed: number; isDeterministic: boolean };
+  readonly #labels: ReadonlyMap<string, string>;
 
-  /** `exposures`: at least two. */
-  constructor(exposures: readonly Exposure[], facts: { seed: number; isDeterministic: boolean }) {
-    this.#exposures = exposures;
+  /** `compared`: at least two. `labels`: the expectation of each case as the first arm has it. */
+  constructor(
+    compared: readonly ComparedArm[],
+    facts: { seed: number; isDeterministic: boolean },
+    labels: ReadonlyMap<string, string> = new Map(),
+  ) {
+    this.#compared = compared;
     this.#facts = facts;
-    this.#arms = new Map(exposures.map((exposure, at) => [nameExposureArm(exposure, at), new ArmTally()]));
+    this.#labels = labels;
+    this.#arms = new Map(compared.map(({ arm }) => [arm, new ArmTally()]));
   }
 
   add(trial: Trial): void {
-    this.#arms.get(trial.cell.arm)?.add(trial);
+    this.#arms.get(trial.cell.arm)?.add(trial, this.#labels.get(trial.cell.case));
   }
 
   /** Trials of the arms other than `head`: recorded, and broken of these. */
@@ -82,12 +93,13 @@ export class ExposureTally {
 
   summary(): ExposureSummary[] {
     const [first] = this.#arms.values();
-    return this.#exposures.map((exposure, at) => {
-      const arm = this.#arms.get(nameExposureArm(exposure, at)) ?? new ArmTally();
+    return this.#compared.map(({ arm: name, exposure, surface }, at) => {
+      const arm = this.#arms.get(name) ?? new ArmTally();
       const discovery = arm.discovery.summary();
       const against = first && at > 0 ? this.#compare(first, arm) : undefined;
       return {
         exposure,
+        ...(surface !== undefined && { surface }),
         ...arm.graded,
         broken: arm.broken,
         chosen: { ...arm.chosen },
@@ -103,8 +115,10 @@ export class ExposureTally {
   choices(): ChoiceByExposure[] {
     const arms = [...this.#arms.values()];
     const names = [...new Set(arms.flatMap((arm) => [...arm.chosenByExpectation.keys()]))];
-    const rate = ({ passed, trials }: Counts) => (trials === 0 ? 0 : passed / trials);
-    const spread = ({ chosen }: ChoiceByExposure) => Math.max(...chosen.map(rate)) - Math.min(...chosen.map(rate));
+    const spread = ({ chosen }: ChoiceByExposure) => {
+      const rates = chosen.flatMap(({ passed, trials }) => (trials === 0 ? [] : [passed / trials]));
+      return Math.max(...rates) - Math.min(...rates);
+    };
     return names
       .map((expected) => ({
         expected,
@@ -118,7 +132,7 @@ export class ExposureTally {
     const inBase = new Set(base.observations.map(({ id }) => id));
     const cases = [...new Set(head.observations.map(({ id }) => id))].filter((id) => inBase.has(id)).sort();
     if (cases.length === 0) return undefined;
-    const comparisons = 2 * (this.#exposures.length - 1);
+    const comparisons = 2 * (this.#compared.length - 1);
     const { seed, isDeterministic: alwaysAlike } = this.#facts;
     const decide = (one: ArmTally, other: ArmTally) => {
       const setup = { cases, record: joinRecords(one, other), samePairs: true, alwaysAlike, seed, withReach: false };

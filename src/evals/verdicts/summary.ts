@@ -1,6 +1,7 @@
 import { wilson } from "../stats/intervals.ts";
 import type { CheckPlan, CheckSummary, Gate } from "../types/check.ts";
 import { exitCodes } from "../types/errors.ts";
+import { allDefinitions, type Exposure } from "../types/exposure.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { skillEntryName } from "../types/skill.ts";
 import { plannedTrials } from "../types/suite.ts";
@@ -11,7 +12,7 @@ import { confusedPair, PairTally, substitutedPair } from "./confusions.ts";
 import { DiscoveryTally } from "./discovery.ts";
 import { DriftWatch, parsePasses, readDriftEvents } from "./drift.ts";
 import { listFailed, toExitCode } from "./exitCode.ts";
-import { ExposureTally } from "./exposures.ts";
+import { type ComparedArm, ExposureTally, listExposureArms } from "./exposures.ts";
 import { MockTally } from "./mocks.ts";
 import { LiftTally, SkillTally } from "./skillEffect.ts";
 import { CaseTally, Counter, Spending } from "./tally.ts";
@@ -193,8 +194,10 @@ class SuiteTally {
     this.#mocks = suite.mocks && new MockTally(suite.mocks);
     this.#lift = suite.lift === undefined ? undefined : new LiftTally(suite.lift);
     const { exposures = [], deterministic } = model;
-    if (exposures.length > 1)
-      this.#exposures = new ExposureTally(exposures, { seed: manifest.seed, isDeterministic: deterministic });
+    const compared = listCompared(suite, exposures);
+    const labels = new Map(suite.cases.map(({ id, expected }) => [id, expected]));
+    if (compared.length > 1)
+      this.#exposures = new ExposureTally(compared, { seed: manifest.seed, isDeterministic: deterministic }, labels);
     const plan = suite.checks?.find((check) => check.model === model.id);
     this.#bank = readBank(plan);
     this.#failOn = manifest.failOn ?? defaultGates(plan, model);
@@ -294,14 +297,17 @@ class SuiteTally {
   }
 
   /**
-   * The trials without a skill and of further exposures. Each arm has as many planned trials as `head`; one that broke or
-   * is missing leaves the run incomplete.
+   * The trials without a skill, of further exposures and of surfaces. Each arm has as many planned trials as `head`, that of
+   * a surface those of the cases that it can be asked; one that broke or is missing leaves the run incomplete.
    */
   #countOtherArms(each: number): { planned: number; broken: number; missing: number } {
     const without = this.#lift && { arms: 1, broken: this.#lift.summary().arms.without.broken };
     const exposures = this.#exposures?.others();
     const further = (this.#model.exposures ?? []).slice(1).length;
-    const planned = each * ((without?.arms ?? 0) + further);
+    const asked = (this.#suite.surfaces ?? []).flatMap(({ cases }) => cases);
+    const trials = new Map(this.#suite.cases.map((one) => [one.id, plannedTrials(one, this.#model)]));
+    const onSurfaces = asked.reduce((sum, id) => sum + (trials.get(id) ?? 0), 0);
+    const planned = each * ((without?.arms ?? 0) + further) + onSurfaces;
     const recorded = (this.#lift?.recorded() ?? 0) + (exposures?.recorded ?? 0);
     return { planned, broken: (without?.broken ?? 0) + (exposures?.broken ?? 0), missing: planned - recorded };
   }
@@ -339,6 +345,16 @@ class SuiteTally {
       line: one.line,
     };
   }
+}
+
+/** What a run compares in a suite: its surfaces, else the exposures of the model. */
+function listCompared({ surfaces = [] }: ManifestSuite, exposures: readonly Exposure[]): ComparedArm[] {
+  const [exposure = allDefinitions] = exposures;
+  if (surfaces.length === 0) return listExposureArms(exposures);
+  return [
+    { arm: "head", exposure, surface: "default" },
+    ...surfaces.map(({ name }) => ({ arm: name, exposure, surface: name })),
+  ];
 }
 
 const zeroCounts = { passed: 0, trials: 0 };

@@ -232,7 +232,7 @@ export function createTrialContext(
   const graderFor = once((planned: PlannedCase): Grade => createGrader(planned.case, planned.toolset));
   const toolGraderFor = once(({ case: one, toolset }: PlannedCase): Grade => createGrader(one, toolset, { unjudged }));
   return {
-    pool: ({ planned }) => pools.get(planned.suite),
+    pool: ({ planned }) => pools.get(planned.source ?? planned.suite),
     show: ({ planned, model }) => showAs(planned, model),
     skills: ({ planned }) => shelves.get(planned.suite.name),
     grade: async ({ planned, model, cell }, turns, signal, deferred) => {

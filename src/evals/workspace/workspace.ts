@@ -28,6 +28,7 @@ import { applyExposures, type ExposureOptions } from "./exposures.ts";
 import { openJudge, openModels, type RequestOptions } from "./models.ts";
 import { closeServers, isUnavailable, type Opened, openServers, refuseMistakes } from "./servers.ts";
 import { type SuiteOptions, selectSuites } from "./suites.ts";
+import { addSurfaceArms, listSurfaces, type SurfaceSuite } from "./surfaces.ts";
 
 export type WorkspaceOptions = SuiteOptions &
   RequestOptions &
@@ -36,6 +37,8 @@ export type WorkspaceOptions = SuiteOptions &
     host: HostName;
     /** Takes exactly one suite (of this name, where one is given), whose server must be available. */
     only?: { suite?: string | undefined };
+    /** Opens the surfaces of suites too. */
+    surfaces?: boolean | undefined;
   };
 
 /** Everything that trials need, open and checked. */
@@ -43,6 +46,8 @@ export type Workspace = {
   suites: readonly Suite[];
   /** The cases of all suites, in the arm `head`. */
   cases: readonly PlannedCase[];
+  /** The same cases on the surfaces of their suites, with --surfaces. */
+  surfaceCases: readonly PlannedCase[];
   context: TrialContext;
   /** What the server of each suite reports about itself, by suite name. */
   servers: ReadonlyMap<string, JsonObject>;
@@ -71,7 +76,8 @@ export async function withWorkspace<R>(
   const readingGit = readGitState(io.cwd);
   const { suites: found, skills, warnings } = await selectSuites(options, io);
   const suites = options.only ? [pickSuite(found, options.only.suite)] : found;
-  const opening = openServers(suites, io);
+  const surfaces = options.surfaces ? listSurfaces(suites) : [];
+  const opening = openServers([...suites, ...surfaces.map(({ suite }) => suite)], io);
   const code = new CodeCaller();
   try {
     warn(warnings, io);
@@ -82,10 +88,12 @@ export async function withWorkspace<R>(
     const models = applyExposures(asked, options).map((model) => limits.guard(model));
     const judge = grader && limits.guard(grader);
     if (options.only) refuseSeveralExposures(models);
-    const [opened, git] = await Promise.all([opening, readingGit]);
+    const [all, git] = await Promise.all([opening, readingGit]);
+    const opened = all.slice(0, suites.length);
+    const others = surfaces.map((surface, at) => ({ ...surface, opened: all[suites.length + at] as Opened }));
     if (options.only) refuseUnavailable(opened);
     const { host } = options;
-    const prepared = prepare(opened, { host, skills, judge, code, limits }, models);
+    const prepared = prepare(opened, { host, skills, judge, code, limits }, models, others);
     // An experiment compares cases; one that cannot be asked has nothing to compare.
     if (options.only) prepared.cases = prepared.cases.filter(({ unavailable }) => !unavailable);
     warn(prepared.warnings, io);
@@ -152,8 +160,9 @@ function prepare(
   opened: readonly Opened[],
   surroundings: Surroundings,
   models: readonly Model[],
-): Pick<Workspace, "cases" | "context" | "servers"> & { warnings: readonly Problem[] } {
-  refuseMistakes(opened);
+  surfaces: readonly (SurfaceSuite & { opened: Opened })[],
+): Pick<Workspace, "cases" | "surfaceCases" | "context" | "servers"> & { warnings: readonly Problem[] } {
+  refuseMistakes([...opened, ...surfaces.map((one) => one.opened)]);
   const { skills } = surroundings;
   const planned = opened.flatMap((one) => planCases(one, skills.get(one.suite.name) ?? []));
   const ofSuites = [
@@ -165,15 +174,23 @@ function prepare(
     ...opened.flatMap(({ suite }) => findReservedSearch(suite, planned, models)),
   ];
   const { cases, problems: ofCases } = leaveOutImpossible(planned);
-  const problems = [...ofSuites, ...ofCases];
+  const inSurfaces = addSurfaceArms(cases, surfaces, skills);
+  const problems = [
+    ...ofSuites,
+    ...ofCases,
+    ...surfaces.flatMap((one) => findDispatchProblems(one.opened)),
+    ...inSurfaces.problems,
+  ];
   if (problems.some(({ severity }) => severity === "error")) throw new EvalsError(problems);
   const sources = opened.flatMap((one) => ("source" in one ? [one] : []));
+  const ofSurfaces = surfaces.flatMap((one) => ("source" in one.opened ? [one.opened] : []));
   const unavailable = opened.flatMap((one) =>
     "failure" in one && isUnavailable(one.failure) ? pointToDoctor(one.failure, one.suite).problems : [],
   );
   return {
     cases,
-    context: createTrialContext(sources, surroundings),
+    surfaceCases: inSurfaces.cases.filter(({ source }) => source !== undefined),
+    context: createTrialContext([...sources, ...ofSurfaces], surroundings),
     servers: new Map(
       sources.flatMap(({ suite, source }) => (source.server ? [[suite.name, source.server.about]] : [])),
     ),
