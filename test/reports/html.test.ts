@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { reports } from "../../src/evals/reports/index.ts";
-import type { PageData } from "../../src/evals/reports/page.ts";
+import type { ReportPage } from "../../src/evals/reports/page.ts";
 import { checked } from "./checks.ts";
 import {
   caseOf,
@@ -29,7 +29,7 @@ function dissect(html: string) {
     return start + end;
   });
   const [style = "", data = "", script = ""] = parts;
-  return { frame, style, data: JSON.parse(data) as PageData, json: data, script };
+  return { frame, style, data: JSON.parse(data) as ReportPage, json: data, script };
 }
 
 const samples = { passed, failed, incomplete, hostile, empty, skills, ...checked };

@@ -29,6 +29,7 @@ import { toolsCommand } from "./tools.ts";
 import { tryCommand } from "./try.ts";
 import { variantsCommand } from "./variants.ts";
 import { verifyCommand } from "./verify.ts";
+import { viewCommand } from "./view.ts";
 
 /** All commands, in the order of the help. */
 export const commands: readonly Command[] = [
@@ -42,6 +43,7 @@ export const commands: readonly Command[] = [
   reportCommand,
   showCommand,
   historyCommand,
+  viewCommand,
   cleanCommand,
   compareCommand,
   blameCommand,

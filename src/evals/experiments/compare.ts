@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { comparisonDocument, comparisonJson } from "../reports/comparison.ts";
+import { type ComparisonReport, comparisonDocument, comparisonJson } from "../reports/comparison.ts";
 import type { Blocks } from "../reports/document.ts";
 import { safeJson } from "../reports/escape.ts";
 import { renderPage } from "../reports/html.ts";
@@ -45,8 +45,19 @@ const forms = {
   html: (blocks: Blocks) => renderPage(blocksPage(blocks)),
 } as const;
 
-/** `evals compare`: reads both records, compares what they have in common, and prints the result. */
+/** `evals compare`: compares two records and prints the result. */
 export async function compare(flags: CompareOptions, io: Io): Promise<ExitCode> {
+  const { report, exitCode } = await compareRecords(flags, io);
+  if (flags.json) io.out(safeJson({ ...comparisonJson(report), exitCode }, 2));
+  else io.out(forms[flags.as ?? "terminal"](comparisonDocument(report), io));
+  return exitCode;
+}
+
+/** Reads two records and compares what they have in common. Throws a usage error where they have nothing. */
+export async function compareRecords(
+  flags: Omit<CompareOptions, "json" | "as">,
+  io: Pick<Io, "cwd">,
+): Promise<{ report: ComparisonReport; exitCode: ExitCode }> {
   const out = resolve(io.cwd, flags.out);
   const [base, head] = await Promise.all([
     flags.base.endsWith(".json") ? readBaselineRecord(flags.base, out, io) : readRunRecord(flags.base, out),
@@ -67,9 +78,7 @@ export async function compare(flags: CompareOptions, io: Io): Promise<ExitCode> 
   const notes = [...base.notes, ...head.notes, ...unpaired("A", then, pairs), ...unpaired("B", now, pairs), ...instead];
   const named = ({ name, what }: Recorded) => ({ name, what });
   const report = { base: named(base), head: named(head), interleaved: false as const, comparisons, notes };
-  if (flags.json) io.out(safeJson({ ...comparisonJson(report), exitCode }, 2));
-  else io.out(forms[flags.as ?? "terminal"](comparisonDocument(report), io));
-  return exitCode;
+  return { report, exitCode };
 }
 
 /** Every suite and model that both have. Where there is none, each with its nearest, to report what differs. */
@@ -126,7 +135,7 @@ async function suggestRuns(
   return [...found].map(([what, id]) => `Another run of ${what}: evals compare ${id} ${head}`);
 }
 
-function nothingLeft({ name, sides }: Recorded, { suite, model }: CompareOptions) {
+function nothingLeft({ name, sides }: Recorded, { suite, model }: Pick<CompareOptions, "suite" | "model">) {
   const asked = [...(suite ?? []), ...(model ?? [])].join(", ");
   const known = sides.map((side) => `${side.suite} on ${side.model}`).join(", ");
   return usageError(`${name} does not contain ${asked}.`, `It contains ${known}.`);
@@ -177,7 +186,7 @@ async function readRunRecord(run: string, out: string): Promise<Recorded> {
   };
 }
 
-async function readBaselineRecord(given: string, out: string, io: Io): Promise<Recorded> {
+async function readBaselineRecord(given: string, out: string, io: Pick<Io, "cwd">): Promise<Recorded> {
   const file = resolve(io.cwd, given);
   const baseline = await readBaseline(file);
   if (!baseline) throw usageError(`There is no baseline "${given}".`, "Write one with `evals baseline accept`.");

@@ -105,7 +105,7 @@ function Curve({ x: kind, label, series }: Of<"curve">) {
     kind === "time"
       ? scaleUtc(ends, [left, width - 16])
           .ticks(5)
-          .map((tick) => ({ at: tick.getTime(), text: scaleUtc(ends, [0, 1]).tickFormat(5)(tick) }))
+          .map((tick) => ({ at: tick.getTime(), text: scaleUtc().tickFormat(5, dayFormat(ends))(tick) }))
       : [...new Set(xs)].map((tick) => ({ at: tick, text: String(tick) }));
   return (
     <>
@@ -163,6 +163,9 @@ function Curve({ x: kind, label, series }: Of<"curve">) {
     </>
   );
 }
+
+/** Times of day within two days, else dates. */
+const dayFormat = ([first, last]: readonly [number, number]) => (last - first < 2 * 86_400_000 ? "%H:%M" : "%b %-d");
 
 function describeCurve(label: string, series: Of<"curve">["series"]): string {
   const ends = series.map(({ name, points }) => {

@@ -1,14 +1,46 @@
 import { render } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { count, percent } from "../reports/format.ts";
 import type { PageData, ReportPage } from "../reports/page.ts";
 import { BlockList } from "./blocks.tsx";
 import { Explorer } from "./explorer.tsx";
 import { everything, type Filter, FilterContext } from "./filter.ts";
 import { mainArm } from "./rows.tsx";
+import { Runs } from "./runs.tsx";
 import { plain } from "./text.tsx";
 
 // The page of a report. What it shows is in the element #data, as JSON.
+
+/** A report whose run goes on is drawn again whenever trials were recorded; the search and what is open stay. */
+function LiveReport({ given }: { given: ReportPage }) {
+  const [page, setPage] = useState(given);
+  useEffect(() => {
+    if (given.live === undefined) return;
+    const address = given.live;
+    const events = new EventSource(address.replace(/data$/, "events"));
+    let [isAsking, hasChanged] = [false, false];
+    const refresh = async () => {
+      hasChanged = true;
+      if (isAsking) return;
+      isAsking = true;
+      while (hasChanged) {
+        hasChanged = false;
+        const startedAt = performance.now();
+        const answer = await fetch(address);
+        if (!answer.ok) break;
+        const next = (await answer.json()) as ReportPage;
+        setPage(next);
+        if (next.live === undefined) events.close();
+        // A large record takes long to make a page of: the server is asked in a tenth of the time at most.
+        await new Promise((resolve) => setTimeout(resolve, 9 * (performance.now() - startedAt)));
+      }
+      isAsking = false;
+    };
+    events.addEventListener("changed", () => void refresh().catch(() => events.close()));
+    return () => events.close();
+  }, [given]);
+  return <Report page={page} />;
+}
 
 function Report({ page }: { page: ReportPage }) {
   const [filter, setFilter] = useState<Filter>(everything);
@@ -22,6 +54,16 @@ function Report({ page }: { page: ReportPage }) {
   return (
     <FilterContext.Provider value={narrow}>
       <main>
+        {page.home !== undefined && (
+          <nav>
+            <a href={page.home}>← All runs</a>
+          </nav>
+        )}
+        {page.live !== undefined && (
+          <p class="live" role="status">
+            <span aria-hidden="true">●</span> Not finished: this page follows the record.
+          </p>
+        )}
         <BlockList blocks={page.before} />
         <Explorer page={page} filter={filter} setFilter={setFilter} />
         <PrintedCases page={page} />
@@ -65,5 +107,5 @@ function PrintedCases({ page: { trials } }: { page: ReportPage }) {
 
 const data = JSON.parse(document.getElementById("data")?.textContent ?? "null") as PageData;
 const root = document.getElementById("page");
-if (root) render(<Report page={data} />, root);
+if (root) render(data.kind === "runs" ? <Runs page={data} /> : <LiveReport given={data} />, root);
 performance.mark("drawn");

@@ -1,5 +1,5 @@
 import type { Trial } from "../types/trial.ts";
-import type { Blocks } from "./document.ts";
+import type { Blocks, Tone } from "./document.ts";
 import type { CaseState } from "./runText.ts";
 
 // What the page is given: the report as blocks, and the cases and trials that it lists. It is JSON in the page's file.
@@ -77,6 +77,25 @@ export type ReportPage = {
   /** The tools of each list, by its hash. */
   toolsets: Readonly<Record<string, readonly string[]>>;
   after: Blocks;
+  /** Where the page is served: the address of the list of all records. */
+  home?: string;
+  /** Where the page is served: the address of its data, which is asked for again while the run goes on. */
+  live?: string;
 };
 
-export type PageData = ReportPage;
+/** A record in the list of `evals view`. `result`: what came of it in a few words, and how it is to be read. */
+export type RunEntry = {
+  id: string;
+  command: string;
+  startedAt: string;
+  isFinished: boolean;
+  result: { text: string; tone?: Tone };
+  about: string;
+  trials: number | null;
+  costUsd: number | "unknown" | null;
+};
+
+/** The start page of `evals view`: all records, the newest first, and how suites did from run to run. */
+export type RunsPage = { kind: "runs"; title: string; folder: string; runs: readonly RunEntry[]; trends: Blocks };
+
+export type PageData = ReportPage | RunsPage;

@@ -1,0 +1,19 @@
+import { defineCommand, number } from "./command.ts";
+import { outFlag } from "./flags.ts";
+
+/** `evals view`: the records in a browser. */
+export const viewCommand = defineCommand({
+  command: "view",
+  describe: "Show the recorded runs in a browser",
+  positionals: {},
+  flags: {
+    port: number({ min: 0, max: 65_535, integer: true, default: 4477, describe: "Port on 127.0.0.1; 0: a free one" }),
+    open: { type: "boolean", default: false, describe: "Open the page in the default browser" },
+    out: outFlag,
+  },
+  examples: [
+    ["view", "Print the address, and serve it until Ctrl-C"],
+    ["view --open", "Open it, too"],
+  ],
+  run: async (args, io) => (await import("../view/view.ts")).view(args, io),
+});

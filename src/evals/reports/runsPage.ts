@@ -1,0 +1,111 @@
+import type { RunManifest, RunSummary } from "../types/run.ts";
+import type { History } from "../verdicts/history.ts";
+import { type Block, heading, type TableRow, text } from "./document.ts";
+import { curve } from "./figures.ts";
+import { count, percent, range, ratio, some } from "./format.ts";
+import type { RunEntry, RunsPage } from "./page.ts";
+import { headline, runStatus, statusTone } from "./runText.ts";
+
+/** A record as the list shows it; `summary`: of a run whose journal was read. */
+export function describeRecord(manifest: RunManifest, summary: RunSummary | undefined): RunEntry {
+  const { id, experiment, startedAt, finishedAt, models, suites, totals } = manifest;
+  const about = `${some(
+    suites.map(({ name }) => name),
+    3,
+  )} · ${some(
+    models.map((one) => one.id),
+    3,
+  )}`;
+  return {
+    id,
+    command: experiment?.command ?? "run",
+    startedAt,
+    isFinished: finishedAt !== undefined,
+    result: describeResult(manifest, summary),
+    about,
+    trials: summary?.totals.trials ?? totals?.trials ?? null,
+    costUsd: summary?.totals.costUsd ?? totals?.costUsd ?? null,
+  };
+}
+
+function describeResult(
+  { experiment, finishedAt, totals }: RunManifest,
+  summary: RunSummary | undefined,
+): RunEntry["result"] {
+  if (finishedAt === undefined) return { text: "not finished", tone: "warn" };
+  if (summary) return { text: headline(summary).split(" · ")[0] ?? "", tone: statusTone[runStatus(summary)] };
+  if (experiment) return { text: "finished" };
+  return { text: totals ? `${ratio({ passed: totals.passed, trials: totals.trials })} trials passed` : "finished" };
+}
+
+/** The start page of `evals view`. */
+export function runsPage(folder: string, runs: readonly RunEntry[], histories: readonly History[]): RunsPage {
+  const suites = [...new Set(histories.map(({ suite }) => suite))];
+  const trends = suites.flatMap((suite) =>
+    trend(
+      suite,
+      histories.filter((one) => one.suite === suite),
+    ),
+  );
+  return { kind: "runs", title: `${count(runs.length, "record")} in ${folder}`, folder, runs, trends };
+}
+
+/** The mean pass rate of a suite from run to run, a line for each model, with the changes of its tool list. */
+function trend(suite: string, histories: readonly History[]): Block[] {
+  const series = histories.map(({ model, runs }) => ({
+    name: model,
+    points: runs.flatMap((one) => {
+      if (one.rate === null) return [];
+      const changes = one.changes ?? [];
+      const changed = changes.length > 0 ? `; changed: ${some(changes, 3)}` : "";
+      const interval = one.interval ? ` (${range(one.interval)})` : "";
+      return [
+        {
+          x: Date.parse(one.startedAt),
+          rate: one.rate,
+          interval: one.interval,
+          text: `${one.run}: ${percent(one.rate)}${interval}, ${count(one.cases, "case")}${changed}`,
+          ...(changes.length > 0 && { mark: "the tool list changed" }),
+        },
+      ];
+    }),
+  }));
+  return curve(`${suite}: mean pass rate over its cases, 95% CI`, { x: "time", label: "run", series });
+}
+
+/** All cases of two runs, those that fell most first. */
+export function sideBySide(base: RunSummary, head: RunSummary): Block[] {
+  return head.suites.flatMap((suite): Block[] => {
+    const other = base.suites.find(({ name, model }) => name === suite.name && model === suite.model);
+    if (!other) return [];
+    const before = new Map(other.cases.map((one) => [one.id, one]));
+    const rows = suite.cases.flatMap((one) => {
+      const then = before.get(one.id);
+      return then ? [{ one, then, change: (one.rate ?? 0) - (then.rate ?? 0) }] : [];
+    });
+    return [
+      heading(2, `All cases · ${suite.name} · ${suite.model}`),
+      text(
+        `${count(rows.length, "case")} in both runs, those that fell most first. A difference is no verdict; that is above.`,
+      ),
+      {
+        kind: "table",
+        columns: [
+          { head: "case", kind: "name" },
+          { head: "expected", kind: "name" },
+          { head: "A", kind: "figure" },
+          { head: "B", kind: "figure" },
+        ],
+        rows: rows
+          .toSorted((a, b) => a.change - b.change)
+          .map(({ one, then, change }): TableRow => {
+            return {
+              cells: [one.id, one.expected, ratio(then), ratio(one)],
+              ...(change < 0 && { tone: "bad" as const }),
+            };
+          }),
+        noun: "case",
+      },
+    ];
+  });
+}

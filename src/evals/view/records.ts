@@ -1,0 +1,138 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { defaultMargin } from "../decisions/statistics.ts";
+import { compareRecords } from "../experiments/compare.ts";
+import { comparisonDocument } from "../reports/comparison.ts";
+import { heading, text } from "../reports/document.ts";
+import type { PageData, ReportPage } from "../reports/page.ts";
+import { PageTrialCollector } from "../reports/pageTrials.ts";
+import { blocksPage, experimentPage, runPage } from "../reports/runPage.ts";
+import { describeRecord, runsPage, sideBySide } from "../reports/runsPage.ts";
+import { journalPath, readManifest, readTrials } from "../runs/record.ts";
+import { EvalsError } from "../types/errors.ts";
+import type { RunManifest, RunSummary } from "../types/run.ts";
+
+import { makeHistories, type PastRun } from "../verdicts/history.ts";
+import { summariser } from "../verdicts/summary.ts";
+
+/** The journals of this many of the newest runs are read for the trend; older runs are listed by their manifests. */
+const mostRead = 100;
+
+/** The address of the list. */
+const home = "/";
+
+type Stamped = { stamp: string; summary: RunSummary };
+
+/** Reads the records under a folder, for pages. Summaries are kept until the record changes. */
+export class Records {
+  readonly #out: string;
+  readonly #summaries = new Map<string, Stamped>();
+
+  constructor(out: string) {
+    this.#out = out;
+  }
+
+  /** The list of all records, the newest first. Folders that are no records are left out. */
+  async list(): Promise<PageData> {
+    const names = (await readdir(this.#out).catch(() => [])).sort().reverse();
+    const manifests = await Promise.all(
+      names.map((name) => readManifest(join(this.#out, name)).catch(() => undefined)),
+    );
+    const found = manifests.flatMap((manifest, at) => (manifest && manifest.id === names[at] ? [manifest] : []));
+    const entries = [];
+    const past: PastRun[] = [];
+    for (const [at, manifest] of found.entries()) {
+      const isRead = at < mostRead && manifest.experiment === undefined;
+      const summary = isRead ? await this.#summary(manifest).catch(() => undefined) : undefined;
+      entries.push(describeRecord(manifest, summary));
+      if (summary && manifest.finishedAt !== undefined) past.unshift({ manifest, suites: summary.suites });
+    }
+    return runsPage(this.#out, entries, makeHistories(past));
+  }
+
+  /** Whether the folder has a record of this id. */
+  async has(id: string): Promise<boolean> {
+    return (await this.#find(id)) !== undefined;
+  }
+
+  /** The page of a record; `live` as long as it is not finished. */
+  async page(id: string): Promise<PageData | undefined> {
+    const manifest = await this.#find(id);
+    if (!manifest) return undefined;
+    const dir = join(this.#out, id);
+    if (manifest.experiment && manifest.finishedAt !== undefined) {
+      const written = await readWrittenPage(dir);
+      if (written) return { ...written, home };
+    }
+    const trials = new PageTrialCollector(manifest);
+    const results = summariser(manifest, dir);
+    for await (const trial of readTrials(dir, manifest.id)) {
+      trials.add(trial);
+      results.add(trial);
+    }
+    const served = { home, ...(manifest.finishedAt === undefined && { live: `/runs/${id}/data` }) };
+    if (!manifest.experiment) return { ...runPage({ summary: results.summary(), manifest }, trials), ...served };
+    const { command } = manifest.experiment;
+    const title = heading(
+      1,
+      `evals ${command}: ${manifest.finishedAt !== undefined ? "stopped before the verdict" : "not finished"}`,
+    );
+    return { ...experimentPage([title], manifest, trials), ...served };
+  }
+
+  /** Two runs side by side: their comparison, and all cases of both. */
+  async compare(base: string, head: string): Promise<PageData | undefined> {
+    const [a, b] = await Promise.all([this.#find(base), this.#find(head)]);
+    if (!a || !b) return undefined;
+    try {
+      const { report } = await compareRecords(
+        { base, head, margin: defaultMargin, out: this.#out },
+        { cwd: this.#out },
+      );
+      const [then, now] = await Promise.all([this.#summary(a), this.#summary(b)]);
+      return { ...blocksPage([...comparisonDocument(report), ...sideBySide(then, now)]), home };
+    } catch (error) {
+      if (!(error instanceof EvalsError)) throw error;
+      return { ...blocksPage([heading(1, "These runs cannot be compared", "warn"), text(error.message)]), home };
+    }
+  }
+
+  /** What changes whenever a trial is recorded or the record is finished. */
+  async stamp(id: string): Promise<string> {
+    const dir = join(this.#out, id);
+    const files = [join(dir, "run.json"), journalPath(dir)].map((file) => stat(file).catch(() => undefined));
+    return (await Promise.all(files)).map((one) => `${one?.mtimeMs}:${one?.size}`).join(" ");
+  }
+
+  async #summary(manifest: RunManifest): Promise<RunSummary> {
+    const { id } = manifest;
+    const stamp = await this.stamp(id);
+    const known = this.#summaries.get(id);
+    if (known?.stamp === stamp) return known.summary;
+    const dir = join(this.#out, id);
+    const results = summariser(manifest, dir);
+    for await (const trial of readTrials(dir, id)) results.add(trial);
+    const summary = results.summary();
+    this.#summaries.set(id, { stamp, summary });
+    return summary;
+  }
+
+  /** An id names a folder right below, and nothing else. */
+  async #find(id: string): Promise<RunManifest | undefined> {
+    if (!/^[\w-][\w.-]*$/.test(id)) return undefined;
+    const manifest = await readManifest(join(this.#out, id)).catch(() => undefined);
+    return manifest?.id === id ? manifest : undefined;
+  }
+}
+
+/** The data of the page that was written when an experiment ended: its verdict is not in the journal. */
+async function readWrittenPage(dir: string): Promise<ReportPage | undefined> {
+  const html = await readFile(join(dir, "report.html"), "utf8").catch(() => "");
+  const json = /<script type="application\/json" id="data">([^<]*)<\/script>/.exec(html)?.[1];
+  try {
+    const data = JSON.parse(json ?? "") as PageData;
+    return data.kind === "report" ? data : undefined;
+  } catch {
+    return undefined;
+  }
+}

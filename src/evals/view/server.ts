@@ -1,0 +1,90 @@
+import { type ServerType, serve } from "@hono/node-server";
+import { type Context, Hono } from "hono";
+import { streamSSE } from "hono/streaming";
+import { renderPage } from "../reports/html.ts";
+import type { PageData } from "../reports/page.ts";
+import { usageError } from "../types/errors.ts";
+import { Records } from "./records.ts";
+
+/** How often a running record is looked at, in milliseconds; a page that takes long to make is made less often. */
+const interval = 1000;
+
+export type ViewOptions = { out: string; port: number; redact(text: string): string };
+
+/**
+ * The pages of the records under a folder. Everything is read-only. Only requests that name this very server are
+ * answered, so that no web site can read the records under a name of its own (DNS rebinding).
+ */
+function createView({ out, redact }: Omit<ViewOptions, "port">, port: () => number): Hono {
+  const records = new Records(out);
+  const page = async (context: Context, data: PageData | undefined) =>
+    data ? context.html(redact(renderPage(data, { isServed: true }))) : context.text("There is no such record.\n", 404);
+  return new Hono()
+    .use(async (context, next) => {
+      const hosts = ["127.0.0.1", "localhost"].map((name) => `${name}:${port()}`);
+      const { host = "", origin } = context.req.header();
+      const isForeign = origin !== undefined && !hosts.some((one) => origin === `http://${one}`);
+      if (!hosts.includes(host) || isForeign) return context.text("This server answers its own pages only.\n", 403);
+      if (context.req.method !== "GET") return context.text("This server is read-only.\n", 405, { allow: "GET" });
+      await next();
+      context.header("cache-control", "no-store");
+      context.header("cross-origin-resource-policy", "same-origin");
+      context.header("referrer-policy", "no-referrer");
+      context.header("x-content-type-options", "nosniff");
+      context.header("x-frame-options", "DENY");
+      return undefined;
+    })
+    .get("/", async (context) => page(context, await records.list()))
+    .get("/compare", async (context) => {
+      const { base = "", head = "" } = context.req.query();
+      return page(context, await records.compare(base, head));
+    })
+    .get("/runs/:id", async (context) => page(context, await records.page(context.req.param("id"))))
+    .get("/runs/:id/data", async (context) => {
+      const data = await records.page(context.req.param("id"));
+      if (!data) return context.text("There is no such record.\n", 404);
+      return context.body(redact(JSON.stringify(data)), 200, { "content-type": "application/json" });
+    })
+    .get("/runs/:id/events", async (context) => {
+      const id = context.req.param("id");
+      if (!(await records.has(id))) return context.text("There is no such record.\n", 404);
+      return streamSSE(context, async (stream) => {
+        for (let seen = await records.stamp(id); !stream.aborted; ) {
+          await stream.sleep(interval);
+          const stamp = await records.stamp(id);
+          if (stamp !== seen) await stream.writeSSE({ event: "changed", data: stamp });
+          seen = stamp;
+        }
+      });
+    })
+    .notFound((context) => context.text("There is no such page.\n", 404))
+    .onError((error, context) => context.text(`${redact(error.message)}\n`, 500));
+}
+
+/** Serves the pages on the loopback address. Throws a usage error where the port is taken. */
+export async function startView(options: ViewOptions): Promise<{ url: string; close(): Promise<void> }> {
+  let port = options.port;
+  const app = createView(options, () => port);
+  const server = await new Promise<ServerType>((resolve, reject) => {
+    const started = serve({ fetch: app.fetch, port, hostname: "127.0.0.1" }, (address) => {
+      port = address.port;
+      resolve(started);
+    });
+    started.once("error", (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === "EADDRINUSE"
+          ? usageError(`Port ${port} is in use.`, "Name another with --port, or a free one with --port 0.")
+          : error,
+      ),
+    );
+  });
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        // Event streams do not end by themselves.
+        if ("closeAllConnections" in server) server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,195 @@
+import { writeFileSync } from "node:fs";
+import { type ClientRequestArgs, type IncomingMessage, request } from "node:http";
+import axe from "axe-core";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { launchBrowser, openPage } from "./browser.ts";
+import { evals, start, summaryOf, workspace } from "./evals.ts";
+import { spoilable } from "./spoiled.ts";
+
+const dir = workspace();
+const run = (...args: string[]) => evals(args, { cwd: dir });
+
+/** Starts `evals view` on a free port; `stop` ends it as Ctrl-C does. */
+async function startView(...args: string[]) {
+  const { child, ended } = start(["view", "--port", "0", ...args], { cwd: dir });
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout?.once("data", (data) => resolve(String(data).trim()));
+    void ended.then(({ err }) => reject(new Error(err)));
+  });
+  const stop = () => {
+    child.kill("SIGINT");
+    return ended;
+  };
+  return { url, stop };
+}
+
+let browser: Browser;
+let view: Awaited<ReturnType<typeof startView>>;
+const runs: string[] = [];
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+  const { suite, spoil } = await spoilable(dir);
+  runs.push(summaryOf(await run("run", suite, "--json")).run);
+  spoil();
+  runs.push(summaryOf(await run("run", suite, "--json", "--check", "off")).run);
+  await run("calibrate", suite, "-m", "lexical");
+  view = await startView();
+});
+afterAll(async () => {
+  await browser?.close();
+  await view?.stop();
+});
+
+const open = (path: string, options = {}) =>
+  openPage(browser, new URL(path, view.url).href, { origin: view.url, ...options });
+
+describe("evals view", () => {
+  it("lists all records, the newest first, with the trend of each suite and the changes of its tools", async () => {
+    const { page, faults } = await open("/");
+    const rows = await page.locator("table.runs tbody tr").allInnerTexts();
+    expect(rows).toHaveLength(4);
+    expect(rows[0]).toContain("calibrate");
+    expect(rows[1]).toContain(runs[1]);
+    expect(rows[2]).toContain(runs[0]);
+    const curve = page.getByRole("img", { name: /^Pass rate by run\. lexical-2: from \d+% to \d+%/ });
+    expect(await curve.locator("circle").count()).toBe(2);
+    expect(await curve.locator(".changed").count()).toBe(1);
+    expect(await curve.locator("title").last().textContent()).toContain("changed: ");
+    await page.getByRole("searchbox").fill("calibrate");
+    expect(await page.locator("table.runs tbody tr").count()).toBe(1);
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
+  it("opens a run and an experiment with their trials, and leads back to the list", async () => {
+    const { page, faults } = await open("/");
+    await page.getByRole("link", { name: /^20/ }).nth(1).click();
+    await page.locator(".row.case").first().click();
+    expect(await page.locator(".row.trial").count()).toBeGreaterThan(0);
+    await page.getByRole("link", { name: "All runs" }).click();
+    await page.getByRole("link", { name: /^20/ }).first().click();
+    await page.locator("h1", { hasText: "DETERMINISTIC" }).waitFor();
+    expect(await page.locator(".row.case").count()).toBeGreaterThan(0);
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
+  it("compares the two runs that are chosen", async () => {
+    const { page, faults } = await open("/");
+    await page.getByRole("radio", { name: `A: ${runs[0]}` }).check();
+    await page.getByRole("radio", { name: `B: ${runs[1]}` }).check();
+    await page.getByRole("link", { name: "Compare A with B" }).click();
+    await page.locator("h1", { hasText: "A is better than B" }).waitFor();
+    expect(await page.locator(".bad-row").innerText()).toContain("when-changed");
+    expect(await page.locator("del").count()).toBeGreaterThan(0);
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
+  it("follows a run while it is made", async () => {
+    let isHeld = true;
+    const waiting: (() => void)[] = [];
+    const endpoint = await startMessagesEndpoint(async (body) => {
+      if (isHeld && JSON.stringify(body.messages).includes("two")) await new Promise<void>((go) => waiting.push(go));
+      return { text: "No tool." };
+    });
+    const suite = {
+      name: "slow",
+      server: { tools: "tools.json" },
+      maxTurns: 1,
+      cases: ["one", "two"].map((id) => ({ id, input: `Do ${id}`, trials: 2, expect: { tool: "get_file_info" } })),
+    };
+    writeFileSync(`${dir}/slow.json`, JSON.stringify(suite));
+    const args = ["run", "slow.json", "-m", "anthropic:claude-sonnet-5-5", "--base-url", endpoint.url, "-c", "4"];
+    const { ended } = start(args, { cwd: dir });
+    const { page, faults } = await open("/");
+    // The list is made on request, so it is asked for until the run is on it.
+    await expect
+      .poll(
+        async () => {
+          await page.reload();
+          return await page.locator("table.runs tbody tr").first().innerText();
+        },
+        { timeout: 120_000 },
+      )
+      .toContain("not finished");
+    await page.getByRole("link", { name: /^20/ }).first().click();
+    await page.getByText("Not finished: this page follows the record.").waitFor();
+    await page.getByText("2 of 2 trials").waitFor();
+    await page.locator(".row.case").first().click();
+    isHeld = false;
+    for (const go of waiting) go();
+    await page.getByText("4 of 4 trials").waitFor();
+    await page.getByText("Not finished").waitFor({ state: "detached" });
+    // What was open stays open.
+    expect(await page.locator(".row.trial").count()).toBe(2);
+    expect((await ended).code).toBe(1);
+    await endpoint.close();
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
+  it("has no serious finding of axe", async () => {
+    const { page } = await open("/", { bypassCSP: true });
+    await page.addScriptTag({ content: axe.source });
+    const { violations } = await page.evaluate<axe.AxeResults>("axe.run(document)");
+    const found = violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`);
+    expect(found.filter((one) => /^(serious|critical)/.test(one))).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe("the server", () => {
+  const ask = (path: string, options: ClientRequestArgs = {}) =>
+    new Promise<IncomingMessage>((resolve, reject) =>
+      request(new URL(path, view.url), { ...options }, (answer) => resolve(answer.resume()))
+        .on("error", reject)
+        .end(),
+    );
+  const status = async (...args: Parameters<typeof ask>) => (await ask(...args)).statusCode;
+
+  it("answers under its own name only, and changes nothing", async () => {
+    const port = new URL(view.url).port;
+    expect(await status("/")).toBe(200);
+    expect(await status("/", { headers: { host: `localhost:${port}` } })).toBe(200);
+    expect(await status("/", { headers: { host: `evil.test:${port}` } })).toBe(403);
+    expect(await status("/", { headers: { host: "127.0.0.1" } })).toBe(403);
+    expect(await status("/", { headers: { origin: "https://evil.test" } })).toBe(403);
+    expect(await status("/", { headers: { origin: "null" } })).toBe(403);
+    expect(await status("/", { headers: { origin: `http://127.0.0.1:${port}` } })).toBe(200);
+    for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) expect(await status("/", { method })).toBe(405);
+  });
+
+  it("reads records below its folder and nothing else", async () => {
+    for (const id of ["..%2f..%2fetc", "%2fetc%2fpasswd", "last-result", "nothing", "a%00b"])
+      for (const path of [`/runs/${id}`, `/runs/${id}/data`, `/runs/${id}/events`, `/compare?base=${id}&head=${id}`])
+        expect(await status(path), path).toBe(404);
+    expect(await status("/run.json")).toBe(404);
+  });
+
+  it("lets no other site embed or read its pages", async () => {
+    const { headers } = await ask("/");
+    expect(headers).toMatchObject({
+      "x-frame-options": "DENY",
+      "x-content-type-options": "nosniff",
+      "cross-origin-resource-policy": "same-origin",
+      "cache-control": "no-store",
+    });
+    expect(headers).not.toHaveProperty("access-control-allow-origin");
+  });
+
+  it("says that a port is taken, and ends with 0 at Ctrl-C", async () => {
+    const other = await startView();
+    const taken = await run("view", "--port", new URL(other.url).port);
+    expect(taken.code).toBe(2);
+    expect(taken.err).toMatch(
+      /^error: Port \d+ is in use\.\n {2}Name another with --port, or a free one with --port 0\./,
+    );
+    const { code, out } = await other.stop();
+    expect(code).toBe(0);
+    expect(out).toBe(`${other.url}\n`);
+  });
+});
