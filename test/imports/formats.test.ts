@@ -18,7 +18,11 @@ async function importFiles(files: Record<string, string>, context: Partial<Impor
   const { found, problems } = await findImports(["."], { cwd, judged: false, ...context });
   const cases = found.flatMap((one) => one.files).flatMap((file) => file.cases);
   for (const one of cases)
-    if (one.kind === "kept") expect(checkSuite({ cases: [one.content] } as unknown as Json).problems).toEqual([]);
+    if (one.kind === "kept") {
+      // A placeholder without a value is a warning until the suite has a table of values.
+      const wrong = checkSuite({ cases: [one.content] } as unknown as Json).problems;
+      expect(wrong.filter(({ sharedAs }) => sharedAs !== "placeholder")).toEqual([]);
+    }
   return {
     formats: found.map(({ format }) => format.name),
     kept: cases.flatMap((one) => (one.kind === "kept" ? [one.content] : [])),

@@ -31,6 +31,15 @@ describe("a case", () => {
       's.yaml:3:24: error: Unknown key "optional".\n  Known keys here: tool, acceptable, avoid, args, argsMode, argsMatch, result, calls, order, extras, skill, assert.',
     ],
     [
+      "expect: { tool: x, argsMatch: mongodb }",
+      's.yaml:3:15: error: "tool" has no effect with "argsMatch: mongodb".\n  Write "calls: [{ tool: ... }]".',
+    ],
+    [
+      "expect: { calls: [{ tool: x, result: { success: true } }], argsMatch: mongodb, order: strict }",
+      's.yaml:3:34: error: "result" has no effect with "argsMatch: mongodb".\n  Remove it.\n' +
+        's.yaml:3:84: error: "order" has no effect with "argsMatch: mongodb".\n  Remove it: the order of calls is not checked.',
+    ],
+    [
       "turns: [{ input: a, expect: { tool: x } }, { input: b }]",
       's.yaml:3:5: error: The case has both "input" and "turns".\n  Remove one of them.',
     ],

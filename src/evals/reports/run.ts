@@ -86,7 +86,13 @@ function suiteBlocks(suite: SuiteSummary, explain: boolean, isLeading: boolean):
 
 /** What the cases of a suite cover, what could not be checked, and what it took. */
 export function suiteFacts(suite: SuiteSummary): (readonly [string, Inline])[] {
-  return [["Coverage", coverage(suite)], ...mockFacts(suite), ...uncheckedFacts(suite), ["Usage", figures(suite)]];
+  return [
+    ["Coverage", coverage(suite)],
+    ...pointFacts(suite),
+    ...mockFacts(suite),
+    ...uncheckedFacts(suite),
+    ["Usage", figures(suite)],
+  ];
 }
 
 function caseTable({ cases }: SuiteSummary): Block[] {
@@ -188,6 +194,15 @@ function queries({ input, paraphrases }: CaseSummary, max: number): Span[] {
 function reasons({ reasons: all }: CaseSummary) {
   const items = all.map(({ text: reason, n }): Span[] => [`${integer(n)}x `, { code: reason, max: 300 }]);
   return { items, most: most.reasons, noun: "reason" };
+}
+
+/** The mean of MongoDB's points, as its own summary gives it, and how often each was given. */
+function pointFacts({ points }: SuiteSummary): [string, Span[]][] {
+  if (!points) return [];
+  const counts = Object.entries(points.counts).map(([given, n]) => `${given}: ${integer(n)}`);
+  return [
+    ["Points (mongodb)", [`mean ${points.mean.toFixed(3)} of ${count(points.trials, "trial")} (${counts.join(", ")})`]],
+  ];
 }
 
 /** What mocks answered, and those that answered nothing, which may have matchers that no call fits. */

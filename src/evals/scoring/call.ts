@@ -19,7 +19,7 @@ export const callSelections = [
 ] as const satisfies readonly Selection[];
 
 /** The score of a trial without its grade. */
-export type Assessment = Pick<Score, "selection" | "picked" | "unchecked" | "substituted"> & {
+export type Assessment = Pick<Score, "selection" | "picked" | "unchecked" | "substituted" | "points"> & {
   checks: readonly Assertion[];
 };
 

@@ -7,6 +7,7 @@ import { type Assessment, chooseBetter, compileCall, getFinder } from "./call.ts
 import { assessDiscovery, explainDiscovery } from "./discovery.ts";
 import { labelCalls, labelExpectation, noneLabel } from "./labels.ts";
 import { type Judge, noJudge } from "./match.ts";
+import { compileMongodb } from "./mongodb.ts";
 import { compileSequence } from "./sequence.ts";
 import { getLookup, type ToolLookup } from "./tools.ts";
 import { getRepliesTo, joinScores, type PartScore } from "./userTurns.ts";
@@ -71,7 +72,7 @@ function createPartGrader(
   return (turns, judge = noJudge, deferred = nothing) => {
     const activity = readActivity(turns, offersSkills);
     const given = withCut(activity, withRefusal(expect, activity, assess(activity, judge)));
-    const { selection, picked, checks, unchecked, substituted } = withAvoided(expect, avoid, activity, given);
+    const { selection, picked, checks, unchecked, substituted, points } = withAvoided(expect, avoid, activity, given);
     const behaviours = expectedBehavior.map((criterion): Assertion => {
       return { what: `behaviour: ${criterion}`, ...judge({ about: "behaviour", criterion }) };
     });
@@ -91,6 +92,7 @@ function createPartGrader(
       ...skills,
       ...(discovery && { discovery }),
       ...(unchecked && { unchecked }),
+      ...(points !== undefined && { points }),
     });
     return substituted && score.grade === "pass" ? { ...score, substituted } : score;
   };
@@ -122,7 +124,7 @@ function compileExpectation(expect: Expectation | undefined, lookup: ToolLookup)
     case "tool":
       return compileTool(expect, lookup);
     case "calls":
-      return compileSequence(expect, lookup);
+      return expect.argsMatch === "mongodb" ? compileMongodb(expect, lookup) : compileSequence(expect, lookup);
     case "any":
       return compileAny(expect, lookup);
     case "skill":

@@ -75,6 +75,7 @@ export function checkExpectation(expect: ExpectFile, path: Path): PathProblem[] 
     ...misplaced.map((key) => misplacedKey(key, kind, path)),
     ...checkNames(expect, path),
     ...checkOptional(expect, path),
+    ...checkMongodb(expect, kind, path),
     ...checkAcceptable(expect, path),
     ...(expect.calls ?? []).flatMap((call, i) => checkAcceptable(call, [...path, "calls", i])),
     ...checkCall(expect, path, expect.argsMatch),
@@ -123,6 +124,26 @@ function checkOptional({ calls = [], extras }: ExpectFile, path: Path): PathProb
   if (calls.length === 0 || !extras || calls.some(({ optional }) => !optional)) return [];
   const message = 'All calls are optional and "extras" allows others, so nothing would be checked.';
   return [{ path: [...path, "calls"], part: "key", message, hint: "Require a call, or drop extras." }];
+}
+
+/** MongoDB's rules are about calls in any order, and compare no results. */
+function checkMongodb({ argsMatch, argsMode, order, calls = [] }: ExpectFile, kind: Kind, path: Path): PathProblem[] {
+  if (argsMatch !== "mongodb") return [];
+  const without = (key: string, hint: string): PathProblem => {
+    return { path: [...path, key], part: "key", message: `"${key}" has no effect with "argsMatch: mongodb".`, hint };
+  };
+  if (kind !== "calls") return [without("tool", 'Write "calls: [{ tool: ... }]".')];
+  const keys = ["result", "acceptable"] as const;
+  return [
+    ...(order === "strict" ? [without("order", "Remove it: the order of calls is not checked.")] : []),
+    ...(argsMode === undefined ? [] : [without("argsMode", "Remove it: the number of arguments is compared.")]),
+    ...calls.flatMap((call, i) =>
+      keys.flatMap((key) => {
+        if (call[key] === undefined) return [];
+        return [{ ...without(key, "Remove it."), path: [...path, "calls", i, key] }];
+      }),
+    ),
+  ];
 }
 
 function checkAcceptable({ tool, acceptable }: Pick<ExpectFile, "tool" | "acceptable">, path: Path): PathProblem[] {

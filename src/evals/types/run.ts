@@ -211,6 +211,14 @@ const suiteSummarySchema = z.object({
     .array(z.object({ expected: z.string(), picked: z.string(), n: z.number().int() }))
     .optional()
     .describe("passed with a tool that is acceptable instead of the expected one, ranked; absent: none"),
+  points: z
+    .object({
+      mean: z.number(),
+      trials: z.number().int().describe("graded by these rules"),
+      counts: z.record(z.string(), z.number().int()).describe("trials by points"),
+    })
+    .optional()
+    .describe("of the trials that are scored by the rules of MongoDB's accuracy tests; absent: none"),
   mocks: z
     .object({
       answered: z.number().int().describe("calls that a mock answered"),

@@ -41,8 +41,10 @@ const expectFileSchema = z
     args: argsSchema,
     argsMode: z.enum(["partial", "exact"]).describe("partial (default): other arguments are ignored"),
     argsMatch: z
-      .enum(["matchers", "bfcl"])
-      .describe("bfcl: the rules of the Berkeley leaderboard, with lists of accepted values as args"),
+      .enum(["matchers", "bfcl", "mongodb"])
+      .describe(
+        "bfcl: the rules of the Berkeley leaderboard, with lists of accepted values as args; mongodb: those of MongoDB's accuracy tests, with 0, 0.75 or 1 points",
+      ),
     result: resultMatcherSchema,
     calls: z.array(expectedCallFileSchema).min(1).describe("Several calls, over all turns"),
     order: z.enum(["strict", "any"]).describe("strict (default): in the given order"),
@@ -266,7 +268,7 @@ export type ExpectedCall = {
   result?: ResultMatcher;
 };
 
-export type ArgsRules = { argsMode: "partial" | "exact"; argsMatch: "matchers" | "bfcl" };
+export type ArgsRules = { argsMode: "partial" | "exact"; argsMatch: "matchers" | "bfcl" | "mongodb" };
 
 /**
  * What a case expects, normalized.

@@ -172,6 +172,7 @@ class SuiteTally {
   readonly #cases = new Map<string, CaseTally>();
   readonly #confusion = new PairTally();
   readonly #substituted = new PairTally();
+  readonly #points: number[] = [];
   readonly #spending = new Spending();
   readonly #repliedBy = new Set<string>();
   readonly #unchecked = new Counter();
@@ -230,6 +231,7 @@ class SuiteTally {
     for (const what of trial.verdict?.unchecked ?? []) this.#unchecked.add(what);
     this.#confusion.add(confusedPair(trial));
     this.#substituted.add(substitutedPair(trial));
+    if (trial.verdict?.points !== undefined) this.#points.push(trial.verdict.points);
   }
 
   summary(): SuiteSummary {
@@ -279,6 +281,7 @@ class SuiteTally {
       cases,
       confusion: this.#confusion.ranked(),
       ...(substituted.length > 0 && { substituted }),
+      ...(this.#points.length > 0 && { points: summarisePoints(this.#points) }),
       ...(this.#mocks && { mocks: this.#mocks.summary() }),
       ...(unchecked.length > 0 && { unchecked }),
       coverage: measureCoverage(this.#manifest, this.#suite),
@@ -358,6 +361,13 @@ function listCompared({ surfaces = [] }: ManifestSuite, exposures: readonly Expo
 }
 
 const zeroCounts = { passed: 0, trials: 0 };
+
+function summarisePoints(all: readonly number[]): NonNullable<SuiteSummary["points"]> {
+  const counts = new Counter();
+  for (const points of all) counts.add(String(points));
+  const mean = all.reduce((sum, points) => sum + points, 0) / all.length;
+  return { mean, trials: all.length, counts: counts.toObject() };
+}
 
 /** Tools of the suite's own servers against tools that an expectation names. Distractors are not the suite's to cover. */
 function measureCoverage(manifest: RunManifest, suite: ManifestSuite): SuiteSummary["coverage"] {
