@@ -127,7 +127,11 @@ function checkOptional({ calls = [], extras }: ExpectFile, path: Path): PathProb
 }
 
 /** MongoDB's rules are about calls in any order, and compare no results. */
-function checkMongodb({ argsMatch, argsMode, order, calls = [] }: ExpectFile, kind: Kind, path: Path): PathProblem[] {
+function checkMongodb(
+  { argsMatch, argsMode, order, calls = [] }: ExpectFile,
+  kind: Kind | undefined,
+  path: Path,
+): PathProblem[] {
   if (argsMatch !== "mongodb") return [];
   const without = (key: string, hint: string): PathProblem => {
     return { path: [...path, key], part: "key", message: `"${key}" has no effect with "argsMatch: mongodb".`, hint };
