@@ -74,7 +74,7 @@ const subjects: Subject = {
     // The loader itself refuses a case that expects nothing.
     const [suite = aSuiteSubject([{}]).suite] = suites;
     const listed = [
-      { name: "get_weather", description: "Returns the forecast of a city." },
+      { name: "get_weather", description: 'Returns the forecast, as in "Will it rain in Bergen tomorrow?".' },
       { name: "send_mail", description: "Sends a letter." },
       ...(rule === "dispatcher-undeclared" ? [dispatcher] : []),
     ];
@@ -84,7 +84,13 @@ const subjects: Subject = {
 
 async function findRules(kind: SubjectKind, id: string, example: unknown): Promise<string[]> {
   const subject = await subjects[kind](example, id);
-  const target = { kind, subject, names: [], settings: [], where: () => ({ path: "$" }) } as unknown as LintSubject;
+  const target = {
+    kind,
+    subject,
+    names: [],
+    settings: [{ profile: "spec" }],
+    where: () => ({ path: "$" }),
+  } as unknown as LintSubject;
   return lint([target], rules).findings.map(({ rule }) => rule);
 }
 

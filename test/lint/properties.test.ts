@@ -22,8 +22,15 @@ test("says what is wrong with properties, where, and what to do", () => {
       "enum-in-description": [
         "$.inputSchema.properties.order: The allowed values of "order" are only in its description. -> List them in an enum.",
       ],
+      "enum-single": [
+        "$.inputSchema.properties.format.enum: The parameter "format" allows one value only: "json". -> Remove the parameter, or list the other values.",
+      ],
+      "id-as-number": [
+        "$.inputSchema.properties.user_id: "user_id" can be any number, including fractions. -> Make its type integer.",
+        "$.inputSchema.properties.page: "page" can be any number, including fractions. -> Make its type integer.",
+      ],
       "priority-without-enum": [
-        "$.inputSchema.properties.priority: The priority "priority" is a free string. -> List the allowed values in an enum: low, medium, high.",
+        "$.inputSchema.properties.priority: The priority "priority" is a free string. -> List the allowed values in an enum, such as low, medium, high.",
       ],
       "property-type": [
         "$.inputSchema.properties.city: The schema declares no type. -> Declare one type: string, integer, number, boolean, array or object.",

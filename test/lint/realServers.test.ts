@@ -17,9 +17,10 @@ function readTools(server: string): JsonObject[] {
 
 /** The findings of all rules for tools and lists, as in `evals lint`. */
 const found = servers.flatMap((server) =>
-  lint(describeToolList({ server, items: readTools(server), settings: [] }).subjects, rules).findings.map(
-    ({ rule, where: { tool, path } }) => ({ server, tool, rule, path }),
-  ),
+  lint(
+    describeToolList({ server, items: readTools(server), settings: [{ profile: "spec" }] }).subjects,
+    rules,
+  ).findings.map(({ rule, where: { tool, path } }) => ({ server, tool, rule, path })),
 );
 const keyOf = ({
   server,

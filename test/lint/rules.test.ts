@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { Rule, SubjectKind, Subjects } from "../../src/evals/lint/rule.ts";
 import { rules } from "../../src/evals/lint/rules/index.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
-import { annotationCases } from "./cases/annotations.ts";
+import { annotationCases, sharedAnnotationCases } from "./cases/annotations.ts";
 import { aChangedTool, aToolSubject, type CasesOf, type RuleCases } from "./cases/cases.ts";
-import { confusableCases } from "./cases/confusable.ts";
+import { confusableCases, tellingApartCases } from "./cases/confusable.ts";
 import { descriptionCases } from "./cases/descriptions.ts";
 import { evalsFileCases } from "./cases/evalsFile.ts";
 import { nameCases, sharedNameCases } from "./cases/names.ts";
@@ -22,7 +22,10 @@ import { alikeCases, wordingCases } from "./cases/wording.ts";
 /** The mutation test of the rules: what each must pass, and for every clause of it what it must find. */
 const families: { readonly [K in SubjectKind]: readonly CasesOf<Subjects[K]>[] } = {
   tools: [nameCases, descriptionCases, wordingCases, schemaCases, propertyCases, annotationCases],
-  toolsets: [sharedNameCases, confusableCases, alikeCases, instructionCases],
+  toolsets: [
+    ...[sharedNameCases, confusableCases, tellingApartCases, alikeCases],
+    ...[sharedAnnotationCases, instructionCases],
+  ],
   "judged tools": [rubricCases],
   versions: [versioningCases],
   skills: [skillCases, skillListingCases],

@@ -32,7 +32,6 @@ test("says what is wrong with schemas, where, and what to do", () => {
       "output-schema-type": [
         "$.outputSchema: outputSchema is "object", not an object. -> Make it a schema, or remove it.",
         "$.outputSchema: The type of the outputSchema is "array". -> Set its type to "object", and put the result in one of its properties.",
-        "$.outputSchema.oneOf: The outputSchema is a union (oneOf). -> Make it one flat object in which only some properties are required.",
       ],
       "ref-recursive": [
         "$.inputSchema.properties.city["$ref"]: The reference "#" leads back to a schema it is part of. -> Write out the levels that are needed, or use a flat list with parent ids.",

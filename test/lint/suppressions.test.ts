@@ -129,7 +129,7 @@ describe("a file of settings", () => {
       'evals/lint.yaml:1:32: error: Unknown key "tol".\n  Did you mean "tool"?',
     ],
     ["severities: { a: warn }", 'evals/lint.yaml:1:18: error: "a" must be error | warning | info | off, got "warn".'],
-    ["lint: {}", 'evals/lint.yaml:1:1: error: Unknown key "lint".\n  Known keys here: ignore, severities.'],
+    ["lint: {}", 'evals/lint.yaml:1:1: error: Unknown key "lint".\n  Known keys here: ignore, severities, profile.'],
     ["- a", "evals/lint.yaml:1:1: error: The file must be an object, got a list."],
   ])("reports what is wrong with %j", async (text, message) => {
     expect(await complaint(read(text))).toBe(message);

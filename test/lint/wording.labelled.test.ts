@@ -34,6 +34,7 @@ test("what rules find and a reader does not, and the other way round", () => {
     {
       "missed": [
         "description-what everything/get-annotated-message",
+        "description-when playwright/browser_stop_recording",
         "name-verb playwright/browser_route_list",
         "description-implementation brave-search/brave_web_search",
         "description-implementation brave-search/brave_local_search",

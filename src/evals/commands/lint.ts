@@ -39,6 +39,10 @@ const flags = {
     nargs: 1,
     describe: "Severity of a rule, as <rule>=error|warning|info|off; overrides the configuration in files",
   },
+  profile: {
+    choices: ["general", "spec"] as const,
+    describe: "Rules to check; spec adds conventions of wording and form for servers of your own (default: general)",
+  },
   "failure-threshold": {
     choices: ["error", "warning", "info"] as const,
     default: "error" as const,
@@ -68,6 +72,7 @@ export const lintCommand = defineCommand({
     ['lint --server "node dist/main.js" --against tools.json', "Show what a release would break"],
     ["lint --config .mcp.json --format sarif > lint.sarif", "Lint what a host starts, for code scanning"],
     ["lint --judge anthropic:claude-opus-5-5", "Let a model grade each description as well"],
+    ["lint --profile spec", "Also check how names and descriptions are worded"],
     ["lint --rules", "List all rules with their reasons"],
   ],
   run: async (args, io) => (await import("../inspection/lint/lint.ts")).lint(args, io),

@@ -185,7 +185,7 @@ function withoutQuotes(text: string): string {
 export function splitSentences(text: string): readonly string[] {
   return text
     .replace(/\b(e\.g|i\.e|etc|vs|approx)\./gi, (short) => short.replaceAll(".", ""))
-    .split(/(?<=[.!?;])\s+|\n+|;\s/)
+    .split(/(?<=[.!?;])\s+|\n+|;\s|\s\|\s/)
     .map((sentence) => sentence.replace(/^[\s\-*•#>\d.)]+/, "").trim())
     .filter(Boolean);
 }
@@ -207,7 +207,7 @@ export const englishDescription = once((tool: JsonObject) => {
   return text === undefined ? undefined : withoutQuotes(text);
 });
 
-const call = "(?:use|call|invoke|run|choose|pick|prefer|try|reach for)";
+const call = "(?:use|call|invoke|run|choose|pick|prefer|try|load|apply|activate|reach for)";
 const tool = "(?:it|this|these)(?: (?:tool|function|command|one|method|action|operation))?";
 const allowed = "(?<!\\b(?:not|never|don't|cannot|can't|shouldn't|without) (?:be )?)";
 const person =
@@ -235,6 +235,8 @@ const ways: readonly RegExp[] = [
     "i",
   ),
   new RegExp(`\\b(?:(?:can|should|must|may|to) be|is) (?:used|called|invoked|run) (?:for|in order|${moment})\\b`, "i"),
+  // What another tool made: "Stop the recording started with start_recording".
+  /\b(?:started|opened|created|launched|returned|produced) (?:with|by|using|through) (?:the )?["'`]?[a-z]+(?:_[a-z]+)+/,
   // A preference over another way to the same end.
   /\b(?:better|cheaper|faster|more efficient|more reliable) than\b|\bprefer \w+ing\b.{1,60}\bover\b/i,
   /\bwhen to (?:use|call)\b|\buse cases?\b|\bfor (?:questions|requests|queries) (?:about|on|such as|like)\b/i,

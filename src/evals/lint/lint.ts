@@ -1,4 +1,4 @@
-import type { Finding, Level, LintReport, Severity, Suppression, Where } from "../types/lint.ts";
+import type { Finding, Level, LintReport, RuleInfo, Severity, Suppression, Where } from "../types/lint.ts";
 import type { Families, LintSubject, LintSubjectOf, Rule, Settings, SubjectKind, Subjects } from "./rule.ts";
 
 /** The result of linting: findings in the order of the targets, suppressed ones among them. */
@@ -79,13 +79,17 @@ function lintTarget<K extends SubjectKind>(
   }
 }
 
-/** The level of a rule: by the first settings that name it, otherwise its own severity. */
-function readLevel(rule: { id: string; severity: Severity }, settings: readonly Settings[]): Level {
+/**
+ * The level of a rule: by the first settings that name it, otherwise its own severity. A rule of a profile is off unless
+ * the first settings that name a profile name this one.
+ */
+function readLevel(rule: Pick<RuleInfo, "id" | "severity" | "profile">, settings: readonly Settings[]): Level {
   for (const { severities = {} } of settings) {
     const level = Object.hasOwn(severities, rule.id) ? severities[rule.id] : undefined;
     if (level !== undefined) return level;
   }
-  return rule.severity;
+  const profile = settings.find((one) => one.profile !== undefined)?.profile;
+  return rule.profile === undefined || rule.profile === profile ? rule.severity : "off";
 }
 
 /** Whether a suppression applies to something of this name: it applies to everything unless it names a tool. */

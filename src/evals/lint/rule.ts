@@ -11,6 +11,8 @@ type RuleHead = {
   /** Stable, kebab-case, unique over all families. */
   readonly id: string;
   readonly severity: Severity;
+  /** A convention of wording or form that breaks nothing: on in this profile only. */
+  readonly profile?: "spec";
   /** One line: what goes wrong when the convention is broken. */
   readonly why: string;
   /** The source of the convention. */
@@ -125,7 +127,7 @@ export type SubjectKind = keyof Subjects;
 export type Families = { readonly [K in SubjectKind]: readonly Rule<Subjects[K]>[] };
 
 /** Settings of one file, or of the command line: its suppressions know their place. */
-export type Settings = Pick<LintSettings, "severities"> & { readonly ignore?: readonly Suppression[] };
+export type Settings = Pick<LintSettings, "severities" | "profile"> & { readonly ignore?: readonly Suppression[] };
 
 /** One thing to lint, where its text is, and its author's settings, those with precedence first. */
 export type LintSubjectOf<K extends SubjectKind> = {

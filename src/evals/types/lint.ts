@@ -8,6 +8,10 @@ export type Severity = z.infer<typeof severitySchema>;
 const levelSchema = z.enum([...severitySchema.options, "off"]);
 export type Level = z.infer<typeof levelSchema>;
 
+/** `general`: what breaks clients or costs accuracy; `spec`: also conventions of wording and form. */
+export const profileSchema = z.enum(["general", "spec"]);
+export type Profile = z.infer<typeof profileSchema>;
+
 const placeSchema = z.object({
   file: z.string(),
   line: z.number().int().exactOptional(),
@@ -49,6 +53,7 @@ const suppressionSchema = z.strictObject({
 export const lintSettingsSchema = z.strictObject({
   ignore: z.array(suppressionSchema).optional().describe("Findings to ignore"),
   severities: z.record(z.string(), levelSchema).optional().describe("Other levels for rules, by rule id"),
+  profile: profileSchema.optional().describe("spec: also check conventions of wording and form"),
 });
 export type LintSettings = z.infer<typeof lintSettingsSchema>;
 
@@ -109,6 +114,8 @@ export type LintReport = z.infer<typeof lintReportSchema>;
 export type RuleInfo = {
   id: string;
   severity: Severity;
+  /** The profile that it is limited to. */
+  profile?: "spec";
   /** What it looks at: tools, suites, ... */
   on: string;
   why: string;

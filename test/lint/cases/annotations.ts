@@ -1,7 +1,13 @@
-import type { ToolSubject } from "../../../src/evals/lint/rule.ts";
-import { aChangedTool, aLintedTool, aToolSubject, type CasesOf } from "./cases.ts";
+import type { ToolSubject, ToolsetSubject } from "../../../src/evals/lint/rule.ts";
+import { aChangedTool, aLintedTool, aToolSubject, aToolsetSubject, type CasesOf } from "./cases.ts";
 
 const annotated = (annotations: unknown, name = "get_weather") => aChangedTool({ name, annotations });
+
+const operating = (values: readonly string[], annotations: object = { readOnlyHint: true }) =>
+  aChangedTool({
+    annotations,
+    inputSchema: { type: "object", properties: { operation: { type: "string", enum: [...values] } } },
+  });
 
 export const annotationCases: CasesOf<ToolSubject> = {
   "annotation-shape": {
@@ -43,8 +49,14 @@ export const annotationCases: CasesOf<ToolSubject> = {
       annotated({ readOnlyHint: true }, "get_update_status"),
       annotated({ destructiveHint: true }, "delete_file"),
       annotated({ destructiveHint: false }, "create_file"),
+      operating(["get", "list"]),
+      operating(["get", "set"], {}),
     ],
     violations: {
+      "a read-only tool has no operation that changes something": [
+        operating(["get", "set"]),
+        operating(["list", "delete_all"]),
+      ],
       "a tool named for a change is not read-only": [
         annotated({ readOnlyHint: true }, "create_issue"),
         annotated({ readOnlyHint: true }, "deleteFile"),
@@ -52,6 +64,20 @@ export const annotationCases: CasesOf<ToolSubject> = {
         aToolSubject(aLintedTool({ name: "weather_send_alert", annotations: { readOnlyHint: true } })),
       ],
       "a tool named for a deletion is destructive": [annotated({ destructiveHint: false }, "delete_file")],
+    },
+  },
+};
+
+const readOnly = aLintedTool({ annotations: { readOnlyHint: true } });
+
+export const sharedAnnotationCases: CasesOf<ToolsetSubject> = {
+  "annotations-missing": {
+    clean: [aToolsetSubject(), aToolsetSubject(readOnly), aToolsetSubject(aLintedTool({ annotations: "none" }))],
+    violations: {
+      "every tool has annotations": [
+        aToolsetSubject(readOnly, aLintedTool({ name: "send_mail" })),
+        aToolsetSubject(aLintedTool({ annotations: { title: "Weather" } })),
+      ],
     },
   },
 };

@@ -10,6 +10,10 @@ const mail = aLintedTool({
 const named = (name: string, changes = {}) => aLintedTool({ name, ...changes });
 const blank = { description: " ", inputSchema: { type: "object" } };
 
+const template = (what: string) => ({
+  description: `Find ${what} in the tracker. Use this when the user wants to see ${what}. Returns at most 25 results.`,
+});
+
 export const confusableCases: CasesOf<ToolsetSubject> = {
   "near-duplicate-tools": {
     clean: [
@@ -22,6 +26,9 @@ export const confusableCases: CasesOf<ToolsetSubject> = {
         named("get_weather", { description: `DEPRECATED: use get_weather_v2. ${weather.description}` }),
         named("get_weather_v2"),
       ),
+      // Made from one template, each with the word of its name.
+      aToolsetSubject(...["teams", "projects"].map((what) => named(`find_${what}`, template(what)))),
+      aToolsetSubject(weather, named("get_weather_now", { description: `${weather.description} Not get_weather.` })),
     ],
     violations: {
       "no two descriptions are the same": [
@@ -34,6 +41,46 @@ export const confusableCases: CasesOf<ToolsetSubject> = {
           weather,
           mail,
           named("get_weather_now", { description: `${weather.description} Updated hourly.` }),
+        ),
+      ],
+    },
+  },
+};
+
+const called = (...names: readonly string[]) => aToolsetSubject(...names.map((name) => named(name)));
+const warnings = { title: "Storm Warnings" };
+
+export const tellingApartCases: CasesOf<ToolsetSubject> = {
+  "name-same-meaning": {
+    clean: [
+      called("get_order", "get_orders", "find_order", "delete_order"),
+      called("get", "fetch"),
+      aToolsetSubject(named("get_order"), named("fetch_order", { description: "Deprecated: use get_order." })),
+    ],
+    violations: {
+      "no two names differ only in get and fetch, delete and remove or the like": [
+        called("get_order", "fetch_order"),
+        called("deleteFile", "remove_file"),
+        called("shop_create_order", "shop_add_order"),
+      ],
+    },
+  },
+  "sibling-by-title": {
+    clean: [
+      aToolsetSubject(weather, named("get_warnings", warnings)),
+      aToolsetSubject(
+        named("get_weather", { description: "For storms use the Storm Warnings tool, get_warnings." }),
+        named("get_warnings", warnings),
+      ),
+      aToolsetSubject(named("get_weather", { ...warnings, description: "The Storm Warnings tool." })),
+    ],
+    violations: {
+      "another tool is referred to by its name": [
+        ...[warnings, { annotations: warnings }].map((titled) =>
+          aToolsetSubject(
+            named("get_weather", { description: "For storms use the Storm Warnings tool." }),
+            named("get_warnings", titled),
+          ),
         ),
       ],
     },

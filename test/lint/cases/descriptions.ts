@@ -6,6 +6,11 @@ const parameter = (schema: Record<string, unknown>) => aToolWith({ city: schema 
 /** A character by its number, so that none hides in this file. */
 const sign = (code: number) => String.fromCodePoint(code);
 
+const nested = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, { type: "string" }]));
+/** A tool with one parameter, `city`, that only the description of the tool can explain. */
+const explaining = (description: string) =>
+  aChangedTool({ description, inputSchema: { type: "object", properties: { city: { type: "string" } } } });
+
 export const descriptionCases: CasesOf<ToolSubject> = {
   "description-missing": {
     clean: [aChangedTool({})],
@@ -35,6 +40,26 @@ export const descriptionCases: CasesOf<ToolSubject> = {
       ],
     },
   },
+  "nested-description-missing": {
+    clean: [
+      aChangedTool({}),
+      parameter({ type: "object", properties: nested("name", "region") }),
+      parameter({ type: "object", properties: nested("latitude", "longitude", "country_id", "name") }),
+      parameter({
+        type: "object",
+        properties: {
+          ...nested("name", "region", "zone"),
+          ...Object.fromEntries(["a", "b", "c", "d"].map((key) => [key, { type: "string", description: "It." }])),
+        },
+      }),
+    ],
+    violations: {
+      "most properties inside a parameter have a description": [
+        parameter({ type: "object", properties: nested("name", "region", "zone") }),
+        parameter({ type: "array", items: { type: "object", properties: nested("name", "region", "zone") } }),
+      ],
+    },
+  },
   "parameter-description-missing": {
     clean: [
       aChangedTool({}),
@@ -47,16 +72,18 @@ export const descriptionCases: CasesOf<ToolSubject> = {
           $defs: { City: { type: "string", description: "A city." } },
         },
       }),
+      parameter({ type: "string", enum: ["Oslo", "Bergen"] }),
+      parameter({ type: "string", format: "uri" }),
+      aToolWith({ latitude: { type: "number" }, width: { type: "integer" } }),
+      parameter({ type: "object", properties: { name: { type: "string", description: "Its name." } } }),
+      parameter({ type: "array", items: { type: "object", properties: { name: { type: "string" } } } }),
+      explaining("Returns the weather.\n\nArguments:\n- city: the city"),
+      explaining("Returns the weather of `city`."),
     ],
     violations: {
       "every parameter has a description": [
         parameter({ type: "string" }),
-        parameter({ type: "object", description: "It.", properties: { name: { type: "string" } } }),
-        parameter({
-          type: "array",
-          description: "All.",
-          items: { type: "object", properties: { name: { type: "string" } } },
-        }),
+        explaining("Returns the weather of a city."),
       ],
       "a description is not blank": [parameter({ type: "string", description: "  " })],
     },

@@ -19,6 +19,10 @@ export const propertyCases: CasesOf<ToolSubject> = {
       one("city", { $ref: "#/$defs/City" }),
       one("ratio", { anyOf: [{ type: "integer" }, { type: "number" }] }),
       orNull("city", { type: "string" }),
+      one("city_id", { type: ["string", "integer"] }),
+      one("cities", { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }] }),
+      one("cell", { type: ["string", "number", "boolean"] }),
+      one("row", { type: "object", properties: { cell: { type: ["string", "array"] } } }),
     ],
     violations: {
       "a property has a type": [
@@ -28,7 +32,8 @@ export const propertyCases: CasesOf<ToolSubject> = {
       ],
       "it has one type, or that type and null": [
         one("city", { type: ["string", "integer"] }),
-        one("city", { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }] }),
+        one("city", { anyOf: [{ type: "string" }, { type: "array", items: { type: "integer" } }] }),
+        one("parent", { anyOf: [{ type: "object", properties: {} }, { type: "string" }] }),
       ],
       "null is not its only type": [
         one("city", { type: "null" }),
@@ -77,7 +82,9 @@ export const propertyCases: CasesOf<ToolSubject> = {
       text("priority", "P0 to P4.", { pattern: "^P[0-4]$" }),
     ],
     violations: {
-      "a priority is an enum of low, medium and high": [text("priority"), text("issue_priority"), text("taskPriority")],
+      "a priority or severity is an enum of its levels": [
+        ...["priority", "issue_priority", "taskPriority", "severity", "urgency"].map((name) => text(name)),
+      ],
     },
   },
   "count-as-string": {
@@ -96,6 +103,22 @@ export const propertyCases: CasesOf<ToolSubject> = {
         text("rooms", "The number of rooms to book."),
         text("limit", "How many.", { enum: ["10", "20"] }),
       ],
+    },
+  },
+  "id-as-number": {
+    clean: [typed("user_id", "integer"), typed("userId", "string"), typed("paid", "number"), typed("page", "integer")],
+    violations: {
+      "an id is an integer, not any number": [typed("user_id", "number"), typed("issueId", "number")],
+      "a page is an integer, not any number": [typed("page", "number")],
+    },
+  },
+  "enum-single": {
+    clean: [
+      one("format", { type: "string", enum: ["json", "csv"] }),
+      one("target", { type: "object", properties: { type: { type: "string", enum: ["page"] } } }),
+    ],
+    violations: {
+      "an enum of a parameter has two values or more": [one("format", { type: "string", enum: ["json"] })],
     },
   },
   "count-as-number": {

@@ -86,12 +86,7 @@ export const notFound: readonly Pick<Reviewed, "server" | "tool" | "rule">[] = [
 /** Every finding on the two lists. */
 export const realFindings: readonly Reviewed[] = [
   everything("get-resource-links", "count-as-number", "count", "1 to 10 links; 2.5 of them cannot be returned."),
-  everything(
-    "get-resource-reference",
-    "parameter-description-missing",
-    "resourceType",
-    "Text or Blob, without saying of what.",
-  ),
+  everything("get-resource-reference", "id-as-number", "resourceId", "An id that the server checks to be an integer."),
   everything("get-sum", "parameter-name-vague", "a", "The first of two numbers."),
   everything("get-sum", "parameter-name-vague", "b", "The second of two numbers."),
   everything("gzip-file-as-resource", "parameter-name-vague", "data", "It takes a URL to fetch, not data."),
@@ -100,7 +95,7 @@ export const realFindings: readonly Reviewed[] = [
   ...undescribed("read_text_file", "path"),
   ...undescribed("read_media_file", "path"),
   ...undescribed("write_file", "path", "content"),
-  ...undescribed("edit_file", "path", "edits"),
+  ...undescribed("edit_file", "path"),
   ...undescribed("create_directory", "path"),
   ...undescribed("list_directory", "path"),
   ...undescribed("list_directory_with_sizes", "path"),

@@ -35,11 +35,10 @@ const shapeCases: CasesOf<ToolSubject> = {
     },
   },
   "output-schema-type": {
-    clean: [plain, output({ type: "object", properties: {} })],
+    clean: [plain, output({ type: "object", properties: {} }), output({ type: "object", oneOf: [{}] })],
     violations: {
       "the outputSchema is an object": [output("object"), output([])],
       'its type is "object"': [output({ type: "array", items: city }), output({ properties: {} })],
-      "its root is not a union": [output({ type: "object", oneOf: [{}] }), output({ type: "object", anyOf: [{}] })],
     },
   },
   "root-combinator": {
@@ -58,6 +57,7 @@ const shapeCases: CasesOf<ToolSubject> = {
       one({ type: "object", additionalProperties: true }),
       one({ type: "object", additionalProperties: {} }),
       one({ type: "object", properties: { name: city } }),
+      one({ type: "object", description: "The values of the chart, as its README has them." }),
     ],
     violations: {
       "the inputSchema names its properties": [input({ type: "object" })],

@@ -36,6 +36,8 @@ const listing = (
 const text = { type: "string" };
 const nameAndArguments = { name: text, arguments: { type: "object" } };
 
+const quoting = (query: string) => ({ name: "get_weather", description: `Returns the forecast, as in "${query}".` });
+
 export const suiteCases: CasesOf<SuiteSubject> = {
   "dispatcher-undeclared": {
     clean: [
@@ -70,6 +72,24 @@ export const suiteCases: CasesOf<SuiteSubject> = {
     violations: {
       "some query needs no tool": [[picks("a")], [calls({ tools: ["a"] })], [any]].map((list) => aSuiteSubject(list)),
       "some query needs no skill": [aSuiteSubject([loads("a")])],
+    },
+  },
+  "query-in-description": {
+    clean: [
+      sound,
+      { ...aSuiteSubject([{ ...asks("Will it rain?"), ...picks("get_weather") }]), listed: [quoting("Will it rain?")] },
+      {
+        ...aSuiteSubject([{ ...asks("Will it rain in Oslo?"), ...picks("get_weather") }]),
+        listed: [quoting("Will it rain in Rome?")],
+      },
+    ],
+    violations: {
+      "no description of an expected tool contains the query of the case": [
+        {
+          ...aSuiteSubject([{ ...asks("Will it rain in Oslo"), ...picks("get_weather") }]),
+          listed: [quoting("will it  rain in Oslo?")],
+        },
+      ],
     },
   },
   "tool-coverage": {

@@ -132,16 +132,24 @@ export const wordingCases: CasesOf<ToolSubject> = {
       "no note to colleagues such as TODO": saying("TODO: units.", "FIXME units"),
     },
   },
+  "description-example-queries": {
+    clean: saying('Such as "Will it rain in Oslo?" or "new york".', 'Units: "deg C", "deg F" or "deg K".'),
+    violations: {
+      "fewer than three requests of users in quotes": saying(
+        '"Will it rain in Oslo?", "How cold is it in Rome?", "Do I need an umbrella?"',
+      ),
+    },
+  },
   "description-docstring": {
     clean: [
       ...saying("It returns: the weather.", "Mail ann@returns.example.", "The parameters are city and unit."),
-      ...saying("**Returns:** the weather as text.", "The time is 12:30."),
+      ...saying("**Returns:** the weather as text.", "The time is 12:30.", "\nReturns:\n    the weather"),
       aChangedTool({ description: 7 }),
     ],
     violations: {
-      "no sections such as Args: and Returns:": saying(
+      "no sections such as Args: and Raises:": saying(
         "\n\nArgs:\n    city: the city",
-        "\nReturns:\n    the weather",
+        "\nRaises:\n    ValueError",
         "\n**Parameters:**\n- city",
         "Parameters: city - the city.",
         "\nInput: city\nOutput: weather",

@@ -8,7 +8,7 @@ import { resolveServer } from "../../toolsets/spec.ts";
 import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../../types/errors.ts";
 import type { Io } from "../../types/io.ts";
 import type { Path } from "../../types/json.ts";
-import { type Level, type LintSettings, lintSettingsSchema } from "../../types/lint.ts";
+import { type Level, type LintSettings, lintSettingsSchema, type Profile } from "../../types/lint.ts";
 import type { Suite } from "../../types/suite.ts";
 import { describeRegistration, type ServerTarget, type SuiteTarget, type ToolListTarget } from "../targets.ts";
 import { describeToolList, readToolList, type ToolList } from "./toolSubjects.ts";
@@ -159,18 +159,24 @@ async function listServer(
 const projectFile = "evals/lint.yaml";
 const levels = lintSettingsSchema.shape.severities.unwrap().valueType.options;
 
-/** The settings that apply to everything: those of `--severity`, then those of evals/lint.yaml. Throws EvalsError. */
-export async function readSettings(flags: readonly string[], io: Io): Promise<Settings[]> {
-  const severities = Object.fromEntries(flags.map(parseSeverity));
+/** The settings of flags: items like `name-length=error`, and a profile. */
+export type SettingFlags = { severity?: readonly string[] | undefined; profile?: Profile | undefined };
+
+/** The settings that apply to everything: those of flags, then those of evals/lint.yaml. Throws EvalsError. */
+export async function readSettings({ severity = [], profile }: SettingFlags, io: Io): Promise<Settings[]> {
+  const flags = { severities: Object.fromEntries(severity.map(parseSeverity)), ...(profile && { profile }) };
   const kind = await stat(resolve(io.cwd, projectFile)).catch(() => undefined);
-  if (!kind) return [{ severities }];
+  if (!kind) return [flags];
   const { loadLintSettings } = await import("../../suites/load.ts");
   const { settings, place } = await loadLintSettings(projectFile, io);
-  return [{ severities }, placeSettings(settings, place)];
+  return [flags, placeSettings(settings, place)];
 }
 
 /** Settings with the places of their suppressions. Throws EvalsError for every unknown rule in them. */
-function placeSettings({ ignore = [], severities = {} }: LintSettings, place: (path: Path) => Place): Settings {
+function placeSettings(
+  { ignore = [], severities = {}, profile }: LintSettings,
+  place: (path: Path) => Place,
+): Settings {
   const named = [
     ...ignore.map(({ rule }, at): [string, Path] => [rule, ["ignore", at, "rule"]]),
     ...Object.keys(severities).map((rule): [string, Path] => [rule, ["severities", rule]]),
@@ -180,7 +186,11 @@ function placeSettings({ ignore = [], severities = {} }: LintSettings, place: (p
     return wrong ? [{ severity: "error", ...wrong, place: place(path) }] : [];
   });
   if (problems.length > 0) throw new EvalsError(problems);
-  return { severities, ignore: ignore.map((one, at) => ({ ...one, place: place(["ignore", at]) })) };
+  return {
+    severities,
+    ...(profile && { profile }),
+    ignore: ignore.map((one, at) => ({ ...one, place: place(["ignore", at]) })),
+  };
 }
 
 function parseSeverity(flag: string): [string, Level] {

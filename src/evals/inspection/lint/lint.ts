@@ -10,7 +10,7 @@ import { sarif } from "../../reports/sarif.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
 import { type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../../types/errors.ts";
 import type { Io } from "../../types/io.ts";
-import type { LintReport } from "../../types/lint.ts";
+import type { LintReport, Profile } from "../../types/lint.ts";
 import { version } from "../../workspace/version.ts";
 import { decideExitCode, readThreshold, type ThresholdOptions } from "../exitCode.ts";
 import { resolveTargets, type Target, type TargetOptions } from "../targets.ts";
@@ -33,6 +33,7 @@ export type LintOptions = TargetOptions &
     confusable: boolean;
     against?: string | undefined;
     severity?: string[] | undefined;
+    profile?: Profile | undefined;
     format: Format;
     json: boolean;
     rules: boolean;
@@ -45,7 +46,7 @@ export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
   if (format === "markdown")
     throw usageError("--format markdown works only with --rules.", "Use table, json, sarif or github.");
   const judge = options.judge === undefined ? undefined : await (await import("./judge.ts")).openJudging(options, io);
-  const settings = await readSettings(options.severity ?? [], io);
+  const settings = await readSettings(options, io);
   const { targets, warnings } = await resolveTargets(options, io);
   const parts = await Promise.all(targets.map((target) => collect(target, { io, settings })));
   const listed = joinCollected([{ subjects: [], problems: [], warnings }, ...parts]);

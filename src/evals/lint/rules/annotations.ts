@@ -1,6 +1,7 @@
-import { isJsonObject, type JsonObject } from "../../types/json.ts";
-import { quote, showValue } from "../../types/text.ts";
-import { defineRules, type ToolSubject } from "../rule.ts";
+import { listProperties } from "../../jsonSchema/values.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
+import { quote, showValue, showValues } from "../../types/text.ts";
+import { defineRules, type ToolSubject, type ToolsetSubject } from "../rule.ts";
 import { splitName } from "../text.ts";
 
 const docs = "https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations";
@@ -66,9 +67,19 @@ export const annotationRules = defineRules<ToolSubject>([
     severity: "warning",
     docs,
     why: "A host asks the user by the hints and a model chooses by the name; here the two disagree.",
-    clauses: ["a tool named for a change is not read-only", "a tool named for a deletion is destructive"],
-    *check({ server, tool: { name, annotations } }) {
+    clauses: [
+      "a tool named for a change is not read-only",
+      "a tool named for a deletion is destructive",
+      "a read-only tool has no operation that changes something",
+    ],
+    *check({ server, tool: { name, annotations, inputSchema } }) {
       if (typeof name !== "string" || !isJsonObject(annotations)) return;
+      const operation = annotations.readOnlyHint === true ? findChange(inputSchema) : undefined;
+      if (operation) {
+        const message = `readOnlyHint is true, but ${quote(operation.parameter)} can be ${quote(operation.value)}.`;
+        const fix = "Set readOnlyHint to false, or make a second tool for what changes something.";
+        yield { at: ["annotations", "readOnlyHint"], message, fix };
+      }
       const verb = readVerb(name, server);
       if (annotations.readOnlyHint === true && (changing.has(verb) || deleting.has(verb))) {
         const message = `readOnlyHint is true, but a tool named "${verb}" changes something.`;
@@ -88,6 +99,50 @@ const deleting = new Set("delete destroy drop erase purge truncate wipe".split("
 const changing = new Set(
   "create edit insert modify move overwrite patch publish remove rename replace send update upload write".split(" "),
 );
+
+const operations = new Set(["action", "operation", "op", "command", "subcommand", "method", "verb"]);
+/** Verbs that change something when they are an operation. */
+const writes = new Set("add append clear disable enable install put restart run set start stop trigger".split(" "));
+
+/** A value of a parameter for the operation that says that something changes. */
+function findChange(inputSchema: Json | undefined): { parameter: string; value: string } | undefined {
+  const parameters = isJsonObject(inputSchema) ? listProperties(inputSchema).slice(0, 100) : [];
+  for (const [parameter, schema] of parameters) {
+    if (!operations.has(parameter.toLowerCase()) || !isJsonObject(schema) || !Array.isArray(schema.enum)) continue;
+    const value = schema.enum.slice(0, 100).find((one) => {
+      const [verb = ""] = typeof one === "string" ? splitName(one) : [];
+      return changing.has(verb) || deleting.has(verb) || writes.has(verb);
+    });
+    if (typeof value === "string") return { parameter, value };
+  }
+  return undefined;
+}
+
+/** Rules about the annotations of a whole list. */
+export const sharedAnnotationRules = defineRules<ToolsetSubject>([
+  {
+    id: "annotations-missing",
+    severity: "info",
+    docs,
+    why: "Without annotations a host takes a tool for destructive, and asks the user before each call.",
+    clauses: ["every tool has annotations"],
+    *check({ tools }) {
+      const without = [...tools.entries()].filter(([, { annotations }]) => !hasHint(annotations));
+      const [first] = without;
+      if (!first) return;
+      const names = without.flatMap(([, { name }]) => (typeof name === "string" ? [name] : []));
+      const message = `${without.length} of ${tools.length} tools have no annotations: ${showValues(names)}.`;
+      const fix = "Set readOnlyHint on tools that change nothing, and destructiveHint on the others.";
+      yield { at: [first[0], "annotations"], message, fix };
+    },
+  },
+]);
+
+function hasHint(annotations: Json | undefined): boolean {
+  return (
+    annotations !== undefined && (!isJsonObject(annotations) || hints.some((hint) => Object.hasOwn(annotations, hint)))
+  );
+}
 
 /** The first word of a name that is not the server's: `create` in `github_create_issue` of the server github. */
 function readVerb(name: string, server: string): string {

@@ -5,7 +5,9 @@ import { splitWords } from "../../search/words.ts";
 import type { JsonObject } from "../../types/json.ts";
 import { once } from "../../types/once.ts";
 import { quote } from "../../types/text.ts";
+import { findVerb, getVerbKind } from "../language.ts";
 import type { Rule, ToolsetSubject } from "../rule.ts";
+import { splitName } from "../text.ts";
 
 /**
  * Two tools that a keyword search hardly distinguishes. `similarity` is 0 to 1 (see `search/similarity.ts`), `shared` the
@@ -101,11 +103,37 @@ function* findNearDuplicates(tools: readonly JsonObject[], current: readonly Lis
   const seen = new Set<number>();
   for (const { at, similarity, shared } of confusablePairs(tools, { least: nearDuplicate, most: limits.pairs })) {
     const [earlier, later] = [byIndex.get(Math.min(...at)), byIndex.get(Math.max(...at))];
-    if (!earlier || !later || seen.has(later.at)) continue;
+    if (!earlier || !later || seen.has(later.at) || isDistinguished(earlier.tool, later.tool)) continue;
     seen.add(later.at);
     const evidence = `similarity ${similarity.toFixed(2)}, shared words: ${shared.slice(0, 5).join(", ")}`;
     yield [later.at, `${nameTool(later)} has nearly the same description as ${nameTool(earlier)} (${evidence}).`];
   }
+}
+
+/**
+ * Whether similar texts say all the same which is which: one names the other, or each has the words that only its own
+ * name has, as texts made from one template do (find_teams, find_projects).
+ */
+function isDistinguished(one: JsonObject, other: JsonObject): boolean {
+  const [a, b] = [one, other].map(({ name, description }) => ({
+    name: String(name),
+    text: typeof description === "string" ? description.slice(0, limits.characters) : "",
+  }));
+  if (!a || !b) return false;
+  if (a.text.includes(b.name) || b.text.includes(a.name)) return true;
+  const [kind, otherKind] = [a, b].map(({ name }) => getVerbKind(findVerb(splitName(name)) ?? ""));
+  if (kind !== undefined && otherKind !== undefined && kind !== otherKind) return true;
+  const [mine, theirs] = [toStems(a.name), toStems(b.name)];
+  const hasOwnWords = (own: ReadonlySet<string>, others: ReadonlySet<string>, text: string) => {
+    const words = [...own].filter((word) => !others.has(word));
+    const said = toStems(text);
+    return words.length > 0 && words.some((word) => said.has(word));
+  };
+  return hasOwnWords(mine, theirs, a.text) && hasOwnWords(theirs, mine, b.text);
+}
+
+function toStems(text: string): ReadonlySet<string> {
+  return new Set(splitWords(text).map(({ stem }) => stem));
 }
 
 function* findEqualDescriptions(current: readonly ListedTool[]): Iterable<[number, string]> {

@@ -1,7 +1,14 @@
-import { followRef, type Walk, walkToolSchema } from "../../jsonSchema/walk.ts";
-import { isJsonObject, type JsonObject } from "../../types/json.ts";
-import { describeHidden, findHidden, hiddenRanges, quote } from "../../types/text.ts";
-import { englishDescription, getVerbKind, listBaseForms, saysWhenToUse, splitSentences } from "../language.ts";
+import { followRef, type SchemaPlace, type Walk, walkToolSchema } from "../../jsonSchema/walk.ts";
+import { isJsonObject, type JsonObject, type Path } from "../../types/json.ts";
+import { describeHidden, findHidden, hiddenRanges, quote, showValues } from "../../types/text.ts";
+import {
+  englishDescription,
+  getVerbKind,
+  listBaseForms,
+  plainDescription,
+  saysWhenToUse,
+  splitSentences,
+} from "../language.ts";
 import { defineRules, type ToolSubject } from "../rule.ts";
 import { collectTexts, injectionPatterns, splitName, takeFirst } from "../text.ts";
 
@@ -64,12 +71,46 @@ export const descriptionRules = defineRules<ToolSubject>([
     why: "Without a description, a model guesses the format and the meaning of a parameter from its name.",
     clauses: ["every parameter has a description", "a description is not blank"],
     *check({ tool }) {
-      const walk = walkToolSchema(tool, "inputSchema");
-      for (const { schema, at, role, name } of walk.places) {
-        if (role !== "property" || isDescribed(schema, walk)) continue;
+      for (const { at, name } of listUndescribed(tool)) {
+        if (at.length > parameterDepth || isNamedIn(tool.description, name)) continue;
         const message = `The parameter ${quote(name)} has no description.`;
         yield { at, message, fix: "Say what it is, in which format, and with an example where one helps." };
       }
+    },
+  },
+  {
+    id: "nested-description-missing",
+    severity: "info",
+    docs: writing,
+    why: "Without descriptions, a model guesses how to fill an object from the names in it.",
+    clauses: ["most properties inside a parameter have a description"],
+    *check({ tool }) {
+      const groups = new Map<string, { at: Path; names: string[] }>();
+      for (const { at, name } of listUndescribed(tool)) {
+        if (at.length <= parameterDepth || isNamedIn(tool.description, name) || /ids?$/i.test(name)) continue;
+        const parameter = String(at[parameterDepth - 1]);
+        const group = groups.get(parameter) ?? { at: at.slice(0, parameterDepth), names: [] };
+        groups.set(parameter, { ...group, names: [...group.names, name] });
+      }
+      for (const [parameter, { at, names }] of groups) {
+        if (names.length < leastNested || names.length < countNested(tool, at) / 2) continue;
+        const message = `${names.length} properties inside ${quote(parameter)} have no description: ${showValues(names)}.`;
+        yield { at, message, fix: "Describe those whose format or meaning the name does not say." };
+      }
+    },
+  },
+  {
+    id: "description-example-queries",
+    severity: "info",
+    profile: "spec",
+    docs: writing,
+    why: "A list of example requests takes tokens in every request, and a model treats it as complete.",
+    clauses: ["fewer than three requests of users in quotes"],
+    *check({ tool }) {
+      const queries = plainDescription(tool)?.match(quotedRequest) ?? [];
+      if (queries.length < mostQueries) return;
+      const message = `The description quotes ${queries.length} requests of users, such as ${queries[0]}.`;
+      yield { at: ["description"], message, fix: "Say in one sentence for which requests it is, with one example." };
     },
   },
   {
@@ -110,6 +151,57 @@ export const descriptionRules = defineRules<ToolSubject>([
   },
 ]);
 
+/** inputSchema, properties, name. */
+const parameterDepth = 3;
+/** Fewer undescribed properties inside a parameter are not worth a line. */
+const leastNested = 3;
+
+/** The properties of an inputSchema without a description, except those whose schema says what they are. */
+function* listUndescribed(tool: JsonObject): Iterable<SchemaPlace> {
+  const walk = walkToolSchema(tool, "inputSchema");
+  for (const place of walk.places) {
+    const { schema, role, name } = place;
+    if (role !== "property" || isDescribed(schema, walk) || measures.test(name) || hasProperties(schema)) continue;
+    const isSwitchOrCount = schema.default !== undefined && (schema.type === "boolean" || schema.maximum !== undefined);
+    if (!isSwitchOrCount && !saysForm.some((key) => Object.hasOwn(schema, key))) yield place;
+  }
+}
+
+/** The number of properties inside a parameter. */
+function countNested(tool: JsonObject, parameter: Path): number {
+  const isInside = ({ role, at }: SchemaPlace) =>
+    role === "property" && at.length > parameter.length && parameter.every((step, index) => at[index] === step);
+  return walkToolSchema(tool, "inputSchema").places.filter(isInside).length;
+}
+
+/** Names of measures that need no description in an object. */
+const measures = /^(?:(?:min|max)?_?(?:lat|lon|lng|latitude|longitude)|width|height|x|y)$/i;
+
+/** Whether a schema is of objects, or of lists of them, that are described by their properties. */
+function hasProperties(schema: JsonObject): boolean {
+  const branches = [schema.anyOf, schema.oneOf].flatMap((list) => (Array.isArray(list) ? list.slice(0, 100) : []));
+  return [schema, ...branches].some((one) => {
+    const { properties, items } = isJsonObject(one) ? one : {};
+    const inside = isJsonObject(items) ? items.properties : undefined;
+    return [properties, inside].some((names) => isJsonObject(names) && Object.keys(names).length > 0);
+  });
+}
+
+/** Keywords by which a schema says which values it takes. */
+const saysForm = ["enum", "const", "format", "pattern"];
+
+/** Whether the description of the tool explains a parameter: in a list of parameters, or marked as code. */
+function isNamedIn(description: unknown, parameter: string): boolean {
+  if (typeof description !== "string" || !/^\w{1,100}$/.test(parameter)) return false;
+  return new RegExp(`[\`'"*]${parameter}[\`'"*]|\\b${parameter}(?: \\([^)\\n]{0,80}\\))?:|[-*] ${parameter}\\b`).test(
+    description.slice(0, 20_000),
+  );
+}
+
+/** Four words or more in quotes: a request, and not a value. */
+const quotedRequest = /"[A-Z][^"\n]{1,40}(?: [^"\s]{1,40}){3,20}"/g;
+const mostQueries = 3;
+
 function isText(value: unknown): value is string {
   return typeof value === "string" && value.trim() !== "";
 }
@@ -146,6 +238,7 @@ export const purposeRules = defineRules<ToolSubject>([
   {
     id: "description-when",
     severity: "warning",
+    profile: "spec",
     docs,
     why: "A model that does not know when a tool applies calls it too often, or answers without it.",
     clauses: ["says when to call the tool"],

@@ -1,7 +1,7 @@
 import type { RuleInfo } from "../../types/lint.ts";
 import { nearest } from "../../types/nearest.ts";
 import type { Families, SubjectKind } from "../rule.ts";
-import { annotationRules } from "./annotations.ts";
+import { annotationRules, sharedAnnotationRules } from "./annotations.ts";
 import { confusableRules } from "./confusable.ts";
 import { descriptionRules, purposeRules } from "./descriptions.ts";
 import { dispatcherRules } from "./dispatchers.ts";
@@ -11,7 +11,7 @@ import { registrationRules } from "./registration.ts";
 import { rubricRules } from "./rubric.ts";
 import { schemaRules } from "./schemas.ts";
 import { instructionRules, skillListingRules, suiteSearchRules } from "./search.ts";
-import { alikeRules, siblingRules } from "./siblings.ts";
+import { alikeRules, siblingRules, tellingApartRules } from "./siblings.ts";
 import { skillFormatRules } from "./skillFormat.ts";
 import { skillWordingRules } from "./skillWording.ts";
 import { styleRules } from "./style.ts";
@@ -24,7 +24,10 @@ export const wordingRules = [...nameWordingRules, ...purposeRules, ...styleRules
 /** Every rule, by what it looks at. */
 export const rules: Families = {
   tools: [...nameRules, ...descriptionRules, ...wordingRules, ...schemaRules, ...propertyRules, ...annotationRules],
-  toolsets: [...sharedNameRules, ...confusableRules, ...alikeRules, ...instructionRules],
+  toolsets: [
+    ...[...sharedNameRules, ...confusableRules, ...alikeRules, ...tellingApartRules],
+    ...[...sharedAnnotationRules, ...instructionRules],
+  ],
   "judged tools": rubricRules,
   versions: versioningRules,
   skills: [...skillFormatRules, ...skillWordingRules, ...skillListingRules],
@@ -36,8 +39,9 @@ export const rules: Families = {
 /** Every rule as a report or a reader needs it, family by family. */
 export function catalogue(families: Families): RuleInfo[] {
   return (Object.keys(families) as SubjectKind[]).flatMap((kind) =>
-    families[kind].map(({ id, severity, why, docs, clauses }) => {
-      return { id, severity, on: kind === "judged tools" ? "tools, with --judge" : kind, why, docs, clauses };
+    families[kind].map(({ id, severity, profile, why, docs, clauses }) => {
+      const on = kind === "judged tools" ? "tools, with --judge" : kind;
+      return { id, severity, ...(profile && { profile }), on, why, docs, clauses };
     }),
   );
 }

@@ -57,6 +57,7 @@ export const nameRules = defineRules<ToolSubject>([
   {
     id: "parameter-name-vague",
     severity: "warning",
+    profile: "spec",
     docs: writing,
     why: "A model fills a parameter by its name first, and guesses when the name says nothing.",
     clauses: ["more than one letter", "not a placeholder such as data, arg1 or val"],
@@ -110,6 +111,7 @@ export const nameWordingRules = defineRules<ToolSubject>([
   {
     id: "name-verb",
     severity: "warning",
+    profile: "spec",
     docs: writing,
     why: "A name that starts with what the tool does stands out among its siblings; a noun could be any of them.",
     clauses: ["starts with a verb, after the prefix that names of the list share"],
@@ -131,6 +133,7 @@ export const nameWordingRules = defineRules<ToolSubject>([
   {
     id: "name-kind",
     severity: "warning",
+    profile: "spec",
     docs: writing,
     why: "A verb such as handle or manage covers both reading and writing, so a model calls it to read and changes something.",
     clauses: ["the verb shows whether the tool reads, writes or acts"],

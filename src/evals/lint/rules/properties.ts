@@ -1,8 +1,9 @@
 import { getSingleType, listTypes, nameTypes, type Type, withoutNull } from "../../jsonSchema/values.ts";
 import type { SchemaPlace } from "../../jsonSchema/walk.ts";
-import { isJsonObject, type JsonObject } from "../../types/json.ts";
+import { isJsonObject, type JsonObject, type Path } from "../../types/json.ts";
+import type { Severity } from "../../types/lint.ts";
 import { once } from "../../types/once.ts";
-import { quote } from "../../types/text.ts";
+import { quote, showValue } from "../../types/text.ts";
 import { inInput, type Rule, type ToolSubject, type Violation } from "../rule.ts";
 import { splitName } from "../text.ts";
 
@@ -10,6 +11,8 @@ const reference = "https://json-schema.org/understanding-json-schema/reference";
 
 /** A rule about every property, at any depth, for which `matches` holds. */
 type PropertyRule = Omit<Rule<ToolSubject>, "check" | "severity"> & {
+  /** A warning unless it is named. */
+  severity?: Severity;
   matches(property: Property): boolean;
   message(quotedName: string): string;
   fix: string;
@@ -30,10 +33,10 @@ const table: readonly PropertyRule[] = [
     id: "priority-without-enum",
     docs: `${reference}/enum`,
     why: "A model writes a free priority in any words (urgent, P1, 1), and the tool knows only some.",
-    clauses: ["a priority is an enum of low, medium and high"],
+    clauses: ["a priority or severity is an enum of its levels"],
     matches: (property) => isFreeString(property) && isPriority(property),
     message: (name) => `The priority ${name} is a free string.`,
-    fix: "List the allowed values in an enum: low, medium, high.",
+    fix: "List the allowed values in an enum, such as low, medium, high.",
   },
   {
     id: "count-as-string",
@@ -46,11 +49,22 @@ const table: readonly PropertyRule[] = [
   },
   {
     id: "count-as-number",
+    severity: "info",
     docs: `${reference}/type`,
     why: "A count with a fraction is one that the tool has to round or to reject.",
     clauses: ["a count is an integer, not any number"],
     matches: (property) => property.type === "number" && isCount(property),
     message: (name) => `The count ${name} can be any number, including fractions.`,
+    fix: "Make its type integer.",
+  },
+  {
+    id: "id-as-number",
+    severity: "info",
+    docs: `${reference}/type`,
+    why: "A fraction is no id and no page; with the type number, a model and a validator take 1.5 for one.",
+    clauses: ["an id is an integer, not any number", "a page is an integer, not any number"],
+    matches: ({ type, words }) => type === "number" && (words.at(-1) === "id" || words.at(-1) === "page"),
+    message: (name) => `${name} can be any number, including fractions.`,
     fix: "Make its type integer.",
   },
   {
@@ -84,16 +98,19 @@ const table: readonly PropertyRule[] = [
 ];
 
 const nothing: readonly Violation[] = [];
+/** inputSchema, properties, name. */
+const parameterDepth = 3;
 
 export const propertyRules: readonly Rule<ToolSubject>[] = [
   {
     id: "property-type",
-    severity: "warning",
+    severity: "info",
     docs: `${reference}/type`,
     why: "A model is most reliable with a value that can have only one type.",
     clauses: ["a property has a type", "it has one type, or that type and null", "null is not its only type"],
     check: inInput(function* ({ schema, at, role }) {
-      const message = role === "property" || role === "items" ? explainType(schema) : undefined;
+      const isOwn = (role === "property" || role === "items") && at.at(-1) !== "additionalProperties";
+      const message = isOwn ? explainType(schema, at) : undefined;
       const fix = "Declare one type: string, integer, number, boolean, array or object.";
       if (message !== undefined) yield { at, message, fix };
     }),
@@ -111,19 +128,33 @@ export const propertyRules: readonly Rule<ToolSubject>[] = [
       ];
     }),
   },
+  {
+    id: "enum-single",
+    severity: "info",
+    docs: `${reference}/enum`,
+    why: "A parameter that can have one value only carries no information, and takes tokens in every request.",
+    clauses: ["an enum of a parameter has two values or more"],
+    check: inInput(({ schema: { enum: values }, at, role, name }) => {
+      // Inside of an object, one value is what its alternatives are distinguished by.
+      if (role !== "property" || at.length > parameterDepth || !Array.isArray(values) || values.length !== 1)
+        return nothing;
+      const message = `The parameter ${quote(name)} allows one value only: ${showValue(values[0] ?? null)}.`;
+      return [{ at: [...at, "enum"], message, fix: "Remove the parameter, or list the other values." }];
+    }),
+  },
   ...table.map(({ matches, message, fix, ...head }): Rule<ToolSubject> => {
     const check = inInput((place): readonly Violation[] => {
       const property = place.role === "property" ? readProperty(place) : undefined;
       return property && matches(property) ? [{ at: place.at, message: message(quote(property.name)), fix }] : nothing;
     });
-    return { ...head, severity: "warning", check };
+    return { severity: "warning", ...head, check };
   }),
 ];
 
 const typeKeywords = ["type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "not", "if"];
 
 /** What is wrong with the type of a schema. Another rule reports empty schemas. */
-function explainType(schema: JsonObject): string | undefined {
+function explainType(schema: JsonObject, at: Path): string | undefined {
   if (Object.keys(schema).length > 0 && !typeKeywords.some((key) => Object.hasOwn(schema, key)))
     return "The schema declares no type.";
   const branches = flattenBranches(schema);
@@ -133,7 +164,24 @@ function explainType(schema: JsonObject): string | undefined {
   const isTyped = branches.every((branch) => listTypes(branch).length > 0 || "anyOf" in branch || "oneOf" in branch);
   if (types.length > 0 && values.length === 0 && isTyped) return "Null is the only type.";
   const isMixed = values.length > 1 && values.join() !== "integer,number" && values.join() !== "number,integer";
-  return isMixed ? `The value can be ${nameTypes(values)}.` : undefined;
+  // Inside of an object, alternatives are rarely the choice of the author: they follow the format of a service.
+  if (!isMixed || at.length > parameterDepth || isAnyValue(values) || isOneOrMany(branches, values)) return undefined;
+  const isScalar = !values.includes("object") && !values.includes("array");
+  const isExplained = typeof schema.description === "string" || /ids?$/i.test(String(at.at(-1)));
+  return isScalar && isExplained ? undefined : `The value can be ${nameTypes(values)}.`;
+}
+
+/** Text, number or boolean: what any setting or cell holds. */
+function isAnyValue(types: readonly Type[]): boolean {
+  return types.includes("string") && types.includes("boolean") && types.some((type) => /number|integer/.test(type));
+}
+
+/** One value, or a list of such values. */
+function isOneOrMany(branches: readonly JsonObject[], types: readonly Type[]): boolean {
+  const [one] = types.filter((type) => type !== "array");
+  if (types.length !== 2 || !types.includes("array") || one === undefined) return false;
+  const items = branches.flatMap((branch) => (isJsonObject(branch.items) ? [branch.items] : []));
+  return items.length > 0 && items.every((item) => listTypes(item).join() === one);
 }
 
 /** A schema with the branches of its anyOf and oneOf, and theirs, at most 100. */
@@ -178,6 +226,8 @@ const measures = setOf(
 const otherUnits =
   /\b(?:apartment|suite|address|business|organi[sz]ation\w*|department|systemd|service|military|course|lesson|ad|storage) units?\b|\bsystemd\b/;
 
+const priorities = setOf("priority severity urgency importance");
+
 function isUnit({ words, about }: Property): boolean {
   const [last, before] = [words.at(-1), words.at(-2)];
   if ((last !== "unit" && last !== "units") || otherUnits.test(about)) return false;
@@ -185,7 +235,7 @@ function isUnit({ words, about }: Property): boolean {
 }
 
 function isPriority({ words }: Property): boolean {
-  return words.at(-1) === "priority";
+  return priorities.has(words.at(-1) ?? "");
 }
 
 /** What a limit, an offset or a maximum counts, unlike a credit limit or the offset of a time zone. */
@@ -203,7 +253,7 @@ function isCount(property: Property): boolean {
 function isNamedCount({ words, about }: Property): boolean {
   const [first, second] = words;
   const last = words.at(-1) ?? "";
-  if (/\b(?:cursor|token|opaque)\b/.test(about)) return false;
+  if (/\b(?:cursor|token|opaque|for pagination|next page)\b/.test(about)) return false;
   if (last === "limit" || last === "offset") return words.length === 1 || listWords.has(words.at(-2) ?? "");
   if (last === "count" || (first === "number" && second === "of") || (first === "num" && words.length > 1)) return true;
   return words.length === 2 && ((first === "max" && counted.has(last)) || (first === "page" && pageWords.has(last)));
@@ -247,7 +297,7 @@ const quoted = "[\"'`][\\w -]{1,40}[\"'`](?: for [\\w ]{1,30})?";
 const joint = "(?:, ?(?:or |and )?| or | ?\\| ?| ?/ ?)";
 /** "one of: a, b, c" and the like; without a colon the values must be quoted, or it may be a sentence. */
 const choice = new RegExp(
-  `\\b(?:one of|(?:allowed|valid|possible|supported|accepted) values(?: are)?|options(?: are)?) ?[:(] ?${word}(?:${joint}${word}){1,20}` +
+  `\\b(?:one of|(?:allowed|valid|possible|supported|accepted|available) (?:values|options|types|formats)(?: are)?|options(?: are)?|accepts) ?[:(] ?${word}(?:${joint}${word}){1,20}` +
     `|(?:\\b(?:one of|must be|can be|either|values(?: are)?) |\\()${quoted}(?:${joint}${quoted}){1,20}`,
 );
 /** Examples leave other values open, and so does a list that continues. */

@@ -16,6 +16,8 @@ import { findContradictions, findMalformed } from "./schemaValidity.ts";
 
 const specification = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools";
 const reference = "https://json-schema.org/understanding-json-schema/reference";
+/** inputSchema, properties, name, items: what is deeper follows the format of a service. */
+const parameterDepth = 4;
 /** From this number on, a model often lacks one and invents it. */
 const manyRequired = 6;
 
@@ -52,8 +54,8 @@ export const schemaRules = defineRules<ToolSubject>([
     id: "output-schema-type",
     severity: "error",
     docs: `${specification}#output-schema`,
-    why: "SDKs drop an outputSchema that is a union, and clients reject a list in which its type is not object.",
-    clauses: ["the outputSchema is an object", 'its type is "object"', "its root is not a union"],
+    why: "Clients reject a list in which the type of an outputSchema is not object.",
+    clauses: ["the outputSchema is an object", 'its type is "object"'],
     *check({ tool: { outputSchema } }) {
       if (outputSchema === undefined) return;
       const at = ["outputSchema"];
@@ -65,11 +67,6 @@ export const schemaRules = defineRules<ToolSubject>([
       if (outputSchema.type !== "object") {
         const message = `The type of the outputSchema is ${showValue(outputSchema.type ?? null)}.`;
         yield { at, message, fix: 'Set its type to "object", and put the result in one of its properties.' };
-      }
-      for (const keyword of ["oneOf", "anyOf"].filter((key) => Object.hasOwn(outputSchema, key))) {
-        const message = `The outputSchema is a union (${keyword}).`;
-        const fix = "Make it one flat object in which only some properties are required.";
-        yield { at: [...at, keyword], message, fix };
       }
     },
   },
@@ -103,7 +100,7 @@ export const schemaRules = defineRules<ToolSubject>([
         const fix = "Add properties: an empty object when there are no parameters.";
         yield { at, message: "The inputSchema does not declare its properties.", fix };
       } else if ((role === "property" || role === "items") && at.at(-1) !== "additionalProperties") {
-        if (Object.keys(schema).length === 0) {
+        if (Object.keys(schema).length === 0 && at.length <= parameterDepth) {
           yield { at, message: "The schema is empty.", fix: "Declare at least its type, and describe it." };
         } else if (isBareObject(schema)) {
           const fix = "List its properties, or allow any explicitly with additionalProperties.";
@@ -164,6 +161,7 @@ export const schemaRules = defineRules<ToolSubject>([
   {
     id: "required-many",
     severity: "info",
+    profile: "spec",
     docs: "https://www.anthropic.com/engineering/writing-tools-for-agents",
     why: "Each required parameter that the user did not mention is one that a model makes up.",
     clauses: ["few parameters are required"],
@@ -261,7 +259,14 @@ function declaresContent(schema: JsonObject): boolean {
 }
 
 function isBareObject(schema: JsonObject): boolean {
-  return listTypes(schema).join() === "object" && !declaresContent(schema) && listProperties(schema).length === 0;
+  // With a description, an object of any content is meant.
+  const isDescribed = typeof schema.description === "string" && schema.description.trim() !== "";
+  return (
+    listTypes(schema).join() === "object" &&
+    !isDescribed &&
+    !declaresContent(schema) &&
+    listProperties(schema).length === 0
+  );
 }
 
 /** Whether a schema stands alone: branches and references may describe its properties elsewhere. */

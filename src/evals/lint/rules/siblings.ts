@@ -88,6 +88,7 @@ export const alikeRules = defineRules<ToolsetSubject>([
   {
     id: "description-sibling",
     severity: "info",
+    profile: "spec",
     docs,
     why: "Of two similar tools a model takes either; naming the sibling shows where one ends and the other begins.",
     clauses: [
@@ -110,6 +111,70 @@ export const alikeRules = defineRules<ToolsetSubject>([
           continue;
         const message = `The description does not distinguish the tool from ${showValues([...others])}.`;
         yield { at: [index, "description"], message, fix: "Say what it is not for, and name the tool for that." };
+      }
+    },
+  },
+]);
+
+/** Verbs that mean the same of one object; list and get do where the object is in the plural. */
+const sameVerbs = [
+  "get fetch retrieve read load",
+  "find search query lookup",
+  "update edit modify patch change",
+  "delete remove",
+  "add create insert",
+].map((verbs) => new Set(verbs.split(" ")));
+
+/** The name with its verb replaced by the group of verbs that mean the same; undefined without such a verb. */
+function nameMeaning(name: string): string | undefined {
+  const words = splitName(name);
+  const at = words.findIndex((word) => sameVerbs.some((verbs) => verbs.has(word)));
+  const verb = words[at];
+  if (verb === undefined || words.length < 2) return undefined;
+  return words.toSpliced(at, 1, `(${sameVerbs.findIndex((verbs) => verbs.has(verb))})`).join(" ");
+}
+
+/** Whether names and descriptions refer to other tools so that a model can tell them apart. */
+export const tellingApartRules = defineRules<ToolsetSubject>([
+  {
+    id: "name-same-meaning",
+    severity: "warning",
+    docs,
+    why: "Of two tools whose names differ only in verbs of one meaning, a model takes either.",
+    clauses: ["no two names differ only in get and fetch, delete and remove or the like"],
+    *check({ tools }) {
+      const first = new Map<string, string>();
+      for (const [index, { name, description }] of tools.entries()) {
+        const meaning = typeof name === "string" ? nameMeaning(name) : undefined;
+        if (meaning === undefined || typeof name !== "string") continue;
+        const other = first.get(meaning);
+        if (other === undefined) first.set(meaning, name);
+        else if (other !== name && !(typeof description === "string" && /\bdeprecated\b/i.test(description))) {
+          const message = `The names ${quote(other)} and ${quote(name)} differ only in a verb of the same meaning.`;
+          yield { at: [index, "name"], message, fix: "Name each for what only it does, or merge the two tools." };
+        }
+      }
+    },
+  },
+  {
+    id: "sibling-by-title",
+    severity: "info",
+    docs,
+    why: "A model is shown names and not titles, so it cannot call a tool that is referred to by its title.",
+    clauses: ["another tool is referred to by its name"],
+    *check({ tools }) {
+      const titled = takeFirst(limits.names, tools).flatMap(({ name, title, annotations }) => {
+        const shown = title ?? (isJsonObject(annotations) ? annotations.title : undefined);
+        return typeof name === "string" && typeof shown === "string" && /\S\s+\S/.test(shown) ? [{ name, shown }] : [];
+      });
+      for (const [index, tool] of takeFirst(limits.names, tools).entries()) {
+        const text = plainDescription(tool) ?? "";
+        const found = titled.find(
+          ({ name, shown }) => name !== tool.name && !text.includes(name) && text.includes(`${shown} tool`),
+        );
+        if (!found) continue;
+        const message = `The description names ${quote(found.name)} by its title, ${quote(found.shown)}.`;
+        yield { at: [index, "description"], message, fix: `Write ${found.name}.` };
       }
     },
   },

@@ -79,10 +79,10 @@ const implementation: readonly Pattern[] = [
 
 const docstring: readonly Pattern[] = [
   {
-    clause: "no sections such as Args: and Returns:",
+    clause: "no sections such as Args: and Raises:",
     what: "a section of a docstring",
     pattern:
-      /^ *(?:\*\*)?(?:args|arguments|parameters|params|kwargs)(?: explained)?:|^ *(?:returns?|raises|yields|throws|attributes): *$|[.!] (?:args|arguments|parameters|params):|^ *input: .*\n *output:/im,
+      /^ *(?:\*\*)?(?:args|arguments|parameters|params|kwargs)(?: explained)?:|^ *(?:raises|yields|throws|attributes): *$|[.!] (?:args|arguments|parameters|params):|^ *input: .*\n *output:/im,
   },
   {
     clause: "no tags such as :param and @return",
@@ -131,6 +131,7 @@ export const styleRules: readonly Rule<ToolSubject>[] = [
   {
     id: "description-implementation",
     severity: "warning",
+    profile: "spec",
     docs,
     why: "How a tool is built does not help to choose it, costs tokens, and goes out of date.",
     ...findPatterns(implementation, "mentions", "Say what the tool does for the user, and leave out how."),
@@ -138,6 +139,7 @@ export const styleRules: readonly Rule<ToolSubject>[] = [
   {
     id: "description-docstring",
     severity: "warning",
+    profile: "spec",
     docs,
     why: "A docstring tells a programmer how to call; parameters belong in the schema, where a model looks for them.",
     ...findPatterns(
@@ -149,6 +151,7 @@ export const styleRules: readonly Rule<ToolSubject>[] = [
   {
     id: "description-for-model",
     severity: "warning",
+    profile: "spec",
     docs,
     why: "Praise and asides to people take the space of what a model chooses by.",
     ...findPatterns(audience, "has", "Write it to the model: when to call the tool, and what it does."),

@@ -92,7 +92,38 @@ export const suiteRules = defineRules<SuiteSubject>([
       }
     },
   },
+  {
+    id: "query-in-description",
+    severity: "warning",
+    docs,
+    why: "A query that a description quotes as an example is answered by it, and says nothing about other requests.",
+    clauses: ["no description of an expected tool contains the query of the case"],
+    *check({ suite, listed = [] }) {
+      const texts = new Map(listed.map(({ name, description }) => [name, toPlain(description)]));
+      for (const [index, one] of suite.cases.entries()) {
+        const query = toPlain(one.messages.at(-1)?.content);
+        if (query.length < shortestQuery) continue;
+        const name = listExpectedNames(one).find((expected) => texts.get(expected)?.includes(query));
+        if (name === undefined) continue;
+        const message = `The description of "${name}" contains the query of the case "${one.id}".`;
+        yield { at: ["cases", index], message, fix: "Use another query, or remove the example from the description." };
+      }
+    },
+  },
 ]);
+
+/** Characters; a shorter query can be part of a description by chance. */
+const shortestQuery = 15;
+
+function toPlain(text: unknown): string {
+  if (typeof text !== "string") return "";
+  return text
+    .slice(0, 20_000)
+    .toLowerCase()
+    .replace(/\s+/g, " ")
+    .trim()
+    .replace(/[.?!]$/, "");
+}
 
 /** Tools and skills that a case expects by name. */
 function listExpectedNames(one: Case): readonly string[] {
