@@ -23,6 +23,16 @@ const image = { type: "image", mimeType: "image/png", bytes: 3 };
 const cases: [string, ProbeObservation, Record<string, string>][] = [
   ["a text", seen("valid", [result("done")]), {}],
   ["no answer", seen("valid", [broken("timeout", true)]), { "answers-in-time": "The call was not answered in time." }],
+  [
+    "no answer of a tool that is asked to wait",
+    seen("valid", [broken("timeout", true)], { args: { waitMs: 60_000 } }),
+    {},
+  ],
+  [
+    "no answer of a tool that is asked not to wait",
+    seen("valid", [broken("timeout", true)], { args: { delay: 0, count: 9 } }),
+    { "answers-in-time": "The call was not answered in time." },
+  ],
   ["a crash", seen("valid", [broken("server", false)]), { survives: "The call ended the server." }],
   [
     "an answer, and a crash after it",

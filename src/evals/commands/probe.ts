@@ -55,6 +55,16 @@ const flags = {
     nargs: 1,
     describe: 'Make this call instead: {"tool": "...", "arguments": {...}}; repeatable, executed in order',
   },
+  severity: {
+    type: "string",
+    array: true,
+    nargs: 1,
+    describe: "Severity of a rule, as <rule>=error|warning|info|off; overrides the configuration in files",
+  },
+  profile: {
+    choices: ["general", "spec"] as const,
+    describe: "Rules to check; spec adds conventions of failures and texts for servers of your own (default: general)",
+  },
   "failure-threshold": {
     choices: ["error", "warning", "info"] as const,
     default: "warning" as const,

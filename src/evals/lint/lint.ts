@@ -83,7 +83,7 @@ function lintTarget<K extends SubjectKind>(
  * The level of a rule: by the first settings that name it, otherwise its own severity. A rule of a profile is off unless
  * the first settings that name a profile name this one.
  */
-function readLevel(rule: Pick<RuleInfo, "id" | "severity" | "profile">, settings: readonly Settings[]): Level {
+export function readLevel(rule: Pick<RuleInfo, "id" | "severity" | "profile">, settings: readonly Settings[]): Level {
   for (const { severities = {} } of settings) {
     const level = Object.hasOwn(severities, rule.id) ? severities[rule.id] : undefined;
     if (level !== undefined) return level;

@@ -54,6 +54,8 @@ export type ProbeRule = {
   /** Stable, kebab-case, unique. */
   readonly id: string;
   readonly severity: Severity;
+  /** A convention that the protocol recommends or leaves open: on in this profile only. */
+  readonly profile?: "spec";
   /** What goes wrong otherwise, in one sentence. */
   readonly why: string;
   /** Its source. */

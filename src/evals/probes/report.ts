@@ -26,6 +26,8 @@ export type ProbeFinding = {
   docs: string;
   /** The command that makes these calls again. */
   command: string;
+  /** The reason given for suppressing it. */
+  suppressed?: string;
 };
 
 /** The results of one tool: each rule is in one of three lists. `notes` say what could not be done. */
@@ -45,6 +47,8 @@ export type ServerReport = {
   tools: ToolReport[];
   /** Tools that were not called, with the reason. */
   skipped: { tool: string; reason: string }[];
+  /** The files that the calls left in the scratch folder, which is removed; absent where the server ran elsewhere. */
+  left?: string[];
   findings: ProbeFinding[];
   /** The answers to the calls of `--call`. */
   answers: (ProbeCall & { got: string })[];

@@ -27,10 +27,29 @@ const answersInTime: ProbeRule = {
   check: (seen) => {
     const broken = getBroken(seen);
     if (broken === undefined) return "ok";
-    if (broken.stage === "timeout") return { wrong: "The call was not answered in time." };
+    if (broken.stage === "timeout")
+      return isAskedToWait(seen) ? "does not apply" : { wrong: "The call was not answered in time." };
     return broken.alive ? "ok" : "does not apply";
   },
 };
+
+const waits = /^(?:wait|delay|sleep|pause|duration|timeout|seconds|secs?|ms|millis(?:econds)?|minutes|interval)$/;
+
+/** Whether the call that was not answered has a parameter for a time, or for steps that each take one. */
+function isAskedToWait({ calls, answers }: ProbeObservation): boolean {
+  const args = calls[answers.length - 1] ?? {};
+  return Object.entries(args).some(
+    ([name, value]) => typeof value === "number" && value > 0 && splitParameter(name).some((word) => waits.test(word)),
+  );
+}
+
+function splitParameter(name: string): readonly string[] {
+  return name
+    .slice(0, 200)
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^a-z]+/);
+}
 
 const survives: ProbeRule = {
   id: "survives",
@@ -79,6 +98,7 @@ const notEmpty: ProbeRule = {
 const notBlank: ProbeRule = {
   id: "not-blank",
   severity: "info",
+  profile: "spec",
   why: 'An empty text can be correct, but a sentence such as "The file is empty." is unambiguous.',
   docs: ownDocs,
   fix: "Say in words that there is nothing.",
@@ -94,6 +114,7 @@ const notBlank: ProbeRule = {
 const textItems: ProbeRule = {
   id: "text-items",
   severity: "info",
+  profile: "spec",
   why: "Not every host passes items of other types to the model.",
   docs: `${specification}/server/tools#text-content`,
   fix: "Add a text item that describes it.",
@@ -123,7 +144,8 @@ const informativeFailure: ProbeRule = {
 /** Plain words are enough for invalid input, which SDKs often refuse themselves before the tool is called. */
 const structuredFailure: ProbeRule = {
   id: "failure-structured",
-  severity: "error",
+  severity: "warning",
+  profile: "spec",
   why: "The retry_hint tells a model how to recover: retry, change the input, or use another tool.",
   docs: ownDocs,
   fix: 'Return { "success": false, "error": "...", "retry_hint": "...", "code": "UPPER_CASE" } as text and structured content.',
@@ -276,6 +298,7 @@ const refusesUnknownTool: ProbeRule = {
 const unknownToolMessage: ProbeRule = {
   id: "unknown-tool-message",
   severity: "warning",
+  profile: "spec",
   why: "Hosts and models recognize the error by the form Unknown tool: <name>.",
   docs: refusal.docs,
   fix: "Handle tools/call on the low-level server, and raise -32602 with the message Unknown tool: <name>.",

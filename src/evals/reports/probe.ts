@@ -17,9 +17,11 @@ const longest = 300;
 export function probeDocument(report: ProbeReport): Block[] {
   const { counts, ok, exitCode, stopped, problems, seed, servers, checks } = report;
   const word = stopped ? "STOPPED" : ok ? "PASSED" : exitCode === 1 ? "FAILED" : "INCOMPLETE";
+  const suppressed = servers.flatMap(({ findings }) => findings.filter((one) => one.suppressed !== undefined)).length;
   const parts = [
     `${word} ${count(counts.error, "error")}, ${count(counts.warning, "warning")}, ${count(counts.info, "info", "info")}`,
     ...(problems.length > 0 ? [count(problems.length, "problem")] : []),
+    ...(suppressed > 0 ? [`${suppressed} suppressed`] : []),
     `${count(servers.length, "server")} probed`,
     `seed ${seed}`,
   ];
@@ -30,12 +32,15 @@ export function probeDocument(report: ProbeReport): Block[] {
 }
 
 function serverBlocks(one: ServerReport, checks: ProbeReport["checks"]): Block[] {
-  const { tools, skipped, findings, answers } = one;
+  const { tools, skipped, findings, answers, left = [] } = one;
   return [
     heading(3, headline(one)),
     toolTable(tools),
     text(
       ...tools.flatMap(({ tool, notes }) => notes.map((note) => `${tool}: ${note}`)),
+      left.length > 0
+        ? `The calls left ${count(left.length, "file")} in the scratch folder, which was removed: ${left.join(", ")}.`
+        : undefined,
       ...uncheckedLines(one, checks),
       ...skipped.slice(0, 20).map(({ tool, reason }) => `${tool} not probed: ${reason}`),
       skipped.length > 20 ? `… and ${count(skipped.length - 20, "more tool")} not probed` : undefined,
@@ -51,7 +56,9 @@ function serverBlocks(one: ServerReport, checks: ProbeReport["checks"]): Block[]
     },
     {
       kind: "list",
-      items: bySeverity(findings).map((finding) => findingItem(one.server, finding)),
+      items: bySeverity(findings.filter(({ suppressed }) => suppressed === undefined)).map((finding) =>
+        findingItem(one.server, finding),
+      ),
       most: 200,
       noun: "finding (--json has them all)",
     },

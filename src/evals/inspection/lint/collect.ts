@@ -4,6 +4,7 @@ import { jsonPath } from "../../jsonSchema/walk.ts";
 import type { LintSubject, Settings } from "../../lint/rule.ts";
 import { rules, unknownRule } from "../../lint/rules/index.ts";
 import { readParsed } from "../../parsing/read.ts";
+import { toolRules, unknownToolRules } from "../../probes/rules.ts";
 import { resolveServer } from "../../toolsets/spec.ts";
 import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../../types/errors.ts";
 import type { Io } from "../../types/io.ts";
@@ -182,7 +183,7 @@ function placeSettings(
     ...Object.keys(severities).map((rule): [string, Path] => [rule, ["severities", rule]]),
   ];
   const problems = named.flatMap(([rule, path]): Problem[] => {
-    const wrong = unknownRule(rule, rules);
+    const wrong = explainUnknown(rule);
     return wrong ? [{ severity: "error", ...wrong, place: place(path) }] : [];
   });
   if (problems.length > 0) throw new EvalsError(problems);
@@ -193,12 +194,19 @@ function placeSettings(
   };
 }
 
+const probeRules = new Set([...toolRules, ...unknownToolRules].map(({ id }) => id));
+
+/** Settings are for lint and probe alike. */
+function explainUnknown(rule: string): ReturnType<typeof unknownRule> {
+  return probeRules.has(rule) ? undefined : unknownRule(rule, rules);
+}
+
 function parseSeverity(flag: string): [string, Level] {
   const [rule = "", given] = flag.split("=");
   const level = levels.find((one) => one === given);
   if (level === undefined)
     throw usageError(`--severity ${flag} is not valid.`, `Write --severity <rule>=${levels.join("|")}.`);
-  const wrong = unknownRule(rule, rules);
+  const wrong = explainUnknown(rule);
   if (wrong) throw usageError(wrong.message, wrong.hint);
   return [rule, level];
 }

@@ -9,7 +9,7 @@ import { canonicalJson, isJsonObject, type JsonObject } from "../../types/json.t
 import type { ExecutionPolicy } from "../../types/suite.ts";
 import type { OfferedTool } from "../../types/tool.ts";
 import { compileTool, makeProbe, makeUnknownTool } from "./session.ts";
-import { describeAnswer, makeFinding, type Probing } from "./tool.ts";
+import { describeAnswer, judgeRule, makeFinding, type Probing } from "./tool.ts";
 
 /**
  * Makes the calls of `--call` in order, and adds answers and findings to the report. Calls that form one probe (the same
@@ -37,7 +37,8 @@ export async function makeCalls(
       report.answers.push({ tool: tool.name, arguments: seen.calls[at] ?? {}, got: describeAnswer(answer) });
     for (const { rule, result } of checkRules(seen)) {
       const key = JSON.stringify([rule.id, tool.name]);
-      if (typeof result === "string" || found.has(key)) continue;
+      const isOff = judgeRule(rule, tool.name, target).level === "off";
+      if (typeof result === "string" || isOff || found.has(key)) continue;
       found.add(key);
       report.findings.push(makeFinding(rule, result.wrong, seen, { target, again: "not tried" }));
     }

@@ -1,3 +1,4 @@
+import type { Settings } from "../../lint/rule.ts";
 import { planProbes, probeUnknownTool } from "../../probes/plan.ts";
 import { type ProbeReport, type ServerReport, unknownToolRow } from "../../probes/report.ts";
 import { toolRules, unknownToolRules } from "../../probes/rules.ts";
@@ -9,14 +10,16 @@ import { deriveSeed } from "../../stats/random.ts";
 import { openSource } from "../../toolsets/source.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../../types/errors.ts";
 import type { Io } from "../../types/io.ts";
-import type { Severity } from "../../types/lint.ts";
+import type { Profile, Severity } from "../../types/lint.ts";
 import type { ExecutionPolicy } from "../../types/suite.ts";
 import { isCallable, type OfferedTool } from "../../types/tool.ts";
 import { isUnavailable } from "../../workspace/servers.ts";
 import { decideExitCode, readThreshold, type ThresholdOptions } from "../exitCode.ts";
+import { readSettings } from "../lint/collect.ts";
 import { shellWord } from "../shell.ts";
 import { resolveTargets, type ServerTarget, selectServers, type TargetOptions } from "../targets.ts";
 import { makeCalls } from "./calls.ts";
+import { makeScratch } from "./scratch.ts";
 import { compileTool, makeUnknownTool, openSession } from "./session.ts";
 import { newTally, type ProbeTarget, type Probing, probeTool, reportTool } from "./tool.ts";
 
@@ -29,6 +32,8 @@ export type ProbeOptions = Omit<TargetOptions, "tools" | "skills"> &
     seed?: number | undefined;
     timeout: number;
     maxCalls: number;
+    severity?: string[] | undefined;
+    profile?: Profile | undefined;
     call?: string[] | undefined;
     json: boolean;
   };
@@ -44,7 +49,8 @@ type Job = ProbeTarget & { server: ServerTarget };
 export async function probe(options: ProbeOptions, io: Io): Promise<ExitCode> {
   const resolved = await resolveTargets(options, io);
   const { servers, warnings } = selectServers(resolved.targets);
-  const jobs = servers.flatMap((server) => planJobs(server, options));
+  const settings = await readSettings(options, io);
+  const jobs = servers.flatMap((server) => planJobs(server, settings, options));
   if (options.call && jobs.length !== 1)
     throw usageError(
       `--call needs exactly one server, but ${jobs.length} are named.`,
@@ -66,11 +72,21 @@ export async function probe(options: ProbeOptions, io: Io): Promise<ExitCode> {
 }
 
 /** One job for each policy that applies to a server: that of the options, else those of its suites. */
-function planJobs(server: ServerTarget, { execute, timeout }: ProbeOptions): Job[] {
-  const limits = `${execute ? ` --execute ${execute}` : ""}${timeout === defaultTimeout ? "" : ` --timeout ${timeout}`}`;
+function planJobs(
+  server: ServerTarget,
+  [flags = {}, ...project]: readonly Settings[],
+  { execute, timeout, profile }: ProbeOptions,
+): Job[] {
+  const own = server.suites.map(({ lint: { ignore, severities, profile: named } = {} }): Settings => {
+    return { ...(ignore && { ignore }), ...(severities && { severities }), ...(named && { profile: named }) };
+  });
+  const settings = [flags, ...own, ...project];
+  const limits = `${profile ? ` --profile ${profile}` : ""}${execute ? ` --execute ${execute}` : ""}${timeout === defaultTimeout ? "" : ` --timeout ${timeout}`}`;
   const suites = new Map(server.suites.map((suite) => [execute ?? suite.execute, suite]));
-  if (suites.size === 0) return [{ server, execute: execute ?? "safe", flags: server.flags + limits }];
-  return [...suites].map(([policy, { file }]) => ({ server, execute: policy, flags: shellWord(file) + limits }));
+  if (suites.size === 0) return [{ server, execute: execute ?? "safe", flags: server.flags + limits, settings }];
+  return [...suites].map(([policy, { file }]) => {
+    return { server, execute: policy, flags: shellWord(file) + limits, settings };
+  });
 }
 
 /** Several servers do not depend on each other: one that fails is a problem, and the others are probed. */
@@ -85,8 +101,31 @@ async function tryServer(job: Job, total: number, context: Context): Promise<Pro
   }
 }
 
+/** The maximum of files that a report names. */
+const mostLeft = 20;
+
+/**
+ * Probes a server in a scratch folder where only harmless tools are called, and in its own where it does not start in
+ * another.
+ */
+async function probeServer(job: Job, context: Context): Promise<Probed> {
+  const { server: target, execute } = job;
+  const scratch = execute === "safe" ? makeScratch(target.server, target.dir) : undefined;
+  if (!scratch) return probeStarted(job, context);
+  try {
+    const probed = await probeStarted({ ...job, server: { ...target, server: scratch.server } }, context);
+    const left = scratch.listFiles(mostLeft);
+    return { ...probed, ...(probed.server && { server: { ...probed.server, left } }) };
+  } catch (error) {
+    if (!isUnavailable(error) || context.io.signal.aborted) throw error;
+    return probeStarted(job, context);
+  } finally {
+    scratch.remove();
+  }
+}
+
 /** Starts a server, probes it, ends it. What was found is kept when the server cannot be restarted. */
-async function probeServer({ server: target, ...job }: Job, context: Context): Promise<Probed> {
+async function probeStarted({ server: target, ...job }: Job, context: Context): Promise<Probed> {
   const { io, options } = context;
   const spec = { ...target.server, callTimeoutMs: options.timeout * 1000 };
   const source = await openSource(
@@ -158,7 +197,7 @@ async function probeTools(
     try {
       await probeTool(compiled, probes, tally, probing);
     } finally {
-      report.tools.push(reportTool(tool.name, session.calls - before, tally));
+      report.tools.push(reportTool(tool.name, session.calls - before, tally, target));
       report.findings.push(...tally.findings.values());
     }
   }
@@ -171,7 +210,7 @@ async function probeTools(
   try {
     await probeTool(makeUnknownTool(unknown), [probeUnknownTool()], tally, probing);
   } finally {
-    report.tools.push(reportTool(unknownToolRow, session.calls - before, tally, unknownToolRules));
+    report.tools.push(reportTool(unknownToolRow, session.calls - before, tally, target, unknownToolRules));
     report.findings.push(...tally.findings.values());
   }
 }
@@ -191,7 +230,7 @@ function makeReport(probed: readonly Probed[], seed: number, options: ProbeOptio
   const failOn = readThreshold(options, io);
   const servers = probed.flatMap(({ server }) => server ?? []);
   const problems = probed.flatMap((one) => one.problems);
-  const findings = servers.flatMap((server) => server.findings);
+  const findings = servers.flatMap((server) => server.findings.filter((one) => one.suppressed === undefined));
   const count = (severity: Severity) => findings.filter((one) => one.severity === severity).length;
   const counts = { error: count("error"), warning: count("warning"), info: count("info") };
   const stopped = io.signal.aborted;

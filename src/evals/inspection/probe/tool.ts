@@ -1,3 +1,5 @@
+import { isSuppressing, readLevel } from "../../lint/lint.ts";
+import type { Settings } from "../../lint/rule.ts";
 import {
   isSameProbe,
   type Probe,
@@ -11,12 +13,20 @@ import { getResult, isFailure } from "../../probes/results.ts";
 import { checkRules, toolRules } from "../../probes/rules.ts";
 import { shorten, shrink, simplifyObject } from "../../probes/shrink.ts";
 import { canonicalJson } from "../../types/json.ts";
+import type { Level } from "../../types/lint.ts";
 import type { ExecutionPolicy } from "../../types/suite.ts";
 import { callFlag } from "../shell.ts";
 import { makeProbe, type ProbeSession } from "./session.ts";
 
 /** What may be called, and the words that name the server in a command line that repeats calls. */
-export type ProbeTarget = { execute: ExecutionPolicy; flags: string };
+export type ProbeTarget = { execute: ExecutionPolicy; flags: string; settings: readonly Settings[] };
+
+/** The severity of a rule under the settings of a target, and why its findings on a tool are suppressed. */
+export function judgeRule(rule: ProbeRule, tool: string, { settings }: ProbeTarget): { level: Level; reason?: string } {
+  const ignored = settings.flatMap(({ ignore = [] }) => ignore.filter((one) => one.rule === rule.id));
+  const suppression = ignored.find((one) => isSuppressing(one, tool));
+  return { level: readLevel(rule, settings), ...(suppression && { reason: suppression.reason }) };
+}
 
 /** What probing a tool needs besides the tool. `maxCalls` limits the calls to shrink one finding. */
 export type Probing = { session: ProbeSession; target: ProbeTarget; maxCalls: number; signal: AbortSignal };
@@ -59,9 +69,10 @@ export function reportTool(
   tool: string,
   calls: number,
   tally: ProbeTally,
+  target: ProbeTarget,
   rules: readonly ProbeRule[] = toolRules,
 ): ToolReport {
-  const ids = rules.map(({ id }) => id);
+  const ids = rules.filter((rule) => judgeRule(rule, tool, target).level !== "off").map(({ id }) => id);
   const found = ids.filter((id) => tally.findings.has(id));
   const ok = ids.filter((id) => tally.ok.has(id) && !tally.findings.has(id));
   const notProbed = ids.filter((id) => !found.includes(id) && !ok.includes(id));
@@ -77,6 +88,8 @@ async function addObservation(seen: ProbeObservation, tally: ProbeTally, probing
   for (const { rule, result } of checkRules(seen)) {
     if (result === "ok") ok.add(rule.id);
     if (typeof result === "string") continue;
+    const { level, reason } = judgeRule(rule, seen.tool.name, probing.target);
+    if (level === "off") continue;
     const known = findings.get(rule.id);
     if (known) {
       known.times += 1;
@@ -84,8 +97,9 @@ async function addObservation(seen: ProbeObservation, tally: ProbeTally, probing
       continue;
     }
     // Recorded before it is shrunk, because the server may not start again.
-    findings.set(rule.id, makeFinding(rule, result.wrong, seen, { target: probing.target, again: "not tried" }));
-    findings.set(rule.id, await shrinkFinding(rule, result.wrong, seen, before, probing));
+    const first = makeFinding(rule, result.wrong, seen, { target: probing.target, again: "not tried" });
+    findings.set(rule.id, first);
+    if (reason === undefined) findings.set(rule.id, await shrinkFinding(rule, result.wrong, seen, before, probing));
   }
 }
 
@@ -161,17 +175,20 @@ function listParameters({ kind, parameter }: Probe): string[] {
 
 /** The finding of a rule in an observation, and the calls that have to be made `before` it. */
 export function makeFinding(
-  { id, severity, why, fix, docs }: ProbeRule,
+  rule: ProbeRule,
   message: string,
   { tool, probe, calls, answers }: ProbeObservation,
   { target, again, before = [] }: { target: ProbeTarget; again: ProbeFinding["again"]; before?: readonly ProbeCall[] },
 ): ProbeFinding {
+  const { id, why, fix, docs } = rule;
+  const { level, reason } = judgeRule(rule, tool.name, target);
   const own = calls.slice(0, answers.length).map((args) => ({ tool: tool.name, arguments: args }));
   const made: ProbeCall[] = [...before, ...own];
   return {
     check: id,
-    severity,
+    severity: level === "off" ? rule.severity : level,
     tool: tool.name,
+    ...(reason !== undefined && { suppressed: reason }),
     parameters: listParameters(probe),
     message,
     calls: made,
