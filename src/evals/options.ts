@@ -4,7 +4,7 @@
 export type RunOptions = {
   /** Suite files, folders or skill packages (default: evals/). */
   paths?: string | readonly string[] | undefined;
-  /** Models under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, custom:<file> or replay:<run>. Default: ["lexical"]. */
+  /** Models under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>. Default: ["lexical"]. */
   model?: string | readonly string[] | undefined;
   /** Trials per case and model; overrides the suites (their default: 5). In a check: the most (default: 25). */
   trials?: number | undefined;
@@ -41,6 +41,8 @@ export type RunOptions = {
   nightly?: boolean | undefined;
   /** With `nightly`: correlation of the trials of a case, as calibrate measures it (default: 0.02). */
   correlation?: number | undefined;
+  /** Ask every case on the `surfaces` of its suite too, and compare each with the suite's own. */
+  surfaces?: boolean | undefined;
   /** After a regression, find the changed wording that caused it. */
   blame?: boolean | undefined;
   /** Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points). Default: 0.1. */
@@ -58,7 +60,7 @@ export type RunOptions = {
   /** Also print the run in this form: json, markdown, junit, github (annotations) or custom:<file>. */
   reporter?: string | readonly string[] | undefined;
   /** Show tool names and skills as this host does. Default: "plain". */
-  host?: "plain" | "agent-skills" | "claude-code" | "gemini-cli" | "codex" | undefined;
+  host?: "plain" | "agent-skills" | "claude-code" | "codex" | "copilot" | "gemini-cli" | "goose" | undefined;
   /** How tools are shown: all (every definition), names (and a search that loads definitions), search (by the API) or host (default: all, for hosts host). */
   exposure?: string | undefined;
   /** What finds tools with `exposure` names (default: keyword) or search (default: the API's first). */
@@ -159,7 +161,7 @@ export type VariantsOptions = {
   file?: string | undefined;
   /** Suite file (default: the only one under evals/). */
   path?: string | undefined;
-  /** Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, custom:<file> or replay:<run>. Default: "lexical". */
+  /** Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>. Default: "lexical". */
   model?: string | undefined;
   /** Write the winner as a JSON overlay to this file, or to standard output with -; exit code 1 without one. */
   write?: string | undefined;
@@ -190,7 +192,7 @@ export type VariantsOptions = {
   /** Continue this record (folder, id or latest) with its recorded flags; only missing trials are run. */
   resume?: string | undefined;
   /** Show tool names and skills as this host does. Default: "plain". */
-  host?: "plain" | "agent-skills" | "claude-code" | "gemini-cli" | "codex" | undefined;
+  host?: "plain" | "agent-skills" | "claude-code" | "codex" | "copilot" | "gemini-cli" | "goose" | undefined;
   /** How tools are shown: all (every definition), names (and a search that loads definitions), search (by the API) or host (default: all, for hosts host). */
   exposure?: string | undefined;
   /** What finds tools with `exposure` names (default: keyword) or search (default: the API's first). */
@@ -227,7 +229,7 @@ export type VariantsOptions = {
 export type CrowdOptions = {
   /** Suite file (default: the only one under evals/). */
   path?: string | undefined;
-  /** Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, custom:<file> or replay:<run>. Default: "lexical". */
+  /** Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>. Default: "lexical". */
   model?: string | undefined;
   /** Files with the foreign tools: tools/list results as JSON or YAML; required for a new experiment. */
   distractors?: string | readonly string[] | undefined;
@@ -252,7 +254,7 @@ export type CrowdOptions = {
   /** Continue this record (folder, id or latest) with its recorded flags; only missing trials are run. */
   resume?: string | undefined;
   /** Show tool names and skills as this host does. Default: "plain". */
-  host?: "plain" | "agent-skills" | "claude-code" | "gemini-cli" | "codex" | undefined;
+  host?: "plain" | "agent-skills" | "claude-code" | "codex" | "copilot" | "gemini-cli" | "goose" | undefined;
   /** How tools are shown: all (every definition), names (and a search that loads definitions), search (by the API) or host (default: all, for hosts host). */
   exposure?: string | undefined;
   /** What finds tools with `exposure` names (default: keyword) or search (default: the API's first). */
@@ -289,7 +291,7 @@ export type CrowdOptions = {
 export type CalibrateOptions = {
   /** Suite file (default: the only one under evals/). */
   path?: string | undefined;
-  /** Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, custom:<file> or replay:<run>. Default: "lexical". */
+  /** Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>. Default: "lexical". */
   model?: string | undefined;
   /** Trials per case in each of the two identical arms. Default: 20. */
   trials?: number | undefined;
@@ -310,7 +312,7 @@ export type CalibrateOptions = {
   /** Continue this record (folder, id or latest) with its recorded flags; only missing trials are run. */
   resume?: string | undefined;
   /** Show tool names and skills as this host does. Default: "plain". */
-  host?: "plain" | "agent-skills" | "claude-code" | "gemini-cli" | "codex" | undefined;
+  host?: "plain" | "agent-skills" | "claude-code" | "codex" | "copilot" | "gemini-cli" | "goose" | undefined;
   /** How tools are shown: all (every definition), names (and a search that loads definitions), search (by the API) or host (default: all, for hosts host). */
   exposure?: string | undefined;
   /** What finds tools with `exposure` names (default: keyword) or search (default: the API's first). */
@@ -416,7 +418,7 @@ export type SearchOptions = {
   /** Exit with code 1 below this: recall@<1, 3, 5 or 10>=<share>, or rank=<number> for every query. */
   failOn?: string | readonly string[] | undefined;
   /** Search the tool names that this host shows. Default: "plain". */
-  host?: "plain" | "agent-skills" | "claude-code" | "gemini-cli" | "codex" | undefined;
+  host?: "plain" | "agent-skills" | "claude-code" | "codex" | "copilot" | "gemini-cli" | "goose" | undefined;
   /** Search only for cases whose id matches this pattern (* matches any text). */
   case?: string | readonly string[] | undefined;
   /** Search only for the eval files of these skills. */
@@ -477,7 +479,7 @@ export type DoctorOptions = {
   execute?: "always" | "safe" | "never" | undefined;
   /** Timeout of a server's start, in seconds. Default: 30. */
   timeout?: number | undefined;
-  /** Examine a host, too: claude-code, codex or codex:<model>; what it shows of the tools, at no cost. */
+  /** Examine a host, too: claude-code, codex, copilot or goose, or a model in it; what it shows of the tools, at no cost. */
   host?: string | readonly string[] | undefined;
 };
 

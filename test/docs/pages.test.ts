@@ -73,7 +73,7 @@ describe("the table of dependencies", () => {
 const stepSchema = z.looseObject({
   uses: z
     .string()
-    .regex(/^[\w./-]+@v\d+$/)
+    .regex(/^([\w./-]+@v\d+|\.\/node_modules\/tool-evals)$/)
     .optional(),
   run: z.string().optional(),
 });

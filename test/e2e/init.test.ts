@@ -38,7 +38,7 @@ describe("evals init", () => {
     expect({ code, out, err }).toMatchSnapshot();
     expect(read("evals/notes.yaml")).toMatchSnapshot();
     expect(read(".gitignore")).toBe("/reports/\n");
-    expect(read(".github/workflows/evals.yml")).toContain("npx evals run");
+    expect(read(".github/workflows/evals.yml")).toContain("uses: ./node_modules/tool-evals");
     const ran = await evals(["run", "--json"], { cwd });
     expect(summaryOf(ran).totals).toMatchObject({ trials: 5, passed: 5 });
   });

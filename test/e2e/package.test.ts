@@ -1,30 +1,20 @@
-import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runSummarySchema } from "../../src/evals/types/run.ts";
+import { installPackage, root } from "./packed.ts";
 
 // The package as it is published: packed, installed into the example project, and used from there.
 
-const root = join(import.meta.dirname, "../..");
 const dir = mkdtempSync(join(tmpdir(), "evals-package-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-/** Its dependencies are those that are installed here, so nothing is downloaded. */
 beforeAll(() => {
   cpSync(join(root, "docs/example"), dir, { recursive: true });
   writeFileSync(join(dir, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  const [packed] = JSON.parse(
-    execFileSync("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", dir], { cwd: root }).toString(),
-  );
-  const modules = join(dir, "node_modules");
-  mkdirSync(modules);
-  for (const name of readdirSync(join(root, "node_modules")))
-    if (name !== "tool-evals") symlinkSync(join(root, "node_modules", name), join(modules, name));
-  execFileSync("tar", ["-xzf", join(dir, packed.filename), "-C", modules]);
-  cpSync(join(modules, "package"), join(modules, "tool-evals"), { recursive: true });
-  rmSync(join(modules, "package"), { recursive: true });
+  installPackage(dir);
 });
 
 function run(program: string, args: readonly string[], env: Record<string, string> = {}) {

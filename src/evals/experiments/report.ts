@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { appendFile, type FileHandle, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import { importModule } from "../code/module.ts";
@@ -7,7 +7,7 @@ import { renderPage } from "../reports/html.ts";
 import { type ReportInput, type ReportName, reports } from "../reports/index.ts";
 import { renderMarkdown } from "../reports/markdown.ts";
 import { PageTrialCollector } from "../reports/pageTrials.ts";
-import type { RunInput } from "../reports/run.ts";
+import { type RunInput, runDocument } from "../reports/run.ts";
 import { experimentPage } from "../reports/runPage.ts";
 import {
   BenchmarkFigures,
@@ -97,6 +97,36 @@ async function writeText(folder: string, name: string, text: string, { env }: Pi
 /** Prints one report as data. */
 export function printReport(name: ReportName, input: ReportInput, io: Io): void {
   io.out(reports[name].render({ ...input, display: io }));
+}
+
+/** GitHub takes 1 MiB of a step's summary, and 65,536 characters of a comment. */
+const limits = { summary: 1_000_000, comment: 60_000 } as const;
+
+/** Starts every comment, so that the next run finds it again. */
+const commentMark = "<!-- tool-evals -->";
+
+/**
+ * In a workflow of GitHub, adds the run to the summary of the step, and writes the body of a comment on a pull request:
+ * `comment.md` beside the other reports. `blame`: its report in Markdown. Throws EvalsError when a file cannot be written.
+ */
+export async function writeGithubFiles(dir: string, input: RunInput, blame: string | undefined, io: Io): Promise<void> {
+  const text = [renderMarkdown(runDocument(input)), ...(blame === undefined ? [] : [blame])].join("\n");
+  await writeReport(dir, "comment.md", `${commentMark}\n${cutLines(text, limits.comment)}`, io);
+  const file = io.env.GITHUB_STEP_SUMMARY;
+  if (file === undefined || file === "") return;
+  const safe = knownSecrets(io.env).redact(cutLines(text, limits.summary));
+  await appendFile(file, `${safe}\n`).catch((error) => {
+    throw writeError(file, error);
+  });
+}
+
+/** The whole lines that fit, and a note if some do not. Folded parts that are cut are closed. */
+function cutLines(text: string, most: number): string {
+  if (Buffer.byteLength(text) <= most) return text;
+  const kept = Buffer.from(text).subarray(0, most).toString("utf8");
+  const whole = kept.slice(0, kept.lastIndexOf("\n"));
+  const open = whole.split("<details").length - whole.split("</details>").length;
+  return `${whole}\n${"</details>\n".repeat(Math.max(0, open))}\nThe rest is in the report of the run.\n`;
 }
 
 /**

@@ -242,7 +242,7 @@ async function pursueNights(
 /** Writes the reports, prints the one asked for, explains a regression if asked to, and says how to resume. */
 async function finish(
   { dir, manifest, summary, end, why }: Conducted<{ end: PlanEnd }>,
-  { printForm, printReport, writeReport, writeReports }: typeof import("./report.ts"),
+  { printForm, printReport, writeGithubFiles, writeReport, writeReports }: typeof import("./report.ts"),
   options: RunOptions,
   io: Io,
 ): Promise<ExitCode> {
@@ -250,10 +250,12 @@ async function finish(
   if (end === "complete") await recordNights(summary, manifest);
   const explain = options.explain ?? false;
   if (!options.json) printReport("terminal", { summary, manifest, explain }, io);
+  let blameText: string | undefined;
   if (options.blame && end === "complete") {
     const { blameMarkdown, blameRun, printBlame } = await import("./blame.ts");
     const blamed = await blameRun(dir, options, io);
-    if (blamed) await writeReport(dir, "blame.md", blameMarkdown(blamed), io);
+    blameText = blamed && blameMarkdown(blamed);
+    if (blameText !== undefined) await writeReport(dir, "blame.md", blameText, io);
     if (options.json)
       printReport(
         "json",
@@ -265,6 +267,7 @@ async function finish(
       printBlame(blamed, false, io);
     }
   } else if (options.json) printReport("json", { summary, manifest }, io);
+  if (options.reporter?.includes("github")) await writeGithubFiles(dir, { summary, manifest }, blameText, io);
   for (const form of options.reporter ?? []) await printForm(form, { summary, manifest, dir }, options.json, io);
   if (options.accept && end === "complete") {
     const { acceptRun } = await import("./baseline.ts");

@@ -60,7 +60,9 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
   const done = [
     `${file}: drafts for ${drafted} of ${count(tools.length, "tool")} of ${visible(name)}, and ${draft.cases.length - drafted} that need no tool`,
     ...(await ignoreReports(io)),
-    ...(options.ci === "github" ? [`${workflowFile}: lint and run on every pull request`] : []),
+    ...(options.ci === "github"
+      ? [`${workflowFile}: lint, and run where the secret ANTHROPIC_API_KEY is set, on every pull request`]
+      : []),
   ];
   const isInstalled = existsSync(resolve(io.cwd, "node_modules/tool-evals"));
   io.out(
@@ -186,7 +188,7 @@ async function ignoreReports(io: Io): Promise<string[]> {
 const workflowFile = ".github/workflows/evals.yml";
 const workflow = `name: evals
 on: pull_request
-permissions: { contents: read }
+permissions: { contents: read, pull-requests: write }
 jobs:
   evals:
     runs-on: ubuntu-latest
@@ -195,11 +197,11 @@ jobs:
       - uses: actions/setup-node@v5
         with: { node-version: 22, cache: npm }
       - run: npm ci
-      - run: npx evals lint --format github
-      - run: npx evals run
-      # With a language model instead: add its key to the secrets of the repository.
-      # - run: npx evals run -m anthropic:claude-haiku-5-5 --budget 1
-      #   env: { ANTHROPIC_API_KEY: "\${{ secrets.ANTHROPIC_API_KEY }}" }
+      # Lints, then asks the model. Without its key, as in pull requests from forks, the model is not asked.
+      - uses: ./node_modules/tool-evals
+        with: { model: "anthropic:claude-haiku-5-5", args: --budget 1 --blame, comment: "true" }
+        env: { ANTHROPIC_API_KEY: "\${{ secrets.ANTHROPIC_API_KEY }}" }
       - if: always()
-        run: npx evals report latest --as markdown >> "$GITHUB_STEP_SUMMARY"
+        uses: actions/upload-artifact@v5
+        with: { name: evals, path: reports }
 `;

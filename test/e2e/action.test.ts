@@ -1,0 +1,200 @@
+import { spawn } from "node:child_process";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import * as z from "zod";
+import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { installPackage, root } from "./packed.ts";
+
+// The steps of action.yml, run by a shell in a project with the packed package. The model is an endpoint on loopback that
+// speaks Anthropic's protocol, `gh` a program that keeps the comments of a pull request.
+
+const actionSchema = z.looseObject({
+  inputs: z.record(z.string(), z.looseObject({ description: z.string(), default: z.string().optional() })),
+  runs: z.looseObject({
+    using: z.literal("composite"),
+    steps: z.array(
+      z.looseObject({
+        id: z.string().optional(),
+        if: z.string().optional(),
+        shell: z.literal("bash"),
+        env: z.record(z.string(), z.string()).optional(),
+        run: z.string(),
+      }),
+    ),
+  }),
+});
+const action = actionSchema.parse(parse(readFileSync(join(root, "action.yml"), "utf8")));
+
+const dir = mkdtempSync(join(tmpdir(), "evals-action-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const file = (name: string) => join(dir, name);
+const read = (name: string) => (existsSync(file(name)) ? readFileSync(file(name), "utf8") : "");
+
+beforeAll(() => {
+  cpSync(join(root, "docs/example"), dir, { recursive: true });
+  writeFileSync(file("package.json"), JSON.stringify({ private: true, type: "module" }));
+  installPackage(dir);
+  mkdirSync(file("bin"));
+  // Lists one comment once there is one, and keeps the body that it is sent.
+  writeFileSync(
+    file("bin/gh"),
+    `#!/bin/bash
+echo "$@" >> "${dir}/gh.log"
+case "$*" in
+  *--paginate*) [ -f "${dir}/comment" ] && echo 77; exit 0 ;;
+esac
+for word in "$@"; do case "$word" in body=@*) cp "\${word#body=@}" "${dir}/comment" ;; esac; done
+`,
+  );
+  chmodSync(file("bin/gh"), 0o755);
+});
+beforeEach(() => {
+  for (const name of ["gh.log", "comment", "summary.md", "reports"])
+    rmSync(file(name), { recursive: true, force: true });
+});
+
+type Context = { inputs: Record<string, string>; env?: Record<string, string>; event?: string };
+
+/** Runs all steps as the runner does: expressions are filled in, and a failed step skips those without always(). */
+async function runAction({ inputs: given, env = {}, event = "pull_request" }: Context) {
+  const defaults = Object.entries(action.inputs).map(([name, { default: value = "" }]) => [name, value]);
+  const inputs: Record<string, string> = { ...Object.fromEntries(defaults), ...given };
+  const outputs: Record<string, Record<string, string>> = {};
+  const github = { event_name: event, token: "token", event: { pull_request: { number: 5 } } };
+  const evaluate = (expression: string, failed = false): unknown =>
+    new Function(
+      "inputs",
+      "steps",
+      "github",
+      "always",
+      "success",
+      `return ${expression
+        .replaceAll("==", "===")
+        .replaceAll("!===", "!==")
+        .replaceAll(/inputs\.([\w-]+)/g, 'inputs["$1"]')};`,
+    )(
+      inputs,
+      Object.fromEntries(Object.entries(outputs).map(([id, values]) => [id, { outputs: values }])),
+      github,
+      () => true,
+      () => !failed,
+    );
+  const fill = (text: string) =>
+    text.replaceAll(/\$\{\{ (.*?) \}\}/g, (_, expression: string) => String(evaluate(expression)));
+  let printed = "";
+  let failed = false;
+  for (const step of action.runs.steps) {
+    const isRun =
+      step.if === undefined ? !failed : Boolean(evaluate(step.if, failed)) && (!failed || step.if.includes("always()"));
+    if (!isRun) continue;
+    writeFileSync(file("output"), "");
+    const own = Object.fromEntries(Object.entries(step.env ?? {}).map(([name, value]) => [name, fill(value)]));
+    const { code, text } = await shell(fill(step.run), { ...env, ...own });
+    printed += text;
+    if (code !== 0) failed = true;
+    const lines = read("output")
+      .split("\n")
+      .filter((line) => line.includes("="));
+    if (step.id) outputs[step.id] = Object.fromEntries(lines.map((line) => line.split("=")));
+  }
+  return { failed, printed, result: outputs.run?.result };
+}
+
+function shell(script: string, env: Record<string, string>): Promise<{ code: number | null; text: string }> {
+  const child = spawn("bash", ["--noprofile", "--norc", "-eo", "pipefail", "-c", script], {
+    cwd: dir,
+    env: {
+      PATH: `${file("bin")}:${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
+      HOME: dir,
+      CI: "true",
+      GITHUB_REPOSITORY: "ada/notes",
+      GITHUB_OUTPUT: file("output"),
+      GITHUB_STEP_SUMMARY: file("summary.md"),
+      ...env,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (text += data));
+  return new Promise((resolve) => child.on("close", (code) => resolve({ code, text })));
+}
+
+/** A model that calls the first of these tools that the query is about. */
+async function withModel<R>(right: boolean, use: (env: Record<string, string>) => Promise<R>): Promise<R> {
+  const endpoint = await startMessagesEndpoint(({ messages }) => {
+    const query = JSON.stringify(messages);
+    const called = query.includes("Oslo")
+      ? []
+      : query.includes("shopping")
+        ? [{ name: "read_note", input: { name: "shopping.md" } }]
+        : query.includes("Ada")
+          ? [{ name: "save_note", input: { name: "todo.md", text: "call Ada" } }]
+          : [{ name: "search_notes", input: { query: "garden" } }];
+    return { text: "ok", calls: messages.length > 1 || (!right && query.includes("shopping")) ? [] : called };
+  });
+  try {
+    return await use({ ANTHROPIC_API_KEY: "test", ANTHROPIC_BASE_URL: endpoint.url });
+  } finally {
+    await endpoint.close();
+  }
+}
+const model = "anthropic:claude-haiku-5-5";
+
+describe("the action", () => {
+  it("asks no model without its key, says why, and stays green", async () => {
+    for (const [inputs, why] of [
+      [{ model, comment: "true" }, "the secret ANTHROPIC_API_KEY is not available, as in pull requests from forks"],
+      [{}, "no model is named"],
+    ] as const) {
+      const { failed, printed, result } = await runAction({ inputs });
+      expect([failed, result]).toEqual([false, "skipped"]);
+      expect(printed).toContain(`::notice title=tool-evals::The model was not asked: ${why}.`);
+      expect(read("summary.md")).toContain(`The model was not asked: ${why}.`);
+    }
+    expect(printedLint((await runAction({ inputs: {} })).printed)).toBe(true);
+    expect(read("gh.log")).toBe("");
+  });
+
+  it("passes, with a summary and one comment that the next run replaces", async () => {
+    await withModel(true, async (env) => {
+      const inputs = { model, comment: "true", args: "--budget 1 -n 1" };
+      const first = await runAction({ inputs, env });
+      expect([first.failed, first.result], first.printed).toEqual([false, "passed"]);
+      expect(read("summary.md")).toContain("PASSED 5 of 5 cases");
+      expect(read("comment")).toMatch(/^<!-- tool-evals -->\n#+ .*PASSED 5 of 5 cases/s);
+      expect(read("gh.log")).toContain("--method POST repos/ada/notes/issues/5/comments");
+      await runAction({ inputs, env });
+      expect(
+        read("gh.log")
+          .split("\n")
+          .filter((line) => line.includes("PATCH")),
+      ).toEqual([
+        "api --method PATCH repos/ada/notes/issues/comments/77 --field body=@reports/last-result/comment.md --silent",
+      ]);
+    });
+  });
+
+  it("fails with annotations on the lines of the suite, and still comments", async () => {
+    await withModel(false, async (env) => {
+      const { failed, result, printed } = await runAction({
+        inputs: { model, comment: "true", lint: "false", args: "-n 1" },
+        env,
+      });
+      expect([failed, result]).toEqual([true, "failed"]);
+      expect(printed).toMatch(/::error file=evals\/notes\.yaml,line=\d+,title=notes%3A read/);
+      expect(read("comment")).toContain("FAILED 1 of 5 cases");
+    });
+  });
+
+  it("comments on pull requests only", async () => {
+    await withModel(true, async (env) => {
+      const { failed } = await runAction({ inputs: { model, comment: "true", args: "-n 1" }, env, event: "push" });
+      expect([failed, read("gh.log")]).toEqual([false, ""]);
+    });
+  });
+});
+
+const printedLint = (printed: string) => /linted .*3 tools/.test(printed);
