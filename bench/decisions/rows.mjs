@@ -3,6 +3,7 @@ import { blameRows } from "./rows/blame.mjs";
 import { checkRows } from "./rows/check.mjs";
 import { driftRows } from "./rows/drift.mjs";
 import { otherRows } from "./rows/others.mjs";
+import { peerRows } from "./rows/peers.mjs";
 import { variantRows } from "./rows/variants.mjs";
 
-export const rows = [...checkRows, ...driftRows, ...blameRows, ...variantRows, ...otherRows];
+export const rows = [...checkRows, ...driftRows, ...blameRows, ...variantRows, ...otherRows, ...peerRows];

@@ -8,7 +8,7 @@ import { anIo } from "../fakes/io.ts";
 
 const table = `| Tool Name | Test Prompt | Interaction |
 |---|---|---|
-| account_list | List all accounts | none |
+| account_list | List all accounts of <subscription> | none |
 | account_list | Which accounts are there? | none |
 | account_gone | Close my account | none |
 | account_create | Create an account | clarification-required |
@@ -38,11 +38,11 @@ it("writes a suite that loads, and prints what was kept, what was not, and expec
   const file = "evals/imported/prompt-table.yaml";
   expect(readFileSync(join(cwd, file), "utf8")).toMatchSnapshot();
   const { suites, warnings } = await loadSuites([file], { cwd });
-  expect(warnings).toEqual([]);
+  expect(warnings.map(({ message }) => message)).toEqual([expect.stringContaining("<subscription>")]);
   expect(suites[0]?.cases.map(({ id, place }) => [id, place.line])).toEqual([
-    ["list-all-accounts", 7],
-    ["which-accounts-are-there", 11],
-    ["close-my-account", 15],
+    ["list-all-accounts-of-subscription", 8],
+    ["which-accounts-are-there", 12],
+    ["close-my-account", 16],
   ]);
 });
 

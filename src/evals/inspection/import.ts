@@ -149,6 +149,14 @@ function findDead(
   return [...dead].map(([tool, cases]) => ({ tool, cases }));
 }
 
+/** The names in angle brackets in the prompts, each once. */
+function listPlaceholders({ cases = [] }: SuiteFile): string[] {
+  const prompts = cases.flatMap(({ input }) => [input ?? []].flat());
+  return [
+    ...new Set(prompts.flatMap((text) => [...text.matchAll(/<([A-Za-z][\w-]*)>/g)].map(([, name = ""]) => name))),
+  ];
+}
+
 const describeLeftOut = ({ place, name, reason }: Extract<ImportedCase, { kind: "left out" }>) =>
   ` ${place.file}:${place.line ?? 1} ${JSON.stringify(name.slice(0, 80))}: ${reason.replace(/\s+/g, " ")}`;
 
@@ -170,6 +178,9 @@ async function renderImport(
     const what = unsaid.map((one) => (one.detail ? `${one.what} (${one.detail})` : one.what));
     item.commentBefore = ` Not kept of ${place.file}:${place.line ?? 1}: ${[...new Set(what)].join("; ").replace(/\s+/g, " ")}`;
   }
+  const open = listPlaceholders(suite);
+  if (open.length > 0)
+    document.commentBefore += `\n Give placeholders a value: values: { ${open.map((name) => `${name}: ...`).join(", ")} }`;
   const left = cases.flatMap((one) => (one.kind === "left out" ? [describeLeftOut(one)] : []));
   if (left.length > 0) document.comment = [" Left out:", ...left].join("\n");
   return document.toString({ lineWidth: 120 });
