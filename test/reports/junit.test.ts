@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { reports } from "../../src/evals/reports/index.ts";
 import { checked } from "./checks.ts";
+import { listJenkinsFaults } from "./jenkins.ts";
 import {
   caseOf,
   empty,
@@ -39,6 +40,10 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
       });
   });
 
+  it("is what Jenkins takes", () => {
+    expect(listJenkinsFaults(parse(text))).toEqual([]);
+  });
+
   it("is red exactly when the run is", () => {
     const document = parse(text);
     expect(all(document, "failure").length + all(document, "error").length > 0).toBe(summary.exitCode !== 0);
@@ -53,9 +58,25 @@ it("is red for a run cut short all of whose cases passed", () => {
   ]);
 });
 
-it("has no time where the end is not known", () => {
+it("has the time of the trials of a case and of a suite, and no time of a run that has not ended", () => {
   const { finishedAt: _, ...running } = manifest;
-  expect(reports.junit.render({ summary: passed, manifest: running })).not.toContain("time=");
+  const cases = [1200, 300].map((ms, at) => caseOf({ id: `case ${at}`, input: "x", expected: "tool", ms }));
+  const document = parse(reports.junit.render({ summary: runOf([suiteOf({ cases })], 0), manifest: running }));
+  const times = (tag: string) => all(document, tag).map(({ attributes }) => attributes.time);
+  expect(times("testcase")).toEqual(["1.200", "0.300"]);
+  expect(times("testsuite")).toEqual(["1.500"]);
+  expect(times("testsuites")).toEqual([undefined]);
+});
+
+it("would be refused by Jenkins with what it does not take", () => {
+  const faults = (xml: string) => listJenkinsFaults(parse(xml));
+  expect(faults('<testsuites><testsuite name="a" tests="1" failures="0"/></testsuites>')).toEqual([
+    "<testsuite> needs the attribute errors",
+  ]);
+  expect(faults('<testsuites time="1 s"><testcase name="a"/></testsuites>')).toEqual([
+    "<testsuites> has the time 1 s",
+    "<testcase> cannot be in <testsuites>",
+  ]);
 });
 
 it("keeps any text well formed and readable", () => {

@@ -56,6 +56,7 @@ describe("the summary of a run", () => {
                   0.9637758913675698,
                 ],
                 "line": 1,
+                "ms": 15,
                 "notGradable": 0,
                 "ok": true,
                 "outcomes": {
@@ -85,6 +86,7 @@ describe("the summary of a run", () => {
                 "input": "do b",
                 "interval": null,
                 "line": 2,
+                "ms": 1,
                 "notGradable": 0,
                 "ok": false,
                 "outcomes": {},

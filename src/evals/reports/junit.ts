@@ -11,7 +11,8 @@ import { caseSentence, caseState, headline, isGatedByRate, modelLabel } from "./
 /** The result of one test case; the first of its lines is the message of a red one. */
 type Test = {
   name: string;
-  place?: CaseSummary;
+  /** Of all its trials, in milliseconds. */
+  ms?: number | undefined;
   tag: "failure" | "error" | "system-out";
   type: string;
   lines: string[];
@@ -20,8 +21,9 @@ type Test = {
 /**
  * JUnit XML, as CI services read it: a test suite per suite and model, a test case per case and one for the regression
  * check. `<failure>` is a rate that missed its gate or a regression, `<error>` what has no answer to judge. Class name
- * and name together are unique, since some services drop doubles. There is no time per case: trials run concurrently, so
- * a case has no time of its own.
+ * and name together are unique, since some services drop doubles. The time of a case is that of all its trials, which can
+ * run at the same time; that of the whole is the time that passed. Valid under the schema of Jenkins (junit-10.xsd of its
+ * xUnit plugin), so a case has no file and line: they are in its text.
  */
 export function junit({ summary, manifest }: RunInput): string {
   const suites = summary.suites.map((suite) => ({ suite, tests: listTests(suite) }));
@@ -42,7 +44,17 @@ function counts(tests: readonly Test[]): Markup {
 
 function runTime({ startedAt, finishedAt }: RunManifest): Markup {
   const seconds = (Date.parse(finishedAt ?? "") - Date.parse(startedAt)) / 1000;
-  return only(Number.isFinite(seconds), () => markup` time="${seconds.toFixed(3)}"`);
+  return only(Number.isFinite(seconds), () => time(1000 * seconds));
+}
+
+function time(ms: number | undefined): Markup {
+  return only(ms !== undefined, () => markup` time="${((ms ?? 0) / 1000).toFixed(3)}"`);
+}
+
+/** The time of tests that have one. */
+function sumTime(tests: readonly Test[]): number | undefined {
+  const times = tests.flatMap(({ ms }) => ms ?? []);
+  return times.length === 0 ? undefined : times.reduce((sum, ms) => sum + ms, 0);
 }
 
 function testSuite(
@@ -61,7 +73,7 @@ function testSuite(
   const properties = Object.entries(facts).map(([fact, value]) =>
     only(value !== undefined, () => markup`      <property name="${fact}" value="${value ?? ""}"/>\n`),
   );
-  return markup`  <testsuite name="${name} · ${model}"${counts(tests)} skipped="0" timestamp="${manifest.startedAt}">
+  return markup`  <testsuite name="${name} · ${model}"${counts(tests)} skipped="0"${time(sumTime(tests))} timestamp="${manifest.startedAt}">
     <properties>
 ${properties}    </properties>
 ${uniquelyNamed(tests).map((test) => testCase(`${name} [${model}]`, test))}  </testsuite>
@@ -74,9 +86,8 @@ ${testCase("tool-evals", test)}  </testsuite>
 `;
 }
 
-function testCase(classname: string, { name, place, tag, type, lines }: Test): Markup {
-  const at = place ? markup` file="${place.file}" line="${place.line}"` : markup``;
-  const open = markup`    <testcase classname="${classname}" name="${name}"${at}`;
+function testCase(classname: string, { name, ms, tag, type, lines }: Test): Markup {
+  const open = markup`    <testcase classname="${classname}" name="${name}"${time(ms)}`;
   if (lines.length === 0) return markup`${open}/>\n`;
   const attributes = only(tag !== "system-out", () => markup` message="${lines[0] ?? ""}" type="${type}"`);
   return markup`${open}>
@@ -109,12 +120,13 @@ function caseTest(suite: SuiteSummary, one: CaseSummary): Test {
   const isOpen = state === "failed" && !isGatedByRate(suite);
   const tag = state === "passed" || isOpen ? "system-out" : state === "failed" ? "failure" : "error";
   const isPlain = state === "passed" && one.reasons.length === 0 && one.trials >= one.planned;
-  return { name: one.id, place: one, tag, type: state, lines: isPlain ? [] : detail(suite, one) };
+  return { name: one.id, ms: one.ms, tag, type: state, lines: isPlain ? [] : detail(suite, one) };
 }
 
 function detail(suite: SuiteSummary, one: CaseSummary): string[] {
   return [
     caseSentence(one),
+    ...(one.file === "" ? [] : [`at: ${one.file}:${one.line}`]),
     `input: ${one.input}`,
     `expected: ${one.expected}`,
     `model: ${modelLabel(suite)}`,

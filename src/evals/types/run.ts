@@ -144,6 +144,7 @@ const caseSummarySchema = z.object({
   passRate: z.number(),
   before: countsSchema.optional().describe("its graded trials in the baseline, where the case has not changed since"),
   compared: z.literal(true).optional().describe("its trials are those of the regression check or the nightly run"),
+  ms: z.number().optional().describe("of all its trials from query to score, which can run at the same time"),
   outcomes: z.record(z.string(), z.number().int()),
   brokenStages: z.record(z.string(), z.number().int()),
   paraphrases: z

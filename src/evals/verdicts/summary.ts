@@ -340,6 +340,7 @@ class SuiteTally {
       }),
       ...(before && { before }),
       ...(isCompared && { compared: true as const }),
+      ms: tally.ms,
       outcomes: tally.outcomes.toObject(),
       brokenStages: tally.stages.toObject(),
       reasons: tally.reasons.ranked().map(([text, n]) => ({ text, n })),

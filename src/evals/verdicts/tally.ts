@@ -75,6 +75,8 @@ export class CaseTally {
   failed = 0;
   broken = 0;
   notGradable = 0;
+  /** Time of all trials, from query to score, in milliseconds. */
+  ms = 0;
   readonly outcomes = new Counter();
   readonly stages = new Counter();
   readonly reasons = new Counter();
@@ -100,7 +102,8 @@ export class CaseTally {
       this.#open.set(number, trial);
   }
 
-  #count({ cell, outcome, verdict }: Trial, by: 1 | -1): void {
+  #count({ cell, outcome, verdict, ms }: Trial, by: 1 | -1): void {
+    this.ms += by * ms;
     if (outcome.kind === "broken") {
       this.broken += by;
       this.stages.add(outcome.stage, by);
