@@ -113,7 +113,7 @@ export type CompareOptions = {
 
 /** The options of `blame`, as the flags of `evals blame`. */
 export type BlameOptions = {
-  /** Run with a regression: its folder, its id or latest. Default: "latest". */
+  /** Run with a regression: its folder, its id or latest (the newest one that regressed). Default: "latest". */
   run?: string | undefined;
   /** Explain these cases: part of an id or a pattern (default: the 3 cases that dropped most). */
   case?: string | readonly string[] | undefined;

@@ -3,6 +3,7 @@ import { check } from "../../src/evals/decisions/check.ts";
 import { TrialRecord } from "../../src/evals/decisions/design.ts";
 import { addTrial } from "../../src/evals/decisions/observe.ts";
 import { performExperiment, withBench } from "../../src/evals/experiments/experiment.ts";
+import { describeProgress } from "../../src/evals/experiments/pipeline.ts";
 import { cellKey } from "../../src/evals/types/trial.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import type { MessageAnswer } from "../fixtures/endpoints/messages.ts";
@@ -93,4 +94,13 @@ describe("pursueDesign", () => {
     const attempts = journal.filter(({ cell }) => cell.case === "read" && cell.arm === "base" && cell.trial === 1);
     expect(attempts.map(({ cell }) => cell.attempt)).toEqual([undefined, 2, 3]);
   });
+});
+
+it("says on a terminal how many trials failed so far, and what they cost", () => {
+  const none = { recorded: 0, planned: 50, failed: 0, broken: 0, spent: 0, secondsLeft: undefined };
+  expect(describeProgress(none)).toBe("0/50 trials");
+  expect(describeProgress({ recorded: 12, planned: 50, failed: 3, broken: 1, spent: 0.042, secondsLeft: 20 })).toBe(
+    "12/50 trials · 3 failed · 1 broken · $0.04 · about 20 s left",
+  );
+  expect(describeProgress({ ...none, spent: "unknown" })).toBe("0/50 trials · cost unknown");
 });

@@ -108,6 +108,15 @@ describe("evals blame", () => {
     expect([trials(id).length, records().length]).toEqual([made, 3]);
   });
 
+  it("takes the latest run that regressed, and says which", async () => {
+    const { io, checked } = await regressed();
+    await run({ ...runDefaults, check: "off" }, io());
+    const world = io();
+    expect(await blame({ ...blameDefaults, run: "latest" }, world)).toBe(0);
+    expect(JSON.parse(world.printed()).blames).toMatchObject([{ suite: "files", cases: [{ case: "read" }] }]);
+    expect(world.warned()).toContain(`Explaining the run ${checked.run}, the latest one with a check to explain.`);
+  });
+
   it("compares the live tools with a baseline, for the cases that are named", async () => {
     const { io } = await regressed();
     const file = "evals/baselines/files.lexical-2.json";

@@ -11,7 +11,7 @@ export const blameCommand = defineCommand({
     run: {
       type: "string",
       default: "latest",
-      describe: "Run with a regression: its folder, its id or latest",
+      describe: "Run with a regression: its folder, its id or latest (the newest one that regressed)",
     },
   },
   flags: {

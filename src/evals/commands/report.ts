@@ -8,15 +8,16 @@ export const reportCommand = defineCommand({
   positionals: { run: { type: "string", default: "latest", describe: "Run: its folder, its id or latest" } },
   flags: {
     as: {
-      choices: ["terminal", "json", "markdown", "html", "junit", "github"] as const,
+      choices: ["terminal", "json", "markdown", "html", "junit", "github", "csv"] as const,
       default: "terminal" as const,
-      describe: "Output format",
+      describe: "Output format; csv: the trials, one a line",
     },
     explain: explainFlag,
     out: outFlag,
   },
   examples: [
     ["report", "Print the latest run"],
+    ["report --as csv > trials.csv", "The trials of the latest run, for a spreadsheet"],
     ["report reports/2026-11-21T09-30-00-000 --as markdown", "For a pull request"],
   ],
   run: async (args, io) => (await import("../experiments/report.ts")).report(args, io),

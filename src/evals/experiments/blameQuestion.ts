@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import type { CaseToBlame } from "../decisions/blameCases.ts";
 import { countPasses, TrialRecord } from "../decisions/design.ts";
 import { readBaseline } from "../runs/baseline.ts";
-import { findRecord, readTrials } from "../runs/record.ts";
+import { findRecord, listRecords, readTrials } from "../runs/record.ts";
 import { toComparedRun } from "../types/baseline.ts";
 import type { CheckPlan, ComparedCheck } from "../types/check.ts";
 import { usageError } from "../types/errors.ts";
@@ -53,10 +53,33 @@ export type RunSelection = {
 type ComparePlan = Extract<CheckPlan, { kind: "compare" }>;
 type ManifestSuite = RunManifest["suites"][number];
 
-/** One question for each suite and model whose check found a regression, or, with `--case`, for each that was checked. */
+/**
+ * One question for each suite and model whose check found a regression, or, with `--case`, for each that was checked.
+ * `latest` is the newest run with such a check; which one that is goes to standard error.
+ */
 export async function findRunQuestions(run: string, flags: RunSelection, io: Io): Promise<BlameQuestion[]> {
   const out = resolve(io.cwd, flags.out);
-  const { dir, manifest } = await findRecord("run", run, out);
+  const newest = await findRecord("run", run, out);
+  let checks = 0;
+  for await (const { dir, manifest } of run === "latest" ? listRecords("run", out) : [newest]) {
+    if (!manifest.suites.some((suite) => suite.checks?.some(({ kind }) => kind === "compare"))) continue;
+    const { questions, checked } = await readQuestions(dir, manifest, flags, out);
+    if (run === "latest" && questions.length > 0)
+      io.err(`Explaining the run ${manifest.id}, the latest one with a check to explain.\n`);
+    if (questions.length > 0) return questions;
+    checks += checked;
+  }
+  if (flags.quiet) return [];
+  throw nothingToExplain(newest.manifest, checks, flags);
+}
+
+/** The questions of one run, and how many of its checks fit the selection. */
+async function readQuestions(
+  dir: string,
+  manifest: RunManifest,
+  flags: RunSelection,
+  out: string,
+): Promise<{ questions: BlameQuestion[]; checked: number }> {
   const results = summariser(manifest, dir);
   for await (const trial of readTrials(dir, manifest.id)) results.add(trial);
   const { suites } = results.summary();
@@ -68,15 +91,14 @@ export async function findRunQuestions(run: string, flags: RunSelection, io: Io)
     }),
   );
   const regressed = checked.filter(({ verdict }) => verdict.kind === "regressed" || verdict.kind === "changed");
-  const asked = flags.case === undefined ? regressed : checked;
-  if (asked.length === 0 && !flags.quiet) throw nothingToExplain(manifest, checked.length, flags);
-  return asked.map(({ suite, plan, verdict }): BlameQuestion => {
+  const questions = (flags.case === undefined ? regressed : checked).map(({ suite, plan, verdict }): BlameQuestion => {
     const flagged = "flagged" in verdict ? listFallen(verdict) : [];
     const recorded = { ...readRecorded(manifest), run: dir === join(out, manifest.id) ? manifest.id : dir };
     const question = { ...createQuestion(manifest, suite, plan, results), recorded };
     if (flags.case !== undefined) return question;
     return { ...question, wanted: flagged.length > 0 ? flagged.slice(0, defaultCases) : [findWorst(plan, question)] };
   });
+  return { questions, checked: checked.length };
 }
 
 function nothingToExplain({ id }: RunManifest, checked: number, { suite, model }: RunSelection) {

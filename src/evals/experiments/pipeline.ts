@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Design, TrialRecord, TrialRequest } from "../decisions/design.ts";
-import { count } from "../reports/format.ts";
+import { count, money } from "../reports/format.ts";
 import { openJournal } from "../runs/journal.ts";
 import { finishRun, journalPath } from "../runs/record.ts";
 import { type DesignCells, type PlannedCase, type PlannedCell, requestedCells, TrialOrders } from "../trials/plan.ts";
@@ -11,7 +11,7 @@ import type { Model } from "../types/model.ts";
 import type { Experiment, RunManifest, RunSummary } from "../types/run.ts";
 import { knownSecrets } from "../types/secrets.ts";
 import type { Toolset } from "../types/tool.ts";
-import { cellKey, type Trial } from "../types/trial.ts";
+import { addCost, type Cost, cellKey, type Trial } from "../types/trial.ts";
 import { type OpenRecord, resumeRecord, startRecord } from "./record.ts";
 import type { Resumed } from "./recordedOptions.ts";
 
@@ -232,22 +232,20 @@ type Progress = { add(trial: Trial): void; end(): void };
 
 const redrawMs = 100;
 
-/** One line on standard error that redraws itself on a terminal; nothing elsewhere. */
+/** One line on standard error that redraws itself on a terminal: trials, failures, cost, time left. Nothing elsewhere. */
 function progressLine(io: Pick<Io, "err" | "errIsTerminal" | "width">, planned: number, done: number): Progress {
   if (!io.errIsTerminal) return { add: () => {}, end: () => {} };
   const startedAt = performance.now();
   let drawnAt = 0;
   let recorded = done;
   let broken = 0;
+  let failed = 0;
+  let spent: Cost = 0;
   const draw = (now: number) => {
     const seconds = (now - startedAt) / 1000;
     const left = recorded > done ? ((planned - recorded) * seconds) / (recorded - done) : undefined;
-    const parts = [
-      `${recorded}/${planned} trials`,
-      ...(broken > 0 ? [`${broken} broken`] : []),
-      ...(left !== undefined && left >= 1 ? [`about ${formatDuration(left)} left`] : []),
-    ];
-    io.err(`\r\x1b[K${parts.join(" · ").slice(0, io.width - 1)}`);
+    const text = describeProgress({ recorded, planned, failed, broken, spent, secondsLeft: left });
+    io.err(`\r\x1b[K${text.slice(0, io.width - 1)}`);
     drawnAt = now;
   };
   draw(startedAt);
@@ -255,11 +253,32 @@ function progressLine(io: Pick<Io, "err" | "errIsTerminal" | "width">, planned: 
     add(trial) {
       recorded++;
       if (trial.outcome.kind === "broken") broken++;
+      else if (trial.verdict?.grade === "fail" && !trial.copy) failed++;
+      spent = addCost(spent, trial.costUsd);
       const now = performance.now();
       if (now - drawnAt >= redrawMs) draw(now);
     },
     end: () => io.err("\r\x1b[K"),
   };
+}
+
+/** `12/50 trials · 3 failed · 1 broken · $0.04 · about 20 s left` */
+export function describeProgress(progress: {
+  recorded: number;
+  planned: number;
+  failed: number;
+  broken: number;
+  spent: Cost;
+  secondsLeft: number | undefined;
+}): string {
+  const { recorded, planned, failed, broken, spent, secondsLeft } = progress;
+  return [
+    `${recorded}/${planned} trials`,
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(broken > 0 ? [`${broken} broken`] : []),
+    ...(spent === 0 ? [] : [spent === "unknown" ? "cost unknown" : money(spent)]),
+    ...(secondsLeft !== undefined && secondsLeft >= 1 ? [`about ${formatDuration(secondsLeft)} left`] : []),
+  ].join(" · ");
 }
 
 function formatDuration(seconds: number): string {

@@ -2,6 +2,7 @@ import { appendFile, type FileHandle, mkdir, open, readFile, rename, rm, writeFi
 import { dirname, join, resolve } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import { importModule } from "../code/module.ts";
+import { csvHead, csvWriter } from "../reports/csv.ts";
 import type { Blocks } from "../reports/document.ts";
 import { renderPage } from "../reports/html.ts";
 import { type ReportInput, type ReportName, reports } from "../reports/index.ts";
@@ -34,11 +35,17 @@ import { knownSecrets } from "../types/secrets.ts";
 import type { Trial } from "../types/trial.ts";
 import { summariser } from "../verdicts/summary.ts";
 
-export type ReportOptions = { run?: string | undefined; as: ReportName; out: string; explain?: boolean };
+export type ReportOptions = { run?: string | undefined; as: ReportName | "csv"; out: string; explain?: boolean };
 
-/** `evals report`: reads the record and prints it in the form that was asked for. */
+/** `evals report`: reads the record and prints it in the form that was asked for; `csv` is its trials, one a line. */
 export async function report({ run, as, out, explain = false }: ReportOptions, io: Io): Promise<ExitCode> {
   const { dir, manifest } = await findRecord("run", run ?? "latest", resolve(io.cwd, out));
+  if (as === "csv") {
+    const write = csvWriter(manifest);
+    io.out(csvHead);
+    for await (const trial of readTrials(dir, manifest.id)) io.out(write(trial));
+    return exitCodes.passed;
+  }
   const results = summariser(manifest, dir);
   const trials = new PageTrialCollector(manifest);
   for await (const trial of readTrials(dir, manifest.id)) {

@@ -1,0 +1,67 @@
+import type { RunManifest } from "../types/run.ts";
+import { paraphraseAt } from "../types/suite.ts";
+import type { Trial } from "../types/trial.ts";
+import { promptTokens } from "../verdicts/tally.ts";
+import { plain } from "./escape.ts";
+
+type ManifestCase = RunManifest["suites"][number]["cases"][number];
+
+type TrialColumn = readonly [head: string, value: (trial: Trial, one: ManifestCase | undefined) => string | number];
+
+const columns: readonly TrialColumn[] = [
+  ["suite", ({ cell }) => cell.suite],
+  ["case", ({ cell }) => cell.case],
+  ["model", ({ cell }) => cell.model],
+  ["arm", ({ cell }) => cell.arm],
+  ["trial", ({ cell }) => cell.trial],
+  ["attempt", ({ cell }) => cell.attempt ?? 1],
+  [
+    "query",
+    ({ cell }, one) => one?.paraphrases?.[paraphraseAt(cell.trial, one.paraphrases.length)] ?? one?.input ?? "",
+  ],
+  ["outcome", ({ outcome }) => outcome.kind],
+  ["stage", ({ outcome }) => (outcome.kind === "broken" ? outcome.stage : "")],
+  ["grade", ({ verdict }) => verdict?.grade ?? ""],
+  ["selection", ({ verdict }) => verdict?.selection ?? ""],
+  ["expected", ({ verdict }, one) => verdict?.expected ?? one?.expected ?? ""],
+  ["picked", ({ verdict }) => verdict?.picked ?? ""],
+  ["reason", describeReason],
+  ["copy", ({ copy }) => (copy ? "yes" : "")],
+  ["replies", ({ turns }) => turns.length],
+  ["calls", ({ turns }) => turns.reduce((sum, { calls }) => sum + calls.length, 0)],
+  ["input tokens", ({ turns }) => turns.reduce((sum, { usage }) => sum + promptTokens(usage), 0)],
+  ["output tokens", ({ turns }) => turns.reduce((sum, { usage }) => sum + usage.outputTokens, 0)],
+  ["cost in USD", ({ costUsd }) => costUsd],
+  ["ms", ({ ms }) => ms],
+  ["started at", ({ startedAt }) => startedAt],
+];
+
+/** The head of the table of trials, as one line of CSV (RFC 4180). */
+export const csvHead = toLine(columns.map(([head]) => head));
+
+/** Makes the writer of the trials of a run: each as one line of CSV, in which no text is a formula of a spreadsheet. */
+export function csvWriter({ suites }: RunManifest): (trial: Trial) => string {
+  const key = (suite: string, id: string) => JSON.stringify([suite, id]);
+  const cases = new Map(suites.flatMap(({ name, cases: all }) => all.map((one) => [key(name, one.id), one] as const)));
+  return (trial) => {
+    const one = cases.get(key(trial.cell.suite, trial.cell.case));
+    return toLine(columns.map(([, value]) => value(trial, one)));
+  };
+}
+
+function describeReason({ outcome, verdict }: Trial): string {
+  if (outcome.kind === "broken") return outcome.message;
+  const open = verdict?.checks.filter(({ met }) => met !== "yes") ?? [];
+  return open.map(({ what, why = "not met" }) => (why.startsWith(what) ? why : `${what}: ${why}`)).join("; ");
+}
+
+function toLine(values: readonly (string | number)[]): string {
+  return `${values.map(toCell).join(",")}\r\n`;
+}
+
+/** A number as it is, a text in quotes. Spreadsheets run what begins with one of these signs, unless an apostrophe is before it. */
+function toCell(value: string | number): string {
+  if (typeof value === "number") return String(value);
+  const safe = plain(value);
+  return `"${(/^\s*[=+\-@]/.test(safe) ? `'${safe}` : safe).replaceAll('"', '""')}"`;
+}
