@@ -214,10 +214,20 @@ const listExamples = {
     invalid: [{ name: "search" }, { name: "search" }],
     valid: [{ name: "search_orders" }, { name: "search_customers" }],
   },
-  "near-duplicate-tools": {
+  "same-description": {
     invalid: [
       { name: "get_order", description: "Returns an order by its id." },
       { name: "fetch_order", description: "Returns an order by its id." },
+    ],
+    valid: [
+      { name: "get_order", description: "Returns an order by its id." },
+      { name: "find_order", description: "Returns an order by the e-mail address of its customer." },
+    ],
+  },
+  "near-duplicate-tools": {
+    invalid: [
+      { name: "get_order", description: "Returns the order with this id, its items and its state." },
+      { name: "get_order_now", description: "Returns the order with this id, its items and its state, at once." },
     ],
     valid: [
       { name: "get_order", description: "Returns an order by its id." },

@@ -18,13 +18,16 @@ const intro = `# Lint rules
 Each rule has an id, by which it is suppressed or given another severity, and an example that it reports and one that it
 accepts.`;
 
-function ruleSection({ id, severity, on, why, docs, clauses }: RuleInfo, example: RuleExample | undefined): string {
+function ruleSection(
+  { id, severity, profile, on, why, docs, clauses }: RuleInfo,
+  example: RuleExample | undefined,
+): string {
   const source = docs.startsWith("http") ? ` [Source](${docs}).` : "";
   const language = on === "suites" ? "yaml" : on === "skills" ? "markdown" : "json";
   const block = (title: string, value: unknown) => `${title}:\n\n\`\`\`${language}\n${formatExample(value)}\n\`\`\``;
   return [
     `### ${id}`,
-    `Severity: ${severity}. ${why}${source}`,
+    `Severity: ${severity}${profile ? `, with --profile ${profile}` : ""}. ${why}${source}`,
     ["Checks:", "", ...clauses.map((clause) => `- ${escapeMarkdown(clause)}`)].join("\n"),
     ...(example ? [block("Invalid", example.invalid), block("Valid", example.valid)] : []),
   ].join("\n\n");

@@ -15,6 +15,19 @@ const template = (what: string) => ({
 });
 
 export const confusableCases: CasesOf<ToolsetSubject> = {
+  "same-description": {
+    clean: [
+      aToolsetSubject(weather, mail),
+      aToolsetSubject(named("a_tool", blank), named("other", blank), named("none", { description: undefined })),
+    ],
+    violations: {
+      "no two descriptions are the same": [
+        aToolsetSubject(weather, mail, named("fetch_forecast")),
+        aToolsetSubject(named("a", { inputSchema: {} }), named("b", { description: ` ${weather.description}\n` })),
+        aToolsetSubject(...Array.from({ length: 40 }, (_, at) => named(`tool_${at}`, { description: "To do." }))),
+      ],
+    },
+  },
   "near-duplicate-tools": {
     clean: [
       aToolsetSubject(),
@@ -31,11 +44,6 @@ export const confusableCases: CasesOf<ToolsetSubject> = {
       aToolsetSubject(weather, named("get_weather_now", { description: `${weather.description} Not get_weather.` })),
     ],
     violations: {
-      "no two descriptions are the same": [
-        aToolsetSubject(weather, mail, named("fetch_forecast")),
-        aToolsetSubject(named("a", { inputSchema: {} }), named("b", { description: ` ${weather.description}\n` })),
-        aToolsetSubject(...Array.from({ length: 40 }, (_, at) => named(`tool_${at}`, { description: "To do." }))),
-      ],
       "no two tools have nearly the same description": [
         aToolsetSubject(
           weather,

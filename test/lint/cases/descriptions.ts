@@ -43,20 +43,20 @@ export const descriptionCases: CasesOf<ToolSubject> = {
   "nested-description-missing": {
     clean: [
       aChangedTool({}),
-      parameter({ type: "object", properties: nested("name", "region") }),
-      parameter({ type: "object", properties: nested("latitude", "longitude", "country_id", "name") }),
+      parameter({ type: "object", properties: nested("city", "region") }),
+      parameter({ type: "object", properties: nested("latitude", "longitude", "country_id", "name", "zone") }),
       parameter({
         type: "object",
         properties: {
-          ...nested("name", "region", "zone"),
+          ...nested("city", "region", "zone"),
           ...Object.fromEntries(["a", "b", "c", "d"].map((key) => [key, { type: "string", description: "It." }])),
         },
       }),
     ],
     violations: {
       "most properties inside a parameter have a description": [
-        parameter({ type: "object", properties: nested("name", "region", "zone") }),
-        parameter({ type: "array", items: { type: "object", properties: nested("name", "region", "zone") } }),
+        parameter({ type: "object", properties: nested("city", "region", "zone") }),
+        parameter({ type: "array", items: { type: "object", properties: nested("city", "region", "zone") } }),
       ],
     },
   },

@@ -6,7 +6,7 @@ import type { JsonObject } from "../../types/json.ts";
 import { once } from "../../types/once.ts";
 import { quote } from "../../types/text.ts";
 import { findVerb, getVerbKind } from "../language.ts";
-import type { Rule, ToolsetSubject } from "../rule.ts";
+import type { Rule, ToolsetSubject, Violation } from "../rule.ts";
 import { splitName } from "../text.ts";
 
 /**
@@ -77,22 +77,36 @@ const limits = { tools: 2000, pairs: 10_000, characters: 20_000 } as const;
 /** What only a comparison of the tools of a list shows. */
 export const confusableRules: readonly Rule<ToolsetSubject>[] = [
   {
+    id: "same-description",
+    severity: "warning",
+    why: "A model chooses by name and description; where two descriptions are the same, the name alone decides.",
+    docs: "https://www.anthropic.com/engineering/writing-tools-for-agents",
+    clauses: ["no two descriptions are the same"],
+    check: ({ tools }) => report(findEqualDescriptions(listCurrent(tools))),
+  },
+  {
     id: "near-duplicate-tools",
     severity: "warning",
+    profile: "spec",
     why: "A model chooses by name and description; where two are nearly the same, a single word decides.",
     docs: "https://www.anthropic.com/engineering/writing-tools-for-agents",
-    clauses: ["no two descriptions are the same", "no two tools have nearly the same description"],
+    clauses: ["no two tools have nearly the same description"],
     *check({ tools }) {
-      // A deprecated tool and its successor are similar by design.
-      const current = tools.flatMap((tool, at) => (findDeprecation(tool) ? [] : [{ tool, at }]));
-      const messages = new Map([...findNearDuplicates(tools, current), ...findEqualDescriptions(current)]);
-      const fix = "Say in each description when to call it and when to call the other, or merge the two tools.";
-      for (const at of [...messages.keys()].sort((a, b) => a - b)) {
-        yield { at: [at, "description"], message: messages.get(at) ?? "", fix };
-      }
+      const current = listCurrent(tools);
+      const equal = new Map(findEqualDescriptions(current));
+      yield* report([...findNearDuplicates(tools, current)].filter(([at]) => !equal.has(at)));
     },
   },
 ];
+
+/** A deprecated tool and its successor are similar by design. */
+const listCurrent = (tools: readonly JsonObject[]): ListedTool[] =>
+  tools.flatMap((tool, at) => (findDeprecation(tool) ? [] : [{ tool, at }]));
+
+function report(messages: Iterable<[number, string]>): Violation[] {
+  const fix = "Say in each description when to call it and when to call the other, or merge the two tools.";
+  return [...messages].sort(([a], [b]) => a - b).map(([at, message]) => ({ at: [at, "description"], message, fix }));
+}
 
 type ListedTool = { tool: JsonObject; at: number };
 

@@ -81,6 +81,7 @@ export const descriptionRules = defineRules<ToolSubject>([
   {
     id: "nested-description-missing",
     severity: "info",
+    profile: "spec",
     docs: writing,
     why: "Without descriptions, a model guesses how to fill an object from the names in it.",
     clauses: ["most properties inside a parameter have a description"],
@@ -161,7 +162,7 @@ function* listUndescribed(tool: JsonObject): Iterable<SchemaPlace> {
   const walk = walkToolSchema(tool, "inputSchema");
   for (const place of walk.places) {
     const { schema, role, name } = place;
-    if (role !== "property" || isDescribed(schema, walk) || measures.test(name) || hasProperties(schema)) continue;
+    if (role !== "property" || isDescribed(schema, walk) || isPlain(name, schema) || hasProperties(schema)) continue;
     const isSwitchOrCount = schema.default !== undefined && (schema.type === "boolean" || schema.maximum !== undefined);
     if (!isSwitchOrCount && !saysForm.some((key) => Object.hasOwn(schema, key))) yield place;
   }
@@ -174,8 +175,14 @@ function countNested(tool: JsonObject, parameter: Path): number {
   return walkToolSchema(tool, "inputSchema").places.filter(isInside).length;
 }
 
-/** Names of measures that need no description in an object. */
-const measures = /^(?:(?:min|max)?_?(?:lat|lon|lng|latitude|longitude)|width|height|x|y)$/i;
+/** Names that say what they are: of measures, of the usual texts, and of what is left out or in. */
+const plainNames =
+  /^(?:(?:min|max)?_?(?:lat|lon|lng|latitude|longitude)|width|height|x|y|title|name|description|url|email)$/i;
+const plainSwitches = /^(?:include|exclude|ignore|is|has)(?=[_A-Z])|enabled$/i;
+
+function isPlain(name: string, { type }: JsonObject): boolean {
+  return plainNames.test(name) || (type === "boolean" && plainSwitches.test(name));
+}
 
 /** Whether a schema is of objects, or of lists of them, that are described by their properties. */
 function hasProperties(schema: JsonObject): boolean {
