@@ -58,7 +58,7 @@ const directories: Record<string, readonly string[]> = {
   runs: ["types"],
   trials: ["types", "stats", "search", "scoring", "verdicts", "decisions"],
   workspace: ["types", ...edges, "parsing", "code", "search", "scoring", "stats", "verdicts", "reports", "trials"],
-  experiments: ["types", ...edges, ...pure, "parsing", "code", "trials", "workspace"],
+  experiments: ["types", ...edges, ...pure, "parsing", "network", "code", "trials", "workspace"],
   inspection: ["types", ...edges, ...pure, "parsing", "processes", "trials", "workspace"],
   tryout: ["types", ...edges, ...pure, "parsing", "trials", "workspace", "experiments", "inspection"],
   view: ["types", "runs", "reports", "verdicts", "decisions", "experiments"],

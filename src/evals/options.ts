@@ -59,6 +59,8 @@ export type RunOptions = {
   retryBroken?: boolean | undefined;
   /** Also print the run in this form: json, markdown, junit, github (annotations) or custom:<file>. */
   reporter?: string | readonly string[] | undefined;
+  /** Send each trial as a trace to this OpenTelemetry collector, for example http://localhost:4318 (no texts). */
+  otlp?: string | undefined;
   /** Show tool names and skills as this host does. Default: "plain". */
   host?: "plain" | "agent-skills" | "claude-code" | "codex" | "copilot" | "gemini-cli" | "goose" | undefined;
   /** How tools are shown: all (every definition), names (and a search that loads definitions), search (by the API) or host (default: all, for hosts host). */

@@ -114,8 +114,10 @@ function problemOf({ lang, text, notes }: Block): string | undefined {
   const value: unknown = lang === "json" ? JSON.parse(text) : parse(text);
   const part = notes.flatMap((note) => /^part: (\w+)$/.exec(note)?.[1] ?? [])[0];
   if (part === "none") return undefined;
-  const isTools =
-    Array.isArray(value) && value.every((item) => item && typeof item === "object" && "inputSchema" in item);
+  const isTool = (item: unknown) => typeof item === "object" && item !== null && "inputSchema" in item;
+  const isTools = Array.isArray(value) && value.every(isTool);
+  const listed = z.object({ tools: z.array(z.unknown()) }).safeParse(value).data?.tools;
+  if (listed?.every(isTool)) return z.array(toolSchema).safeParse(listed).error?.message;
   const keys = value && typeof value === "object" ? Object.keys(value) : [];
   const key = keys.find((one) => one in shapes);
   const schema = isTools ? z.array(toolSchema) : key ? shapes[key] : suiteFileSchema;

@@ -83,6 +83,12 @@ export const outFlag = {
   describe: "Folder of the run records",
 } as const satisfies Options;
 
+/** Where the trials of a run are sent as traces. */
+export const otlpFlag = {
+  type: "string",
+  describe: "Send each trial as a trace to this OpenTelemetry collector, for example http://localhost:4318 (no texts)",
+} as const satisfies Options;
+
 export const jsonFlag = {
   type: "boolean",
   default: false,

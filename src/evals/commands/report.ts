@@ -1,5 +1,5 @@
 import { defineCommand } from "./command.ts";
-import { explainFlag, outFlag } from "./flags.ts";
+import { explainFlag, otlpFlag, outFlag } from "./flags.ts";
 
 /** `evals report`: prints a recorded run again, from its journal alone. */
 export const reportCommand = defineCommand({
@@ -13,6 +13,7 @@ export const reportCommand = defineCommand({
       describe: "Output format; csv: the trials, one a line",
     },
     explain: explainFlag,
+    otlp: otlpFlag,
     out: outFlag,
   },
   examples: [

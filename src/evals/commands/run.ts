@@ -4,6 +4,7 @@ import {
   explainFlag,
   failOnFlag,
   marginFlag,
+  otlpFlag,
   reporterFlag,
   resumeFlag,
   suiteFlags,
@@ -82,6 +83,7 @@ export const runCommand = defineCommand({
     resume: resumeFlag,
     "retry-broken": { type: "boolean", default: false, describe: "With --resume: run broken trials again" },
     reporter: reporterFlag,
+    otlp: otlpFlag,
     ...trialFlags,
   },
   examples: [

@@ -28,23 +28,34 @@ import {
 import { writeError } from "../runs/disk.ts";
 import { findRecord, readTrials } from "../runs/record.ts";
 import type { Reporter, ReporterInput } from "../types/custom.ts";
-import { EvalsError, type ExitCode, exitCodes, messageOf } from "../types/errors.ts";
+import { EvalsError, type ExitCode, exitCodes, formatProblem, messageOf } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { RunManifest } from "../types/run.ts";
 import { knownSecrets } from "../types/secrets.ts";
 import type { Trial } from "../types/trial.ts";
 import { summariser } from "../verdicts/summary.ts";
+import { exportTraces } from "./otlp.ts";
 
-export type ReportOptions = { run?: string | undefined; as: ReportName | "csv"; out: string; explain?: boolean };
+export type ReportOptions = {
+  run?: string | undefined;
+  as: ReportName | "csv";
+  out: string;
+  explain?: boolean;
+  /** The collector that gets each trial as a trace. */
+  otlp?: string | undefined;
+};
 
 /** `evals report`: reads the record and prints it in the form that was asked for; `csv` is its trials, one a line. */
-export async function report({ run, as, out, explain = false }: ReportOptions, io: Io): Promise<ExitCode> {
+export async function report({ run, as, out, explain = false, otlp }: ReportOptions, io: Io): Promise<ExitCode> {
   const { dir, manifest } = await findRecord("run", run ?? "latest", resolve(io.cwd, out));
+  const problem = otlp === undefined ? undefined : await exportTraces({ dir, run: manifest.id }, otlp, io);
+  if (problem) io.err(`${formatProblem(problem)}\n`);
+  const exitCode = problem ? exitCodes.incomplete : exitCodes.passed;
   if (as === "csv") {
     const write = csvWriter(manifest);
     io.out(csvHead);
     for await (const trial of readTrials(dir, manifest.id)) io.out(write(trial));
-    return exitCodes.passed;
+    return exitCode;
   }
   const results = summariser(manifest, dir);
   const trials = new PageTrialCollector(manifest);
@@ -53,7 +64,7 @@ export async function report({ run, as, out, explain = false }: ReportOptions, i
     if (as === "html") trials.add(trial);
   }
   printReport(as, { summary: results.summary(), manifest, explain, trials }, io);
-  return exitCodes.passed;
+  return exitCode;
 }
 
 /** The folder under `out` with the reports of the last run: CI finds them under one path. It holds no record. */

@@ -5,7 +5,7 @@ import { type PlannedCase, type PlannedCell, planCells } from "../trials/plan.ts
 import type { PlanEnd } from "../trials/runPlan.ts";
 import { dealShards, parseShard, type Shard } from "../trials/shards.ts";
 import type { Gate } from "../types/check.ts";
-import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
+import { type ExitCode, exitCodes, formatProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { Model } from "../types/model.ts";
 import type { RunManifest } from "../types/run.ts";
@@ -46,6 +46,8 @@ export type RunOptions = SuiteOptions &
     surfaces?: boolean | undefined;
     /** Forms that are printed after the report: names of reports, or `custom:<file>`. */
     reporter?: readonly string[] | undefined;
+    /** The collector that gets each trial as a trace. */
+    otlp?: string | undefined;
   };
 
 /** Plans the cases and checks; then prints the plan (dry run), or runs what is not on the record and reports it. */
@@ -58,6 +60,7 @@ export async function runSuites(
   const { suites, models, cases, context, judge } = workspace;
   const shard = options.shard === undefined ? undefined : parseShard(options.shard);
   if (shard) refuseWithShard(options, resumed);
+  if (options.otlp !== undefined) (await import("./otlp.ts")).parseCollector(options.otlp);
   const seed = resumed?.manifest.seed ?? options.seed ?? randomSeed();
   const further = listFurtherExposures(options);
   const { surfaceCases } = workspace;
@@ -269,6 +272,11 @@ async function finish(
   } else if (options.json) printReport("json", { summary, manifest }, io);
   if (options.reporter?.includes("github")) await writeGithubFiles(dir, { summary, manifest }, blameText, io);
   for (const form of options.reporter ?? []) await printForm(form, { summary, manifest, dir }, options.json, io);
+  if (options.otlp !== undefined) {
+    const { exportTraces } = await import("./otlp.ts");
+    const problem = await exportTraces({ dir, run: manifest.id }, options.otlp, io);
+    if (problem) io.err(`${formatProblem(problem)}\n`);
+  }
   if (options.accept && end === "complete") {
     const { acceptRun } = await import("./baseline.ts");
     // Standard output holds the one JSON object.
