@@ -126,6 +126,27 @@ describe("the summary of a run", () => {
               "p50": 3,
               "p95": 5,
             },
+            "misses": {
+              "parameters": [],
+              "preconditions": [],
+              "repeated": [],
+              "tools": [
+                {
+                  "expected": "read",
+                  "instead": [
+                    {
+                      "n": 1,
+                      "picked": "write",
+                    },
+                  ],
+                  "passed": 4,
+                  "picked": 4,
+                  "reachedLater": 0,
+                  "trials": 5,
+                  "wrongArguments": 0,
+                },
+              ],
+            },
             "model": "scripted",
             "name": "s",
             "ok": false,

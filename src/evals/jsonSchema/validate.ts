@@ -12,7 +12,13 @@ import { limitTime, TimeLimitError } from "./watchdog.ts";
  * Whether a value fits a schema. `invalid`: what is wrong, with its dotted path. `unchecked`: why that could not be decided,
  * for example a pattern that takes too long; such a value is neither valid nor invalid.
  */
-export type Validity = { kind: "valid" } | { kind: "invalid"; why: string } | { kind: "unchecked"; why: string };
+export type Validity =
+  | { kind: "valid" }
+  | { kind: "invalid"; why: string; fault?: MemberFault }
+  | { kind: "unchecked"; why: string };
+
+/** What is wrong with which member of an invalid object. */
+export type MemberFault = { member: string; kind: "missing" | "wrong-type" | "wrong-value" | "invented" };
 
 /** Validates a value, which messages call `at`. Does not throw, and ends in bounded time. */
 export type Validate = (value: Json, at: string) => Validity;
@@ -73,7 +79,10 @@ function compileWith(dialect: keyof typeof dialects, schema: JsonObject, isCostl
   return (value, at) => {
     try {
       const isValid = isCostly ? limitTime(validateMs, () => validate(value)) : validate(value);
-      return isValid ? valid : { kind: "invalid", why: describeError(validate.errors?.[0], at) };
+      if (isValid) return valid;
+      const [error] = validate.errors ?? [];
+      const fault = error && findFault(error);
+      return { kind: "invalid", why: describeError(error, at), ...(fault && { fault }) };
     } catch (thrown) {
       const why = thrown instanceof PatternError ? thrown.message : `validating ${explainFailure(thrown)}`;
       return { kind: "unchecked", why };
@@ -84,6 +93,16 @@ function compileWith(dialect: keyof typeof dialects, schema: JsonObject, isCostl
 function explainFailure(thrown: unknown): string {
   if (thrown instanceof TimeLimitError) return `takes more than ${validateMs} ms`;
   return thrown instanceof RangeError ? "does not end" : `failed: ${messageOf(thrown)}`;
+}
+
+/** A fault inside of a member is a wrong value of it. */
+function findFault({ instancePath, keyword, params }: ErrorObject): MemberFault | undefined {
+  const [, member, ...inside] = instancePath.split("/").map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+  if (member !== undefined)
+    return { member, kind: keyword === "type" && inside.length === 0 ? "wrong-type" : "wrong-value" };
+  if (keyword === "required") return { member: String(params.missingProperty), kind: "missing" };
+  const extra = params.additionalProperty ?? params.unevaluatedProperty;
+  return extra === undefined ? undefined : { member: String(extra), kind: "invented" };
 }
 
 function describeError(error: ErrorObject | undefined, at: string): string {

@@ -14,6 +14,7 @@ import { driftBlocks } from "./drift.ts";
 import { discoveryBlocks, exposureBlocks } from "./exposures.ts";
 import { count, integer, percent, share, tally } from "./format.ts";
 import { leadingSuite, leadLines } from "./lead.ts";
+import { missBlocks } from "./misses.ts";
 import {
   caseState,
   coverageText,
@@ -79,6 +80,7 @@ function suiteBlocks(suite: SuiteSummary, explain: boolean, isLeading: boolean):
     ...confusions(suite),
     ...substitutes(suite),
     ...explanations(suite),
+    ...missBlocks(suite),
     { kind: "facts", facts: suiteFacts(suite) },
     ...liftBlocks(suite),
   ];
@@ -199,7 +201,8 @@ function reasons({ reasons: all }: CaseSummary) {
 /** The mean of MongoDB's points, as its own summary gives it, and how often each was given. */
 function pointFacts({ points }: SuiteSummary): [string, Span[]][] {
   if (!points) return [];
-  const counts = Object.entries(points.counts).map(([given, n]) => `${given}: ${integer(n)}`);
+  const sorted = Object.entries(points.counts).sort(([a], [b]) => Number(a) - Number(b));
+  const counts = sorted.map(([given, n]) => `${given}: ${integer(n)}`);
   return [
     ["Points (mongodb)", [`mean ${points.mean.toFixed(3)} of ${count(points.trials, "trial")} (${counts.join(", ")})`]],
   ];

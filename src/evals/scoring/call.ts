@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from "../types/json.ts";
+import { readMatcher } from "../types/matcher.ts";
 import type { ArgsRules, ExpectedCall, ResultMatcher } from "../types/suite.ts";
 import { cut, showJson } from "../types/text.ts";
 import type { ToolResult } from "../types/tool.ts";
@@ -95,30 +96,50 @@ function fail<S extends CallScore["selection"]>(selection: S, what: string, why:
 function compileArgs(expected: ExpectedCall, mode: ArgsRules["argsMode"]) {
   const args = expected.args ?? {};
   const tests = Object.entries(args).map(([name, value]) => {
-    return { name, what: member("args", name), test: compileMatcher(value) };
+    return { name, what: member("args", name), test: compileMatcher(value), expected: value };
   });
   // Without `args` nothing is compared.
   const isExact = mode === "exact" && expected.args !== undefined;
 
-  return (call: Call, { validate }: FoundTool, judge: Judge): ArgsScore => {
+  return (call: Call, { validate, tool: { name: tool } }: FoundTool, judge: Judge): ArgsScore => {
     const given = call.arguments;
     if (!isJsonObject(given)) return failNotAnObject(given, call);
     const validity = validate?.(given, "args");
-    if (validity?.kind === "invalid") return fail("malformed-arguments", "args (schema)", validity.why);
+    if (validity?.kind === "invalid") {
+      const failed = fail("malformed-arguments", "args (schema)", validity.why);
+      const { fault } = validity;
+      const found = fault && { tool, parameter: fault.member, kind: fault.kind };
+      return found ? { ...failed, checks: failed.checks.map((check) => ({ ...check, fault: found })) } : failed;
+    }
     const checks: Assertion[] = validity?.kind === "valid" ? [{ what: "args (schema)", met: "yes" }] : [];
     const unchecked = validity?.kind === "unchecked" ? [`arguments of ${call.tool}: ${validity.why}`] : undefined;
-    for (const { name, what, test } of tests) checks.push({ what, ...test(own(given, name), what, judge) });
+    for (const { name, what, test, expected: wanted } of tests) {
+      const value = own(given, name);
+      const match = test(value, what, judge);
+      const fault = match.met === "no" && { fault: { tool, parameter: name, kind: classifyFault(wanted, value) } };
+      checks.push({ what, ...match, ...fault });
+    }
     if (isExact) {
       const extra = Object.keys(given).find((name) => !Object.hasOwn(args, name));
       const match: Match =
         extra === undefined
           ? yes
           : no(`${member("args", extra)}: expected no such argument, got ${showJson(given[extra] ?? null)}`);
-      checks.push({ what: "args (exact)", ...match });
+      const fault = extra !== undefined && { fault: { tool, parameter: extra, kind: "invented" as const } };
+      checks.push({ what: "args (exact)", ...match, ...fault });
     }
     const selection = checks.some(({ met }) => met === "no") ? "wrong-arguments" : "right-tool";
     return { selection, checks, ...(unchecked && { unchecked }) };
   };
+}
+
+/** A literal of another JSON type is a wrong type; what must be absent is invented. */
+function classifyFault(expected: Json, value: Json | undefined): NonNullable<Assertion["fault"]>["kind"] {
+  if (value === undefined) return "missing";
+  const read = readMatcher(expected);
+  if (read.kind === "matcher" && read.operands.absent === true) return "invented";
+  const kindOf = (one: Json) => (Array.isArray(one) ? "array" : one === null ? "null" : typeof one);
+  return read.kind === "literal" && kindOf(expected) !== kindOf(value) ? "wrong-type" : "wrong-value";
 }
 
 function compileBfcl(expected: ExpectedCall) {

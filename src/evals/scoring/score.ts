@@ -3,7 +3,7 @@ import type { Case, Expectation } from "../types/suite.ts";
 import type { Toolset } from "../types/tool.ts";
 import type { Assertion, Score, Turn } from "../types/trial.ts";
 import { type Activity, readActivity } from "./activity.ts";
-import { type Assessment, chooseBetter, compileCall, getFinder } from "./call.ts";
+import { type Assessment, type CallScore, chooseBetter, compileCall, getFinder } from "./call.ts";
 import { assessDiscovery, explainDiscovery } from "./discovery.ts";
 import { labelCalls, labelExpectation, noneLabel } from "./labels.ts";
 import { type Judge, noJudge } from "./match.ts";
@@ -145,9 +145,11 @@ function compileTool(expect: Extract<Expectation, { kind: "tool" }>, lookup: Too
   const scoreCall = compileCall(expect.call, expect, lookup);
   const label = labelExpectation(expect);
   const find = getFinder(expect, lookup);
-  return ({ first }, judge) => {
+  const { tools } = expect.call;
+  return ({ first, all }, judge) => {
     const picked = labelCalls(first, find);
-    const scores = first.map((call) => scoreCall(call, judge));
+    const later = explainLater(tools, all, find);
+    const scores = first.map((call) => scoreCall(call, judge)).map((score) => addToWhy(score, later));
     const [head] = scores;
     if (!head) return fail("no-call", picked, `expected a call of ${label}, got none`);
     if (scores.length === 1 || expect.extras) return { picked, ...scores.reduce(chooseBetter) };
@@ -155,6 +157,19 @@ function compileTool(expect: Extract<Expectation, { kind: "tool" }>, lookup: Too
     const hasExpected = scores.some(({ selection }) => selection !== "unknown-tool" && selection !== "wrong-tool");
     return fail(hasExpected ? "several-calls" : head.selection, picked, why);
   };
+}
+
+/** Where the expected tool was called, but only after others; empty where it was not. */
+function explainLater(tools: readonly string[], all: Activity["all"], find: ToolLookup["find"]): string {
+  const at = all.findIndex(({ tool }) => tools.includes(tool));
+  if (at < 1) return "";
+  return `; ${all[at]?.tool} was reached later, as call ${at + 1} after ${labelCalls(all.slice(0, at), find, ", ")}`;
+}
+
+function addToWhy(score: CallScore, later: string): CallScore {
+  if (later === "" || score.selection !== "wrong-tool") return score;
+  const checks = score.checks.map((check) => (check.met === "no" ? { ...check, why: `${check.why}${later}` } : check));
+  return { ...score, checks };
 }
 
 function compileAny(expect: Extract<Expectation, { kind: "any" }>, lookup: ToolLookup): Assess {

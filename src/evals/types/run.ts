@@ -212,6 +212,40 @@ const suiteSummarySchema = z.object({
     .array(z.object({ expected: z.string(), picked: z.string(), n: z.number().int() }))
     .optional()
     .describe("passed with a tool that is acceptable instead of the expected one, ranked; absent: none"),
+  misses: z
+    .object({
+      tools: z
+        .array(
+          z.object({
+            expected: z.string(),
+            trials: z.number().int(),
+            picked: z.number().int().describe("in so many trials the expected tool was called first"),
+            passed: z.number().int(),
+            wrongArguments: z.number().int(),
+            reachedLater: z.number().int().describe("another tool was called first, the expected one after it"),
+            instead: z.array(z.object({ picked: z.string(), n: z.number().int() })),
+          }),
+        )
+        .describe("expected tools of which not every trial passed, the most failures first"),
+      parameters: z.array(
+        z.object({
+          tool: z.string(),
+          parameter: z.string(),
+          missing: z.number().int(),
+          wrongType: z.number().int(),
+          wrongValue: z.number().int(),
+          invented: z.number().int().describe("given, though the tool has no such parameter or none was expected"),
+        }),
+      ),
+      preconditions: z
+        .array(z.object({ tool: z.string(), before: z.string(), named: z.boolean(), n: z.number().int() }))
+        .describe("what was called before a tool that was reached later, and whether its description names that tool"),
+      repeated: z
+        .array(z.object({ tool: z.string(), after: z.enum(["denial", "error"]), n: z.number().int() }))
+        .describe("calls made again with the same arguments"),
+    })
+    .optional()
+    .describe("why trials missed; absent: none did"),
   points: z
     .object({
       mean: z.number(),

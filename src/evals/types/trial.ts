@@ -145,6 +145,14 @@ const assertionSchema = z.object({
   what: z.string(),
   met: z.enum(["yes", "no", "unknown"]),
   why: z.string().optional(),
+  fault: z
+    .object({
+      tool: z.string(),
+      parameter: z.string(),
+      kind: z.enum(["missing", "wrong-type", "wrong-value", "invented"]),
+    })
+    .optional()
+    .describe("what is wrong with an argument, where the assertion is about one"),
   evidence: z.string().optional(),
 });
 export type Assertion = z.infer<typeof assertionSchema>;

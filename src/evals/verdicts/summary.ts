@@ -13,6 +13,7 @@ import { DiscoveryTally } from "./discovery.ts";
 import { DriftWatch, parsePasses, readDriftEvents } from "./drift.ts";
 import { listFailed, toExitCode } from "./exitCode.ts";
 import { type ComparedArm, ExposureTally, listExposureArms } from "./exposures.ts";
+import { MissTally } from "./misses.ts";
 import { MockTally } from "./mocks.ts";
 import { LiftTally, SkillTally } from "./skillEffect.ts";
 import { CaseTally, Counter, Spending } from "./tally.ts";
@@ -173,6 +174,7 @@ class SuiteTally {
   readonly #confusion = new PairTally();
   readonly #substituted = new PairTally();
   readonly #points: number[] = [];
+  readonly #misses = new MissTally();
   readonly #spending = new Spending();
   readonly #repliedBy = new Set<string>();
   readonly #unchecked = new Counter();
@@ -231,6 +233,7 @@ class SuiteTally {
     for (const what of trial.verdict?.unchecked ?? []) this.#unchecked.add(what);
     this.#confusion.add(confusedPair(trial));
     this.#substituted.add(substitutedPair(trial));
+    this.#misses.add(trial, this.#manifest.toolsets[trial.toolset] ?? []);
     if (trial.verdict?.points !== undefined) this.#points.push(trial.verdict.points);
   }
 
@@ -246,6 +249,7 @@ class SuiteTally {
     const drift = this.drift?.summary(cases);
     const discovery = this.#discovery.summary();
     const substituted = this.#substituted.ranked();
+    const misses = this.#misses.summary();
     const unchecked = this.#unchecked.ranked().map(([text, n]) => ({ text, n }));
     const { latencies, ...spent } = this.#spending;
     const isBelow = cases.some((one) => one.rate !== null && one.rate < one.passRate);
@@ -281,6 +285,7 @@ class SuiteTally {
       cases,
       confusion: this.#confusion.ranked(),
       ...(substituted.length > 0 && { substituted }),
+      ...(misses && { misses }),
       ...(this.#points.length > 0 && { points: summarisePoints(this.#points) }),
       ...(this.#mocks && { mocks: this.#mocks.summary() }),
       ...(unchecked.length > 0 && { unchecked }),

@@ -1,0 +1,72 @@
+import type { SuiteSummary } from "../types/run.ts";
+import { type Block, type Inline, makeRows } from "./document.ts";
+import { count, integer } from "./format.ts";
+
+type Misses = NonNullable<SuiteSummary["misses"]>;
+
+/** How much of each list is shown. */
+const most = { sentences: 8, picks: 3 } as const;
+
+/** Why trials missed, over all cases: a tool that is never picked is another problem than one that is called wrongly. */
+export function missBlocks({ misses }: SuiteSummary): Block[] {
+  if (!misses) return [];
+  const sentences = [
+    ...misses.tools.map(describeTool),
+    ...misses.preconditions.map(describePrecondition),
+    ...misses.repeated.map(describeRepeated),
+  ];
+  const columns = [
+    ...["tool", "parameter"].map((head) => ({ head, kind: "name" as const })),
+    ...["missing", "wrong type", "wrong value", "invented"].map((head) => ({ head, kind: "figure" as const })),
+  ];
+  const rows = misses.parameters.map(({ tool, parameter, missing, wrongType, wrongValue, invented }) => [
+    tool,
+    parameter,
+    ...[missing, wrongType, wrongValue, invented].map(integer),
+  ]);
+  return [
+    ...(sentences.length === 0
+      ? []
+      : [
+          {
+            kind: "details" as const,
+            title: "Picks and calls that missed",
+            blocks: [{ kind: "list" as const, items: sentences, most: most.sentences, noun: "finding" }],
+          },
+        ]),
+    ...(rows.length === 0
+      ? []
+      : [
+          {
+            kind: "details" as const,
+            title: "Wrong arguments by parameter",
+            blocks: [{ kind: "table" as const, columns, rows: makeRows(rows), noun: "parameter" }],
+          },
+        ]),
+  ];
+}
+
+function describeTool(one: Misses["tools"][number]): Inline {
+  const { expected, trials, picked, wrongArguments, reachedLater, instead } = one;
+  const tool = { code: expected, max: 60 };
+  const others = instead.slice(0, most.picks).map(({ picked: name, n }) => `${name} ${integer(n)}`);
+  const picks = others.length === 0 ? "" : ` (picked instead: ${others.join(", ")})`;
+  const later = reachedLater === 0 ? "" : `; reached later in ${integer(reachedLater)}`;
+  const wrong = wrongArguments === 0 ? "" : `arguments wrong in ${integer(wrongArguments)}`;
+  if (picked === 0) return [tool, `: never picked in ${count(trials, "trial")}${picks}${later}.`];
+  const rest = wrong === "" ? "" : `; ${wrong}`;
+  if (picked === trials) return [tool, `: picked in ${all(trials)}${rest}.`];
+  return [tool, `: picked in ${integer(picked)} of ${count(trials, "trial")}${rest}${picks}${later}.`];
+}
+
+const all = (trials: number) => (trials === 1 ? "the only trial" : `all ${integer(trials)} trials`);
+
+function describePrecondition({ tool, before, named, n }: Misses["preconditions"][number]): Inline {
+  const about = named ? "its description names it" : "its description does not name it";
+  return [`Before `, { code: tool }, " came ", { code: before }, ` in ${count(n, "trial")}: ${about}.`];
+}
+
+function describeRepeated({ tool, after, n }: Misses["repeated"][number]): Inline {
+  const why = after === "denial" ? "it had not been executed" : "it had returned an error";
+  return [{ code: tool }, `: ${count(n, "call")} repeated with the same arguments after ${why}.`];
+}

@@ -1,0 +1,126 @@
+import { canonicalJson } from "../types/json.ts";
+import type { SuiteSummary } from "../types/run.ts";
+import type { OfferedTool } from "../types/tool.ts";
+import type { Call, Score, Trial } from "../types/trial.ts";
+import { Counter } from "./tally.ts";
+
+type Misses = NonNullable<SuiteSummary["misses"]>;
+type ToolMisses = Misses["tools"][number];
+type ParameterMisses = Misses["parameters"][number];
+
+const wrongArguments: ReadonlySet<Score["selection"]> = new Set(["malformed-arguments", "wrong-arguments"]);
+const picked: ReadonlySet<Score["selection"]> = new Set([...wrongArguments, "right-tool", "wrong-result"]);
+const faultKeys = {
+  missing: "missing",
+  "wrong-type": "wrongType",
+  "wrong-value": "wrongValue",
+  invented: "invented",
+} as const;
+
+/**
+ * Why trials missed, over the cases of a suite: how often an expected tool was picked and its arguments were wrong, what
+ * came before it where it came too late, what is wrong with each parameter, and calls that were repeated although they had
+ * been denied or had failed.
+ */
+export class MissTally {
+  readonly #tools = new Map<string, Omit<ToolMisses, "instead"> & { instead: Counter }>();
+  readonly #parameters = new Map<string, ParameterMisses>();
+  readonly #before = new Map<string, Misses["preconditions"][number]>();
+  readonly #repeated = new Map<string, Misses["repeated"][number]>();
+  #hasFailed = false;
+
+  /** `offered`: the tools that the trial was shown. */
+  add({ turns, verdict }: Trial, offered: readonly OfferedTool[]): void {
+    const calls = turns.flatMap((turn) => turn.calls.filter(({ role }) => role === undefined).map(toInner));
+    for (const repeat of findRepeated(calls)) this.#count(this.#repeated, repeat);
+    if (!verdict || verdict.grade === "not-gradable") return;
+    const names = verdict.expected.split(" | ");
+    // Several calls, no call and skills have labels of their own.
+    if (verdict.expected.startsWith("(") || names.some((name) => / |^skill:/.test(name))) {
+      this.#addFaults(verdict);
+      return;
+    }
+    const tally = this.#tools.get(verdict.expected) ?? {
+      ...{ expected: verdict.expected, trials: 0, picked: 0, passed: 0, wrongArguments: 0, reachedLater: 0 },
+      instead: new Counter(),
+    };
+    this.#tools.set(verdict.expected, tally);
+    tally.trials++;
+    if (verdict.grade === "pass") tally.passed++;
+    if (picked.has(verdict.selection) && !verdict.substituted) tally.picked++;
+    else tally.instead.add(verdict.picked);
+    if (wrongArguments.has(verdict.selection)) tally.wrongArguments++;
+    this.#addFaults(verdict);
+    const at = calls.findIndex(({ tool }) => names.includes(tool));
+    if (verdict.selection !== "wrong-tool" || at < 1) return;
+    tally.reachedLater++;
+    const reached = calls[at]?.tool ?? "";
+    const { description = "" } = offered.find(({ name }) => name === reached) ?? {};
+    for (const tool of new Set(calls.slice(0, at).map((call) => call.tool)))
+      this.#count(this.#before, { tool: reached, before: tool, named: mentions(description, tool) });
+  }
+
+  #addFaults({ grade, checks }: Score): void {
+    if (grade === "fail") this.#hasFailed = true;
+    for (const { fault } of checks) {
+      if (!fault) continue;
+      const key = JSON.stringify([fault.tool, fault.parameter]);
+      const { tool, parameter } = fault;
+      const known = this.#parameters.get(key) ?? {
+        ...{ tool, parameter, missing: 0, wrongType: 0, wrongValue: 0, invented: 0 },
+      };
+      known[faultKeys[fault.kind]]++;
+      this.#parameters.set(key, known);
+    }
+  }
+
+  #count<T extends object>(counts: Map<string, T & { n: number }>, one: T): void {
+    const key = JSON.stringify(one);
+    counts.set(key, { ...one, n: (counts.get(key)?.n ?? 0) + 1 });
+  }
+
+  /** Undefined where nothing failed and nothing was repeated. */
+  summary(): Misses | undefined {
+    if (!this.#hasFailed && this.#repeated.size === 0) return undefined;
+    const total = ({ missing, wrongType, wrongValue, invented }: ParameterMisses) =>
+      missing + wrongType + wrongValue + invented;
+    return {
+      tools: [...this.#tools.values()]
+        .filter(({ passed, trials }) => passed < trials)
+        .map(({ instead, ...tool }) => ({
+          ...tool,
+          instead: instead.ranked().map(([name, n]) => ({ picked: name, n })),
+        }))
+        .sort((a, b) => b.trials - b.passed - (a.trials - a.passed) || (a.expected < b.expected ? -1 : 1)),
+      parameters: [...this.#parameters.values()].sort(
+        (a, b) => total(b) - total(a) || (`${a.tool}.${a.parameter}` < `${b.tool}.${b.parameter}` ? -1 : 1),
+      ),
+      preconditions: rank(this.#before),
+      repeated: rank(this.#repeated),
+    };
+  }
+}
+
+/** A call through a dispatcher as the call inside. */
+const toInner = (call: Call): Call => (call.inner ? { ...call, ...call.inner } : call);
+
+function rank<T extends { n: number }>(counts: ReadonlyMap<string, T>): T[] {
+  return [...counts].sort(([a, one], [b, other]) => other.n - one.n || (a < b ? -1 : 1)).map(([, one]) => one);
+}
+
+/** Calls with the tool and arguments of an earlier one that was not executed, or that came back as an error. */
+function findRepeated(calls: readonly Call[]): { tool: string; after: "denial" | "error" }[] {
+  const failed = new Map<string, "denial" | "error">();
+  return calls.flatMap(({ tool, arguments: args, execution }) => {
+    const key = canonicalJson([tool, args ?? null]);
+    const after = failed.get(key);
+    if (execution?.status === "skipped") failed.set(key, "denial");
+    else if (execution?.result.isError) failed.set(key, "error");
+    return after ? [{ tool, after }] : [];
+  });
+}
+
+/** Whether a description names a tool as a separate word. */
+function mentions(description: string, tool: string): boolean {
+  return description.split(/[^\w.-]+/).some((word) => word.replace(/[.]+$/, "") === tool);
+}
