@@ -15,7 +15,7 @@ export type Server = string | NonNullable<Suite["server"]>;
 
 type Expected = NonNullable<NonNullable<Suite["cases"]>[number]["expect"]>;
 
-/** What is asked, and how often. The other options are those of `run`. */
+/** What is asked, and how often. The other options are those of `run`. `lexical`, the default, decides by the tool alone. */
 export type SelectOptions = {
   /** What the user says; of a list, one after the other. */
   for: string | string[];
@@ -53,7 +53,14 @@ expect.extend({
     // Without `out` the record is of no use after the test, and must not become the latest run of the project.
     const folder = out === undefined ? await mkdtemp(join(tmpdir(), "tool-evals-")) : undefined;
     try {
-      const summary = await run({ check: "off", ...rest, passRate: rate, out: out ?? folder, suites: [suite] });
+      const summary = await run({
+        check: "off",
+        failOn: "rate",
+        ...rest,
+        passRate: rate,
+        out: out ?? folder,
+        suites: [suite],
+      });
       const pass = summary.exitCode === exitCodes.passed;
       return { pass, message: () => summary.suites.map((one) => explain(one, tool)).join("\n") };
     } finally {

@@ -30,13 +30,18 @@ beforeEach(() => {
   cwd = mkdtempSync(join(tmpdir(), "evals-custom-"));
   folders.push(cwd);
   write("tools.json", JSON.stringify(tools));
+  write(
+    "picker.mjs",
+    `export default ({ tools }) => ({ calls: [{ tool: tools[0].name, arguments: { path: "notes.txt" } }] });
+export const deterministic = true;`,
+  );
 });
 
 /** Runs the suite and says what came of its case. */
 async function outcomeWith(code: string, expectation: object = { tool: "read", assert: "check.mjs" }) {
   write("evals/check.mjs", code);
   suite(expectation);
-  const ended = await evals(["run", "--json"], { cwd });
+  const ended = await evals(["run", "--json", "-m", "custom:picker.mjs"], { cwd });
   const { cases } = summaryOf(ended).suites[0] ?? { cases: [] };
   const [{ passed, trials, broken, reasons } = { passed: 0, trials: 0, broken: 0, reasons: [] }] = cases;
   return { code: ended.code, passed, trials, broken, reasons: reasons.map(({ text }) => text) };
@@ -46,7 +51,7 @@ describe("a code assertion", () => {
   it("decides from what it gets", async () => {
     const passing = await outcomeWith(
       `export default ({ case: id, model, trial, input, calls, workspace }) => ({
-        pass: id === "read" && model === "lexical-2" && trial === 1 && input.includes("notes.txt") &&
+        pass: id === "read" && model === "custom:picker.mjs" && trial === 1 && input.includes("notes.txt") &&
           calls[0].tool === "read" && calls[0].skipped !== undefined && workspace.endsWith("/evals"),
         reason: JSON.stringify({ calls, workspace }) });`,
     );

