@@ -63,7 +63,7 @@ const directories: Record<string, readonly string[]> = {
   tryout: ["types", ...edges, ...pure, "parsing", "trials", "workspace", "experiments", "inspection"],
   view: ["types", "runs", "reports", "verdicts", "decisions", "experiments"],
   commands: ["types", "view", "tryout", "experiments", "inspection", "suites", "reports"],
-  cli: ["types", "commands", "workspace"],
+  cli: ["types", "commands", "processes", "workspace"],
   options: [],
   index: ["types", "commands", "workspace", "options", ...pure],
   vitest: ["types", "index", "options", "inspection"],

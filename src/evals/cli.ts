@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 import { setMaxListeners } from "node:events";
 import { setFlagsFromString } from "node:v8";
+import { listLeftBehind } from "./processes/group.ts";
 import { wrapMessage } from "./types/columns.ts";
 import { EvalsError, type ExitCode, exitCodes } from "./types/errors.ts";
 import type { Io } from "./types/io.ts";
 import { knownSecrets } from "./types/secrets.ts";
+import { visible } from "./types/visible.ts";
 import { createPrompts } from "./workspace/prompts.ts";
 import { version } from "./workspace/version.ts";
 
@@ -85,4 +87,8 @@ function fail(thrown: unknown): ExitCode {
 
 const { runCommandLine } = await import("./commands/index.ts");
 const exitCode = await runCommandLine(argv.slice(2), io, version).catch(fail);
+for (const { pid, command } of listLeftBehind())
+  io.err(
+    `warning: A server left a process running: ${pid} (${visible(command)}).\n  End it with kill ${pid}, unless it is meant to stay.\n`,
+  );
 process.exitCode = outputFault === undefined ? exitCode : exitCodes.incomplete;

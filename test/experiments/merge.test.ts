@@ -13,6 +13,9 @@ import { cellKey, type Trial } from "../../src/evals/types/trial.ts";
 import type { MessagesBody } from "../fixtures/endpoints/messages.ts";
 import { endpoint, project, runDefaults, toolList } from "./project.ts";
 
+/** More rounds with EVALS_TORTURE=long. */
+const isLong = process.env.EVALS_TORTURE === "long";
+
 const mergeDefaults = { json: true, out: "reports", baselines: "evals/baselines" } as const;
 
 /** A model whose answer to a request is decided by the request: right, wrong, no call or broken. */
@@ -134,9 +137,52 @@ describe("shards and evals merge", () => {
           broken += merged.summary.totals.broken;
         },
       ),
-      { numRuns: 10 },
+      { numRuns: isLong ? 300 : 10 },
     );
     expect(broken).toBeGreaterThan(0);
+  });
+
+  it("as a resumed run and one with its cases in another order", async () => {
+    const { model, asked } = await fixedModel();
+    const ids = fc.uniqueArray(fc.nat({ max: 5 }), { minLength: 2, maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(
+        ids,
+        fc.integer({ min: 1, max: 3 }),
+        fc.integer({ min: 1, max: 8 }),
+        async (cases, trials, limit) => {
+          const made = project();
+          const options: RunOptions = { ...runDefaults, ...asked, model: [model] };
+          const ask = async (changes: Partial<RunOptions>) => {
+            const io = made.io();
+            await run({ ...options, ...changes }, io);
+            const { run: id, suites } = JSON.parse(io.printed());
+            const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
+            return {
+              id,
+              cases: decided(JSON.stringify(suites[0].cases.sort(byId))),
+              trials: () => comparable(made.trials(id)),
+            };
+          };
+          made.write("evals/files.json", suite("files", cases, trials));
+          const whole = await ask({});
+          let resumed = await ask({ maxRequests: limit });
+          while (!made.manifest(resumed.id).finishedAt)
+            resumed = await ask({ resume: resumed.id, maxRequests: limit, given: new Set() });
+          expect({ ...resumed, id: "", trials: resumed.trials() }).toEqual({
+            ...whole,
+            id: "",
+            trials: whole.trials(),
+          });
+          made.write("evals/files.json", suite("files", cases.toReversed(), trials));
+          const reversed = await ask({});
+          const placed = (list: readonly { line: number }[]) => list.map(({ line: _, ...one }) => one);
+          expect(placed(reversed.cases)).toEqual(placed(whole.cases));
+          expect(reversed.trials()).toEqual(whole.trials());
+        },
+      ),
+      { numRuns: isLong ? 300 : 6 },
+    );
   });
 
   it("play a check whole in one shard, and come to its verdict in the merged run", async () => {
