@@ -40,6 +40,25 @@ function conversation(
 
 const wantsPdf = { expect: { kind: "skill", skill: "pdf", avoid: [] } } as const;
 
+it("executes no more than 128 calls of a reply, and says so of the others", async () => {
+  let executed = 0;
+  const execute = async () => {
+    executed++;
+    return { status: "skipped" as const, reason: "counted" };
+  };
+  const flood = Array.from({ length: 1_000 }, () => ["list", {}] as [string, object]);
+  const model = scriptedModel(() => turn("", ...(flood as Parameters<typeof turn>[1][])));
+  const context = { show: () => ({ tools: [], listedName: (name: string) => name }), skills: () => undefined };
+  const made = createConversation(placeOf({ maxTurns: 1 }, model), context, { execute, close: async () => {} });
+  const { turns } = await converse(made, never);
+  expect(executed).toBe(128);
+  expect(turns[0]?.calls).toHaveLength(1_000);
+  expect(turns[0]?.calls[128]?.execution).toEqual({
+    status: "skipped",
+    reason: "no more than 128 calls of a reply are executed",
+  });
+});
+
 describe("what a model is shown of skills", () => {
   it("a Skill tool, with the catalogue in the prompt", () => {
     const { messages, tools, catalogue } = conversation(wantsPdf);

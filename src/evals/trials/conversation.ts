@@ -125,6 +125,13 @@ function listDeferred({ search, deferred, listedName }: Conversation): ReadonlyS
   return names && new Set([...names].map(listedName));
 }
 
+/** More calls of one reply are recorded and not executed: no request needs as many. */
+const mostExecuted = 128;
+const notExecuted = {
+  status: "skipped",
+  reason: `no more than ${mostExecuted} calls of a reply are executed`,
+} as const;
+
 async function executeAll(
   calls: readonly Call[],
   { executor, search, readDispatch }: Conversation,
@@ -139,10 +146,10 @@ async function executeAll(
       searches.push(found.search);
       continue;
     }
-    const execution = await executor.execute(call, signal);
+    const execution = done.length < mostExecuted ? await executor.execute(call, signal) : notExecuted;
     if ("kind" in execution) return execution;
-    const executed = { ...call, execution };
-    const read = readDispatch?.(executed) ?? { call: executed };
+    const executed: Call = { ...call, execution };
+    const read: ReturnType<NonNullable<typeof readDispatch>> = readDispatch?.(executed) ?? { call: executed };
     done.push(read.call);
     if (read.search) searches.push(read.search);
   }
