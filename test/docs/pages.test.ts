@@ -95,6 +95,7 @@ const shapes: Record<string, z.ZodType> = {
   jobs: workflowSchema,
   ci: projectSchema,
   variants: variantsFileSchema,
+  tools: z.strictObject({ tools: z.array(toolSchema).min(1) }),
   mcpServers: z.strictObject({
     mcpServers: z.record(
       z.string(),
