@@ -13,7 +13,7 @@ test("the quick form of the benchmark of verdicts meets its targets on the built
   expect(stdout).toContain("All targets are met.");
 });
 
-test.each(["hosts", "confusable", "skills", "triggers", "lint", "run"])(
+test.each(["hosts", "confusable", "skills", "triggers", "lint", "run", "page", "pageRecord"])(
   "the modules that bench/%s.mjs imports from the build exist and export what it names",
   async (name) => {
     const source = await readFile(join(root, `bench/${name}.mjs`), "utf8");

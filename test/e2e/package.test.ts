@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runSummarySchema } from "../../src/evals/types/run.ts";
+import { pageOf } from "./evals.ts";
 import { installPackage, root } from "./packed.ts";
 
 // The package as it is published: packed, installed into the example project, and used from there.
@@ -184,5 +185,24 @@ console.log(JSON.stringify({ summary, tools: tools.map(({ name }) => name), lint
         ],
       }
     `);
+  });
+});
+
+describe("the page of a run", () => {
+  it("is in the package, and is written by the installed program", () => {
+    const cli = join(dir, "node_modules/tool-evals/dist/evals/cli.js");
+    const { status, err } = run(process.execPath, [
+      cli,
+      "run",
+      "evals/notes.yaml",
+      "-m",
+      "lexical",
+      "--out",
+      "records",
+    ]);
+    expect([err, status === 0 || status === 1]).toEqual(["", true]);
+    const page = pageOf(join(dir, "records/last-result"));
+    expect(page.trials?.trials.length).toBeGreaterThan(0);
+    expect(readFileSync(join(dir, "records/last-result/report.html"), "utf8")).toContain('<script type="module">');
   });
 });

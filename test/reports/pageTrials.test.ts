@@ -127,6 +127,20 @@ it("counts a trial that was asked again by its last attempt, and no copy", () =>
   ]);
 });
 
+it("says how a host showed the tools that the score names", () => {
+  const nothing = { full: [], cut: [], named: [], hidden: [] };
+  const shown: Trial["shown"] = {
+    tools: { full: ["list", "move"], deferred: ["read"], named: [], hidden: [] },
+    loaded: [],
+    skills: nothing,
+    builtIns: [],
+    requests: 1,
+    firstRequestBytes: 1,
+  };
+  const { trials } = collect([trial("a", 1, { pass: false, shown })]);
+  expect(trials[0]?.shown).toEqual(["list in full", "read deferred"]);
+});
+
 it("counts what was picked for what was expected in the arm head", () => {
   const { collector } = collect([
     trial("a", 1),

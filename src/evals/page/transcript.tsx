@@ -72,6 +72,9 @@ export function TrialPane({ one, trial, trials, toolset }: TrialProps) {
           ["Picked", <code key="picked">{plain(picked || "-")}</code>],
           ...(arm === "head" ? [] : [["Arm", plain(arm)] as const]),
           ...(trial.discovery === undefined ? [] : [["Search", plain(trial.discovery)] as const]),
+          ...(trial.shown === undefined || trial.shown.length === 0
+            ? []
+            : [["Shown", plain(trial.shown.join(", "))] as const]),
           ["Tokens", integer(trial.tokens)],
           ["Cost", money(trial.costUsd)],
           ["Time", duration(trial.ms)],

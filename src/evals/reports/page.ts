@@ -57,6 +57,8 @@ export type PageTrial = {
   checks: readonly { what: string; met: "yes" | "no" | "unknown"; why?: string; evidence?: string }[];
   unchecked?: readonly string[];
   discovery?: string;
+  /** How a host showed the picked tool and the expected ones: `read_file deferred`. */
+  shown?: readonly string[];
   toolset: string;
   orderSeed: number;
   turns: readonly PageTurn[];

@@ -1,6 +1,6 @@
 import type { RunManifest, RunSummary } from "../types/run.ts";
 import { withoutArm } from "../types/run.ts";
-import type { Call, Execution, Trial, Turn } from "../types/trial.ts";
+import type { Call, Execution, Score, Trial, Turn } from "../types/trial.ts";
 import { CaseTally, promptTokens } from "../verdicts/tally.ts";
 import { integer } from "./format.ts";
 import type { PageCall, PageCase, PageTrial, PageTrials, PageTurn, TrialResult } from "./page.ts";
@@ -148,7 +148,7 @@ class Sample {
 }
 
 function describeTrial(trial: Trial, at: number): PageTrial {
-  const { cell, outcome, turns, verdict, toolset, orderSeed, costUsd, ms } = trial;
+  const { cell, outcome, turns, verdict, shown, toolset, orderSeed, costUsd, ms } = trial;
   const described = turns.map(describeTurn);
   const broken = outcome.kind === "broken" ? outcome : undefined;
   const reason = broken ? broken.message : verdict?.grade === "not-gradable" ? verdict.reason : undefined;
@@ -170,6 +170,7 @@ function describeTrial(trial: Trial, at: number): PageTrial {
     })),
     ...(verdict?.unchecked && { unchecked: verdict.unchecked.map(cut) }),
     ...(verdict?.discovery && { discovery: verdict.discovery.outcome }),
+    ...(shown && verdict && { shown: describeShown(shown, verdict) }),
     toolset,
     orderSeed,
     turns: described,
@@ -178,6 +179,20 @@ function describeTrial(trial: Trial, at: number): PageTrial {
     ms,
   };
 }
+
+/** How the tools that a score names were shown. */
+function describeShown({ tools }: NonNullable<Trial["shown"]>, { expected, picked }: Score): string[] {
+  const names = new Set([...expected.split(" | "), picked]);
+  const levels = Object.entries(tools).flatMap(([level, list]) => list.map((name) => [name, level] as const));
+  return levels.filter(([name]) => names.has(name)).map(([name, level]) => `${name} ${levelNames[level] ?? level}`);
+}
+
+const levelNames: Readonly<Record<string, string>> = {
+  full: "in full",
+  deferred: "deferred",
+  named: "by name only",
+  hidden: "not at all",
+};
 
 function readResult({ outcome, verdict }: Trial): TrialResult {
   if (outcome.kind === "broken") return "broken";
