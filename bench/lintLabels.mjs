@@ -33,5 +33,8 @@ for (const rule of [...new Set(labels.map((one) => one.rule))].sort()) {
   if (kept.length > 0) console.log(`${rule.padEnd(48)}${share(kept)}`);
 }
 const sum = (key) => lists.reduce((total, one) => total + one[key], 0);
-console.log(`\n${lists.length} lists, ${sum("tools")} tools: ${sum("errors")} errors, ${sum("warnings")} warnings, ${sum("infos")} info`);
-for (const one of lists.filter(({ errors }) => errors > 0)) console.log(`${one.package} ${one.version}: ${one.errors} error`);
+console.log(
+  `\n${lists.length} lists, ${sum("tools")} tools: ${sum("errors")} errors, ${sum("warnings")} warnings, ${sum("infos")} info`,
+);
+for (const one of lists.filter(({ errors }) => errors > 0))
+  console.log(`${one.package} ${one.version}: ${one.errors} error`);
