@@ -407,6 +407,8 @@ export type LintOptions = {
   budget?: number | undefined;
   /** Severity of a rule, as <rule>=error|warning|info|off; overrides the configuration in files. */
   severity?: string | readonly string[] | undefined;
+  /** Rules to check; spec adds conventions of wording and form for servers of your own (default: general). */
+  profile?: "general" | "spec" | undefined;
   /** Lowest severity that exits with code 1. Default: "error". */
   failureThreshold?: "error" | "warning" | "info" | undefined;
 };
@@ -459,6 +461,10 @@ export type ProbeOptions = {
   maxCalls?: number | undefined;
   /** Make this call instead: {"tool": "...", "arguments": {...}}; repeatable, executed in order. */
   call?: string | readonly string[] | undefined;
+  /** Severity of a rule, as <rule>=error|warning|info|off; overrides the configuration in files. */
+  severity?: string | readonly string[] | undefined;
+  /** Rules to check; spec adds conventions of failures and texts for servers of your own (default: general). */
+  profile?: "general" | "spec" | undefined;
   /** Lowest severity that exits with code 1. Default: "warning". */
   failureThreshold?: "error" | "warning" | "info" | undefined;
 };
