@@ -18,7 +18,7 @@ export type Validity =
   | { kind: "unchecked"; why: string };
 
 /** What is wrong with which member of an invalid object. */
-export type MemberFault = { member: string; kind: "missing" | "wrong-type" | "wrong-value" | "invented" };
+type MemberFault = { member: string; kind: "missing" | "wrong-type" | "wrong-value" | "invented" };
 
 /** Validates a value, which messages call `at`. Does not throw, and ends in bounded time. */
 export type Validate = (value: Json, at: string) => Validity;
