@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { reports } from "../../src/evals/reports/index.ts";
 import {
   caseSentence,
   caseState,
@@ -8,7 +9,7 @@ import {
   rateText,
   runStatus,
 } from "../../src/evals/reports/runText.ts";
-import { caseOf, empty, failed, incomplete, passed, runOf, suiteOf } from "./samples.ts";
+import { caseOf, empty, failed, incomplete, manifest, passed, runOf, suiteOf } from "./samples.ts";
 
 const a = { id: "a", input: "do a", expected: "a" };
 const run = (exitCode: number, ...cases: Parameters<typeof suiteOf>[0]["cases"]) =>
@@ -89,4 +90,16 @@ describe("a case in words", () => {
     });
     expect(explainedCases(suite).map((one) => one.id)).toEqual(["red", "both", "flaky"]);
   });
+});
+
+it("reports a server that died once, not for every case", () => {
+  const broken = (id: string, tool: string) =>
+    caseOf({
+      ...{ id, input: "x", expected: tool, trials: 0, broken: 2, brokenStages: { server: 2 } },
+      reasons: [{ text: `broken (server): Server "files", called for "${tool}", exited with code 3.`, n: 2 }],
+    });
+  const summary = runOf([suiteOf({ cases: [broken("a", "read"), broken("b", "read"), broken("c", "list")] })], 3);
+  const text = reports.terminal.render({ summary, manifest });
+  expect(text.match(/exited with code 3/g)).toHaveLength(1);
+  expect(text).toContain('3 cases, 6 broken trials: a, b, c\n    broken (server): Server "files" exited with code 3.');
 });

@@ -12,7 +12,7 @@ import {
 } from "./document.ts";
 import { driftBlocks } from "./drift.ts";
 import { discoveryBlocks, exposureBlocks } from "./exposures.ts";
-import { count, integer, percent, share, tally } from "./format.ts";
+import { count, integer, percent, share, some, tally } from "./format.ts";
 import { leadingSuite, leadLines } from "./lead.ts";
 import { missBlocks } from "./misses.ts";
 import {
@@ -141,12 +141,38 @@ function caseRow(one: CaseSummary, hasQuery: boolean): TableRow {
 function unanswered(suite: SuiteSummary): Block[] {
   const lost = lostPhrase(suite.totals);
   if (lost === "") return [];
-  const items = unansweredCases(suite).map((one): Item => {
-    return { text: [{ code: one.id }, `: ${lossText(one)}`], ...(onlyBroke(one) && reasons(one)) };
-  });
+  const items = groupByCause(unansweredCases(suite)).map(describeLost);
   const title = `Unanswered (excluded from rates): ${lost} of ${count(suite.totals.trials, "trial")}`;
   if (items.length === 0) return [text(title)];
   return [{ kind: "details", title, blocks: [{ kind: "list", items, most: most.explained, noun: "case" }] }];
+}
+
+/** Cases that broke for one and the same cause are one group: a server that died is reported once. */
+function groupByCause(cases: readonly CaseSummary[]): CaseSummary[][] {
+  const groups = new Map<string, CaseSummary[]>();
+  for (const one of cases) {
+    const cause = onlyBroke(one) ? one.reasons.map(({ text: reason }) => withoutTool(reason)).join("\n") : "";
+    const key = cause === "" ? `case ${one.id}` : cause;
+    groups.set(key, [...(groups.get(key) ?? []), one]);
+  }
+  return [...groups.values()];
+}
+
+/** Which tool was called when a server died says nothing of why it died. */
+const withoutTool = (reason: string) => reason.replace(/, called for "[^"]*",/, "");
+
+function describeLost(group: readonly CaseSummary[]): Item {
+  const [one] = group;
+  if (!one) return { text: "" };
+  if (group.length === 1)
+    return { text: [{ code: one.id }, `: ${lossText(one)}`], ...(onlyBroke(one) && reasons(one)) };
+  const trials = group.reduce((sum, { broken }) => sum + broken, 0);
+  const named = some(group.map(({ id }) => id));
+  const causes = one.reasons.map(({ text: reason }): Span => ({ code: withoutTool(reason), max: 300 }));
+  return {
+    text: [`${count(group.length, "case")}, ${count(trials, "broken trial")}: `, { code: named, max: 200 }],
+    items: causes,
+  };
 }
 
 function confusions(suite: SuiteSummary): Block[] {
