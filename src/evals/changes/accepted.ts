@@ -8,10 +8,10 @@ import { isInstructions } from "./names.ts";
  * where it names none; `edited`: its query or expectation changed; `new`: it was not there; `not graded`: no trial of it
  * was graded when the record was accepted.
  */
-export type CaseState = "accepted" | "stale" | "edited" | "new" | "not graded";
+type CaseState = "accepted" | "stale" | "edited" | "new" | "not graded";
 
 /** `tools`: those whose changes make it stale. */
-export type CaseStatus = { id: string; state: CaseState; tools: string[] };
+type CaseStatus = { id: string; state: CaseState; tools: string[] };
 
 /** The cases of a record, with the lists that they were shown. A baseline is one. */
 export type AcceptedRecord = Pick<CaseToolsets, "toolsets"> & {

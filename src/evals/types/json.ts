@@ -11,7 +11,7 @@ export const jsonSchema: z.ZodType<Json> = z.unknown().refine(isJson, "Invalid i
 export const jsonObjectSchema: z.ZodType<JsonObject> = z.record(z.string(), jsonSchema);
 
 /** Whether a value is one that `JSON.parse` could return. No recursion: hostile values may be deep. */
-export function isJson(value: unknown): value is Json {
+function isJson(value: unknown): value is Json {
   const waiting = [value];
   while (waiting.length > 0) {
     const next = waiting.pop();
