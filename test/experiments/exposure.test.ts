@@ -214,8 +214,8 @@ describe("several exposures", () => {
     const { io } = project();
     const asked = { ...runDefaults, exposure: "all,names", check: "on" as const };
     await expect(run(asked, io())).rejects.toThrowErrorMatchingInlineSnapshot(`
-      [EvalsError: error: A run of several exposures compares them with each other, not with a baseline.
-        Omit --check, or name one exposure.]
+      [EvalsError: error: A run of several exposures or surfaces compares them with each other, not with a baseline.
+        Omit --check, or compare nothing else.]
     `);
   });
 });

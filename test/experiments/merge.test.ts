@@ -64,7 +64,7 @@ const comparable = (trials: readonly Trial[]) =>
 /** A summary without the run and its times. */
 const decided = (printed: string) =>
   JSON.parse(printed, (name, value) =>
-    ["run", "dir", "latencyMs", "repliedBy"].includes(name)
+    ["run", "dir", "ms", "latencyMs", "repliedBy"].includes(name)
       ? undefined
       : name === "costUsd"
         ? Math.round(value * 1e6)

@@ -55,7 +55,7 @@ type ManifestSuite = RunManifest["suites"][number];
 
 /**
  * One question for each suite and model whose check found a regression, or, with `--case`, for each that was checked.
- * `latest` is the newest run with such a check; which one that is goes to standard error.
+ * `latest` is the newest run with such a check; where that is not the newest run, standard error names it.
  */
 export async function findRunQuestions(run: string, flags: RunSelection, io: Io): Promise<BlameQuestion[]> {
   const out = resolve(io.cwd, flags.out);
@@ -64,7 +64,7 @@ export async function findRunQuestions(run: string, flags: RunSelection, io: Io)
   for await (const { dir, manifest } of run === "latest" ? listRecords("run", out) : [newest]) {
     if (!manifest.suites.some((suite) => suite.checks?.some(({ kind }) => kind === "compare"))) continue;
     const { questions, checked } = await readQuestions(dir, manifest, flags, out);
-    if (run === "latest" && questions.length > 0)
+    if (manifest.id !== newest.manifest.id && questions.length > 0)
       io.err(`Explaining the run ${manifest.id}, the latest one with a check to explain.\n`);
     if (questions.length > 0) return questions;
     checks += checked;

@@ -34,8 +34,10 @@ describeHost({
   ...shared,
   name: "Copilot CLI",
   start: (script) =>
-    startMessagesEndpoint(({ messages }) =>
-      script({ text: JSON.stringify(messages), replies: messages.filter(({ role }) => role === "assistant").length }),
+    startMessagesEndpoint(
+      ({ messages }) =>
+        script({ text: JSON.stringify(messages), replies: messages.filter(({ role }) => role === "assistant").length }),
+      { sampling: true },
     ),
   ways: [
     {
@@ -76,17 +78,19 @@ describeWays({
 
 describe("Copilot CLI, beyond what all hosts do", () => {
   it("lets a model read the project, denies what needs a permission, and reports it", async () => {
-    const service = await startMessagesEndpoint(({ messages }) =>
-      messages.length > 1
-        ? { text: "Done." }
-        : {
-            calls: [
-              { name: "view", input: { path: "notes.txt" } },
-              { name: "view", input: { path: "/etc/passwd" } },
-              { name: "bash", input: { command: "touch made", description: "x" } },
-              { name: "lost", input: {} },
-            ],
-          },
+    const service = await startMessagesEndpoint(
+      ({ messages }) =>
+        messages.length > 1
+          ? { text: "Done." }
+          : {
+              calls: [
+                { name: "view", input: { path: "notes.txt" } },
+                { name: "view", input: { path: "/etc/passwd" } },
+                { name: "bash", input: { command: "touch made", description: "x" } },
+                { name: "lost", input: {} },
+              ],
+            },
+      { sampling: true },
     );
     later(service.close);
     const model = await open("claude-sonnet-5-5", service.url, program());
