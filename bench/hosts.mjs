@@ -11,12 +11,21 @@ import { text } from "node:stream/consumers";
 
 const stream = (events) => events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
 
+/** Where the Copilot CLI unpacks itself, once for both sides. */
+const copilotPackages = join(tmpdir(), "evals-bench-copilot");
+
+/** How each host shows the tool, and the model that it is asked for. */
+const hosts = {
+  "claude-code": { tool: "mcp__reference__echo", model: "claude-code:claude-sonnet-5-5" },
+  codex: { tool: "echo", model: "codex:gpt-5.4" },
+  copilot: { tool: "reference-echo", model: "copilot:claude-sonnet-5-5" },
+  goose: { tool: "reference__echo", model: "goose:anthropic/claude-sonnet-5-5" },
+};
+
 /** The first reply calls echo, the second ends the conversation. */
-function messagesReply({ model, messages }) {
+function messagesReply({ model, messages }, name) {
   const isFirst = !messages.some(({ role }) => role === "assistant");
-  const block = isFirst
-    ? { type: "tool_use", id: "toolu_1", name: "mcp__reference__echo", input: {} }
-    : { type: "text", text: "" };
+  const block = isFirst ? { type: "tool_use", id: "toolu_1", name, input: {} } : { type: "text", text: "" };
   const delta = isFirst
     ? { type: "input_json_delta", partial_json: '{"text":"hello"}' }
     : { type: "text_delta", text: "Done." };
@@ -50,7 +59,7 @@ if (process.argv[2] === "endpoint") {
   const endpoint = createServer(async (request, response) => {
     const body = JSON.parse((await text(request)) || "{}");
     response.writeHead(200, { "content-type": "text/event-stream" });
-    response.end(body.input ? responsesReply(body) : messagesReply(body));
+    response.end(body.input ? responsesReply(body) : messagesReply(body, hosts[process.argv[3]].tool));
   });
   endpoint.listen(0, "127.0.0.1", () => process.send(endpoint.address().port));
 } else await measure(process.argv[2] ?? "claude-code", Number(process.argv[3] ?? 10));
@@ -76,6 +85,52 @@ function configure(name, dir, { url, port }) {
         ...["-p", "--output-format", "json", "--no-session-persistence", "--setting-sources", "project"],
         ...["--mcp-config", config, "--strict-mcp-config", "--permission-mode", "dontAsk"],
         ...["--model", "claude-sonnet-5-5", "--allowedTools", "Skill,mcp__reference"],
+      ],
+    };
+  }
+  if (name === "goose") {
+    const config = join(home, ".config/goose");
+    mkdirSync(config, { recursive: true });
+    const reference = { enabled: true, type: "streamable_http", name: "reference", uri: url, timeout: 300 };
+    writeFileSync(join(config, "config.yaml"), JSON.stringify({ extensions: { reference } }));
+    const user = { always_allow: ["reference__echo"], ask_before: [], never_allow: [] };
+    writeFileSync(join(config, "permission.yaml"), JSON.stringify({ user }));
+    return {
+      cwd: project,
+      env: {
+        ...env,
+        ANTHROPIC_API_KEY: "none",
+        ANTHROPIC_HOST: `http://127.0.0.1:${port}`,
+        GOOSE_PROVIDER: "anthropic",
+        GOOSE_MODEL: "claude-sonnet-5-5",
+        GOOSE_MODE: "approve",
+        GOOSE_TELEMETRY_ENABLED: "false",
+        GOOSE_DISABLE_KEYRING: "1",
+        GOOSE_DISABLE_SESSION_NAMING: "true",
+      },
+      args: ["run", "--instructions", "-", "--output-format", "stream-json", "--no-session"],
+    };
+  }
+  if (name === "copilot") {
+    const config = join(dir, "mcp.json");
+    writeFileSync(config, JSON.stringify({ mcpServers: { reference: { type: "http", tools: ["*"], url } } }));
+    return {
+      cwd: project,
+      env: {
+        ...env,
+        COPILOT_HOME: join(home, ".copilot"),
+        COPILOT_CACHE_HOME: join(home, ".cache"),
+        COPILOT_AUTO_UPDATE: "false",
+        COPILOT_PROVIDER_BASE_URL: `http://127.0.0.1:${port}`,
+        COPILOT_PROVIDER_TYPE: "anthropic",
+        COPILOT_PROVIDER_API_KEY: "none",
+        COPILOT_MODEL: "claude-sonnet-5-5",
+        COPILOT_PKG_CACHE_HOME: copilotPackages,
+        COPILOT_OFFLINE: "true",
+      },
+      args: [
+        ...["--output-format", "json", "--no-ask-user", "--disable-builtin-mcps", "--no-remote", "--no-auto-update"],
+        ...["--trust-folder", "--additional-mcp-config", `@${config}`, "--allow-tool=reference"],
       ],
     };
   }
@@ -129,7 +184,7 @@ async function measure(name, rounds) {
     return seconds.reduce((sum, one) => sum + one, 0) * 1000;
   };
 
-  const endpoint = fork(import.meta.filename, ["endpoint"]);
+  const endpoint = fork(import.meta.filename, ["endpoint", name]);
   const [port] = await once(endpoint, "message");
   const main = join(import.meta.dirname, "../dist/server/main.js");
   const server = spawn(process.execPath, [main, "--transport", "http", "--port", "0"], {
@@ -144,12 +199,15 @@ async function measure(name, rounds) {
   const [url] = /http:\S+/.exec(String(started));
 
   const never = new AbortController().signal;
-  const id = name === "claude-code" ? "claude-code:claude-sonnet-5-5" : "codex:gpt-5.4";
+  const id = hosts[name].model;
   const model = await openModel(id, {
     env: {
       PATH: process.env.PATH,
       CLAUDE_CODE_PATH: wrapper,
       CODEX_PATH: wrapper,
+      COPILOT_PATH: wrapper,
+      COPILOT_PKG_CACHE_HOME: copilotPackages,
+      GOOSE_PATH: wrapper,
       ANTHROPIC_API_KEY: "none",
       OPENAI_API_KEY: "none",
       ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`,
@@ -193,7 +251,8 @@ async function measure(name, rounds) {
   };
 
   const sides = { harness, bare };
-  const version = model.settings.claudeCode ?? model.settings.codex;
+  const { claudeCode, codex, copilot, goose } = model.settings;
+  const version = claudeCode ?? codex ?? copilot ?? goose;
   console.log(`${name} ${version}, ${rounds} rounds, ${availableParallelism()} cores, medians of one trial:`);
   for (const count of [1, 10]) {
     const all = { harness: [], bare: [] };
