@@ -28,7 +28,7 @@ const noToolKinds = {
   "out of scope": "a task in the same field as these tools that none of them can do",
 } as const;
 
-/** A query with what it needs. `args` are the arguments that the query tells; the others are not expected. */
+/** A query with what it needs. `args` are the arguments that the query states; the others are not expected. */
 export type WrittenQuery = { wanted: Wanted; input: string; args: JsonObject };
 
 /** More tools than these take longer than a first look should; the most similar ones are the ones that are confused. */

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, extname, relative, resolve } from "node:path";
 import { stringify } from "yaml";
 import { run } from "../experiments/run.ts";
-import { describeServer } from "../inspection/init/init.ts";
+import { describeServer, slug } from "../inspection/init/init.ts";
 import { resolveTargets, type ServerTarget } from "../inspection/targets.ts";
 import { listServer } from "../inspection/tools.ts";
 import { asciiJson } from "../reports/escape.ts";
@@ -268,13 +268,8 @@ function nothingWritten(dropped: Written["dropped"]) {
 }
 
 function findFreeFile(name: string, io: Io): string {
-  const slug =
-    name
-      .toLowerCase()
-      .replace(/[^a-z0-9]+/g, "-")
-      .replace(/^-+|-+$/g, "") || "server";
   for (let number = 1; ; number++) {
-    const file = `evals/try-${slug}${number > 1 ? `-${number}` : ""}.yaml`;
+    const file = `evals/try-${slug(name)}${number > 1 ? `-${number}` : ""}.yaml`;
     if (!existsSync(resolve(io.cwd, file))) return file;
   }
 }

@@ -155,7 +155,8 @@ export async function describeServer(target: ServerTarget, toProject: string, io
   return { ...spec, ...(spec.headers && { headers: hide(spec.headers) }) };
 }
 
-const slug = (name: string) =>
+/** The name of a server as a part of a file name. */
+export const slug = (name: string) =>
   name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
