@@ -6,20 +6,28 @@ const page = {
   name: "page",
   enforce: "pre" as const,
   resolveId: (id: string) => (id === "#page" ? "\0page" : undefined),
-  load: (id: string) => (id === "\0page" ? buildPage() : undefined),
+  load: async (id: string) => (id === "\0page" ? (await buildPage()).source : undefined),
 };
 
-/** Tests that start processes or simulate long runs: real time, whatever the code costs. */
+/** Tests that start processes, simulate long runs, or check huge or very many inputs: real time, whatever the code costs. */
 const slow = [
   "test/docs/commands.test.ts",
+  "test/contract/asker.test.ts",
   "test/runs/lock.test.ts",
   "test/toolsets/{connect,faults,source}.test.ts",
   "test/inspection/inspect.test.ts",
+  "test/{jsonSchema,lint}/hostile.test.ts",
+  "test/lint/size.test.ts",
+  "test/{skills,suites}/fuzz.test.ts",
+  "test/scoring/{bfcl,mongodb}.test.ts",
   "test/server/sessions.test.ts",
-  "test/experiments/{check,drift,exposure,merge,regression}.test.ts",
-  "test/verdicts/simulation.test.ts",
+  "test/experiments/{batches,check,drift,exposure,merge,regression,resume}.test.ts",
+  "test/verdicts/{calibrate,simulation}.test.ts",
   "test/decisions/{agreement,compare,drift}.test.ts",
 ];
+
+/** Ends what hangs. Whatever ends is waited for, however busy the machine is. */
+const patience = { testTimeout: 1_200_000, hookTimeout: 1_200_000, expect: { poll: { timeout: 600_000 } } };
 
 // unit: pure code and edges against loopback. e2e: the built program, real servers and hosts, simulations. hosts: every
 // host, those included that CI does not run.
@@ -36,8 +44,7 @@ export default defineConfig({
           isolate: false,
           include: ["test/**/*.test.ts"],
           exclude: ["test/{e2e,torture}/**", ...slow],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          ...patience,
         },
       },
       {
@@ -46,8 +53,7 @@ export default defineConfig({
           name: "e2e",
           include: ["test/{e2e,torture}/**/*.test.ts", ...slow],
           exclude: ["test/e2e/hosts/others/**"],
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
+          ...patience,
         },
       },
       {
@@ -55,8 +61,7 @@ export default defineConfig({
         test: {
           name: "hosts",
           include: ["test/e2e/hosts/**/*.test.ts"],
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
+          ...patience,
         },
       },
     ],

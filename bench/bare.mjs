@@ -1,12 +1,14 @@
 // The bare loop: the SDK with its default fetch, no scoring, no record. Arguments: base URL, requests, concurrency, and a
-// JSON file with another load than that of load.mjs.
+// JSON file with another load than that of load.mjs. Each request has a query of its own.
 import { readFileSync } from "node:fs";
 import Anthropic from "@anthropic-ai/sdk";
-import { queries, tools } from "./load.mjs";
+import { tools, writeQueries } from "./load.mjs";
 
 const [baseURL, requests, concurrency] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
 const client = new Anthropic({ baseURL, apiKey: "bench", maxRetries: 2 });
-const load = process.argv[5] ? JSON.parse(readFileSync(process.argv[5], "utf8")) : { tools, queries, picks: "tool_3" };
+const load = process.argv[5]
+  ? JSON.parse(readFileSync(process.argv[5], "utf8"))
+  : { tools, queries: writeQueries(requests), picks: "tool_3" };
 const listed = load.tools.map(({ name, description, inputSchema }) => ({
   name,
   description,

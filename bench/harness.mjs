@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { queries, tools } from "./load.mjs";
+import { tools, writeQueries } from "./load.mjs";
 
 export const cli = join(import.meta.dirname, "../dist/evals/cli.js");
 const usage = pathToFileURL(join(import.meta.dirname, "usage.mjs")).href;
@@ -13,14 +13,20 @@ const usage = pathToFileURL(join(import.meta.dirname, "usage.mjs")).href;
 export const scratch = mkdtempSync(join(tmpdir(), "evals-bench-"));
 process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
 
-/** Runs a Node script to its end and returns what it used; throws when it does not end with one of `codes`. */
-export async function measure(args, { codes = [0], cwd = scratch, env = {} } = {}) {
-  const file = join(scratch, "usage.json");
+let measured = 0;
+
+/**
+ * Runs a Node script to its end, or until `signal` stops it, and returns what it used; throws when it does not end with one
+ * of `codes`.
+ */
+export async function measure(args, { codes = [0], cwd = scratch, env = {}, signal } = {}) {
+  const file = join(scratch, `usage${++measured}.json`);
   const child = spawn(process.execPath, ["--import", usage, ...args], {
     cwd,
     env: { ...process.env, BENCH_USAGE: file, ANTHROPIC_API_KEY: "bench", ...env },
     stdio: ["ignore", "ignore", "pipe"],
   });
+  signal?.addEventListener("abort", () => child.kill());
   let stderr = "";
   child.stderr.on("data", (data) => (stderr += data));
   const code = await new Promise((resolve) => child.on("close", resolve));
@@ -50,15 +56,25 @@ export async function endpoint(latencyMs, skill = "") {
   return { url, stop: () => child.kill() };
 }
 
-/** Writes the suite of the load with this number of trials per case, and returns its path. */
-export function writeSuite(trials) {
+/** A file of a suite is at most 10 MiB. */
+const casesPerFile = 10_000;
+
+/**
+ * Writes the load with this number of cases, and of trials of each, and returns the paths of its suites. The queries are
+ * all different.
+ */
+export function writeSuites(count, trials) {
   writeFileSync(join(scratch, "tools.json"), JSON.stringify(tools));
-  const cases = queries.map((input, index) => ({
+  const cases = writeQueries(count).map((input, index) => ({
     id: `q${index}`,
     input,
     expect: { tool: "tool_3", args: { path: { endsWith: "notes.txt" } } },
   }));
-  const file = join(scratch, `load-${trials}.json`);
-  writeFileSync(file, JSON.stringify({ name: `load-${trials}`, server: { tools: "tools.json" }, trials, cases }));
-  return file;
+  return Array.from({ length: Math.ceil(count / casesPerFile) }, (_, part) => {
+    const name = `load-${count}-${trials}-${part}`;
+    const file = join(scratch, `${name}.json`);
+    const own = cases.slice(part * casesPerFile, (part + 1) * casesPerFile);
+    writeFileSync(file, JSON.stringify({ name, server: { tools: "tools.json" }, trials, cases: own }));
+    return file;
+  });
 }

@@ -1,13 +1,13 @@
-// How many cases of other tools load: node bench/imports.mjs <folder of clones>. Each folder in it is one repository. Every
-// case is kept or has its reason; `parts` are what single cases could not keep. Needs `npm run build`.
+// How many cases of other tools load: node bench/imports.mjs <folder of clones> [--execute-source]. Each folder in it is one
+// repository. Every case is kept or has its reason; `parts` are what single cases could not keep. Needs `npm run build`.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-const [folder] = process.argv.slice(2);
+const [folder, ...flags] = process.argv.slice(2);
 if (folder === undefined) {
-  console.error("Usage: node bench/imports.mjs <folder of clones>");
+  console.error("Usage: node bench/imports.mjs <folder of clones> [flags of evals import]");
   process.exit(2);
 }
 const cli = join(import.meta.dirname, "../dist/evals/cli.js");
@@ -15,7 +15,7 @@ const cli = join(import.meta.dirname, "../dist/evals/cli.js");
 /** The JSON of `evals import` for one repository; undefined where no file is in a known format. */
 function importAll(repository) {
   const out = mkdtempSync(join(tmpdir(), "imports-"));
-  const args = [cli, "import", repository, "--out", out, "--json"];
+  const args = [cli, "import", repository, "--out", out, "--json", ...flags];
   try {
     return JSON.parse(
       execFileSync(process.execPath, args, { maxBuffer: 256 << 20, stdio: ["ignore", "pipe", "pipe"] }),

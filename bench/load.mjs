@@ -1,4 +1,4 @@
-// The load of both sides: ten tools, one hundred queries.
+// The load of both sides: ten tools, and queries that are all different.
 export const tools = Array.from({ length: 10 }, (_, index) => ({
   name: `tool_${index}`,
   description: `Reads part ${index} of a file and returns its text. Use it when the user names a file and wants to see what is in it; use tool_${(index + 1) % 10} for folders.`,
@@ -12,7 +12,5 @@ export const tools = Array.from({ length: 10 }, (_, index) => ({
   },
 }));
 
-export const queries = Array.from(
-  { length: 100 },
-  (_, index) => `Show me the first five lines of notes.txt, please (${index})`,
-);
+export const writeQueries = (count) =>
+  Array.from({ length: count }, (_, index) => `Show me the first five lines of notes.txt, please (${index})`);

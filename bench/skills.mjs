@@ -33,13 +33,13 @@ for (let n = 0; n < packages; n++) {
   }
 }
 
-const moduleUrl = pathToFileURL(join(import.meta.dirname, "../dist/evals/skills/discover.js")).href;
+const moduleUrl = pathToFileURL(join(import.meta.dirname, "../build/evals/skills/discover.js")).href;
 const script = join(scratch, "discover.mjs");
 writeFileSync(
   script,
-  `import { discoverSkills, skillRoots } from ${JSON.stringify(moduleUrl)};
-const roots = skillRoots({ project: process.cwd() });
-const { skills, warnings } = await discoverSkills(roots, { precedence: "project", cwd: process.cwd() });
+  `import { discoverSkills } from ${JSON.stringify(moduleUrl)};
+const roots = [{ dir: ".claude/skills", level: "project" }];
+const { skills, warnings } = await discoverSkills(roots, { cwd: process.cwd() });
 if (skills.length !== ${packages} || warnings.length > 0) throw new Error(\`\${skills.length} skills\`);
 `,
 );

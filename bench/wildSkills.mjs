@@ -4,11 +4,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { lint } from "../dist/evals/inspection/lint/lint.js";
-import { discoverSkills } from "../dist/evals/skills/discover.js";
-import { readSkillEvals } from "../dist/evals/skills/evals.js";
-import { discover } from "../dist/evals/suites/discover.js";
-import { EvalsError } from "../dist/evals/types/errors.js";
+import { lint } from "../build/evals/inspection/lint/lint.js";
+import { discoverSkills } from "../build/evals/skills/discover.js";
+import { readSkillEvals } from "../build/evals/skills/evals.js";
+import { discover } from "../build/evals/suites/discover.js";
+import { EvalsError } from "../build/evals/types/errors.js";
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { verbose: { type: "boolean" } } });
 const [given] = positionals;
@@ -38,7 +38,7 @@ async function findPackages(cwd) {
   const found = { skills: [], skipped: [], warnings };
   for (const dirs of folders.values())
     for (const dir of dirs) {
-      const { skills, skipped } = await discoverSkills([{ dir, level: "named" }], { precedence: "project", cwd });
+      const { skills, skipped } = await discoverSkills([{ dir, level: "named" }], { cwd });
       found.skills.push(...skills);
       found.skipped.push(...skipped);
     }

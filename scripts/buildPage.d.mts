@@ -1,2 +1,4 @@
-/** The source of the module that `#page` names: the script and the style sheet of the page. */
-export function buildPage(): Promise<string>;
+import type { Metafile } from "esbuild";
+
+/** The source of the module that `#page` names, and what is in it. */
+export function buildPage(): Promise<{ source: string; metafile: Metafile }>;

@@ -2,11 +2,10 @@
 // shows names and skills as it does.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { findProgram, readEvents } from "../dist/evals/hosts/host.js";
-import { createHostModel } from "../dist/evals/hosts/model.js";
-import { passEnvironment } from "../dist/evals/hosts/services.js";
-import { resolveEndpoint } from "../dist/evals/types/endpoint.js";
-import { hostNames } from "../dist/evals/types/hostNames.js";
+import { findProgram, passEnvironment, readEvents } from "../build/evals/hosts/host.js";
+import { createHostModel } from "../build/evals/hosts/model.js";
+import { resolveEndpoint } from "../build/evals/types/endpoint.js";
+import { hostNames } from "../build/evals/types/hostNames.js";
 
 const program = { name: "Gemini CLI", pattern: /^(\d+\.\d+\.\d+\S*)/, install: "" };
 const provider = {
@@ -36,16 +35,7 @@ export async function openGeminiCli(id, path, options) {
     configure: (launch) => configure(launch, model),
     readFailure: (output) => readEvents(output).findLast(({ type }) => type === "error")?.message,
   };
-  const facts = {
-    id,
-    host,
-    command,
-    model,
-    version: { geminiCli: version },
-    endpoint,
-    env,
-    exposures: ["host", "all"],
-  };
+  const facts = { id, host, command, model, version: { geminiCli: version }, endpoint, env };
   return createHostModel({ ...facts, ownPromptTokens: 30_000, processBytes: 300 * 1024 * 1024 }, options);
 }
 

@@ -6,11 +6,11 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startOfflineProvider } from "../dist/evals/hosts/offline.js";
-import { parseSkill } from "../dist/evals/skills/package.js";
-import { hostNames } from "../dist/evals/types/hostNames.js";
-import { hostProfiles } from "../dist/evals/types/hostProfiles.js";
-import { openModel } from "../dist/evals/workspace/models.js";
+import { startOfflineProvider } from "../build/evals/hosts/offline.js";
+import { parseSkill } from "../build/evals/skills/package.js";
+import { hostNames } from "../build/evals/types/hostNames.js";
+import { hostProfiles } from "../build/evals/types/hostProfiles.js";
+import { openModel } from "../build/evals/workspace/models.js";
 import { openGeminiCli } from "./geminiCli.mjs";
 import { fitNameForm, listProbes } from "./nameForms.mjs";
 

@@ -63,8 +63,8 @@ function renderType({ type, number, choices, array }) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { commands } = await import("../dist/evals/commands/index.js");
-  const { singleUse } = await import("../dist/evals/commands/projectSchema.js");
+  const { commands } = await import("../build/evals/commands/index.js");
+  const { singleUse } = await import("../build/evals/commands/projectSchema.js");
   const file = fileURLToPath(new URL("../src/evals/options.ts", import.meta.url));
   writeFileSync(file, renderOptionTypes(commands, singleUse));
   execFileSync("npx", ["biome", "check", "--write", file], { stdio: "inherit" });

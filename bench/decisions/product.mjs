@@ -1,5 +1,5 @@
 // The product's own decision code, as it is built.
-const at = (path) => new URL(`../../dist/evals/${path}`, import.meta.url).href;
+const at = (path) => new URL(`../../build/evals/${path}`, import.meta.url).href;
 const load = (path) => import(at(`decisions/${path}.js`));
 
 export const { check } = await load("check");

@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 import { setMaxListeners } from "node:events";
+import { format } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { listLeftBehind } from "./processes/group.ts";
 import { wrapMessage } from "./types/columns.ts";
-import { EvalsError, type ExitCode, exitCodes } from "./types/errors.ts";
+import { EvalsError, type ExitCode, exitCodes, formatProblem } from "./types/errors.ts";
 import type { Io } from "./types/io.ts";
 import { knownSecrets } from "./types/secrets.ts";
 import { visible } from "./types/visible.ts";
@@ -39,6 +40,8 @@ process.on("SIGINT", () => onSignal(exitCodes.sigint));
 process.on("SIGTERM", () => onSignal(exitCodes.sigterm));
 process.on("SIGHUP", () => onSignal(exitCodes.sighup));
 process.on("SIGQUIT", () => onSignal(exitCodes.sigquit));
+// A file that grows beyond a limit (ulimit -f) is an error of its write, and not the end of the process.
+process.on("SIGXFSZ", () => {});
 
 // Output that cannot be written must not end a run: trials are still recorded, the rest of the output is dropped. A closed
 // pipe (`evals run | head`) is what the reader wants; anything else, such as a full disk, fails the command.
@@ -73,6 +76,13 @@ const io: Io = {
   signal: stopping.signal,
   signalExitCode: () => signalExitCode,
   ...(stdin.isTTY && stderr.isTTY && !dumb && { prompts: createPrompts(stderr) }),
+};
+
+// Libraries report on the console, with texts of servers in it. Such a text is one warning, whatever it holds.
+console.warn = console.error = (...parts: unknown[]) => {
+  const message = redact(format(...parts));
+  const shown = message.length > 1_000 ? `${message.slice(0, 1_000)}…` : message;
+  io.err(`${formatProblem({ severity: "warning", message: shown })}\n`);
 };
 
 function fail(thrown: unknown): ExitCode {

@@ -12,7 +12,7 @@ export type RunOptions = {
   passRate?: number | undefined;
   /** Run only the eval files of these skills. */
   skill?: string | readonly string[] | undefined;
-  /** Folders in the home and project folders that hold skills (default: .claude, .agents). */
+  /** Folders in the home and project folders that hold skills (default: those of `host`). */
   hostDir?: string | readonly string[] | undefined;
   /** Include the skills in the home folder. */
   userSkills?: boolean | undefined;
@@ -24,6 +24,8 @@ export type RunOptions = {
   maxTurns?: number | undefined;
   /** Which tool calls are executed; overrides the suites (their default: safe). */
   execute?: "always" | "safe" | "never" | undefined;
+  /** What a model gets for a call that is not executed; {tool} and {reason} are filled in. */
+  denial?: string | undefined;
   /** Check against the accepted baseline (default: where there is one); on requires one. The other names stand for -n 12, 25 and 100. */
   check?: "on" | "off" | "screen" | "thorough" | "anytime" | undefined;
   /** What exits with code 1; repeatable (default: regressed where a baseline is checked, nothing for lexical, else rate: a case below its pass rate). */
@@ -43,6 +45,8 @@ export type RunOptions = {
   correlation?: number | undefined;
   /** Ask every case on the `surfaces` of its suite too, and compare each with the suite's own. */
   surfaces?: boolean | undefined;
+  /** Ask once only the cases that a change since the baseline touches: their own, that of an expected tool or of one similar to it. */
+  changed?: boolean | undefined;
   /** After a regression, find the changed wording that caused it. */
   blame?: boolean | undefined;
   /** Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points). Default: 0.1. */
@@ -51,12 +55,22 @@ export type RunOptions = {
   baselines?: string | undefined;
   /** Ask one part of the plan, for example 1/3; `evals merge` makes one run of all parts. */
   shard?: string | undefined;
+  /** Ask cases of one reply by the batch API of anthropic: and openai: models: half the price, replies within 24 hours. */
+  batch?: boolean | undefined;
+  /** With `resume`: ask the provider to stop the batches of this record. */
+  cancelBatch?: boolean | undefined;
+  /** Have trials run by `evals worker` on other machines, over this Redis server: redis://host:6379. */
+  queue?: string | undefined;
+  /** With `queue`: start at most this many trials a second per provider, over all workers. */
+  rate?: number | undefined;
   /** Accept the run as the baseline when it is complete, also when cases failed or regressed. */
   accept?: boolean | undefined;
   /** Continue this record (folder, id or latest) with its recorded flags; only missing trials are run. */
   resume?: string | undefined;
   /** With `resume`: run broken trials again. */
   retryBroken?: boolean | undefined;
+  /** While you write a suite: repeat the replies of earlier runs to equal requests, and ask only new ones. Gives no verdict (anthropic, openai). */
+  cache?: boolean | undefined;
   /** Also print the run in this form: json, markdown, junit, github (annotations) or custom:<file>. */
   reporter?: string | readonly string[] | undefined;
   /** Send each trial as a trace to this OpenTelemetry collector, for example http://localhost:4318 (no texts). */
@@ -108,7 +122,7 @@ export type CompareOptions = {
   /** Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points). Default: 0.1. */
   margin?: number | undefined;
   /** Output format. Default: "terminal". */
-  as?: "terminal" | "markdown" | "html" | undefined;
+  as?: "terminal" | "json" | "markdown" | "html" | "junit" | "github" | undefined;
   /** Folder of the run records. Default: "reports". */
   out?: string | undefined;
 };
@@ -179,7 +193,7 @@ export type VariantsOptions = {
   baselines?: string | undefined;
   /** Run only the eval files of these skills. */
   skill?: string | readonly string[] | undefined;
-  /** Folders in the home and project folders that hold skills (default: .claude, .agents). */
+  /** Folders in the home and project folders that hold skills (default: those of `host`). */
   hostDir?: string | readonly string[] | undefined;
   /** Include the skills in the home folder. */
   userSkills?: boolean | undefined;
@@ -191,6 +205,8 @@ export type VariantsOptions = {
   maxTurns?: number | undefined;
   /** Which tool calls are executed; overrides the suites (their default: safe). */
   execute?: "always" | "safe" | "never" | undefined;
+  /** What a model gets for a call that is not executed; {tool} and {reason} are filled in. */
+  denial?: string | undefined;
   /** Continue this record (folder, id or latest) with its recorded flags; only missing trials are run. */
   resume?: string | undefined;
   /** Show tool names and skills as this host does. Default: "plain". */
@@ -233,15 +249,15 @@ export type CrowdOptions = {
   path?: string | undefined;
   /** Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>. Default: "lexical". */
   model?: string | undefined;
-  /** Files with the foreign tools: tools/list results as JSON or YAML; required for a new experiment. */
+  /** Files with the foreign tools: tools/list results as JSON or YAML; a suite over a whole configuration needs none. */
   distractors?: string | readonly string[] | undefined;
-  /** Numbers of foreign tools, separated by commas. Default: "0,10,50". */
+  /** Numbers of foreign tools, separated by commas (default: 0,10,50); in a whole configuration: of other servers (default: each). */
   sizes?: string | undefined;
   /** Trials per case and size; overrides the suite (its default: 5). */
   trials?: number | undefined;
   /** Run only the eval files of these skills. */
   skill?: string | readonly string[] | undefined;
-  /** Folders in the home and project folders that hold skills (default: .claude, .agents). */
+  /** Folders in the home and project folders that hold skills (default: those of `host`). */
   hostDir?: string | readonly string[] | undefined;
   /** Include the skills in the home folder. */
   userSkills?: boolean | undefined;
@@ -253,6 +269,8 @@ export type CrowdOptions = {
   maxTurns?: number | undefined;
   /** Which tool calls are executed; overrides the suites (their default: safe). */
   execute?: "always" | "safe" | "never" | undefined;
+  /** What a model gets for a call that is not executed; {tool} and {reason} are filled in. */
+  denial?: string | undefined;
   /** Continue this record (folder, id or latest) with its recorded flags; only missing trials are run. */
   resume?: string | undefined;
   /** Show tool names and skills as this host does. Default: "plain". */
@@ -299,7 +317,7 @@ export type CalibrateOptions = {
   trials?: number | undefined;
   /** Run only the eval files of these skills. */
   skill?: string | readonly string[] | undefined;
-  /** Folders in the home and project folders that hold skills (default: .claude, .agents). */
+  /** Folders in the home and project folders that hold skills (default: those of `host`). */
   hostDir?: string | readonly string[] | undefined;
   /** Include the skills in the home folder. */
   userSkills?: boolean | undefined;
@@ -311,6 +329,8 @@ export type CalibrateOptions = {
   maxTurns?: number | undefined;
   /** Which tool calls are executed; overrides the suites (their default: safe). */
   execute?: "always" | "safe" | "never" | undefined;
+  /** What a model gets for a call that is not executed; {tool} and {reason} are filled in. */
+  denial?: string | undefined;
   /** Continue this record (folder, id or latest) with its recorded flags; only missing trials are run. */
   resume?: string | undefined;
   /** Show tool names and skills as this host does. Default: "plain". */
@@ -409,6 +429,8 @@ export type LintOptions = {
   severity?: string | readonly string[] | undefined;
   /** Rules to check; spec adds conventions of wording and form for servers of your own (default: general). */
   profile?: "general" | "spec" | undefined;
+  /** Also show infos one by one; without it, their number by rule. */
+  all?: boolean | undefined;
   /** Lowest severity that exits with code 1. Default: "error". */
   failureThreshold?: "error" | "warning" | "info" | undefined;
 };
@@ -427,7 +449,7 @@ export type SearchOptions = {
   case?: string | readonly string[] | undefined;
   /** Search only for the eval files of these skills. */
   skill?: string | readonly string[] | undefined;
-  /** Folders in the home and project folders that hold skills (default: .claude, .agents). */
+  /** Folders in the home and project folders that hold skills (default: those of `host`). */
   hostDir?: string | readonly string[] | undefined;
   /** Include the skills in the home folder. */
   userSkills?: boolean | undefined;
@@ -494,5 +516,5 @@ export type DoctorOptions = {
 /** The options that `evals.config.*` can set for a project. */
 export type ConfigOptions = Omit<
   RunOptions,
-  "paths" | "skill" | "case" | "accept" | "resume" | "retryBroken" | "nightly"
+  "paths" | "skill" | "case" | "accept" | "resume" | "retryBroken" | "nightly" | "changed" | "cache"
 >;

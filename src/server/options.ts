@@ -114,13 +114,20 @@ export function formatRegistration(name: string, command: string, args: readonly
 /** How to register the URL of this server in hosts, each in its own form; a host without a form for SSE is left out. */
 export function formatUrlRegistration(name: string, transport: "sse" | "http", url: string): string {
   const named = (value: object) => JSON.stringify({ mcpServers: { [name]: value } });
+  const goose = { enabled: true, type: "streamable_http", name, description: name, uri: url, timeout: 300 };
   const forms = [
     ["Claude Code", `claude mcp add --transport ${transport} ${quote(name)} ${quote(url)}`],
     [".mcp.json", named({ type: transport, url })],
     ["VS Code", `code --add-mcp ${quote(JSON.stringify({ name, type: transport, url }))}`],
     ["Cursor", named({ url })],
     ["Gemini CLI", named(transport === "http" ? { httpUrl: url } : { url })],
-    ...(transport === "http" ? [["Codex", `codex mcp add ${quote(name)} --url ${quote(url)}`]] : []),
+    ["Copilot CLI", named({ type: transport, url, tools: ["*"] })],
+    ...(transport === "http"
+      ? [
+          ["Codex", `codex mcp add ${quote(name)} --url ${quote(url)}`],
+          ["goose", JSON.stringify({ extensions: { [name]: goose } })],
+        ]
+      : []),
   ];
   const width = Math.max(...forms.map(([host = ""]) => host.length));
   return forms.map(([host = "", form]) => `${host.padEnd(width)}  ${form}`).join("\n");

@@ -403,8 +403,8 @@ describe("what holds of any two lists", () => {
       value: fc.oneof(
         { maxDepth: 4 },
         fc.jsonValue({ maxDepth: 1 }),
-        fc.dictionary(keywords, tie("value")),
-        fc.array(tie("value")),
+        fc.dictionary(keywords, tie("value"), { maxKeys: 5 }),
+        fc.array(tie("value"), { maxLength: 4 }),
       ),
     })).value;
     const list = fc.array(fc.dictionary(keywords, nested), { maxLength: 3 });

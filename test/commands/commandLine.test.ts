@@ -67,16 +67,21 @@ describe("the options that are given", () => {
     expect([...checkWords(["--", "-m"], run)]).toEqual(["paths"]);
   });
 
-  it("reach the command", async () => {
-    let given: unknown;
+  it("reach the command, also those after --", async () => {
+    const reached: object[] = [];
     const command = {
       ...run,
-      run: async (args: unknown) => {
-        given = (args as { given: unknown }).given;
+      run: async (args: object) => {
+        reached.push(args);
         return exitCodes.passed;
       },
     };
-    await runCommandLine(["run", "-n", "3"], anIo(), "0.1.0", { known: [command] });
-    expect(given).toEqual(new Set(["trials"]));
+    const call = (...words: string[]) => runCommandLine(["run", ...words], anIo(), "0.1.0", { known: [command] });
+    await call("-n", "3");
+    await call("-n", "3", "a.yaml", "--", "b.yaml", "-c.yaml");
+    expect(reached).toMatchObject([
+      { given: new Set(["trials"]), paths: [] },
+      { given: new Set(["trials", "paths"]), paths: ["a.yaml", "b.yaml", "./-c.yaml"] },
+    ]);
   });
 });

@@ -5,11 +5,11 @@ import { commands, runCommandLine } from "../../src/evals/commands/index.ts";
 import { projectSchema, singleUse } from "../../src/evals/commands/projectSchema.ts";
 import { EvalsError } from "../../src/evals/types/errors.ts";
 import { runSummarySchema } from "../../src/evals/types/run.ts";
-import { project } from "../experiments/project.ts";
+import { project, toolList } from "../experiments/project.ts";
 
 /** What `evals run --json` says of a project with these files. */
 async function runWith(files: Record<string, unknown>, args: string[] = [], env: Record<string, string> = {}) {
-  const { io, records, manifest, dir } = project(files);
+  const { io, records, manifest, dir, write } = project(files);
   const world = io();
   world.env = { ...world.env, ...env };
   await runCommandLine(["run", "--json", ...args], world, "0.1.0");
@@ -18,6 +18,8 @@ async function runWith(files: Record<string, unknown>, args: string[] = [], env:
     dir,
     records,
     manifest,
+    io,
+    write,
     warned: world.warned(),
   };
 }
@@ -58,6 +60,38 @@ describe("a project file", () => {
     });
   });
 
+  it("sets the gates and the margin of single suites, unless a flag is given", async () => {
+    const failing = { id: "read", input: "Good morning", expect: { tool: "read" } };
+    const suite = (name: string) => ({ name, server: { tools: "../tools.json" }, cases: [failing] });
+    const files = {
+      "evals/files.json": suite("files"),
+      "evals/other.json": suite("other"),
+      "evals.config.json": { failOn: "regressed", suites: { other: { failOn: "rate", margin: 0.25 } } },
+    };
+    const gates = ({ summary }: Awaited<ReturnType<typeof runWith>>) =>
+      summary.suites.map(({ name, failOn, failed }) => [name, failOn, failed]);
+    const first = await runWith(files);
+    expect(gates(first)).toEqual([
+      ["files", ["regressed"], []],
+      ["other", ["rate"], ["rate"]],
+    ]);
+    expect(first.summary.exitCode).toBe(1);
+    expect(gates(await runWith(files, ["--fail-on", "drifted"]))).toEqual([
+      ["files", ["drifted"], []],
+      ["other", ["drifted"], []],
+    ]);
+    const changed = toolList({ read: "Opens a file." });
+    const checkAfter = async (flags: string[]) => {
+      const accepted = await runWith(files, ["--accept"]);
+      accepted.write("tools.json", changed);
+      await runCommandLine(["run", "--json", ...flags], accepted.io(), "0.1.0");
+      const { suites } = accepted.manifest(accepted.records()[1] ?? "");
+      return suites.flatMap(({ checks = [] }) => checks.map((plan) => plan.kind === "compare" && plan.margin));
+    };
+    expect(await checkAfter([])).toEqual([0.1, 0.25]);
+    expect(await checkAfter(["--margin", "0.3"])).toEqual([0.3, 0.3]);
+  });
+
   it("does not name what other commands mean by the same word", async () => {
     const { io } = project({ "evals.config.json": { judge: "anthropic:claude-opus-5-5", timeout: 1 } });
     const world = io();
@@ -74,7 +108,10 @@ describe("a project file", () => {
       `"evals.config.yaml:1:11: error: "passRate": "7" is not a number from 0 to 1."`,
     );
     expect(await refusal("evals.config.json", '{\n  "host": "claude"\n}')).toMatchInlineSnapshot(
-      `"evals.config.json:2:11: error: "host" must be plain | agent-skills | claude-code | codex | copilot | gemini-cli | goose, got "claude"."`,
+      `
+      "evals.config.json:2:11: error: "host" must be plain | agent-skills | claude-code | codex | copilot | gemini-cli | goose, got "claude".
+        Did you mean "claude-code"?"
+    `,
     );
     expect(await refusal("evals.config.json", '{ "suites": { "file": { "trials": 2 } } }')).toMatchInlineSnapshot(`
       "error: The project file has settings for a suite "file".

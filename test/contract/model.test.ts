@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe } from "vitest";
+import { cacheReplies, openReplyCache } from "../../src/evals/models/cache.ts";
 import { noUsage } from "../../src/evals/types/model.ts";
 import type { Call, Trial, Turn } from "../../src/evals/types/trial.ts";
 import { openAskedModel } from "../../src/evals/workspace/models.ts";
@@ -154,7 +155,7 @@ const replaySubject: Subject = {
       recordedTrial("unknown", [{ tool: "no_such_tool", arguments: {} }]),
     ];
     return {
-      model: await openAskedModel("replay:old", { env: {}, recorded: async () => trials }),
+      model: await openAskedModel("replay:old", { env: {}, recorded: async () => ({ models: [], trials }) }),
       underway: async () => {},
       refused: () => [],
       close: async () => {},
@@ -162,10 +163,30 @@ const replaySubject: Subject = {
   },
 };
 
+/** The same model behind a cache of its own, which is empty at first. */
+const withCache = (subject: Subject): Subject => ({
+  ...subject,
+  open: async () => {
+    const opened = await subject.open();
+    const dir = mkdtempSync(join(tmpdir(), "evals-cache-"));
+    return {
+      ...opened,
+      model: cacheReplies(opened.model, await openReplyCache(dir, String), "1"),
+      close: async () => {
+        await opened.close();
+        rmSync(dir, { recursive: true, force: true });
+      },
+    };
+  },
+});
+
 describe("lexical", () => modelContract(lexicalSubject));
 describe("anthropic", () => modelContract(anthropicSubject));
 describe("openai", () => modelContract(openaiSubject));
 describe("openai with tool search", () => modelContract(responsesSubject));
+describe("anthropic with a cache", () => modelContract(withCache(anthropicSubject)));
+describe("openai with a cache", () => modelContract(withCache(openaiSubject)));
+describe("openai with tool search and a cache", () => modelContract(withCache(responsesSubject)));
 describe("replay", () => modelContract(replaySubject));
 
 /** A file of a user that answers as the endpoints do. */

@@ -1,5 +1,9 @@
 import { getEventListeners } from "node:events";
-import { expect, it } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { cacheReplies, openReplyCache } from "../../src/evals/models/cache.ts";
 import type { AskedModel, ModelRequest, Reply } from "../../src/evals/types/model.ts";
 import { turnSchema } from "../../src/evals/types/trial.ts";
 import { cell, followUp, requestOf, tool } from "../models/request.ts";
@@ -68,11 +72,30 @@ export function modelContract({ open, generates, waits }: Subject): void {
       expect(second.turn).toMatchObject({ stop: "done", calls: [] });
     }));
 
-  it("gives every call of a turn an id of its own", () =>
+  it("gives every call of a turn its own id", () =>
     using(async ({ model }) => {
       const { calls } = answered(await model.ask(request("two"), never)).turn;
       expect(calls).toHaveLength(generates ? 2 : 1);
       expect(new Set(calls.map(({ id }) => id)).size).toBe(calls.length);
+    }));
+
+  it("repeats a whole conversation from a cache", () =>
+    using(async ({ model }) => {
+      const dir = mkdtempSync(join(tmpdir(), "evals-cache-"));
+      onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+      const talk = async (own: AskedModel) => {
+        const cached = cacheReplies(own, await openReplyCache(dir, String), "1");
+        const first = answered(await cached.ask(request("echo"), never));
+        return [first, answered(await cached.ask(followUp(request("echo"), first), never))];
+      };
+      const before = await talk(model);
+      const silent = { ...model, ask: () => Promise.reject(new Error("it was asked")) };
+      const after = await talk(silent);
+      const said = ({ turn: { usage: _, ms: __, cached: ___, ...turn }, native }: (typeof before)[number]) => {
+        return JSON.parse(JSON.stringify({ turn, native }));
+      };
+      expect(after.map(said)).toEqual(before.map(said));
+      expect(after.every(({ turn }) => turn.cached)).toBe(true);
     }));
 
   it("calls a tool by the name it was shown under, dots and all", () =>

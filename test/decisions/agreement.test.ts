@@ -37,9 +37,7 @@ function recorded({ suite, truth, missing, number }: Plan): Recorded {
 
 const observations: readonly Observation[] = ["fail", "pass", "missing"];
 
-test("agrees with the reference on 2,000 recorded runs: verdict, named cases, look, figures, calls", {
-  timeout: 120_000,
-}, () => {
+test("agrees with the reference on 2,000 recorded runs: verdict, named cases, look, figures, calls", () => {
   const seen: Record<string, number> = {};
   for (const plan of plans) {
     const ids = idsOf(suites[plan.suite]);

@@ -231,7 +231,7 @@ describe("requests that repeat", () => {
   };
   const cases = idsOf(suites.M_GOOD8);
 
-  test("a model that always answers alike, asked everything: exact, and never an interval of chance", () => {
+  test("a deterministic model, asked everything: exact, and never an interval of chance", () => {
     const same = check({ cases, seed: 1, requests: () => 2, alwaysAlike: true });
     expect(simulate(same, (id, arm, trial) => orders(id, arm, trial, 2)).verdict).toMatchObject({
       kind: "no-regression",
@@ -251,7 +251,7 @@ describe("requests that repeat", () => {
     });
   });
 
-  test("a probe finds out, with at most six repeats, whether the model always answers alike", () => {
+  test("a probe finds out, with at most six repeats, whether the model is deterministic", () => {
     const probed = simulate(check({ cases, seed: 1, requests: () => 2 }), (id, arm, trial) =>
       orders(id, arm, trial, 2),
     );

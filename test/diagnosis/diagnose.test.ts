@@ -222,8 +222,8 @@ test("why a client cannot connect to a URL", () => {
       "error redirect: The URL redirects to https://example.com/v2/mcp. | HTTP 308 | client: no MCP here -> Use the target URL: hosts drop headers on redirects, or do not follow them.",
       "error credentials: The server requires credentials. | HTTP 401 | WWW-Authenticate: Bearer realm="a" | body: {"error":"set X-Api-Key"} | client: no MCP here -> Add them to "headers" as Authorization: Bearer <token>, or log in: evals login https://example.com/mcp.",
       "error credentials: The server rejects the credentials. | HTTP 403, text/html | client: no MCP here -> Add them to "headers", or log in: evals login https://example.com/mcp.",
-      "error no-endpoint: There is no MCP endpoint at this URL. | HTTP 404 | client: no MCP here -> Check the path (often /mcp or /sse), and whether the server uses the transport sse.",
-      "error no-endpoint: There is no MCP endpoint at this URL. | HTTP 405 | client: no MCP here -> Check the path (often /mcp or /sse), and whether the server uses the transport http.",
+      "error no-endpoint: There is no MCP endpoint at this URL. | HTTP 404 | client: no MCP here -> Check the path (often /mcp or /sse), and whether the server uses the transport sse (\`--transport sse\`).",
+      "error no-endpoint: There is no MCP endpoint at this URL. | HTTP 405 | client: no MCP here -> Check the path (often /mcp or /sse), and whether the server uses the transport http (\`--transport http\`).",
       "error server-fault: The server has an internal error. | HTTP 502 | client: no MCP here -> Check its log.",
       "error not-mcp: The URL answers, but not with MCP. | HTTP 200, text/html | client: no MCP here -> Check the url.",
     ]
@@ -318,5 +318,37 @@ test("faults of an entry are errors unless the server works here, and are not re
   expect(ids({ show, entry, calls: [], start: { ...started, answered: false, script } })).toEqual([
     "error script-missing",
     "error registration-absolute-script",
+  ]);
+});
+
+test("quotes a long stderr from both ends, and the line that names the cause in between", () => {
+  const noise = (n: number) => Array.from({ length: n }, (_, at) => `step ${at} of the start-up was done`);
+  const cause = "Error: ACME_API_KEY is not set";
+  const stderr = [...noise(80), cause, ...noise(80)];
+  const [found] = diagnose({
+    show,
+    entry: [],
+    calls: [],
+    start: { ...started, answered: false, ended: "exited with code 1", stderr },
+  });
+  expect(found).toMatchObject({
+    id: "variable-missing",
+    wrong: "The server needs the environment variable ACME_API_KEY.",
+  });
+  expect(found?.evidence).toContain(`stderr: ${cause}`);
+  expect(found?.evidence.filter((line) => line.includes("characters left out"))).toHaveLength(1);
+  expect(found?.evidence.join("\n").length).toBeLessThan(3_200);
+});
+
+test("names a rate limit", () => {
+  const start: RemoteStart = {
+    kind: "remote",
+    url: "https://example.com/mcp",
+    transport: "http",
+    answer: { kind: "status", status: 429, said: "quota exceeded" },
+  };
+  const connected = { kind: "no" as const, message: "HTTP 429", hint: "" };
+  expect(summarize({ start, connected })).toEqual([
+    "error rate-limit: The server refuses further requests for now. | HTTP 429 | body: quota exceeded | client: HTTP 429 -> Wait, then try again; ask the operator of the server for a higher limit if it stays.",
   ]);
 });

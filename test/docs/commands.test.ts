@@ -69,34 +69,30 @@ describe.concurrent("commands", () => {
     .filter((path) => path !== generatedPage)
     .map(readPage)
     .filter(({ blocks }) => blocks.some(isRunnable));
-  it.each(pages.map((page) => [page.path, page] as const))(
-    "of %s run and print what it shows",
-    { timeout: 300_000 },
-    async (path, page) => {
-      const shell = openShell(models.env);
-      const updates: { from: number; count: number; lines: string[] }[] = [];
-      const wrong: string[] = [];
-      try {
-        const copies = page.comments.flatMap(({ line, text }) => {
-          const [, from, to = "."] = /^copy: (\S+)(?: (\S+))?$/.exec(text) ?? [];
-          return from === undefined ? [] : [{ line, from, to }];
-        });
-        for (const block of page.blocks) {
-          while (copies[0] && copies[0].line < block.line) {
-            shell.copy(copies[0].from, copies[0].to);
-            copies.shift();
-          }
-          if (block.file !== undefined && block.lang === "diff") shell.patch(block.file, block.text);
-          else if (block.file !== undefined) shell.write(block.file, block.text);
-          if (isRunnable(block)) wrong.push(...(await runBlock(shell, path, block, updates)));
+  it.each(pages.map((page) => [page.path, page] as const))("of %s run and print what it shows", async (path, page) => {
+    const shell = openShell(models.env);
+    const updates: { from: number; count: number; lines: string[] }[] = [];
+    const wrong: string[] = [];
+    try {
+      const copies = page.comments.flatMap(({ line, text }) => {
+        const [, from, to = "."] = /^copy: (\S+)(?: (\S+))?$/.exec(text) ?? [];
+        return from === undefined ? [] : [{ line, from, to }];
+      });
+      for (const block of page.blocks) {
+        while (copies[0] && copies[0].line < block.line) {
+          shell.copy(copies[0].from, copies[0].to);
+          copies.shift();
         }
-      } finally {
-        shell.remove();
+        if (block.file !== undefined && block.lang === "diff") shell.patch(block.file, block.text);
+        else if (block.file !== undefined) shell.write(block.file, block.text);
+        if (isRunnable(block)) wrong.push(...(await runBlock(shell, path, block, updates)));
       }
-      if (isUpdate) update(path, updates);
-      expect(wrong.join("\n\n")).toBe("");
-    },
-  );
+    } finally {
+      shell.remove();
+    }
+    if (isUpdate) update(path, updates);
+    expect(wrong.join("\n\n")).toBe("");
+  });
 });
 
 /** Runs the commands of a block and says what is wrong: an exit code other than 0 or 1, or other output than shown. */

@@ -1,3 +1,4 @@
+import { startMessageBatches } from "../fixtures/endpoints/batches.ts";
 import { type CompletionsBody, startCompletionsEndpoint } from "../fixtures/endpoints/completions.ts";
 import { type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 
@@ -5,10 +6,12 @@ type Tool = { name: string; description: string; required: readonly string[] };
 
 /** Local services that stand in for those that commands on the pages name, and the environment that leads to them. */
 export async function startModels() {
-  const messages = await startMessagesEndpoint((body) => {
+  const answerMessage = (body: MessagesBody) => {
     const { calls, text } = answer(lastText(body), body.output_config !== undefined, listMessagesTools(body));
     return { text, ...(calls && { calls: calls.map(({ name, args }) => ({ name, input: args })) }) };
-  });
+  };
+  const messages = await startMessagesEndpoint(answerMessage);
+  const batches = await startMessageBatches({ answer: answerMessage });
   const completions = await startCompletionsEndpoint((body) => {
     const { calls, text } = answer(lastText(body), body.response_format !== undefined, listCompletionsTools(body));
     return {
@@ -24,8 +27,11 @@ export async function startModels() {
       OPENAI_BASE_URL: `${completions.url}/v1`,
     },
     /** Points a command that names a local server at the stand-in. */
-    redirect: (command: string) => command.replaceAll("http://localhost:8000", completions.url),
-    close: () => Promise.all([messages.close(), completions.close()]),
+    redirect: (command: string) => {
+      const redirected = command.replaceAll("http://localhost:8000", completions.url);
+      return command.includes("--batch") ? `ANTHROPIC_BASE_URL=${batches.url} ${redirected}` : redirected;
+    },
+    close: () => Promise.all([messages.close(), completions.close(), batches.close()]),
   };
 }
 

@@ -2,6 +2,7 @@
 const volatile: readonly [RegExp, string][] = [
   [/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}/g, "<run>"],
   [/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d\.\d{3})?( UTC|Z)/g, "<time>"],
+  [/\d{4}-\d\d-\d\d(?=")/g, "<day>"],
   [/\b\d+(\.\d+)? (ms|s)\b/g, "<duration>"],
   [/\bseed \d+/g, "seed <n>"],
   [/\bcommit [0-9a-f]{12}\b|\bcommit none\b/g, "commit <hash>"],

@@ -13,6 +13,7 @@ const skill = readFileSync(join(root, "skills/tool-evals/SKILL.md"), "utf8");
 it("passes the program's own lint without a finding", async () => {
   const io = anIo({ cwd: root });
   const options = {
+    all: false,
     confusable: false,
     rules: false,
     concurrency: 1,

@@ -61,12 +61,26 @@ it("leads from the README to every page", () => {
   expect(pagePaths.filter((path) => !reached.has(path))).toEqual([]);
 });
 
-describe("the table of dependencies", () => {
-  it("names those of the package", () => {
+describe("the tables of dependencies", () => {
+  const [, installed = "", bundled = ""] = readPage("docs/security.md").text.split("| package | why |");
+  const list = (table: string) =>
+    [...table.matchAll(/^\| ([^|]+) \| /gm)].flatMap(([, names = ""]) => names.split(", "));
+
+  it("name what is installed with the package", () => {
     const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-    const [, table = ""] = readPage("docs/security.md").text.split("| package | why |");
-    const listed = [...table.matchAll(/^\| ([^|]+) \| /gm)].flatMap(([, names = ""]) => names.split(", "));
-    expect(listed.sort()).toEqual(Object.keys({ ...dependencies, ...optionalDependencies }).sort());
+    expect(list(installed).sort()).toEqual(Object.keys({ ...dependencies, ...optionalDependencies }).sort());
+  });
+
+  it("name every other package that the sources import", () => {
+    const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const files = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" });
+    const sources = files
+      .filter((file) => /\.tsx?$/.test(file))
+      .map((file) => readFileSync(join(root, "src", file), "utf8"));
+    const imported = Object.keys(devDependencies).filter((name) =>
+      sources.some((text) => text.includes(`from "${name}`) || text.includes(`import("${name}`)),
+    );
+    expect(list(bundled).sort()).toEqual(imported.filter((name) => name !== "vitest").sort());
   });
 });
 

@@ -166,6 +166,8 @@ describe("the action", () => {
       expect(read("summary.md")).toContain("PASSED 5 of 5 cases");
       expect(read("comment")).toMatch(/^<!-- tool-evals -->\n#+ .*PASSED 5 of 5 cases/s);
       expect(read("gh.log")).toContain("--method POST repos/ada/notes/issues/5/comments");
+      // A comment of somebody else that begins alike is left alone.
+      expect(read("gh.log")).toContain('select(.user.login == "github-actions[bot]")');
       await runAction({ inputs, env });
       expect(
         read("gh.log")
@@ -187,6 +189,45 @@ describe("the action", () => {
       expect(printed).toMatch(/::error file=evals\/notes\.yaml,line=\d+,title=notes%3A read/);
       expect(read("comment")).toContain("FAILED 1 of 5 cases");
     });
+  });
+
+  it("puts what is blamed for a regression into the summary and the comment", async () => {
+    const server = read("server.mjs");
+    // The model reads the note as long as the description says so.
+    const endpoint = await startMessagesEndpoint(({ messages, tools = [] }) => {
+      const query = JSON.stringify(messages[0]);
+      const isClear = JSON.stringify(tools.find(({ name }) => name === "read_note")).includes("Read");
+      const called = query.includes("Ada")
+        ? { name: "save_note", input: { name: "todo.md", text: "call Ada" } }
+        : query.includes("shopping") && isClear
+          ? { name: "read_note", input: { name: "shopping.md" } }
+          : { name: "search_notes", input: { query: "garden" } };
+      return { text: "ok", calls: messages.length > 1 || query.includes("Oslo") ? [] : [called] };
+    });
+    try {
+      const env = { ANTHROPIC_API_KEY: "test", ANTHROPIC_BASE_URL: endpoint.url };
+      await runAction({ inputs: { model, lint: "false", args: "-n 12 --accept" }, env });
+      writeFileSync(
+        file("server.mjs"),
+        server.replace("Read the text of one note. Use it when the user names the note.", "Handles a note."),
+      );
+      rmSync(file("summary.md"), { force: true });
+      const args = "-n 25 --blame --seed 1";
+      const { failed, result, printed } = await runAction({
+        inputs: { model, comment: "true", lint: "false", args },
+        env,
+      });
+      expect([failed, result], printed).toEqual([true, "failed"]);
+      for (const text of [read("summary.md"), read("comment")]) {
+        expect(text).toContain("REGRESSED (read)");
+        expect(text).toMatch(/BLAMED: .*read_note/);
+        expect(text).toContain("<ins>Handles a note");
+      }
+    } finally {
+      await endpoint.close();
+      writeFileSync(file("server.mjs"), server);
+      rmSync(file("evals/baselines"), { recursive: true, force: true });
+    }
   });
 
   it("comments on pull requests only", async () => {

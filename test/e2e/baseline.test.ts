@@ -51,7 +51,7 @@ function steady({ code, out, err }: Ended): { code: number | null; out: string; 
 const baseline = async (...args: string[]) => steady(await evals(["baseline", ...args], { cwd: dir }));
 const verify = async (...args: string[]) => steady(await evals(["verify", ...args], { cwd: dir }));
 /** Leaves a run of the suite as it stands at first, and its baseline. Made once; later calls put it back. */
-async function blessed(): Promise<void> {
+async function acceptBaseline(): Promise<void> {
   const kept = join(dir, "kept");
   if (!existsSync(kept)) {
     await run("evals/files.yaml");
@@ -72,9 +72,10 @@ describe("evals baseline", () => {
       {
         "code": 0,
         "err": "",
-        "out": "files · lexical-2 · 2 cases, 2 tools, 2 of 2 trials passed
+        "out": "ACCEPTED files · lexical-2 · 2 cases, 2 tools, 2 of 2 trials passed
         Written to evals/baselines/files.lexical-2.json
         The first baseline of this suite and model.
+        Next: commit the file; \`evals run\` compares with it once the tools change.
       ",
       }
     `);
@@ -94,7 +95,7 @@ describe("evals baseline", () => {
         Accepted: DATE · from run RUN
         Written by: tool-evals VERSION · Node VERSION · host plain
         Model: retrieval baseline, deterministic, {"search":"BM25 over name, description and parameter
-          names","leastShare":0.3333333333333333}
+          names","leastShare":0.3333333333333333,"judged":"tools alone"}
         Tools: list_folder, read_file
 
       case  passed
@@ -113,8 +114,8 @@ describe("evals baseline", () => {
     expect(await baseline("diff")).toMatchObject({ code: 0, err: expect.stringContaining("is now `evals verify`") });
   });
 
-  it("tells each wording that changed, live and when it is blessed", async () => {
-    await blessed();
+  it("names each wording that changed, before and after it is accepted", async () => {
+    await acceptBaseline();
     list("Get the contents of one file as text.", "The absolute path of the file.");
     write("evals/files.yaml", `${suite}  - { id: weather, input: Will it rain?, expect: { tool: none } }\n`);
     expect(await verify("evals/files.yaml")).toMatchInlineSnapshot(`
@@ -155,8 +156,9 @@ describe("evals baseline", () => {
       {
         "code": 0,
         "err": "",
-        "out": "files · lexical-2 · 3 cases, 2 tools, 3 of 3 trials passed
+        "out": "ACCEPTED files · lexical-2 · 3 cases, 2 tools, 3 of 3 trials passed
         Written to evals/baselines/files.lexical-2.json
+        Next: commit the file; \`evals run\` compares with it once the tools change.
 
       Changes since the baseline of DATE (run RUN)
         read_file: description
@@ -171,7 +173,7 @@ describe("evals baseline", () => {
     expect(await verify()).toMatchObject({ code: 0, out: expect.stringMatching(/^VERIFIED/) });
   });
 
-  it("tells the rates that changed, and how many trials a check wants", async () => {
+  it("reports the rates that changed, and how many trials a check needs", async () => {
     let right = true;
     const endpoint = await startMessagesEndpoint((body) => {
       const reads = right && JSON.stringify(body.messages).includes("notes.txt");
@@ -189,8 +191,9 @@ describe("evals baseline", () => {
         "err": "warning: "files" on anthropic:x has fewer than 3 graded trials of read (2), list (2).
         Checks ask both lists anew, but cannot tell how the model was: run with -n 3 or more.
       ",
-        "out": "files · anthropic:x · 2 cases, 2 tools, 2 of 4 trials passed
+        "out": "ACCEPTED files · anthropic:x · 2 cases, 2 tools, 2 of 4 trials passed
         Written to evals/baselines/files.anthropic-x-d796edf1.json
+        Next: commit the file; \`evals run\` compares with it once the tools change.
 
       Changes since the baseline of DATE (run RUN)
         read: 20/20 (100%) before, 0/2 (0%) now
@@ -200,7 +203,7 @@ describe("evals baseline", () => {
   });
 
   it("names what has no counterpart: a baseline without a suite, a suite without a baseline", async () => {
-    await blessed();
+    await acceptBaseline();
     write("evals/files.yaml", suite.replace("name: files", "name: folders"));
     expect(await verify()).toMatchInlineSnapshot(`
       {
@@ -269,7 +272,7 @@ describe("bad input", () => {
       ",
       }
     `);
-    await blessed();
+    await acceptBaseline();
     expect(await baseline("show", "flies")).toMatchInlineSnapshot(`
       {
         "code": 2,
@@ -310,9 +313,10 @@ describe("bad input", () => {
         "err": "warning: "files" on lexical-2 has no graded trial of list.
         They cannot be compared.
       ",
-        "out": "files · lexical-2 · 2 cases, 2 tools, 1 of 1 trial passed
+        "out": "ACCEPTED files · lexical-2 · 2 cases, 2 tools, 1 of 1 trial passed
         Written to evals/baselines/files.lexical-2.json
         The first baseline of this suite and model.
+        Next: commit the file; \`evals run\` compares with it once the tools change.
       ",
       }
     `);
@@ -333,7 +337,7 @@ describe("bad input", () => {
     expect(existsSync(baselines)).toBe(false);
   });
 
-  it("tells a server that cannot be had, after all that can be told", async () => {
+  it("reports a server that does not start after everything that could be compared", async () => {
     write("evals/other.yaml", suite.replace("name: files", "name: other"));
     await run("evals");
     await baseline("accept");
@@ -361,7 +365,7 @@ describe("bad input", () => {
   });
 
   it("refuses a baseline that is truncated, older or edited by hand, until it is accepted anew", async () => {
-    await blessed();
+    await acceptBaseline();
     const whole = readFileSync(filesBaseline, "utf8");
     writeFileSync(filesBaseline, whole.slice(0, 200));
     expect(await verify()).toMatchInlineSnapshot(`
@@ -399,8 +403,9 @@ describe("bad input", () => {
         "err": "evals/baselines/files.lexical-2.json: warning: The baseline was edited by hand: checksum mismatch.
         It is replaced without a comparison.
       ",
-        "out": "files · lexical-2 · 2 cases, 2 tools, 2 of 2 trials passed
+        "out": "ACCEPTED files · lexical-2 · 2 cases, 2 tools, 2 of 2 trials passed
         Written to evals/baselines/files.lexical-2.json
+        Next: commit the file; \`evals run\` compares with it once the tools change.
       ",
       }
     `);

@@ -17,7 +17,7 @@ test.each(["hosts", "confusable", "skills", "triggers", "lint", "run", "page", "
   "the modules that bench/%s.mjs imports from the build exist and export what it names",
   async (name) => {
     const source = await readFile(join(root, `bench/${name}.mjs`), "utf8");
-    for (const [, names = "", path = ""] of source.matchAll(/import \{([^}]*)\} from "\.\.\/(dist\/[^"]+)"/g)) {
+    for (const [, names = "", path = ""] of source.matchAll(/import \{([^}]*)\} from "\.\.\/(build\/[^"]+)"/g)) {
       const module = (await import(join(root, path))) as Record<string, unknown>;
       for (const one of names.split(",")) expect(module, path).toHaveProperty(one.trim());
     }

@@ -22,7 +22,7 @@ async function regress(kind: "changed" | "regressed", ...asked: string[]) {
   expect((await run("baseline", "accept", "--force")).code).toBe(0);
   files.spoil();
   const checked = await run("run", files.suite, ...asked, "--json");
-  // What always answers alike shows a change, and fails nothing unless it is named.
+  // A deterministic model shows a change, and fails nothing unless it is named.
   expect(checked.code).toBe(kind === "regressed" ? 1 : 0);
   const summary = summaryOf(checked);
   const named = kind === "regressed" ? { flagged: [{ case: spoiled.case }] } : { flips: [{ case: spoiled.case }] };

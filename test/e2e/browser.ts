@@ -20,6 +20,9 @@ export async function launchBrowser(): Promise<Browser> {
   return await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 }
 
+/** How many times slower than this machine the pages run: EVALS_BROWSER_SLOWDOWN=20 shows what a test does not wait for. */
+const slowdown = Number(process.env.EVALS_BROWSER_SLOWDOWN ?? 1);
+
 /** A page, and what went wrong on it: errors, refused resources, and requests to anything but `origin`. */
 export async function openPage(
   browser: Browser,
@@ -37,6 +40,9 @@ export async function openPage(
     await route.abort();
   });
   const page = await context.newPage();
+  const devtools = await context.newCDPSession(page);
+  await devtools.send("Emulation.setCPUThrottlingRate", { rate: slowdown });
+  page.setDefaultTimeout(600_000);
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
   page.on("dialog", async (dialog) => {

@@ -66,7 +66,10 @@ describe("evals compare on models that were recorded with tools documented in th
     expect({ code, err }).toEqual({ code: 1, err: "" });
     expect(out.split("\n  A:")[0]).toMatchInlineSnapshot(`
       "A is better than B · A to B: REGRESSED (suite) · bfcl · gpt-4o-mini-2024-07-18
-      A is better than B · A to B: REGRESSED (suite) · bfcl · gpt-5-2025-08-07"
+      A is better than B · A to B: REGRESSED (suite) · bfcl · gpt-5-2025-08-07
+        How sure: less than a check. The two were recorded at different times, so a change of the model
+          in between looks like a change of the wording.
+        Next: confirm it with a check, which asks both tool lists in turn: \`evals run --check on\`."
     `);
   });
 });
@@ -84,16 +87,17 @@ describe("evals compare on the filesystem example", () => {
     expect(pageOf(page.out).before[0]).toMatchObject({ kind: "heading", text: expect.stringContaining("A is better") });
     expect(out.replaceAll(/2\d{3}-\d\d-\d\d[\dT-]*( \d\d:\d\d)?/g, "DATE")).toMatchInlineSnapshot(`
       "A is better than B · A to B: CHANGED · files · lexical-2
+        How sure: less than a check. The two were recorded at different times, so a change of the model
+          in between looks like a change of the wording.
+        Next: confirm it with a check, which asks both tool lists in turn: \`evals run --check on\`.
         A: evals/baselines/files.lexical-2.json (the baseline of DATE, from the run
           DATE)
         B: DATE (the run of DATE UTC)
-        Not interleaved: the two were recorded at different times, so a change of the model in between
-          looks like a change of the wording.
 
       Passed: A 9/10 (90%), B 8/10 (80%), in 10 cases
-      1 case flipped: when-changed passed before and fails now. A model that always answers alike shows
-        that something changed, not whether it matters.
-      Net change from A to B: -10 pp, mean over 10 cases; the model always answers alike.
+      1 case flipped: when-changed passed before and fails now. A deterministic model shows that
+        something changed, not whether it matters.
+      Net change from A to B: -10 pp, mean over 10 cases; the model is deterministic.
 
       Answers that differ (passed in only one of the two)
       case          only A  only B  pairs
@@ -137,10 +141,11 @@ describe("evals compare on the filesystem example", () => {
     expect(ended.code).toBe(3);
     expect(ended.out.replaceAll(/2\d{3}-\d\d-\d\d[\dT-]*( \d\d:\d\d)?/g, "DATE")).toMatchInlineSnapshot(`
       "NOT COMPARABLE · quickstart · lexical-2
+        How sure: less than a check. The two were recorded at different times, so a change of the model
+          in between looks like a change of the wording.
+        Next: name two records of the same suite, model and settings.
         A: DATE (the run of DATE UTC)
         B: DATE (the run of DATE UTC)
-        Not interleaved: the two were recorded at different times, so a change of the model in between
-          looks like a change of the wording.
 
         The host profile differs: "plain" before, "codex" now. Use the same --host, or accept a new
           baseline for it.

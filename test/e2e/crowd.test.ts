@@ -83,12 +83,14 @@ describe("evals crowd", () => {
     );
   });
 
-  it("tells of the lexical model with one trial each, beside a real server", async () => {
+  it("reports the lexical model with one trial each, beside a real server", async () => {
     const ended = await run("crowd", "evals/filesystem.yaml", "-d", mail, "-d", chat, "--sizes", "0,20");
     expect(ended).toMatchObject({ code: 0, err: "" });
     const text = ended.out.replace(/Record: .*/, "Record: here");
     expect(text).toMatchInlineSnapshot(`
       "NO FALL SHOWN: 90% correct with 0 foreign tools, 90% with 20
+        How sure: certain, since the model is deterministic.
+        Next: try more of them with \`--sizes\`, or ones that are more like your own.
 
       filesystem · lexical-2 (keyword search, not a language model; all definitions shown) · 10 cases
       foreign tools  correct (95% CI)   change (95% CI)  picked instead
@@ -134,7 +136,7 @@ describe("evals calibrate", () => {
     expect(hashes.size).toBe(1);
   });
 
-  it("says that one trial suffices for a model that always answers alike", async () => {
+  it("says that one trial suffices for a deterministic model", async () => {
     const ended = await run("calibrate", "evals/quickstart.yaml");
     expect(ended).toMatchObject({ code: 0, err: "" });
     expect(ended.out).toMatch(/^DETERMINISTIC: one trial per case is enough\n/);

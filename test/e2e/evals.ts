@@ -46,7 +46,10 @@ export function workspace(): string {
   return dir;
 }
 
-export const summaryOf = ({ out }: Ended): RunSummary => runSummarySchema.parse(JSON.parse(out));
+export function summaryOf({ out, err }: Ended): RunSummary {
+  if (out === "") throw new Error(`the run printed nothing: ${err}`);
+  return runSummarySchema.parse(JSON.parse(out));
+}
 
 /** The journal of a run, in the order of the plan: what is the same for every order in which trials finish. */
 export function trialsOf(dir: string): Trial[] {

@@ -166,7 +166,7 @@ describe("evals judge check", () => {
     expect(existsSync(join(dir, "own/figure.json"))).toBe(true);
   });
 
-  it("lets no lie pass: what cannot be believed or read is in no rate, or cannot tell", async () => {
+  it("counts no answer of the judge that cannot be verified or read", async () => {
     const endpoint = await judgeWith({
       "Which target size": { text: "All criteria are met." },
       "half their size": saying({ verdict: "met", evidence: "asks for a target size" }),
@@ -175,7 +175,7 @@ describe("evals judge check", () => {
       "handed over": { fault: "empty" },
       "Good morning": { text: "", stopReason: "refusal" },
     });
-    const ended = await check(endpoint.url, "--json", "--timeout", "0.3", "--write", "never.json");
+    const ended = await check(endpoint.url, "--json", "--timeout", "5", "--write", "never.json");
     expect(ended).toMatchObject({ code: 3, err: "" });
     const summary = summaryOf(ended);
     expect(summary.counts).toEqual({
@@ -186,7 +186,7 @@ describe("evals judge check", () => {
     expect(summary.broken.map(({ id: label, why }) => `${label}: ${why}`)).toMatchInlineSnapshot(`
       [
         "asks: the judge's answer is not JSON: All criteria are met.",
-        "lists: the judge broke (timeout): no reply within 0.3 s (or no connection within 10 s)",
+        "lists: the judge broke (timeout): no reply within 5 s (or no connection within 10 s)",
         "narrates: the judge's answer has the wrong form: ✖ Unrecognized key: "grade"",
         "unclear: the judge broke (model): the reply is empty (status 200, no body)",
         "polite: the judge refused to answer",
@@ -230,7 +230,7 @@ describe("evals judge check", () => {
   });
 
   it.each([
-    [["gone.jsonl", "--judge", id], "The labels cannot be read: "],
+    [["gone.jsonl", "--judge", id], 'There is no file "gone.jsonl".'],
     [["bad.jsonl", "--judge", id], "bad.jsonl:1: error: label: expected "],
     [["labels.jsonl", "--judge", "lexical"], "lexical-2 cannot be a judge: it is not a language model"],
     [["labels.jsonl"], "Missing required argument: judge"],

@@ -73,7 +73,7 @@ describe("evals lint", () => {
     const off = ["name-charset", "required-unknown"].flatMap((rule) => ["--severity", `${rule}=info`]);
     const dir = folder({ "t.json": '[{ "name": "get.it", "inputSchema": { "type": "object", "properties": {} } }]' });
     const exits = await Promise.all([
-      evals(["lint", "--tools", "t.json", ...off], { cwd: dir }),
+      evals(["lint", "--tools", "t.json", ...off, "--severity", "description-missing=error"], { cwd: dir }),
       evals(["lint", "--tools", "t.json", ...off, "--severity", "description-missing=off"], { cwd: dir }),
       evals(
         ["lint", "--tools", "t.json", ...off, "--severity", "description-missing=off", "--failure-threshold", "info"],
@@ -137,7 +137,9 @@ describe("evals lint", () => {
 
   it("applies the settings of the project, wherever the tools come from", async () => {
     const dir = folder({
-      "t.json": '[{ "name": "get.it", "description": "x", "inputSchema": { "type": "object", "properties": {} } }]',
+      "t.json": JSON.stringify([
+        { name: "get.it", description: "x", inputSchema: { type: "object", properties: { mode: { type: "string" } } } },
+      ]),
       "evals/lint.yaml": "severities: { name-charset: info }\nignore: [{ rule: description-too-short, reason: r }]\n",
     });
     const { findings } = reportOf(await evals(["lint", "--tools", "t.json", "--json"], { cwd: dir }));

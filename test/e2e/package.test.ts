@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runSummarySchema } from "../../src/evals/types/run.ts";
 import { pageOf } from "./evals.ts";
@@ -185,6 +185,51 @@ console.log(JSON.stringify({ summary, tools: tools.map(({ name }) => name), lint
         ],
       }
     `);
+  });
+});
+
+describe("the bundle", () => {
+  const dist = join(dir, "node_modules/tool-evals/dist");
+  const read = (file: string) => readFileSync(join(dist, file), "utf8");
+
+  it.each(["ts", "mjs"])("shares its modules with files of the user (.%s) and with the program", (ending) => {
+    write(
+      `model.${ending}`,
+      `import { EvalsError } from "tool-evals";
+globalThis["seen"] = EvalsError;
+export default async () => ({ text: "Hello" });
+`,
+    );
+    write(
+      "shared.mjs",
+      `import { EvalsError, run } from "tool-evals";
+const { totals } = await run({ paths: ["evals/notes.yaml"], model: "custom:model.${ending}" });
+console.log(globalThis.seen === EvalsError, totals.broken);
+`,
+    );
+    const { out, err } = run(process.execPath, ["shared.mjs"]);
+    expect([out, err]).toEqual(["true 0\n", ""]);
+    for (const entry of ["cli", "index", "vitest"])
+      expect(read(`evals/${entry}.js`), entry).not.toContain("class EvalsError");
+  });
+
+  it("loads nothing for --version and --help that they do not need", () => {
+    const reached = new Set(["evals/cli.js"]);
+    let size = 0;
+    for (const file of reached) {
+      const text = read(file);
+      size += text.length;
+      for (const [, path = ""] of text.matchAll(/^(?:import|\} from|import .* from) "(\.[^"]+)";$/gm))
+        reached.add(join(dirname(file), path));
+    }
+    expect(reached.size).toBeGreaterThan(1);
+    expect(size).toBeLessThan(150_000);
+  });
+
+  it("has a licence for each package in it", () => {
+    const licences = read("THIRD-PARTY.md");
+    for (const name of ["@anthropic-ai/sdk", "@modelcontextprotocol/client", "openai", "yaml", "preact"])
+      expect(licences).toMatch(new RegExp(`^## .*${name} \\d`, "m"));
   });
 });
 

@@ -5,12 +5,13 @@ import { pathToFileURL } from "node:url";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { reports } from "../../src/evals/reports/index.ts";
+import { forms, runReport } from "../../src/evals/reports/index.ts";
 import { PageTrialCollector } from "../../src/evals/reports/pageTrials.ts";
 import type { RunManifest, RunSummary } from "../../src/evals/types/run.ts";
 import type { Trial } from "../../src/evals/types/trial.ts";
 import { summariser } from "../../src/evals/verdicts/summary.ts";
 import { checked } from "../reports/checks.ts";
+import { missed, missSentences } from "../reports/missed.ts";
 import { hostile, hostileManifest, nasty, manifest as sampleManifest, skills } from "../reports/samples.ts";
 import { launchBrowser, openPage } from "./browser.ts";
 
@@ -33,7 +34,7 @@ function write(name: string, summary: RunSummary, manifest: RunManifest, trials:
   const collector = new PageTrialCollector(manifest);
   for (const trial of trials) collector.add(trial);
   const file = join(dir, `${name}.html`);
-  writeFileSync(file, reports.html.render({ summary, manifest, trials: collector }));
+  writeFileSync(file, forms.html.render(runReport({ summary, manifest, trials: collector })));
   return pathToFileURL(file).href;
 }
 
@@ -45,46 +46,60 @@ function writeRun(): string {
   return write("run", results.summary(), manifest, trials);
 }
 
-const focused = "document.activeElement.className";
-const status = (page: Page) => page.getByRole("status").innerText();
+// A page is drawn after an action, not with it: what it shows is polled until it is what is expected.
+const focused = (page: Page) => expect.poll(() => page.evaluate("document.activeElement.className"));
+const status = (page: Page) => expect.poll(() => page.getByRole("status").innerText());
 const selected = (page: Page) => page.locator(".row[aria-selected=true]").innerText();
+
+/** Opens the first trial of the first case. */
+async function openFirstTrial(page: Page): Promise<void> {
+  await page.locator(".row.case").first().click();
+  await page.locator(".row.trial").first().click();
+  await page.locator(".pane.open h3", { hasText: /trial \d/ }).waitFor();
+}
 
 describe("a run", () => {
   it("lists its cases, those that did not pass first, each in a row of at most 80 pixels", async () => {
     const { page, faults } = await openPage(browser, writeRun());
-    expect(await status(page)).toBe("60 cases, 1,200 of 1,200 trials.");
+    await status(page).toBe("60 cases, 1,200 of 1,200 trials.");
     const rows = page.locator(".row.case");
+    await rows.first().waitFor();
     const heights = await rows.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height));
     expect(Math.max(...heights)).toBeLessThanOrEqual(80);
     // Only the rows in view exist.
     expect(heights.length).toBeLessThan(40);
     expect(await rows.first().getByRole("img").getAttribute("aria-label")).toBe("failed");
     await page.locator(".list").evaluate((list) => list.scrollTo(0, list.scrollHeight));
-    await page.waitForFunction(`document.querySelector(".row[aria-rowindex='60']")`);
-    expect(await rows.last().getByRole("img").getAttribute("aria-label")).toBe("passed");
+    const last = page.locator(".row[aria-rowindex='60']");
+    expect(await last.getByRole("img").getAttribute("aria-label")).toBe("passed");
     expect(faults).toEqual([]);
     await page.context().close();
   });
 
   it("narrows by outcome, tool, model and words together, and says how many are left", async () => {
     const { page } = await openPage(browser, writeRun());
-    const count = async () => Number(/([\d,]+) of/.exec(await status(page))?.[1]?.replace(",", ""));
-    const left = [await count()];
-    const narrow = async (label: string, value: string) => {
-      await page.getByLabel(label, { exact: true }).selectOption(value);
-      left.push(await count());
-    };
-    await narrow("Outcome", "wrong-tool");
-    await narrow("Model", "openai:gpt-6-mini");
-    await narrow("Tool picked", "read_file");
-    await page.getByRole("searchbox").fill("invoice branch");
-    left.push(await count());
-    for (const [at, n] of left.entries()) if (at > 0) expect(n).toBeLessThan(left[at - 1] ?? 0);
-    await page.getByRole("searchbox").fill("no such words");
-    expect(await status(page)).toMatch(/^0 cases, 0 of/);
-    expect(await page.getByText("No trial matches.").isVisible()).toBe(true);
+    const search = page.getByRole("searchbox");
+    const count = async () =>
+      Number(/([\d,]+) of/.exec(await page.getByRole("status").innerText())?.[1]?.replace(",", ""));
+    const choose = (label: string, value: string) => page.getByLabel(label, { exact: true }).selectOption(value);
+    let left = 1200;
+    for (const narrow of [
+      () => choose("Outcome", "wrong-tool"),
+      () => choose("Model", "openai:gpt-6-mini"),
+      () => choose("Tool picked", "read_file"),
+      () => search.fill("invoice branch"),
+    ]) {
+      await expect.poll(count).toBe(left);
+      await narrow();
+      await expect.poll(count).toBeLessThan(left);
+      left = await count();
+    }
+    expect(left).toBeGreaterThan(0);
+    await search.fill("no such words");
+    await status(page).toMatch(/^0 cases, 0 of/);
+    await page.getByText("No trial matches.").waitFor();
     await page.getByRole("button", { name: "Clear" }).click();
-    expect(await count()).toBe(1200);
+    await expect.poll(count).toBe(1200);
     await page.context().close();
   });
 
@@ -95,15 +110,15 @@ describe("a run", () => {
     await cell.click();
     await page.getByLabel("Model", { exact: true }).selectOption("anthropic:claude-haiku-5-5");
     await page.getByLabel("Arm", { exact: true }).selectOption("head");
-    expect(await status(page)).toContain(` ${counted} of 1,200 trials`);
+    await status(page).toContain(` ${counted} of 1,200 trials`);
     await page.context().close();
   });
 
   it("opens a trial to its transcript: query, text, call, difference from a passed trial, result, order of tools", async () => {
     const { page } = await openPage(browser, writeRun());
     await page.getByLabel("Outcome", { exact: true }).selectOption("wrong-arguments");
-    await page.locator(".row.case").first().click();
-    await page.locator(".row.trial").first().click();
+    await status(page).toMatch(/^\d+ cases, \d{1,3} of 1,200/);
+    await openFirstTrial(page);
     const pane = page.getByRole("complementary", { name: "Transcript" });
     const text = await pane.innerText();
     for (const part of [
@@ -119,32 +134,40 @@ describe("a run", () => {
     expect(await pane.locator("del").count()).toBeGreaterThan(0);
     expect(await pane.locator("ins").count()).toBeGreaterThan(0);
     await pane.getByText("Tools in the order shown (7)").click();
+    await pane.locator(".tools li").first().waitFor();
     expect(await pane.locator(".tools li").count()).toBe(7);
     await page.context().close();
   });
 
   it("can be used by keyboard alone", async () => {
     const { page } = await openPage(browser, writeRun());
+    const isExpanded = () => page.locator(".row[aria-selected=true]").getAttribute("aria-expanded");
+    const trials = () => page.locator(".row.trial").count();
     await page.keyboard.press("/");
-    await page.keyboard.type("invoice");
-    expect(await page.getByRole("searchbox").inputValue()).toBe("invoice");
+    await page.keyboard.type("invoice wrong-tool");
+    await expect.poll(() => page.getByRole("searchbox").inputValue()).toBe("invoice wrong-tool");
+    await status(page).not.toContain("1,200 of 1,200");
     await page.keyboard.press("Escape");
-    expect(await page.evaluate(focused)).toBe("list");
+    await focused(page).toBe("list");
     await page.keyboard.press("ArrowDown");
     const first = await selected(page);
     await page.keyboard.press("ArrowDown");
-    expect(await selected(page)).not.toBe(first);
+    await expect.poll(() => selected(page)).not.toBe(first);
     await page.keyboard.press("ArrowUp");
+    await expect.poll(() => selected(page)).toBe(first);
     await page.keyboard.press("Enter");
-    expect(await page.locator(".row[aria-selected=true]").getAttribute("aria-expanded")).toBe("true");
+    await expect.poll(isExpanded).toBe("true");
     await page.keyboard.press("ArrowRight");
-    expect(await selected(page)).toMatch(/^.?\s*Trial \d/);
+    await expect.poll(() => selected(page)).toMatch(/^.?\s*Trial \d/);
     await page.keyboard.press("Enter");
-    expect(await page.evaluate(focused)).toBe("pane open");
+    await focused(page).toBe("pane open");
     await page.keyboard.press("Escape");
+    await focused(page).toBe("list");
+    expect(await trials()).toBeGreaterThan(0);
     await page.keyboard.press("ArrowLeft");
+    await expect.poll(isExpanded).toBe("true");
     await page.keyboard.press("ArrowLeft");
-    expect(await page.locator(".row.trial").count()).toBe(0);
+    await expect.poll(trials).toBe(0);
     // What is active for a screen reader is a row that exists.
     await page.keyboard.press("End");
     await page.waitForFunction(
@@ -155,13 +178,13 @@ describe("a run", () => {
 
   it("fits a phone, where a trial covers the list until it is closed", async () => {
     const { page } = await openPage(browser, writeRun(), { viewport: { width: 390, height: 844 } });
+    const pane = page.locator(".pane");
+    await page.locator(".row.case").first().waitFor();
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
-    expect(await page.locator(".pane").isVisible()).toBe(false);
-    await page.locator(".row.case").first().click();
-    await page.locator(".row.trial").first().click();
-    expect(await page.locator(".pane").isVisible()).toBe(true);
+    await pane.waitFor({ state: "hidden" });
+    await openFirstTrial(page);
     await page.getByRole("button", { name: "Back to the list" }).click();
-    expect(await page.locator(".pane").isVisible()).toBe(false);
+    await pane.waitFor({ state: "hidden" });
     const height = await page
       .locator(".row.case")
       .first()
@@ -173,29 +196,34 @@ describe("a run", () => {
   it("prints the cases that did not pass instead of the list", async () => {
     const { page } = await openPage(browser, writeRun());
     await page.emulateMedia({ media: "print" });
-    expect(await page.locator("#trials").isVisible()).toBe(false);
-    expect(await page.getByText("Cases that did not pass").isVisible()).toBe(true);
+    await page.getByText("Cases that did not pass").waitFor();
+    await page.locator("#trials").waitFor({ state: "hidden" });
     const pdf = await page.pdf();
     expect(pdf.subarray(0, 4).toString()).toBe("%PDF");
     await page.context().close();
   });
 });
 
+it("explains why trials missed, what passed in another way, and what mocks answered", async () => {
+  const { page, faults } = await openPage(browser, write("missed", missed, sampleManifest));
+  await page.locator("details").evaluateAll((all) => {
+    for (const one of all) one.setAttribute("open", "");
+  });
+  const text = (await page.locator("#page").innerText()).replace(/\s+/g, " ");
+  for (const sentence of missSentences) expect(text).toContain(sentence);
+  expect(text).toMatch(/missing wrong type wrong value invented/i);
+  expect(faults).toEqual([]);
+  await page.context().close();
+});
+
 describe("every page", () => {
   it.each(["light", "dark"] as const)("has no serious finding of axe, %s", async (colorScheme) => {
     // axe is injected, which the page's own policy refuses.
-    const pages = [
-      writeRun(),
-      write("regressed", checked.regressed, sampleManifest),
-      write("skills", skills, sampleManifest),
-    ];
+    const run = writeRun();
+    const pages = [run, write("regressed", checked.regressed, sampleManifest), write("skills", skills, sampleManifest)];
     for (const url of pages) {
       const { page } = await openPage(browser, url, { colorScheme, bypassCSP: true });
-      const list = page.locator(".row.case").first();
-      if (await list.isVisible()) {
-        await list.click();
-        await page.locator(".row.trial").first().click();
-      }
+      if (url === run) await openFirstTrial(page);
       for (const folded of await page.locator("details > summary").all()) await folded.click();
       await page.addScriptTag({ content: axe.source });
       const { violations } = await page.evaluate<axe.AxeResults>("axe.run(document)");
@@ -208,8 +236,7 @@ describe("every page", () => {
   it("asks for nothing but itself, and cannot", async () => {
     const url = writeRun();
     const { page, faults, requests } = await openPage(browser, url);
-    await page.locator(".row.case").first().click();
-    await page.locator(".row.trial").first().click();
+    await openFirstTrial(page);
     expect(requests).toEqual([url]);
     expect(faults).toEqual([]);
     const blocked = await page.evaluate(`(async () => {
@@ -271,8 +298,7 @@ describe("every page", () => {
       ],
     };
     const { page, faults } = await openPage(browser, write("hostile", hostile, manifest, [trial]));
-    await page.locator(".row.case").first().click();
-    await page.locator(".row.trial").first().click();
+    await openFirstTrial(page);
     for (const folded of await page.locator("details > summary").all()) await folded.click();
     const text = (await page.locator("main").textContent()) ?? "";
     expect(text).toContain("<script>alert('x')</script>");

@@ -26,6 +26,9 @@ describe("evals probe", () => {
         "code": 0,
         "err": "",
         "out": "PASSED 0 errors, 0 warnings, 0 info · 1 server probed · seed 1
+        How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may
+          show more.
+        Next: probe more inputs with \`--runs\`.
 
       reference · 1 tool called · 12 calls
       tool            calls  ok  not probed  findings
@@ -44,7 +47,7 @@ describe("evals probe", () => {
   });
 
   it("finds the faults of a bad server, each with the smallest call", async () => {
-    const { code, out, err } = await evals(["probe", "--server", bad, "--seed", "1", "--timeout", "0.6"]);
+    const { code, out, err } = await evals(["probe", "--server", bad, "--seed", "1", "--timeout", "2"]);
     expect({ code, err }).toEqual({ code: 1, err: "" });
     await expect(out).toMatchFileSnapshot("../fixtures/probe/bad.txt");
   });
@@ -64,6 +67,9 @@ describe("evals probe", () => {
         "code": 1,
         "err": "",
         "out": "FAILED 1 error, 0 warnings, 0 info · 1 server probed · seed 1
+        How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may
+          show more.
+        Next: repeat a finding with its \`--call\` below, and fix the tool.
 
       bad · 1 call
         get_crash {"name":"aaaaaaaaaaaaaaaaaaaaa"}
@@ -87,6 +93,9 @@ describe("evals probe", () => {
         "code": 0,
         "err": "",
         "out": "PASSED 0 errors, 0 warnings, 0 info · 1 server probed · seed 1
+        How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may
+          show more.
+        Next: probe more inputs with \`--runs\`.
 
       bad · 1 call
         get_crash {"name":"aaaaaaaaaaaaaaaaaaaa"}
@@ -186,6 +195,9 @@ describe("evals probe", () => {
         Annotate harmless tools as read-only, or use --execute always where the calls can do no harm.
       ",
         "out": "FAILED 1 error, 0 warnings, 0 info · 1 problem · 1 server probed · seed 1
+        How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may
+          show more.
+        Next: fix what could not be probed: No tool of "bad" was called.
 
       bad · 1 tool not · 2 calls · started 2 times
       tool            calls  ok  not probed  findings
@@ -250,7 +262,7 @@ describe("evals probe", () => {
       "--call",
       call,
     ]);
-    await expect.poll(() => existsSync(called), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => existsSync(called)).toBe(true);
     child.kill("SIGINT");
     const { code, out } = await ended;
     expect(code).toBe(130);

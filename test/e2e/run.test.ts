@@ -29,6 +29,7 @@ describe("evals run on real servers", () => {
     const [moved] = trials.find(({ cell }) => cell.case === "rename")?.turns[0]?.calls ?? [];
     expect(moved?.execution).toEqual({
       status: "skipped",
+      denied: true,
       reason: "move_file is not annotated read-only or non-destructive (execute: safe)",
     });
     expect(readdirSync(join(dir, "evals/sandbox"))).toContain("notes.txt");
@@ -83,6 +84,8 @@ describe("evals run on real servers", () => {
         input tokens   at most 0
         output tokens  at most 0
         cost           at most $0.00
+      total
+        cost           typically $0.12, at most $2.14
 
       seed 7; no model was called
       "
@@ -159,6 +162,7 @@ describe("evals run against a Messages endpoint", () => {
     });
     victim = start(["run", ...args, "--base-url", endpoint.url, "--out", "killed"], { cwd: dir });
     await victim.ended;
+    await expect.poll(endpoint.countConnections).toBe(0);
     const [id = ""] = readdirSync(join(dir, "killed"));
     const asked = endpoint.requests.length;
     const before = trialsOf(join(dir, "killed", id)).length;
@@ -235,7 +239,7 @@ describe("evals run against a Messages endpoint", () => {
 describe("servers and models that misbehave", () => {
   const moody = JSON.stringify(join(import.meta.dirname, "../fixtures/servers/moody.mjs"));
   const moodySuite = (isolate: string) =>
-    `name: moody-${isolate}\nisolate: ${isolate}\nserver: { command: node, args: [${moody}], callTimeoutMs: 700 }\ncases:\n${[
+    `name: moody-${isolate}\nisolate: ${isolate}\nserver: { command: node, args: [${moody}], callTimeoutMs: 5000 }\ncases:\n${[
       "well",
       "die",
       "hang",
@@ -278,7 +282,7 @@ describe("servers and models that misbehave", () => {
     expect(JSON.stringify(summary.suites[0]?.cases[1]?.reasons)).toContain("out of memory");
   });
 
-  it("gives every trial a process of its own when the suite says so", async () => {
+  it("gives every trial its own process when the suite says so", async () => {
     writeFileSync(join(dir, "moody.yaml"), moodySuite("trial"));
     const endpoint = await startMessagesEndpoint(answer);
     const ended = await run(
@@ -298,7 +302,7 @@ describe("servers and models that misbehave", () => {
     expect(new Set(results.map((result) => /in process (\d+)/.exec(result)?.[1])).size).toBe(3);
   });
 
-  it("has a word of its own for each way to miss, and lets the other cases finish", async () => {
+  it("has a distinct outcome for each way to miss, and lets the other cases finish", async () => {
     const replies: Record<string, object> = {
       "unknown tool": { calls: [{ name: "ehco", input: {} }] },
       "several calls": {

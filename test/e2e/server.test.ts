@@ -203,7 +203,9 @@ describe("the command line", () => {
       VS Code      code --add-mcp '{"name":"reference","type":"http","url":"http://127.0.0.1:8080/mcp"}'
       Cursor       {"mcpServers":{"reference":{"url":"http://127.0.0.1:8080/mcp"}}}
       Gemini CLI   {"mcpServers":{"reference":{"httpUrl":"http://127.0.0.1:8080/mcp"}}}
+      Copilot CLI  {"mcpServers":{"reference":{"type":"http","url":"http://127.0.0.1:8080/mcp","tools":["*"]}}}
       Codex        codex mcp add reference --url http://127.0.0.1:8080/mcp
+      goose        {"extensions":{"reference":{"enabled":true,"type":"streamable_http","name":"reference","description":"reference","uri":"http://127.0.0.1:8080/mcp","timeout":300}}}
       note: Hosts do not start a server that they reach by URL. Start it yourself:
         tool-evals-reference-server --transport http --port 8080
       note: Restart the host after a change: it reads its entries when it starts.
@@ -216,6 +218,7 @@ describe("the command line", () => {
       VS Code      code --add-mcp '{"name":"it'\\''s mine","type":"sse","url":"http://127.0.0.1:<port>/sse"}'
       Cursor       {"mcpServers":{"it's mine":{"url":"http://127.0.0.1:<port>/sse"}}}
       Gemini CLI   {"mcpServers":{"it's mine":{"url":"http://127.0.0.1:<port>/sse"}}}
+      Copilot CLI  {"mcpServers":{"it's mine":{"type":"sse","url":"http://127.0.0.1:<port>/sse","tools":["*"]}}}
       note: Hosts do not start a server that they reach by URL. Start it yourself:
         tool-evals-reference-server --transport sse --name 'it'\\''s mine' --port 0
       note: --port 0 takes another port at each start. Name one to keep the URL.

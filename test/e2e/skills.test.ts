@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { SkillListing } from "../../src/evals/reports/skills.ts";
 import { runManifestSchema } from "../../src/evals/types/run.ts";
+import { trialSchema } from "../../src/evals/types/trial.ts";
 import type { MessageAnswer } from "../fixtures/endpoints/messages.ts";
 import { type start, summaryOf, trialsOf } from "./evals.ts";
 import {
@@ -38,13 +40,30 @@ describe("the skills of a project and of a home", () => {
   };
 
   it("are discovered without a path, and the host decides which of two with one name is loaded", async () => {
-    const suites = ["skill:letters", "skill:notes", "skill:photos"];
-    const [plain, claudeCode] = await Promise.all([
+    const [plain, claudeCode, codex] = await Promise.all([
       asked("--user-skills"),
       asked("--user-skills", "--host", "claude-code"),
+      asked("--user-skills", "--host", "codex"),
     ]);
+    const suites = ["skill:letters", "skill:notes", "skill:photos"];
     expect(plain).toEqual({ suites, notes: "Takes notes of a meeting." });
-    expect(claudeCode).toEqual({ suites, notes: "Notes down recipes." });
+    expect(claudeCode).toEqual({ suites: ["skill:letters", "skill:notes"], notes: "Notes down recipes." });
+    expect(codex).toEqual({ suites: ["skill:photos"], notes: undefined });
+  });
+
+  it("are those that `skills list` shows for a host, and a baseline of another list is compared as a changed one", async () => {
+    const listed = JSON.parse((await run("skills", "list", "--host", "goose", "--json")).out) as SkillListing;
+    const { dir } = summaryOf(await run("run", "--user-skills", "--host", "goose", "--json"));
+    expect(Object.keys(offeredIn(dir)).sort()).toEqual(listed.skills.map(({ name }) => `skill:${name}`));
+
+    const here = ["run", "--skill", "notes", "--host", "claude-code"];
+    await run(...here, "--host-dir", ".claude", "--host-dir", ".agents");
+    await run("baseline", "accept", "--force");
+    const checked = await run(...here, "--check", "on", "--json");
+    expect(summaryOf(checked).suites[0]?.verdict).toMatchObject({
+      kind: "no-regression",
+      changes: [{ label: expect.stringContaining("skill:photos") }],
+    });
   });
 
   it("are selected by name, home and host folder", async () => {
@@ -220,7 +239,8 @@ describe("what a skill is worth", () => {
     expect([ended.code, ended.err], "what cannot be told leaves the run incomplete").toEqual([3, ""]);
     expect(endpoint.requests.filter(({ refused }) => refused !== undefined)).toEqual([]);
 
-    const trials = trialsOf(summary.dir).sort((a, b) => (a.startedAt < b.startedAt ? -1 : 1));
+    const journal = readFileSync(join(summary.dir, "trials.jsonl"), "utf8").trimEnd().split("\n");
+    const trials = journal.map((line) => trialSchema.parse(JSON.parse(line)));
     const arms = trials.flatMap(({ cell }) => (cell.suite.endsWith("behaviour") ? [cell.arm] : []));
     expect(arms.toSorted()).toEqual([...Array(6).fill("head"), ...Array(6).fill("without")]);
     expect(arms.filter((arm, index) => arm !== arms[index - 1]).length).toBeGreaterThan(4);
@@ -301,6 +321,7 @@ describe("what a skill is worth", () => {
     });
     victim = start(...asked(endpoint.url), "--out", "killed");
     await victim.ended;
+    await expect.poll(endpoint.countConnections).toBe(0);
     const [id = ""] = readdirSync(join(cwd, "killed"));
     const requestsOf = (dir: string) =>
       trialsOf(dir).reduce((sum, { turns, judging }) => sum + turns.length + (judging ? 1 : 0), 0);

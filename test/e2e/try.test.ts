@@ -97,7 +97,7 @@ describe("evals try", () => {
     expect([code, result.model, result.queries, result.costUsd]).toEqual([0, "lexical-2", 5, 0]);
     expect(result.writer).toBeUndefined();
     const again = await evals(["try", "node server.mjs"], { cwd, env: { ANTHROPIC_API_KEY: "" } });
-    expect(again.out).toContain("This is what a keyword search finds, not what a model picks.");
+    expect(again.out).toContain("How sure: this is what a keyword search finds");
     expect(existsSync(join(cwd, "evals/try-files-2.yaml"))).toBe(true);
   });
 

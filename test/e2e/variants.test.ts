@@ -182,11 +182,11 @@ describe("evals variants on a model that varies", () => {
 });
 
 describe("evals variants on the real filesystem server", () => {
-  it("finds by one trial each that a spoiled description is worse, and a mended one better", async () => {
+  it("finds with one trial each that a spoiled description is worse, and an improved one better", async () => {
     const wordings = file("files.yaml", {
       variants: {
         spoiled: { move_file: "Does things.", get_file_info: "Does things." },
-        mended: { search_files: "Search for all files matching a pattern such as **/*.ts, recursively." },
+        improved: { search_files: "Search for all files matching a pattern such as **/*.ts, recursively." },
       },
     });
     const ended = await variants(wordings, "evals/filesystem.yaml", "--json");
@@ -200,7 +200,7 @@ describe("evals variants on the real filesystem server", () => {
     const executed = trialsOf(result.dir).filter(({ turns }) =>
       turns.some(({ calls }) => calls.some(({ execution }) => execution?.status === "executed")),
     );
-    expect(new Set(executed.map(({ cell }) => cell.arm))).toEqual(new Set(["incumbent", "spoiled", "mended"]));
+    expect(new Set(executed.map(({ cell }) => cell.arm))).toEqual(new Set(["incumbent", "spoiled", "improved"]));
   });
 
   it("says what is wrong with the wordings before anything is asked", async () => {

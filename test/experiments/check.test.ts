@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { baseline } from "../../src/evals/experiments/baseline.ts";
 import { run } from "../../src/evals/experiments/run.ts";
-import type { RunOptions } from "../../src/evals/experiments/runSuites.ts";
+import type { RunOptions } from "../../src/evals/experiments/runOptions.ts";
 import { canonicalJson } from "../../src/evals/types/json.ts";
 import type { MessagesBody } from "../fixtures/endpoints/messages.ts";
 import { endpoint, project, runDefaults, toolList } from "./project.ts";
@@ -32,7 +32,7 @@ async function accepted(isBroken: (tool: string | undefined, index: number) => b
   const check = async (given: Partial<RunOptions> = {}) => {
     const io = made.io();
     const code = await run({ ...options, ...given }, io);
-    return { code, io, summary: JSON.parse(io.printed()) };
+    return { code, io, summary: given.json === false ? undefined : JSON.parse(io.printed()) };
   };
   return { ...made, started, options, check };
 }
@@ -118,6 +118,45 @@ describe("the check of a run", () => {
     expect(summary.suites[0].verdict).toMatchObject({
       cases: 2,
       notes: ["Without a graded trial in the baseline (not compared): none"],
+    });
+  });
+
+  describe("with a tool that is no longer listed under its name", () => {
+    const renamed = (name: string) => toolList().map((tool) => (tool.name === "read" ? { ...tool, name } : tool));
+
+    it("names its case as not comparable, with the likely new name, beside the verdict on the others", async () => {
+      const { check, write } = await accepted();
+      // Also where the wording was changed with the name.
+      for (const tools of [renamed("fetch"), renamed("read_file").map((one) => ({ ...one, description: "A file." }))]) {
+        write("tools.json", tools);
+        const { code, summary } = await check();
+        expect(code).toBe(3);
+        const now = tools[0]?.name;
+        expect(summary.suites[0].verdict).toMatchObject({
+          kind: "no-regression",
+          reason: expect.stringContaining("in the cases that were compared"),
+          lost: [{ case: "read", reason: 'expected tool "read" is not listed.', likely: [{ tool: "read", now }] }],
+        });
+      }
+      const { io } = await check({ json: false });
+      expect(io.printed().replace(/\s+/g, " ")).toContain(
+        'NOT COMPARABLE read: expected tool "read" is not listed. The likely new name of "read" is "read_file".',
+      );
+    });
+
+    it("reports a suite of that case alone, and refuses one that was never accepted", async () => {
+      const { check, write, dir } = await accepted();
+      const suite = JSON.parse(readFileSync(join(dir, "evals/files.json"), "utf8"));
+      write("evals/files.json", { ...suite, cases: suite.cases.slice(0, 1) });
+      write("tools.json", renamed("read_file"));
+      const { code, summary } = await check();
+      expect(code).toBe(3);
+      expect(summary.suites[0].verdict).toMatchObject({
+        kind: "not-comparable",
+        reasons: ['expected tool "read" is not listed. The likely new name of "read" is "read_file".'],
+      });
+      for (const given of [{ baselines: "none" }, { check: "off" as const }])
+        await expect(check(given)).rejects.toThrow('Case "read": expected tool "read" is not listed.');
     });
   });
 

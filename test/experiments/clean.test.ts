@@ -21,8 +21,8 @@ it("removes the oldest finished records and nothing else", async () => {
   expect(records()).toEqual([second, fourth, "mine"]);
   expect(world.printed()).toBe(
     [
-      ...[`reports/${first}`, `reports/${third}`, "Would remove 2 records; kept 1 finished record."],
-      ...[`reports/${first}`, `reports/${third}`, "Removed 2 records; kept 1 finished record.", ""],
+      ...["Would remove 2 records; kept 1 finished record.", `  reports/${first}`, `  reports/${third}`],
+      ...["Removed 2 records; kept 1 finished record.", `  reports/${first}`, `  reports/${third}`, ""],
     ].join("\n"),
   );
 });

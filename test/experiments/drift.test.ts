@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { baseline } from "../../src/evals/experiments/baseline.ts";
 import { report } from "../../src/evals/experiments/report.ts";
 import { run } from "../../src/evals/experiments/run.ts";
-import type { RunOptions } from "../../src/evals/experiments/runSuites.ts";
+import type { RunOptions } from "../../src/evals/experiments/runOptions.ts";
 import { type RunSummary, runSummarySchema } from "../../src/evals/types/run.ts";
 import type { MessagesBody } from "../fixtures/endpoints/messages.ts";
 import { type EndpointAnswer, endpoint, project, runDefaults, toolList } from "./project.ts";
@@ -92,6 +92,62 @@ describe("evals run --nightly", () => {
     );
     // The verdict follows from the record: it is the same when it is read again.
     expect(third.io.printed()).toBe((await reportAgain(third.summary.run)).printed());
+  });
+
+  it("says what differs from the night before, also where nights were missed, and from the baseline", async () => {
+    const first = await nightly();
+    expect(first.drift?.changes).toEqual({
+      ...{ night: null, cases: [], same: 0, notInBaseline: [] },
+      mean: { before: 1, after: 1 },
+    });
+    model.read = "wrong";
+    const second = await nightly();
+    expect(second.drift?.changes).toMatchObject({
+      night: first.summary.run,
+      cases: [{ case: "read", before: { passed: 3, trials: 3 }, after: { passed: 0, trials: 10 } }],
+      same: 2,
+    });
+    const io = world.io();
+    await report({ run: second.summary.run, as: "terminal", out: "reports" }, io);
+    expect(io.printed()).toContain("read 3/3 -> 0/10; 2 cases as before. Since the baseline:");
+    // A night that does not count is none to compare with.
+    model.read = "down";
+    expect((await nightly()).drift?.changes).toBeUndefined();
+    expect((await nightly()).drift?.uncounted).toBe("missing");
+    model.read = "right";
+    expect((await nightly()).drift?.changes).toMatchObject({ night: second.summary.run });
+  });
+
+  it("goes on under another name of the suite, and of no suite with other cases", async () => {
+    const first = await nightly();
+    const suite = JSON.parse(readFileSync(join(world.dir, "evals/files.json"), "utf8"));
+    world.write("evals/files.json", { ...suite, name: "documents" });
+    const second = await nightly();
+    expect(second).toMatchObject({ code: 0, suite: { name: "documents" }, drift: { verdict: { nights: 2 } } });
+    expect(second.suite?.verdict).toMatchObject({
+      notes: ['The suite is called "files" in the baseline, and is taken for the same: most cases are the same'],
+    });
+    const lines = readFileSync(nightsFileOf(world.dir), "utf8").trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line).suite ?? JSON.parse(line).night)).toEqual([
+      "files",
+      ...[first, second].map(({ summary }) => summary.run),
+    ]);
+    // So is a check of changed tools.
+    world.write("tools.json", toolList({ move: "Moves." }));
+    expect((await runAgain()).suite?.verdict?.kind).toBe("no-regression");
+    world.write("evals/files.json", { ...suite, name: "documents", cases: suite.cases.slice(0, 1) });
+    await expect(nightly()).rejects.toThrow('There is no baseline of "documents" on');
+  });
+
+  it("keeps both nights of two jobs that run at once", async () => {
+    const both = await Promise.all([nightly(), nightly()]);
+    const lines = readFileSync(nightsFileOf(world.dir), "utf8").trim().split("\n");
+    expect(
+      lines
+        .slice(1)
+        .map((line) => JSON.parse(line).night)
+        .sort(),
+    ).toEqual(both.map(({ summary }) => summary.run).sort());
   });
 
   it("sets a night aside of which too many trials brought no answer", async () => {

@@ -114,7 +114,7 @@ describe("evals crowd", () => {
 });
 
 describe("evals calibrate", () => {
-  it("asks two identical arms, stops at a signal, and is resumed to the same totals", { timeout: 60_000 }, async () => {
+  it("asks two identical arms, stops at a signal, and is resumed to the same totals", async () => {
     const { io, manifest, trials } = project();
     const stopped = io();
     const { started, asked } = await endpoint((_body, index) => {

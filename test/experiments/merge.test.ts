@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { baseline } from "../../src/evals/experiments/baseline.ts";
 import { merge } from "../../src/evals/experiments/merge.ts";
 import { run } from "../../src/evals/experiments/run.ts";
-import type { RunOptions } from "../../src/evals/experiments/runSuites.ts";
+import type { RunOptions } from "../../src/evals/experiments/runOptions.ts";
 import { dealShards, parseShard } from "../../src/evals/trials/shards.ts";
 import type { RunManifest } from "../../src/evals/types/run.ts";
 import { cellKey, type Trial } from "../../src/evals/types/trial.ts";
@@ -210,6 +210,35 @@ describe("shards and evals merge", () => {
     expect(merged.summary.suites[0].verdict).toMatchObject({ kind: "regressed", flagged: [{ case: "read" }] });
   });
 
+  it("mark the replies of one shard that another has had already", async () => {
+    const made = project();
+    made.write("evals/other.json", suite("other", [0, 2, 4], 5));
+    let replies = 0;
+    const { model, asked } = await endpoint(() => ({
+      id: `reply-${replies++}`,
+      calls: [{ name: "read", input: {} }],
+    }));
+    const options: RunOptions = { ...runDefaults, ...asked, model: [model] };
+    await run({ ...options, trials: 5 }, made.io());
+    await baseline({ action: "accept", baselines: "evals/baselines", out: "reports", force: true }, made.io());
+    made.write("tools.json", toolList({ read: "Reads a file." }));
+    for (const shard of ["1/2", "2/2"]) {
+      // As a cache in front of the model does, which each shard asks from the beginning.
+      replies = 0;
+      const io = made.io();
+      await run({ ...options, shard, out: `shards/${shard[0]}/reports` }, io);
+      expect(JSON.parse(io.printed())).toMatchObject({ shard, broken: 0 });
+      expect(replies).toBeGreaterThan(0);
+    }
+    const io = made.io();
+    await merge({ ...mergeDefaults, runs: ["shards"] }, io);
+    const copied = made.trials(JSON.parse(io.printed()).run).filter(({ copy }) => copy);
+    expect(new Set(copied.map(({ cell }) => cell.suite)).size).toBe(1);
+    const ids = copied.map(({ turns }) => turns[0]?.responseId);
+    expect(ids.length).toBeGreaterThan(0);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
   it("add one night, in the file of the nights here", async () => {
     const made = project();
     const { model, asked } = await endpoint(() => ({ calls: [{ name: "read", input: {} }] }));
@@ -280,11 +309,11 @@ describe("shards and evals merge", () => {
         Merge shards that were started with the same files and flags.",
         "error: 1of3/ID is shard 1/3, and 1of2/ID is one of 2.
         Give the shards of one run.",
-        "error: There is no shard in plain.
+        "error: There is no shard in "plain".
         Give the folders that \`evals run --shard\` printed.",
         "error: Shard 2/2 in open/ID is not complete.
         Complete it where it was started: evals run --resume open/ID.",
-        "error: There is no shard in nowhere.
+        "error: There is no shard in "nowhere".
         Give the folders that \`evals run --shard\` printed.",
       ]
     `);

@@ -115,11 +115,12 @@ describe("a collector", () => {
     ["http://localhost:4318", "http://localhost:4318/v1/traces"],
     ["https://example.com/otlp/", "https://example.com/otlp/v1/traces"],
     ["http://localhost:4318/v1/traces", "http://localhost:4318/v1/traces"],
+    ["http://localhost:4318/?key=x", "http://localhost:4318/v1/traces?key=x"],
   ])("%s gets traces at %s", (given, target) => {
-    expect(parseCollector(given)).toBe(target);
+    expect(parseCollector(given, { env: {} }).href).toBe(target);
   });
 
   it.each(["localhost:4318", "ftp://example.com", "collector"])("is not %s", (given) => {
-    expect(() => parseCollector(given)).toThrow("is not an HTTP or HTTPS URL");
+    expect(() => parseCollector(given, { env: {} })).toThrow("is not an HTTP or HTTPS URL");
   });
 });

@@ -16,7 +16,7 @@ const right: Record<string, MessageAnswer> = {
 };
 
 /** The check of a list against itself, asked as a run asks. */
-async function checkItself(unusual: (index: number) => MessageAnswer | Fault | undefined) {
+async function checkItself(unusual: (index: number) => MessageAnswer | Fault | undefined, trials = 25) {
   const made = project();
   const { started, model, asked } = await endpoint((body, index) => {
     const said = JSON.stringify(body.messages);
@@ -29,7 +29,7 @@ async function checkItself(unusual: (index: number) => MessageAnswer | Fault | u
     const arms = new Map(["base", "head"].map((arm) => [arm, ({ toolset }: (typeof bench.cases)[number]) => toolset]));
     return performExperiment(
       bench,
-      { cases: bench.cases, arms, design: check({ cases, seed: bench.seed, requests: () => 6 }), setup: {} },
+      { cases: bench.cases, arms, design: check({ cases, seed: bench.seed, requests: () => 6, trials }), setup: {} },
       made.io(),
     );
   });
@@ -85,11 +85,8 @@ describe("pursueDesign", () => {
   });
 
   it("gives up a trial that stays without an answer, and ends", async () => {
-    const { performed, journal } = await checkItself(() => ({
-      fault: "status",
-      status: 500,
-      headers: { "x-should-retry": "false" },
-    }));
+    const failure: Fault = { fault: "status", status: 500, headers: { "x-should-retry": "false" } };
+    const { performed, journal } = await checkItself(() => failure, 8);
     expect(performed).toMatchObject({ kind: "decided", verdict: { kind: "inconclusive", because: "missing" } });
     const attempts = journal.filter(({ cell }) => cell.case === "read" && cell.arm === "base" && cell.trial === 1);
     expect(attempts.map(({ cell }) => cell.attempt)).toEqual([undefined, 2, 3]);

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach } from "vitest";
-import type { RunOptions } from "../../src/evals/experiments/runSuites.ts";
+import type { RunOptions } from "../../src/evals/experiments/runOptions.ts";
 import { type RunManifest, runManifestSchema } from "../../src/evals/types/run.ts";
 import { type Trial, trialSchema } from "../../src/evals/types/trial.ts";
 import { anIo, type TestIo } from "../fakes/io.ts";
@@ -20,6 +20,20 @@ const descriptions = {
 } as const;
 export type ToolName = keyof typeof descriptions;
 
+/** Two cases of the project's suite. */
+export const read = { id: "read", input: "What is the text of the file notes.txt?", expect: { tool: "read" } };
+export const list = { id: "list", input: "Which entries does the folder src have?", expect: { tool: "list" } };
+
+/** The suite of the project with these cases; `changes` are to its settings. */
+export const filesSuite = (cases: readonly object[], changes: object = {}) => ({
+  name: "files",
+  server: { tools: "../tools.json" },
+  trials: 3,
+  maxTurns: 1,
+  ...changes,
+  cases,
+});
+
 /** A folder with a suite of three tools and as many cases; `files` are added or replace them. */
 export function project(files: Record<string, unknown> = {}) {
   const dir = mkdtempSync(join(tmpdir(), "evals-project-"));
@@ -29,23 +43,13 @@ export function project(files: Record<string, unknown> = {}) {
     writeFileSync(join(dir, name), typeof content === "string" ? content : JSON.stringify(content));
   };
   write("tools.json", toolList());
-  write("evals/files.json", {
-    name: "files",
-    server: { tools: "../tools.json" },
-    trials: 3,
-    maxTurns: 1,
-    cases: [
-      { id: "read", input: "What is the text of the file notes.txt?", expect: { tool: "read" } },
-      { id: "list", input: "Which entries does the folder src have?", expect: { tool: "list" } },
-      { id: "none", input: "Good morning", expect: { tool: "none" } },
-    ],
-  });
+  write("evals/files.json", filesSuite([read, list, { id: "none", input: "Good morning", expect: { tool: "none" } }]));
   for (const [name, content] of Object.entries(files)) write(name, content);
   const io = (changes: Partial<TestIo> = {}) =>
     anIo({ cwd: dir, env: { HOME: dir, ANTHROPIC_API_KEY: "x" }, ...changes });
   const records = () =>
     readdirSync(join(dir, "reports"))
-      .filter((name) => name !== "last-result")
+      .filter((name) => name !== "last-result" && name !== ".evals-cache")
       .sort();
   const manifest = (id: string): RunManifest =>
     runManifestSchema.parse(JSON.parse(readFileSync(join(dir, "reports", id, "run.json"), "utf8")));

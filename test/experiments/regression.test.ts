@@ -25,7 +25,7 @@ async function regressed() {
 }
 
 describe("the check of a run", () => {
-  it("finds what changed on a model that always answers alike, and nothing where the tools are the accepted ones", async () => {
+  it("finds what changed on a deterministic model, and nothing where the tools are the accepted ones", async () => {
     const { io, write, code, checked, records, manifest } = await regressed();
     expect(code).toBe(0);
     expect(checked.suites[0]).toMatchObject({

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { run } from "../../src/evals/experiments/run.ts";
@@ -28,6 +28,40 @@ describe("evals run", () => {
     for (const folder of [id, "last-result"])
       for (const file of ["report.html", "junit.xml"])
         expect(existsSync(join(dir, "reports", folder, file))).toBe(true);
+  });
+
+  it("leaves the reports of one run in the common folder when several end at once", async () => {
+    const { dir, io, records } = project();
+    const exits = await Promise.all(Array.from({ length: 8 }, () => run({ ...runDefaults, json: true }, io())));
+    expect(exits).toEqual(Array(8).fill(0));
+    const read = (folder: string) =>
+      readdirSync(join(dir, "reports", folder))
+        .filter((name) => /^(report|junit|summary)\./.test(name))
+        .map((name) => readFileSync(join(dir, "reports", folder, name), "utf8"));
+    expect(records()).toHaveLength(8);
+    expect(records().map(read)).toContainEqual(read("last-result"));
+    for (const id of records()) expect(existsSync(join(dir, "reports", id, ".replaced"))).toBe(false);
+  });
+
+  it("judges a replay of the keyword search by its tools alone, too", async () => {
+    const { io, write, records, manifest } = project();
+    write("evals/files.json", {
+      name: "files",
+      server: { tools: "../tools.json" },
+      cases: [
+        { id: "read", input: "Text of the file notes.txt", expect: { tool: "read", args: { path: "other.txt" } } },
+      ],
+    });
+    await run({ ...runDefaults }, io());
+    const [recorded = ""] = records();
+    const world = io();
+    await run({ ...runDefaults, model: [`replay:${recorded}`], trials: 1 }, world);
+    const [suite] = JSON.parse(world.printed()).suites;
+    expect([suite.cases[0].outcomes, suite.unchecked[0].text]).toEqual([
+      { "right-tool": 1 },
+      expect.stringContaining("makes the arguments up"),
+    ]);
+    expect(manifest(records()[1] ?? "").models[0]?.settings).toMatchObject({ judged: "tools alone" });
   });
 
   it("asks the paraphrases of a case in turn, the same in the same trial, and reports each", async () => {

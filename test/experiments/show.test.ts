@@ -104,7 +104,7 @@ it("names what the run has where nothing is of that name", async () => {
   await expect(show({ ...defaults, run: "never" }, io())).rejects.toThrow('There is no run "never".');
 });
 
-it("tells the history of a suite, with what changed in its tools", async () => {
+it("prints the history of a suite, with what changed in its tools", async () => {
   const { io, write, records } = project();
   await run(runDefaults, io());
   write("tools.json", toolList({ read: "Handles it." }));

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -127,20 +127,25 @@ describe("a program in place of Claude Code", () => {
 
   it("is not started for a trial that is cancelled while it waits for a slot", async () => {
     const started = join(freshFolder(), "started");
-    const model = await open(programOf(`echo x >> ${started}; exec sleep 60`), { hostProcesses: 1, timeoutMs: 300 });
-    const controller = new AbortController();
-    const running = model.converse(trial(), never);
-    const waiting = model.converse(trial(), controller.signal);
-    controller.abort();
-    expect(await waiting).toEqual({
-      outcome: { kind: "broken", stage: "cancelled", message: "the trial was cancelled" },
-      turns: [],
-    });
-    expect((await running).outcome).toEqual({
+    const model = await open(programOf(`echo x >> ${started}; exec sleep 600`), { hostProcesses: 1 });
+    const [first, second] = [new AbortController(), new AbortController()];
+    const running = model.converse(trial(), first.signal);
+    const waiting = model.converse(trial(), second.signal);
+    second.abort();
+    const outcome = { kind: "broken", stage: "cancelled", message: "the trial was cancelled" };
+    expect(await waiting).toEqual({ outcome, turns: [] });
+    await expect.poll(() => existsSync(started)).toBe(true);
+    first.abort();
+    expect((await running).outcome).toEqual(outcome);
+    expect(readFileSync(started, "utf8")).toBe("x\n");
+  });
+
+  it("is ended when it takes too long", async () => {
+    const model = await open(programOf("exec sleep 600"), { timeoutMs: 300 });
+    expect((await model.converse(trial(), never)).outcome).toEqual({
       kind: "broken",
       stage: "timeout",
       message: "Claude Code did not finish within 0.3 s: it made no model request; raise --timeout",
     });
-    expect(readFileSync(started, "utf8")).toBe("x\n");
   });
 });

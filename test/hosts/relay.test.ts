@@ -98,4 +98,34 @@ describe("the offer of a trial", () => {
     await server.close();
     offer.close();
   });
+
+  it("offers a tool of a whole configuration under its name on its server, and reports its calls under the listed one", async () => {
+    const relay = await startRelay();
+    const calls: string[] = [];
+    const offer = offerTools(
+      names,
+      relay,
+      {
+        tools: [
+          { ...tool("a", "a__find"), ownName: "find" },
+          { ...tool("b", "b__find"), ownName: "find" },
+        ],
+        instructions: [],
+        execute: async (call) => {
+          calls.push(call.tool);
+          return { status: "skipped", reason: "no" };
+        },
+      },
+      never,
+      () => {},
+    );
+    expect([offer.shown, offer.toListed("b-find")]).toEqual([["a-find", "b-find"], "b__find"]);
+    const url = offer.servers.get("b") ?? "";
+    const server = await connect({ url }, { name: "b", dir: ".", env: {}, signal: never });
+    expect((await server.list(never)).map(({ name }) => name)).toEqual(["find"]);
+    await server.call("find", {}, never);
+    expect([calls, offer.relayed.map(({ tool: listed }) => listed)]).toEqual([["b__find"], ["b__find"]]);
+    await server.close();
+    offer.close();
+  });
 });

@@ -91,26 +91,26 @@ describeAccuracyTests([
     expect(kept).toMatchSnapshot();
     expect(left).toEqual([
       "a.test.ts:40 its prompt is not known: process is not known without running the source (line 40)",
-      "a.test.ts:41 all its expected calls are optional",
       "a.test.ts:16 load is not known without running the source (line 42)",
     ]);
     expect(unsaid).toEqual([
       "a mocked tool that computes its result",
       "a scorer that is a function (customScorer)",
       "settings of the server under test",
+      "the system prompt of the agent, which is not in agent.ts",
     ]);
   });
 
-  it("are exact, with the connection that their harness adds, where the list of tools is known", async () => {
+  it("expect the connection that their harness adds, where the list of tools is known", async () => {
     const tools = new Map([["find", new Set(["connectionId", "database"])]]);
     const one = `import { describeAccuracyTests } from "./x.js";
 describeAccuracyTests([{ prompt: "Find", expectedToolCalls: [{ toolName: "find", parameters: { database: "d" } }] }]);`;
     const { kept } = await importFiles({ "a.test.ts": one }, { tools });
     expect(kept[0]?.expect).toEqual({
-      calls: [{ tool: "find", args: { database: "d", connectionId: { $optional: { $any: true } } } }],
+      calls: [{ tool: "find", args: { database: "d", connectionId: "preconfigured" } }],
       order: "any",
       extras: true,
-      argsMode: "exact",
+      argsMatch: "mongodb",
     });
   });
 
@@ -316,13 +316,20 @@ stimuli:
     expect(result).toMatchSnapshot();
   });
 
-  it("loads waza's graders of tools and skills", async () => {
+  it("loads waza's graders of tools and skills, and the files of its tasks with their content", async () => {
     const result = await importFiles({
+      "fixtures/a.py": "print(1)\n",
+      "tasks/missing.yaml": `id: missing
+inputs:
+  prompt: Explain it
+  files: [{ path: gone.py }]
+expected: { behavior: { required_tools: [view] } }
+`,
       "tasks/edit.yaml": `id: edit-1
 name: Edit
 inputs:
   prompt: Add a function
-  files: [{ path: a.py }]
+  files: [{ path: a.py }, { path: b.py, content: "print(2)" }]
 expected:
   behavior: { required_tools: [view], forbidden_tools: [rm], max_tool_calls: 5 }
 graders:
@@ -393,6 +400,38 @@ evals:
         .join("\n"),
     });
     expect(result).toMatchSnapshot();
+  });
+});
+
+describe("promptfoo's assertions about the first call of a reply", () => {
+  it("expect its tool and its arguments", async () => {
+    const first = "output[0].function";
+    const { kept, left } = await importFiles({
+      "promptfooconfig.yaml": `prompts: ["Weather in {{city}}?"]
+tests:
+  - vars: { city: Boston }
+    assert:
+      - { type: is-valid-openai-tools-call }
+      - { type: javascript, value: "${first}.name === 'get_weather'" }
+      - { type: javascript, value: "JSON.parse(${first}.arguments).location === 'Boston, MA'" }
+      - { type: javascript, value: "JSON.parse(${first}.arguments).days === 3" }
+  - vars: { city: Oslo }
+    options: { transform: "${first}.name" }
+    assert: [{ type: equals, value: get_weather }]
+  - { vars: { city: Rome }, assert: [{ type: is-valid-openai-tools-call }] }
+  - { vars: { city: Bern }, assert: [{ type: javascript, value: "output.length > 3" }] }
+  - { vars: { city: Mars } }
+`,
+    });
+    expect(kept.map(({ expect: expected }) => expected)).toEqual([
+      { tool: "get_weather", args: { location: "Boston, MA", days: 3 }, extras: true },
+      { tool: "get_weather", extras: true },
+      { tool: "any" },
+    ]);
+    expect(left).toEqual([
+      expect.stringContaining("no assertion is about tools or has a rubric"),
+      expect.stringContaining("it has no assertion"),
+    ]);
   });
 });
 

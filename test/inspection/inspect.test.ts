@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -32,18 +32,19 @@ afterAll(async () => {
 const anEnvironment = (dir = servers) => anIo({ cwd: dir, env: { PATH: process.env.PATH } });
 
 async function runProbe(options: Partial<ProbeOptions>, io: TestIo = anEnvironment()) {
-  const defaults = { runs: 2, seed: 1, timeout: 5, maxCalls: 20, failureThreshold: "warning", json: true } as const;
+  const defaults = { runs: 2, seed: 1, timeout: 60, maxCalls: 20, failureThreshold: "warning", json: true } as const;
   const code = await probe({ ...defaults, ...options }, io);
   return { code, report: JSON.parse(io.printed()) as ProbeReport, err: io.warned() };
 }
 
 async function runDoctor(options: TargetOptions, io: TestIo = anEnvironment()) {
-  const code = await doctor({ ...options, execute: "safe", timeout: 5, json: true }, io);
+  const code = await doctor({ ...options, execute: "safe", timeout: 60, json: true }, io);
   return { code, report: doctorReportSchema.parse(JSON.parse(io.printed())), err: io.warned() };
 }
 
 async function runLint(options: TargetOptions, io: TestIo = anEnvironment()) {
   const defaults = {
+    all: false,
     confusable: false,
     rules: false,
     concurrency: 1,
@@ -126,9 +127,14 @@ describe("probe", () => {
 
   it("reports what it has when it is stopped", async () => {
     const io = anEnvironment();
+    const called = join(cwd, "called");
+    const watch = `process.stdin.on("data", (data) => data.includes("tools/call") && writeFileSync(${JSON.stringify(called)}, ""));`;
+    const script = `import { writeFileSync } from "node:fs"; ${watch} await import(${JSON.stringify(join(servers, "bad.mjs"))});`;
+    writeFileSync(join(cwd, "watched.mjs"), script);
     const call = '{"tool":"get_slow","arguments":{"rows":64}}';
-    const probing = runProbe({ server: [node("bad.mjs")], call: [call], timeout: 60 }, io);
-    setTimeout(io.stop, 300);
+    const probing = runProbe({ server: [node(join(cwd, "watched.mjs"))], call: [call] }, io);
+    await expect.poll(() => existsSync(called)).toBe(true);
+    io.stop();
     const { code, report } = await probing;
     expect([code, report.stopped, report.ok, report.problems]).toEqual([130, true, false, []]);
   });

@@ -37,6 +37,8 @@ describe("evals skills list", () => {
     expect(code).toBe(0);
     expect(out).toMatchInlineSnapshot(`
       "2 skills · host plain
+        Next: check one with \`evals lint --skills <folder>\`, or test it with \`evals run --skill <name>\`.
+
       skill  level    queries                          folder
       ────────────────────────────────────────────────────────────────────
       one    named    none                             mine/one
@@ -46,7 +48,7 @@ describe("evals skills list", () => {
         same: home/.claude/skills/same/SKILL.md
           by .claude/skills/same/SKILL.md: project skills take precedence over user skills
 
-      Skipped (no host can load them): 1
+      Skipped (cannot be loaded): 1
         .agents/skills/bare/SKILL.md:1
           it has no front matter: line 1 is not "---"
       "
@@ -60,14 +62,82 @@ describe("evals skills list", () => {
 
   it("loads of equal names what the host would load", async () => {
     expect((await list(files, { host: "claude-code", json: true })).out).toContain('"level": "user"');
-    expect((await list(files, { host: "codex", json: true })).out).toContain('"level": "project"');
+    expect((await list(files, { host: "copilot", json: true })).out).toContain('"level": "project"');
+  });
+
+  it("lists what Claude Code shows: folder names, plugins and settings, and nothing of .agents", async () => {
+    const plugin = "home/.claude/plugins";
+    const { code, out } = await list(
+      {
+        ...files,
+        ".claude/skills/folder/SKILL.md": skillText("other"),
+        ".claude/skills/bare/SKILL.md": "# Bare\n",
+        ".claude/skills/shy/SKILL.md": "---\nname: shy\ndescription: Hides.\ndisable-model-invocation: yes\n---\n",
+        ".claude/skills/off/SKILL.md": skillText("off"),
+        ".claude/settings.json": '{ "skillOverrides": { "off": "off" } }',
+        "home/.claude/settings.json": '{ "enabledPlugins": { "kit@shop": true } }',
+        [`${plugin}/installed_plugins.json`]: '{ "version": 2, "plugins": { "kit@shop": [{ "installPath": "/no" }] } }',
+        [`${plugin}/known_marketplaces.json`]: "not JSON",
+      },
+      { host: "claude-code" },
+    );
+    expect(code).toBe(0);
+    expect(out).toMatchInlineSnapshot(`
+      "3 skills · host claude-code
+        Next: check one with \`evals lint --skills <folder>\`, or test it with \`evals run --skill <name>\`.
+
+      skill           level    queries  folder
+      ──────────────────────────────────────────────────────────
+      bare            project  none     .claude/skills/bare
+      folder (other)  project  none     .claude/skills/folder
+      same            user     none     home/.claude/skills/same
+
+      Not shown to the model: 2
+        off: .claude/skills/off/SKILL.md
+          the setting \`skillOverrides\` has "off" for it
+        shy: .claude/skills/shy/SKILL.md
+          \`disable-model-invocation\` is set
+
+      Shadowed (another skill of the same name is loaded): 1
+        same: .claude/skills/same/SKILL.md
+          by home/.claude/skills/same/SKILL.md: user skills take precedence over project skills
+      "
+    `);
+  });
+
+  it("lists what Codex shows: both of one name, folders of folders, and no closed skill", async () => {
+    const { code, out } = await list(
+      {
+        "home/.agents/skills/same/SKILL.md": skillText("same"),
+        ".agents/skills/group/same/SKILL.md": skillText("same"),
+        ".codex/skills/closed/SKILL.md": skillText("closed"),
+        ".codex/skills/closed/agents/openai.yaml": "policy:\n  allow_implicit_invocation: false\n",
+        ".claude/skills/other/SKILL.md": skillText("other"),
+      },
+      { host: "codex" },
+    );
+    expect(code).toBe(0);
+    expect(out).toMatchInlineSnapshot(`
+      "2 skills · host codex
+        Next: check one with \`evals lint --skills <folder>\`, or test it with \`evals run --skill <name>\`.
+
+      skill  level    queries  folder
+      ──────────────────────────────────────────────────
+      same   project  none     .agents/skills/group/same
+      same   user     none     home/.agents/skills/same
+
+      Not shown to the model: 1
+        closed: .codex/skills/closed/SKILL.md
+          agents/openai.yaml has \`allow_implicit_invocation: false\`
+      "
+    `);
   });
 
   it("lists the searched folders when there is no skill", async () => {
     const { code, out } = await list({}, { hostDir: [".gemini"] });
     expect([code, out]).toEqual([
       0,
-      "No skill was found\n  Searched:\n  <cwd>/home/.gemini/skills\n  <cwd>/.gemini/skills\n",
+      "No skill was found\n  Next: name the folders that hold skills with `--host-dir`.\n  Searched:\n  <cwd>/home/.gemini/skills\n  <cwd>/.gemini/skills\n",
     ]);
   });
 

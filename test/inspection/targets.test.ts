@@ -29,6 +29,9 @@ file("evals/list.json", []);
 file("evals/static.json", suite("static", { server: { tools: "list.json" } }));
 file("more/registered.json", suite("registered", { server: { config: "../.mcp.json", name: "one" } }));
 file("more/skill/SKILL.md", "---\nname: skill\ndescription: Compresses images.\n---\n# Skill\n");
+for (const name of ["clone", "neighbour"])
+  file(`repositories/${name}/SKILL.md`, `---\nname: ${name}\ndescription: Compresses images.\n---\n# Skill\n`);
+file("repositories/clone/.git/HEAD", "ref: refs/heads/main\n");
 file("more/none.json", suite("none", { skills: ["."] }));
 file("wrong/unregistered.json", suite("unregistered", { server: { config: "../.mcp.json", name: "onee" } }));
 file(".mcp.json", { mcpServers: { one: command, "my two": { url: "https://example.com/mcp" } } });
@@ -105,6 +108,20 @@ const cases: [string, TargetOptions, unknown[]][] = [
   ["--tools", { tools: ["evals/list.json"] }, [{ list: "evals/list.json", suites: [] }]],
   ["--skills", { skills: ["more"] }, [{ skills: "more" }]],
   [
+    "--skills, with packages that are deeper in the folder",
+    { skills: ["."] },
+    [
+      { skills: "more", only: ["skill"] },
+      { skills: "repositories/clone", only: ["clone"] },
+      { skills: "repositories", only: ["neighbour"] },
+    ],
+  ],
+  [
+    "a package at the root of a repository, without its neighbours",
+    { paths: ["repositories/clone"] },
+    [{ skills: "repositories/clone", only: ["clone"] }],
+  ],
+  [
     "paths, and flags after them",
     { paths: ["evals/static.json", "more"], tools: ["evals/list.json"] },
     [
@@ -155,6 +172,7 @@ describe("targets", () => {
 });
 
 const lintDefaults = {
+  all: false,
   confusable: false,
   failureThreshold: "error",
   format: "table",
@@ -176,7 +194,8 @@ describe.each([
       { url: ["ftp://example.com"] },
       "error: --url ftp://example.com is not an HTTP or HTTPS URL.\n  Write it as https://host/path.",
     ],
-    [{ name: ["one"] }, "error: --name needs --config.\n  Name the host configuration file with --config."],
+    [{ name: ["nobody"] }, "error: --name needs --config.\n  Name the host configuration file with --config."],
+    [{ name: ["one"] }, "error: --name needs --config.\n  Add --config .mcp.json."],
     [
       { config: [".mcp.json"], name: ["on"] },
       '.mcp.json:1:15: error: No server "on" is registered in this file.\n  Did you mean "one"? Registered: one, my two.',
@@ -184,6 +203,10 @@ describe.each([
     [
       { config: ["empty.json"] },
       'empty.json:1:1: error: The file registers no servers under "mcpServers" or "servers".\n  Write { "mcpServers": { "<name>": { "command": "...", "args": [] } } }.',
+    ],
+    [
+      { paths: ["https://example.com/mcp"] },
+      'There is no file or folder "https://example.com/mcp".\n  Commands that inspect a server take its URL with --url',
     ],
     [{ paths: ["nowhere"] }, 'error: There is no file or folder "nowhere"'],
     [
@@ -195,5 +218,19 @@ describe.each([
     expect(error).toBeInstanceOf(EvalsError);
     expect((error as EvalsError).exitCode).toBe(2);
     expect((error as EvalsError).message.toLowerCase()).toContain(message.toLowerCase());
+  });
+});
+
+describe("--server with the name of a registered server", () => {
+  it("points to its file, unless a program has this name", async () => {
+    const resolving = resolveTargets({ server: ["one"] }, io);
+    const error = await resolving.catch((thrown: unknown) => thrown);
+    expect(error instanceof EvalsError && error.problems.map(formatProblem)).toEqual([
+      'error: "one" is not a program, but the name of a server in .mcp.json.\n  Use --config .mcp.json --name one instead.',
+    ]);
+    file("bin/one", "");
+    const { targets } = await resolveTargets({ server: ["one"] }, anIo({ cwd, env: { PATH: join(cwd, "bin") } }));
+    expect(targets.map(summarize)).toMatchObject([{ name: "one" }]);
+    expect((await resolveTargets({ server: ["two"] }, io)).targets).toHaveLength(1);
   });
 });

@@ -39,9 +39,27 @@ describe("foreign patterns", () => {
 
   test("that take too long leave the value unchecked, in properties and in names of properties", () => {
     const slow = evilPattern.replace("^", "^(?=a)");
-    const why = expect.stringMatching(/^the pattern .* takes more than 100 ms$/);
+    const why = expect.stringMatching(/ takes more than \d+ ms$/);
     expect(validate(inText(slow), { text: evilText })).toEqual({ kind: "unchecked", why });
     expect(validate({ patternProperties: { [slow]: true } }, { [evilText]: 1 })).toEqual({ kind: "unchecked", why });
+  });
+
+  test.each([
+    ["that compile into a hundred thousand states", `^${"\\p{L}{0,900}".repeat(300)}$`, 3_000],
+    ["of counted repetitions", `^${"a{0,90}".repeat(100)}b$`, 3_000],
+    ["of counted repetitions within others", "^(?:(?:a{1,100}){1,10}){1,10}b$", 20_000],
+  ])("%s end", (_, pattern, length) => {
+    const text = "a".repeat(length);
+    for (const schema of [inText(pattern), { patternProperties: { [pattern]: false } }])
+      expect(["valid", "invalid", "unchecked"]).toContain((validate(schema, { text, [text]: 1 }) as Validity).kind);
+  });
+
+  test("that each take almost their time leave a long list unchecked", () => {
+    const schema = { type: "array", items: { type: "string", pattern: "^(?=a)(?:(a+)+b|a*\\d*)$" } };
+    const items = Array.from({ length: 2_000 }, (_, at) => `${"a".repeat(18)}${at}`);
+    expect(validate(schema, items)).toMatchObject({ kind: "unchecked" });
+    const names = { patternProperties: { [`^${"a".repeat(5_001)}`]: {} } };
+    expect(compileSchema(names)).toBe("a pattern has more than 5000 characters");
   });
 
   test("are told apart: each of many is applied", () => {
@@ -51,7 +69,7 @@ describe("foreign patterns", () => {
   });
 
   test("that ECMAScript refuses are refused", () => {
-    expect(validate(inText("(a"), {})).toMatch(/Invalid regular expression/);
+    expect(validate(inText("(a"), {})).toMatch(/is not a regular expression/);
   });
 
   test("agree with the native engine where RE2 supports them", () => {
@@ -99,7 +117,7 @@ describe("a schema that would not end", () => {
   test("whose alternatives are nested in properties leaves a value unchecked", () => {
     const { schema, value } = nestedAlternatives(30);
     expect(estimateCost(schema)).toEqual({ isCostly: true });
-    expect(validate(schema, value)).toEqual({ kind: "unchecked", why: "validating takes more than 250 ms" });
+    expect(validate(schema, value)).toEqual({ kind: "unchecked", why: "validating takes more than 1000 ms" });
   });
 
   test("on a value that is too deep for it leaves the value unchecked", () => {
@@ -160,7 +178,7 @@ describe("a trial on a tool whose schema cannot be applied", () => {
     ]);
 
   test("is decided by the rest of the case, with a note", () => {
-    const unchecked = [expect.stringMatching(/^arguments of write: the pattern .* takes more than 100 ms$/)];
+    const unchecked = [expect.stringMatching(/^arguments of write: .* takes more than \d+ ms$/)];
     expect(expect_({ n: 1 })).toMatchObject({ grade: "pass", selection: "right-tool", unchecked });
     expect(expect_({ n: 2 })).toMatchObject({ grade: "fail", selection: "wrong-arguments", unchecked });
   });

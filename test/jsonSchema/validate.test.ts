@@ -41,6 +41,27 @@ describe("compileSchema", () => {
     );
   });
 
+  test.each([
+    [{ type: "strin" }, '$: "strin" is not a type of JSON Schema'],
+    [{ properties: [] }, "$: properties is an array; it must be an object that gives each name a schema"],
+    [{ properties: { a: "string" } }, '$: "a" in properties is "string"; it must be a schema'],
+    [
+      { properties: { a: { items: { minLength: -1 } } } },
+      "$.properties.a.items: minLength is -1; it must be a whole number of 0 or more",
+    ],
+    [{ properties: { a: { multipleOf: 0 } } }, "$.properties.a: multipleOf is 0; it must be a number above 0"],
+    [{ anyOf: [] }, "$: anyOf is an array; it must be a list of one or more schemas"],
+    [{ required: "a" }, 'required value must be ["array"]'],
+  ])("a schema that JSON Schema does not allow is not compiled: %j", (schema, why) => {
+    expect(compileSchema(schema as JsonObject)).toBe(why);
+  });
+
+  test("a malformed definition that nothing refers to does no harm", () => {
+    expect(check({ $defs: { a: { type: "strin" } }, properties: { b: { type: "string" } } }, { b: 1 })).toBe(
+      "args.b must be string, got 1",
+    );
+  });
+
   test("a schema may name itself, and an inherited member is no argument", () => {
     const tree = { type: "object", properties: { child: { $ref: "#" }, name: { type: "string" } } };
     expect(check(tree, { child: { child: { name: 1 } } })).toBe("args.child.child.name must be string, got 1");

@@ -17,7 +17,7 @@ test("says what is wrong with annotations, where, and what to do", () => {
       "annotation-shape": [
         "$.annotations: annotations is an array, not an object. -> Make annotations an object of hints, or remove it.",
         "$.annotations.readOnlyHint: readOnlyHint is "true", not true or false. -> Make readOnlyHint true or false, or remove it.",
-        "$.annotations.title: The title is not a string, or it is blank. -> Give the tool a name for people in a few words, or remove the title.",
+        "$.annotations.title: The title is 1, not a string. -> Give the tool a name for people in a few words, or remove the title.",
       ],
       "annotation-unknown": [
         "$.annotations.readonlyHint: "readonlyHint" is not an annotation of the protocol. -> Spell it readOnlyHint.",

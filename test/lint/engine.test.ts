@@ -17,7 +17,7 @@ const none: Families = {
 
 /** A rule that finds this in a tool whose name holds an `x`. */
 function aRule(id: string, changes: Partial<Rule<ToolSubject>> = {}): Rule<ToolSubject> {
-  const found: Violation[] = [{ at: ["name"], message: `${id} is broken.`, fix: "Mend it." }];
+  const found: Violation[] = [{ at: ["name"], message: `${id} is broken.`, fix: "Fix it." }];
   const check = ({ tool }: ToolSubject) => (String(tool.name).includes("x") ? found : []);
   return { id, severity: "warning", why: "", docs: "", clauses: [], check, ...changes };
 }
@@ -43,14 +43,14 @@ describe("lint", () => {
           rule: "one",
           severity: "warning",
           message: "one is broken.",
-          fix: "Mend it.",
+          fix: "Fix it.",
           where: { server: "s", tool: "x", path: "$.name" },
         },
         {
           rule: "two",
           severity: "error",
           message: "two is broken.",
-          fix: "Mend it.",
+          fix: "Fix it.",
           where: { server: "s", tool: "x", path: "$.name" },
         },
       ],

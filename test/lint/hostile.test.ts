@@ -9,6 +9,7 @@ import { propertyRules } from "../../src/evals/lint/rules/properties.ts";
 import { schemaRules } from "../../src/evals/lint/rules/schemas.ts";
 import { collectTexts, maxSearched } from "../../src/evals/lint/text.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
+import { anyText } from "../fakes/text.ts";
 import { aLintedTool, aToolSubject } from "./cases/cases.ts";
 
 const rules = [...nameRules, ...descriptionRules, ...schemaRules, ...propertyRules, ...annotationRules];
@@ -36,7 +37,7 @@ const text = (more: Schema) => input(object({ city: { type: "string", descriptio
 
 // Built as a message from a server would be parsed: JSON.parse would refuse to nest so deep.
 const inputs: [string, Schema, string][] = [
-  ["10 MB of description", described(tenMegabytes("a word ")), "description-over-2kb"],
+  ["10 MB of description", described(tenMegabytes("a word ")), "description-cut"],
   ["10 MB of spaces", described(tenMegabytes(" ")), "description-missing"],
   ["10 MB of what an attack starts with", described(tenMegabytes("must read ")), "schema-too-large"],
   ["10 MB of hidden characters", described(tenMegabytes(String.fromCharCode(0x200b))), "hidden-unicode"],
@@ -128,10 +129,7 @@ describe("arbitrary tools", () => {
     ),
   }));
   const fields = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
-  const anything = fc.dictionary(
-    fc.constantFrom(...fields),
-    fc.oneof(schema, fc.jsonValue(), fc.string({ unit: "binary" })),
-  );
+  const anything = fc.dictionary(fc.constantFrom(...fields), fc.oneof(schema, fc.jsonValue(), anyText()));
 
   test("never make a rule throw, and every finding has a path, a message and a fix", () => {
     fc.assert(

@@ -11,7 +11,8 @@ test("says what is wrong with names, where, and what to do", () => {
         "$.name: The name "weather.get" has characters that model APIs reject: ".". -> Use letters, digits, _ and - only, for example _ instead of a dot.",
       ],
       "name-length": [
-        "$.name: A host shows the tool as "mcp__weather__aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...", which has 65 characters. -> Shorten the name of the tool or of the server by at least 1, to 64 characters in total.",
+        "$.name: The name "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..." has 65 characters. -> Shorten it by at least 1.",
+        "$.name: A host shows the tool as "mcp__aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...", which has 142 characters. -> Shorten the name of the tool or of the server by at least 14.",
       ],
       "name-missing": [
         "$.name: The tool has no name. -> Name the tool with a verb and what it acts on, such as get_weather.",

@@ -17,7 +17,6 @@ test("says what is wrong with properties, where, and what to do", () => {
       ],
       "enabled-as-string": [
         "$.inputSchema.properties.enabled: "enabled" is a switch, but its type is string. -> Make its type boolean.",
-        "$.inputSchema.properties.draft: "draft" is a switch, but its type is string. -> Make its type boolean.",
       ],
       "enum-in-description": [
         "$.inputSchema.properties.order: The allowed values of "order" are only in its description. -> List them in an enum.",
@@ -38,8 +37,7 @@ test("says what is wrong with properties, where, and what to do", () => {
         "$.inputSchema.properties.city: Null is the only type. -> Declare one type: string, integer, number, boolean, array or object.",
       ],
       "tags-as-string": [
-        "$.inputSchema.properties.tags: The list "tags" is one string. -> Make its type array, with items of type string.",
-        "$.inputSchema.properties.cities: The list "cities" is one string. -> Make its type array, with items of type string.",
+        "$.inputSchema.properties.tags: The list "tags" is one string, and nothing says how its values are separated. -> Make its type array, with items of type string.",
       ],
       "unit-without-enum": [
         "$.inputSchema.properties.unit: The unit "unit" is a free string. -> List the allowed units in an enum.",

@@ -79,13 +79,18 @@ describe.each(Object.keys(rules) as SubjectKind[])("%s", (kind) => {
 });
 
 describe("rules for tools", () => {
-  const values = fc.jsonValue({ maxDepth: 4 });
+  const values = fc.jsonValue({ maxDepth: 2 });
   const keywords = fc.constantFrom(
     ...["name", "title", "description", "inputSchema", "outputSchema", "annotations", "type", "properties", "required"],
     ...["enum", "default", "items", "anyOf", "$ref", "$defs", "pattern", "minimum", "maximum", "const", "format"],
   );
   const nested = fc.letrec<{ value: unknown }>((tie) => ({
-    value: fc.oneof({ maxDepth: 5 }, values, fc.dictionary(keywords, tie("value")), fc.array(tie("value"))),
+    value: fc.oneof(
+      { maxDepth: 5 },
+      values,
+      fc.dictionary(keywords, tie("value"), { maxKeys: 5 }),
+      fc.array(tie("value"), { maxLength: 4 }),
+    ),
   })).value;
 
   it("throw for no tool, whatever it holds", () => {
@@ -95,10 +100,9 @@ describe("rules for tools", () => {
           aToolSubject(JSON.parse(JSON.stringify(changes)) as JsonObject, siblings),
           aChangedTool(changes),
         ];
-        for (const rule of rules.tools)
-          for (const subject of subjects) expect(() => [...rule.check(subject)]).not.toThrow();
+        for (const rule of rules.tools) for (const subject of subjects) void [...rule.check(subject)];
       }),
-      { numRuns: 100 },
+      { numRuns: 200 },
     );
   });
 });

@@ -12,7 +12,6 @@ test("says what is wrong with schemas, where, and what to do", () => {
         "$.inputSchema.properties.city.default: The default 0 is below the minimum of 1. -> Give a default that the schema allows, or correct the schema.",
       ],
       "empty-schema": [
-        "$.inputSchema: The inputSchema does not declare its properties. -> Add properties: an empty object when there are no parameters.",
         "$.inputSchema.properties.city: The schema is empty. -> Declare at least its type, and describe it.",
         "$.inputSchema.properties.city: The object does not declare its content. -> List its properties, or allow any explicitly with additionalProperties.",
       ],

@@ -104,7 +104,7 @@ test("says what is wrong, where, and what to do", () => {
         "$.frontMatter.description: The description has fewer than two phrases that a user would say. -> Add two or three, in quotes: "make this image smaller", "compress my photos".",
       ],
       "skill-unknown-key": [
-        "$.frontMatter.desciption: The skill format does not define the key "desciption". -> Put your own data under metadata, or correct the spelling.",
+        "$.frontMatter.desciption: The skill format does not define the key "desciption". -> Correct the spelling, put your own data under metadata, or keep what your host reads.",
       ],
     }
   `);

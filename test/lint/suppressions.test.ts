@@ -13,7 +13,7 @@ import { loadLintSettings } from "../../src/evals/suites/load.ts";
 import { complaint, load, workspace } from "../suites/workspace.ts";
 import { aToolSubject } from "./cases/cases.ts";
 
-const found: readonly Violation[] = [{ at: [], message: "Broken.", fix: "Mend it." }];
+const found: readonly Violation[] = [{ at: [], message: "Broken.", fix: "Fix it." }];
 const base = { severity: "error", why: "", docs: "", clauses: [] } as const;
 const always: Rule<ToolSubject> = { ...base, id: "always", check: () => found };
 const never: Rule<ToolSubject> = { ...base, id: "never", check: () => [] };
@@ -107,7 +107,7 @@ describe("a file of settings", () => {
   const read = async (text: string) =>
     loadLintSettings("evals/lint.yaml", { cwd: await workspace({ "evals/lint.yaml": text }) });
 
-  it("tells what it settles, and where", async () => {
+  it("reports what it suppresses, and where", async () => {
     const { settings, place } = await read(
       'ignore:\n  - { rule: name-length, tool: "get_*", reason: old }\nseverities: { suite-size: off }\n',
     );

@@ -38,7 +38,7 @@ describe("the versioning rules on a real list", () => {
     ]);
   });
 
-  it("tell a tool that went from one that was renamed and from one that had its time", () => {
+  it("distinguish a removed tool from a renamed and from a deprecated one", () => {
     const rename = edited('"name":"write_file"', '"name":"save_file"');
     expect(found(tools, rename)).toEqual([
       {

@@ -107,9 +107,10 @@ it("says what it is, and costs nothing", () => {
   expect(said).toEqual({
     id: "lexical-2",
     formerIds: ["lexical"],
+    makesUpArguments: true,
     kind: "retrieval baseline",
     note: "keyword search, not a language model",
-    settings: { search: "BM25 over name, description and parameter names", leastShare: 1 / 3 },
+    settings: { search: "BM25 over name, description and parameter names", leastShare: 1 / 3, judged: "tools alone" },
     maxOutputTokens: 0,
     deterministic: true,
   });

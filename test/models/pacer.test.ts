@@ -11,13 +11,19 @@ function virtualClock(): Clock & { run(work: Promise<unknown>): Promise<void> } 
     now: () => now,
     sleep: (ms, signal) =>
       new Promise((resolve) => {
-        const entry = { at: now + ms, wake: resolve };
-        sleeping.push(entry);
-        signal.addEventListener("abort", () => {
+        // Every listener that stays makes adding the next one slower.
+        const wake = () => {
+          signal.removeEventListener("abort", onAbort);
+          resolve();
+        };
+        const entry = { at: now + ms, wake };
+        const onAbort = () => {
           const index = sleeping.indexOf(entry);
           if (index >= 0) sleeping.splice(index, 1);
           resolve();
-        });
+        };
+        sleeping.push(entry);
+        signal.addEventListener("abort", onAbort);
       }),
     async run(work) {
       let isDone = false;
@@ -62,14 +68,16 @@ async function ask(
   let answered = 0;
   let next = 0;
   const one = async () => {
+    // As a model does, which gives each ask a signal: all would wait for the same one otherwise.
+    const { signal } = new AbortController();
     for (let made = 1; made <= retries + 1; ) {
       const answersBefore = pacer.answers;
       const result = await pacer.send(
-        never,
+        signal,
         async () => {
           requests++;
           const attempt = service(clock.now());
-          await clock.sleep(latencyMs, never);
+          await clock.sleep(latencyMs, signal);
           return attempt;
         },
         report,
@@ -80,7 +88,7 @@ async function ask(
         return;
       }
       if (pacer.stopped !== undefined || result.status === 401) return;
-      await clock.sleep(result.retryAfterMs ?? 500 * 2 ** (made - 1), never);
+      await clock.sleep(result.retryAfterMs ?? 500 * 2 ** (made - 1), signal);
       if (result.status !== 429 || pacer.answers === answersBefore) made++;
     }
   };

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { type Attempt, askRemote, createLimits, jitteredDelay } from "../../src/evals/models/remote.ts";
+import { askRemote, createLimits, jitteredDelay } from "../../src/evals/models/remote.ts";
+import type { Attempt } from "../../src/evals/types/attempt.ts";
 
 const never = new AbortController().signal;
 const fault: Attempt = { kind: "fault", stage: "model", message: "busy", isTransient: true };

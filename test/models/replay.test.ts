@@ -30,7 +30,8 @@ const trial: Trial = {
   ms: 20,
 };
 const signal = new AbortController().signal;
-const of = (trials: Trial[], name = "run1") => replay(`replay:${name}`, name, { recorded: async () => trials });
+const of = (trials: Trial[], name = "run1") =>
+  replay(`replay:${name}`, name, { recorded: async () => ({ models: [], trials }) });
 
 describe("answers", () => {
   it("are the recorded turns, without the executions of their calls", async () => {

@@ -17,7 +17,7 @@ it("passes on a name that no tool has", () => {
   expect(mapToWireNames(["a.b"], 64).toShown("made_up")).toBe("made_up");
 });
 
-it("gives every name an accepted one of its own, and finds it back, in any order", () => {
+it("gives every name an accepted one, and maps it back, in any order", () => {
   const name = fc.oneof(fc.string({ minLength: 1, maxLength: 80 }), fc.stringMatching(/^[ab._]{1,4}$/));
   fc.assert(
     fc.property(fc.uniqueArray(name, { maxLength: 12 }), (list) => {

@@ -83,7 +83,7 @@ describe("strict JSON", () => {
       fc.property(damaged, (text) => {
         expect(complaintAbout(text).includes("Invalid JSON")).toBe(text.trim() !== "" && !parses(text));
       }),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     );
   });
 
@@ -198,9 +198,9 @@ describe("lenient JSON", () => {
     expect(complaintAbout(text, lenient)).toBe(message);
   });
 
-  it("reads deep values, whose places are then the start of the file", () => {
+  it("reads deep values, with their places", () => {
     const text = `{"a": ${"[".repeat(10_000)}${"]".repeat(10_000)}}`;
-    expect(parseJson(text, "s.json", lenient).place(["a", 0, 0])).toEqual({ file: "s.json", line: 1, column: 1 });
+    expect(parseJson(text, "s.json", lenient).place(["a", 0, 0])).toEqual({ file: "s.json", line: 1, column: 9 });
     expect(complaintAbout(`${text},`, lenient)).toContain("nested more than 500 levels deep");
   });
 });

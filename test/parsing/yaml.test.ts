@@ -4,6 +4,7 @@ import { stringify } from "yaml";
 import { parseJson } from "../../src/evals/parsing/json.ts";
 import { parseYaml } from "../../src/evals/parsing/yaml.ts";
 import { EvalsError } from "../../src/evals/types/errors.ts";
+import { anyText } from "../fakes/text.ts";
 
 function complaintAbout(text: string): string {
   try {
@@ -58,7 +59,7 @@ describe("YAML", () => {
 
   it("fails with nothing but EvalsError on any text", () => {
     const piece = fc.oneof(
-      fc.string({ unit: "binary" }),
+      anyText(),
       fc.constantFrom(
         "- ",
         "? ",
@@ -130,9 +131,9 @@ describe("YAML", () => {
   it("survives any depth", () => {
     const message = (column: number) =>
       `s.yaml:1:${column}: error: The value is nested more than 100 levels deep.\n  Flatten it.`;
-    expect(complaintAbout("- ".repeat(50_000))).toBe(message(201));
-    expect(complaintAbout("[".repeat(50_000))).toBe(message(101));
-    expect(complaintAbout("? ".repeat(50_000))).toBe(message(201));
+    expect(complaintAbout("- ".repeat(20_000))).toBe(message(201));
+    expect(complaintAbout("[".repeat(20_000))).toBe(message(101));
+    expect(complaintAbout("? ".repeat(20_000))).toBe(message(201));
   });
 
   it("stops at an alias bomb", () => {

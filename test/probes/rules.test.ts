@@ -33,6 +33,14 @@ const cases: [string, ProbeObservation, Record<string, string>][] = [
     seen("valid", [broken("timeout", true)], { args: { delay: 0, count: 9 } }),
     { "answers-in-time": "The call was not answered in time." },
   ],
+  [
+    "no answer of a tool that waits by its defaults",
+    seen("valid", [broken("timeout", true)], {
+      tool: probed({ type: "object", properties: { duration: { type: "number", default: 10 } } }),
+      args: {},
+    }),
+    {},
+  ],
   ["a crash", seen("valid", [broken("server", false)]), { survives: "The call ended the server." }],
   [
     "an answer, and a crash after it",

@@ -43,12 +43,13 @@ describe("the report of a calibration", () => {
   it("is this on a model that varies", () => {
     expect(renderTerminal(calibrationDocument(calibrated), display)).toMatchInlineSnapshot(`
       "NOISE FLOOR 13.1 pp with 20 trials per case
-        Differences below 13.1 pp between two runs with 20 trials per case may be chance.
+        How sure: equal tool lists differ by at most 13.1 pp in 95% of comparisons with 20 trials per
+          case.
+        Next: compare with \`-n 15\`, which detects a drop of 20 pp in every case 8 times in 10.
 
       files · anthropic:claude · 2 cases, 20 trials in each of two equal arms
 
-      Noise: two equal lists differ by up to 13.1 pp in 95% of comparisons with 20 trials per case (mean
-        over cases). Here they differed by +9.9 pp.
+      Noise: the two equal lists differed by +9.9 pp here (mean over cases).
       Correlation: trials of one case are correlated (intraclass correlation 0.03, 95% CI 0.00 to 0.41,
         from 1 case that varied; 0 is independent). With that, a check would call this unchanged suite
         regressed in 7% of runs, and with independent trials in 2%. It promises at most 5%.
@@ -87,11 +88,13 @@ describe("the report of a calibration", () => {
       renderTerminal(calibrationDocument({ ...calibrated, trials: 1, found: alike }), display),
     ).toMatchInlineSnapshot(`
       "DETERMINISTIC: one trial per case is enough
+        How sure: certain. Every reply to a case called the same tool with the same arguments, whatever
+          the order of the tools.
+        Next: ask each case once with \`-n 1\`.
 
       files · anthropic:claude · 2 cases, 1 trial in each of two equal arms
 
-      Every reply to a case called the same tool with the same arguments, whatever the order of the
-        tools. A second trial adds no information, and any difference between two lists is real.
+      A second trial adds no information, and any difference between two lists is real.
 
       Trials: 80 (1 broken, excluded from rates) · cost $1.28
       Record: /home/me/reports/run-1
@@ -107,6 +110,7 @@ describe("the report of a calibration", () => {
     const stopped = { ...calibrated, found: null, stopped: true };
     expect(renderTerminal(calibrationDocument(stopped), display)).toMatchInlineSnapshot(`
       "STOPPED before there were enough trials to calibrate; those made are on the record
+        Next: finish it with \`evals calibrate --resume run-1\`.
 
       files · anthropic:claude
 

@@ -173,9 +173,9 @@ describe("the sentences", () => {
         ],
         [
           "certain",
-          "CHANGED · 1 case flipped: read-head passed before and fails now. A model that always answers alike shows that something changed, not whether it matters.",
+          "CHANGED · 1 case flipped: read-head passed before and fails now. A deterministic model shows that something changed, not whether it matters.",
           "Next: look at the cases that fell (below). Accept the change with \`evals baseline accept\`, or make it fail the build with \`--fail-on changed\`.",
-          "Net change -33.3 pp, mean over 3 cases; the model always answers alike.",
+          "Net change -33.3 pp, mean over 3 cases; the model is deterministic.",
           "Differs: read-head: only before 1, only now 0 of 1",
           "Changed: read_text_file: description",
           "Trials of the check: 3 baseline, 3 now",

@@ -266,7 +266,7 @@ const notComparable = checkedRun({
   exitCode: 3,
 });
 
-/** A model that always answers alike: no p, no interval. */
+/** A deterministic model: no p, no interval. */
 const certain = checkedRun(
   checkOf({
     kind: "changed",

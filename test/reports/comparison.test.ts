@@ -103,10 +103,11 @@ describe("a comparison of two records", () => {
       "A is better than B · A to B: REGRESSED (read-several) · files · anthropic:x
       No difference shown · A to B: NO REGRESSION within 10 pp · files · lexical
       NOT COMPARABLE · mail · anthropic:x
+        How sure: less than a check. The two were recorded at different times, so a change of the model
+          in between looks like a change of the wording.
+        Next: confirm it with a check, which asks both tool lists in turn: \`evals run --check on\`.
         A: evals/baselines/files.lexical.json (the baseline of 2026-11-20, from the run 2026-11-20T08)
         B: 2026-11-21T09-30-00-000 (the run of 2026-11-21 09:30 UTC)
-        Not interleaved: the two were recorded at different times, so a change of the model in between
-          looks like a change of the wording.
         Only in B: mail on lexical
 
       files · anthropic:x
@@ -156,7 +157,7 @@ describe("a comparison of two records", () => {
 
       Passed: A 1/1 (100%), B 1/1 (100%), in 1 case
       Nothing broke: every case that passed before passes now.
-      Net change from A to B: 0 pp, mean over 1 case; the model always answers alike.
+      Net change from A to B: 0 pp, mean over 1 case; the model is deterministic.
 
       The tool lists are the same in both, so what differs between A and B is not in them.
 

@@ -59,6 +59,8 @@ describe("the report of a crowd", () => {
   it("is this where selection falls", () => {
     expect(renderTerminal(crowdDocument(fallen), display)).toMatchInlineSnapshot(`
       "ACCURACY FALLS: 96% correct with 0 foreign tools, 61% with 50
+        How sure: the change is -34.8 pp (95% CI -49 to -20 pp); a fall is named at p < .05, corrected
+          for all sizes.
         Next: see which foreign tools are picked instead (below), and describe how your tools differ
           from them.
 
@@ -96,6 +98,8 @@ describe("the report of a crowd", () => {
     };
     expect(renderTerminal(crowdDocument(certain), display)).toMatchInlineSnapshot(`
       "NO FALL SHOWN: 96% correct with 0 foreign tools, 61% with 50
+        How sure: certain, since the model is deterministic.
+        Next: try more of them with \`--sizes\`, or ones that are more like your own.
 
       files · lexical (a retrieval baseline) · 5 cases
       foreign tools  correct (95% CI)    change (95% CI)  picked instead

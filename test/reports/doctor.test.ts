@@ -43,7 +43,7 @@ const bad: Examined = {
       severity: "error",
       wrong: "It ends before it answers.",
       evidence: ["exited with code 1", ...Array.from({ length: 13 }, (_, at) => `stderr: line ${at}`)],
-      remedy: "Run the command by hand in the same folder, and mend what it says.",
+      remedy: "Run the command by hand in the same folder, and fix what it reports.",
       show: `cd /srv && node a.js '${"a long argument ".repeat(6)}'`,
     },
   ],
@@ -64,6 +64,8 @@ const screen = { colour: false, width: 80, unicode: true };
 test("servers with a warning and with an error", () => {
   expect(renderTerminal(doctorDocument(reportOn(good, bad)), screen)).toMatchInlineSnapshot(`
     "UNHEALTHY: 1 of 2 servers; 1 healthy
+      How sure: this is what was seen when each was started now, on this machine.
+      Next: apply the fix of the first error below, then run this again.
 
     ✓ weather (.mcp.json)
       node /srv/weather/server.js
@@ -80,7 +82,7 @@ test("servers with a warning and with an error", () => {
 
     ✗ node a.js
       error: It ends before it answers. [exits]
-        Fix: Run the command by hand in the same folder, and mend what it says.
+        Fix: Run the command by hand in the same folder, and fix what it reports.
         | exited with code 1
         | stderr: line 0
         | stderr: line 1
@@ -104,6 +106,9 @@ test("colours the verdict and the severities, and nothing that a server said", (
   const colours = renderTerminal(doctorDocument(reportOn({ ...good, notCalled: [] })), { ...screen, colour: true });
   expect(colours.replaceAll("\u001b", "ESC")).toMatchInlineSnapshot(`
     "ESC[32mHEALTHY: 1 serverESC[39m
+      How sure: this is what was seen when each was started now, on this machine.
+      Next: check the wording of the tools with \`evals lint\`, or draft a suite
+        with \`evals init\`.
 
     ESC[32m✓ weather (.mcp.json)ESC[39m
       node /srv/weather/server.js
@@ -132,6 +137,9 @@ test("no tool was permitted; none is listed", () => {
   expect([first, second]).toMatchInlineSnapshot(`
     [
       "HEALTHY: 1 server
+      How sure: this is what was seen when each was started now, on this machine.
+      Next: check the wording of the tools with \`evals lint\`, or draft a suite
+        with \`evals init\`.
 
     ✓ weather (.mcp.json)
       node /srv/weather/server.js
@@ -140,6 +148,9 @@ test("no tool was permitted; none is listed", () => {
       no tool called
     ",
       "HEALTHY: 1 server
+      How sure: this is what was seen when each was started now, on this machine.
+      Next: check the wording of the tools with \`evals lint\`, or draft a suite
+        with \`evals init\`.
 
     ✓ weather (.mcp.json)
       node /srv/weather/server.js

@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { driftBlocks, driftJson } from "../../src/evals/reports/drift.ts";
+import { driftBlocks, driftJson, driftLead } from "../../src/evals/reports/drift.ts";
 import { renderTerminal } from "../../src/evals/reports/terminal.ts";
-import { type Alarm, type DriftSummary, type DriftVerdict, driftSummarySchema } from "../../src/evals/types/drift.ts";
+import {
+  type Alarm,
+  type DriftSummary,
+  type DriftVerdict,
+  driftSummarySchema,
+  type NightChanges,
+} from "../../src/evals/types/drift.ts";
 
 const display = { colour: false, width: 100, unicode: true };
 const counts = (passed: number, trials: number) => ({ passed, trials });
@@ -95,7 +101,7 @@ describe("the report of drift", () => {
     expect(print({ kind: "back", alarm: blip, ...figures, alarms: [blip] })).toMatchInlineSnapshot(`
       "BACK: read-one fell, and it was a blip
         read-one fell on 2026-03-12 04:00; 4 nights since are like the baseline again.
-        Next: nothing has to be done.
+        Next: nothing to do.
 
       Nights: 31 since the baseline of 2026-03-01, and 1 blip
       Bayes factor of a change: 1.23; an alarm from 20 on, which unchanged models reach in fewer than 1
@@ -111,7 +117,7 @@ describe("the report of drift", () => {
       "NO DRIFT within 10 pp
         The cases pass as often as when the baseline was accepted. A case that stops passing is reported
           the same night.
-        Next: nothing has to be done.
+        Next: nothing to do.
 
       Nights: 31 since the baseline of 2026-03-01
       Bayes factor of a change: 1.23; an alarm from 20 on, which unchanged models reach in fewer than 1
@@ -133,17 +139,49 @@ describe("the report of drift", () => {
     expect(brief(early)).toMatchInlineSnapshot(`
       "INCONCLUSIVE: too few nights
         1 night is too few to rule out a drift of 10 pp on average.
-        Next: go on; a break of one case is reported in the night it happens."
+        Next: keep running every night; a case that breaks is reported the same night."
     `);
     expect(brief({ ...early, nights: 0 }, { uncounted: "missing" })).toMatchInlineSnapshot(`
       "INCONCLUSIVE: too few nights
         This night does not count, because more than 5% of its trials brought no answer. 0 nights are
           too few to rule out a drift of 10 pp on average.
-        Next: find out why trials broke; the next night goes on from here."
+        Next: find out why trials broke; the next night continues from here."
     `);
     expect(print(early, { nightly: false })).toMatchInlineSnapshot(`
       "Drift since the baseline: 1 night is too few to rule out a drift of 10 pp on average.
       "
     `);
+  });
+
+  it("says in one line what differs from the night before and from the baseline", () => {
+    const line = (changes: NightChanges, verdict: DriftVerdict = { kind: "no-drift", ...figures }) =>
+      driftLead(summary(verdict, { changes }))[1];
+    const none = { cases: [], same: 3, mean: { before: 0.95, after: 0.95 }, notInBaseline: [] };
+    expect([
+      line({ ...none, night: null }),
+      line({ ...none, night: night(11) }),
+      line(
+        {
+          night: night(11),
+          cases: [{ case: "read-one", before: counts(3, 3), after: counts(0, 10) }],
+          same: 1,
+          mean: { before: 1, after: 0.5 },
+          notInBaseline: ["new"],
+        },
+        drifted({}),
+      ),
+      line({ night: night(11), cases: [], same: 1, mean: null, notInBaseline: ["new"] }),
+    ]).toMatchInlineSnapshot(`
+      [
+        "The first night since the baseline. Since the baseline: mean pass rate 95% -> 95%; no case drifted.",
+        "Since the night of 2026-03-11 04:00: every case as before. Since the baseline: mean pass rate 95% -> 95%; no case drifted.",
+        "Since the night of 2026-03-11 04:00: read-one 3/3 -> 0/10; 1 case as before. Since the baseline: mean pass rate 100% -> 50%; read-one drifted; 1 case new or changed.",
+        "Since the night of 2026-03-11 04:00: every case as before. Since the baseline: no case drifted; 1 case new or changed.",
+      ]
+    `);
+    expect(driftLead(summary({ kind: "no-drift", ...figures }))).toEqual([
+      "NO DRIFT within 10 pp.",
+      "Next: nothing to do.",
+    ]);
   });
 });

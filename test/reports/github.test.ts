@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { command, withoutCommands } from "../../src/evals/reports/github.ts";
-import { reports } from "../../src/evals/reports/index.ts";
+import { forms, runReport } from "../../src/evals/reports/index.ts";
+import { anyText } from "../fakes/text.ts";
 import { checked } from "./checks.ts";
 import {
   caseOf,
@@ -33,7 +34,7 @@ function obeyed(log: string): string[] {
 }
 
 describe.each(Object.entries(samples))("%s", (name, summary) => {
-  const text = reports.github.render({ summary, manifest: name === "hostile" ? hostileManifest : manifest });
+  const text = forms.github.render(runReport({ summary, manifest: name === "hostile" ? hostileManifest : manifest }));
 
   it("obeys only these annotations", async () => {
     await expect(`${obeyed(text).join("\n")}\n`).toMatchFileSnapshot(`snapshots/${name}.github.txt`);
@@ -46,7 +47,7 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
 
 it("stays within ten of a level and counts the rest", () => {
   const cases = Array.from({ length: 25 }, (_, at) => caseOf({ id: `c${at}`, input: "x", expected: "t", passed: 0 }));
-  const lines = obeyed(reports.github.render({ summary: runOf([suiteOf({ cases })], 1), manifest }));
+  const lines = obeyed(forms.github.render(runReport({ summary: runOf([suiteOf({ cases })], 1), manifest })));
   expect(lines).toHaveLength(10);
   expect(lines[9]).toBe(
     "::error title=tool-evals::and 16 more annotations: see all in the report in reports/2026-11-21T09-30-00Z-k3f9",
@@ -62,7 +63,7 @@ describe("command", () => {
 
   it("is one line, and its properties cannot end early", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary" }), (text) => {
+      fc.property(anyText(), (text) => {
         const line = command("error", { title: text }, text);
         expect(line).not.toMatch(/[\r\n]/);
         expect(line).toMatch(/^::error title=[^:,]*::/);

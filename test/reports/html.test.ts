@@ -2,8 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { reports } from "../../src/evals/reports/index.ts";
+import { forms, runReport } from "../../src/evals/reports/index.ts";
 import type { ReportPage } from "../../src/evals/reports/page.ts";
+import { anyText } from "../fakes/text.ts";
 import { checked } from "./checks.ts";
 import {
   caseOf,
@@ -35,7 +36,7 @@ function dissect(html: string) {
 const samples = { passed, failed, incomplete, hostile, empty, skills, ...checked };
 
 describe.each(Object.entries(samples))("%s", (name, summary) => {
-  const text = reports.html.render({ summary, manifest: name === "hostile" ? hostileManifest : manifest });
+  const text = forms.html.render(runReport({ summary, manifest: name === "hostile" ? hostileManifest : manifest }));
   const { frame, json, data } = dissect(text);
 
   it("is one frame with one title, whatever the run is called", () => {
@@ -73,7 +74,7 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
 });
 
 it("allows by its policy this script, this style sheet and nothing else", async () => {
-  const { frame, script, style } = dissect(reports.html.render({ summary: passed, manifest }));
+  const { frame, script, style } = dissect(forms.html.render(runReport({ summary: passed, manifest })));
   for (const [directive, text] of Object.entries({ script, style })) {
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
     expect(frame).toContain(`${directive}-src 'sha256-${Buffer.from(digest).toString("base64")}';`);
@@ -82,9 +83,11 @@ it("allows by its policy this script, this style sheet and nothing else", async 
 
 it("keeps any text as data", () => {
   fc.assert(
-    fc.property(fc.string({ unit: "binary" }), (text) => {
+    fc.property(anyText(), (text) => {
       const one = caseOf({ id: text, input: text, expected: text, passed: 0, reasons: [{ text, n: 1 }] });
-      const html = reports.html.render({ summary: runOf([suiteOf({ name: text, cases: [one] })], 1), manifest });
+      const html = forms.html.render(
+        runReport({ summary: runOf([suiteOf({ name: text, cases: [one] })], 1), manifest }),
+      );
       const { frame, json, data } = dissect(html);
       expect(frame.match(/<[a-z]/g)).toHaveLength(14);
       expect(json).not.toContain("<");

@@ -1,26 +1,20 @@
 import { expect, it } from "vitest";
-import { reports } from "../../src/evals/reports/index.ts";
+import { forms, runReport } from "../../src/evals/reports/index.ts";
 import { checked } from "./checks.ts";
 import { failed, hostile, manifest } from "./samples.ts";
 
 it("is the summary, as one object", () => {
-  expect(JSON.parse(reports.json.render({ summary: failed, manifest }))).toEqual(failed);
-});
-
-it("is one line when asked", () => {
-  const text = reports.json.render({ summary: hostile, manifest, pretty: false });
-  expect(text.indexOf("\n")).toBe(text.length - 1);
-  expect(JSON.parse(text)).toEqual(hostile);
+  expect(JSON.parse(forms.json.render(runReport({ summary: failed, manifest })))).toEqual(failed);
 });
 
 it("holds nothing that a terminal obeys or hides", () => {
-  expect(reports.json.render({ summary: hostile, manifest }).replaceAll("\n", "")).not.toMatch(
+  expect(forms.json.render(runReport({ summary: hostile, manifest })).replaceAll("\n", "")).not.toMatch(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u,
   );
 });
 
 it("has the sentences of a check as well as its data", () => {
-  const { suites } = JSON.parse(reports.json.render({ summary: checked.regressed, manifest }));
+  const { suites } = JSON.parse(forms.json.render(runReport({ summary: checked.regressed, manifest })));
   expect(suites[0].verdict).toMatchObject({
     ...checked.regressed.suites[0]?.verdict,
     headline: "REGRESSED (read-head)",

@@ -134,7 +134,7 @@ describe("the report of a judge", () => {
     expect(renderTerminal(judgeDocument({ ...measured, ...changes }), display).startsWith(start)).toBe(true);
   });
 
-  it("tells where kappa says nothing", () => {
+  it("says where kappa means nothing", () => {
     const headline = (kappa: JudgeCheckSummary["kappa"]) =>
       renderTerminal(judgeDocument({ ...measured, kappa }), { ...display, width: 200 }).split("\n", 1)[0];
     expect(headline(null)).toMatch(/, kappa not defined \(only one answer was ever given\)$/);

@@ -17,9 +17,10 @@ function obeyed(log: string): string[] {
 
 describe("for a person", () => {
   it("shows what was found by what it is about, errors first, with the remedy", () => {
-    expect(renderTerminal(lintDocument(mixed), pipe)).toMatchInlineSnapshot(`
+    expect(renderTerminal(lintDocument(mixed, { isWhole: true }), pipe)).toMatchInlineSnapshot(`
       "FAILED 1 error, 1 warning, 1 info · 1 suppressed · 1 unused suppression · 1 problem · linted 2
         tools, 1 suite
+        Next: fix what could not be linted: server "files" did not start: exit code 1
 
       tools · find city
         error required-unknown  lists/a b.json:12:5 $.inputSchema.properties["the city"]
@@ -43,14 +44,28 @@ describe("for a person", () => {
   it("says what was linted when nothing was found", () => {
     const clean = aReport([], { linted: { tools: 1, toolsets: 1, suites: 2 } });
     expect(renderTerminal(lintDocument(clean), pipe)).toBe(
-      "PASSED 0 errors, 0 warnings, 0 info · linted 1 tool, 2 suites\n",
+      "PASSED 0 errors, 0 warnings, 0 info · linted 1 tool, 2 suites\n  Next: see what a model picks with `evals run`.\n",
     );
+  });
+
+  it("shows infos in one line, unless the whole is asked for", () => {
+    const info = { severity: "info" as const };
+    const ids = [aFinding({ ...info, rule: "id-as-number" }), aFinding({ ...info, rule: "id-as-number" })];
+    const findings = [aFinding({ ...info, rule: "count-as-number" }), ...ids];
+    expect(renderTerminal(lintDocument(aReport(findings)), pipe)).toMatchInlineSnapshot(`
+      "PASSED 0 errors, 0 warnings, 3 info · linted nothing
+        Next: see what a model picks with \`evals run\`.
+
+      Not shown: 3 info (2 id-as-number, 1 count-as-number). Show them with --all.
+      "
+    `);
+    expect(renderTerminal(lintDocument(aReport(findings), { isWhole: true }), pipe)).toContain("info id-as-number");
   });
 
   it("says that something could not be linted", () => {
     const report = aReport([], {}, { problems: [{ message: "no server" }], ok: false, exitCode: 3 });
     expect(renderTerminal(lintDocument(report), pipe)).toBe(
-      "INCOMPLETE 0 errors, 0 warnings, 0 info · 1 problem · linted nothing\n",
+      "INCOMPLETE 0 errors, 0 warnings, 0 info · 1 problem · linted nothing\n  Next: fix what could not be linted: no server\n",
     );
   });
 
@@ -71,6 +86,7 @@ describe("for a person", () => {
     const report = aReport([], {}, { confusable: [pair], changes: [{ ...change, class: "breaking" as const }] });
     expect(renderTerminal(lintDocument(report), { ...pipe, width: 60 })).toMatchInlineSnapshot(`
       "PASSED 0 errors, 0 warnings, 0 info · linted nothing
+        Next: see what a model picks with \`evals run\`.
 
       Tools that a model can confuse
       similarity  tools                       shared words
@@ -82,7 +98,7 @@ describe("for a person", () => {
       "
     `);
     expect(renderTerminal(lintDocument(aReport([], {}, { confusable: [], changes: [] })), pipe)).toBe(
-      "PASSED 0 errors, 0 warnings, 0 info · linted nothing\n  No two tools are easily confused.\n\nThe tool list is unchanged.\n",
+      "PASSED 0 errors, 0 warnings, 0 info · linted nothing\n  Next: see what a model picks with `evals run`.\n\nNo two tools are easily confused.\n\nThe tool list is unchanged.\n",
     );
   });
 
@@ -105,6 +121,9 @@ describe("for a person", () => {
     ];
     expect(renderTerminal(lintDocument(aReport(findings)), pipe)).toMatchInlineSnapshot(`
       "FAILED 1 error, 14 warnings, 0 info · linted nothing
+        How sure: an error breaks a client, a model or a requirement of the specification.
+        Next: fix the errors; each has its remedy below.
+
       severity  rule              findings  affected
       ──────────────────────────────────────────────
       error     required-unknown  1         1

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { reports } from "../../src/evals/reports/index.ts";
+import { forms, runReport } from "../../src/evals/reports/index.ts";
 import { code } from "../../src/evals/reports/markdown.ts";
+import { anyText } from "../fakes/text.ts";
 import { checked, checkOf } from "./checks.ts";
 import {
   caseOf,
@@ -20,7 +21,7 @@ import {
 const samples = { passed, failed, incomplete, hostile, empty, skills, ...checked };
 
 describe.each(Object.entries(samples))("%s", (name, summary) => {
-  const text = reports.markdown.render({ summary, manifest: name === "hostile" ? hostileManifest : manifest });
+  const text = forms.markdown.render(runReport({ summary, manifest: name === "hostile" ? hostileManifest : manifest }));
 
   it("is this", async () => {
     await expect(text).toMatchFileSnapshot(`snapshots/${name}.summary.md.txt`);
@@ -73,19 +74,21 @@ describe("size", () => {
       grew: changes.map(() => grew),
     });
     const one = suiteOf({ cases: cases(n), verdict });
-    const text = reports.markdown.render({
-      summary: runOf(
-        Array.from({ length: suites }, () => one),
-        1,
-      ),
-      manifest,
-    });
+    const text = forms.markdown.render(
+      runReport({
+        summary: runOf(
+          Array.from({ length: suites }, () => one),
+          1,
+        ),
+        manifest,
+      }),
+    );
     expect(Buffer.byteLength(text)).toBeLessThan(60_000);
     expect(text).toMatch(/… and [\d,]+ more (case|suite)/);
   });
 
   it("cuts nothing of a run that fits", () => {
-    expect(reports.markdown.render({ summary: failed, manifest })).not.toContain("… and");
+    expect(forms.markdown.render(runReport({ summary: failed, manifest }))).not.toContain("… and");
   });
 });
 
@@ -101,7 +104,7 @@ describe("code", () => {
 
   it("never leaves its cell, its span or its line", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary" }), (raw) => {
+      fc.property(anyText(), (raw) => {
         expect(code(raw)).toMatch(/^(`[^`|<\\\n]+`|<code>([^<>|`\\\n*@[\]&]|&#\d+;)+<\/code>|_empty_)$/u);
       }),
     );

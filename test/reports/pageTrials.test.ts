@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { PageTrial } from "../../src/evals/reports/page.ts";
 import { PageTrialCollector, pageLimits } from "../../src/evals/reports/pageTrials.ts";
 import type { RunManifest } from "../../src/evals/types/run.ts";
 import type { Trial } from "../../src/evals/types/trial.ts";
@@ -57,9 +58,10 @@ function trial(
 }
 
 function collect(trials: readonly Trial[], limits?: { trials: number; characters: number }) {
-  const collector = new PageTrialCollector(manifest, limits);
+  const collector = new PageTrialCollector(manifest, limits && { limits });
   for (const one of trials) collector.add(one);
-  return { collector, ...collector.collect() };
+  const { cases, trials: texts, recorded } = collector.collect();
+  return { collector, cases, trials: texts.map((json) => JSON.parse(json) as PageTrial), recorded };
 }
 
 it("lists every case with the counts of each arm, and trials by case, arm and number", () => {
@@ -151,4 +153,13 @@ it("counts what was picked for what was expected in the arm head", () => {
     { expected: "read", picked: "read", n: 1 },
     { expected: "read", picked: "list", n: 1 },
   ]);
+});
+
+it("leaves no part of a secret where a text is cut", () => {
+  const secret = "hidden-0123456789";
+  const redact = (text: string) => text.replaceAll(secret, "[redacted]");
+  const collector = new PageTrialCollector(manifest, { redact });
+  const message = `${"x".repeat(pageLimits.text - 6)}${secret}${"y".repeat(100)}`;
+  collector.add(trial("a", 1, { outcome: { kind: "broken", stage: "model", message } }));
+  expect(collector.collect().trials.join("")).not.toContain("hidden");
 });

@@ -72,6 +72,9 @@ describe("the report of probes", () => {
   it("shows for each server its tools, then what was found, the worst first, with nothing that a terminal obeys", () => {
     expect(renderTerminal(probeDocument(report), display)).toMatchInlineSnapshot(`
       "FAILED 1 error, 0 warnings, 1 info · 1 problem · 1 server probed · seed 7
+        How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may
+          show more.
+        Next: fix what could not be probed: server "other" did not start
 
       files · 2 tools called · 1 tool not · 31 calls · started 3 times
       tool            calls  ok  not probed  findings
@@ -117,6 +120,9 @@ describe("the report of probes", () => {
     const passed = { ...report, servers: [{ ...server, answers }], problems: [], counts, ok: true, exitCode: 0 };
     expect(renderTerminal(probeDocument(passed), display)).toMatchInlineSnapshot(`
       "PASSED 0 errors, 0 warnings, 0 info · 1 server probed · seed 7
+        How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may
+          show more.
+        Next: probe more inputs with \`--runs\`.
 
       files · 1 call
         echo {"text":"a"}
@@ -129,6 +135,9 @@ describe("the report of probes", () => {
     const stopped = { ...report, stopped: true, exitCode: 130 };
     expect(renderTerminal(probeDocument({ ...stopped, servers: [] }), display)).toMatchInlineSnapshot(`
       "STOPPED 1 error, 0 warnings, 1 info · 1 problem · 0 servers probed · seed 7
+        How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may
+          show more.
+        Next: fix what could not be probed: server "other" did not start
       "
     `);
     expect(renderTerminal(probeDocument(report), display)).toContain("repeats not probed");

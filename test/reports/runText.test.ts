@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { reports } from "../../src/evals/reports/index.ts";
+import { forms, runReport } from "../../src/evals/reports/index.ts";
 import {
   caseSentence,
   caseState,
@@ -99,7 +99,7 @@ it("reports a server that died once, not for every case", () => {
       reasons: [{ text: `broken (server): Server "files", called for "${tool}", exited with code 3.`, n: 2 }],
     });
   const summary = runOf([suiteOf({ cases: [broken("a", "read"), broken("b", "read"), broken("c", "list")] })], 3);
-  const text = reports.terminal.render({ summary, manifest });
+  const text = forms.terminal.render(runReport({ summary, manifest }));
   expect(text.match(/exited with code 3/g)).toHaveLength(1);
   expect(text).toContain('3 cases, 6 broken trials: a, b, c\n    broken (server): Server "files" exited with code 3.');
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { text } from "../../src/evals/reports/document.ts";
-import { reports } from "../../src/evals/reports/index.ts";
+import { forms, runReport } from "../../src/evals/reports/index.ts";
 import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 import { displayWidth } from "../../src/evals/types/columns.ts";
 import { checked } from "./checks.ts";
@@ -25,35 +25,37 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
   const manifestOf = name === "hostile" ? hostileManifest : manifest;
 
   it("is this, on a wide pipe", async () => {
-    await expect(reports.terminal.render({ summary, manifest: manifestOf, display })).toMatchFileSnapshot(
+    await expect(forms.terminal.render(runReport({ summary, manifest: manifestOf }), display)).toMatchFileSnapshot(
       `snapshots/${name}.terminal.txt`,
     );
   });
 
   it.each([80, 100, 132])("fits %d columns, without a control character", (width) => {
-    const text = reports.terminal.render({ summary, manifest: manifestOf, display: { ...display, width } });
+    const text = forms.terminal.render(runReport({ summary, manifest: manifestOf }), { ...display, width });
     for (const line of text.split("\n")) expect(displayWidth(line)).toBeLessThanOrEqual(width);
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u);
   });
 
   it("is ASCII where the screen knows no more, and still fits", () => {
-    const text = reports.terminal.render({
-      summary,
-      manifest: manifestOf,
-      display: { ...display, width: 80, unicode: false },
-    });
+    const text = forms.terminal.render(
+      runReport({
+        summary,
+        manifest: manifestOf,
+      }),
+      { ...display, width: 80, unicode: false },
+    );
     expect(text).toMatch(/^[\n -~]*$/);
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   });
 
   it("differs by colour codes alone when coloured", () => {
-    const text = reports.terminal.render({ summary, manifest: manifestOf, display: { ...display, colour: true } });
+    const text = forms.terminal.render(runReport({ summary, manifest: manifestOf }), { ...display, colour: true });
     const codes = new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, "g");
     expect(text).toMatch(codes);
     // Changed words are marked by signs where there is no colour.
     const rest = (shown: string) => shown.replace(/Changes in the tool list.*?\n\n/gs, "").replace(/ +$/gm, "");
     expect(rest(text.replace(codes, ""))).toBe(
-      rest(reports.terminal.render({ summary, manifest: manifestOf, display })),
+      rest(forms.terminal.render(runReport({ summary, manifest: manifestOf }), display)),
     );
   });
 });
@@ -67,7 +69,7 @@ it("leaves passed cases out of a long table, and says how many", () => {
       ...(at % 50 === 0 && { passed: 0, outcomes: { "no-call": 5 } }),
     }),
   );
-  const text = reports.terminal.render({ summary: runOf([suiteOf({ cases })], 1), manifest, display });
+  const text = forms.terminal.render(runReport({ summary: runOf([suiteOf({ cases })], 1), manifest }), display);
   expect(text.split("\n\n")[2]).toMatchInlineSnapshot(`
     "gate    case      query  expected  passed (95% CI)  outcomes
     ─────────────────────────────────────────────────────────────

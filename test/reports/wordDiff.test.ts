@@ -5,6 +5,7 @@ import type { TextChange } from "../../src/evals/reports/document.ts";
 import { changedText } from "../../src/evals/reports/markdown.ts";
 import { renderTerminal } from "../../src/evals/reports/terminal.ts";
 import { displayWidth } from "../../src/evals/types/columns.ts";
+import { anyText } from "../fakes/text.ts";
 
 const display = { colour: false, width: 80, unicode: true };
 /** The lines of a change; a diff is indented by two columns. */
@@ -102,11 +103,11 @@ describe("a change at a terminal", () => {
     expect(text({ label: "t", before: words(1), after: words(3) }).length).toBeLessThan(3000);
   });
 
-  const anyText = fc.string({ unit: fc.constantFrom("a", "b", "read", " ", "  ", "\n", ".", "ж", "文", "\x1b", "😀") });
+  const words = fc.string({ unit: fc.constantFrom("a", "b", "read", " ", "  ", "\n", ".", "ж", "文", "\x1b", "😀") });
 
   it("says both texts, but for white space and what is left out", () => {
     fc.assert(
-      fc.property(anyText, anyText, fc.integer({ min: 40, max: 200 }), (before, after, width) => {
+      fc.property(words, words, fc.integer({ min: 40, max: 200 }), (before, after, width) => {
         fc.pre(before.length < 60 && after.length < 60 && !/[-[\]{}+]/.test(before + after));
         const bare = (raw: string) => raw.replaceAll("\x1b", "\\x1b").replace(/\s/g, "");
         const [, ...lines] = linesOf({ label: "t", before, after }, { width });
@@ -124,7 +125,7 @@ describe("a change at a terminal", () => {
 
   it("never gets wider than the display, and colour moves no word", () => {
     fc.assert(
-      fc.property(anyText, anyText, fc.integer({ min: 40, max: 80 }), (before, after, width) => {
+      fc.property(words, words, fc.integer({ min: 40, max: 80 }), (before, after, width) => {
         const wording = {
           label: "t",
           before: `${before} same words at the end`,
@@ -152,7 +153,7 @@ describe("a change in Markdown", () => {
 
   it("lets no sign of Markdown or HTML through, whatever the texts hold", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (before, after) => {
+      fc.property(anyText(), anyText(), (before, after) => {
         const inner = changedText({ label: before, before, after });
         expect(inner.replace(/<\/?(?:code|del|ins)>/g, "").replace(/&#\d+;/g, "")).not.toMatch(/[<>&`*_[\]@|\n\\]/);
       }),

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { lockRun } from "../../src/evals/runs/lock.ts";
+import { inTurn, lockRun } from "../../src/evals/runs/lock.ts";
 
 let dir: string;
 beforeEach(() => {
@@ -33,6 +34,30 @@ describe.each([
     const held = all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     expect(held).toHaveLength(1);
     await held[0]?.();
+  });
+});
+
+describe.each([
+  ["of the kernel", undefined],
+  ["by process id", null],
+])("work in turn, with the lock %s", (_, tryLock) => {
+  it("loses nothing of many who read and replace a file, and goes on after one that fails", async () => {
+    const file = join(dir, "list");
+    writeFileSync(file, "");
+    const add = (line: number) =>
+      inTurn(
+        file,
+        async () => {
+          const before = await readFile(file, "utf8");
+          if (line === 3) throw new Error("no");
+          await writeFile(file, `${before}${line}\n`);
+        },
+        tryLock,
+      );
+    const all = await Promise.allSettled(Array.from({ length: 10 }, (_, line) => add(line)));
+    expect(all.filter(({ status }) => status === "rejected")).toHaveLength(1);
+    expect(readFileSync(file, "utf8").trim().split("\n").sort().join("")).toBe("012456789");
+    expect(readdirSync(dir)).toEqual(["list"]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -29,6 +29,24 @@ describe("the nights since a baseline", () => {
     ]);
   });
 
+  it("are all kept where jobs end at the same time, and leave no lock", async () => {
+    const file = nightsFile(join(dir, "busy.json"));
+    const nights = Array.from({ length: 12 }, (_, i) => ({ night: `run-${i}`, cases: { read: "3/3" } }));
+    await Promise.all(nights.map((night) => writeNight(file, of, night)));
+    const kept = await readNights(file, of);
+    expect(kept.map(({ night }) => night).sort()).toEqual(nights.map(({ night }) => night).sort());
+    expect(readdirSync(dir).filter((name) => name.startsWith("busy"))).toEqual(["busy.nights.jsonl"]);
+  });
+
+  it("are those of a model under any of its ids", async () => {
+    const file = join(dir, "alias.nights.jsonl");
+    await writeNight(file, of, first);
+    const now = { ...of, model: "anthropic:x-1", alias: "anthropic:x" };
+    await writeNight(file, now, second);
+    expect(await readNights(file, { ...of, model: "anthropic:x-1" })).toEqual([first, second]);
+    await expect(readNights(file, of)).rejects.toThrow("on anthropic:x-1, not");
+  });
+
   it("start anew after a new baseline", async () => {
     const file = join(dir, "new.nights.jsonl");
     await writeNight(file, of, first);
@@ -49,7 +67,8 @@ describe("the nights since a baseline", () => {
     await expect(readNights(file, of)).rejects.toThrow("delete it to start the drift monitor anew");
     writeFileSync(file, "nights\n");
     await expect(readNights(file, of)).rejects.toThrow(`${file}:1: error`);
-    await expect(readNights(nightsFile(join(dir, "new.json")), { ...of, suite: "others" })).rejects.toThrow(
+    writeFileSync(file, text);
+    await expect(readNights(file, { ...of, suite: "others" })).rejects.toThrow(
       'The nights are of "files" on anthropic:x, not of "others" on anthropic:x.',
     );
   });

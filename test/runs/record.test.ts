@@ -6,21 +6,16 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { findRecord, findRun } from "../../src/evals/runs/find.ts";
 import { openJournal } from "../../src/evals/runs/journal.ts";
-import {
-  compactJournal,
-  createRun,
-  findRecord,
-  findRun,
-  newRunId,
-  readManifest,
-  readTrials,
-} from "../../src/evals/runs/record.ts";
+import { compactJournal, createRun, newRunId, readManifest, readTrials } from "../../src/evals/runs/record.ts";
 import { EvalsError, exitCodes } from "../../src/evals/types/errors.ts";
 import type { Trial } from "../../src/evals/types/trial.ts";
 import { aManifest, aTrial } from "../fakes/record.ts";
@@ -53,6 +48,36 @@ describe("the run record", () => {
     expect(await readManifest(dir)).toEqual(aManifest("c"));
     expect(await recorded()).toEqual(trials);
   });
+
+  it("stores a large text that comes again once, and reads it back everywhere", async () => {
+    const withText = (trial: number, text: string) =>
+      aTrial("c", trial, { outcome: { kind: "broken", stage: "server", message: text } });
+    const text = "The server failed. ".repeat(4_000);
+    const trials = Array.from({ length: 60 }, (_, index) => withText(index + 1, text));
+    // What looks like the id of a text is one, too.
+    const [, id = ""] =
+      /"texts":\{"([^"]+)"/.exec(await write([...trials, withText(61, "other ".repeat(1_000))])) ?? [];
+    expect(id).toMatch(/^@text:/);
+    expect(await recorded()).toEqual([...trials, withText(61, "other ".repeat(1_000))]);
+    expect(statSync(join(dir, "trials.jsonl")).size).toBeLessThan(2 * text.length + 60 * 1_000);
+
+    rmSync(dir, { recursive: true });
+    const imitated = [withText(1, id), withText(2, text), withText(3, text), withText(4, id), withText(5, text)];
+    await write(imitated);
+    expect(await recorded()).toEqual(imitated);
+
+    const [first = "", , ...rest] = readFileSync(join(dir, "trials.jsonl"), "utf8").split("\n");
+    writeFileSync(join(dir, "trials.jsonl"), [first, ...rest.slice(2)].join("\n"));
+    await expect(recorded()).rejects.toThrow(
+      "trials.jsonl:2: error: This line of the journal has a text of an earlier",
+    );
+  });
+
+  async function write(trials: Trial[]): Promise<string> {
+    await createRun(out, aManifest("c"));
+    await record(...trials);
+    return readFileSync(join(dir, "trials.jsonl"), "utf8");
+  }
 
   it("has a line on the disk by the time its append resolves", async () => {
     await createRun(out, aManifest("c"));
@@ -92,13 +117,53 @@ describe("the run record", () => {
     expect(await recorded()).toEqual([aTrial("c", 1), aTrial("c", 3)]);
   });
 
-  it("tells a run that is not there, truncated, or of another format", async () => {
+  it("is not written again where every line stays: a torn line is cut off, and the numbers go on", async () => {
+    await createRun(out, aManifest("c"));
+    await record(aTrial("c", 1), aTrial("c", 2));
+    const file = join(dir, "trials.jsonl");
+    const { ino } = statSync(file);
+    appendFileSync(file, '{"cell":');
+    const compact = () =>
+      compactJournal(
+        dir,
+        "run-1",
+        () => true,
+        () => {},
+      );
+    const lines = await compact();
+    expect([lines, statSync(file).ino]).toEqual([2, ino]);
+    const journal = await openJournal(file, "run-1", { lines });
+    await journal.append(aTrial("c", 3));
+    await journal.close();
+    expect(await recorded()).toEqual([aTrial("c", 1), aTrial("c", 2), aTrial("c", 3)]);
+
+    const [, ...rest] = readFileSync(file, "utf8").split("\n");
+    writeFileSync(file, rest.join("\n"));
+    expect(await compact()).toBe(2);
+    expect(readFileSync(file, "utf8")).toMatch(/"seq":1,.*\n.*"seq":2,/);
+  });
+
+  it("refuses a journal and a manifest that are no files", async () => {
+    await createRun(out, aManifest("c"));
+    rmSync(join(dir, "trials.jsonl"));
+    mkdirSync(join(dir, "trials.jsonl"));
+    await expect(readTrials(dir, "c").next()).rejects.toThrow("The journal is not a file.");
+    rmSync(join(dir, "run.json"));
+    symlinkSync("/dev/zero", join(dir, "run.json"));
+    await expect(readManifest(dir)).rejects.toThrow(/is not a run: it has no run.json/);
+  });
+
+  it("names a run that is missing, truncated, or of another format", async () => {
     await expect(readManifest(dir)).rejects.toThrow(/is not a run: it has no run.json/);
     await createRun(out, aManifest("c"));
     writeFileSync(join(dir, "run.json"), '{"format":"tool-evals run 1",');
     await expect(readManifest(dir)).rejects.toThrow("The manifest is not JSON.");
     writeFileSync(join(dir, "run.json"), JSON.stringify({ ...aManifest("c"), format: "tool-evals run 9" }));
     await expect(readManifest(dir)).rejects.toThrow("Not a run record of this version");
+    const [suite] = aManifest("c").suites;
+    const cases = suite?.cases.map((one) => ({ ...one, toolset: "__proto__" }));
+    writeFileSync(join(dir, "run.json"), JSON.stringify({ ...aManifest("c"), suites: [{ ...suite, cases }] }));
+    await expect(readManifest(dir)).rejects.toThrow("not a hash");
   });
 
   it("finds a record by folder, by id and as the latest of its command", async () => {
@@ -206,6 +271,9 @@ describe("a disk that fails", () => {
       "Choose another folder with --out: a part of this path is a file.",
     );
     await expect(createRun(join(blocked, "reports"), aManifest("c"))).rejects.toSatisfy(isIncomplete);
+    await expect(createRun(blocked, aManifest("c"))).rejects.toThrow(
+      "Choose another folder with --out: this is a file.",
+    );
   });
 
   it("rejects every line after the first that could not be written", async () => {

@@ -9,6 +9,7 @@ import {
 } from "../../src/evals/scoring/judge.ts";
 import type { JudgeQuestion } from "../../src/evals/scoring/match.ts";
 import { buildTranscript } from "../../src/evals/scoring/transcript.ts";
+import { anyText } from "../fakes/text.ts";
 import { call, executed, turn } from "./make.ts";
 
 const transcript = buildTranscript(
@@ -152,7 +153,7 @@ describe("the question", () => {
       return message && "content" in message ? message.content : "";
     };
     fc.assert(
-      fc.property(fc.string({ unit: "binary" }), (reply) => {
+      fc.property(anyText(), (reply) => {
         const first = told(reply);
         expect(markerOf(first)).not.toBe("");
         expect(told(reply)).toBe(first);

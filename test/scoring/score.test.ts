@@ -219,7 +219,7 @@ describe("no tool, any tool, tools to avoid", () => {
   const none = { kind: "none", avoid: [] } as const;
   const any = { kind: "any", avoid: [] } as const;
 
-  test("a reply that was cut off fails with a word of its own, unless something was called before", () => {
+  test("a reply that was cut off fails with its own outcome, unless something was called before", () => {
     const cut: Turn = { ...turn(), stop: "cut" };
     for (const expect_ of [readNotes, expectCalls([{ tools: ["read"] }]), { kind: "none", avoid: [] } as const])
       expect(words(expect_, cut)).toBe("fail cut-off (none)");

@@ -56,7 +56,7 @@ describe("evaluation", () => {
     });
   });
 
-  it("tells a query that is refused, and a pattern from a text for all", () => {
+  it("reports a query that is refused", () => {
     const cases = [searchCase([written("/(/"), written("read file")], ["read_file"])];
     const queries = evaluateSearch(documents, cases, rankerNames);
     expect(queries.map(({ ranks }) => ranks)).toEqual([{ regex: [null] }, { keyword: [1], bm25: [1], regex: [1] }]);

@@ -4,6 +4,7 @@ import { bm25Parameters } from "../../src/evals/search/bm25.ts";
 import type { SearchDocument } from "../../src/evals/search/document.ts";
 import { toSearchDocument } from "../../src/evals/search/document.ts";
 import { buildRanker, type RankerName, rankerNames } from "../../src/evals/search/rankers.ts";
+import { anyText } from "../fakes/text.ts";
 
 const documents: SearchDocument[] = [
   { name: "mcp__disk__read_text_file", description: "Returns the contents of a file.", parameterNames: ["path"] },
@@ -49,7 +50,7 @@ describe.each(rankerNames)("%s", (name) => {
     const huge: SearchDocument = { name: "huge", description: `${"x ".repeat(1e6)} needle`, parameterNames: [] };
     expect(find(name, "needle", 10, [huge])).toEqual([]);
     fc.assert(
-      fc.property(fc.string({ unit: "binary", maxLength: 30 }), (text) => {
+      fc.property(anyText({ maxLength: 30 }), (text) => {
         expect(buildRanker(name, documents)(text, 3).kind).toMatch(/found|refused/);
       }),
     );
@@ -186,6 +187,11 @@ describe("regex", () => {
   it("takes a pattern that a backtracking engine does not finish", () => {
     const text = { name: "a", description: "a".repeat(5000), parameterNames: [] };
     expect(find("regex", "(a+)+$|^(a|a)*b", 10, [text])).toHaveLength(1);
+  });
+
+  it("refuses a pattern whose counted repetitions take too long", () => {
+    const text = { name: "a", description: "a".repeat(5000), parameterNames: [] };
+    expect(find("regex", `${"\\pL{0,900}".repeat(17)}[0-9]$`, 10, [text])).toBe("The pattern takes more than 1 s.");
   });
 });
 

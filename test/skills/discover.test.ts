@@ -1,7 +1,8 @@
-import { renameSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, renameSync } from "node:fs";
+import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Discovery, discoverSkills, getPrecedence, skillRoots } from "../../src/evals/skills/discover.ts";
+import { type Discovery, discoverSkills } from "../../src/evals/skills/discover.ts";
+import { findHostSkills } from "../../src/evals/skills/hosts.ts";
 import { formatProblem } from "../../src/evals/types/errors.ts";
 import { skillText, workspace, write } from "./workspace.ts";
 
@@ -14,27 +15,59 @@ function told({ skills, warnings, ...rest }: Discovery) {
   };
 }
 
-async function discover(cwd: string, precedence: "project" | "user" = "project", hostDirs?: readonly string[]) {
-  const roots = skillRoots({ home: join(cwd, "home"), project: join(cwd, "project"), ...(hostDirs && { hostDirs }) });
-  return told(await discoverSkills(roots, { precedence, cwd }));
+/** What is found in these folders of a home and a project. Claude Code prefers the user's skills, others the project's. */
+async function discover(cwd: string, host = "plain", hostDirs: readonly string[] = [".claude", ".agents"]) {
+  const place = { home: join(cwd, "home"), cwd: join(cwd, "project"), env: {}, withUser: true };
+  const { roots, rules } = findHostSkills(host, place, hostDirs);
+  return told(await discoverSkills(roots, { cwd, rules }));
 }
 
 async function named(cwd: string, ...dirs: string[]) {
   const roots = dirs.map((dir) => ({ dir, level: "named" as const }));
-  return await discoverSkills(roots, { precedence: "project", cwd });
+  return await discoverSkills(roots, { cwd });
 }
 
 describe("discovery", () => {
-  it("looks in the host directories of user and project, the first of them first", () => {
-    expect(skillRoots({ home: "/h", project: "/p" })).toEqual([
-      { dir: "/h/.claude/skills", level: "user" },
-      { dir: "/h/.agents/skills", level: "user" },
-      { dir: "/p/.claude/skills", level: "project" },
-      { dir: "/p/.agents/skills", level: "project" },
+  it("looks in the folders of a host that was not measured as the format says, those of the user where they count", () => {
+    const place = { home: "/h", cwd: "/p", env: {} };
+    const rootsOf = (...args: Parameters<typeof findHostSkills>) =>
+      findHostSkills(...args).roots.map(({ dir, level }) => `${level} ${dir}`);
+    expect(rootsOf("plain", { ...place, withUser: true })).toEqual([
+      "user /h/.claude/skills",
+      "user /h/.agents/skills",
+      "project /p/.claude/skills",
+      "project /p/.agents/skills",
     ]);
-    expect(skillRoots({ project: "/p", hostDirs: [".gemini"] })).toEqual([
-      { dir: "/p/.gemini/skills", level: "project" },
+    expect(rootsOf("plain", { ...place, withUser: false })).toEqual([
+      "project /p/.claude/skills",
+      "project /p/.agents/skills",
     ]);
+    expect(rootsOf("codex", { ...place, withUser: false }, [".gemini"])).toEqual(["project /p/.gemini/skills"]);
+  });
+
+  it("leaves out what is the user's where only the project counts", () => {
+    const place = { home: "/h", cwd: "/h/p", env: { CODEX_HOME: "/c" }, withUser: false };
+    expect(findHostSkills("claude-code", place).roots).toEqual([{ dir: "/h/p/.claude/skills", level: "project" }]);
+    expect(findHostSkills("codex", place).roots.map(({ dir }) => dir)).toEqual([
+      "/h/p/.codex/skills",
+      "/h/p/.agents/skills",
+    ]);
+  });
+
+  it("looks in the folders above up to the root of the repository, else up to the home", () => {
+    const home = workspace({ "repo/a/b/in.txt": "", "loose/a/in.txt": "" });
+    mkdirSync(join(home, "repo/.git"));
+    const foldersOf = (host: string, ...path: string[]) =>
+      findHostSkills(host, { home, cwd: join(home, ...path), env: {}, withUser: false }).roots.map(({ dir }) =>
+        relative(home, dir),
+      );
+    expect(foldersOf("claude-code", "repo/a/b")).toEqual(
+      ["repo/a/b", "repo/a", "repo"].map((folder) => `${folder}/.claude/skills`),
+    );
+    expect(foldersOf("claude-code", "loose/a")).toEqual(["loose/a/.claude/skills", "loose/.claude/skills"]);
+    expect(foldersOf("codex", "repo/a")).toEqual(
+      ["repo/a", "repo"].flatMap((folder) => [`${folder}/.codex/skills`, `${folder}/.agents/skills`]),
+    );
   });
 
   it("finds nothing where there is nothing", async () => {
@@ -48,7 +81,10 @@ describe("discovery", () => {
     });
   });
 
-  it.each(["project", "user"] as const)("loads of equal names the one that the host prefers: %s", async (preferred) => {
+  it.each([
+    ["project", "plain"],
+    ["user", "claude-code"],
+  ])("loads of equal names the one that the host prefers: %s", async (_, host) => {
     const cwd = workspace({
       "home/.claude/skills/same/SKILL.md": skillText("same"),
       "home/.agents/skills/same/SKILL.md": skillText("same"),
@@ -56,9 +92,7 @@ describe("discovery", () => {
       "project/.agents/skills/same/SKILL.md": skillText("same"),
       "project/.claude/skills/Same/SKILL.md": skillText("Same"),
     });
-    expect(await discover(cwd, preferred)).toMatchSnapshot();
-    expect(getPrecedence("claude-code")).toBe("user");
-    expect(getPrecedence("plain")).toBe("project");
+    expect(await discover(cwd, host)).toMatchSnapshot();
   });
 
   it("takes host directories in the order given", async () => {
@@ -66,7 +100,7 @@ describe("discovery", () => {
       "project/.a/skills/same/SKILL.md": skillText("same"),
       "project/.b/skills/same/SKILL.md": skillText("same"),
     });
-    expect((await discover(cwd, "project", [".b", ".a"])).skills).toEqual([
+    expect((await discover(cwd, "plain", [".b", ".a"])).skills).toEqual([
       "same project project/.b/skills/same/SKILL.md",
     ]);
     expect((await discover(cwd, "project", [".a", ".b"])).skills).toEqual([
@@ -147,10 +181,10 @@ describe("discovery", () => {
       ".claude/skills/two/SKILL.md": skillText("two"),
     });
     const roots = [
-      ...skillRoots({ project: cwd }),
+      { dir: ".claude/skills", level: "project" as const },
       ...["mine", "two", "gone"].map((dir) => ({ dir, level: "named" as const })),
     ];
-    expect(told(await discoverSkills(roots, { precedence: "project", cwd }))).toEqual({
+    expect(told(await discoverSkills(roots, { cwd }))).toEqual({
       skills: ["one named mine/one/SKILL.md", "two named two/SKILL.md"],
       warnings: [],
       shadowed: [

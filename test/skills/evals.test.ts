@@ -98,7 +98,7 @@ describe("the eval files of a package", () => {
     const skill = { "skills/demo/SKILL.md": skillText("demo"), "outside/evals.json": secret };
     const folder = workspace({ ...skill, "skills/demo/evals": { link: "../../outside" } });
     expect(await readEvals(folder)).toEqual({ evals: [], files: [], warnings: [] });
-    const { warnings } = await discoverSkills([{ dir: "skills", level: "named" }], { precedence: "user", cwd: folder });
+    const { warnings } = await discoverSkills([{ dir: "skills", level: "named" }], { cwd: folder });
     expect(warnings.map(formatProblem)).toEqual([
       expect.stringMatching(/^skills\/demo\/evals: warning: The link leads outside of the package/),
     ]);
@@ -192,7 +192,7 @@ describe("the files of a case", () => {
     ]);
     expect(read.warnings.map(formatProblem).join("\n")).toMatchInlineSnapshot(`
       "skills/demo/evals/evals.json:1:15: warning: The file "large.txt" cannot be read: it is larger than 1 MiB.
-        Put it into the package. Until then the query is left out.
+        Put it into the package's folder, its evals folder or the repository. Until then the query is left out.
       skills/demo/evals/evals.json:1:66: warning: There is no file "none.txt".
         Put it into the package's folder, its evals folder or the repository: these are searched in this order. Until then the query is left out."
     `);
@@ -210,6 +210,50 @@ describe("the files of a case", () => {
         },
       ],
     });
+  });
+
+  it("are added to those that the file gives to all, which they replace", async () => {
+    const files = { "skills/demo/evals/shared/a.txt": "a", "skills/demo/evals/b.txt": "b" };
+    const text = JSON.stringify({
+      files: ["shared", { path: "note.md", content: "for all" }],
+      evals: [{ input: "one" }, { input: "two", files: ["b.txt", { path: "note.md", content: "own" }] }],
+      should_trigger: ["three"],
+    });
+    const shared = { path: "shared/a.txt", content: "a" };
+    const note = { path: "note.md", content: "for all" };
+    expect(await readEvalText(text, files)).toMatchObject({
+      evals: [
+        { files: [shared, note] },
+        { files: [shared, { path: "note.md", content: "own" }, { path: "b.txt", content: "b" }] },
+        { files: [shared, note] },
+      ],
+      warnings: [],
+    });
+  });
+
+  it("leave out every query, with one warning, where the file gives all of them one that is not there", async () => {
+    const text = '{ "files": "none.txt",\n  "evals": [{ "input": "one" }, { "input": "two", "files": ["gone.txt"] }] }';
+    const read = await readEvalText(text);
+    expect(read).toMatchObject({
+      evals: [
+        { unusable: 'There is no file "none.txt".' },
+        { unusable: 'There is no file "none.txt". There is no file "gone.txt".' },
+      ],
+      warnings: [
+        {
+          message: 'There is no file "none.txt".',
+          hint: expect.stringContaining("Until then all queries of this file are left out."),
+          place: { line: 1 },
+        },
+        { message: 'There is no file "gone.txt".', place: { line: 2 } },
+      ],
+    });
+  });
+
+  it("cannot lie where the file gives all a file of the name of their folder", async () => {
+    const files = [{ path: "data/a.txt", content: "a" }];
+    const text = JSON.stringify({ files: [{ path: "data", content: "x" }], evals: [{ input: "one", files }] });
+    expect(await readEvalText(text)).toMatchObject({ evals: [{ unusable: expect.stringMatching(/"data\/a.txt"/) }] });
   });
 
   it("may be links inside of the package", async () => {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseSkill } from "../../src/evals/skills/package.ts";
+import { anyText } from "../fakes/text.ts";
 import { readEvals, readEvalText, skillText, workspace } from "./workspace.ts";
 
 const found = { folder: "demo", file: "demo/SKILL.md" };
@@ -63,7 +64,7 @@ const marks = [
 ];
 const markup = fc.array(fc.constantFrom(...marks), { maxLength: 60 }).map((parts) => parts.join(""));
 const skillFile = fc.oneof(
-  fc.string({ unit: "binary" }),
+  anyText(),
   markup,
   fc.tuple(markup, markup).map(([front, body]) => `---\n${front}\ndescription: d\n---\n${body}`),
 );

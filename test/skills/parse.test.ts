@@ -83,7 +83,7 @@ metadata:
     expect(description).toBe('Use when: the user says "x", or: y\\z');
     expect(document.frontMatter.metadata).toEqual({ note: "kept" });
     expect(warnings).toEqual([
-      'demo/SKILL.md:3:1: warning: The front matter is not valid YAML: "description" contains ": " outside of quotes.\n' +
+      'demo/SKILL.md:3:1: warning: The front matter is not valid YAML: "description" contains characters of YAML outside of quotes, such as ": ".\n' +
         "  Put the value in quotes. It is read as if it were quoted, but not every host does so.",
     ]);
   });
@@ -269,7 +269,7 @@ Never
     });
   });
 
-  it("tells links to files from others", () => {
+  it("distinguishes links to files from others", () => {
     const text =
       "[a](a.md) [b](https://x.y/b.md) [c](#c) [d](mailto:d@x.y) ![e](img/e.png) `[f](f.md)` [`g`](g.md#part) [[h](h.md)](i)";
     expect(bodyOf(`${text}\n`).references.map(({ target }) => target)).toEqual([

@@ -33,7 +33,7 @@ export function write(folder: string, files: Files): void {
 
 /** The one package in `folder/skills`. */
 export async function onlySkill(folder: string): Promise<SkillPackage> {
-  const { skills } = await discoverSkills([{ dir: "skills", level: "named" }], { precedence: "project", cwd: folder });
+  const { skills } = await discoverSkills([{ dir: "skills", level: "named" }], { cwd: folder });
   const [skill] = skills;
   if (!skill || skills.length > 1) throw new Error(`${skills.length} skills`);
   return skill;

@@ -66,7 +66,7 @@ describe("derived seeds", () => {
     `);
   });
 
-  test("are words, and tell the parts apart however they are cut", () => {
+  test("are words, and differ wherever the parts do", () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), fc.array(fc.oneof(fc.string(), fc.integer())), (seed, parts) => {
         const derived = deriveSeed(seed, ...parts);

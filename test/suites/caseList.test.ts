@@ -72,3 +72,10 @@ it("names the endings that a file of cases may have", async () => {
   expect(await complaint(load(suite("cases.txt")))).toContain('"cases" names "cases.txt", which is neither a .csv nor');
   expect(await complaint(load(suite("none.csv")))).toContain("none.csv: error: The file of cases cannot be read");
 });
+
+it.each(["cases.csv", "cases.jsonl"])("%s is no suite by itself", async (file) => {
+  const cwd = await workspace({ [file]: "input,tool\nhi,echo\n" });
+  expect(await complaint(loadSuites([file], { cwd }))).toBe(
+    `${file}: error: This is a list of cases, and not a suite.\n  Name it in a suite beside the server: \`cases: ${file}\`.`,
+  );
+});

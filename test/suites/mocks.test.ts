@@ -30,6 +30,11 @@ describe("mocks", () => {
         "list": [
           {
             "label": "case a: read",
+            "place": {
+              "column": 14,
+              "file": "evals/s.yaml",
+              "line": 7,
+            },
             "result": {
               "content": [
                 {
@@ -48,6 +53,11 @@ describe("mocks", () => {
               },
             },
             "label": "read[1]",
+            "place": {
+              "column": 17,
+              "file": "evals/s.yaml",
+              "line": 2,
+            },
             "result": {
               "content": [
                 {
@@ -61,6 +71,11 @@ describe("mocks", () => {
           },
           {
             "label": "read[2]",
+            "place": {
+              "column": 60,
+              "file": "evals/s.yaml",
+              "line": 2,
+            },
             "result": {
               "content": [
                 {
@@ -74,6 +89,11 @@ describe("mocks", () => {
           },
           {
             "label": "list",
+            "place": {
+              "column": 89,
+              "file": "evals/s.yaml",
+              "line": 2,
+            },
             "result": {
               "content": [
                 {

@@ -28,7 +28,7 @@ describe("a case", () => {
     ],
     [
       "expect: { tool: x, optional: true }",
-      's.yaml:3:24: error: Unknown key "optional".\n  Known keys here: tool, acceptable, avoid, args, argsMode, argsMatch, result, calls, order, extras, skill, assert.',
+      's.yaml:3:24: error: Unknown key "optional".\n  Known keys here: tool, acceptable, avoid, args, argsMode, argsMatch, result, calls, order, extras, skill, files, assert.',
     ],
     [
       "expect: { tool: x, argsMatch: mongodb }",
@@ -49,7 +49,7 @@ describe("a case", () => {
     ],
     [
       "expect: { frobnicate: 1, tool: x }",
-      's.yaml:3:15: error: Unknown key "frobnicate".\n  Known keys here: tool, acceptable, avoid, args, argsMode, argsMatch, result, calls, order, extras, skill, assert.',
+      's.yaml:3:15: error: Unknown key "frobnicate".\n  Known keys here: tool, acceptable, avoid, args, argsMode, argsMatch, result, calls, order, extras, skill, files, assert.',
     ],
     [
       "expect: { calls: [{ tol: x }] }",
@@ -58,11 +58,11 @@ describe("a case", () => {
     ["expect:", 's.yaml:3:5: error: "expect" must be an object, got nothing.'],
     [
       "expect: {}",
-      's.yaml:3:13: error: "expect" names no tool or skill, so nothing would be checked.\n  Add "tool", "calls", "skill", "avoid" or "assert".',
+      's.yaml:3:13: error: "expect" names no tool or skill, so nothing would be checked.\n  Add "tool", "calls", "skill", "avoid", "files" or "assert".',
     ],
     [
       "expect: { args: { a: 1 } }",
-      's.yaml:3:13: error: "expect" names no tool or skill, so nothing would be checked.\n  Add "tool", "calls", "skill", "avoid" or "assert".',
+      's.yaml:3:13: error: "expect" names no tool or skill, so nothing would be checked.\n  Add "tool", "calls", "skill", "avoid", "files" or "assert".',
     ],
     [
       "expect: { tool: 5 }",
@@ -270,7 +270,7 @@ describe("a suite", () => {
     [`nme: x\n${oneCase}`, 's.yaml:1:1: error: Unknown key "nme".\n  Did you mean "name"?'],
     [
       `<<: { trials: 3 }\n${oneCase}`,
-      's.yaml:1:1: error: Unknown key "<<".\n  Known keys here: $schema, name, description, server, dispatch, catalog, surfaces, distractors, skills, lift, system, values, model, mocks, unmatched, execute, isolate, trials, passRate, maxTurns, cases, evals, lint.',
+      's.yaml:1:1: error: Unknown key "<<".\n  Known keys here: $schema, name, description, server, dispatch, catalog, surfaces, distractors, skills, lift, system, values, model, files, mocks, unmatched, execute, denial, isolate, trials, passRate, maxTurns, cases, evals, lint.',
     ],
     [
       "name: x\n",

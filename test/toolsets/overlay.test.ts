@@ -128,7 +128,7 @@ describe("a variants file", () => {
     expect(long?.listOf(b).hash).toBe(b.toolset.hash);
   });
 
-  it("tells what is malformed, with its place", async () => {
+  it("reports what is malformed, with its place", async () => {
     expect(
       await told(`variants:
   a:
@@ -179,7 +179,7 @@ describe("a variants file", () => {
     `);
   });
 
-  it("tells what it names that is not listed", async () => {
+  it("reports names that are not listed", async () => {
     expect(
       await toldOver(`variants:
   a:

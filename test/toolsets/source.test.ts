@@ -40,6 +40,52 @@ test("a live server and its distractors, each tool with its origin", async () =>
   expect(source.warnings).toEqual([]);
 });
 
+test("a whole configuration is one list, each tool with its server's name in front; one that does not start is named", async () => {
+  const dir = await folder();
+  const mcpServers = {
+    mine: fixture("faulty.mjs", "huge"),
+    "other one": fixture("faulty.mjs", "guided"),
+    wrong: { command: "" },
+    dead: fixture("faulty.mjs", "dies"),
+    off: { ...fixture("faulty.mjs", "dies"), disabled: true },
+  };
+  await writeFile(join(dir, "all.json"), JSON.stringify({ servers: mcpServers }));
+  const source = await open({ server: { config: "all.json", all: true }, distractors: [], dir });
+  const shown = source.tools.map(({ name, ownName, server, origin }) => [name, ownName, server, origin]);
+  expect(shown.slice(0, 2)).toEqual([
+    ["mine__tool_0", "tool_0", "mine", "server"],
+    ["other_one__kept", "kept", "other one", "server"],
+  ]);
+  expect(shown.at(-1)).toEqual(["instructions:other one", undefined, "other one", "instructions"]);
+  expect(source.members).toEqual([
+    { name: "mine" },
+    { name: "other one" },
+    { name: "wrong", failure: expect.stringContaining('Server "wrong" is malformed') },
+    { name: "dead", failure: expect.stringContaining('Server "dead" exited with code 7') },
+  ]);
+  expect(source.warnings.map(({ severity, place }) => [severity, place?.line])).toEqual([
+    ["warning", 1],
+    ["warning", 1],
+  ]);
+  const call = async (tool: string) => await source.server?.call(tool, {}, never);
+  expect(await call("mine__tool_0")).toMatchObject({ kind: "result" });
+  expect(await call("dead__x")).toMatchObject({ kind: "broken", stage: "server" });
+  expect(await call("tool_0")).toMatchObject({ kind: "unknown-tool" });
+  expect((await source.server?.list(never))?.map(({ name }) => name)).toContain("other_one__plain");
+  await source.server?.close();
+  expect(source.server?.alive()).toBe(false);
+  const again = await source.reopen(never);
+  expect([again.alive(), again.about]).toEqual([
+    true,
+    {
+      mine: expect.objectContaining({ transport: "stdio" }),
+      "other one": expect.objectContaining({ transport: "stdio" }),
+      wrong: { failure: expect.any(String) },
+      dead: { failure: expect.any(String) },
+    },
+  ]);
+});
+
 test("keeps the instructions of a server as an entry, and of _meta only what hosts obey", async () => {
   const source = await open({ server: fixture("faulty.mjs", "guided"), distractors: [] });
   const own = { server: "faulty", origin: "server" };

@@ -142,7 +142,7 @@ test("what is shown leads back to what is listed", () => {
   }
 });
 
-test("a name that a host's prefix tells apart is no collision", () => {
+test("a name that a host's prefix distinguishes is not a collision", () => {
   const twins = [tool("read"), tool("read", "github", "distractor")];
   expect(shownBy("claude-code", ...twins)).toEqual(["mcp__files__read", "mcp__github__read"]);
   expect(() => presentTools(twins, "plain")).toThrowErrorMatchingInlineSnapshot(`

@@ -31,7 +31,7 @@ for (const [name, text] of Object.entries(files)) write(name, text);
 /** A command ends with a plain message: no stack, no signal. */
 async function expectMessage(args: readonly string[]): Promise<string> {
   const { code, out, err } = await evals(args, { cwd: dir });
-  expect(err, args.join(" ")).not.toMatch(/Internal error|dist\/evals\/.*:\d+:\d+/);
+  expect(err, args.join(" ")).not.toMatch(/Internal error|dist\/.*:\d+:\d+/);
   expect([1, 2, 3], `${args.join(" ")}: ${code}`).toContain(code);
   return `${out}\n${err}`;
 }

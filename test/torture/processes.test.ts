@@ -151,6 +151,39 @@ describe("trouble with the disk", () => {
     expect(endpoint.requests.length).toBeLessThan(40);
   });
 
+  it.skipIf(process.platform === "win32")(
+    "leaves the manifest whole when only a part of it can be written",
+    async () => {
+      const cases = Array.from({ length: 40 }, (_, at) => ({
+        id: `c${at}`,
+        input: `${at} ${"x".repeat(100_000)}`,
+        expect: { tool: "act" },
+      }));
+      const suite = { name: "s", server: { command: "node", args: [server, "none", dir] }, cases };
+      writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
+      const half = ["-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "--max-requests", "20", "--json"];
+      const { run: id } = summaryOf(await evals(["run", "suite.json", ...half], { cwd: dir }));
+      // Blocks of 512 bytes, or of 1024: enough for the journal and less than the manifest.
+      const limited = spawn(
+        "sh",
+        ["-c", 'ulimit -f 2000; exec "$0" "$@"', process.execPath, cli, "run", "--resume", id],
+        {
+          ...{ cwd: dir, stdio: ["ignore", "ignore", "pipe"] },
+          env: { PATH: process.env.PATH, HOME: dir, ANTHROPIC_API_KEY: "test" },
+        },
+      );
+      let err = "";
+      limited.stderr?.on("data", (part) => (err += part));
+      const [code] = await once(limited, "close");
+      expect({ code, err }).toEqual({ code: 3, err: expect.stringMatching(/run\.json cannot be written: EFBIG/) });
+      expect(err).not.toMatch(/Internal error|\n\s+at /);
+      const resumed = summaryOf(await evals(["run", "--resume", id, "--json"], { cwd: dir }));
+      expect(resumed.totals).toMatchObject({ trials: 40, missing: 0 });
+      expect(endpoint.requests).toHaveLength(40);
+      expect(readdirSync(join(dir, "reports", id)).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+    },
+  );
+
   it("is a plain message when --out is a file or cannot be written", async () => {
     writeFileSync(join(dir, "file"), "");
     for (const out of ["file", "file/reports"]) {

@@ -1,10 +1,16 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Ended, evals } from "../e2e/evals.ts";
+import { type Ended, evals, start } from "../e2e/evals.ts";
+import { startMessageBatches } from "../fixtures/endpoints/batches.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { noRedis, startRedis } from "../fixtures/redis.ts";
 
 /** Every secret that a run can know, in values that nothing else contains. */
 const canaries = {
@@ -16,6 +22,10 @@ const canaries = {
   password: "canary-pass-0006",
   query: "canary-query-0007",
   basePassword: "canary-base-0008",
+  queuePassword: "canary-queue-0009",
+  collectorHeader: "canary-collector-0010",
+  collectorPassword: "canary-collector-pass-0011",
+  collectorQuery: "canary-collector-query-0012",
 };
 const server = join(import.meta.dirname, "../fixtures/servers/leaky.mjs");
 const env = { ANTHROPIC_API_KEY: canaries.ANTHROPIC_API_KEY, GITHUB_TOKEN: canaries.GITHUB_TOKEN };
@@ -48,13 +58,11 @@ function listFiles(folder: string): string[] {
   });
 }
 
-/** No canary in what was printed and in any file of the records. */
-function expectNoLeak({ out, err }: Ended): void {
-  const texts = new Map([
-    ["stdout", out],
-    ["stderr", err],
-  ]);
-  for (const file of listFiles(join(dir, "reports"))) texts.set(file, readFileSync(file, "utf8"));
+/** No canary in what was printed, in any file of the records and in further texts, by their names. */
+function expectNoLeak({ out, err }: Pick<Ended, "out" | "err">, further: Readonly<Record<string, string>> = {}): void {
+  const texts = new Map([["stdout", out], ["stderr", err], ...Object.entries(further)]);
+  if (existsSync(join(dir, "reports")))
+    for (const file of listFiles(join(dir, "reports"))) texts.set(file, readFileSync(file, "latin1"));
   const found = [...texts].flatMap(([where, text]) =>
     Object.entries(canaries).flatMap(([name, value]) =>
       forms(value).some((form) => text.includes(form)) ? [`${name} in ${where}`] : [],
@@ -77,10 +85,11 @@ const writeSuite = (mode: string) =>
     }),
   );
 
-const run = (...flags: string[]) => {
+const run = (flags: readonly string[] = [], more: Record<string, string> = {}) => {
   const base = endpoint.url.replace("://", `://user:${canaries.basePassword}@`);
-  const args = ["run", "suite.json", "-m", "anthropic:x", "--base-url", base, "-n", "1", ...flags];
-  return evals(args, { cwd: dir, env });
+  const trials = flags.includes("-n") ? [] : ["-n", "1"];
+  const args = ["run", "suite.json", "-m", "anthropic:x", "--base-url", base, ...trials, ...flags];
+  return evals(args, { cwd: dir, env: { ...env, ...more } });
 };
 
 describe("no secret is written or printed", () => {
@@ -90,7 +99,7 @@ describe("no secret is written or printed", () => {
       text: `${headers} ${canaries.GITHUB_TOKEN}`,
       calls: [{ name: "act", input: { headers } }],
     });
-    const ended = await run(...flags);
+    const ended = await run(flags);
     expect(ended.code).toBe(1);
     expectNoLeak(ended);
     const [id = ""] = readdirSync(join(dir, "reports"));
@@ -101,6 +110,19 @@ describe("no secret is written or printed", () => {
     expect(recorded.baseUrl).toBe(`${endpoint.url}/`);
     for (const as of ["terminal", "markdown", "html", "junit", "github"])
       expectNoLeak(await evals(["report", id, "--as", as], { cwd: dir, env }));
+  });
+
+  it("in the cache of replies", async () => {
+    writeSuite("lives");
+    answer = (headers) => ({ text: headers, calls: [{ name: "act", input: { headers } }] });
+    for (const time of [1, 2]) {
+      const ended = await run(["--cache", "--max-turns", "2"]);
+      expect(ended.code, `run ${time}: ${ended.err}`).toBe(0);
+      expectNoLeak(ended);
+    }
+    answer = () => ({ calls: [{ name: "act", input: {} }] });
+    await run(["--cache"]);
+    expect(readdirSync(join(dir, "reports/.evals-cache"))).not.toEqual([]);
   });
 
   it("when a 401 repeats the key", async () => {
@@ -132,6 +154,124 @@ describe("no secret is written or printed", () => {
       expectNoLeak(await evals([command, "--url", url, "--json"], { cwd: dir, env }));
     }
   });
+});
+
+/** A collector of traces that answers with everything that it got. */
+async function startCollector() {
+  const bodies: string[] = [];
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    bodies.push(`${request.url} ${body}`);
+    response.writeHead(401, `${request.headers.authorization}`).end(JSON.stringify(request.headers));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return { bodies, url: `http://127.0.0.1:${port}`, close: () => server.close() };
+}
+
+describe("no secret leaves in traces", () => {
+  it.each([
+    ["is sent", (url: string) => url, "authorization=Bearer%20canary-collector-0010"],
+    ["has a header that cannot be sent", (url: string) => url, "authorization=Bearer%20canary-collector-0010%0A"],
+    ["has a header that cannot be decoded", (url: string) => url, "authorization=Bearer%20canary-collector-0010%zz"],
+    [
+      "has credentials and a query in the URL",
+      (url: string) =>
+        `${url.replace("://", `://user:${canaries.collectorPassword}@`)}/x?key=${canaries.collectorQuery}`,
+      "",
+    ],
+    ["is no URL", () => `ftp://user:${canaries.collectorPassword}@h/?key=${canaries.collectorQuery}`, ""],
+  ])("where the export %s", async (_, address, headers) => {
+    const collector = await startCollector();
+    writeSuite("lives");
+    answer = (sent) => ({ text: `${sent} ${canaries.GITHUB_TOKEN}`, calls: [{ name: "act", input: { sent } }] });
+    const ended = await run(["--otlp", address(collector.url)], { OTEL_EXPORTER_OTLP_HEADERS: headers });
+    expectNoLeak(ended, { traces: collector.bodies.join("\n") });
+    expect(ended.err).toMatch(/The traces could not be sent|is not an HTTP or HTTPS URL|credentials in the URL/);
+    collector.close();
+  });
+});
+
+describe.skipIf(noRedis)("no secret is on the queue", () => {
+  it("while trials run and after, also when a worker fails", async () => {
+    const redis = await startRedis(["--requirepass", canaries.queuePassword], { password: canaries.queuePassword });
+    const url = redis.url.replace("://", `://:${canaries.queuePassword}@`);
+    const base = endpoint.url.replace("://", `://user:${canaries.basePassword}@`);
+    writeSuite("lives");
+    answer = (headers) => ({
+      text: `${headers} ${canaries.GITHUB_TOKEN}`,
+      calls: [{ name: "act", input: { headers } }],
+    });
+    const worker = start(["worker", url, "suite.json", "--base-url", base, "--max-idle", "5"], { cwd: dir, env });
+    const ended = await run(["--queue", url, "-n", "3", "--max-turns", "2"]);
+    expect(ended.code, ended.err).toBe(1);
+    worker.child.kill("SIGTERM");
+    const worked = await worker.ended;
+    // The file holds everything that was ever written, what is deleted by now included.
+    const written = readdirSync(redis.dir).map((file) => readFileSync(join(redis.dir, file), "latin1"));
+    expect(written.join("")).toContain("[redacted: GITHUB_TOKEN]");
+    expectNoLeak(ended, {
+      redis: written.join(""),
+      "stdout of the worker": worked.out,
+      "stderr of the worker": worked.err,
+    });
+    await redis.close();
+  });
+});
+
+describe("no secret is in a ledger of batches", () => {
+  it("also where the provider names a batch after it", async () => {
+    const service = await startMessageBatches({
+      answer: () => ({ text: `${canaries.ANTHROPIC_API_KEY} ${canaries.GITHUB_TOKEN}`, calls: [] }),
+      nameBatch: (at) => (at === 0 ? "batch_0" : `batch_${canaries.GITHUB_TOKEN}`),
+    });
+    writeFileSync(join(dir, "tools.json"), JSON.stringify([{ name: "act", inputSchema: { type: "object" } }]));
+    const cases = ["a", "b", "c"].map((id) => ({ id, input: `${id}?`, expect: { tool: "act" } }));
+    writeFileSync(
+      join(dir, "suite.json"),
+      JSON.stringify({ name: "s", server: { tools: "tools.json" }, maxTurns: 1, cases }),
+    );
+    for (let round = 0; round < 2; round++) {
+      const flags = ["run", "suite.json", "--batch", "-m", "anthropic:claude-haiku-5-5"];
+      const ended = await evals(flags, { cwd: dir, env: { ...env, ANTHROPIC_BASE_URL: service.url } });
+      expect(ended.err).toMatch(/Batch batch_.*: 14 requests submitted/);
+      expectNoLeak(ended);
+    }
+    expect(listFiles(join(dir, "reports")).filter((file) => file.endsWith("batches.jsonl"))).toHaveLength(2);
+    await service.close();
+  });
+});
+
+it("has no secret in what history, show and view make of a record", async () => {
+  writeSuite("lives");
+  answer = (headers) => ({ text: `${headers} ${canaries.GITHUB_TOKEN}`, calls: [{ name: "act", input: { headers } }] });
+  await run(["--accept"]);
+  expect(readdirSync(join(dir, "reports"))).toContain("last-result");
+  for (const command of [
+    "history",
+    "show",
+    "history --json",
+    "show --json",
+    "report --as csv",
+    "compare latest latest",
+  ])
+    expectNoLeak(await evals(command.split(" "), { cwd: dir, env }));
+  const view = start(["view", "--port", "0"], { cwd: dir, env });
+  const url = await new Promise<string>((resolve) => {
+    view.child.stdout?.on("data", (data) => resolve(String(data).trim()));
+  });
+  const [id = ""] = readdirSync(join(dir, "reports"));
+  const pages: Record<string, string> = {};
+  for (const page of [
+    "",
+    `runs/${id}`,
+    `runs/${id}/data`,
+    `runs/${canaries.GITHUB_TOKEN}`,
+    `compare?base=${id}&head=${id}`,
+  ])
+    pages[page.replace(canaries.GITHUB_TOKEN, "TOKEN")] = await (await fetch(new URL(page, url))).text();
+  view.child.kill("SIGTERM");
+  expectNoLeak(await view.ended, pages);
 });
 
 it("prints no line of a server as a workflow command", async () => {

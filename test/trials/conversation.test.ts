@@ -119,7 +119,7 @@ describe("what a model is shown of skills", () => {
       expectedBehavior: ["sums"],
     });
     expect(contentOf(messages[0])).toContain("The user's files, to be read with Read:\n- /project/a/in.csv");
-    expect(tools.map(({ name }) => name)).toEqual(["list", "Skill", "Read"]);
+    expect(tools.map(({ name }) => name)).toEqual(["list", "Skill", "Read", "Write"]);
   });
 
   it("in an order of the trial's own", () => {

@@ -70,10 +70,12 @@ describe("converse", () => {
     expect(turns[0]?.calls.map((call) => call.execution)).toMatchInlineSnapshot(`
       [
         {
+          "denied": true,
           "reason": "write is not annotated read-only or non-destructive (execute: safe)",
           "status": "skipped",
         },
         {
+          "denied": true,
           "reason": "foreign is a distractor",
           "status": "skipped",
         },

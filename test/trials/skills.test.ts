@@ -14,7 +14,7 @@ const read = async (_: unknown, path: string) =>
 const files = [{ path: "data/in.csv", content: "a,b" }];
 
 function library(readable: boolean, offered = ["pdf", "gone"]) {
-  const { execute } = createLibrary({ packages, read }, new Set(offered), files, readable);
+  const { execute } = createLibrary({ packages, read }, new Set(offered), files, { readable, writable: true });
   return async (tool: string, args: JsonObject) => {
     const done = await execute({ id: "1", tool, arguments: args });
     if (done?.status !== "executed") return undefined;
@@ -85,5 +85,37 @@ describe("the library of a trial", () => {
   it("leaves every other call to the suite's servers", async () => {
     expect(await library(true)("list_files", {})).toBeUndefined();
     expect(await library(true, [])("Skill", { skill: "pdf" })).toBeUndefined();
+  });
+});
+
+describe("the workspace", () => {
+  const call = library(true);
+  it("is written to, and read as it is then", async () => {
+    expect(await call("Write", { file_path: "/project/out/a.md", content: "made" })).toBe("Wrote /project/out/a.md");
+    expect(await call("Read", { file_path: "out/a.md" })).toBe("made");
+    await call("Write", { file_path: "/project/data/in.csv", content: "c" });
+    expect(await call("Read", { file_path: "/project/data/in.csv" })).toBe("c");
+  });
+
+  it.each(["/skills/pdf/SKILL.md", "../x", "/etc/passwd", "/project/../x", "/project"])(
+    "refuses to write %s",
+    async (path) => {
+      const refused = await call("Write", { file_path: path, content: "x" });
+      expect(refused).toBe(`error: Only files under /project can be written: ${path} is not.`);
+    },
+  );
+
+  it.each([
+    ["/project/out/a.md/b", 'is in "out/a.md", which is a file'],
+    ["out", 'is a folder, because "out/a.md" is in it'],
+    ["x".repeat(256), "has a name of more than 255 bytes"],
+  ])("refuses to write %s, which no file system would take", async (path, why) => {
+    await call("Write", { file_path: "/project/out/a.md", content: "made" });
+    expect(await call("Write", { file_path: path, content: "x" })).toBe(`error: "${path}" ${why}.`);
+  });
+
+  it("asks for path and text, and refuses what is too long", async () => {
+    expect(await call("Write", { file_path: "/project/a" })).toContain("error: Give file_path");
+    expect(await call("Write", { file_path: "a", content: "x".repeat(1024 * 1024 + 1) })).toContain("is longer than");
   });
 });

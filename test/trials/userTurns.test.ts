@@ -5,7 +5,7 @@ import type { PlannedCase } from "../../src/evals/trials/plan.ts";
 import { runTrial } from "../../src/evals/trials/runTrial.ts";
 import type { AskedModel, HostModel } from "../../src/evals/types/model.ts";
 import type { Case } from "../../src/evals/types/suite.ts";
-import { findHostTurns } from "../../src/evals/workspace/cases.ts";
+import { findHostProblems } from "../../src/evals/workspace/cases.ts";
 import { openAskedModel } from "../../src/evals/workspace/models.ts";
 import { scriptedModel, turn } from "../fakes/model.ts";
 import { passed } from "../fakes/record.ts";
@@ -74,7 +74,7 @@ describe("a host", () => {
     expect((await runTrial(place, context, never)).outcome).toEqual({ kind: "broken", stage: "setup", message });
     const plain = { ...place, planned: planned(aCase("d")) };
     expect((await runTrial(plain, context, never)).outcome).toEqual({ kind: "answered" });
-    const found = (...cases: Case[]) => findHostTurns(suite, cases.map(planned), [host]);
+    const found = (...cases: Case[]) => findHostProblems(suite, cases.map(planned), [host]);
     expect(found(aCase("d"))).toEqual([]);
     expect(found(several)).toMatchObject([{ severity: "error" }]);
     expect(found(several, aCase("d"))).toEqual([

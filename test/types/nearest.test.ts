@@ -9,11 +9,14 @@ test.each([
   ["wirte_file", "write_file"],
   ["List_Directory", "list_directory"],
   ["set", "get"],
+  ["text", "read_text_file"],
+  ["list", "list_directory"],
+  ["file", undefined],
   ["fetch_weather", undefined],
   ["x", undefined],
   ["", undefined],
 ])("%s is meant to be %s", (name, meant) => {
-  expect(nearest(name, tools)).toBe(meant);
+  expect(nearest(name, new Set(tools).values())).toBe(meant);
 });
 
 test("the first of equally near ones, and the nearest of all", () => {

@@ -32,6 +32,26 @@ describe("list prices", () => {
   });
 });
 
+describe("prices of batches", () => {
+  it("are half of all prices, those of cached tokens and long prompts too", () => {
+    expect(priceUsage(mixed, "claude-opus-5-5", {}, "batch")).toBeCloseTo(
+      Number(priceUsage(mixed, "claude-opus-5-5")) / 2,
+      12,
+    );
+    const long = { inputTokens: 200_000, outputTokens: 1000, cacheReadTokens: 0, cacheWriteTokens: 0 };
+    expect(priceUsage(long, "claude-haiku-5-5", {}, "batch")).toBeCloseTo((0.1 + 0.0025) / 2, 12);
+    expect(priceUsage(long, "gpt-5", {}, "batch")).toBe("unknown");
+  });
+
+  it("are the share that a price list names", () => {
+    const own: Prices = { a: { input: 1, output: 2, batch: 0.25 }, b: { input: 1, output: 2, batch: 0 } };
+    expect(priceUsage(million, "a", own, "batch")).toBe(0.25);
+    expect(priceUsage(million, "a", own)).toBe(1);
+    expect(priceUsage(million, "b", own, "batch")).toBe(0);
+    expect(pricesSchema.safeParse({ a: { input: 1, output: 2, batch: 2 } }).success).toBe(false);
+  });
+});
+
 describe("prices of one's own", () => {
   const own: Prices = {
     "claude-opus-5-5": { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 },

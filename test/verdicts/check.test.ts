@@ -76,7 +76,7 @@ function summarise(plan: CheckPlan, record: readonly Trial[], deterministic = fa
 }
 
 describe("the regression check of a run", () => {
-  it("tells a regression with all that a report says of it", () => {
+  it("finds a regression, with everything that a report says about it", () => {
     const summary = summarise(compare(), trials(12, ["b"]));
     expect(runSummarySchema.parse(summary)).toEqual(summary);
     expect(summary).toMatchObject({ ok: false, exitCode: 1 });
@@ -229,7 +229,7 @@ describe("the regression check of a run", () => {
     expect(summarise(compare(), again).suites[0]?.cases[0]).toMatchObject({ broken: 0, passed: 12, trials: 12 });
   });
 
-  it("takes one trial of a model that always answers alike for the whole truth: a flip is a change, and no more", () => {
+  it("takes one trial of a deterministic model for the whole truth: a flip is a change, and no more", () => {
     const summary = summarise(compare(), trials(1, ["d"]), true);
     expect(summary.suites[0]?.verdict).toMatchObject({
       kind: "changed",

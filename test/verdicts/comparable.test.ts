@@ -13,7 +13,7 @@ const run = (change: Partial<ComparedRun> = {}): ComparedRun => ({
 });
 
 describe("comparability", () => {
-  it("compares the cases that say the same, and tells the others", () => {
+  it("compares the cases that are the same, and names the others", () => {
     const now = run({
       harness: "1.9.3",
       cases: [
@@ -30,6 +30,13 @@ describe("comparability", () => {
       reworded: ["b"],
       notes: ["Added (not compared): d", "Removed (not compared): a", "Reworded (not compared): b"],
     });
+  });
+
+  it("compares requests in batches with single ones, and notes it", () => {
+    const note =
+      "Requests are sent in batches now, and were sent one by one before: the same model is assumed behind both";
+    expect(comparability(run(), run({ batch: true }))).toMatchObject({ kind: "comparable", notes: [note] });
+    expect(comparability(run({ batch: true }), run({ batch: true }))).toMatchObject({ notes: [] });
   });
 
   it("says so when no case is left", () => {
@@ -74,7 +81,21 @@ describe("comparability", () => {
     expect(comparability(before, settings({ maxTokens: 11 })).kind).toBe("not comparable");
   });
 
-  it("takes a minor version below 1.0 for a major one, and tells other settings", () => {
+  it("refuses verdicts by another rule on arguments, but not where both lists are asked again", () => {
+    const settings = (more: object) => run({ settings: JSON.stringify({ leastShare: 0.3, ...more }) });
+    const [before, now] = [settings({}), settings({ judged: "tools alone" })];
+    const compared = comparability(before, now);
+    expect(compared).toMatchObject({
+      kind: "not comparable",
+      reasons: [
+        expect.stringMatching(/^The arguments that .* makes up were judged in the first, and are not in the second\./),
+      ],
+    });
+    expect(comparability(before, now, { areAskedAnew: true }).kind).toBe("comparable");
+    expect(comparability(now, now).kind).toBe("comparable");
+  });
+
+  it("takes a minor version below 1.0 for a major one, and names other settings", () => {
     expect(comparability(run({ harness: "0.1.0" }), run({ harness: "0.1.9" })).kind).toBe("comparable");
     expect(comparability(run({ harness: "0.1.0" }), run({ harness: "0.2.0" })).kind).toBe("not comparable");
     expect(comparability(run(), run({ settings: '{"temperature":1}' })).kind).toBe("not comparable");

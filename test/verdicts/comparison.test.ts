@@ -143,7 +143,7 @@ describe("what is compared", () => {
     ]);
   });
 
-  it("tells the confusions that grew, and first the wording of the tools in them", () => {
+  it("reports the confusions that grew, and first the wording of the tools in them", () => {
     const list = [
       aTool("append", { description: "Adds." }),
       aTool("read"),

@@ -63,7 +63,7 @@ const wrong = (selection: Score["selection"], picked: string): Partial<Trial> =>
 
 function tallyOf(certain: boolean, arms: Record<number, Record<string, Partial<Trial>[]>>) {
   const sizes = Object.keys(arms).map(Number);
-  const tally = new CrowdTally({ cases: ["a", "b"], sizes, certain }, new Set(["mail"]));
+  const tally = new CrowdTally({ cases: ["a", "b"], sizes, certain }, (_, tool) => tool === "mail");
   for (const [size, cases] of Object.entries(arms))
     for (const [id, trials] of Object.entries(cases))
       for (const [at, changes] of trials.entries()) {
@@ -78,7 +78,7 @@ const times = <T>(n: number, one: T): T[] => Array.from({ length: n }, () => one
 const mail = wrong("wrong-tool", "mail");
 
 describe("the curve", () => {
-  it("tells rates, changes against the smallest size, exact p-values, and what was picked instead", () => {
+  it("reports rates, changes against the smallest size, exact p-values, and what was picked instead", () => {
     const { points, falls } = tallyOf(false, {
       0: { a: times(10, pass), b: times(10, pass) },
       10: { a: [...times(9, pass), wrong("no-call", "(none)")], b: times(10, pass) },

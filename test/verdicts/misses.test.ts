@@ -32,7 +32,7 @@ describe("why trials missed", () => {
     expect(summarise([[turn(call("read", { path: "a" }))]])).toBeUndefined();
   });
 
-  it("tells wrong arguments of right picks by parameter", () => {
+  it("counts wrong arguments of right picks by parameter", () => {
     const args = [{ path: "a" }, { path: "b" }, {}, { path: 1 }, { path: "a", tail: 1 }, { path: "a", head: 2 }];
     expect(summarise(args.map((given) => [turn(call("read", given))]))).toEqual({
       tools: [{ expected: "read", trials: 6, picked: 6, passed: 1, wrongArguments: 5, reachedLater: 0, instead: [] }],
@@ -46,7 +46,7 @@ describe("why trials missed", () => {
     });
   });
 
-  it("tells a tool that is reached later, and what its description names of what came before", () => {
+  it("finds a tool that is reached later, and whether its description names what came before", () => {
     const later = [turn(call("search")), turn(call("list")), turn(call("read", { path: "a" }))];
     const graded = createGrader(caseOf(expectation), toolset)(later);
     expect(graded.checks[0]?.why).toBe(

@@ -110,7 +110,7 @@ describe("what a skill is worth", () => {
     });
   });
 
-  it("tells what the arms cost without the judge", () => {
+  it("reports what the arms cost without the judge", () => {
     const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
     const judging = { model: "anthropic:j", usage, costUsd: 0.25, ms: 1 };
     const trials = ["head", withoutArm].map((arm) => ({ ...inArm(arm, "a", 1, "yes"), judging, costUsd: 0.75 }));

@@ -1,7 +1,8 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findHostSkills, findNamedSkills } from "../../src/evals/workspace/skills.ts";
+import type { HostName } from "../../src/evals/toolsets/host.ts";
+import { findNamedSkills, findOfferedSkills } from "../../src/evals/workspace/skills.ts";
 import { anIo } from "../fakes/io.ts";
 import { skillText, workspace } from "../skills/workspace.ts";
 
@@ -55,8 +56,17 @@ describe("the skills of hosts", () => {
     );
     const io = anIo({ cwd: join(folder, "project"), env: { HOME: join(folder, "home") } });
     const names = async (userSkills?: boolean) =>
-      (await findHostSkills({ userSkills }, io)).skills.map(({ name }) => name);
+      (await findOfferedSkills({ userSkills }, io)).skills.map(({ name }) => name);
     expect(await names()).toEqual(["shared"]);
     expect(await names(true)).toEqual(["private", "shared"]);
+  });
+
+  it("have the description that their host shows", async () => {
+    const skill = "---\nname: pdf\ndescription: |\n  Fills in\n  forms.\nwhen_to_use: For PDF files\n---\n\nDo it.\n";
+    const io = anIo({ cwd: workspace({ ".claude/skills/pdf/SKILL.md": skill }) });
+    const describe = async (host?: HostName) =>
+      (await findOfferedSkills({ host }, io)).skills.map(({ description }) => description);
+    expect(await describe("claude-code")).toEqual(["Fills in forms. - For PDF files"]);
+    expect(await describe()).toEqual(["Fills in\nforms."]);
   });
 });

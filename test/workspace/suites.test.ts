@@ -7,5 +7,7 @@ test("Claude Code decides by itself which of two skills of one name it loads", (
   );
   expect(chooseLoadingHost({ host: "codex", model: "claude-code" })).toBe("claude-code");
   expect(chooseLoadingHost({ host: "plain", model: ["claude-code", "lexical"] })).toBe("plain");
+  expect(chooseLoadingHost({ host: "plain", model: "codex:gpt-6.1-sol" })).toBe("codex");
+  expect(chooseLoadingHost({ host: "plain", model: ["codex:gpt-6.1-sol", "copilot:gpt-6.1"] })).toBe("plain");
   expect(chooseLoadingHost({ host: "codex" })).toBe("codex");
 });

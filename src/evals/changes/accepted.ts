@@ -1,5 +1,5 @@
 import { skillEntryName } from "../types/skill.ts";
-import { type Case, listExpectedCalls } from "../types/suite.ts";
+import { type Case, listCaseCalls } from "../types/suite.ts";
 import { type CaseToolsets, changesByCase, type ToolsetChange } from "./changes.ts";
 import { isInstructions } from "./names.ts";
 
@@ -20,7 +20,7 @@ export type AcceptedRecord = Pick<CaseToolsets, "toolsets"> & {
 
 /** The cases of a suite and the lists that they are shown now. */
 export type CurrentCases = Pick<CaseToolsets, "toolsets"> & {
-  cases: readonly (Pick<Case, "id" | "hash" | "expect"> & { toolset: string })[];
+  cases: readonly (Pick<Case, "id" | "hash" | "expect" | "turns"> & { toolset: string })[];
 };
 
 /** `removed`: the ids of cases that only the record has. */
@@ -31,11 +31,13 @@ export function compareAccepted(record: AcceptedRecord, now: CurrentCases): Acce
   const lists = changesByCase(record, now);
   const changed = new Map(lists.flatMap(({ cases, changes }) => cases.map((id) => [id, listChangedTools(changes)])));
   const accepted = new Map(record.cases.map((one) => [one.id, one]));
-  const cases = now.cases.map(({ id, hash, expect }): CaseStatus => {
+  const cases = now.cases.map((one): CaseStatus => {
+    const { id, hash } = one;
     const before = accepted.get(id);
     if (!before) return { id, state: "new", tools: [] };
     if (before.hash !== hash) return { id, state: "edited", tools: [] };
-    const tools = findOwn(changed.get(id) ?? [], expect);
+    const changedHere = changed.get(id);
+    const tools = changedHere ? findOwn(changedHere, one) : [];
     if (tools.length > 0) return { id, state: "stale", tools };
     return { id, state: before.trials > 0 ? "accepted" : "not graded", tools };
   });
@@ -44,18 +46,25 @@ export function compareAccepted(record: AcceptedRecord, now: CurrentCases): Acce
 }
 
 /** Each changed entry of a list once, under its old name; a renamed one also under its new name. */
-function listChangedTools(changes: ToolsetChange["changes"]): string[] {
-  return [
-    ...new Set(changes.flatMap((change) => (change.kind === "renamed" ? [change.tool, change.to] : [change.tool]))),
-  ];
+export function listChangedTools(changes: ToolsetChange["changes"]): string[] {
+  const tools = changes.flatMap((change) => (change.kind === "renamed" ? [change.tool, change.to] : [change.tool]));
+  return [...new Set(tools)];
 }
 
 /** The changed entries that a case is about: those that its expectation names, and instructions, which are for all tools. */
-function findOwn(changed: readonly string[], expect: Case["expect"]): string[] {
-  const named = [
-    ...listExpectedCalls(expect).flatMap(({ tools }) => tools),
-    ...(expect?.avoid ?? []),
-    ...(expect?.kind === "skill" && expect.skill !== "none" ? [skillEntryName(expect.skill)] : []),
-  ];
+function findOwn(changed: readonly string[], one: Pick<Case, "expect" | "turns">): string[] {
+  const named = listNamed(one);
   return changed.filter((tool) => named.length === 0 || named.includes(tool) || isInstructions(tool));
+}
+
+/** The tools and skills that the expectations of a case name: wanted, acceptable and to be avoided. */
+export function listNamed(one: Pick<Case, "expect" | "turns">): string[] {
+  const expectations = [...(one.turns ?? []).map((turn) => turn.expect), one.expect].flatMap((given) => given ?? []);
+  return [
+    ...listCaseCalls(one).flatMap(({ tools, acceptable = [] }) => [...tools, ...acceptable]),
+    ...expectations.flatMap(({ avoid }) => avoid),
+    ...expectations.flatMap((given) => {
+      return given.kind === "skill" && given.skill !== "none" ? [skillEntryName(given.skill)] : [];
+    }),
+  ];
 }

@@ -134,10 +134,10 @@ function differing(one: object, other: object): object {
 
 /** The schema of a parameter, of the items of one, or (where `path` is empty) of all arguments together. */
 type Parameter = { schema: Json; required: boolean };
-type Spot = { tool: string; path: string };
+type ParameterPlace = { tool: string; path: string };
 const optional = (schema: Json): Parameter => ({ schema, required: false });
 
-function mixParameter(spot: Spot, base: Parameter, head: Parameter, choose: Choose): Parameter {
+function mixParameter(spot: ParameterPlace, base: Parameter, head: Parameter, choose: Choose): Parameter {
   const [before, after] = [base.schema, head.schema];
   if (!isJsonObject(before) || !isJsonObject(after)) {
     return !same(base, head) && choose(editParameter(spot, "schema", format(base), format(head))) ? head : base;
@@ -167,7 +167,7 @@ function mixParameter(spot: Spot, base: Parameter, head: Parameter, choose: Choo
   return { schema, required: own.required };
 }
 
-function mixProperties({ tool, path }: Spot, before: JsonObject, after: JsonObject, choose: Choose) {
+function mixProperties({ tool, path }: ParameterPlace, before: JsonObject, after: JsonObject, choose: Choose) {
   const [base, head] = [indexParameters(before), indexParameters(after)];
   const mixed = new Map<string, Parameter>();
   for (const name of new Set([...base.keys(), ...head.keys()])) {
@@ -181,7 +181,12 @@ function mixProperties({ tool, path }: Spot, before: JsonObject, after: JsonObje
   return mixed;
 }
 
-function mixItems({ tool, path }: Spot, before: JsonObject, after: JsonObject, choose: Choose): Json | undefined {
+function mixItems(
+  { tool, path }: ParameterPlace,
+  before: JsonObject,
+  after: JsonObject,
+  choose: Choose,
+): Json | undefined {
   const [base, head] = [before.items, after.items];
   if (!isJsonObject(base) || !isJsonObject(head)) return undefined;
   return mixParameter({ tool, path: `${path}[]` }, optional(base), optional(head), choose).schema;
@@ -193,7 +198,7 @@ function indexParameters(schema: JsonObject): Map<string, Parameter> {
 }
 
 /** A schema without what is compared by itself: description, parameters and which of them are required, items. */
-function pickOwnKeywords(spot: Spot, schema: JsonObject, other: JsonObject): JsonObject {
+function pickOwnKeywords(spot: ParameterPlace, schema: JsonObject, other: JsonObject): JsonObject {
   const named = new Set<Json>([...indexParameters(schema).keys(), ...indexParameters(other).keys()]);
   const entries = Object.entries(schema).flatMap(([key, value]): [string, Json][] => {
     if (key === "description" && spot.path !== "") return [];
@@ -214,7 +219,7 @@ const parameterLabels = {
 };
 
 function editParameter(
-  { tool, path }: Spot,
+  { tool, path }: ParameterPlace,
   what: keyof typeof parameterLabels,
   before?: Json,
   after?: Json,

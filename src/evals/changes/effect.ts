@@ -2,7 +2,7 @@ import type { Path } from "../types/json.ts";
 
 /**
  * What a change does to callers. `breaking`: a call or a reader that was right can now be wrong. `compatible`: none can.
- * `description only`: a model may choose differently, no call is affected. `unknown`: the two lists do not tell.
+ * `description only`: a model may choose differently, no call is affected. `unknown`: the two lists do not show it.
  */
 export type ChangeClass = "breaking" | "compatible" | "description only" | "unknown";
 

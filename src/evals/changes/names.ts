@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, sameJson } from "../types/json.ts";
+import { nearest } from "../types/nearest.ts";
 import { instructionsEntryName } from "../types/tool.ts";
 
 /** Whether an entry of a list is not a tool but the instructions of a server. */
@@ -60,6 +61,15 @@ export function findRenamedTools(before: ToolsByName, after: ToolsByName): Map<s
         .map(([name, tool]): [string, Json] => [name, findDeprecation(tool) ? {} : body(tool)]),
     );
   return findRenamed(bodies(before), bodies(after));
+}
+
+/**
+ * The tool that a tool which is no longer listed probably is now: the same under another name, else the added one with the
+ * nearest name.
+ */
+export function findLikelyName(name: string, before: ToolsByName, after: ToolsByName): string | undefined {
+  const added = [...after.keys()].filter((one) => !before.has(one) && !isInstructions(one));
+  return findRenamedTools(before, after).get(name) ?? nearest(name, added);
 }
 
 /** Of many values with the same description only so many are compared, so that the time stays linear. */

@@ -150,11 +150,9 @@ function* diffBooleans(before: Json, after: Side, spot: Spot): Iterable<SchemaDi
   if (sameJson(before, after.schema)) return;
   const isSchema = (value: Json) => isJsonObject(value) || typeof value === "boolean";
   if (!isSchema(before) || !isSchema(after.schema)) yield unclear(spot, after, "the schema was or is invalid");
-  else if (after.schema === false)
-    yield makeValueDifference(spot, after, {
-      keyword: "schema",
-      shift: "narrower",
-      what: "no longer accepts any value",
-    });
-  else yield makeValueDifference(spot, after, { keyword: "schema", shift: "wider", what: "now accepts values" });
+  else {
+    const isNone = after.schema === false;
+    const what = isNone ? "no longer accepts any value" : "now accepts values";
+    yield makeValueDifference(spot, after, { keyword: "schema", shift: isNone ? "narrower" : "wider", what });
+  }
 }

@@ -1,6 +1,5 @@
 import { followRef, type Walk } from "../jsonSchema/walk.ts";
-import type { Path } from "../types/json.ts";
-import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
+import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
 import { listOnlyChoices, type ValueDifference } from "./values.ts";
 
 /** A schema in one of the two lists: its content, its path, and the walk in which its references are followed. */
@@ -46,9 +45,7 @@ export function makeValueDifference(
   return { name, inside, at, kind: "values", ...difference };
 }
 
-export const wordingKeywords = [
-  ...(["description", "title", "examples", "$comment", "deprecated", "readOnly", "writeOnly"] as const),
-] as const;
+export const wordingKeywords = ["description", "title", "examples", "$comment", "deprecated", "readOnly", "writeOnly"];
 /** Keywords that do not restrict values. Definitions count where they are referred to. */
 export const annotationKeywords: ReadonlySet<string> = new Set([
   ...wordingKeywords,

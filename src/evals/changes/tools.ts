@@ -147,11 +147,8 @@ function classifyRemoval(name: string, tool: JsonObject, before: ToolsByName, af
       return { kind: "tool-removed", class: "breaking", what: `${shown} was removed.`, fix };
     }
     const what = `${shown} was removed without having been marked deprecated in favour of ${formatName(newer)}.`;
-    return {
-      ...early,
-      what,
-      fix: `List it again for a while, with a description that starts "DEPRECATED: use ${newer}".`,
-    };
+    const fix = `List it again for a while, with a description that starts "DEPRECATED: use ${newer}".`;
+    return { ...early, what, fix };
   }
   const { successor } = deprecation;
   if (successor === undefined) {

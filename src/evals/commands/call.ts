@@ -1,8 +1,7 @@
-import type { ExitCode } from "../types/errors.ts";
-import { usageError } from "../types/errors.ts";
+import { type ExitCode, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { nearest } from "../types/nearest.ts";
-import { findCommand, toCamelCase, toKebabCase } from "./commandLine.ts";
+import { findCommand, toCamelCase, toKebabCase, writeFlag } from "./commandLine.ts";
 import { commands, runCommandLine } from "./index.ts";
 
 /**
@@ -27,12 +26,9 @@ export async function callCommand(
       near === undefined ? `Known options: ${known.join(", ")}.` : `Did you mean "${near}"?`,
     );
   }
-  const words = given.flatMap(([option, value]) => (option in positionals ? [] : toWords(toKebabCase(option), value)));
+  const words = given.flatMap(([option, value]) =>
+    option in positionals ? [] : writeFlag(toKebabCase(option), value),
+  );
   const targets = Object.keys(positionals).flatMap((key) => [options[key] ?? []].flat().map(String));
   return await runCommandLine([name, ...targets, ...words, "--json"], io, version, { extras });
-}
-
-function toWords(flag: string, value: unknown): string[] {
-  if (typeof value === "boolean") return [`--${value ? "" : "no-"}${flag}`];
-  return [value].flat().map((one) => `--${flag}=${one}`);
 }

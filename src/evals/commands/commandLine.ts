@@ -1,4 +1,3 @@
-import type { PositionalOptions } from "yargs";
 import { type EvalsError, usageError } from "../types/errors.ts";
 import { nearest } from "../types/nearest.ts";
 import type { Command } from "./command.ts";
@@ -24,8 +23,8 @@ export function nameCommand({ command }: Command): string {
 
 /**
  * Checks the words after the name of a command: flags, their values, and the number and choices of positional arguments.
- * Returns the options that are given, as the command names them (`dry-run` is `dryRun`); after `--help`, nothing is checked. Throws a usage error for the
- * first word that is wrong.
+ * Returns the options that are given, as the command names them (`dry-run` is `dryRun`); after `--help`, nothing is
+ * checked. Throws a usage error for the first word that is wrong.
  */
 export function checkWords(words: readonly string[], command: Command): ReadonlySet<string> {
   const flags = listFlags(command);
@@ -98,6 +97,12 @@ export const toCamelCase = (name: string) => name.replace(/-(\w)/g, (_, letter: 
 /** `dryRun` as flags name it: `dry-run`. */
 export const toKebabCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
+/** The words of a command line that give a flag this value, or each value of a list. */
+export function writeFlag(flag: string, value: unknown): string[] {
+  if (typeof value === "boolean") return [`--${value ? "" : "no-"}${flag}`];
+  return [value].flat().map((one) => `--${flag}=${one}`);
+}
+
 function unknownFlag(spelled: string, flags: ReadonlyMap<string, Flag>, command: Command): EvalsError {
   const isLong = spelled.startsWith("--");
   // A camelCase spelling is accepted, but not what help shows.
@@ -119,9 +124,10 @@ function checkPositionals(words: readonly string[], command: Command): string[] 
   const missing = slots.slice(words.length).filter(({ isRequired }) => isRequired);
   const name = nameCommand(command);
   if (missing.length > 0) {
-    const choices = listChoices(command.positionals[missing[0]?.name ?? ""]);
+    const choices = command.positionals[missing[0]?.name ?? ""]?.choices;
+    const one = choices ? `: ${choices.join(", ")}` : "";
     throw usageError(
-      `\`evals ${name}\` needs ${missing.map((slot) => `<${slot.name}>`).join(" and ")}${choices && `: ${choices}`}.`,
+      `\`evals ${name}\` needs ${missing.map((slot) => `<${slot.name}>`).join(" and ")}${one}.`,
       `Write: evals ${command.command}. ${helpHint(command)}`,
     );
   }
@@ -136,8 +142,6 @@ function checkPositionals(words: readonly string[], command: Command): string[] 
   }
   return slots.slice(0, words.length).map((slot) => slot.name);
 }
-
-const listChoices = (options: PositionalOptions | undefined) => options?.choices?.map(String).join(", ") ?? "";
 
 /** The error for a value that is not among the choices of what `place` names. */
 function badChoice(value: string, place: string, choices: readonly string[]): EvalsError {

@@ -12,9 +12,14 @@ export const crowdCommand = defineCommand({
       alias: "d",
       type: "string",
       array: true,
-      describe: "Files with the foreign tools: tools/list results as JSON or YAML; required for a new experiment",
+      describe:
+        "Files with the foreign tools: tools/list results as JSON or YAML; a suite over a whole configuration needs none",
     },
-    sizes: { type: "string", default: "0,10,50", describe: "Numbers of foreign tools, separated by commas" },
+    sizes: {
+      type: "string",
+      describe:
+        "Numbers of foreign tools, separated by commas (default: 0,10,50); in a whole configuration: of other servers (default: each)",
+    },
     trials: number({
       alias: "n",
       min: 1,
@@ -28,9 +33,12 @@ export const crowdCommand = defineCommand({
   epilogue:
     "The seed decides the order in which foreign tools are added, so a smaller set is always part of a larger one. " +
     "Foreign tools are shown and never executed; a tool whose name the suite already uses is skipped. " +
+    "In a suite over a whole configuration (server: { config: .mcp.json, all: true }), the other servers join the one that a " +
+    "case is about, in the order of the file. " +
     "Exit code 0 for any rates, 3 when the experiment was stopped or nothing was graded.",
   examples: [
     ["crowd evals/files.yaml -d github.json -d slack.json", "Accuracy with 0, 10 and 50 foreign tools"],
+    ["crowd evals/all.yaml", "A suite over a whole configuration: each server alone, then with more of the others"],
     ["crowd evals/files.yaml -d github.json --sizes 0,5,20 -n 20 -m openai:gpt-5", "Other sizes, on a language model"],
   ],
   run: async (args, io) => (await import("../experiments/crowd.ts")).crowd(args, io),

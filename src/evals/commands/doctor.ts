@@ -1,39 +1,35 @@
 import { defineCommand, number } from "./command.ts";
 import { jsonFlag, serverFlags } from "./flags.ts";
 
-const positionals = {
-  paths: {
-    type: "string",
-    array: true,
-    describe: "Suite files or folders whose servers are examined (default: evals/, unless a flag names servers)",
-  },
-} as const;
-
-const flags = {
-  ...serverFlags,
-  execute: {
-    choices: ["always", "safe", "never"] as const,
-    default: "safe" as const,
-    describe:
-      "Which tools without required arguments are called once; safe: those annotated read-only or non-destructive",
-  },
-  timeout: number({ above: 0, max: 3600, default: 30, describe: "Timeout of a server's start, in seconds" }),
-  host: {
-    type: "string",
-    array: true,
-    nargs: 1,
-    describe:
-      "Examine a host, too: claude-code, codex, copilot or goose, or a model in it; what it shows of the tools, at no cost",
-  },
-  json: jsonFlag,
-} as const;
-
 /** `evals doctor`: why a server does not start, list its tools or answer calls. */
 export const doctorCommand = defineCommand({
   command: "doctor [paths..]",
   describe: "Diagnose servers: start them, list their tools, call harmless ones, and say how to fix what fails",
-  positionals,
-  flags,
+  positionals: {
+    paths: {
+      type: "string",
+      array: true,
+      describe: "Suite files or folders whose servers are examined (default: evals/, unless a flag names servers)",
+    },
+  },
+  flags: {
+    ...serverFlags,
+    execute: {
+      choices: ["always", "safe", "never"] as const,
+      default: "safe" as const,
+      describe:
+        "Which tools without required arguments are called once; safe: those annotated read-only or non-destructive",
+    },
+    timeout: number({ above: 0, max: 3600, default: 30, describe: "Timeout of a server's start, in seconds" }),
+    host: {
+      type: "string",
+      array: true,
+      nargs: 1,
+      describe:
+        "Examine a host, too: claude-code, codex, copilot or goose, or a model in it; what it shows of the tools, at no cost",
+    },
+    json: jsonFlag,
+  },
   epilogue:
     "Each local server is started twice: directly, to see what it prints, and by a client. " +
     "Exit code 1 when a server is unhealthy.",

@@ -11,6 +11,9 @@ const inGroup = <F extends Record<string, Options>>(group: string, flags: F): F 
 /** The longest that a request, a call or a start may take, in seconds. */
 const longestTimeout = 86_400;
 
+/** A seed of anything random. */
+export const seedRange = { min: 0, max: Number.MAX_SAFE_INTEGER, integer: true } as const;
+
 /** How a model is reached and asked. */
 export const requestFlags = inGroup("Model requests:", {
   "base-url": { type: "string", describe: "Base URL of the model's API, for example http://localhost:8000/v1" },
@@ -41,6 +44,14 @@ export const failOnFlag = {
   nargs: 1,
   describe:
     "What exits with code 1; repeatable (default: regressed where a baseline is checked, nothing for lexical, else rate: a case below its pass rate)",
+} as const satisfies Options;
+
+/** Severities of rules. */
+export const severityFlag = {
+  type: "string",
+  array: true,
+  nargs: 1,
+  describe: "Severity of a rule, as <rule>=error|warning|info|off; overrides the configuration in files",
 } as const satisfies Options;
 
 /** The former name of `--failure-threshold`, which is read with a note: `--fail-on` is what verdicts exit with. */
@@ -89,6 +100,19 @@ export const otlpFlag = {
   describe: "Send each trial as a trace to this OpenTelemetry collector, for example http://localhost:4318 (no texts)",
 } as const satisfies Options;
 
+/** Where trials are run by workers. */
+export const queueFlags = {
+  queue: {
+    type: "string",
+    describe: "Have trials run by `evals worker` on other machines, over this Redis server: redis://host:6379",
+  },
+  rate: number({
+    min: 1,
+    integer: true,
+    describe: "With --queue: start at most this many trials a second per provider, over all workers",
+  }),
+} satisfies Record<string, Options>;
+
 export const jsonFlag = {
   type: "boolean",
   default: false,
@@ -119,12 +143,7 @@ const exposureFlags = {
 export const trialFlags = {
   host: hostFlag,
   ...exposureFlags,
-  seed: number({
-    min: 0,
-    max: Number.MAX_SAFE_INTEGER,
-    integer: true,
-    describe: "Seed of the tool order (default: random, recorded)",
-  }),
+  seed: number({ ...seedRange, describe: "Seed of the tool order (default: random, recorded)" }),
   json: jsonFlag,
   out: outFlag,
   ...requestFlags,
@@ -145,13 +164,9 @@ export const suiteFlags = inGroup("Suites:", {
   "host-dir": {
     type: "string",
     array: true,
-    describe: "Folders in the home and project folders that hold skills (default: .claude, .agents)",
+    describe: "Folders in the home and project folders that hold skills (default: those of --host)",
   },
-  "user-skills": {
-    type: "boolean",
-    default: false,
-    describe: "Include the skills in the home folder",
-  },
+  "user-skills": { type: "boolean", default: false, describe: "Include the skills in the home folder" },
   judge: {
     type: "string",
     describe: "Model that grades expected behaviour, for example anthropic:claude-opus-5-5 (default: not graded)",
@@ -167,6 +182,14 @@ export const suiteFlags = inGroup("Suites:", {
     choices: ["always", "safe", "never"] as const,
     describe: "Which tool calls are executed; overrides the suites (their default: safe)",
   },
+  denial: {
+    type: "string",
+    coerce: (text: string) => {
+      if (text.trim() === "") throw new Error("--denial is empty. Give the text that a model gets.");
+      return text;
+    },
+    describe: "What a model gets for a call that is not executed; {tool} and {reason} are filled in",
+  },
 });
 
 /** The one model of an experiment. */
@@ -176,6 +199,13 @@ export const modelFlag = {
   default: "lexical",
   describe:
     "Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>",
+} as const satisfies Options;
+
+/** Where the suites and skill packages are that a command reads. */
+export const suitePaths = {
+  type: "string",
+  array: true,
+  describe: "Suites or skill packages, files or folders (default: evals/, and the skills of the project)",
 } as const satisfies Options;
 
 /** The one suite of an experiment. */

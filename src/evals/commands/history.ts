@@ -10,11 +10,13 @@ export const historyCommand = defineCommand({
     suite: { type: "string", array: true, describe: "Only these suites (default: all)" },
     model: { alias: "m", type: "string", array: true, describe: "Only these models (default: all)" },
     last: number({ min: 1, integer: true, default: 20, describe: "Number of the newest runs of each suite and model" }),
+    as: { choices: ["terminal", "markdown", "json"] as const, default: "terminal" as const, describe: "Output format" },
     out: outFlag,
     json: jsonFlag,
   },
   examples: [
     ["history", "Every suite and model"],
+    ['history --as markdown >> "$GITHUB_STEP_SUMMARY"', "In a nightly job"],
     ["history --suite notes -m anthropic:claude-haiku-5-5 --last 5", "The last five runs of one"],
   ],
   run: async (args, io) => (await import("../experiments/history.ts")).history(args, io),

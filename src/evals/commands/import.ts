@@ -21,11 +21,17 @@ export const importCommand = defineCommand({
     },
     out: { type: "string", default: "evals/imported", describe: "Folder of the suites, one for each format" },
     judged: { type: "boolean", default: false, describe: "Keep sentences for a judge beside expected tools" },
+    "execute-source": {
+      type: "boolean",
+      default: false,
+      describe: "Run TypeScript sources, for what cannot be known by parsing them; only for sources that you trust",
+    },
     force: { type: "boolean", default: false, describe: "Replace suites that exist" },
     json: { ...jsonFlag, describe: "Print what was kept and what was not as JSON" },
   },
   epilogue:
-    "Sources in TypeScript are parsed and not run. What a suite cannot say is printed, and stands as a comment above its " +
+    "Sources in TypeScript are parsed and not run; with --execute-source they are run in a process of 20 s at most, with an " +
+    "empty environment, without writing, and with stubs for packages. What a suite cannot say is printed, and is a comment above its " +
     "case. Exit code 2 when a file is malformed.",
   examples: [
     ["import ../my-server", "Every known format in a repository"],

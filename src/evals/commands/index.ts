@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { Argv, Options } from "yargs";
 import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
@@ -18,7 +19,7 @@ import { lintCommand } from "./lint.ts";
 import { loginCommand } from "./login.ts";
 import { mergeCommand } from "./merge.ts";
 import { probeCommand } from "./probe.ts";
-import { type ProjectWords, readProjectWords } from "./project.ts";
+import { type ProjectWords, projectFiles, readProjectWords } from "./project.ts";
 import { reportCommand } from "./report.ts";
 import { runCommand } from "./run.ts";
 import { schemaCommand } from "./schema.ts";
@@ -30,6 +31,7 @@ import { tryCommand } from "./try.ts";
 import { variantsCommand } from "./variants.ts";
 import { verifyCommand } from "./verify.ts";
 import { viewCommand } from "./view.ts";
+import { workerCommand } from "./worker.ts";
 
 /** All commands, in the order of the help. */
 export const commands: readonly Command[] = [
@@ -40,6 +42,7 @@ export const commands: readonly Command[] = [
   baselineCommand,
   verifyCommand,
   mergeCommand,
+  workerCommand,
   reportCommand,
   showCommand,
   historyCommand,
@@ -75,14 +78,47 @@ export async function runCommandLine(
   if (word?.startsWith("-")) refuseLeadingFlag(word);
   const command = word === undefined || word.startsWith("-") ? undefined : findCommand(word, known);
   const given = command ? checkWords(words, command) : new Set<string>();
-  const project: ProjectWords = command ? await readProjectWords(command, given, io) : { words: [] };
+  const parser = await createParser(command, known, io, version);
+  // Nothing was asked for, so nothing passed.
+  if (word === undefined) {
+    io.out(`${await parser.getHelp()}\n`);
+    return exitCodes.usage;
+  }
+  const read = async (): Promise<object | undefined> => {
+    const project: ProjectWords = command ? await readProjectWords(command, given, io) : { words: [] };
+    let parsed: object | undefined;
+    await parser.parseAsync(
+      [...project.words, ...(command ? joinOperands(words) : args)],
+      {},
+      (_error, values, output) => {
+        if (output) io.out(`${output}\n`);
+        else parsed = { ...values, ...extras, given, suiteSettings: project.suiteSettings };
+      },
+    );
+    return parsed;
+  };
+  const options = await read();
+  // A watch reads the project file again when it changes.
+  const project = { files: projectFiles.map((name) => resolve(io.cwd, name)), reread: read };
+  return options && command ? await command.run({ ...options, project } as never, io) : exitCodes.passed;
+}
+
+/** The words without `--`: the parser of a command drops what is after it. A path with a leading hyphen stays no flag. */
+function joinOperands(words: readonly string[]): readonly string[] {
+  const end = words.indexOf("--");
+  const operands = words.slice(end + 1).map((word) => (word.startsWith("-") ? `./${word}` : word));
+  return end < 0 ? words : [...words.slice(0, end), ...operands];
+}
+
+/** The parser of one command, or of the program itself, which lists them. */
+async function createParser(
+  command: Command | undefined,
+  known: readonly Command[],
+  io: Io,
+  version: string,
+): Promise<Argv> {
   const { default: yargs } = await import("yargs");
-  let start: (() => Promise<ExitCode>) | undefined;
   const parser = yargs()
-    .scriptName("evals")
-    .usage(
-      "$0 <command>\n\nTest whether models pick the right MCP tool or skill, and whether a change of wording helps.",
-    )
     .version(`tool-evals ${version}`)
     .alias("help", "h")
     .strict()
@@ -90,34 +126,33 @@ export async function runCommandLine(
     .fail((message, error) => {
       // The parser throws some of its own complaints.
       if (error && error.name !== "YError") throw error;
-      throw usageError(describeFailure(error?.message ?? message), helpHint(command));
+      throw usageError((error?.message ?? message).replace(/(?<![.?!])$/, "."), helpHint(command));
     });
-  for (const one of known)
-    parser.command(
-      one.command,
-      one.describe,
-      (builder) => build(one, builder),
-      // Started after parsing: the parser renders its whole help beside a command that it awaits.
-      (parsed) => {
-        start = () => one.run({ ...parsed, ...extras, given, suiteSettings: project.suiteSettings } as never, io);
-      },
-    );
-  // Nothing was asked for, so nothing passed.
-  if (word === undefined) {
-    io.out(`${await parser.getHelp()}\n`);
-    return exitCodes.usage;
+  if (command) {
+    // The parser writes the whole help of a command that it runs by its name, and nothing of the default one.
+    const [name, ...slots] = command.command.split(" ");
+    const asDefault = ["$0", ...slots].join(" ");
+    return parser
+      .scriptName(`evals ${name}`)
+      .command(asDefault, command.describe, (builder) => build(command, builder));
   }
-  await parser.parseAsync([word, ...project.words, ...words], {}, (_error, _parsed, output) => {
-    if (output) io.out(`${output}\n`);
-  });
-  return (await start?.()) ?? exitCodes.passed;
+  for (const one of known) parser.command(one.command, one.describe);
+  return parser
+    .scriptName("evals")
+    .usage(
+      "$0 <command>\n\nTest whether models pick the right MCP tool or skill, and whether a change of wording helps.",
+    );
 }
 
-function build({ positionals, flags, epilogue = "", examples }: Command, yargs: Argv): Argv {
-  for (const [name, positional] of Object.entries(positionals)) yargs.positional(name, positional);
+function build({ command, positionals, flags, epilogue = "", examples }: Command, yargs: Argv): Argv {
+  for (const [name, positional] of Object.entries(positionals)) {
+    yargs.positional(name, positional);
+    if (command.includes(`<${name}`)) yargs.demandOption(name);
+    if (command.includes(`${name}..`)) yargs.array(name).default(name, []);
+  }
   for (const [name, flag] of Object.entries(flags))
     yargs.option(name, { group: "Options:", ...flag, ...(flag.type !== "boolean" && withValue(name, flag)) });
-  return yargs.epilogue(epilogue).example(examples.map(([line, purpose]) => [`$0 ${line}`, purpose]));
+  return yargs.epilogue(epilogue).example(examples.map(([line, purpose]) => [`evals ${line}`, purpose]));
 }
 
 /**
@@ -135,9 +170,4 @@ function withValue(name: string, { coerce }: Options): Pick<Options, "coerce" | 
       }
     },
   };
-}
-
-/** The parser's message as a sentence. */
-function describeFailure(message: string): string {
-  return /[.?!]$/.test(message) ? message : `${message}.`;
 }

@@ -1,5 +1,5 @@
 import { defineCommand } from "./command.ts";
-import { serverFlags } from "./flags.ts";
+import { requestFlags, serverFlags } from "./flags.ts";
 
 const one = (describe: string) => ({ type: "string", group: "Servers:", describe }) as const;
 
@@ -14,16 +14,33 @@ export const initCommand = defineCommand({
     transport: serverFlags.transport,
     config: one("Host configuration file with the server (default: those of the project, then of the user)"),
     name: one("Name of the server in a host configuration"),
+    model: {
+      alias: "m",
+      type: "string",
+      describe:
+        "Language model that writes the queries, as in `evals try` (default: none; the words of the descriptions)",
+    },
+    yes: { alias: "y", type: "boolean", default: false, describe: "Do not ask before spending" },
+    catalog: {
+      type: "string",
+      describe: "File with the tools behind those of the server that call others (dispatchers)",
+    },
     file: { type: "string", describe: "File to write (default: evals/<server>.yaml)" },
     ci: { choices: ["github"] as const, describe: "Also write a workflow that runs the suite on pull requests" },
+    ...requestFlags,
   },
   epilogue:
     "Without a flag, servers are looked for in .mcp.json, .vscode/mcp.json, .cursor/mcp.json and .gemini/settings.json, " +
-    "then in those of Claude Desktop and Cursor in the home folder. No model is asked, and no file is overwritten.",
+    "then in those of Claude Desktop and Cursor in the home folder. No model is asked without --model, " +
+    "no tool is called, and no file is overwritten.",
   examples: [
     ["init", "A suite for the server in .mcp.json"],
     ['init --server "node dist/main.js" --ci github', "A suite and a workflow for one server"],
+    ["init -m anthropic:claude-haiku-5-5 --budget 0.50", "With queries that a model writes, for half a dollar at most"],
     ["init --url https://example.com/mcp --file evals/remote.yaml", "A suite for a remote server"],
   ],
-  run: async (args, io) => (await import("../inspection/init/init.ts")).init(args, io),
+  run: async ({ model, ...args }, io) =>
+    model === undefined
+      ? (await import("../inspection/init/init.ts")).init(args, io)
+      : (await import("../tryout/init.ts")).initWritten({ ...args, model }, io),
 });

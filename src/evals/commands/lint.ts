@@ -1,70 +1,62 @@
 import { defineCommand } from "./command.ts";
-import { formerThresholdFlag, requestFlags, serverFlags } from "./flags.ts";
-
-const positionals = {
-  paths: {
-    type: "string",
-    array: true,
-    describe: "Suites or skill packages, files or folders (default: evals/, unless a flag names what to lint)",
-  },
-} as const;
-
-const flags = {
-  ...serverFlags,
-  tools: { type: "string", array: true, nargs: 1, describe: "JSON or YAML file with a tool list" },
-  skills: { type: "string", array: true, nargs: 1, describe: "Skill package, or folder of skill packages" },
-  confusable: { type: "boolean", default: false, describe: "Also rank the pairs of tools that are easy to confuse" },
-  against: {
-    type: "string",
-    describe: "Baseline or tool list of the previous release: classify what changed, and check the versioning rules",
-  },
-  judge: {
-    type: "string",
-    describe: "Also let this model grade each tool, for example anthropic:claude-opus-5-5; its findings are marked",
-  },
-  ...requestFlags,
-  concurrency: { ...requestFlags.concurrency, describe: "Maximum concurrent requests to the judge" },
-  budget: {
-    ...requestFlags.budget,
-    describe: "Send no further tools to the judge once this many US dollars are spent",
-  },
-  "base-url": {
-    ...requestFlags["base-url"],
-    describe: "Base URL of the judge's API, for example http://localhost:8000/v1",
-  },
-  timeout: { ...requestFlags.timeout, describe: "Timeout of one request to the judge, in seconds" },
-  severity: {
-    type: "string",
-    array: true,
-    nargs: 1,
-    describe: "Severity of a rule, as <rule>=error|warning|info|off; overrides the configuration in files",
-  },
-  profile: {
-    choices: ["general", "spec"] as const,
-    describe: "Rules to check; spec adds conventions of wording and form for servers of your own (default: general)",
-  },
-  "failure-threshold": {
-    choices: ["error", "warning", "info"] as const,
-    default: "error" as const,
-    describe: "Lowest severity that exits with code 1",
-  },
-  "fail-on": formerThresholdFlag,
-  format: {
-    choices: ["table", "json", "sarif", "github", "markdown"] as const,
-    default: "table" as const,
-    describe: "Output format; markdown: only with --rules",
-  },
-  json: { type: "boolean", default: false, describe: "Same as --format json" },
-  rules: { type: "boolean", default: false, describe: "Print all rules instead of linting" },
-} as const;
+import { formerThresholdFlag, requestFlags, serverFlags, severityFlag } from "./flags.ts";
 
 /** `evals lint`: checks the conventions of tools, skills, suites and host entries. */
 export const lintCommand = defineCommand({
   command: "lint [paths..]",
   describe:
     "Check tools, skills, suites and host configuration against conventions; no model is called without --judge",
-  positionals,
-  flags,
+  positionals: {
+    paths: {
+      type: "string",
+      array: true,
+      describe: "Suites or skill packages, files or folders (default: evals/, unless a flag names what to lint)",
+    },
+  },
+  flags: {
+    ...serverFlags,
+    tools: { type: "string", array: true, nargs: 1, describe: "JSON or YAML file with a tool list" },
+    skills: { type: "string", array: true, nargs: 1, describe: "Skill package, or folder of skill packages" },
+    confusable: { type: "boolean", default: false, describe: "Also rank the pairs of tools that are easy to confuse" },
+    against: {
+      type: "string",
+      describe: "Baseline or tool list of the previous release: classify what changed, and check the versioning rules",
+    },
+    judge: {
+      type: "string",
+      describe: "Also let this model grade each tool, for example anthropic:claude-opus-5-5; its findings are marked",
+    },
+    ...requestFlags,
+    concurrency: { ...requestFlags.concurrency, describe: "Maximum concurrent requests to the judge" },
+    budget: {
+      ...requestFlags.budget,
+      describe: "Send no further tools to the judge once this many US dollars are spent",
+    },
+    "base-url": {
+      ...requestFlags["base-url"],
+      describe: "Base URL of the judge's API, for example http://localhost:8000/v1",
+    },
+    timeout: { ...requestFlags.timeout, describe: "Timeout of one request to the judge, in seconds" },
+    severity: severityFlag,
+    profile: {
+      choices: ["general", "spec"] as const,
+      describe: "Rules to check; spec adds conventions of wording and form for servers of your own (default: general)",
+    },
+    all: { type: "boolean", default: false, describe: "Also show infos one by one; without it, their number by rule" },
+    "failure-threshold": {
+      choices: ["error", "warning", "info"] as const,
+      default: "error" as const,
+      describe: "Lowest severity that exits with code 1",
+    },
+    "fail-on": formerThresholdFlag,
+    format: {
+      choices: ["table", "json", "sarif", "github", "markdown"] as const,
+      default: "table" as const,
+      describe: "Output format; markdown: only with --rules",
+    },
+    json: { type: "boolean", default: false, describe: "Same as --format json" },
+    rules: { type: "boolean", default: false, describe: "Print all rules instead of linting" },
+  },
   examples: [
     ["lint", "Lint the suites under evals/ and the tools of their servers"],
     ['lint --server "node dist/main.js"', "Lint the tools of one server"],

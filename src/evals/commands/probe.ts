@@ -1,85 +1,67 @@
 import { defineCommand, number } from "./command.ts";
-import { formerThresholdFlag, jsonFlag, serverFlags } from "./flags.ts";
-
-const positionals = {
-  paths: {
-    type: "string",
-    array: true,
-    describe: "Suite files or folders whose servers are probed (default: evals/, unless a flag names a server)",
-  },
-} as const;
-
-const flags = {
-  ...serverFlags,
-  tool: {
-    type: "string",
-    array: true,
-    nargs: 1,
-    describe: "Probe only tools whose name matches this pattern (* matches any text)",
-  },
-  execute: {
-    choices: ["always", "safe", "never"] as const,
-    describe:
-      "Which tools are called (default: as the suite says, else safe: those annotated read-only or non-destructive; " +
-      "the latter may leave data behind)",
-  },
-  runs: number({
-    min: 1,
-    max: 100_000,
-    integer: true,
-    default: 5,
-    describe: "Maximum inputs per tool and kind of probe",
-  }),
-  seed: number({
-    min: 0,
-    max: Number.MAX_SAFE_INTEGER,
-    integer: true,
-    describe: "Seed of the generated inputs (default: random, printed)",
-  }),
-  timeout: number({
-    above: 0,
-    max: 3600,
-    default: 10,
-    describe: "Timeout of one call, in seconds",
-  }),
-  "max-calls": number({
-    min: 0,
-    max: 100_000,
-    integer: true,
-    default: 50,
-    describe: "Maximum further calls to shrink a failing input",
-  }),
-  call: {
-    type: "string",
-    array: true,
-    nargs: 1,
-    describe: 'Make this call instead: {"tool": "...", "arguments": {...}}; repeatable, executed in order',
-  },
-  severity: {
-    type: "string",
-    array: true,
-    nargs: 1,
-    describe: "Severity of a rule, as <rule>=error|warning|info|off; overrides the configuration in files",
-  },
-  profile: {
-    choices: ["general", "spec"] as const,
-    describe: "Rules to check; spec adds conventions of failures and texts for servers of your own (default: general)",
-  },
-  "failure-threshold": {
-    choices: ["error", "warning", "info"] as const,
-    default: "warning" as const,
-    describe: "Lowest severity that exits with code 1",
-  },
-  "fail-on": formerThresholdFlag,
-  json: jsonFlag,
-} as const;
+import { formerThresholdFlag, jsonFlag, seedRange, serverFlags, severityFlag } from "./flags.ts";
 
 /** `evals probe`: calls the tools of servers with inputs generated from their schemas, and checks the results. */
 export const probeCommand = defineCommand({
   command: "probe [paths..]",
   describe: "Call tools with inputs generated from their schemas, and check the results; no model is called",
-  positionals,
-  flags,
+  positionals: {
+    paths: {
+      type: "string",
+      array: true,
+      describe: "Suite files or folders whose servers are probed (default: evals/, unless a flag names a server)",
+    },
+  },
+  flags: {
+    ...serverFlags,
+    tool: {
+      type: "string",
+      array: true,
+      nargs: 1,
+      describe: "Probe only tools whose name matches this pattern (* matches any text)",
+    },
+    execute: {
+      choices: ["always", "safe", "never"] as const,
+      describe:
+        "Which tools are called (default: as the suite says, else safe: those annotated read-only or non-destructive; " +
+        "the latter may leave data behind)",
+    },
+    runs: number({
+      min: 1,
+      max: 100_000,
+      integer: true,
+      default: 5,
+      describe: "Maximum inputs per tool and kind of probe",
+    }),
+    seed: number({ ...seedRange, describe: "Seed of the generated inputs (default: random, printed)" }),
+    timeout: number({ above: 0, max: 3600, default: 10, describe: "Timeout of one call, in seconds" }),
+    "max-calls": number({
+      min: 0,
+      max: 100_000,
+      integer: true,
+      default: 50,
+      describe: "Maximum further calls to shrink a failing input",
+    }),
+    call: {
+      type: "string",
+      array: true,
+      nargs: 1,
+      describe: 'Make this call instead: {"tool": "...", "arguments": {...}}; repeatable, executed in order',
+    },
+    severity: severityFlag,
+    profile: {
+      choices: ["general", "spec"] as const,
+      describe:
+        "Rules to check; spec adds conventions of failures and texts for servers of your own (default: general)",
+    },
+    "failure-threshold": {
+      choices: ["error", "warning", "info"] as const,
+      default: "warning" as const,
+      describe: "Lowest severity that exits with code 1",
+    },
+    "fail-on": formerThresholdFlag,
+    json: jsonFlag,
+  },
   examples: [
     ['probe --server "node dist/main.js"', "Probe every tool that is annotated as harmless"],
     ['probe --server "node dist/main.js" --execute always', "Probe every tool; only where nothing can be lost"],

@@ -4,7 +4,7 @@ import type { Project } from "../suites/projectFile.ts";
 import { EvalsError, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { Command } from "./command.ts";
-import { checkWords, nameCommand, toKebabCase } from "./commandLine.ts";
+import { checkWords, nameCommand, toKebabCase, writeFlag } from "./commandLine.ts";
 
 /** What a project file adds to a command line: words for the options that it sets, and the settings of single suites. */
 export type ProjectWords = {
@@ -16,6 +16,8 @@ export type ProjectWords = {
 const asking: ReadonlySet<string> = new Set(["run", "variants", "crowd", "calibrate"]);
 /** Where records and baselines are is the same for every command. */
 const folders: ReadonlySet<string> = new Set(["out", "baselines"]);
+/** A worker reaches models as the runs of its project do. */
+const ofWorkers: ReadonlySet<string> = new Set(["baseUrl", "claudePath"]);
 
 /**
  * The options of `evals.config.*` in the working directory as words of a command line, without those that are given.
@@ -27,10 +29,10 @@ export async function readProjectWords(command: Command, given: ReadonlySet<stri
   const name = nameCommand(command);
   const words = Object.entries(project.options).flatMap(([option, value]): string[] => {
     const flag = toKebabCase(option);
-    const applies = flag in command.flags && (asking.has(name) || folders.has(option)) && !given.has(option);
+    const hasMeaning = asking.has(name) || folders.has(option) || (name === "worker" && ofWorkers.has(option));
+    const applies = flag in command.flags && hasMeaning && !given.has(option);
     if (!applies) return [];
-    const own =
-      typeof value === "boolean" ? [`--${value ? "" : "no-"}${flag}`] : [value].flat().map((one) => `--${flag}=${one}`);
+    const own = writeFlag(flag, value);
     try {
       checkWords(own, { ...command, command: name });
       for (const one of typeof value === "boolean" ? [] : [value].flat()) command.flags[flag]?.coerce?.(one);
@@ -41,14 +43,18 @@ export async function readProjectWords(command: Command, given: ReadonlySet<stri
       throw usageError(`"${option}": ${message}`, hint, project.place(option));
     }
   });
-  return { words, ...((asking.has(name) || name === "blame") && { suiteSettings: project.suites }) };
+  return {
+    words,
+    ...((asking.has(name) || name === "blame" || name === "worker") && { suiteSettings: project.suites }),
+  };
 }
 
-const fileNames = ["ts", "mts", "js", "mjs", "json", "yaml", "yml"].map((ending) => `evals.config.${ending}`);
+/** The names that a project file can have. */
+export const projectFiles = ["ts", "mts", "js", "mjs", "json", "yaml", "yml"].map((ending) => `evals.config.${ending}`);
 
 /** The loader takes longer to load than most commands run, so it is loaded only for a file. */
 async function load({ cwd, env }: Io): Promise<Project | undefined> {
-  const [file, second] = fileNames.filter((name) => existsSync(resolve(cwd, name)));
+  const [file, second] = projectFiles.filter((name) => existsSync(resolve(cwd, name)));
   if (file === undefined) return undefined;
   if (second !== undefined) throw usageError(`There are both ${file} and ${second}.`, "Keep one of them.");
   const [{ loadProject }, { projectSchema: schema }] = await Promise.all([

@@ -17,6 +17,9 @@ export const singleUse: readonly string[] = [
   "explain",
   "json",
   "nightly",
+  "changed",
+  "watch",
+  "cache",
 ];
 
 const entries = Object.entries(runCommand.flags).filter(([name, { hidden }]) => !hidden && !singleUse.includes(name));

@@ -1,16 +1,23 @@
 import { defineCommand } from "./command.ts";
 import { explainFlag, otlpFlag, outFlag } from "./flags.ts";
 
-/** `evals report`: prints a recorded run again, from its journal alone. */
+/** `evals report`: prints the report of a record again. */
 export const reportCommand = defineCommand({
   command: "report [run]",
-  describe: "Print the report of a recorded run",
-  positionals: { run: { type: "string", default: "latest", describe: "Run: its folder, its id or latest" } },
+  describe: "Print the report of a recorded run or experiment",
+  positionals: {
+    run: {
+      type: "string",
+      default: "latest",
+      describe:
+        "Record: its folder, its id, latest (run), or variants, blame, crowd or calibrate for the newest of them",
+    },
+  },
   flags: {
     as: {
-      choices: ["terminal", "json", "markdown", "html", "junit", "github", "csv"] as const,
+      choices: ["terminal", "json", "markdown", "html", "junit", "github", "sarif", "badge", "csv"] as const,
       default: "terminal" as const,
-      describe: "Output format; csv: the trials, one a line",
+      describe: "Output format; badge: an endpoint file of shields.io; csv: the trials, one a line",
     },
     explain: explainFlag,
     otlp: otlpFlag,
@@ -20,6 +27,7 @@ export const reportCommand = defineCommand({
     ["report", "Print the latest run"],
     ["report --as csv > trials.csv", "The trials of the latest run, for a spreadsheet"],
     ["report reports/2026-11-21T09-30-00-000 --as markdown", "For a pull request"],
+    ["report variants --as junit > variants.xml", "The newest result of `evals variants`, for a CI service"],
   ],
   run: async (args, io) => (await import("../experiments/report.ts")).report(args, io),
 });

@@ -5,6 +5,7 @@ import {
   failOnFlag,
   marginFlag,
   otlpFlag,
+  queueFlags,
   reporterFlag,
   resumeFlag,
   suiteFlags,
@@ -63,6 +64,17 @@ export const runCommand = defineCommand({
       default: false,
       describe: "Ask every case on the `surfaces` of its suite too, and compare each with the suite's own",
     },
+    changed: {
+      type: "boolean",
+      default: false,
+      describe:
+        "Ask once only the cases that a change since the baseline touches: their own, that of an expected tool or of one similar to it",
+    },
+    watch: {
+      type: "boolean",
+      default: false,
+      describe: "Ask every case once, then after each change of a file the cases that it touches, until Ctrl-C",
+    },
     blame: { type: "boolean", default: false, describe: "After a regression, find the changed wording that caused it" },
     margin: marginFlag("Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points)"),
     baselines: baselinesFlag,
@@ -70,6 +82,17 @@ export const runCommand = defineCommand({
       type: "string",
       describe: "Ask one part of the plan, for example 1/3; `evals merge` makes one run of all parts",
     },
+    batch: {
+      type: "boolean",
+      describe:
+        "Ask cases of one reply by the batch API of anthropic: and openai: models: half the price, replies within 24 hours",
+    },
+    "cancel-batch": {
+      type: "boolean",
+      default: false,
+      describe: "With --resume: ask the provider to stop the batches of this record",
+    },
+    ...queueFlags,
     "dry-run": {
       type: "boolean",
       default: false,
@@ -82,6 +105,12 @@ export const runCommand = defineCommand({
     },
     resume: resumeFlag,
     "retry-broken": { type: "boolean", default: false, describe: "With --resume: run broken trials again" },
+    cache: {
+      type: "boolean",
+      default: false,
+      describe:
+        "While you write a suite: repeat the replies of earlier runs to equal requests, and ask only new ones. Gives no verdict (anthropic, openai)",
+    },
     reporter: reporterFlag,
     otlp: otlpFlag,
     ...trialFlags,
@@ -96,11 +125,16 @@ export const runCommand = defineCommand({
       "run --check on --blame -m anthropic:claude-haiku-5-5",
       "Before a release: find regressions and the wording that caused them",
     ],
+    ["run --changed -m anthropic:claude-haiku-5-5", "While editing: ask only the cases that a change touches"],
+    ["run --watch evals/files.yaml", "Ask again, on the keyword search, whatever a saved file touches"],
+    ["run --watch --changed --budget 2 -m anthropic:claude-haiku-5-5", "The same on a model, for $2 at most"],
     ["run --nightly --fail-on drifted -m anthropic:claude-haiku-5-5", "Every night: report when the model changed"],
     [
       "run --skill release-notes --judge anthropic:claude-opus-5-5 -m claude-code",
       "Test a skill in its host: is it loaded, and does it help?",
     ],
+    ["run --batch -n 20 -m anthropic:claude-opus-5-5", "At half the price, with replies within 24 hours"],
+    ["run --cache -m anthropic:claude-haiku-5-5", "While a suite is written: ask only what has changed"],
     ["run --resume latest", "Finish a run that was interrupted"],
   ],
   run: async (args, io) => (await import("../experiments/run.ts")).run(args, io),

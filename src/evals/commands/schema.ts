@@ -1,36 +1,40 @@
 import { exitCodes } from "../types/errors.ts";
+import { outputNames } from "../types/outputNames.ts";
 import { defineCommand } from "./command.ts";
+
+const names = ["suite", "config", ...outputNames] as const;
+type Name = (typeof names)[number];
 
 /** `evals schema`: prints the JSON Schema of what the program reads or writes. */
 export const schemaCommand = defineCommand({
   command: "schema [of]",
-  describe:
-    "Print the JSON Schema of suite files, of evals.config, or of the output of `run`, `lint` or `verify --json`",
-  positionals: {
-    of: {
-      choices: ["suite", "config", "run", "lint", "verify"] as const,
-      default: "suite" as const,
-      describe: "Which schema to print",
-    },
-  },
-  flags: {},
-  examples: [["schema > suite.schema.json", "For the $schema key of a suite file"]],
-  run: async ({ of }, io) => {
-    io.out(`${JSON.stringify(await makeSchema(of), null, 2)}\n`);
+  describe: "Print the JSON Schema of suite files, of evals.config, or of what a command prints with --json",
+  positionals: { of: { choices: names, default: "suite" as const, describe: "Which schema to print" } },
+  flags: { out: { type: "string", describe: "Write all schemas into this folder, a file for each" } },
+  epilogue:
+    "`report` and `merge` print what the command of the run does. `show` prints one object a line. lint-rules is of " +
+    "`lint --rules --json`.",
+  examples: [
+    ["schema > suite.schema.json", "For the $schema key of a suite file"],
+    ["schema try", "The object that `evals try --json` prints"],
+  ],
+  run: async ({ of, out }, io) => {
+    if (out === undefined) io.out(`${JSON.stringify(await makeSchema(of), null, 2)}\n`);
+    else {
+      const { mkdir, writeFile } = await import("node:fs/promises");
+      const { join, resolve } = await import("node:path");
+      const folder = resolve(io.cwd, out);
+      await mkdir(folder, { recursive: true });
+      for (const name of names)
+        await writeFile(join(folder, `${name}.json`), `${JSON.stringify(await makeSchema(name), null, 2)}\n`);
+    }
     return exitCodes.passed;
   },
 });
 
 /** Derived from the zod schemas that the program itself uses. */
-async function makeSchema(of: "suite" | "config" | keyof typeof outputs): Promise<unknown> {
+async function makeSchema(of: Name): Promise<unknown> {
   if (of === "suite") return (await import("../suites/jsonSchema.ts")).jsonSchema();
   if (of === "config") return (await import("./projectSchema.ts")).projectJsonSchema();
-  const z = await import("zod");
-  return z.toJSONSchema(await outputs[of](), { target: "draft-2020-12" });
+  return (await import("../reports/outputs.ts")).outputJsonSchema(of);
 }
-
-const outputs = {
-  run: async () => (await import("../types/run.ts")).runSummarySchema,
-  lint: async () => (await import("../types/lint.ts")).lintReportSchema,
-  verify: async () => (await import("../types/verify.ts")).verifyReportSchema,
-};

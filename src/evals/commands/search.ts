@@ -1,43 +1,33 @@
 import { defineCommand } from "./command.ts";
-import { hostFlag, jsonFlag, suiteFlags } from "./flags.ts";
-
-const positionals = {
-  paths: {
-    type: "string",
-    array: true,
-    describe: "Suites or skill packages, files or folders (default: evals/, and the skills of the project)",
-  },
-} as const;
+import { hostFlag, jsonFlag, suiteFlags, suitePaths } from "./flags.ts";
 
 const { skill, "host-dir": hostDir, "user-skills": userSkills, case: cases } = suiteFlags;
-
-const flags = {
-  ranker: {
-    choices: ["keyword", "bm25", "regex"] as const,
-    array: true,
-    nargs: 1,
-    describe: "Only this search: literal keywords as in Claude Code, BM25 or patterns as in APIs",
-  },
-  "fail-on": {
-    type: "string",
-    array: true,
-    nargs: 1,
-    describe: "Exit with code 1 below this: recall@<1, 3, 5 or 10>=<share>, or rank=<number> for every query",
-  },
-  host: { ...hostFlag, describe: "Search the tool names that this host shows" },
-  case: { ...cases, describe: "Search only for cases whose id matches this pattern (* matches any text)" },
-  skill: { ...skill, describe: "Search only for the eval files of these skills" },
-  "host-dir": hostDir,
-  "user-skills": userSkills,
-  json: jsonFlag,
-} as const;
 
 /** `evals search`: whether a tool search finds what the cases of suites expect. */
 export const searchCommand = defineCommand({
   command: "search [paths..]",
   describe: "Measure whether a tool search finds the tools and skills that suites expect; no model is called",
-  positionals,
-  flags,
+  positionals: { paths: suitePaths },
+  flags: {
+    ranker: {
+      choices: ["keyword", "bm25", "regex"] as const,
+      array: true,
+      nargs: 1,
+      describe: "Only this search: literal keywords as in Claude Code, BM25 or patterns as in APIs",
+    },
+    "fail-on": {
+      type: "string",
+      array: true,
+      nargs: 1,
+      describe: "Exit with code 1 below this: recall@<1, 3, 5 or 10>=<share>, or rank=<number> for every query",
+    },
+    host: { ...hostFlag, describe: "Search the tool names that this host shows" },
+    case: { ...cases, describe: "Search only for cases whose id matches this pattern (* matches any text)" },
+    skill: { ...skill, describe: "Search only for the eval files of these skills" },
+    "host-dir": hostDir,
+    "user-skills": userSkills,
+    json: jsonFlag,
+  },
   epilogue:
     "Hosts and APIs that defer tools show a model what a search finds. Each case is searched by what its user says and by " +
     "its `searches`. Recall is the mean share of the expected tools among the first results.",

@@ -1,5 +1,5 @@
 import { defineCommand, number } from "./command.ts";
-import { jsonFlag, outFlag, requestFlags, serverFlags } from "./flags.ts";
+import { jsonFlag, outFlag, requestFlags, seedRange, serverFlags } from "./flags.ts";
 
 /** `evals try`: what a model picks from a server's tools, without a suite. */
 export const tryCommand = defineCommand({
@@ -23,13 +23,7 @@ export const tryCommand = defineCommand({
     "per-tool": number({ min: 1, max: 20, integer: true, default: 2, describe: "Queries for each tool" }),
     trials: number({ alias: "n", min: 1, max: 100, integer: true, default: 1, describe: "Trials of each query" }),
     yes: { alias: "y", type: "boolean", default: false, describe: "Do not ask before spending" },
-    seed: number({
-      min: 0,
-      max: Number.MAX_SAFE_INTEGER,
-      integer: true,
-      default: 1,
-      describe: "Seed of arguments and order",
-    }),
+    seed: number({ ...seedRange, default: 1, describe: "Seed of arguments and order" }),
     file: { type: "string", describe: "Suite to write (default: evals/try-<server>.yaml)" },
     json: jsonFlag,
     out: outFlag,

@@ -1,6 +1,6 @@
 import { verifyGates } from "../types/verify.ts";
 import { defineCommand } from "./command.ts";
-import { baselinesFlag, jsonFlag, suiteFlags } from "./flags.ts";
+import { baselinesFlag, jsonFlag, suiteFlags, suitePaths } from "./flags.ts";
 
 const { skill, "host-dir": hostDir, "user-skills": userSkills, case: cases } = suiteFlags;
 
@@ -8,13 +8,7 @@ const { skill, "host-dir": hostDir, "user-skills": userSkills, case: cases } = s
 export const verifyCommand = defineCommand({
   command: "verify [paths..]",
   describe: "Check without a model or a key that the accepted baselines are of the current tools and cases",
-  positionals: {
-    paths: {
-      type: "string",
-      array: true,
-      describe: "Suites or skill packages, files or folders (default: evals/, and the skills of the project)",
-    },
-  },
+  positionals: { paths: suitePaths },
   flags: {
     tools: { type: "string", describe: "JSON or YAML file with a tool list, instead of starting the servers" },
     baselines: baselinesFlag,

@@ -309,7 +309,7 @@ class PlayedCheck {
     return { kind: "inconclusive", because: "cap", advice, ...this.#figures(now) };
   }
 
-  /** The one look at a model that always answers alike, which was asked all that can be asked. */
+  /** The one look at a deterministic model, which was asked all that can be asked. */
   #exhausted(look: number): CheckVerdict {
     const now = this.#judge(look, Math.max(...this.#cases.map(({ limit }) => limit)));
     const level = exhaustedLevel / (this.#setup.families ?? 1);

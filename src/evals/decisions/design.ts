@@ -182,7 +182,10 @@ const isSettled = (answer: Answer | undefined): answer is Answer => answer !== u
 /** Trials `from`..`to` of a case, each in all of these arms. */
 export type Span = { case: string; arms: readonly string[]; from: number; to: number };
 
-/** Asks for what the record lacks of these trials, in order of trials; the arms of a trial in an order that the seed decides. */
+/**
+ * Asks for what the record lacks of these trials, in order of trials; the arms of a trial in an order that the seed
+ * decides.
+ */
 export function* bringSpans(record: TrialRecord, spans: readonly Span[], look: number, seed: number): Play<void> {
   const first = Math.min(...spans.map(({ from }) => from));
   const last = Math.max(...spans.map(({ to }) => to));

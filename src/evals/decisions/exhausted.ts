@@ -6,7 +6,7 @@ import type { CheckVerdict, Figures } from "./verdict.ts";
 export const exhaustedLevel = 0.025;
 
 /**
- * The verdict on a model that always answers alike, when all of its different requests were asked: REGRESSED by the tests of
+ * The verdict on a deterministic model, when all of its different requests were asked: REGRESSED by the tests of
  * a check; NO REGRESSION, exact for these requests, when nothing went from pass to fail; else CHANGED with every flip. One
  * flipped case with one order is CHANGED, never REGRESSED: nothing distinguishes it from a harmless flip.
  */

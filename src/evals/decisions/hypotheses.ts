@@ -56,10 +56,10 @@ function cellOf({ kind, members }: Hypothesis, mask: Mask): Cell {
 export type SetChance = { members: readonly number[]; chance: number; likeliest: Hypothesis };
 
 /**
- * What is believed of one case by its own trials. Rates are integrated over Beta distributions, never plugged in: old and
- * new from the check's trials, which count half because they were chosen for being far apart; the middle from Beta(1, 1); and
- * one rate for everything from both. The predictive of a pass in a cell is (a + passes) / (a + b + trials), so the chance
- * of a hypothesis does not depend on the order of the trials.
+ * What is believed of one case by its own trials. Rates are integrated over Beta distributions, never plugged in: old
+ * and new from the check's trials, which count half because they were chosen for being far apart; the middle from
+ * Beta(1, 1); and one rate for everything from both. The predictive of a pass in a cell is (a + passes) / (a + b +
+ * trials), so the chance of a hypothesis does not depend on the order of the trials.
  */
 export class Belief {
   readonly hypotheses: readonly Hypothesis[];

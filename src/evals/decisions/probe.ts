@@ -7,8 +7,8 @@ const mostRepeats = 6;
 export type ProbeCell = { id: string; first: number; repeat: number };
 
 /**
- * Finds out whether repeated requests are answered alike, by asking some of the base arm again: then repeats carry no information.
- * The repeats count as trials if the model samples. `first`: trials that a case should have before.
+ * Finds out whether repeated requests are answered alike, by asking some of the base arm again: then repeats carry no
+ * information. The repeats count as trials if the model samples. `first`: trials that a case should have before.
  */
 export function* probeRepeats(
   record: TrialRecord,

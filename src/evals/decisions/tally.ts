@@ -246,8 +246,8 @@ export function netChange(mean: MeanDrop | undefined, z: number, cases: number):
 }
 
 /**
- * What is missing by arm, what was missing at first, and the net change if it had gone against head (what base lacks passed, what head lacks
- * failed) and for head. Null when nothing is missing.
+ * What is missing by arm, what was missing at first, and the net change if it had gone against head (what base lacks
+ * passed, what head lacks failed) and for head. Null when nothing is missing.
  */
 export function missingAnswers(tallies: readonly PairTally[]): Figures["missing"] {
   const missing = { base: 0, head: 0, recovered: { base: 0, head: 0 }, worst: 0, best: 0 };

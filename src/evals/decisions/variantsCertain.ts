@@ -3,7 +3,7 @@ import { bringSpans, type Design, type TrialRecord } from "./design.ts";
 import { incumbentArm, type VariantSetup } from "./variants.ts";
 
 /**
- * One challenger on a model that always answers alike: the cases that it repairs and that it breaks, of those answered with
+ * One challenger on a deterministic model: the cases that it repairs and that it breaks, of those answered with
  * both wordings, and those that were not.
  */
 const comparisonSchema = z.object({

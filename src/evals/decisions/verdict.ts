@@ -21,7 +21,7 @@ const netChangeSchema = z.object({
 
 const figures = {
   /**
-   * `pairs`: a sequential check. `exhausted`: a model that always answers alike, asked everything that can be asked.
+   * `pairs`: a sequential check. `exhausted`: a deterministic model, asked everything that can be asked.
    * `records`, `unpaired-records`: two finished records, with and without the same orders.
    */
   method: z.enum(["pairs", "exhausted", "records", "unpaired-records"]),
@@ -64,7 +64,7 @@ const adviceSchema = z.object({ likely: count, safe: count, atLeast: z.boolean()
 /**
  * What a check came to. No sentences: the reports make them.
  * `regressed` by `cases`: each named case dropped (exact test); by `suite`: the suite as a whole dropped.
- * `changed`: some cases fell and some rose, the suite did not; or, for a model that always answers alike, some flipped.
+ * `changed`: some cases fell and some rose, the suite did not; or, for a deterministic model, some flipped.
  * `no-regression`: the mean drop is below the margin. `inconclusive`: neither, because the cap was reached or because
  * more than 5 % of an arm is missing.
  */

@@ -62,7 +62,7 @@ function diagnoseNotice({ start, show }: ServerFacts): Diagnosis[] {
       id,
       severity: "warning",
       wrong: `The server starts, but reports that it has no ${what}: some of its tools may fail.`,
-      evidence: quoteLines("stderr", start.stderr),
+      evidence: quoteLines("stderr", start.stderr, key.line),
       remedy: key.remedy,
       show: show.direct,
     },

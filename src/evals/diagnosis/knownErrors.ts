@@ -5,19 +5,28 @@ import type { Diagnosis } from "./report.ts";
  * What a text of a server, on stderr or in an answer, says of the cause. `variables`: the environment variables that it
  * asks for.
  */
-export type KnownError = Pick<Diagnosis, "id" | "wrong" | "remedy"> & { variables?: readonly string[] };
+export type KnownError = Pick<Diagnosis, "id" | "wrong" | "remedy"> & {
+  variables?: readonly string[];
+  /** The line of the text that says so. */
+  line?: string;
+};
 
 /** Characters of a text that are read. */
 const maxRead = 20_000;
 /** Characters of a text that are quoted, from its start and from its end. */
 const maxQuoted = { start: 1_400, end: 600 };
 
-/** Lines as evidence, whole up to 2,000 characters together; of more, the start and the end. */
-export function quoteLines(label: string, lines: readonly string[]): string[] {
+/**
+ * Lines as evidence, whole up to 2,000 characters together; of more, the start, the line that names the cause if it is
+ * known, and the end.
+ */
+export function quoteLines(label: string, lines: readonly string[], cause?: string): string[] {
   const text = lines.join("\n");
   const { start, end } = maxQuoted;
   const cut = text.length - start - end;
-  const shown = cut > 0 ? `${text.slice(0, start)}\n… ${cut} characters left out …\n${text.slice(-end)}` : text;
+  const [head, tail] = [text.slice(0, start), text.slice(-end)];
+  const line = cause === undefined || head.includes(cause) || tail.includes(cause) ? "" : `${cause.slice(0, end)}\n…\n`;
+  const shown = cut > 0 ? `${head}\n… ${cut} characters left out …\n${line}${tail}` : text;
   return shown.split("\n").flatMap((line) => (line.trim() === "" ? [] : [`${label}: ${line}`]));
 }
 
@@ -28,9 +37,15 @@ export function findKnownError(text: string): KnownError | undefined {
   if (key && !key.isNotice) return key;
   for (const { id, pattern, explain } of knownErrors) {
     const match = pattern.exec(read);
-    if (match) return { id, ...explain(match.slice(1)) };
+    if (match) return { id, line: lineAt(read, match.index), ...explain(match.slice(1)) };
   }
   return key;
+}
+
+function lineAt(text: string, index: number): string {
+  const start = text.lastIndexOf("\n", index) + 1;
+  const end = text.indexOf("\n", index);
+  return text.slice(start, end === -1 ? undefined : end);
 }
 
 /** A key that a text asks for or refuses. `isNotice`: the server goes on without it. */
@@ -60,7 +75,7 @@ export function findMissingKey(text: string): MissingKey | undefined {
     const inWords = line.replace(variables, (name) => (isSecretName(name) ? "API key" : name));
     if (!lacksCredential.test(inWords) && !refused.test(inWords)) continue;
     const naming = lines.slice(at, at + 1 + linesAfter).find((one) => listVariables(one).some(isSecretName));
-    return { ...explainKey(listNeeded(naming ?? "")), isNotice: goesOn.test(line) };
+    return { ...explainKey(listNeeded(naming ?? "")), line: naming ?? line, isNotice: goesOn.test(line) };
   }
   return undefined;
 }

@@ -104,8 +104,8 @@ function unsetVariableRemedy(path: string): string | undefined {
 
 function diagnoseExit(start: LocalStart, direct: string): Cause | undefined {
   if (start.ended === undefined) return undefined;
-  const evidence = [start.ended, ...stderrLines(start), ...stdoutLines(start)];
   const known = findKnownError(start.stderr.join("\n"));
+  const evidence = [start.ended, ...quoteLines("stderr", start.stderr, known?.line), ...stdoutLines(start)];
   if (known) {
     const { id, wrong, remedy, variables = [] } = known;
     const set = variables.filter((name) => start.notPassedOn.has(name));

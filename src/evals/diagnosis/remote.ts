@@ -42,8 +42,12 @@ export function diagnoseRemoteStart(start: RemoteStart, client: { message: strin
     };
   if (status === 404 || status === 405) {
     const other = start.transport === "http" ? "sse" : "http";
-    const remedy = `Check the path (often /mcp or /sse), and whether the server uses the transport ${other}.`;
+    const remedy = `Check the path (often /mcp or /sse), and whether the server uses the transport ${other} (\`--transport ${other}\`).`;
     return { id: "no-endpoint", wrong: "There is no MCP endpoint at this URL.", evidence, remedy };
+  }
+  if (status === 429) {
+    const remedy = "Wait, then try again; ask the operator of the server for a higher limit if it stays.";
+    return { id: "rate-limit", wrong: "The server refuses further requests for now.", evidence, remedy };
   }
   if (status >= 500)
     return { id: "server-fault", wrong: "The server has an internal error.", evidence, remedy: "Check its log." };

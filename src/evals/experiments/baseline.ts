@@ -11,7 +11,8 @@ import {
   readBaselines,
   writeBaseline,
 } from "../runs/baseline.ts";
-import { findRecord, readTrials } from "../runs/record.ts";
+import { findRecord } from "../runs/find.ts";
+import { readTrials } from "../runs/record.ts";
 import { type Baseline, toComparedRun } from "../types/baseline.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
@@ -51,6 +52,7 @@ async function accept({ targets = [], baselines: dir, out, force }: BaselineOpti
   if (more.length > 0)
     throw usageError("Only one run can be accepted at a time.", "Name one run, or none for the latest.");
   const { dir: folder, manifest } = await findRecord("run", run, resolve(io.cwd, out));
+  refusePartial(manifest);
   const results = summariser(manifest, folder);
   for await (const trial of readTrials(folder, manifest.id)) results.add(trial);
   // A lift is measured within each run, against the same queries without the skill: there is nothing to accept.
@@ -79,9 +81,27 @@ async function accept({ targets = [], baselines: dir, out, force }: BaselineOpti
 type Summaries = readonly SuiteSummary[];
 const nameSuites = (suites: Summaries) => suites.map(({ name, model }) => `${name} on ${model}`);
 
+/** Throws for a run that asked only some cases, also with `force`: its baseline would lose the others. */
+function refusePartial({ id, partial, suites }: RunManifest): void {
+  if (!partial) return;
+  const asked = suites.reduce((sum, { cases }) => sum + cases.length, 0);
+  const leftOut = partial.leftOut.reduce((sum, { cases }) => sum + cases, 0);
+  const what =
+    leftOut > 0 ? `it asked ${asked} of ${count(asked + leftOut, "case")}` : "it was made with --changed or --watch";
+  throw usageError(
+    `The run ${id} is partial: ${what}.`,
+    "Run `evals run` without --changed and --watch, and accept that run.",
+  );
+}
+
 /** Throws when this run cannot be a baseline, or only with `force`. */
 function refuseUnfit(manifest: RunManifest, suites: Summaries, graded: Summaries, force: boolean): void {
   const { id, finishedAt } = manifest;
+  if (manifest.cache)
+    throw usageError(
+      `The run ${id} was made with --cache: it repeats replies of earlier runs, so it shows no pass rate.`,
+      "Run again without --cache, and accept that run.",
+    );
   const missing = suites.reduce((sum, { totals }) => sum + totals.missing, 0);
   if (!force && (finishedAt === undefined || missing > 0)) {
     const what = missing > 0 ? `${count(missing, "trial")} missing` : "it was interrupted at its end";

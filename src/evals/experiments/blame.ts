@@ -31,7 +31,7 @@ import {
 } from "./experiment.ts";
 import type { AskOptions, ListOf } from "./pipeline.ts";
 import { type Resumed, recallOptions } from "./recordedOptions.ts";
-import { writeExperimentReports } from "./report.ts";
+import { recordExperiment } from "./report.ts";
 
 export type BlameOptions = RequestOptions &
   AskOptions & {
@@ -170,7 +170,7 @@ async function answer(question: BlameQuestion, bench: Bench, io: Io) {
           made: performed.manifest.totals?.trials ?? 0,
         },
   );
-  await writeExperimentReports(performed, blameDocument(report), io);
+  await recordExperiment(performed, report, io);
   const stopped = performed.kind === "stopped" ? stoppedExitCode(performed.end, io) : undefined;
   return { report, exitCode: blameExitCode(report, stopped) };
 }
@@ -196,7 +196,7 @@ function findSuspects(question: BlameQuestion, { cases, suite, model }: Bench): 
     harness: version,
     cases: cases.map(({ case: { id, hash } }) => ({ id, hash })),
   };
-  const compared = comparability(question.identity, now);
+  const compared = comparability(question.identity, now, { areAskedAnew: true });
   if (compared.kind === "not comparable") throw refusal(question, compared.reasons);
   const wanted = question.wanted ?? compared.cases;
   const unfit = wanted.filter((id) => !compared.cases.includes(id));

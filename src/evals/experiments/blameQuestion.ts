@@ -2,10 +2,11 @@ import { join, resolve } from "node:path";
 import type { CaseToBlame } from "../decisions/blameCases.ts";
 import { countPasses, TrialRecord } from "../decisions/design.ts";
 import { readBaseline } from "../runs/baseline.ts";
-import { findRecord, listRecords, readTrials } from "../runs/record.ts";
+import { findRecord, listRecords } from "../runs/find.ts";
+import { readTrials } from "../runs/record.ts";
 import { toComparedRun } from "../types/baseline.ts";
 import type { CheckPlan, ComparedCheck } from "../types/check.ts";
-import { usageError } from "../types/errors.ts";
+import { printProblem, usageError } from "../types/errors.ts";
 import { allDefinitions, type Exposure, nameExposure } from "../types/exposure.ts";
 import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
@@ -61,7 +62,7 @@ export async function findRunQuestions(run: string, flags: RunSelection, io: Io)
   const out = resolve(io.cwd, flags.out);
   const newest = await findRecord("run", run, out);
   let checks = 0;
-  for await (const { dir, manifest } of run === "latest" ? listRecords("run", out) : [newest]) {
+  for await (const { dir, manifest } of run === "latest" ? listRecords("run", out, printProblem(io)) : [newest]) {
     if (!manifest.suites.some((suite) => suite.checks?.some(({ kind }) => kind === "compare"))) continue;
     const { questions, checked } = await readQuestions(dir, manifest, flags, out);
     if (manifest.id !== newest.manifest.id && questions.length > 0)

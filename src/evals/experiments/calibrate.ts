@@ -1,8 +1,5 @@
 import { summariseAnswer } from "../decisions/observe.ts";
 import { pairArms } from "../decisions/tally.ts";
-import { calibrationDocument } from "../reports/calibrate.ts";
-import { safeJson } from "../reports/escape.ts";
-import { renderTerminal } from "../reports/terminal.ts";
 import type { ExitCode } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { type Calibration, calibrate as calibrateDesign, summariseCalibration } from "../verdicts/calibrate.ts";
@@ -15,7 +12,7 @@ import {
   withBench,
 } from "./experiment.ts";
 import { recallOptions } from "./recordedOptions.ts";
-import { writeExperimentReports } from "./report.ts";
+import { printReport, recordExperiment } from "./report.ts";
 
 export type CalibrateOptions = ExperimentOptions & { trials: number; json: boolean };
 
@@ -49,9 +46,7 @@ export async function calibrate(given: CalibrateOptions, io: Io): Promise<ExitCo
       performed.kind === "decided" ? performed.verdict : { stopped: stoppedExitCode(performed.end, io) },
       { trials: setup.trials, made: { trials, broken } },
     );
-    const document = calibrationDocument(summary);
-    await writeExperimentReports(performed, document, io);
-    io.out(options.json ? safeJson(summary) : renderTerminal(document, io));
+    printReport(options.json ? "json" : "terminal", await recordExperiment(performed, summary, io), io);
     return summary.exitCode as ExitCode;
   });
 }

@@ -1,18 +1,20 @@
 import { resolve } from "node:path";
+import { findLikelyName, indexByName } from "../changes/names.ts";
 import { countOrders } from "../decisions/orders.ts";
 import { defaultTrials, mostTrials } from "../decisions/statistics.ts";
+import { explainLost } from "../reports/checkText.ts";
 import { baselineFile, readBaseline, readSuiteBaselines } from "../runs/baseline.ts";
 import { getExposure, type PlannedCase } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
 import { type Baseline, toComparedRun } from "../types/baseline.ts";
-import type { CheckPlan, ComparePlan } from "../types/check.ts";
+import type { CheckPlan, ComparePlan, LostCases } from "../types/check.ts";
 import { formatProblem, usageError } from "../types/errors.ts";
 import { nameExposure } from "../types/exposure.ts";
 import type { Io } from "../types/io.ts";
-import { canonicalJson } from "../types/json.ts";
+import { canonicalJson, type JsonObject } from "../types/json.ts";
 import { isSameModel, type Model } from "../types/model.ts";
 import type { RunManifest } from "../types/run.ts";
-import { asksModel, type Suite } from "../types/suite.ts";
+import { asksModel, listCaseCalls, type Suite } from "../types/suite.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Check } from "../verdicts/check.ts";
 import { type ComparedRun, comparability } from "../verdicts/comparable.ts";
@@ -27,6 +29,8 @@ export type CheckOptions = DriftRunOptions & {
   trials?: number | undefined;
   baselines: string;
   host: string;
+  /** Whether requests are sent in batches. */
+  batch?: boolean | undefined;
 };
 
 /** What is compared with baselines: the plans by suite, and the tool lists of the base arms by hash. */
@@ -48,15 +52,12 @@ export async function planChecks(
   }
   const cap = chooseCap(options, io);
   const dir = resolve(io.cwd, options.baselines);
+  const names = suites.map(({ name }) => name);
   for (const suite of suites) {
     // A lift is measured against the same queries without the skill, in every run.
     if (suite.lift !== undefined) continue;
     for (const model of models.filter((one) => asksModel(suite, one))) {
-      const file = baselineFile(dir, suite.name, model.id);
-      const formerFiles = (model.formerIds ?? []).map((id) => baselineFile(dir, suite.name, id));
-      const others = await readSuiteBaselines(dir, suite.name);
-      const found =
-        (await findBaseline([file, ...formerFiles])) ?? others.find((one) => isSameModel(one.baseline.model, model));
+      const { file, found, others } = await findBaseline(dir, suite, model, names);
       if (!found) {
         if (options.check === undefined && !options.nightly) {
           if (others.length > 0) warnUnchecked(suite.name, model.id, others, io);
@@ -70,7 +71,11 @@ export async function planChecks(
       const own = cases.filter((planned) => planned.suite === suite);
       plans.set(suite.name, [
         ...(plans.get(suite.name) ?? []),
-        await planCheck(found.baseline, found.file, own, model, { ...options, cap }),
+        await planCheck(found.baseline, found.file, own, model, {
+          ...options,
+          cap,
+          margin: suite.margin ?? options.margin,
+        }),
       ]);
       Object.assign(toolsets, found.baseline.toolsets);
     }
@@ -88,6 +93,20 @@ export async function planChecks(
   return { plans, toolsets };
 }
 
+/** Whether a suite has a baseline on one of these models. `suites`: of the run. */
+export async function isAccepted(
+  { baselines }: Pick<CheckOptions, "baselines">,
+  suite: Suite,
+  models: readonly Model[],
+  suites: readonly Suite[],
+  { cwd }: Pick<Io, "cwd">,
+): Promise<boolean> {
+  const names = suites.map(({ name }) => name);
+  const asked = models.filter((one) => asksModel(suite, one));
+  const all = await Promise.all(asked.map((model) => findBaseline(resolve(cwd, baselines), suite, model, names)));
+  return all.some(({ found }) => found !== undefined);
+}
+
 /** A model is not checked when its suite has baselines on other models only. */
 function warnUnchecked(
   suite: string,
@@ -101,13 +120,50 @@ function warnUnchecked(
   io.err(`${formatProblem({ severity: "warning", message, hint })}\n`);
 }
 
-/** The first of these files that exists. */
-async function findBaseline(files: readonly string[]): Promise<{ file: string; baseline: Baseline } | undefined> {
-  for (const file of files) {
-    const baseline = await readBaseline(file);
-    if (baseline) return { file, baseline };
-  }
-  return undefined;
+type NamedBaseline = { file: string; baseline: Baseline };
+
+/**
+ * The baseline of a suite on a model, also under a former id or an alias of the model, or a former name of the suite.
+ * `file`: where it is expected; `others`: the baselines of the suite on any model. `names`: of all suites of the run.
+ */
+export async function findBaseline(
+  dir: string,
+  suite: Suite,
+  model: Model,
+  names: readonly string[],
+): Promise<{ file: string; found: NamedBaseline | undefined; others: NamedBaseline[] }> {
+  const [file = "", ...formerFiles] = [model.id, ...(model.formerIds ?? [])].map((id) =>
+    baselineFile(dir, suite.name, id),
+  );
+  const others = await readSuiteBaselines(dir, suite.name);
+  const find = async () => {
+    for (const one of [file, ...formerFiles]) {
+      const baseline = await readBaseline(one);
+      if (baseline) return { file: one, baseline };
+    }
+    const alias = others.find((one) => isSameModel(one.baseline.model, model));
+    return alias ?? (others.length === 0 ? await findRenamed(dir, suite, model, names) : undefined);
+  };
+  return { file, found: await find(), others };
+}
+
+/**
+ * The one baseline of this model whose suite is not in the run, and which has most cases as this suite has them: the suite
+ * was renamed since.
+ */
+async function findRenamed(
+  dir: string,
+  { cases }: Suite,
+  model: Model,
+  names: readonly string[],
+): Promise<NamedBaseline | undefined> {
+  const hashes = new Map(cases.map(({ id, hash }) => [id, hash]));
+  const alike = (await readSuiteBaselines(dir)).filter(({ baseline }) => {
+    const kept = baseline.cases.filter(({ id, hash }) => hashes.get(id) === hash).length;
+    const isMost = 2 * kept > Math.max(baseline.cases.length, cases.length);
+    return isMost && isSameModel(baseline.model, model) && !names.includes(baseline.suite);
+  });
+  return alike.length === 1 ? alike[0] : undefined;
 }
 
 /** The most trials per case and arm that the designs of earlier versions stand for. */
@@ -137,24 +193,32 @@ async function planCheck(
   model: Model,
   options: CheckOptions & { cap: number },
 ): Promise<CheckPlan> {
-  const compared = comparability(toComparedRun(baseline), describeRun(cases, model, options.host));
+  const now = describeRun(cases, model, options);
+  // A baseline of another name was found by its cases.
+  const compared = comparability({ ...toComparedRun(baseline), suite: now.suite }, now, { areAskedAnew: true });
   if (compared.kind === "not comparable") return { kind: "not comparable", model: model.id, reasons: compared.reasons };
+  if (baseline.suite !== now.suite)
+    compared.notes.unshift(
+      `The suite is called "${baseline.suite}" in the baseline, and is taken for the same: most cases are the same`,
+    );
   const before = new Map(baseline.cases.map((one) => [one.id, one]));
-  const now = new Map(cases.map((planned) => [planned.case.id, planned]));
-  const lost = compared.cases.filter((id) => now.get(id)?.unavailable);
-  if (lost.length > 0 && lost.length === compared.cases.length) {
-    const reason = `The tools are not available: ${now.get(lost[0] ?? "")?.unavailable?.message ?? "no reason given"}.`;
-    return { kind: "not comparable", model: model.id, reasons: [reason] };
-  }
-  const comparable = compared.cases.filter((id) => !lost.includes(id)).flatMap((id) => before.get(id) ?? []);
-  const isSame = ({ id, toolset }: Baseline["cases"][number]) => now.get(id)?.toolset.hash === toolset;
+  const planned = new Map(cases.map((one) => [one.case.id, one]));
+  const lost = compared.cases.flatMap((id) => {
+    const [one, accepted] = [planned.get(id), before.get(id)];
+    return one?.unavailable ? [findLost(one, baseline.toolsets[accepted?.toolset ?? ""] ?? [])] : [];
+  });
+  const lostIds = new Set(lost.map((one) => one.case));
+  if (lost.length > 0 && lost.length === compared.cases.length)
+    return { kind: "not comparable", model: model.id, reasons: explainLost(lost) };
+  const comparable = compared.cases.filter((id) => !lostIds.has(id)).flatMap((id) => before.get(id) ?? []);
+  const isSame = ({ id, toolset }: Baseline["cases"][number]) => planned.get(id)?.toolset.hash === toolset;
   if (comparable.length > 0 && comparable.every(isSame))
     return {
       kind: "unchanged",
       model: model.id,
       notes: compared.notes,
       ...(!model.deterministic && {
-        drift: await planDrift({ baseline, file, same: compared.cases }, cases, model, options),
+        drift: await planDrift({ baseline, file, suite: now.suite, same: compared.cases }, cases, model, options),
       }),
     };
   // What could not be graded then will not be now: each trial would be asked three times for nothing.
@@ -163,7 +227,6 @@ async function planCheck(
     return { kind: "not comparable", model: model.id, reasons: ["No case has a graded trial in the baseline."] };
   const ungraded = comparable.filter(({ trials }) => trials === 0).map(({ id }) => id);
   const notes = [
-    ...(lost.length > 0 ? [`Without their tools (not compared): ${lost.join(", ")}`] : []),
     ...(ungraded.length > 0 ? [`Without a graded trial in the baseline (not compared): ${ungraded.join(", ")}`] : []),
   ];
   return {
@@ -180,13 +243,26 @@ async function planCheck(
       ...(baseline.model.repliedBy !== undefined && { repliedBy: baseline.model.repliedBy }),
     },
     cases: graded.map(({ id, passed, trials, toolset }) => {
-      const planned = now.get(id);
-      const lists = [baseline.toolsets[toolset] ?? [], planned?.toolset.tools ?? []];
-      const requests = countRequests(lists, model) * (planned?.case.paraphrases?.length ?? 1);
+      const one = planned.get(id);
+      const lists = [baseline.toolsets[toolset] ?? [], one?.toolset.tools ?? []];
+      const requests = countRequests(lists, model) * (one?.case.paraphrases?.length ?? 1);
       return { id, bank: { passed, trials }, toolset, ...(Number.isFinite(requests) && { requests }) };
     }),
+    ...(lost.length > 0 && { lost }),
     notes: [...compared.notes, ...notes],
   };
+}
+
+/** Why a case cannot be asked, with the likely new names of expected tools that were listed before. */
+function findLost({ case: one, toolset, unavailable }: PlannedCase, before: readonly OfferedTool[]): LostCases[number] {
+  const [then, now] = [before, toolset.tools].map((tools) => indexByName(tools as readonly JsonObject[]));
+  const gone = listCaseCalls(one).flatMap(({ tools }) => tools.filter((name) => then?.has(name) && !now?.has(name)));
+  const likely = [...new Set(gone)].flatMap((tool) => {
+    const name = then && now && findLikelyName(tool, then, now);
+    return name === undefined ? [] : [{ tool, now: name }];
+  });
+  const reason = (unavailable?.message ?? "").replace(`Case "${one.id}": `, "");
+  return { case: one.id, reason, ...(likely.length > 0 && { likely }) };
 }
 
 /** Different requests of a case: its tool orders, but one where a host sets the order or the order makes no difference. */
@@ -195,13 +271,18 @@ function countRequests(lists: readonly (readonly OfferedTool[])[], model: Model)
 }
 
 /** What decides whether these cases on this model can be compared with a baseline. */
-export function describeRun(cases: readonly PlannedCase[], model: Model, host: string): ComparedRun {
+export function describeRun(
+  cases: readonly PlannedCase[],
+  model: Model,
+  { host, batch }: { host: string; batch?: boolean | undefined },
+): ComparedRun {
   return {
     suite: cases[0]?.suite.name ?? "",
     model: model.id,
     settings: canonicalJson(model.settings),
     host,
     exposure: nameExposure(getExposure(model)),
+    batch,
     harness: version,
     cases: cases.map(({ case: { id, hash } }) => ({ id, hash })),
   };

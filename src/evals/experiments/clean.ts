@@ -1,24 +1,37 @@
-import { rm } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
+import { cacheFolder } from "../models/cache.ts";
 import { count } from "../reports/format.ts";
-import { listFinishedRuns } from "../runs/record.ts";
-import { type ExitCode, exitCodes } from "../types/errors.ts";
+import { listFinishedRuns, partialFolder } from "../runs/find.ts";
+import { type ExitCode, exitCodes, printProblem } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 
 export type CleanOptions = { keep: number; dryRun: boolean; out: string };
 
-/** `evals clean`: removes all but the newest `keep` finished records under `out`, and prints their folders. */
+/**
+ * `evals clean`: removes all but the newest `keep` finished records under `out`, as many of partial runs, and the cache of
+ * replies, and prints how many and their folders.
+ */
 export async function clean({ keep, dryRun, out }: CleanOptions, io: Io): Promise<ExitCode> {
   const dir = resolve(io.cwd, out);
-  const finished = await listFinishedRuns(dir);
-  const old = keep === 0 ? finished : finished.slice(0, -keep);
-  for (const id of old) {
-    if (!dryRun) await rm(join(dir, id), { recursive: true });
-    io.out(`${relative(io.cwd, join(dir, id))}\n`);
+  const old: string[] = [];
+  let kept = 0;
+  for (const folder of [dir, partialFolder(dir)]) {
+    const finished = await listFinishedRuns(folder, printProblem(io));
+    const oldest = keep === 0 ? finished : finished.slice(0, -keep);
+    old.push(...oldest.map((id) => join(folder, id)));
+    kept += finished.length - oldest.length;
   }
-  const kept = finished.length - old.length;
-  io.out(
-    `${dryRun ? "Would remove" : "Removed"} ${count(old.length, "record")}; kept ${count(kept, "finished record")}.\n`,
+  const cache = join(dir, cacheFolder);
+  const hasCache = await stat(cache).then(
+    () => true,
+    () => false,
   );
+  const removed = [...old, ...(hasCache ? [cache] : [])];
+  if (!dryRun) for (const folder of removed) await rm(folder, { recursive: true });
+  io.out(
+    `${dryRun ? "Would remove" : "Removed"} ${count(old.length, "record")}${hasCache ? " and the cache of replies" : ""}; kept ${count(kept, "finished record")}.\n`,
+  );
+  for (const folder of removed) io.out(`  ${relative(io.cwd, folder)}\n`);
   return exitCodes.passed;
 }

@@ -1,15 +1,12 @@
 import { resolve } from "node:path";
-import { type ComparisonReport, comparisonDocument, comparisonJson } from "../reports/comparison.ts";
-import type { Blocks } from "../reports/document.ts";
-import { safeJson } from "../reports/escape.ts";
-import { renderPage } from "../reports/html.ts";
-import { renderMarkdown } from "../reports/markdown.ts";
-import { blocksPage } from "../reports/runPage.ts";
-import { renderTerminal } from "../reports/terminal.ts";
+import type { ComparisonReport } from "../reports/comparison.ts";
+import { comparisonReport } from "../reports/experiments.ts";
+import { type FormName, forms } from "../reports/index.ts";
 import { readBaseline } from "../runs/baseline.ts";
-import { findRecord, findRun, listRecords, readManifest, readTrials } from "../runs/record.ts";
+import { findRecord, findRun, listRecords, type Warn } from "../runs/find.ts";
+import { readManifest, readTrials } from "../runs/record.ts";
 import type { Baseline } from "../types/baseline.ts";
-import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
+import { type ExitCode, exitCodes, printProblem, usageError } from "../types/errors.ts";
 import { allDefinitions, nameExposure } from "../types/exposure.ts";
 import type { Io } from "../types/io.ts";
 import { canonicalJson } from "../types/json.ts";
@@ -17,6 +14,7 @@ import { isModelNamed, isSameModel } from "../types/model.ts";
 import type { RunManifest } from "../types/run.ts";
 import type { Trial } from "../types/trial.ts";
 import { type ComparedRecord, compareSides } from "../verdicts/comparison.ts";
+import { version } from "../workspace/version.ts";
 
 /** A record with its name, and one side for each suite and model in it. `dir` is the folder of a run. */
 type Recorded = {
@@ -35,33 +33,27 @@ export type CompareOptions = {
   margin: number;
   out: string;
   json: boolean;
-  as?: keyof typeof forms | undefined;
+  as?: FormName | undefined;
 };
-
-/** The forms that a comparison is printed in. */
-const forms = {
-  terminal: renderTerminal,
-  markdown: renderMarkdown,
-  html: (blocks: Blocks) => renderPage(blocksPage(blocks)),
-} as const;
 
 /** `evals compare`: compares two records and prints the result. */
 export async function compare(flags: CompareOptions, io: Io): Promise<ExitCode> {
   const { report, exitCode } = await compareRecords(flags, io);
-  if (flags.json) io.out(safeJson({ ...comparisonJson(report), exitCode }, 2));
-  else io.out(forms[flags.as ?? "terminal"](comparisonDocument(report), io));
+  const form = flags.json ? "json" : (flags.as ?? "terminal");
+  io.out(forms[form].render(comparisonReport(report, exitCode, version), io));
   return exitCode;
 }
 
 /** Reads two records and compares what they have in common. Throws a usage error where they have nothing. */
 export async function compareRecords(
   flags: Omit<CompareOptions, "json" | "as">,
-  io: Pick<Io, "cwd">,
+  io: Pick<Io, "cwd" | "err">,
 ): Promise<{ report: ComparisonReport; exitCode: ExitCode }> {
   const out = resolve(io.cwd, flags.out);
+  const warn = printProblem(io);
   const [base, head] = await Promise.all([
-    flags.base.endsWith(".json") ? readBaselineRecord(flags.base, out, io) : readRunRecord(flags.base, out),
-    readRunRecord(flags.head, out),
+    flags.base.endsWith(".json") ? readBaselineRecord(flags.base, out, io) : readRunRecord(flags.base, out, warn),
+    readRunRecord(flags.head, out, warn),
   ]);
   if (base.dir !== undefined && base.dir === head.dir)
     throw usageError(`Both are the run ${head.name}.`, "Name two different runs, or a baseline file and a run.");
@@ -121,7 +113,7 @@ async function suggestRuns(
   const names = new Set(compared.map(({ name }) => name));
   const found = new Map<string, string>();
   let searched = 0;
-  for await (const { manifest } of listRecords("run", out)) {
+  for await (const { manifest } of listRecords("run", out, () => {})) {
     if (++searched > mostSearched) break;
     if (names.has(manifest.id)) continue;
     for (const { suite, model } of sides) {
@@ -141,14 +133,19 @@ function nothingLeft({ name, sides }: Recorded, { suite, model }: Pick<CompareOp
   return usageError(`${name} does not contain ${asked}.`, `It contains ${known}.`);
 }
 
-async function readRunRecord(run: string, out: string): Promise<Recorded> {
+async function readRunRecord(run: string, out: string, warn: Warn): Promise<Recorded> {
   if (run.endsWith(".json"))
     throw usageError(
       `"${run}" is a file, but B must be a run.`,
       "Put the baseline first: evals compare <baseline> <run>.",
     );
-  const { dir, manifest } = await findRecord("run", run, out);
+  const { dir, manifest } = await findRecord("run", run, out, warn);
   const { id, finishedAt, startedAt } = manifest;
+  if (manifest.cache)
+    throw usageError(
+      `The run ${id} was made with --cache: it repeats replies of earlier runs, so it cannot be compared.`,
+      "Run again without --cache, and compare that run.",
+    );
   const trials = new Map<string, Trial[]>();
   const repliedBy = new Map<string, Set<string>>();
   for await (const { turns, ...trial } of readTrials(dir, id)) {

@@ -1,15 +1,13 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { crowdDocument } from "../reports/crowd.ts";
-import { safeJson } from "../reports/escape.ts";
-import { some } from "../reports/format.ts";
-import { renderTerminal } from "../reports/terminal.ts";
+import { count, some } from "../reports/format.ts";
 import { openSource } from "../toolsets/source.ts";
 import { describeOrigin } from "../toolsets/toolList.ts";
+import type { PlannedCase } from "../trials/plan.ts";
 import { type ExitCode, formatProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { plannedTrials } from "../types/suite.ts";
-import type { OfferedTool } from "../types/tool.ts";
+import type { OfferedTool, Toolset } from "../types/tool.ts";
 import { askAll, CrowdTally, crowdArm, orderForeignTools, summariseCrowd } from "../verdicts/crowd.ts";
 import {
   type Bench,
@@ -21,51 +19,108 @@ import {
   withBench,
 } from "./experiment.ts";
 import { recallOptions } from "./recordedOptions.ts";
-import { writeExperimentReports } from "./report.ts";
+import { printReport, recordExperiment } from "./report.ts";
 import { changeListsOnce } from "./variantsFile.ts";
 
 export type CrowdOptions = ExperimentOptions & {
   distractors?: readonly string[] | undefined;
-  sizes: string;
+  sizes?: string | undefined;
   json: boolean;
 };
 
-/** `evals crowd`: shows the suite's tools with more and more foreign tools, and prints the accuracy at each size. */
+/** What joins the tools of each case, size by size. `servers`: a size counts servers, else tools. */
+type Joining = {
+  cases: readonly PlannedCase[];
+  sizes: readonly number[];
+  servers: boolean;
+  /** As the record names what joins, in order. */
+  names: readonly string[];
+  listAt(size: number): (planned: PlannedCase) => Toolset;
+  isForeign(id: string, tool: string): boolean;
+};
+
+/**
+ * `evals crowd`: shows the suite's tools with more and more foreign tools, and prints the accuracy at each size. In a suite
+ * over a whole configuration, the tools of the server that each case is about, with those of more and more other servers.
+ */
 export async function crowd(given: CrowdOptions, io: Io): Promise<ExitCode> {
   const recalled = await recallOptions("crowd", given, io.cwd);
-  const { options } = recalled;
-  const sizes = parseSizes(options.sizes);
-  if (!options.distractors)
-    throw usageError("There are no foreign tools to add.", "Name files with tool lists with --distractors.");
-  const foreign = await readForeign(options.distractors, io);
+  const { distractors } = recalled.options;
+  const foreign = distractors && (await readForeign(distractors, io));
   return await withBench(recalled, io, async (bench) => {
-    const { model, cases } = bench;
-    const joining = pickTools(bench, foreign, sizes, io);
+    const { model, options } = bench;
+    const joining = foreign ? joinTools(bench, foreign, options.sizes, io) : joinServers(bench, options.sizes, io);
+    const { cases, sizes, servers, listAt, isForeign } = joining;
     const ids = cases.map((planned) => planned.case.id);
-    const own = cases.flatMap(({ toolset }) => toolset.tools.filter(({ origin }) => origin === "distractor"));
-    const names = new Set([...own, ...joining].map(({ name }) => name));
-    const tally = new CrowdTally({ cases: ids, sizes, certain: model.deterministic }, names);
+    const tally = new CrowdTally({ cases: ids, sizes, certain: model.deterministic }, isForeign);
     const asked = cases.map((planned) => ({ id: planned.case.id, trials: plannedTrials(planned.case, model) }));
     const question: ExperimentSpec<"asked"> = {
       cases,
-      arms: new Map(
-        sizes.map((size) => [crowdArm(size), changeListsOnce((tools) => [...tools, ...joining.slice(0, size)])]),
-      ),
+      arms: new Map(sizes.map((size) => [crowdArm(size), listAt(size)])),
       design: askAll(asked, sizes.map(crowdArm), bench.seed),
-      setup: { sizes: [...sizes], joining: joining.map(({ name }) => name) },
+      setup: { sizes: [...sizes], joining: [...joining.names] },
       onTrial: (trial) => tally.add(trial),
     };
     const performed = await performExperiment(bench, question, io);
     const summary = summariseCrowd(describeExperiment(bench, performed), tally.curve(), {
       cases: ids.length,
       certain: model.deterministic,
+      servers,
       stopped: performed.kind === "stopped" ? stoppedExitCode(performed.end, io) : undefined,
     });
-    const document = crowdDocument(summary);
-    await writeExperimentReports(performed, document, io);
-    io.out(options.json ? safeJson(summary) : renderTerminal(document, io));
+    printReport(options.json ? "json" : "terminal", await recordExperiment(performed, summary, io), io);
     return summary.exitCode as ExitCode;
   });
+}
+
+/** The same foreign tools join every case. */
+function joinTools(bench: Bench, foreign: readonly OfferedTool[], given = "0,10,50", io: Io): Joining {
+  const { cases } = bench;
+  const sizes = parseSizes(given);
+  const joining = pickTools(bench, foreign, sizes, io);
+  const own = cases.flatMap(({ toolset }) => toolset.tools.filter(({ origin }) => origin === "distractor"));
+  const names = new Set([...own, ...joining].map(({ name }) => name));
+  return {
+    ...{ cases, sizes, servers: false, names: joining.map(({ name }) => name) },
+    listAt: (size) => changeListsOnce((tools) => [...tools, ...joining.slice(0, size)]),
+    isForeign: (_, tool) => names.has(tool),
+  };
+}
+
+/** The other servers of the configuration join the one that a case is about, in the order of the file. */
+function joinServers({ cases: all, suite, configurations }: Bench, given: string | undefined, io: Io): Joining {
+  const members = configurations.get(suite.name);
+  if (!members)
+    throw usageError(
+      "There are no foreign tools to add.",
+      "Name files with tool lists with --distractors, or write a suite over a whole configuration (server: { config, all: true }).",
+    );
+  const names = members.flatMap(({ name, failure }) => (failure === undefined ? [name] : []));
+  const cases = all.filter(({ owner }) => owner !== undefined);
+  const left = all.length - cases.length;
+  if (cases.length === 0) throw usageError("No case is about one server.", "Expect tools of one server in a case.");
+  if (left > 0) io.err(`Left out: ${count(left, "case")} that ${left === 1 ? "is" : "are"} not about one server.\n`);
+  const sizes = given === undefined ? names.map((_, at) => at) : parseSizes(given);
+  const most = names.length - 1;
+  if ((sizes.at(-1) ?? 0) > most)
+    throw usageError(
+      `--sizes needs ${sizes.at(-1)} other servers, but there are ${most}.`,
+      "In a suite over a whole configuration, sizes count servers.",
+    );
+  const owners = new Map(cases.map((planned) => [planned.case.id, planned.owner ?? ""]));
+  const listAt = (size: number) => {
+    const byOwner = new Map<string, (planned: PlannedCase) => Toolset>();
+    return (planned: PlannedCase): Toolset => {
+      const { owner = "" } = planned;
+      const hidden = new Set(names.filter((name) => name !== owner).slice(size));
+      const list = byOwner.get(owner) ?? changeListsOnce((tools) => tools.filter(({ server }) => !hidden.has(server)));
+      byOwner.set(owner, list);
+      return list(planned);
+    };
+  };
+  const servers = new Map(cases.flatMap(({ toolset }) => toolset.tools.map(({ name, server }) => [name, server])));
+  const isForeign = (id: string, tool: string) => servers.has(tool) && servers.get(tool) !== owners.get(id);
+  return { cases, sizes, servers: true, names, listAt, isForeign };
 }
 
 /** `0,10,50` as numbers, ascending, each once. */

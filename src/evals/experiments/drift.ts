@@ -11,7 +11,7 @@ import type { RunManifest, RunSummary } from "../types/run.ts";
 import { addCost, type Cost } from "../types/trial.ts";
 import type { DriftWatch } from "../verdicts/drift.ts";
 import { ArmCases, type Ask, pursueDesign } from "./pipeline.ts";
-import { typicalCost } from "./price.ts";
+import { type By, typicalCost } from "./price.ts";
 
 export type DriftRunOptions = {
   nightly?: boolean | undefined;
@@ -27,7 +27,7 @@ export type DriftRunOptions = {
  * number of monitors of the run is set later. Throws EvalsError when the nights cannot be read.
  */
 export async function planDrift(
-  { baseline, file, same }: { baseline: Baseline; file: string; same: readonly string[] },
+  { baseline, file, suite, same }: { baseline: Baseline; file: string; suite: string; same: readonly string[] },
   cases: readonly PlannedCase[],
   model: Model,
   { nightly = false, correlation, trials, margin }: DriftRunOptions,
@@ -40,7 +40,12 @@ export async function planDrift(
   const nights = nightsFile(file);
   return {
     file: nights,
-    baseline: { run: baseline.run, acceptedAt: baseline.acceptedAt },
+    baseline: {
+      run: baseline.run,
+      acceptedAt: baseline.acceptedAt,
+      ...(baseline.suite !== suite && { suite: baseline.suite }),
+      ...(baseline.model.id !== model.id && { model: baseline.model.id }),
+    },
     nightly,
     trials: nightly ? (trials ?? nightlyTrials) : Math.max(1, ...cases.map((planned) => planned.case.trials)),
     margin,
@@ -48,7 +53,12 @@ export async function planDrift(
     ...(correlation !== undefined && { correlation }),
     bank: Object.fromEntries(bank.map(({ id, passed, trials }) => [id, `${passed}/${trials}`])),
     ...(changed.length > 0 && { renamed }),
-    nights: await readNights(nights, { suite: baseline.suite, model: model.id, baseline: baseline.run }),
+    nights: await readNights(nights, {
+      suite: baseline.suite,
+      model: baseline.model.id,
+      alias: model.id,
+      baseline: baseline.run,
+    }),
   };
 }
 
@@ -60,6 +70,7 @@ export function forecastNights(
   plans: ReadonlyMap<string, readonly CheckPlan[]>,
   cases: readonly PlannedCase[],
   models: readonly Model[],
+  by: By,
 ): NightForecast[] {
   return [...plans].flatMap(([suite, all]) => {
     const own = cases.filter((planned) => planned.suite.name === suite);
@@ -67,7 +78,7 @@ export function forecastNights(
       const model = models.find(({ id }) => id === plan.model);
       if (plan.kind !== "unchanged" || !plan.drift?.nightly || !model) return [];
       const { trials } = plan.drift;
-      const each = own.map((planned) => typicalCost(planned, model)).reduce(addCost, 0);
+      const each = own.map((planned) => typicalCost(planned, model, by)).reduce(addCost, 0);
       const costUsd = each === "unknown" ? each : each * trials;
       return [
         { suite, model, trials: own.length * trials, most: own.length * Math.max(trials, mostTrialsOfNight), costUsd },
@@ -102,6 +113,8 @@ export async function recordNights({ suites }: RunSummary, manifest: RunManifest
       .find((suite) => suite.name === name)
       ?.checks?.find((check) => check.model === model && check.kind === "unchanged");
     if (!drift?.tonight || plan?.kind !== "unchanged" || !plan.drift) continue;
-    await writeNight(plan.drift.file, { suite: name, model, baseline: plan.drift.baseline.run }, drift.tonight);
+    const { file, baseline } = plan.drift;
+    const of = { suite: baseline.suite ?? name, model: baseline.model ?? model, alias: model, baseline: baseline.run };
+    await writeNight(file, of, drift.tonight);
   }
 }

@@ -8,7 +8,15 @@ import { addCost, type Cost } from "../types/trial.ts";
 import type { PlannedChecks } from "./check.ts";
 import { describeNight, forecastNights } from "./drift.ts";
 import { describeForecast, forecastChecks } from "./forecast.ts";
-import { type Ceiling, computeCeiling, computeTypicalCost, judgeCosts } from "./price.ts";
+import {
+  askedBy,
+  type By,
+  type Ceiling,
+  computeCeiling,
+  computeTypicalCost,
+  judgeCosts,
+  typicalCost,
+} from "./price.ts";
 
 const integer = (n: number) => Math.round(n).toLocaleString("en-US");
 const dollars = (usd: Cost) =>
@@ -16,18 +24,19 @@ const dollars = (usd: Cost) =>
 
 function renderCeiling(
   model: Model,
-  { trials, calls, inputTokens, outputTokens, costUsd }: Ceiling,
+  { trials, batched, calls, inputTokens, outputTokens, costUsd }: Ceiling,
   typicalUsd: Cost,
-  isBesideCheck: boolean,
+  isBesideOthers: boolean,
 ): string[] {
-  const remark = isBesideCheck
-    ? " (besides those of the check above)"
+  const remark = isBesideOthers
+    ? " (besides those of the checks and nights above)"
     : model.deterministic
       ? " (one per case: the model is deterministic)"
       : "";
   return [
     `${model.id}${model.note ? ` (${model.note})` : ""}`,
     `  trials         ${integer(trials)}${remark}`,
+    ...(batched > 0 ? [`  in batches     ${integer(batched)} (at the price of batches)`] : []),
     `  calls          at most ${integer(calls)}`,
     `  input tokens   at most ${integer(inputTokens)}`,
     `  output tokens  at most ${integer(outputTokens)}`,
@@ -70,83 +79,127 @@ function renderSuite(cases: readonly PlannedCase[]): string[] {
   ];
 }
 
-/** A check takes the trials that its design asks for: what it typically takes is simulated. */
-function renderChecks(
-  checks: PlannedChecks,
-  cases: readonly PlannedCase[],
-  models: readonly Model[],
-  seed: number,
-): string[] {
-  const settled = [...checks.plans].flatMap(([suite, all]) =>
+/** What checks and nights take is decided while they run: what they typically take is simulated. */
+type Forecasts = { checks: ReturnType<typeof forecastChecks>; nights: ReturnType<typeof forecastNights> };
+
+function renderChecks({ plans }: PlannedChecks, { checks, nights }: Forecasts): string[] {
+  const settled = [...plans].flatMap(([suite, all]) =>
     all.flatMap((plan) => {
       const name = `Check of ${suite} on ${plan.model}`;
       if (plan.kind === "unchanged") return [`${name}: the tools are those of the baseline, nothing to compare.`];
       return plan.kind === "not comparable" ? [`${name}: not comparable. ${plan.reasons.join(" ")}`] : [];
     }),
   );
-  return [
-    ...settled,
-    ...forecastChecks(checks, cases, models, seed).map(describeForecast),
-    ...forecastNights(checks.plans, cases, models).map(describeNight),
-  ];
+  return [...settled, ...checks.map(describeForecast), ...nights.map(describeNight)];
 }
 
-/** Whether the trials of a case are those of a check. */
-function isChecked({ plans }: PlannedChecks, { suite, case: one }: PlannedCase, model: Model): boolean {
+/** How many trials of a case are asked as a rule and at most; `isPlanned`: exactly as many as its suite says. */
+type Expected = { typical: number; most: number; isPlanned: boolean };
+
+/** A check and a night ask as many trials of their cases as they need, all others are asked as planned. */
+function expectTrials(
+  { suite, case: one }: PlannedCase,
+  model: Model,
+  { plans }: PlannedChecks,
+  { checks, nights }: Forecasts,
+): Expected {
+  const isOwn = (forecast: { suite: string; model: Model }) =>
+    forecast.suite === suite.name && forecast.model === model;
   const plan = plans.get(suite.name)?.find((each) => each.model === model.id);
-  return plan?.kind === "compare" && plan.cases.some(({ id }) => id === one.id);
+  const night = nights.find(isOwn);
+  if (plan?.kind === "unchanged" && night) {
+    const share = (trials: number) => trials / Math.max(1, suite.cases.length);
+    return { typical: share(night.trials), most: share(night.most), isPlanned: false };
+  }
+  const check = plan?.kind === "compare" && plan.cases.some(({ id }) => id === one.id) ? checks.find(isOwn) : undefined;
+  if (plan?.kind === "compare" && check) {
+    const share = (trials: number) => trials / plan.cases.length;
+    return { typical: share(check.typical), most: share(check.most), isPlanned: false };
+  }
+  const trials = plannedTrials(one, model);
+  return { typical: trials, most: trials, isPlanned: true };
 }
 
-/** The plan of a run as text: the trials of each model, and the maximum that it can use. */
+const times = (n: number, cost: Cost): Cost => (cost === "unknown" ? cost : n * cost);
+
+/** Typical and maximum cost. */
+type Costs = { typical: Cost; most: Cost };
+const addCosts = (a: Costs, b: Costs): Costs => ({
+  typical: addCost(a.typical, b.typical),
+  most: addCost(a.most, b.most),
+});
+const free: Costs = { typical: 0, most: 0 };
+
+/** The plan of a run as text: the trials of each model, and what they and the judge cost typically and at most. */
 export function renderPlan(
   cases: readonly PlannedCase[],
   models: readonly Model[],
   seed: number,
   checks: PlannedChecks,
-  judge?: Model,
+  { judge, by = askedBy(false) }: { judge?: Model | undefined; by?: By } = {},
 ): string {
   const suites = [...new Set(cases.map(({ suite }) => suite))];
   const lines = suites.flatMap((suite) => renderSuite(cases.filter((planned) => planned.suite === suite)));
+  const forecasts = {
+    checks: forecastChecks(checks, cases, models, { seed, by }),
+    nights: forecastNights(checks.plans, cases, models, by),
+  };
+  const asked = models.flatMap((model) =>
+    cases
+      .filter(({ suite }) => asksModel(suite, model))
+      .map((planned) => ({ planned, model, trials: expectTrials(planned, model, checks, forecasts) })),
+  );
   const ceilings = models.flatMap((model) => {
-    const rest = cases.filter((planned) => !isChecked(checks, planned, model));
-    return renderCeiling(
-      model,
-      computeCeiling(rest, model),
-      computeTypicalCost(rest, model),
-      rest.length < cases.length,
-    );
+    const own = asked.filter((one) => one.model === model);
+    const rest = own.filter(({ trials }) => trials.isPlanned).map(({ planned }) => planned);
+    const [ceiling, typical] = [computeCeiling(rest, model, by), computeTypicalCost(rest, model, by)];
+    return renderCeiling(model, ceiling, typical, rest.length < own.length);
   });
-  const judged = judge ? renderJudge(judge, cases, models) : [];
+  const byModels = asked.map(({ planned, model, trials }): Costs => {
+    const most = computeCeiling([planned], model, by);
+    return {
+      typical: times(trials.typical, typicalCost(planned, model, by)),
+      most: times(trials.most / Math.max(1, most.trials), most.costUsd),
+    };
+  });
+  const judging = judge ? priceJudge(judge, asked) : undefined;
+  const total = addCosts(byModels.reduce(addCosts, free), judging?.costs ?? free);
+  const isSum = models.length > 1 || judging !== undefined || asked.some(({ trials }) => !trials.isPlanned);
   return [
     ...lines,
-    ...renderChecks(checks, cases, models, seed),
+    ...renderChecks(checks, forecasts),
     "",
     ...ceilings,
-    ...judged,
+    ...(judge && judging ? renderJudge(judge, judging) : []),
+    ...(isSum ? ["total", `  cost           ${describeCost(total.typical, total.most)}`] : []),
     "",
     `seed ${seed}; no model was called`,
     "",
   ].join("\n");
 }
 
-/** What a judge is asked in addition: one request for each trial with sentences or values to grade. */
-function renderJudge(judge: Model, cases: readonly PlannedCase[], models: readonly Model[]): string[] {
-  const judged = cases.filter((planned) => needsJudge(planned.case));
-  let requests = 0;
-  let [typical, most]: [Cost, Cost] = [0, 0];
-  for (const planned of judged)
-    for (const model of models.filter((one) => asksModel(planned.suite, one))) {
-      const trials = plannedTrials(planned.case, model);
-      const each = judgeCosts(planned, model, judge);
-      requests += trials;
-      typical = addCost(typical, each.typical === "unknown" ? "unknown" : trials * each.typical);
-      most = addCost(most, each.most === "unknown" ? "unknown" : trials * each.most);
-    }
+type Judging = { requests: number; costs: Costs };
+
+/** What a judge is asked in addition: one request for each trial with sentences or values to grade, in all arms. */
+function priceJudge(judge: Model, asked: readonly { planned: PlannedCase; model: Model; trials: Expected }[]): Judging {
+  return asked
+    .filter(({ planned }) => needsJudge(planned.case))
+    .reduce<Judging>(
+      ({ requests, costs }, { planned, model, trials }) => {
+        const each = judgeCosts(planned, model, judge);
+        const own = { typical: times(trials.typical, each.typical), most: times(trials.most, each.most) };
+        return { requests: requests + trials.most, costs: addCosts(costs, own) };
+      },
+      { requests: 0, costs: free },
+    );
+}
+
+function renderJudge(judge: Model, { requests, costs }: Judging): string[] {
   if (requests === 0) return [`judge ${judge.id}: no case needs it`];
   return [
     `judge ${judge.id}`,
     `  calls          at most ${integer(requests)} additional`,
-    `  cost           ${describeCost(typical, most)}, in addition`,
+    `  cost           ${describeCost(costs.typical, costs.most)}, in addition`,
   ];
 }
 

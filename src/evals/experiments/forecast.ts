@@ -6,9 +6,12 @@ import type { Model } from "../types/model.ts";
 import { addCost, type Cost } from "../types/trial.ts";
 import { setUpCheck } from "../verdicts/check.ts";
 import type { PlannedChecks } from "./check.ts";
-import { typicalCost } from "./price.ts";
+import { type By, typicalCost } from "./price.ts";
 
-/** What a check will ask and cost if nothing changed. Costs are at list price, estimated from the sizes of the requests. */
+/**
+ * What a check will ask and cost if nothing changed. Costs are at list price, or that of batches, estimated from the
+ * sizes of the requests.
+ */
 type CheckForecast = Forecast & { suite: string; model: Model; typicalUsd: Cost; highUsd: Cost };
 
 /** The forecasts of all checks that will compare two lists. */
@@ -16,14 +19,14 @@ export function forecastChecks(
   { plans }: PlannedChecks,
   cases: readonly PlannedCase[],
   models: readonly Model[],
-  seed: number,
+  asked: { seed: number; by: By },
 ): CheckForecast[] {
   return [...plans].flatMap(([suite, all]) =>
     all.flatMap((plan) => {
       const model = models.find(({ id }) => id === plan.model);
       if (plan.kind !== "compare" || plan.cases.length === 0 || !model) return [];
       const own = cases.filter((planned) => planned.suite.name === suite);
-      return [forecastCheck(suite, plan, own, model, seed)];
+      return [forecastCheck(suite, plan, own, model, asked)];
     }),
   );
 }
@@ -33,13 +36,13 @@ function forecastCheck(
   plan: ComparePlan,
   cases: readonly PlannedCase[],
   model: Model,
-  seed: number,
+  { seed, by }: { seed: number; by: By },
 ): CheckForecast {
   const setup = setUpCheck(plan, { seed, isDeterministic: model.deterministic });
   const forecast = forecastCalls(setup, new Map(plan.cases.map(({ id, bank }) => [id, bank])));
   const compared = new Set(setup.cases);
   const all = cases.filter((planned) => compared.has(planned.case.id));
-  const each = all.map((planned) => typicalCost(planned, model)).reduce(addCost, 0);
+  const each = all.map((planned) => typicalCost(planned, model, by)).reduce(addCost, 0);
   const price = (calls: number): Cost => (each === "unknown" ? each : (each / Math.max(1, all.length)) * calls);
   return { suite, model, ...forecast, typicalUsd: price(forecast.typical), highUsd: price(forecast.high) };
 }

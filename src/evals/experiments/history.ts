@@ -1,12 +1,14 @@
 import { resolve } from "node:path";
 import { safeJson } from "../reports/escape.ts";
 import { historyDocument } from "../reports/history.ts";
+import { renderMarkdown } from "../reports/markdown.ts";
 import { renderTerminal } from "../reports/terminal.ts";
-import { listRecords, readTrials } from "../runs/record.ts";
-import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
+import { listRecords, readOrWarn, type Warn } from "../runs/find.ts";
+import { readTrials } from "../runs/record.ts";
+import { type ExitCode, exitCodes, printProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { isModelNamed } from "../types/model.ts";
-import type { RunManifest } from "../types/run.ts";
+import type { RunManifest, RunSummary } from "../types/run.ts";
 import { type History, makeHistories, type PastRun } from "../verdicts/history.ts";
 import { summariser } from "../verdicts/summary.ts";
 
@@ -14,19 +16,25 @@ export type HistoryOptions = {
   suite?: readonly string[] | undefined;
   model?: readonly string[] | undefined;
   last: number;
+  as?: "terminal" | "markdown" | "json" | undefined;
   out: string;
   json: boolean;
 };
 
-/** `evals history`: prints how every suite did on every model, run by run. Throws a usage error where there is no run. */
+/**
+ * `evals history`: prints how every suite did on every model, run by run. A record that cannot be read is left out with a
+ * warning. Throws a usage error where there is no run.
+ */
 export async function history(options: HistoryOptions, io: Io): Promise<ExitCode> {
-  const histories = await readHistories(resolve(io.cwd, options.out), options);
+  const histories = await readHistories(resolve(io.cwd, options.out), options, printProblem(io));
   if (histories.length === 0)
     throw usageError(
-      `There is no finished run${options.suite || options.model ? " of this suite and model" : ""} under ${options.out}.`,
+      `There is no finished run${options.suite || options.model ? " of this suite and model" : ""} under ${options.out} that can be read.`,
       "Make one with `evals run`, or name the folder with --out.",
     );
-  io.out(options.json ? safeJson({ histories }, 2) : renderTerminal(historyDocument(histories), io));
+  const form = options.json ? "json" : (options.as ?? "terminal");
+  if (form === "json") io.out(safeJson({ histories }, 2));
+  else io.out((form === "markdown" ? renderMarkdown : renderTerminal)(historyDocument(histories), io));
   return exitCodes.passed;
 }
 
@@ -34,19 +42,25 @@ export async function history(options: HistoryOptions, io: Io): Promise<ExitCode
 export async function readHistories(
   out: string,
   { suite, model, last }: Pick<HistoryOptions, "suite" | "model" | "last">,
+  warn?: Warn,
 ): Promise<History[]> {
   const isSuite = (name: string) => suite?.includes(name) ?? true;
   const isModel = (id: string) => model?.some((named) => isModelNamed(named, id)) ?? true;
   const isWanted = ({ suites, models, finishedAt }: RunManifest) =>
     finishedAt !== undefined && suites.some(({ name }) => isSuite(name)) && models.some(({ id }) => isModel(id));
   const runs: PastRun[] = [];
-  for await (const { dir, manifest } of listRecords("run", out)) {
+  for await (const { dir, manifest } of listRecords("run", out, warn)) {
     if (!isWanted(manifest)) continue;
-    const results = summariser(manifest, dir);
-    for await (const trial of readTrials(dir, manifest.id)) results.add(trial);
-    const suites = results.summary().suites.filter((one) => isSuite(one.name) && isModel(one.model));
+    const summary = await readOrWarn(summarize(dir, manifest), warn);
+    const suites = summary?.suites.filter((one) => isSuite(one.name) && isModel(one.model)) ?? [];
     if (suites.length > 0) runs.unshift({ manifest, suites });
     if (runs.length >= last) break;
   }
   return makeHistories(runs);
+}
+
+async function summarize(dir: string, manifest: RunManifest): Promise<RunSummary> {
+  const results = summariser(manifest, dir);
+  for await (const trial of readTrials(dir, manifest.id)) results.add(trial);
+  return results.summary();
 }

@@ -33,7 +33,11 @@ type Asked = { judged: JudgedLabel[]; costUsd: Cost };
 export async function judge(flags: JudgeOptions, io: Io): Promise<ExitCode> {
   const file = relative(io.cwd, resolve(io.cwd, flags.labels));
   const text = await readFile(resolve(io.cwd, flags.labels), "utf8").catch((error) => {
-    throw usageError(`The labels cannot be read: ${messageOf(error)}.`, "Give the path of a JSON Lines file.");
+    const message =
+      error.code === "ENOENT"
+        ? `There is no file "${flags.labels}".`
+        : `The labels cannot be read: ${messageOf(error)}.`;
+    throw usageError(message, "Give the path of a JSON Lines file with labels.");
   });
   const labels = parseLabels(text, file);
   const [model] = await openModels([flags.judge], { ...flags, out: "reports" }, io);

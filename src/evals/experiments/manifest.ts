@@ -2,6 +2,7 @@ import { newRunId } from "../runs/record.ts";
 import { hashPrompt } from "../scoring/judge.ts";
 import { listExpectedTools, readSkillExpectation } from "../scoring/labels.ts";
 import { labelCase } from "../scoring/userTurns.ts";
+import type { Source } from "../toolsets/source.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import { allDefinitions } from "../types/exposure.ts";
 import type { JsonObject } from "../types/json.ts";
@@ -22,6 +23,8 @@ type ManifestParts = {
   suites: readonly Suite[];
   /** What the server of each suite reports about itself, by suite name. */
   servers: ReadonlyMap<string, JsonObject>;
+  /** The servers of each suite that is about a whole configuration, by suite name. */
+  configurations?: ReadonlyMap<string, NonNullable<Source["members"]>>;
   cases: readonly PlannedCase[];
   checks?: PlannedChecks;
   experiment?: Experiment;
@@ -31,6 +34,9 @@ type ManifestParts = {
   surfaceCases?: readonly PlannedCase[];
   git: RunManifest["git"];
   failOn?: RunManifest["failOn"];
+  partial?: RunManifest["partial"];
+  /** Whether replies of earlier runs are used again. */
+  cache?: boolean | undefined;
 };
 
 /** Everything that decides a run's answers, as it is written before the first model call. */
@@ -41,6 +47,8 @@ export function createManifest(parts: ManifestParts): RunManifest {
     id: newRunId(now),
     startedAt: now.toISOString(),
     ...(parts.failOn && { failOn: parts.failOn }),
+    ...(parts.partial && { partial: parts.partial }),
+    ...(parts.cache && { cache: true as const }),
     harness: version,
     node: process.version,
     ...(parts.git && { git: parts.git }),
@@ -73,7 +81,7 @@ export function indexToolsets(cases: readonly PlannedCase[]): RunManifest["tools
 
 function describeSuite(
   suite: Suite,
-  { servers, cases, checks, models, surfaceCases = [] }: ManifestParts,
+  { servers, configurations, cases, checks, models, surfaceCases = [] }: ManifestParts,
 ): RunManifest["suites"][number] {
   const inArms = surfaceCases.filter((one) => one.suite === suite);
   const surfaces = [...new Set(inArms.map(({ arm }) => arm))].map((name) => ({
@@ -81,29 +89,34 @@ function describeSuite(
     cases: inArms.filter(({ arm }) => arm === name).map((one) => one.case.id),
   }));
   const server = servers.get(suite.name);
+  const members = configurations?.get(suite.name);
   const planned = checks?.plans.get(suite.name);
-  const labels = cases
-    .filter((one) => one.suite === suite)
-    .flatMap((one) => one.case.mocks?.list.map(({ label }) => label) ?? []);
-  const mocks = [...new Set(labels)];
+  const ofCases = cases.filter((one) => one.suite === suite).flatMap((one) => one.case.mocks?.list ?? []);
+  const mocks = [...new Map(ofCases.map((mock) => [mock.label, mock])).values()];
   return {
     name: suite.name,
     file: suite.file,
     hash: suite.hash,
     execute: suite.execute,
+    ...(suite.denial !== undefined && { denial: suite.denial }),
     isolate: suite.isolate,
     ...(suite.models && { models: models.filter((model) => asksModel(suite, model)).map(({ id }) => id) }),
     ...(surfaces.length > 0 && { surfaces }),
     ...(suite.dispatch && { dispatchers: Object.keys(suite.dispatch) }),
+    ...(suite.failOn && { failOn: [...suite.failOn] }),
     ...(suite.lift !== undefined && { lift: suite.lift }),
-    ...(mocks.length > 0 && { mocks }),
+    ...(mocks.length > 0 && {
+      mocks: mocks.map(({ label }) => label),
+      mockPlaces: mocks.map(({ place }) => [place?.file, place?.line].filter((one) => one !== undefined).join(":")),
+    }),
     ...(server && { server }),
+    ...(members && { servers: [...members] }),
     ...(planned && { checks: [...planned] }),
     cases: cases.filter((planned) => planned.suite === suite).map(describeCase),
   };
 }
 
-function describeCase({ case: one, toolset }: PlannedCase): RunManifest["suites"][number]["cases"][number] {
+function describeCase({ case: one, toolset, owner }: PlannedCase): RunManifest["suites"][number]["cases"][number] {
   return {
     id: one.id,
     hash: one.hash,
@@ -119,6 +132,7 @@ function describeCase({ case: one, toolset }: PlannedCase): RunManifest["suites"
       ...(args && { args }),
     })),
     ...(readSkillExpectation(one.expect) && { skills: readSkillExpectation(one.expect) }),
+    ...(owner !== undefined && { server: owner }),
     toolset: toolset.hash,
     trials: one.trials,
     passRate: one.passRate,

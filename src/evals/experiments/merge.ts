@@ -1,8 +1,10 @@
 import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
+import { PageTrialCollector } from "../reports/pageTrials.ts";
 import { openJournal } from "../runs/journal.ts";
 import { lockRun } from "../runs/lock.ts";
 import { createRun, finishRun, journalPath, newRunId, readManifest, readTrials } from "../runs/record.ts";
+import { SeenReplies } from "../trials/copies.ts";
 import { dealShards, readShard, type Shard } from "../trials/shards.ts";
 import { type ExitCode, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
@@ -13,8 +15,8 @@ import { cellKey, type Trial } from "../types/trial.ts";
 import { summariser } from "../verdicts/summary.ts";
 import { recordNights } from "./drift.ts";
 import { listChanges } from "./record.ts";
-import { printForm, printReport, writeReports } from "./report.ts";
-import type { RunOptions } from "./runSuites.ts";
+import { printForm, printRun, writeReports } from "./report.ts";
+import type { RunOptions } from "./runOptions.ts";
 
 export type MergeOptions = Pick<RunOptions, "accept" | "reporter" | "explain" | "json" | "baselines" | "out"> & {
   runs: readonly string[];
@@ -30,12 +32,14 @@ export async function merge(options: MergeOptions, io: Io): Promise<ExitCode> {
   const { redact } = knownSecrets(io.env);
   const { dir, manifest } = await createRun(resolve(io.cwd, options.out), planned, redact);
   const results = summariser(manifest, dir);
+  const trials = new PageTrialCollector(manifest, { redact });
   try {
     const release = await lockRun(dir);
     const journal = await openJournal(journalPath(dir), manifest.id, { redact });
     try {
       await copyTrials(shards, async (trial) => {
         results.add(trial);
+        trials.add(trial);
         await journal.append(trial);
       });
     } finally {
@@ -50,9 +54,9 @@ export async function merge(options: MergeOptions, io: Io): Promise<ExitCode> {
   const ends = shards.map((shard) => shard.manifest.finishedAt ?? "").sort();
   const finished = await finishRun(dir, manifest, summary, new Date(ends.at(-1) ?? Date.now()), redact);
   const input = { summary, manifest: finished, explain: options.explain ?? false };
-  await writeReports(dir, input, io);
+  await writeReports(dir, { ...input, trials }, io);
   await recordNights(summary, finished);
-  printReport(options.json ? "json" : "terminal", input, io);
+  printRun(options.json ? "json" : "terminal", input, io);
   for (const form of options.reporter ?? []) await printForm(form, { ...input, dir }, options.json, io);
   if (options.accept) {
     const { acceptRun } = await import("./baseline.ts");
@@ -110,7 +114,7 @@ async function findShards(path: string, cwd: string): Promise<ShardRun[]> {
   });
   if (shards.length > 0) return shards;
   throw usageError(
-    dirs.includes(root) ? `${path} is a whole run, not a shard.` : `There is no shard in ${path}.`,
+    dirs.includes(root) ? `"${path}" is a whole run, not a shard.` : `There is no shard in "${path}".`,
     "Give the folders that `evals run --shard` printed.",
   );
 }
@@ -140,12 +144,11 @@ function joinManifests(shards: readonly ShardRun[], baselines: string): RunManif
       );
   }
   const { finishedAt: _, totals: __, flags, ...rest } = first.manifest;
-  const { shard: ___, ...ownFlags } = flags;
   return {
     ...rest,
     id: newRunId(new Date()),
     startedAt: shards.map(({ manifest }) => manifest.startedAt).sort()[0] ?? rest.startedAt,
-    flags: ownFlags,
+    flags: withoutShard(flags),
     mergedFrom: shards.map(({ manifest }) => manifest.id),
     suites: rest.suites.map((suite) => ({
       ...suite,
@@ -162,6 +165,10 @@ function moveNights(plan: Plans[number], baselines: string): Plans[number] {
   return { ...plan, drift: { ...plan.drift, file: join(baselines, basename(plan.drift.file)) } };
 }
 
+function withoutShard({ shard: _, given, ...flags }: RunManifest["flags"]): RunManifest["flags"] {
+  return Array.isArray(given) ? { ...flags, given: given.filter((name) => name !== "shard") } : flags;
+}
+
 /** What decides the plan and is other in one shard than in another, as parts of a sentence. */
 function listDifferences(one: RunManifest, other: RunManifest): string[] {
   const differs = (what: string, read: (manifest: RunManifest) => unknown) =>
@@ -173,7 +180,7 @@ function listDifferences(one: RunManifest, other: RunManifest): string[] {
     ...differs("another seed", ({ seed }) => seed),
     ...differs("another version of tool-evals", ({ harness }) => harness),
     ...differs("another commit", ({ git }) => git?.commit),
-    ...differs("other flags", ({ flags: { shard: _, ...flags } }) => flags),
+    ...differs("other flags", ({ flags }) => withoutShard(flags)),
     ...differs("another host", ({ host }) => host),
     ...listChanges(one, other),
     ...differs("other baselines or nights", ({ suites }) => suites.map(({ checks = [] }) => checks.map(withoutFiles))),
@@ -188,18 +195,23 @@ function withoutFiles(plan: Plans[number]): unknown {
   return JSON.parse(JSON.stringify(plan, (name, value) => (name === "file" ? undefined : value)));
 }
 
-/** Passes on the trials of all shards. Throws a usage error for a trial that its shard was not to ask, or a doubled one. */
+/**
+ * Passes on the trials of all shards, with those marked that repeat a reply to another shard, as one run marks them. Throws
+ * a usage error for a trial that its shard was not to ask, or a doubled one.
+ */
 async function copyTrials(shards: readonly ShardRun[], add: (trial: Trial) => Promise<void>) {
   const seen = new Set<string>();
+  const replies = new SeenReplies();
   for (const { name, dir, manifest, shard } of shards) {
-    const { cell: deal } = dealShards(manifest, shard.count);
+    const { cell: deal, isDesigned } = dealShards(manifest, shard.count);
     const waiting: Promise<void>[] = [];
     for await (const trial of readTrials(dir, manifest.id)) {
       const key = cellKey(trial.cell);
       if (deal(trial.cell) !== shard.index || seen.has(key))
         throw usageError(`${name} has a trial that is not its own: ${key}.`, "Restore the record of the shard.");
       seen.add(key);
-      waiting.push(add(trial));
+      const isCopy = replies.add(trial) && isDesigned(trial.cell);
+      waiting.push(add(isCopy ? { ...trial, copy: true } : trial));
       if (waiting.length >= 1000) await Promise.all(waiting.splice(0));
     }
     await Promise.all(waiting);

@@ -1,8 +1,10 @@
 import { createProxyFetch } from "../network/proxy.ts";
 import { buildTraces } from "../reports/otlp.ts";
 import { readTrials } from "../runs/record.ts";
+import { withoutSecrets } from "../types/endpoint.ts";
 import { type Problem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
+import { knownSecrets } from "../types/secrets.ts";
 import type { Trial } from "../types/trial.ts";
 import { version } from "../workspace/version.ts";
 
@@ -10,11 +12,25 @@ import { version } from "../workspace/version.ts";
 const batchSize = 200;
 const timeoutMs = 30_000;
 
-/** Where traces are sent: `url`, with `/v1/traces` unless it ends so. Throws a usage error for what is not a URL. */
-export function parseCollector(url: string): string {
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw usageError(`--otlp ${url} is not an HTTP or HTTPS URL.`, "Write it as http://localhost:4318.");
-  return /\/v1\/traces\/?$/.test(new URL(url).pathname) ? url : `${url.replace(/\/$/, "")}/v1/traces`;
+/**
+ * Where traces are sent: `text`, with `/v1/traces` unless its path ends so. Its credentials and its query are known secrets
+ * from here on, and so are the values of the headers. Throws a usage error for what cannot be sent to.
+ */
+export function parseCollector(text: string, { env }: Pick<Io, "env">): URL {
+  const secrets = knownSecrets(env);
+  secrets.addUrl("otlp", text);
+  for (const value of Object.values(parseHeaders(env.OTEL_EXPORTER_OTLP_HEADERS)))
+    for (const part of [value, ...value.split(" ")]) secrets.add("OTEL_EXPORTER_OTLP_HEADERS", part);
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw usageError(`--otlp ${text} is not an HTTP or HTTPS URL.`, "Write it as http://localhost:4318.");
+  if (url.username !== "" || url.password !== "")
+    throw usageError(
+      `--otlp ${withoutSecrets(url)} was given with credentials in the URL, which requests cannot have.`,
+      "Give them as a header: OTEL_EXPORTER_OTLP_HEADERS=authorization=Basic%20<base64 of user:password>.",
+    );
+  if (!/\/v1\/traces\/?$/.test(url.pathname)) url.pathname = `${url.pathname.replace(/\/$/, "")}/v1/traces`;
+  return url;
 }
 
 /**
@@ -26,7 +42,7 @@ export async function exportTraces(
   url: string,
   io: Io,
 ): Promise<Problem | undefined> {
-  const target = parseCollector(url);
+  const target = parseCollector(url, io);
   let sent = 0;
   let batch: Trial[] = [];
   try {
@@ -46,13 +62,13 @@ export async function exportTraces(
     const why = [error instanceof Error ? error.message : String(error), cause].filter(Boolean).join(": ");
     return {
       severity: "warning",
-      message: `The traces could not be sent to ${target} after ${sent} trials: ${why}.`,
+      message: `The traces could not be sent to ${withoutSecrets(target)} after ${sent} trials: ${why}.`,
       hint: `The run is complete. Send them again with \`evals report ${record.run} --otlp <url>\`.`,
     };
   }
 }
 
-async function post(url: string, body: string, { env, signal }: Io): Promise<void> {
+async function post(url: URL, body: string, { env, signal }: Io): Promise<void> {
   const headers = { "content-type": "application/json", ...parseHeaders(env.OTEL_EXPORTER_OTLP_HEADERS) };
   const send = createProxyFetch(env) ?? fetch;
   const response = await send(url, {
@@ -69,7 +85,16 @@ function parseHeaders(text = ""): Record<string, string> {
   return Object.fromEntries(
     pairs.map((pair): [string, string] => {
       const at = pair.indexOf("=");
-      return [pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())];
+      return [pair.slice(0, at).trim(), decode(pair.slice(at + 1).trim())];
     }),
   );
+}
+
+/** A value as it is where it is not percent-encoded. */
+function decode(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
 }

@@ -1,11 +1,14 @@
 import { resolve } from "node:path";
 import type { Design, TrialRecord, TrialRequest } from "../decisions/design.ts";
 import { count, money } from "../reports/format.ts";
+import type { PageTrialCollector } from "../reports/pageTrials.ts";
 import { openJournal } from "../runs/journal.ts";
 import { finishRun, journalPath } from "../runs/record.ts";
+import { type Asker, createLocalAsker } from "../trials/asker.ts";
 import { type DesignCells, type PlannedCase, type PlannedCell, requestedCells, TrialOrders } from "../trials/plan.ts";
 import { type PlanEnd, runPlan } from "../trials/runPlan.ts";
 import type { TrialContext } from "../trials/runTrial.ts";
+import { printProblem } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { Model } from "../types/model.ts";
 import type { Experiment, RunManifest, RunSummary } from "../types/run.ts";
@@ -23,7 +26,10 @@ export type AskOptions = {
   given?: ReadonlySet<string> | undefined;
 };
 
-/** Runs the cells that are not on the record yet, and records them. It can be called again and again. */
+/**
+ * Runs the cells that are not on the record yet, and records them. It can be called again and again, until the `last` cells,
+ * of which none is repeatable.
+ */
 export type Ask = (cells: Iterable<PlannedCell>, last?: "last") => Promise<PlanEnd>;
 
 /** What is asked on one record. */
@@ -32,6 +38,8 @@ export type TrialPlan<R> = {
   /** A record to be finished instead of a new one; with `retryBroken`, broken trials are run again. */
   resumed?: Resumed | undefined;
   retryBroken?: boolean;
+  /** Opens what asks the trials of this record. Absent: they are asked in this process. */
+  openAsker?(record: OpenRecord): Promise<Asker>;
   /** Maximum number of trials, for the progress line. */
   cap(record: OpenRecord): number;
   /** Asks trials until there is an answer or the run is stopped. */
@@ -43,7 +51,13 @@ export type TrialPlan<R> = {
 };
 
 /** How it ended and why, what is on the record, and where it is. The manifest holds the totals. */
-export type Conducted<R> = R & { dir: string; manifest: RunManifest; summary: RunSummary; why: string };
+export type Conducted<R> = R & {
+  dir: string;
+  manifest: RunManifest;
+  summary: RunSummary;
+  trials: PageTrialCollector;
+  why: string;
+};
 
 /**
  * Runs a plan on its record, the same way for all commands: opens the record (again), asks, makes every trial durable
@@ -60,43 +74,60 @@ export async function conduct<R extends { end: PlanEnd }>(
   const record = resumed
     ? await resumeRecord(resumed, planned, { retryBroken, onKept: onTrial, redact })
     : await startRecord(resolve(io.cwd, options.out), planned, redact);
-  return await askOnRecord(plan, record, context, options, io).finally(record.release);
+  try {
+    const asker = (await plan.openAsker?.(record)) ?? createLocalAsker(context);
+    return await askOnRecord(plan, record, asker, context.limits, options, io).finally(asker.close);
+  } finally {
+    await record.release();
+  }
 }
 
 async function askOnRecord<R extends { end: PlanEnd }>(
   plan: TrialPlan<R>,
   record: OpenRecord,
-  context: TrialContext,
+  asker: Asker,
+  limits: TrialContext["limits"],
   options: AskOptions,
   io: Io,
 ): Promise<Conducted<R>> {
   const { onTrial = () => {} } = plan;
   const { redact } = knownSecrets(io.env);
-  context.limits.addSpent(record.spentUsd);
+  limits.addSpent(record.spentUsd);
   if (record.dropped > 0)
     io.err(`Asking again ${count(record.dropped, "trial")} that broke when the run was stopped.\n`);
+  if (record.lost > 0)
+    printProblem(io)({
+      severity: "warning",
+      message: `The journal lacks ${count(record.lost, "answered trial")} that it had when the run was stopped. They are asked and paid for again.`,
+      hint: "To keep their answers, stop the run and restore the file.",
+      place: { file: journalPath(record.dir) },
+    });
   const stopped = new Map<string, string>();
-  const progress = progressLine(io, plan.cap(record), record.done.size);
+  const progress = progressLine(io, () => plan.cap(record), record.done.size);
   const journal = await openJournal(journalPath(record.dir), record.manifest.id, { lines: record.lines, redact });
   const ask: Ask = (cells, last) =>
-    runPlan(
-      cells,
-      context,
-      {
-        concurrency: options.concurrency,
-        done: record.done,
-        stopped,
-        seen: record.seen,
-        record: journal.append,
-        onRecorded: (trial) => {
-          // Nothing is asked after the last cells, so they need not be remembered, however many they are.
-          if (!last) record.done.add(cellKey(trial.cell));
-          record.results.add(trial);
-          onTrial(trial);
-          progress.add(trial);
+    runLanes(asker.lanes?.(cells) ?? [{ cells, concurrency: options.concurrency }], io.signal, (lane, signal) =>
+      runPlan(
+        lane.cells,
+        asker,
+        {
+          concurrency: lane.concurrency,
+          limits,
+          done: record.done,
+          stopped,
+          seen: last ? undefined : record.seen,
+          record: journal.append,
+          onRecorded: (trial) => {
+            // Nothing is asked after the last cells, so they need not be remembered, however many they are.
+            if (!last) record.done.add(cellKey(trial.cell));
+            record.results.add(trial);
+            record.trials.add(trial);
+            onTrial(trial);
+            progress.add(trial);
+          },
         },
-      },
-      io.signal,
+        signal,
+      ),
     );
   const result = await plan.pursue(ask, record).finally(async () => {
     await journal.close();
@@ -106,7 +137,29 @@ async function askOnRecord<R extends { end: PlanEnd }>(
   const known = plan.complete?.(record.manifest) ?? record.manifest;
   const finishedAt = result.end === "complete" ? new Date() : undefined;
   const manifest = await finishRun(record.dir, known, summary, finishedAt, redact);
-  return { ...result, dir: record.dir, summary, manifest, ...explainEnd(result.end, stopped, context.limits) };
+  const { dir, trials } = record;
+  return { ...result, dir, summary, manifest, trials, ...explainEnd(result.end, stopped, limits) };
+}
+
+/** Runs all parts of a plan side by side; the first that fails ends the others. Rejects then. */
+async function runLanes<L>(
+  lanes: readonly L[],
+  signal: AbortSignal,
+  run: (lane: L, signal: AbortSignal) => Promise<PlanEnd>,
+): Promise<PlanEnd> {
+  const [only] = lanes;
+  if (only !== undefined && lanes.length === 1) return await run(only, signal);
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  const running = lanes.map((lane) =>
+    run(lane, either).catch((error: unknown) => {
+      failed.abort();
+      throw error;
+    }),
+  );
+  await Promise.allSettled(running);
+  const ends = await Promise.all(running);
+  return (["cancelled", "budget", "stopped"] as const).find((end) => ends.includes(end)) ?? "complete";
 }
 
 /** Why trials are missing, as a sentence without its full stop. */
@@ -233,8 +286,13 @@ type Progress = { add(trial: Trial): void; end(): void };
 const redrawMs = 100;
 
 /** One line on standard error that redraws itself on a terminal: trials, failures, cost, time left. Nothing elsewhere. */
-function progressLine(io: Pick<Io, "err" | "errIsTerminal" | "width">, planned: number, done: number): Progress {
+function progressLine(
+  io: Pick<Io, "err" | "errIsTerminal" | "width">,
+  countPlanned: () => number,
+  done: number,
+): Progress {
   if (!io.errIsTerminal) return { add: () => {}, end: () => {} };
+  const planned = countPlanned();
   const startedAt = performance.now();
   let drawnAt = 0;
   let recorded = done;

@@ -1,3 +1,4 @@
+import { PageTrialCollector } from "../reports/pageTrials.ts";
 import { lockRun } from "../runs/lock.ts";
 import { compactJournal, createRun } from "../runs/record.ts";
 import { SeenReplies } from "../trials/copies.ts";
@@ -11,7 +12,8 @@ import type { Resumed } from "./recordedOptions.ts";
 
 /**
  * A record on disk that trials can be added to. This process is its only writer until `release` is called. `lines` is the
- * number of lines of its journal, `done` holds the keys of recorded cells, `results` has seen all of their trials.
+ * number of lines of its journal, `done` holds the keys of recorded cells; `results` and `trials` have seen all of their
+ * trials.
  */
 export type OpenRecord = {
   dir: string;
@@ -23,8 +25,14 @@ export type OpenRecord = {
   spentUsd: number;
   /** Broken trials that were dropped to be asked again. */
   dropped: number;
+  /** Answered trials that were on the record when it was last stopped, and are no more: their lines were removed. */
+  lost: number;
+  /** Keys of the cells of these that had come to their end, and are asked again with `retryBroken`. */
+  retried: Set<string>;
   seen: SeenReplies;
   results: Summariser;
+  /** All of its trials as its page shows them. */
+  trials: PageTrialCollector;
 };
 
 /** Removes known secrets from what is written. */
@@ -33,16 +41,33 @@ type Redact = (text: string) => string;
 /** Starts a new record under `out`, in a folder that is named by its id. */
 export async function startRecord(out: string, planned: RunManifest, redact: Redact): Promise<OpenRecord> {
   const { dir, manifest } = await createRun(out, planned, redact);
+  return await openEmpty(dir, manifest, redact);
+}
+
+/** Locks the folder of a record of which no trial was read yet. */
+async function openEmpty(dir: string, manifest: RunManifest, redact: Redact): Promise<OpenRecord> {
   const release = await lockRun(dir);
-  const results = summariser(manifest, dir);
-  const nothing = { lines: 0, done: new Set<string>(), spentUsd: 0, dropped: 0, seen: new SeenReplies() };
-  return { dir, manifest, release, ...nothing, results };
+  return {
+    dir,
+    manifest,
+    release,
+    lines: 0,
+    done: new Set(),
+    spentUsd: 0,
+    dropped: 0,
+    lost: 0,
+    retried: new Set(),
+    seen: new SeenReplies(),
+    results: summariser(manifest, dir),
+    trials: new PageTrialCollector(manifest, { redact }),
+  };
 }
 
 /**
  * Opens a record to be finished, and calls `onKept` for each trial that stays on it. Trials that were cancelled, or broke
- * because a limit was reached or their model was stopped, are dropped to be run again, with `retryBroken` all broken trials. Throws a usage error when the
- * suites, the tools or the models are no longer those of the record, or when another process is writing it.
+ * because a limit was reached or their model was stopped, are dropped to be run again, with `retryBroken` all broken
+ * trials. Throws a usage error when the suites, the tools or the models are no longer those of the record, or when another
+ * process is writing it.
  */
 export async function resumeRecord(
   { dir, manifest: before }: Resumed,
@@ -56,32 +81,35 @@ export async function resumeRecord(
     return { ...suite, ...(checks && { checks }) };
   });
   const manifest = { ...before, suites, toolsets: { ...before.toolsets, ...now.toolsets } };
-  const release = await lockRun(dir);
-  const results = summariser(manifest, dir);
-  const nothing = { lines: 0, done: new Set<string>(), spentUsd: 0, dropped: 0, seen: new SeenReplies() };
-  const record: OpenRecord = { dir, manifest, release, ...nothing, results };
+  const record = await openEmpty(dir, manifest, redact);
   const isFinal = ({ outcome }: Trial) =>
-    outcome.kind === "answered" ||
-    !(retryBroken || outcome.again || outcome.stage === "cancelled" || outcome.stage === "budget");
+    outcome.kind === "answered" || !(outcome.again || outcome.stage === "cancelled" || outcome.stage === "budget");
   const isKept = (trial: Trial) => {
-    const kept = isFinal(trial);
+    const isRetried = retryBroken && trial.outcome.kind === "broken" && isFinal(trial);
+    const kept = isFinal(trial) && !isRetried;
     if (!kept) record.dropped++;
+    if (isRetried) record.retried.add(cellKey(trial.cell));
     // What it cost stays spent.
     if (trial.costUsd !== "unknown") record.spentUsd += trial.costUsd;
     return kept;
   };
+  let answered = 0;
   const keep = (trial: Trial) => {
+    if (trial.outcome.kind === "answered") answered++;
     record.done.add(cellKey(trial.cell));
     record.seen.add(trial);
     record.results.add(trial);
+    record.trials.add(trial);
     onKept(trial);
   };
   try {
     record.lines = await compactJournal(dir, manifest.id, isKept, keep, redact);
   } catch (error) {
-    await release();
+    await record.release();
     throw error;
   }
+  const { trials, broken, missing } = before.totals ?? { trials: 0, broken: 0, missing: 0 };
+  record.lost = Math.max(0, trials - broken - missing - answered);
   return record;
 }
 

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import * as z from "zod";
-import { findRecord, type RecordOf } from "../runs/record.ts";
+import { findRecord, type RecordOf } from "../runs/find.ts";
 import { type HostName, hosts } from "../toolsets/host.ts";
 import { gateSchema } from "../types/check.ts";
 import { withoutSecrets } from "../types/endpoint.ts";
@@ -15,6 +15,9 @@ import { executionPolicySchema } from "../types/suite.ts";
  */
 const recordedOptionsSchema = z
   .object({
+    given: z
+      .array(z.string())
+      .describe("which of these were given explicitly: they win over settings of single suites"),
     paths: z.array(z.string()),
     path: z.string(),
     file: z.string(),
@@ -27,6 +30,7 @@ const recordedOptionsSchema = z
     passRate: z.number(),
     maxTurns: z.number(),
     execute: executionPolicySchema,
+    denial: z.string(),
     skill: z.array(z.string()),
     hostDir: z.array(z.string()),
     userSkills: z.boolean(),
@@ -41,6 +45,7 @@ const recordedOptionsSchema = z
     baselines: z.string(),
     nightly: z.boolean(),
     shard: z.string(),
+    batch: z.boolean(),
     correlation: z.number(),
     harmCases: z.array(z.string()),
     harmUnsteady: z.number(),
@@ -53,13 +58,16 @@ const recordedOptionsSchema = z
     effort: z.string(),
     prices: z.string(),
     claudePath: z.string(),
+    cache: z.boolean(),
   })
   .partial();
 export type RecordedOptions = z.infer<typeof recordedOptionsSchema>;
+const recordable: ReadonlySet<string> = new Set(Object.keys(recordedOptionsSchema.shape));
 
 /** The options to put on the record: of those given, the ones that decide what is asked. */
-export function pickRecorded(options: object): JsonObject {
-  const recorded = recordedOptionsSchema.parse(options);
+export function pickRecorded({ given, ...options }: { given?: ReadonlySet<string> | undefined }): JsonObject {
+  const own = given && [...given].filter((name) => recordable.has(name)).sort();
+  const recorded = recordedOptionsSchema.parse({ ...options, given: own });
   const { baseUrl } = recorded;
   const shown = baseUrl === undefined ? recorded : { ...recorded, baseUrl: stripUrl(baseUrl) };
   return jsonObjectSchema.parse(JSON.parse(JSON.stringify(shown)));
@@ -99,17 +107,19 @@ export async function recallOptions<
 >(command: C, options: O, cwd: string): Promise<Recalled<C, O>> {
   if (options.resume === undefined) return { command, options };
   const resumed = await findRecord(command, options.resume, resolve(cwd, options.out));
-  const recorded = readRecorded(resumed.manifest);
+  const { given: before, ...recorded } = readRecorded(resumed.manifest);
   const { baseUrl } = options;
   // Credentials of the base URL are not on the record: they are given again.
   if (baseUrl !== undefined && stripUrl(baseUrl) === recorded.baseUrl) recorded.baseUrl = baseUrl;
   refuseContradictions(options, recorded, resumed.manifest);
-  const cleared = Object.fromEntries(Object.keys(recordedOptionsSchema.shape).map((name) => [name, undefined]));
-  // Where no suite was asked on models of its own, -m was given, or none names any.
-  const ownModels = resumed.manifest.suites.some(({ models }) => models);
-  const given = new Set([...(options.given ?? []), ...(ownModels ? [] : ["model"])]);
+  const cleared = Object.fromEntries([...recordable].map((name) => [name, undefined]));
+  const others = [...(options.given ?? [])].filter((name) => !recordable.has(name));
+  const given = new Set([...others, ...(before ?? guessGiven(resumed.manifest))]);
   return { command, options: { ...options, ...cleared, ...recorded, given }, resumed };
 }
+
+/** For records of earlier versions: where no suite was asked on models of its own, -m was given, or none names any. */
+const guessGiven = ({ suites }: RunManifest) => (suites.some(({ models }) => models) ? [] : ["model"]);
 
 /** Throws a usage error for explicit options that are not those of the record: they would be ignored. */
 function refuseContradictions(
@@ -118,9 +128,9 @@ function refuseContradictions(
   { id, seed }: RunManifest,
 ): void {
   const before: Record<string, unknown> = { ...recorded, seed };
-  const recordable = new Set(["seed", ...Object.keys(recordedOptionsSchema.shape)]);
+  const isRecorded = (name: string) => name === "seed" || recordable.has(name);
   const wrong = [...given].filter(
-    (name) => recordable.has(name) && JSON.stringify(before[name]) !== JSON.stringify(now[name]),
+    (name) => isRecorded(name) && JSON.stringify(before[name]) !== JSON.stringify(now[name]),
   );
   if (wrong.length === 0) return;
   const names = wrong.map((name) => (positionals.has(name) ? [now[name]].flat().join(" ") : toFlag(name))).join(", ");
@@ -137,4 +147,4 @@ function refuseContradictions(
 const positionals = new Set(["paths", "path", "file", "run"]);
 
 /** `passRate` as it is written on a command line: `--pass-rate`. */
-const toFlag = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+export const toFlag = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

@@ -1,15 +1,14 @@
-import { appendFile, type FileHandle, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { appendFile, copyFile, type FileHandle, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import writeFileAtomic from "write-file-atomic";
+import * as z from "zod";
 import { importModule } from "../code/module.ts";
+import { replaceFile } from "../files/replaceFile.ts";
 import { csvHead, csvWriter } from "../reports/csv.ts";
-import type { Blocks } from "../reports/document.ts";
-import { renderPage } from "../reports/html.ts";
-import { type ReportInput, type ReportName, reports } from "../reports/index.ts";
+import { experimentReport } from "../reports/experiments.ts";
+import { type Form, type FormName, formNames, forms, listForms, type Report, runReport } from "../reports/index.ts";
 import { renderMarkdown } from "../reports/markdown.ts";
 import { PageTrialCollector } from "../reports/pageTrials.ts";
 import { type RunInput, runDocument } from "../reports/run.ts";
-import { experimentPage } from "../reports/runPage.ts";
 import {
   BenchmarkFigures,
   type BenchmarkRun,
@@ -26,9 +25,10 @@ import {
   timingSchema,
 } from "../reports/skillCreator.ts";
 import { writeError } from "../runs/disk.ts";
-import { findRecord, readTrials } from "../runs/record.ts";
+import { findAnyRecord } from "../runs/find.ts";
+import { readTrials, recordResult } from "../runs/record.ts";
 import type { Reporter, ReporterInput } from "../types/custom.ts";
-import { EvalsError, type ExitCode, exitCodes, formatProblem, messageOf } from "../types/errors.ts";
+import { EvalsError, type ExitCode, exitCodes, messageOf, printProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { RunManifest } from "../types/run.ts";
 import { knownSecrets } from "../types/secrets.ts";
@@ -38,83 +38,167 @@ import { exportTraces } from "./otlp.ts";
 
 export type ReportOptions = {
   run?: string | undefined;
-  as: ReportName | "csv";
+  as: FormName | "csv";
   out: string;
   explain?: boolean;
   /** The collector that gets each trial as a trace. */
   otlp?: string | undefined;
 };
 
-/** `evals report`: reads the record and prints it in the form that was asked for; `csv` is its trials, one a line. */
+/** `evals report`: reads a record and prints it in the form that was asked for; `csv` is its trials, one a line. */
 export async function report({ run, as, out, explain = false, otlp }: ReportOptions, io: Io): Promise<ExitCode> {
-  const { dir, manifest } = await findRecord("run", run ?? "latest", resolve(io.cwd, out));
+  const record = await findAnyRecord(run ?? "latest", resolve(io.cwd, out), printProblem(io));
+  const { dir, manifest } = record;
   const problem = otlp === undefined ? undefined : await exportTraces({ dir, run: manifest.id }, otlp, io);
-  if (problem) io.err(`${formatProblem(problem)}\n`);
-  const exitCode = problem ? exitCodes.incomplete : exitCodes.passed;
+  if (problem) printProblem(io)(problem);
   if (as === "csv") {
     const write = csvWriter(manifest);
     io.out(csvHead);
     for await (const trial of readTrials(dir, manifest.id)) io.out(write(trial));
-    return exitCode;
+  } else {
+    const read = await readReport(record, { explain, withTrials: as === "html" });
+    const suited = listForms(read);
+    if (!suited.includes(as))
+      throw usageError(
+        `A record of \`evals ${read.command}\` has no report as ${as}.`,
+        `Use one of ${[...suited, "csv"].join(", ")}.`,
+      );
+    printReport(as, read, io);
   }
+  return problem ? exitCodes.incomplete : exitCodes.passed;
+}
+
+/**
+ * The report of a record: made from the journal of a run, or from the result that an experiment recorded. Throws a usage
+ * error for an experiment without a result, or with one that cannot be read.
+ */
+export async function readReport(
+  { dir, manifest }: { dir: string; manifest: RunManifest },
+  { explain = false, withTrials = false }: { explain?: boolean; withTrials?: boolean },
+): Promise<Report> {
+  const { id, experiment } = manifest;
   const results = summariser(manifest, dir);
   const trials = new PageTrialCollector(manifest);
-  for await (const trial of readTrials(dir, manifest.id)) {
-    results.add(trial);
-    if (as === "html") trials.add(trial);
+  if (withTrials || !experiment)
+    for await (const trial of readTrials(dir, id)) {
+      if (!experiment) results.add(trial);
+      if (withTrials) trials.add(trial);
+    }
+  if (!experiment) return runReport({ summary: results.summary(), manifest, explain, trials });
+  const hint = `Finish it with \`evals ${experiment.command} --resume ${id}\`: no recorded trial is asked again.`;
+  if (!experiment.result) throw usageError(`The record ${id} of \`evals ${experiment.command}\` has no result.`, hint);
+  try {
+    return experimentReport(manifest, experiment, trials);
+  } catch (error) {
+    if (!(error instanceof z.ZodError)) throw error;
+    throw usageError(`The result of the record ${id} cannot be read:\n${z.prettifyError(error)}`, hint);
   }
-  printReport(as, { summary: results.summary(), manifest, explain, trials }, io);
-  return exitCode;
 }
 
 /** The folder under `out` with the reports of the last run: CI finds them under one path. It holds no record. */
 const lastResult = "last-result";
+/** What it can hold: the forms with a file of their own, and what is added to them. */
+const resultFiles = [...Object.values<Form>(forms).flatMap(({ file }) => file ?? []), "blame.md", "comment.md"];
 
 /**
- * Writes every report that has a file of its own into the run's folder and into `last-result/` next to it, and the
- * workspaces of skill-creator. What another run left in `last-result/` is removed.
+ * Writes every form that has a file of its own into the run's folder, and the workspaces of skill-creator. The folder
+ * `last-result/` next to it then has the reports of this run and of no other.
  */
-export async function writeReports(dir: string, input: ReportInput, io: Pick<Io, "env">): Promise<void> {
-  await rm(join(dirname(dir), lastResult), { recursive: true, force: true });
-  const trials = new PageTrialCollector(input.manifest);
-  for await (const trial of readTrials(dir, input.manifest.id)) trials.add(trial);
-  const written = Object.values(reports).flatMap((report) =>
-    "file" in report && report.file ? [writeReport(dir, report.file, report.render({ ...input, trials }), io)] : [],
-  );
-  await Promise.all([...written, writeSkillCreator(dir, input)]);
-}
-
-/** Writes one report of a run into its folder and into `last-result/`. */
-export async function writeReport(dir: string, name: string, text: string, io: Pick<Io, "env">): Promise<void> {
-  for (const folder of [dir, join(dirname(dir), lastResult)]) await writeText(folder, name, text, io);
-}
-
-/** Writes the reports of an experiment into the folder of its record. */
-export async function writeExperimentReports(
-  { dir, manifest }: { dir: string; manifest: RunManifest },
-  blocks: Blocks,
+export async function writeReports(
+  dir: string,
+  input: RunInput & { trials: PageTrialCollector },
   io: Pick<Io, "env">,
 ): Promise<void> {
-  const trials = new PageTrialCollector(manifest);
-  for await (const trial of readTrials(dir, manifest.id)) trials.add(trial);
-  await Promise.all([
-    writeText(dir, reports.html.file, renderPage(experimentPage(blocks, manifest, trials)), io),
-    writeText(dir, reports.markdown.file, renderMarkdown(blocks), io),
-  ]);
+  await writeForms(runReport(input), dir, io);
+  await publish(dir);
+  await writeSkillCreator(dir, input);
 }
 
-async function writeText(folder: string, name: string, text: string, { env }: Pick<Io, "env">): Promise<void> {
-  const file = join(folder, name);
-  await mkdir(folder, { recursive: true })
-    .then(() => writeFileAtomic(file, knownSecrets(env).redact(text)))
-    .catch((error) => {
-      throw writeError(file, error);
-    });
+/** Writes one report of a run, also into `last-result/`. */
+export async function writeReport(dir: string, name: string, text: string, io: Pick<Io, "env">): Promise<void> {
+  await writeText(dir, name, text, io);
+  await publish(dir);
 }
 
-/** Prints one report as data. */
-export function printReport(name: ReportName, input: ReportInput, io: Io): void {
-  io.out(reports[name].render({ ...input, display: io }));
+/** Makes `last-result/` a copy of a run's reports. It is replaced as a whole, because several runs can end at once. */
+async function publish(dir: string): Promise<void> {
+  const last = join(dirname(dir), lastResult);
+  const [made, replaced] = [join(dir, ".last-result"), join(dir, ".replaced")];
+  const remove = (folder: string) => rm(folder, { recursive: true, force: true });
+  try {
+    await remove(made);
+    await mkdir(made);
+    for (const name of resultFiles) await ignoring(["ENOENT"], copyFile(join(dir, name), join(made, name)));
+    let isDone = false;
+    while (!isDone) {
+      await remove(replaced);
+      await ignoring(["ENOENT"], rename(last, replaced));
+      // Another run can come between.
+      isDone = await ignoring(["ENOTEMPTY", "EEXIST"], rename(made, last));
+    }
+    await remove(replaced);
+  } catch (error) {
+    throw writeError(last, error);
+  }
+}
+
+/** Whether it was done; false where it failed for one of these reasons. Rejects for any other. */
+async function ignoring(reasons: readonly string[], work: Promise<unknown>): Promise<boolean> {
+  try {
+    await work;
+    return true;
+  } catch (error) {
+    if (reasons.includes((error as NodeJS.ErrnoException).code ?? "")) return false;
+    throw error;
+  }
+}
+
+/** Puts the result of an experiment on its record, and writes its reports beside it. Returns the report. */
+export async function recordExperiment(
+  { dir, manifest, trials }: { dir: string; manifest: RunManifest; trials: PageTrialCollector },
+  result: object,
+  io: Pick<Io, "env">,
+): Promise<Report> {
+  const decided = await recordResult(dir, manifest, result, knownSecrets(io.env).redact);
+  if (!decided.experiment) throw new Error("the record of an experiment has its question");
+  const made = experimentReport(decided, decided.experiment, trials);
+  await writeForms(made, dir, io);
+  return made;
+}
+
+async function writeForms(made: Report, dir: string, io: Pick<Io, "env">): Promise<void> {
+  // One after the other: of a long run each is large.
+  for (const name of listForms(made)) {
+    const form: Form = forms[name];
+    if (form.file !== undefined) await writeText(dir, form.file, form.parts?.(made) ?? form.render(made), io);
+  }
+}
+
+async function writeText(
+  dir: string,
+  name: string,
+  text: string | Generator<string>,
+  { env }: Pick<Io, "env">,
+): Promise<void> {
+  const file = join(dir, name);
+  const { redact } = knownSecrets(env);
+  const redacted = function* () {
+    for (const part of typeof text === "string" ? [text] : text) yield redact(part);
+  };
+  await replaceFile(file, redacted()).catch((error) => {
+    throw writeError(file, error);
+  });
+}
+
+/** Prints one form of a run. */
+export function printRun(name: FormName, input: RunInput, io: Io): void {
+  printReport(name, runReport(input), io);
+}
+
+/** Prints one form of a report. */
+export function printReport(name: FormName, made: Report, io: Io): void {
+  const form: Form = forms[name];
+  for (const part of form.parts?.(made) ?? [form.render(made, io)]) io.out(part);
 }
 
 /** GitHub takes 1 MiB of a step's summary, and 65,536 characters of a comment. */
@@ -154,7 +238,8 @@ function cutLines(text: string, most: number): string {
 export async function printForm(name: string, input: ReporterInput, json: boolean, io: Io): Promise<void> {
   const file = /^custom:(.*)$/s.exec(name)?.[1];
   if (file === undefined) {
-    if (!json && isReportName(name)) printReport(name, input, io);
+    const form = formNames.find((known) => known === name);
+    if (!json && form) printRun(form, input, io);
     return;
   }
   const fail = (message: string, hint: string) =>
@@ -169,8 +254,6 @@ export async function printForm(name: string, input: ReporterInput, json: boolea
   }
   if (typeof text === "string") (json ? io.err : io.out)(text.endsWith("\n") ? text : `${text}\n`);
 }
-
-const isReportName = (name: string): name is ReportName => Object.hasOwn(reports, name);
 
 /**
  * Writes the workspaces that skill-creator's viewer and aggregation read, for a run that measures the lift of skills. The

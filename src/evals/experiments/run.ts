@@ -1,18 +1,39 @@
 import type { ExitCode } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
-import { withWorkspace } from "../workspace/workspace.ts";
+import { type WorkspaceOptions, withWorkspace } from "../workspace/workspace.ts";
 import { recallOptions } from "./recordedOptions.ts";
-import type { RunOptions } from "./runSuites.ts";
+import type { Rest } from "./runSuites.ts";
+import type { WatchOptions } from "./runWatch.ts";
 
 /** `evals run`: opens what the suites need, runs what is not on the record, and reports it. */
-export async function run(given: RunOptions, io: Io): Promise<ExitCode> {
-  const { options, resumed } = await recallOptions("run", given, io.cwd);
+export async function run(given: WatchOptions, io: Io): Promise<ExitCode> {
+  if (given.queue !== undefined) (await loadQueue()).refuseWithQueue(given);
+  if (given.watch) return (await import("./runWatch.ts")).watchRuns(given, io);
+  const wanted = given.changed ? (await import("./runPartial.ts")).toPartialOptions(given) : given;
+  const { options, resumed } = await recallOptions("run", wanted, io.cwd);
+  if (options.cancelBatch) return await (await import("./batches.ts")).cancelBatches(resumed, options, io);
+  const { queue: url } = options;
+  const isQueued = url !== undefined && !options.dryRun;
+  const queue = isQueued ? await (await loadQueue()).connectQueue(url, options, resumed, io) : undefined;
   // The rest of the program is loaded while the servers start: it takes about as long.
   const load = () => import("./runSuites.ts");
-  return await withWorkspace(
-    options,
+  const isAccepted: WorkspaceOptions["isAccepted"] = async (...asked) =>
+    options.check !== "off" && (await import("./check.ts")).isAccepted(options, ...asked, io);
+  const rest = await withWorkspace(
+    { ...options, isAccepted },
     io,
-    async (workspace) => (await load()).runSuites(workspace, options, resumed, io),
+    async (whole): Promise<Rest> => {
+      if (!options.changed && !resumed?.manifest.partial)
+        return (await load()).runSuites(whole, options, resumed, io, { queue });
+      const { reportNothing, selectCases } = await import("./runPartial.ts");
+      const { workspace, partial } = await selectCases(whole, options, resumed, io);
+      if (partial?.asked.length === 0) return () => reportNothing(options, partial, io);
+      return (await load()).runSuites(workspace, options, resumed, io, { partial, queue });
+    },
     load,
-  );
+  ).finally(queue?.close);
+  return await rest();
 }
+
+/** Loaded for a queue alone. */
+const loadQueue = () => import("./queued.ts");

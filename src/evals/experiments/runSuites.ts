@@ -1,78 +1,71 @@
-import { blameJson } from "../reports/blame.ts";
-import { asciiJson } from "../reports/escape.ts";
-import { count } from "../reports/format.ts";
 import { type PlannedCase, type PlannedCell, planCells } from "../trials/plan.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
 import { dealShards, parseShard, type Shard } from "../trials/shards.ts";
-import type { Gate } from "../types/check.ts";
-import { type ExitCode, exitCodes, formatProblem, usageError } from "../types/errors.ts";
+import { type ExitCode, exitCodes } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import type { Model } from "../types/model.ts";
-import type { RunManifest } from "../types/run.ts";
+import type { PartialRun, RunManifest, RunSummary } from "../types/run.ts";
 import type { Summariser } from "../verdicts/summary.ts";
 import { addExposureArms, addLiftArms } from "../workspace/cases.ts";
-import { type ExposureOptions, listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
-import type { RequestOptions } from "../workspace/models.ts";
-import type { SuiteOptions } from "../workspace/suites.ts";
+import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { type CheckOptions, planChecks, pursueCheck } from "./check.ts";
-import { describeNight, forecastNights, pursueDrift, recordNights } from "./drift.ts";
+import { planChecks, pursueCheck } from "./check.ts";
+import { describeNight, forecastNights, pursueDrift } from "./drift.ts";
 import { renderPlan } from "./dryRun.ts";
 import { randomSeed } from "./experiment.ts";
 import { describeForecast, forecastChecks } from "./forecast.ts";
 import { createManifest, indexToolsets } from "./manifest.ts";
-import { type Ask, type AskOptions, type Conducted, conduct } from "./pipeline.ts";
+import { type Ask, conduct } from "./pipeline.ts";
+import { askedBy } from "./price.ts";
+import type { QueueOfRun } from "./queued.ts";
+import type { OpenRecord } from "./record.ts";
 import { pickRecorded, type Resumed } from "./recordedOptions.ts";
+import { reportRun, reportShard } from "./runEnd.ts";
+import { type RunOptions, refuseContradictions } from "./runOptions.ts";
 
-export type RunOptions = SuiteOptions &
-  RequestOptions &
-  ExposureOptions &
-  AskOptions &
-  CheckOptions & {
-    model: readonly string[];
-    host: Workspace["host"];
-    seed?: number | undefined;
-    /** The part of the plan that is asked, as `1/3`. */
-    shard?: string | undefined;
-    failOn?: Gate[] | undefined;
-    explain?: boolean;
-    blame: boolean;
-    dryRun: boolean;
-    resume?: string | undefined;
-    retryBroken: boolean;
-    json: boolean;
-    /** Makes the run the baseline, whatever its outcome. */
-    accept?: boolean | undefined;
-    surfaces?: boolean | undefined;
-    /** Forms that are printed after the report: names of reports, or `custom:<file>`. */
-    reporter?: readonly string[] | undefined;
-    /** The collector that gets each trial as a trace. */
-    otlp?: string | undefined;
-  };
+/** One seed for all runs with the cache: in another order of the tools, a request is another one. */
+const cacheSeed = 0;
 
-/** Plans the cases and checks; then prints the plan (dry run), or runs what is not on the record and reports it. */
+/** What is left to do when the workspace is closed: a report needs nothing of it, and may need as much memory. */
+export type Rest = () => ExitCode | Promise<ExitCode>;
+
+/**
+ * Plans the cases and checks; then prints the plan (dry run), or runs what is not on the record. Resolves with its
+ * report.
+ */
 export async function runSuites(
   workspace: Workspace,
   options: RunOptions,
   resumed: Resumed | undefined,
   io: Io,
-): Promise<ExitCode> {
+  {
+    partial,
+    queue,
+    onSummary,
+  }: { partial?: PartialRun | undefined; queue?: QueueOfRun | undefined; onSummary?(summary: RunSummary): void } = {},
+): Promise<Rest> {
   const { suites, models, cases, context, judge } = workspace;
   const shard = options.shard === undefined ? undefined : parseShard(options.shard);
-  if (shard) refuseWithShard(options, resumed);
-  if (options.otlp !== undefined) (await import("./otlp.ts")).parseCollector(options.otlp);
-  const seed = resumed?.manifest.seed ?? options.seed ?? randomSeed();
+  if (options.otlp !== undefined) (await import("./otlp.ts")).parseCollector(options.otlp, io);
+  const seed = resumed?.manifest.seed ?? options.seed ?? (options.cache ? cacheSeed : randomSeed());
   const further = listFurtherExposures(options);
   const { surfaceCases } = workspace;
-  if (options.surfaces) refuseOddSurfaces(further.length, surfaceCases);
-  const isCompared = further.length + surfaceCases.length > 0;
-  const checks = await planChecks(isCompared ? withoutCheck(options) : options, suites, models, cases, io);
+  const compared = { exposures: further.length, surfaces: surfaceCases.length };
+  refuseContradictions(options, resumed !== undefined, compared);
+  const isCompared = compared.exposures + compared.surfaces > 0;
+  const check = isCompared || options.cache ? "off" : options.check;
+  const checks = await planChecks({ ...options, check }, suites, models, cases, io);
   const planned = interleave(addExposureArms(addLiftArms(cases), further), surfaceCases);
+  const batches = options.batch ? await import("./batches.ts") : undefined;
+  const batchNote = batches?.checkBatches(planned, models, options);
+  if (batchNote) io.err(`${batchNote}\n`);
+  const by = askedBy(options.batch);
   if (options.dryRun) {
-    io.out(renderPlan(planned, models, seed, checks, judge));
-    return exitCodes.passed;
+    io.out(renderPlan(planned, models, seed, checks, { judge, by }));
+    return reportNone;
   }
-  await verifySearches(models, io.signal);
+  // Where workers ask, they have the keys, and verify it.
+  if (!queue) await verifySearches(models, io.signal);
   const flags = pickRecorded(options);
   const { failOn } = options;
   const manifest = createManifest({
@@ -83,9 +76,11 @@ export async function runSuites(
     checks,
     flags,
     failOn,
+    partial,
+    cache: options.cache,
   });
-  const forecasts = forecastChecks(checks, cases, models, seed);
-  const nights = forecastNights(checks.plans, cases, models);
+  const forecasts = forecastChecks(checks, cases, models, { seed, by });
+  const nights = forecastNights(checks.plans, cases, models, by);
   // Other models cost nothing, and answer at once.
   const isCostly = ({ model }: { model: Model }) => !resumed && model.kind === "language model";
   const costly = [...forecasts.filter(isCostly).map(describeForecast), ...nights.filter(isCostly).map(describeNight)];
@@ -96,6 +91,10 @@ export async function runSuites(
       manifest,
       resumed,
       retryBroken: options.retryBroken,
+      ...(batches && {
+        openAsker: (record: OpenRecord) => batches.openBatchAsker(record, workspace, options, io),
+      }),
+      ...(queue && { openAsker: (record: OpenRecord) => queue.openAsker(workspace, options, record, io) }),
       cap: ({ results }) => typical.reduce((sum, trials) => sum + trials, results.summary().totals.trials),
       pursue: async (ask, { manifest, results }) => {
         const share = takeShare(manifest, shard);
@@ -113,14 +112,18 @@ export async function runSuites(
       },
     },
     context,
-    options,
+    queue ? { ...options, concurrency: queue.concurrency } : options,
     io,
   );
-  if (shard) return finishShard(await conducting, options, io);
+  if (shard) return reportShard.bind(undefined, await conducting, options, io);
   // Reports are loaded during the first trials.
   const [conducted, reporting] = await Promise.all([conducting, import("./report.ts")]);
-  return await finish(conducted, reporting, options, io);
+  onSummary?.(conducted.summary);
+  // A function made here would keep the workspace.
+  return reportRun.bind(undefined, conducted, reporting, options, io);
 }
+
+const reportNone: Rest = () => exitCodes.passed;
 
 /** What this run asks of its plan: everything, or the part of its shard. */
 type Share = {
@@ -139,42 +142,6 @@ function takeShare(manifest: RunManifest, shard: Shard | undefined): Share {
   };
 }
 
-/** Throws a usage error for options that make no sense for a part of a run. */
-function refuseWithShard({ seed, accept, blame, shard }: RunOptions, resumed: Resumed | undefined): void {
-  if (seed === undefined && !resumed)
-    throw usageError(
-      "--shard needs --seed: all shards of a run must have the same plan.",
-      "Give all of them the same --seed, for example the number of the CI run.",
-    );
-  const whole = accept ? "--accept" : blame ? "--blame" : undefined;
-  if (whole)
-    throw usageError(
-      `${whole} needs a whole run, and --shard ${shard} asks a part of it.`,
-      accept ? "Give --accept to `evals merge`." : "Run `evals blame` on the merged run.",
-    );
-}
-
-/** What a shard reports: nothing is decided before the shards are merged. */
-function finishShard(
-  { dir, manifest, summary, end, why }: Conducted<{ end: PlanEnd }>,
-  { shard, json }: RunOptions,
-  io: Io,
-): ExitCode {
-  const broken = summary.suites.reduce((sum, { totals }) => sum + totals.broken, 0);
-  const recorded = summary.totals.trials - summary.totals.missing;
-  const exitCode = end === "complete" ? exitCodes.passed : exitCodes.incomplete;
-  const facts = { run: manifest.id, dir, shard, trials: recorded, broken, exitCode };
-  if (json) io.out(`${asciiJson(facts)}\n`);
-  else
-    io.out(
-      `Shard ${shard}: ${count(recorded, "trial")} recorded, ${broken} broken. Nothing is decided yet.\n` +
-        `Record: ${dir}\nNext: when all shards are complete, evals merge <their folders>\n`,
-    );
-  if (end === "complete") return exitCode;
-  io.err(`${why}. Resume with: evals run --resume ${dir}\n`);
-  return end === "cancelled" ? io.signalExitCode() : exitCode;
-}
-
 /** Each case followed by itself on further surfaces. */
 function interleave(cases: readonly PlannedCase[], surfaces: readonly PlannedCase[]): readonly PlannedCase[] {
   if (surfaces.length === 0) return cases;
@@ -182,25 +149,6 @@ function interleave(cases: readonly PlannedCase[], surfaces: readonly PlannedCas
   const byCase = new Map<string, PlannedCase[]>();
   for (const one of surfaces) byCase.set(key(one), [...(byCase.get(key(one)) ?? []), one]);
   return cases.flatMap((planned) => [planned, ...(planned.arm === "head" ? (byCase.get(key(planned)) ?? []) : [])]);
-}
-
-function refuseOddSurfaces(further: number, surfaces: readonly PlannedCase[]): void {
-  if (further > 0)
-    throw usageError("A run compares several surfaces or several exposures, not both.", "Name one exposure.");
-  if (surfaces.length === 0)
-    throw usageError(
-      "No suite has `surfaces`.",
-      "List other servers of the same cases under `surfaces`, or omit --surfaces.",
-    );
-}
-
-/** Exposures are compared with each other. Throws a usage error where a check is asked for too. */
-function withoutCheck(options: RunOptions): RunOptions {
-  if (options.check === undefined || options.check === "off") return { ...options, check: "off" };
-  throw usageError(
-    "A run of several exposures or surfaces compares them with each other, not with a baseline.",
-    "Omit --check, or compare nothing else.",
-  );
 }
 
 async function pursueChecks(
@@ -240,53 +188,4 @@ async function pursueNights(
     }
   }
   return "complete";
-}
-
-/** Writes the reports, prints the one asked for, explains a regression if asked to, and says how to resume. */
-async function finish(
-  { dir, manifest, summary, end, why }: Conducted<{ end: PlanEnd }>,
-  { printForm, printReport, writeGithubFiles, writeReport, writeReports }: typeof import("./report.ts"),
-  options: RunOptions,
-  io: Io,
-): Promise<ExitCode> {
-  await writeReports(dir, { summary, manifest }, io);
-  if (end === "complete") await recordNights(summary, manifest);
-  const explain = options.explain ?? false;
-  if (!options.json) printReport("terminal", { summary, manifest, explain }, io);
-  let blameText: string | undefined;
-  if (options.blame && end === "complete") {
-    const { blameMarkdown, blameRun, printBlame } = await import("./blame.ts");
-    const blamed = await blameRun(dir, options, io);
-    blameText = blamed && blameMarkdown(blamed);
-    if (blameText !== undefined) await writeReport(dir, "blame.md", blameText, io);
-    if (options.json)
-      printReport(
-        "json",
-        { summary: { ...summary, ...(blamed && { blame: blamed.blames.map(blameJson) }) }, manifest },
-        io,
-      );
-    else if (blamed) {
-      io.out("\n");
-      printBlame(blamed, false, io);
-    }
-  } else if (options.json) printReport("json", { summary, manifest }, io);
-  if (options.reporter?.includes("github")) await writeGithubFiles(dir, { summary, manifest }, blameText, io);
-  for (const form of options.reporter ?? []) await printForm(form, { summary, manifest, dir }, options.json, io);
-  if (options.otlp !== undefined) {
-    const { exportTraces } = await import("./otlp.ts");
-    const problem = await exportTraces({ dir, run: manifest.id }, options.otlp, io);
-    if (problem) io.err(`${formatProblem(problem)}\n`);
-  }
-  if (options.accept && end === "complete") {
-    const { acceptRun } = await import("./baseline.ts");
-    // Standard output holds the one JSON object.
-    await acceptRun(dir, options, options.json ? { ...io, out: io.err } : io);
-  }
-  if (end !== "complete") {
-    const { missing } = summary.totals;
-    const record = options.out === "reports" ? manifest.id : dir;
-    const lost = missing > 0 ? `: ${missing} trials are missing` : "";
-    io.err(`${why}${lost}. Resume with: evals run --resume ${record}\n`);
-  }
-  return end === "cancelled" ? io.signalExitCode() : (summary.exitCode as ExitCode);
 }

@@ -3,9 +3,10 @@ import { safeJson } from "../reports/escape.ts";
 import { some } from "../reports/format.ts";
 import { type ShownTrial, showDocument } from "../reports/show.ts";
 import { renderTerminal } from "../reports/terminal.ts";
-import { findRecord, readTrials } from "../runs/record.ts";
+import { findRecord } from "../runs/find.ts";
+import { readTrials } from "../runs/record.ts";
 import { orderTools } from "../trials/plan.ts";
-import { type ExitCode, exitCodes, usageError } from "../types/errors.ts";
+import { type ExitCode, exitCodes, printProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { isModelNamed } from "../types/model.ts";
 import { nearest } from "../types/nearest.ts";
@@ -28,7 +29,7 @@ export type ShowOptions = {
 
 /** `evals show`: prints what a model did in the trials of a run. Throws a usage error where nothing is selected. */
 export async function show(options: ShowOptions, io: Io): Promise<ExitCode> {
-  const { dir, manifest } = await findRecord("run", options.run, resolve(io.cwd, options.out));
+  const { dir, manifest } = await findRecord("run", options.run, resolve(io.cwd, options.out), printProblem(io));
   const cases = selectCases(manifest, options);
   const isWanted = selectTrials(cases, options);
   const shown: ShownTrial[] = [];
@@ -60,11 +61,7 @@ function selectCases(manifest: RunManifest, { case: pattern, suite, model }: Sho
       : ({ case: one }: Selected) => matchesFilter(one.id, pattern);
   const found = all.filter((one) => (suite === undefined || one.suite === suite) && isNamed(one));
   if (found.length === 0 && pattern !== undefined)
-    refuseUnknown(
-      "case",
-      pattern,
-      all.map((one) => one.case.id),
-    );
+    refuseUnknown("case", pattern, [...new Set(all.map((one) => one.case.id))]);
   return found;
 }
 

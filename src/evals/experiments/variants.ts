@@ -4,9 +4,6 @@ import type { Design } from "../decisions/design.ts";
 import { incumbentArm, variants as sampledVariants, type VariantSetup } from "../decisions/variants.ts";
 import { type CertainVariantVerdict, variantsCertain } from "../decisions/variantsCertain.ts";
 import type { VariantVerdict } from "../decisions/variantVerdict.ts";
-import { safeJson } from "../reports/escape.ts";
-import { renderTerminal } from "../reports/terminal.ts";
-import { variantsDocument, variantsJson } from "../reports/variants.ts";
 import { baselineFile, readBaseline } from "../runs/baseline.ts";
 import type { Counts } from "../stats/counts.ts";
 import type { PlannedCase } from "../trials/plan.ts";
@@ -31,7 +28,7 @@ import {
 } from "./experiment.ts";
 import type { ListOf } from "./pipeline.ts";
 import { recallOptions } from "./recordedOptions.ts";
-import { writeExperimentReports } from "./report.ts";
+import { printReport, recordExperiment } from "./report.ts";
 import { applyVariants, type Overlaid, type ReadVariants, readVariants, writeOverlay } from "./variantsFile.ts";
 
 export type VariantsOptions = ExperimentOptions & {
@@ -88,10 +85,8 @@ export async function variants(given: VariantsOptions, io: Io): Promise<ExitCode
     const unwritten = options.write !== undefined && !chosen && summary.exitCode === exitCodes.passed;
     const result = { ...summary, exitCode: unwritten ? exitCodes.failed : summary.exitCode };
     // Standard output is the overlay's alone when it goes there.
-    const print = options.write === "-" ? io.err : io.out;
-    const document = variantsDocument(result);
-    await writeExperimentReports(performed, document, io);
-    print(options.json ? safeJson(variantsJson(result)) : renderTerminal(document, io));
+    const shown = options.write === "-" ? { ...io, out: io.err } : io;
+    printReport(options.json ? "json" : "terminal", await recordExperiment(performed, result, io), shown);
     if (options.write !== undefined) await writeOverlay(options.write, chosen, io);
     return result.exitCode as ExitCode;
   });
@@ -147,7 +142,9 @@ async function findBank(
   const { baselines } = options as VariantsOptions;
   const baseline = await readBaseline(baselineFile(resolve(io.cwd, baselines), suite.name, model.id));
   if (!baseline || model.deterministic) return {};
-  const compared = comparability(toComparedRun(baseline), describeRun(cases, model, options.host));
+  const compared = comparability(toComparedRun(baseline), describeRun(cases, model, { host: options.host }), {
+    areAskedAnew: true,
+  });
   if (compared.kind === "not comparable") return {};
   const lists = new Map(cases.map((planned) => [planned.case.id, planned.toolset.hash]));
   const usable = baseline.cases.filter(

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import writeFileAtomic from "write-file-atomic";
+import { replaceFile } from "../files/replaceFile.ts";
 import { readParsed } from "../parsing/read.ts";
 import { describeValue, explain, type PathProblem, placeProblem, quotePath } from "../suites/explain.ts";
 import { applyVariant, checkVariant } from "../toolsets/overlay.ts";
@@ -132,7 +132,7 @@ export async function writeOverlay(target: string, chosen: Overlaid | undefined,
     io.out(text);
     return;
   }
-  await writeFileAtomic(resolve(io.cwd, target), text).catch((error: unknown) => {
+  await replaceFile(resolve(io.cwd, target), text).catch((error: unknown) => {
     throw usageError(`The variants file cannot be written: ${messageOf(error)}.`, "Give --write another path.");
   });
   io.err(`Wrote ${chosen.name} to ${target}.\n`);

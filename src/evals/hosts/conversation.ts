@@ -103,7 +103,10 @@ function readTurn(
   };
 }
 
-/** Takes the body of a skill from the notes after its output, where the host sends it apart: the first that names the skill. */
+/**
+ * Takes the body of a skill from the notes after its output, where the host sends it apart: the first that names the
+ * skill.
+ */
 function takeBody(notes: string[], args: Json | undefined): string | undefined {
   const names = isJsonObject(args) ? Object.values(args).filter((one) => typeof one === "string" && one !== "") : [];
   const at = notes.findIndex((note) => names.some((name) => note.includes(String(name))));
@@ -121,9 +124,9 @@ function takeRelayed(relayed: Set<RelayedCall>, tool: string, made: Call): Execu
   return match?.execution;
 }
 
-function toExecution(output: ToolOutput, ms: number, { readRefusal }: HostWording): Execution {
+function toExecution(output: ToolOutput, ms: number, { readRefusal, denial }: HostWording): Execution {
   const reason = readRefusal(output);
-  if (reason !== undefined) return { status: "skipped", reason };
+  if (reason !== undefined) return { status: "skipped", reason, ...(denial?.test(reason) && { denied: true }) };
   return {
     status: "executed",
     result: { isError: output.isError, content: [{ type: "text", text: output.text }] },

@@ -35,6 +35,8 @@ export type HostWording = {
   aliases?: Readonly<Record<string, string>>;
   /** Why a call was not executed, read from its output; undefined when it was. */
   readRefusal(output: ToolOutput): string | undefined;
+  /** Of these reasons, those that say that a permission was denied. Absent: the host denies none. */
+  denial?: RegExp;
 };
 
 /**
@@ -52,6 +54,8 @@ export type Host = {
   /** Where the host looks for the skills of a project, and the folders by which a file would configure it. */
   skillFolder: string;
   configFolders: RegExp;
+  /** Whether it can be allowed to write files in the project, and nothing else. */
+  writesFiles?: true;
   /** Whether it may show a tool neither by definition nor by name before a search. */
   hidesTools: boolean;
   /** Writes the configuration of a trial. */
@@ -72,10 +76,37 @@ export function readEvents(output: string): JsonObject[] {
   });
 }
 
+/** The services to which hosts send their requests, with the defaults of each. */
+export const services = {
+  anthropic: {
+    keyVariable: "ANTHROPIC_API_KEY",
+    baseUrlVariable: "ANTHROPIC_BASE_URL",
+    baseUrl: "https://api.anthropic.com",
+    maxTokensLimit: 128_000,
+  },
+  openai: {
+    keyVariable: "OPENAI_API_KEY",
+    baseUrlVariable: "OPENAI_BASE_URL",
+    baseUrl: "https://api.openai.com/v1",
+    maxTokensLimit: 128_000,
+  },
+} as const;
+
+export type ServiceName = keyof typeof services;
+
+/** The part of the user's environment that every host gets: programs and language, but no settings and no logins. */
+export function passEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+  passed = /^(PATH|LANG|LC_ALL)$/i,
+): Record<string, string> {
+  const kept = Object.entries(env).filter(([name, value]) => value && passed.test(name));
+  return { ...(Object.fromEntries(kept) as Record<string, string>), TERM: "dumb" };
+}
+
 const run = promisify(execFile);
 
 /** How the program of a host is found. `pattern` matches what `--version` prints, with the version as its first group. */
-export type ProgramFacts = { name: string; pattern: RegExp; install: string };
+type ProgramFacts = { name: string; pattern: RegExp; install: string };
 
 /**
  * Finds the program of a host and its version. A path is used as given; a bare name is looked up on the PATH of `env`.

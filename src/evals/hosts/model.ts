@@ -1,6 +1,6 @@
 import { createProxyFetch } from "../network/proxy.ts";
-import { type EndpointOptions, priceUsage, type resolveEndpoint } from "../types/endpoint.ts";
-import type { ExposureKind } from "../types/exposure.ts";
+import { type EndpointOptions, priceUsage, resolveEndpoint } from "../types/endpoint.ts";
+
 import type { HostModel } from "../types/model.ts";
 import type { Host } from "./host.ts";
 import { startPassThrough } from "./passThrough.ts";
@@ -15,8 +15,19 @@ export type HostOptions = EndpointOptions & {
   maxCostUsd?: number;
 };
 
-/** The limit of a whole trial in ms, not of one request. */
-export const defaultTrialTimeoutMs = 300_000;
+/**
+ * The endpoint of a host. The timeout is of a whole trial, not of one request; `mostTokens` is the default maximum
+ * of tokens in a reply. Throws a usage error.
+ */
+export function resolveHostEndpoint(
+  options: EndpointOptions,
+  provider: Parameters<typeof resolveEndpoint>[1],
+  mostTokens = 32_000,
+): HostEndpoint {
+  const { timeoutMs = 300_000, maxTokens = mostTokens } = options;
+  return resolveEndpoint({ ...options, timeoutMs, maxTokens }, provider);
+}
+export type HostEndpoint = ReturnType<typeof resolveEndpoint>;
 
 /** What a host is as a model. `model` is empty for the host's default. */
 type HostFacts = {
@@ -26,9 +37,9 @@ type HostFacts = {
   model: string;
   /** What is recorded of the host: its version, under its name. */
   version: Readonly<Record<string, string>>;
-  endpoint: ReturnType<typeof resolveEndpoint>;
+  endpoint: HostEndpoint;
   env: Readonly<Record<string, string>>;
-  exposures: readonly ExposureKind[];
+
   /** Upper bounds, as measured with a margin: tokens of its own prompt and tools, resident memory of a process. */
   ownPromptTokens: number;
   processBytes: number;
@@ -36,7 +47,7 @@ type HostFacts = {
 
 /** A host as a model under test: its trials share one relay of tool servers and one pass-through to the provider. */
 export async function createHostModel(facts: HostFacts, options: HostOptions): Promise<HostModel> {
-  const { id, host, command, model, version, endpoint, env, exposures, ownPromptTokens, processBytes } = facts;
+  const { id, host, command, model, version, endpoint, env, ownPromptTokens, processBytes } = facts;
   const acquire = createSlots(options.hostProcesses ?? countProcesses(processBytes));
   const setup = {
     host,
@@ -57,7 +68,8 @@ export async function createHostModel(facts: HostFacts, options: HostOptions): P
     settings: { ...endpoint.record, ...version, model: model || "the host's default" },
     maxOutputTokens: endpoint.maxTokens,
     ownPromptTokens,
-    exposures,
+    exposures: ["host", "all"],
+    ...(host.writesFiles && { writesFiles: true }),
     deterministic: false,
     async converse(trial, signal) {
       const release = await acquire(signal);

@@ -6,7 +6,7 @@ import { findWire } from "./wires/index.ts";
 import type { Wire } from "./wires/wire.ts";
 
 /** A provider on this machine whose model says "Done." to everything. `bodies` are the model requests, in order. */
-export type OfflineProvider = { url: string; bodies: readonly string[]; close(): Promise<void> };
+type OfflineProvider = { url: string; bodies: readonly string[]; close(): Promise<void> };
 
 /** Starts a provider that costs nothing, to see what a host sends. */
 export async function startOfflineProvider(): Promise<OfflineProvider> {
@@ -30,9 +30,9 @@ export async function startOfflineProvider(): Promise<OfflineProvider> {
   };
 }
 
-const said = "Done.";
+const replyText = "Done.";
 
-/** The stream of a reply that says so, of each API. */
+/** The stream of that reply, in each API. */
 const replies: Record<Wire["name"], () => string> = {
   messages() {
     const usage = { input_tokens: 1, output_tokens: 1 };
@@ -40,14 +40,14 @@ const replies: Record<Wire["name"], () => string> = {
     return stream(
       { type: "message_start", message: { ...head, stop_reason: null, stop_sequence: null, usage } },
       { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
-      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: said } },
+      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: replyText } },
       { type: "content_block_stop", index: 0 },
       { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage },
       { type: "message_stop" },
     );
   },
   responses() {
-    const content = [{ type: "output_text", text: said, annotations: [] }];
+    const content = [{ type: "output_text", text: replyText, annotations: [] }];
     const item = { type: "message", id: "msg_offline", role: "assistant", status: "completed", content };
     const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
     const response = { id: "resp_offline", object: "response", model: "offline", output: [item], usage };
@@ -61,14 +61,14 @@ const replies: Record<Wire["name"], () => string> = {
   completions() {
     const head = { id: "offline", object: "chat.completion.chunk", created: 0, model: "offline" };
     const chunks = [
-      { ...head, choices: [{ index: 0, delta: { role: "assistant", content: said }, finish_reason: null }] },
+      { ...head, choices: [{ index: 0, delta: { role: "assistant", content: replyText }, finish_reason: null }] },
       { ...head, choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
       { ...head, choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } },
     ];
     return `${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("")}data: [DONE]\n\n`;
   },
   gemini() {
-    const content = { role: "model", parts: [{ text: said }] };
+    const content = { role: "model", parts: [{ text: replyText }] };
     const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 };
     return `data: ${JSON.stringify({ candidates: [{ content, finishReason: "STOP", index: 0 }], usageMetadata })}\n\n`;
   },

@@ -6,7 +6,7 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { messageOf } from "../types/errors.ts";
 import { isJsonObject } from "../types/json.ts";
 import { findWire } from "./wires/index.ts";
-import type { ReceivedReply, SentRequest, Wire } from "./wires/wire.ts";
+import type { ReceivedReply, SentRequest, Unreadable, Wire } from "./wires/wire.ts";
 
 /**
  * One model request of a host, as it went to the provider and came back. Without `reply` and `fault` it was not answered.
@@ -101,8 +101,8 @@ async function forward(
     const isAdmitted = route.admit(route.exchanges);
     if (!isAdmitted) return void route.cut.signal.addEventListener("abort", () => response.destroy(), { once: true });
   }
-  const fail = (message: string, status?: number) => {
-    if (exchange) exchange.fault ??= { message, ...(status !== undefined && { status }) };
+  const fail = (message: string) => {
+    if (exchange) exchange.fault ??= { message };
   };
   const gone = new AbortController();
   response.once("close", () => gone.abort());
@@ -120,10 +120,11 @@ async function forward(
     if (started) finish(started, received.status, kept);
     response.end();
   } catch (error) {
+    const unreachable = `the provider cannot be reached: ${describeCause(error)}`;
     if (route.cut.signal.aborted) fail("the trial ended before the reply was complete");
     else if (gone.signal.aborted) fail("the host closed the connection before the reply was complete");
-    else fail(`the provider cannot be reached: ${describeCause(error)}`);
-    refuse(response, 502, `the provider cannot be reached: ${describeCause(error)}`);
+    else fail(unreachable);
+    refuse(response, 502, unreachable);
   } finally {
     if (exchange) exchange.ms = performance.now() - exchange.sentAt;
   }
@@ -181,17 +182,14 @@ async function pipe(received: Response, response: ServerResponse): Promise<strin
 }
 
 function finish({ exchange, wire }: Started, status: number, body: string | undefined): void {
-  if (status !== 200) {
-    exchange.fault = { message: readError(body ?? ""), status };
-    return;
-  }
-  if (body === undefined) {
-    exchange.fault = { message: `the reply is longer than ${maxReplyBytes} bytes`, status };
-    return;
-  }
-  const reply = wire.readReply(body);
+  const reply = readReply(wire, status, body);
   if ("fault" in reply) exchange.fault = { message: reply.fault, status };
   else exchange.reply = reply;
+}
+
+function readReply(wire: Wire, status: number, body: string | undefined): ReceivedReply | Unreadable {
+  if (status !== 200) return { fault: readError(body ?? "") };
+  return body === undefined ? { fault: `the reply is longer than ${maxReplyBytes} bytes` } : wire.readReply(body);
 }
 
 /** The message of an error response, in the shapes that providers use; else its first words. */

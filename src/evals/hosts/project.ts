@@ -1,4 +1,4 @@
-import { copyFile, lstat, mkdir, mkdtemp, readdir, realpath, symlink, writeFile } from "node:fs/promises";
+import { copyFile, lstat, mkdir, mkdtemp, readdir, readFile, realpath, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
@@ -38,6 +38,32 @@ export async function writeProject(
     await mkdir(dirname(target), { recursive: true });
     await writeFile(target, content);
   }
+}
+
+/** Limits of what is read of a project: files, and characters of one file. */
+const limits = { files: 2_000, characters: 1024 * 1024 };
+
+/**
+ * The files of a project after a trial, sorted by path, without those of the host and of skills. Links and files that are
+ * too long are left out.
+ */
+export async function readProject(
+  project: string,
+  { configFolders }: Pick<Host, "configFolders">,
+): Promise<EvalFile[]> {
+  const found: EvalFile[] = [];
+  const read = async (folder: string): Promise<void> => {
+    for (const entry of await readdir(join(project, folder), { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (folder === "" && configFolders.test(entry.name)) continue;
+      if (found.length >= limits.files || leftInPackages.has(entry.name)) continue;
+      if (entry.isDirectory()) await read(path);
+      if (!entry.isFile() || (await lstat(join(project, path))).size > limits.characters) continue;
+      found.push({ path: path.split(sep).join("/"), content: await readFile(join(project, path), "utf8") });
+    }
+  };
+  await read("");
+  return found.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 async function writeSkill(skill: SkillPackage, target: string): Promise<void> {

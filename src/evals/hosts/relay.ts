@@ -13,11 +13,14 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import type { JsonObject } from "../types/json.ts";
 import type { HostedTrial } from "../types/model.ts";
-import type { OfferedTool, Tool } from "../types/tool.ts";
+import { listResultTexts, type OfferedTool, readOwnName, type Tool } from "../types/tool.ts";
 import type { Broken, Execution } from "../types/trial.ts";
 import type { Host } from "./host.ts";
 
-/** A call that came through the relay, under the listed name of its tool. `id` is empty when the host does not pass it on. */
+/**
+ * A call that came through the relay, under the listed name of its tool. `id` is empty when the host does not pass it
+ * on.
+ */
 export type RelayedCall = { id: string; tool: string; arguments: JsonObject; execution: Execution; at: number };
 
 /** The tools of one trial as the host is offered them. */
@@ -51,7 +54,7 @@ export function offerTools(
   const groups = new Map<string, OfferedTool[]>();
   for (const tool of tools) {
     const server = toServerName(tool.server) || "tools";
-    const shown = toShownName(server, tool.name);
+    const shown = toShownName(server, readOwnName(tool));
     const other = listed.get(shown);
     if (other !== undefined) throw new Error(`"${other}" and "${tool.name}" would both be shown as "${shown}"`);
     listed.set(shown, tool.name);
@@ -79,7 +82,14 @@ export function offerTools(
     const texts = instructions.filter(({ server }) => (toServerName(server) || "tools") === name);
     const text = texts.map((one) => one.text).join("\n\n");
     const onListed = () => unlisted.delete(name);
-    return { name, ...relay.serve({ name, tools: group, ...(text && { instructions: text }), call, onListed }) };
+    const byOwnName = new Map(group.map((tool) => [readOwnName(tool), tool.name]));
+    const own = group.map((tool) => (tool.ownName === undefined ? tool : { ...tool, name: tool.ownName }));
+    const service: Service = {
+      ...{ name, tools: own, onListed },
+      ...(text && { instructions: text }),
+      call: (tool, args, id) => call(byOwnName.get(tool) ?? tool, args, id),
+    };
+    return { name, ...relay.serve(service) };
   });
   return {
     servers: new Map(routes.map(({ name, url }) => [name, url])),
@@ -163,13 +173,13 @@ function readToolUseId({ _meta }: CallToolRequest["params"]): string | undefined
 
 function toResult(execution: Execution): CallToolResult {
   if (execution.status === "skipped") {
-    return { isError: true, content: [{ type: "text", text: `This call was not executed: ${execution.reason}` }] };
+    const { reason, text = `This call was not executed: ${reason}` } = execution;
+    return { isError: true, content: [{ type: "text", text }] };
   }
-  const { isError, content, structuredContent } = execution.result;
-  const texts = content.map(({ type, mimeType, text }) => text ?? `[${type}${mimeType ? ` ${mimeType}` : ""}]`);
+  const { isError, structuredContent } = execution.result;
   return {
     isError,
-    content: texts.map((text) => ({ type: "text", text })),
+    content: listResultTexts(execution.result).map((text) => ({ type: "text", text })),
     ...(structuredContent && { structuredContent }),
   };
 }

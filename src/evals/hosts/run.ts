@@ -7,11 +7,11 @@ import { addCost, type Broken, type Cost, type Outcome, type Usage } from "../ty
 import { countsAsTurn, describeShown, readTurns, selectConversation } from "./conversation.ts";
 import type { Command, Host } from "./host.ts";
 import type { Exchange, PassThrough } from "./passThrough.ts";
-import { makeFolder, writeProject } from "./project.ts";
+import { makeFolder, readProject, writeProject } from "./project.ts";
 import { type Offer, offerTools, type Relay } from "./relay.ts";
 
 /** What all trials of one host share. `timeoutMs` is for a whole trial, `upstream` is the base URL of the provider. */
-export type Setup = {
+type Setup = {
   host: Host;
   command: string;
   env: Readonly<Record<string, string>>;
@@ -50,7 +50,12 @@ export async function converse(setup: Setup, trial: HostedTrial, signal: AbortSi
     const command = await host.configure({ trial, folder, servers: offered.servers, baseUrl, system, prompt });
     const timer = setTimeout(() => stop.request(describeDelay(setup, traced.exchanges)), setup.timeoutMs);
     const exit = await runProgram(setup, command, folder.project, stop).finally(() => clearTimeout(timer));
-    return { outcome: stop.reason() ?? readOutcome(host, traced, offered, exit), ...readTrace(setup, traced, offered) };
+    const workspace = trial.writable && host.writesFiles ? await readProject(folder.project, host) : undefined;
+    return {
+      outcome: stop.reason() ?? readOutcome(host, traced, offered, exit),
+      ...readTrace(setup, traced, offered),
+      ...(workspace && { workspace }),
+    };
   } catch (thrown) {
     const failed = broken("model", `${host.name} could not run the trial: ${messageOf(thrown)}`);
     const rest = trace && offer ? readTrace(setup, trace, offer) : { turns: [] };

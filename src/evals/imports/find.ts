@@ -7,7 +7,10 @@ import type { Format, ImportContext, ImportedFile, SourceFile } from "./formats/
 import { formats } from "./formats/index.ts";
 
 /** What was read of one format: its files, in the order of their paths. */
-export type Found = { format: Pick<Format, "name" | "label">; files: ImportedFile[] };
+export type FormatFiles = {
+  format: Pick<Format, "name" | "label" | "isSource" | "hasPlaceholders">;
+  files: ImportedFile[];
+};
 
 /** Folders that hold no cases of their authors. */
 const otherFolders = new Set(["node_modules", ".git", "dist", "build", "coverage", ".next", "vendor"]);
@@ -21,15 +24,14 @@ const endings = /\.(?:ya?ml|json|jsonl|md|[mc]?[jt]sx?)$/;
 export async function findImports(
   paths: readonly string[],
   { from, ...context }: ImportContext & { from?: string | undefined },
-): Promise<{ found: Found[]; problems: Problem[] }> {
+): Promise<{ found: FormatFiles[]; problems: Problem[] }> {
   const chosen = from === undefined ? formats : [findFormat(from)];
-  const found = new Map<Format, Found>();
+  const found = new Map<Format, FormatFiles>();
   const problems: Problem[] = [];
   for (const { path, isNamed } of listFiles(paths, context.cwd)) {
     const source = readSource(path, context.cwd);
     if (!source) continue;
-    const isGiven = isNamed && from !== undefined;
-    const format = isGiven ? chosen[0] : chosen.find((one) => one.recognises(source));
+    const format = isNamed && from !== undefined ? chosen[0] : chosen.find((one) => one.recognises(source));
     if (!format) {
       if (isNamed) problems.push(unrecognised(source));
       continue;

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
-import { type Found, findImports } from "../imports/find.ts";
+import { Document, isMap } from "yaml";
+import { type FormatFiles, findImports } from "../imports/find.ts";
 import type { ImportedCase, KnownTools } from "../imports/formats/imported.ts";
 import { listProperties } from "../jsonSchema/values.ts";
 import { safeJson } from "../reports/escape.ts";
@@ -9,6 +10,7 @@ import { type ImportReport, importDocument } from "../reports/import.ts";
 import { renderTerminal } from "../reports/terminal.ts";
 import { createCaseIds } from "../suites/build.ts";
 import { checkSuite } from "../suites/validate.ts";
+import { findNames } from "../suites/values.ts";
 import { readStaticList } from "../toolsets/toolList.ts";
 import { type ExitCode, exitCodes, formatProblem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
@@ -22,6 +24,7 @@ export type ImportOptions = {
   tools?: string | undefined;
   out: string;
   judged: boolean;
+  executeSource: boolean;
   force: boolean;
   json: boolean;
 };
@@ -34,10 +37,11 @@ export type ImportOptions = {
 export async function importSuites(options: ImportOptions, io: Io): Promise<ExitCode> {
   const paths = options.paths?.length ? options.paths : ["."];
   const tools = options.tools === undefined ? undefined : await readStaticList(resolve(io.cwd, options.tools));
-  const { judged, from } = options;
+  const { judged, executeSource, from } = options;
   const { found, problems } = await findImports(paths, {
     cwd: io.cwd,
     judged,
+    executeSource,
     from,
     tools: tools && indexTools(tools),
   });
@@ -51,9 +55,7 @@ export async function importSuites(options: ImportOptions, io: Io): Promise<Exit
   }
   const reports: ImportReport[] = [];
   for (const one of found) reports.push(await writeOne(one, tools, options, io));
-  io.out(
-    options.json ? safeJson({ imports: reports } as unknown as Json, 2) : renderTerminal(importDocument(reports), io),
-  );
+  io.out(options.json ? safeJson({ imports: reports }, 2) : renderTerminal(importDocument(reports), io));
   return problems.length > 0 ? exitCodes.usage : exitCodes.passed;
 }
 
@@ -61,19 +63,24 @@ const indexTools = (tools: readonly Tool[]): KnownTools =>
   new Map(tools.map(({ name, inputSchema }) => [name, new Set(listProperties(inputSchema).map(([key]) => key))]));
 
 async function writeOne(
-  { format, files }: Found,
+  { format, files }: FormatFiles,
   tools: readonly Tool[] | undefined,
-  { out, force, tools: list }: ImportOptions,
+  { out, force, executeSource, tools: list }: ImportOptions,
   io: Io,
 ): Promise<ImportReport> {
   const cases = leaveOutInvalid(files.flatMap((file) => file.cases));
   const kept = cases.flatMap((one) => (one.kind === "kept" ? [one] : []));
   const file = join(out, `${format.name}.yaml`);
+  const behind = new Map(files.flatMap((one) => [...(one.behind ?? [])]));
+  const systems = new Set(files.map(({ system }) => system));
+  const [system] = systems;
   const dispatch = Object.assign({}, ...files.map((one) => one.dispatch ?? {})) as NonNullable<SuiteFile["dispatch"]>;
   const suite: SuiteFile = {
     name: format.name,
     ...(list !== undefined && { server: { tools: relative(dirname(resolve(io.cwd, file)), resolve(io.cwd, list)) } }),
     ...(Object.keys(dispatch).length > 0 && { dispatch }),
+    ...(system !== undefined && systems.size === 1 && { system }),
+    ...(format.hasPlaceholders && writeValues(kept.map(({ content }) => content))),
     // Where they come from, calls that no mock answers go to the server.
     ...(kept.some(({ content }) => content.mocks) && { unmatched: "server" }),
     cases: nameCases(kept),
@@ -89,7 +96,8 @@ async function writeOne(
       unsaid: one.unsaid,
     })),
     unsaid: files.flatMap(({ file: of, unsaid }) => unsaid.map((one) => ({ ...one, file: of }))),
-    dead: tools ? findDead(kept, suite, new Set(tools.map(({ name }) => name))) : [],
+    ...(format.isSource && !executeSource && cases.some(({ kind }) => kind === "left out") && { isRunnable: true }),
+    dead: tools ? findDead(kept, behind, new Set(tools.map(({ name }) => name))) : [],
   };
   if (kept.length === 0) return report;
   if (existsSync(resolve(io.cwd, file)) && !force)
@@ -97,7 +105,7 @@ async function writeOne(
   await mkdir(dirname(resolve(io.cwd, file)), { recursive: true });
   await writeFile(
     resolve(io.cwd, file),
-    await renderImport(
+    renderImport(
       suite,
       cases,
       files.map((one) => one.file),
@@ -132,42 +140,36 @@ function nameCases(kept: readonly Extract<ImportedCase, { kind: "kept" }>[]): Ca
   });
 }
 
-/** Expected tools that the list has not, each with the cases that expect it. */
+/** Expected tools that the list has not, and dispatchers of expected ones, each with the cases that expect it. */
 function findDead(
   kept: readonly Extract<ImportedCase, { kind: "kept" }>[],
-  { dispatch = {} }: SuiteFile,
+  behind: ReadonlyMap<string, string>,
   names: ReadonlySet<string>,
 ): ImportReport["dead"] {
-  if (Object.keys(dispatch).length > 0) return [];
   const dead = new Map<string, string[]>();
   for (const { name, content } of kept) {
     const { expect = {} } = content;
     const expected = [expect.tool ?? [], (expect.calls ?? []).map(({ tool }) => tool)].flat(3);
-    for (const tool of new Set(expected.filter((one) => one !== "none" && one !== "any" && !names.has(one))))
+    const listed = expected.map((one) => (names.has(one) ? one : (behind.get(one) ?? one)));
+    for (const tool of new Set(listed.filter((one) => one !== "none" && one !== "any" && !names.has(one))))
       dead.set(tool, [...(dead.get(tool) ?? []), name]);
   }
   return [...dead].map(([tool, cases]) => ({ tool, cases }));
 }
 
-/** The names in angle brackets in the prompts, each once. */
-function listPlaceholders({ cases = [] }: SuiteFile): string[] {
-  const prompts = cases.flatMap(({ input }) => [input ?? []].flat());
-  return [
-    ...new Set(prompts.flatMap((text) => [...text.matchAll(/<([A-Za-z][\w-]*)>/g)].map(([, name = ""]) => name))),
-  ];
+/** A value for each placeholder of the prompts, such as `my-resource-group`, to be replaced. */
+function writeValues(cases: readonly CaseFile[]): Pick<SuiteFile, "values"> {
+  const names = new Set(cases.flatMap(({ input }) => [input ?? []].flat()).flatMap(findNames));
+  const values = [...names].map((name) => [name, `my-${name.toLowerCase().replace(/[ _.]+/g, "-")}`]);
+  return values.length === 0 ? {} : { values: Object.fromEntries(values) };
 }
 
 const describeLeftOut = ({ place, name, reason }: Extract<ImportedCase, { kind: "left out" }>) =>
   ` ${place.file}:${place.line ?? 1} ${JSON.stringify(name.slice(0, 80))}: ${reason.replace(/\s+/g, " ")}`;
 
 /** The suite as YAML; what a case could not keep stands above it, and what is left out at the end. */
-async function renderImport(
-  suite: SuiteFile,
-  cases: readonly ImportedCase[],
-  sources: readonly string[],
-): Promise<string> {
+function renderImport(suite: SuiteFile, cases: readonly ImportedCase[], sources: readonly string[]): string {
   const kept = cases.filter((one) => one.kind === "kept");
-  const { Document, isMap } = await import("yaml");
   const document = new Document(suite, { aliasDuplicateObjects: false });
   const shown =
     sources.length > 5 ? `${sources.slice(0, 5).join(", ")} and ${sources.length - 5} more` : sources.join(", ");
@@ -178,9 +180,7 @@ async function renderImport(
     const what = unsaid.map((one) => (one.detail ? `${one.what} (${one.detail})` : one.what));
     item.commentBefore = ` Not kept of ${place.file}:${place.line ?? 1}: ${[...new Set(what)].join("; ").replace(/\s+/g, " ")}`;
   }
-  const open = listPlaceholders(suite);
-  if (open.length > 0)
-    document.commentBefore += `\n Give placeholders a value: values: { ${open.map((name) => `${name}: ...`).join(", ")} }`;
+  if (suite.values) document.commentBefore += "\n Replace the values by some that your server knows.";
   const left = cases.flatMap((one) => (one.kind === "left out" ? [describeLeftOut(one)] : []));
   if (left.length > 0) document.comment = [" Left out:", ...left].join("\n");
   return document.toString({ lineWidth: 120 });

@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
-import { stat } from "node:fs/promises";
-import { basename, dirname, isAbsolute, relative, resolve } from "node:path";
+import { readdir, stat } from "node:fs/promises";
+import { basename, delimiter, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { RegistrationSubject } from "../lint/rule.ts";
+import { realPath } from "../parsing/confined.ts";
+import { findOfferedFolder } from "../skills/packageFiles.ts";
 import {
   expandVariables,
   findEntry,
@@ -12,7 +14,7 @@ import {
 } from "../toolsets/spec.ts";
 import { EvalsError, type Problem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
-import type { ServerSpec, Suite } from "../types/suite.ts";
+import type { Configuration, ServerSpec, Suite } from "../types/suite.ts";
 import { parseCommandLine, shellWord } from "./shell.ts";
 
 /** How lint, probe and doctor name what they inspect. `name` selects servers of the `config` files. */
@@ -70,18 +72,34 @@ export async function resolveTargets(
 ): Promise<{ targets: Target[]; warnings: Problem[] }> {
   const { paths = [], server = [], url = [], transport, config = [], name = [], tools = [], skills = [] } = options;
   for (const folder of skills) await requireFolder(folder, io);
-  if (name.length > 0 && config.length === 0)
-    throw usageError("--name needs --config.", "Name the host configuration file with --config.");
+  if (name.length > 0 && config.length === 0) {
+    const file = await findRegistration(name[0] ?? "", io);
+    throw usageError(
+      "--name needs --config.",
+      file === undefined ? "Name the host configuration file with --config." : `Add --config ${shellWord(file)}.`,
+    );
+  }
   const flagged: Target[] = [
-    ...server.map((line) => resolveCommand(line, io)),
+    ...(await Promise.all(server.map((line) => resolveCommand(line, io)))),
     ...url.map((one) => resolveUrl(one, transport, io)),
     ...tools.map((file): ToolListTarget => ({ kind: "tool list", file, suites: [] })),
-    ...skills.map((dir): SkillsTarget => ({ kind: "skills", dir })),
+    ...(await Promise.all(skills.map((dir) => resolveSkills(dir, io)))).flat(),
     ...(await resolveConfigs(config, name, io)),
   ];
   if (paths.length === 0 && flagged.length > 0) return { targets: flagged, warnings: [] };
   const found = await resolvePaths(paths, io, distractors);
   return { targets: [...found.targets, ...flagged], warnings: found.warnings };
+}
+
+/** A package or a folder of packages; where it is neither, the packages that are deeper in it. */
+async function resolveSkills(dir: string, io: Io): Promise<SkillsTarget[]> {
+  const folder = resolve(io.cwd, dir);
+  const isPackage = (path: string) => existsSync(join(path, "SKILL.md"));
+  const names = await readdir(folder).catch((): string[] => []);
+  const isDirect = [folder, ...names.map((name) => join(folder, name))].some(isPackage);
+  const { discover } = await import("../suites/discover.ts");
+  const packages = isDirect ? [] : (await discover([dir], io.cwd)).packages;
+  return packages.length > 0 ? groupPackages(packages, io) : [{ kind: "skills", dir }];
 }
 
 /** Throws EvalsError if a folder of skill packages does not exist. */
@@ -91,9 +109,29 @@ export async function requireFolder(folder: string, io: Io): Promise<void> {
     throw usageError(`The folder "${folder}" does not exist.`, "Name a skill package, or a folder of skill packages.");
 }
 
-function resolveCommand(line: string, io: Io): ServerTarget {
+async function resolveCommand(line: string, io: Io): Promise<ServerTarget> {
+  const registered = await findMistakenName(line, io);
+  if (registered !== undefined)
+    throw usageError(
+      `"${line}" is not a program, but the name of a server in ${registered}.`,
+      `Use --config ${shellWord(registered)} --name ${shellWord(line)} instead.`,
+    );
   const flags = `--server ${shellWord(line)}`;
   return { kind: "server", name: line, server: parseCommandLine(line), dir: io.cwd, flags, suites: [] };
+}
+
+/** The configuration file of a host that has a server of this name, where no program of the name is found. */
+async function findMistakenName(line: string, io: Io): Promise<string | undefined> {
+  if (!/^[\w.-]+$/.test(line)) return undefined;
+  const folders = (io.env.PATH ?? io.env.Path ?? "").split(delimiter).filter(Boolean);
+  if (folders.some((folder) => existsSync(join(folder, line)))) return undefined;
+  return await findRegistration(line, io);
+}
+
+/** The configuration file of a host that has a server of this name. */
+async function findRegistration(name: string, io: Io): Promise<string | undefined> {
+  const { findRegisteredServers } = await import("./findServers.ts");
+  return (await findRegisteredServers(io)).find((server) => server.name === name)?.file;
 }
 
 function resolveUrl(url: string, transport: TargetOptions["transport"], io: Io): ServerTarget {
@@ -139,39 +177,44 @@ async function resolvePaths(paths: readonly string[], io: Io, distractors: boole
     import("../suites/discover.ts"),
     import("../suites/load.ts"),
   ]);
-  const { files, packages, warnings } = await discover(paths, io.cwd);
+  const { files, packages, warnings, parsed } = await discover(paths, io.cwd);
   if (files.length + packages.length === 0) {
     const message = `There is no suite and no skill package under ${paths.join(", ") || "evals/"}.`;
     const hint = "Name a suite, a skill package, or a server with --server, --url or --config.";
     throw new EvalsError([{ severity: "error", message, hint }, ...warnings]);
   }
-  const loaded = await loadSuites(files, { cwd: io.cwd });
+  const loaded = await loadSuites(files, { cwd: io.cwd, parsed });
   return {
     targets: [...(await resolveSuites(loaded.suites, io, distractors)), ...groupPackages(packages, io)],
     warnings: [...warnings, ...loaded.warnings],
   };
 }
 
-/** Packages of the same folder together: each is linted next to all others of its folder. */
+/** Packages of the same folder together: each is linted next to all that are offered with it. */
 function groupPackages(packages: readonly string[], io: Io): SkillsTarget[] {
   const folders = new Map<string, string[]>();
   for (const path of packages) {
-    const dir = resolve(io.cwd, path);
-    folders.set(dirname(dir), [...(folders.get(dirname(dir)) ?? []), basename(dir)]);
+    const dir = realPath(resolve(io.cwd, path)) ?? resolve(io.cwd, path);
+    const folder = findOfferedFolder(dir, io.cwd);
+    folders.set(folder, [...(folders.get(folder) ?? []), basename(dir)]);
   }
   return [...folders].map(([dir, only]) => ({ kind: "skills", dir, only }));
 }
 
 async function resolveSuites(suites: readonly Suite[], io: Io, distractors: boolean): Promise<Target[]> {
   const targets = new Map<string, Target>();
-  const makeKey = (server: ServerSpec, dir: string) => JSON.stringify([server, dir]);
+  const makeKey = (server: ServerSpec | Configuration, dir: string) => JSON.stringify([server, dir]);
   for (const suite of suites) {
     const { server, dir } = suite;
     const key = server ? makeKey(server, dir) : JSON.stringify(suite.name);
     const known = targets.get(key);
     if (!server) targets.set(key, { kind: "suite", suite });
     else if (known && known.kind !== "skills" && known.kind !== "suite") known.suites.push(suite);
-    else if ("tools" in server)
+    else if ("all" in server) {
+      const file = relative(io.cwd, resolve(dir, server.config));
+      for (const one of await resolveConfigs([file], [], io)) targets.set(makeKey(one.server, one.dir), one);
+      targets.set(JSON.stringify(suite.name), { kind: "suite", suite });
+    } else if ("tools" in server)
       targets.set(key, { kind: "tool list", file: resolve(dir, server.tools), suites: [suite] });
     else targets.set(key, { ...(await resolveSuiteServer(server, suite, suite.name, io)), suites: [suite] });
   }
@@ -224,6 +267,8 @@ function explainSkipped(target: Target): Problem[] {
       },
     ];
   const hint = "Only a live server can be started and called. Give the suite a server with a command or a URL.";
+  // The servers of a whole configuration are targets themselves.
+  if (target.kind === "suite" && target.suite.server) return [];
   const suites = target.kind === "suite" ? [target.suite] : target.suites;
   return suites.map(({ file }) => ({
     severity: "warning",

@@ -94,7 +94,11 @@ async function listCurrent(
   try {
     refuseMistakes(opened);
     return opened.map((one) => {
-      if ("source" in one) return { ...describe(one.suite), tools: one.source.tools, isPartial: false };
+      if ("source" in one) {
+        const lost = (one.source.members ?? []).flatMap(({ failure }) => failure ?? []);
+        if (lost.length > 0) return { ...describe(one.suite), problem: lost.join(" ") };
+        return { ...describe(one.suite), tools: one.source.tools, isPartial: false };
+      }
       const problems = isUnavailable(one.failure) ? one.failure.problems : [];
       return { ...describe(one.suite), problem: problems.map(({ message }) => message).join(" ") };
     });
@@ -143,7 +147,10 @@ function compare(baseline: Baseline, { suite, tools, skills }: Offer): Acceptanc
   });
 }
 
-/** The coverage of each list of tools by all suites on it. Cases with tools of their own say nothing about those of the server. */
+/**
+ * The coverage of each list of tools by all suites on it. Cases with tools of their own say nothing about those of the
+ * server.
+ */
 function coverTools(current: readonly Current[]): VerifiedCoverage[] {
   const groups = new Map<string, { tools: readonly OfferedTool[]; suites: Suite[] }>();
   for (const one of current) {

@@ -40,11 +40,14 @@ export function estimateCost(root: JsonObject): SchemaCost {
       parts.push(value);
       if (members.length > schemaLimits.members)
         return refuse(`a part of it has more than ${schemaLimits.members} members`);
-      const { pattern, uniqueItems, $ref, $dynamicRef, $recursiveRef } = value;
-      if (typeof pattern === "string" && pattern.length > schemaLimits.patternLength)
+      const { pattern, patternProperties, uniqueItems, $ref, $dynamicRef, $recursiveRef } = value;
+      const patterns = [pattern, ...(isJsonObject(patternProperties) ? Object.keys(patternProperties) : [])];
+      if (patterns.some((one) => typeof one === "string" && one.length > schemaLimits.patternLength))
         return refuse(`a pattern has more than ${schemaLimits.patternLength} characters`);
       const isNamed = typeof $ref === "string" && !/^#(\/|$)/.test($ref);
-      if (uniqueItems === true || isNamed || $dynamicRef !== undefined || $recursiveRef !== undefined) isCostly = true;
+      const hasPattern = typeof pattern === "string" || patternProperties !== undefined;
+      if (hasPattern || uniqueItems === true || isNamed || $dynamicRef !== undefined || $recursiveRef !== undefined)
+        isCostly = true;
     }
     for (const member of members) waiting.push({ value: member, depth: depth + 1 });
   }
@@ -82,7 +85,10 @@ function listNested(part: JsonObject): Json[] {
   );
 }
 
-/** For a graph of schemas: whether it has a cycle, and the most schemas that are reached from one, each as often as paths lead to it. */
+/**
+ * For a graph of schemas: whether it has a cycle, and the most schemas that are reached from one, each as often as
+ * paths lead to it.
+ */
 function countPaths(
   parts: readonly JsonObject[],
   listNext: (part: JsonObject) => Json[],

@@ -5,7 +5,9 @@ import { messageOf } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { cut, showJson } from "../types/text.ts";
 import { estimateCost } from "./bounds.ts";
+import { findMalformed } from "./malformed.ts";
 import { foreignPatterns, PatternError } from "./patterns.ts";
+import { jsonPath, walkSchema } from "./walk.ts";
 import { limitTime, TimeLimitError } from "./watchdog.ts";
 
 /**
@@ -27,7 +29,7 @@ const valid: Validity = { kind: "valid" };
 
 /** Limits for one schema and one value, far above what a real one takes. */
 const compileMs = 2_000;
-const validateMs = 250;
+const validateMs = 1_000;
 
 /**
  * A validator for a JSON Schema, or why it cannot be compiled. The dialect is the one that `$schema` names; without one
@@ -38,6 +40,8 @@ const validateMs = 250;
 export function compileSchema(schema: JsonObject): Validate | string {
   const { fault, isCostly } = estimateCost(schema);
   if (fault !== undefined) return fault;
+  const malformed = explainMalformed(schema);
+  if (malformed !== undefined) return malformed;
   // The root's identity gives way to one of our own, which `$ref: "#"` needs: two tools may carry the same one, and a
   // draft's own URL would be looked up.
   const { $schema: dialect, $id: _id, ...rest } = schema;
@@ -48,8 +52,18 @@ export function compileSchema(schema: JsonObject): Validate | string {
   return typeof second === "string" ? first : second;
 }
 
+function explainMalformed(root: JsonObject): string | undefined {
+  for (const { schema, at } of walkSchema(root).places) {
+    const [first] = findMalformed(schema);
+    if (first) return `${jsonPath(at)}: ${first.message.slice(0, -1)}`;
+  }
+  return undefined;
+}
+
 const options = {
   strict: false,
+  // The metaschema takes longer to compile than most runs compile schemas; `findMalformed` has its rules.
+  validateSchema: false,
   logger: false,
   addUsedSchema: false,
   ownProperties: true,

@@ -93,6 +93,9 @@ export function walkToolSchema(tool: JsonObject, field: SchemaField): Walk {
   return isJsonObject(schema) ? walks[field](schema) : nothing;
 }
 
+/** The walk through a schema by itself, with paths from it. */
+export const walkSchema = (schema: JsonObject): Walk => walk({ schema, at: [], role: "root", name: "", level: 0 });
+
 /** The recursion ends at `maxPath`, long before the stack does. */
 function walk(root: SchemaPlace): Walk {
   const places: SchemaPlace[] = [];
@@ -118,7 +121,7 @@ function walk(root: SchemaPlace): Walk {
 }
 
 /**
- * Tells which definitions, by their path from the root, a reference leads to or into, from outside of the definitions or
+ * Finds the definitions, by their path from the root, that a reference leads to or into, from outside of the definitions or
  * from one that is referred to. A reference that is not a JSON pointer may lead to any of them.
  */
 function findReferred(root: JsonObject): (path: Path) => boolean {

@@ -28,11 +28,16 @@ const toolExamples = {
     valid: withParameter("city", { type: "string" }),
   },
   "description-missing": { invalid: { name: "get_weather" }, valid: weather },
+  "description-shape": { invalid: { name: "get_weather", description: null }, valid: weather },
+  "description-cut": { invalid: { name: "get_weather", description: description.repeat(50) }, valid: weather },
   "description-over-2kb": { invalid: { name: "get_weather", description: description.repeat(25) }, valid: weather },
-  "description-too-short": { invalid: { name: "get_weather", description: "Get weather." }, valid: weather },
+  "description-too-short": {
+    invalid: { ...withParameter("day", { type: "string" }), description: "Get weather." },
+    valid: weather,
+  },
   "parameter-description-missing": {
-    invalid: withParameter("city", { type: "string" }),
-    valid: withParameter("city", { type: "string", description: "The city, for example Oslo." }),
+    invalid: withParameter("day", { type: "string" }),
+    valid: withParameter("day", { type: "string", description: "The day, as 2026-01-31." }),
   },
   "nested-description-missing": {
     invalid: withParameter("period", {
@@ -206,6 +211,10 @@ const toolExamples = {
 };
 
 const listExamples = {
+  "instructions-cut": {
+    invalid: { instructions: "Look here for the weather of a city. ".repeat(120), tools: [weather] },
+    valid: { instructions: "Look here for the weather of a city.", tools: [weather] },
+  },
   "instructions-over-2kb": {
     invalid: { instructions: "Look here for the weather of a city. ".repeat(60), tools: [weather] },
     valid: { instructions: "Look here for the weather of a city.", tools: [weather] },

@@ -30,6 +30,14 @@ export function takeFirst<T>(most: number, items: Iterable<T>): T[] {
   return first;
 }
 
+/** Whether the description of the tool explains a parameter: in a list of parameters, or marked as code. */
+export function isNamedIn(description: unknown, parameter: string): boolean {
+  if (typeof description !== "string" || !/^\w{1,100}$/.test(parameter)) return false;
+  return new RegExp(`[\`'"*]${parameter}[\`'"*]|\\b${parameter}(?: \\([^)\\n]{0,80}\\))?:|[-*] ${parameter}\\b`).test(
+    description.slice(0, 20_000),
+  );
+}
+
 /** Limits of a search through all texts of a tool: characters, and steps of a path. */
 export const maxSearched = 100_000;
 const maxDepth = 100;
@@ -75,14 +83,15 @@ const secrets =
 /**
  * After the published write-ups of tool poisoning (Invariant Labs "MCP Security Notification: Tool Poisoning Attacks",
  * CyberArk "Poison Everywhere", OWASP MCP Top 10: MCP03). Narrow on purpose: usage hints such as "IMPORTANT: call
- * list_pages first" or "do not show ids to the user" are not attacks. Every repeat is bounded, so matching is linear.
+ * list_pages first", "ignore any instructions in the page" or "do not show ids to the user" are not attacks. Every
+ * repeat is bounded, so matching is linear.
  */
 export const injectionPatterns: readonly InjectionPattern[] = [
   {
     clause: "does not override other instructions",
     does: "tells the model to ignore its other instructions",
     pattern:
-      /\b(?:ignore|disregard|forget|override)(?: [\w']+){0,3} (?:previous|prior|above|earlier|preceding|your|all|any|other|safety) (?:instructions?|directives?|guidelines|prompts?)\b|\b(?:ignore|disregard|forget) (?:the |all |any )?(?:instructions|directives|prompts) (?:above|before|given|you)\b/i,
+      /\b(?:ignore|disregard|forget|override)(?: [\w']+){0,3} (?:(?:previous|prior|above|earlier|preceding|your|safety) (?:instructions?|directives?|guidelines|prompts?)\b|(?:all|any|other) (?:instructions?|directives?|guidelines|prompts?)\b(?! (?:in|inside|within|found|from|contained|embedded|returned|it|they|that)\b))|\b(?:ignore|disregard|forget) (?:the |all |any )?(?:instructions|directives|prompts) (?:above|before|given|you)\b/i,
   },
   {
     clause: "hides nothing from the user",
@@ -94,7 +103,7 @@ export const injectionPatterns: readonly InjectionPattern[] = [
     clause: "does not ask for secrets",
     does: "tells the model to read a place where secrets are kept",
     pattern: new RegExp(
-      `\\b(?:before|first|also|always|must)\\b.{0,100}?\\b(?:read|open|cat|load|fetch|access|send|include|retrieve|copy|pass)\\b.{0,100}?${secrets}`,
+      `\\b(?:before|first|also|always|must)\\b.{0,100}?\\b(?:read|open|cat|load|fetch|send|include|retrieve|copy|pass)\\b.{0,100}?${secrets}`,
       "i",
     ),
   },
@@ -102,7 +111,7 @@ export const injectionPatterns: readonly InjectionPattern[] = [
     clause: "does not imitate a system prompt",
     does: "imitates a part of the system prompt",
     pattern:
-      /<\s?\/?(?:important|system[-_ ](?:prompt|message|reminder|instructions?)|secret[-_ ]instructions?|hidden)\s?>|<system>[^<]{0,2000}<\/system>|\[\/?INST\]|<\|im_(?:start|end)\|>|<<\/?SYS>>/i,
+      /<\s?\/?(?:system[-_ ](?:prompt|message|reminder|instructions?)|secret[-_ ]instructions?|hidden)\s?>|<system>[^<]{0,2000}<\/system>|\[\/?INST\]|<\|im_(?:start|end)\|>|<<\/?SYS>>/i,
   },
   {
     clause: "does not ask for the system prompt",

@@ -7,6 +7,7 @@ import type {
   Tool as ToolParam,
 } from "@anthropic-ai/sdk/resources/messages";
 import * as z from "zod";
+import type { Attempt, Fault } from "../types/attempt.ts";
 import { type EndpointOptions, priceUsage, resolveEndpoint } from "../types/endpoint.ts";
 import { isNestedDeeper, type Json, maxDepth } from "../types/json.ts";
 import type { AskedModel, Message, ModelRequest } from "../types/model.ts";
@@ -15,12 +16,10 @@ import type { Call, StopReason } from "../types/trial.ts";
 import { createProbeTools, createSearchTool, readSearches, searches } from "./anthropicSearch.ts";
 import { createFetch } from "./fetch.ts";
 import {
-  type Attempt,
   askRemote,
   boundArguments,
   boundText,
   createLimits,
-  type Fault,
   permanentFault,
   toFault,
   transientFault,
@@ -49,16 +48,15 @@ export const endOfLife: Readonly<Record<string, string>> = {
  */
 export function anthropic(id: string, name: string, options: EndpointOptions): AskedModel {
   const { apiKey, baseUrl, maxTokens, timeoutMs, retries, effort, record } = resolveEndpoint(options, provider);
-  const client = new Anthropic({
+  const clientOptions = {
     apiKey,
     authToken: null,
     baseURL: baseUrl,
-    fetch: createFetch(options.env),
-    timeout: timeoutMs,
     maxRetries: 0,
     logLevel: "off",
     openTelemetry: false,
-  });
+  } as const;
+  const client = new Anthropic({ ...clientOptions, fetch: createFetch(options.env), timeout: timeoutMs });
   const lastDay = endOfLife[name];
   if (lastDay) options.warn?.(`${id} is deprecated and will be shut down on ${lastDay}.`);
   const prepare = cacheByToolset<PreparedToolset>(256);
@@ -67,21 +65,21 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
   const post = (body: MessageCreateParamsNonStreaming, signal: AbortSignal) =>
     client.post<unknown>("/v1/messages", { body, signal });
 
+  const prepareFor = ({ toolset, tools }: ModelRequest) => prepare(toolset, () => prepareTools(tools));
+  const build = (request: ModelRequest): MessageCreateParamsNonStreaming => ({
+    model: name,
+    max_tokens: maxTokens,
+    ...outputConfig(effort, request.answerSchema),
+    ...toolParams(request, prepareFor(request).params),
+    ...conversation(request.messages),
+  });
+  const read = (reply: unknown, request: ModelRequest) => readReply(reply, prepareFor(request).names);
+
   const attempt = async (request: ModelRequest, signal: AbortSignal): Promise<Attempt> => {
-    const { names, params } = prepare(request.toolset, () => prepareTools(request.tools));
-    const body: MessageCreateParamsNonStreaming = {
-      model: name,
-      max_tokens: maxTokens,
-      ...outputConfig(effort, request.answerSchema),
-      ...toolParams(request, params),
-      ...conversation(request.messages),
-    };
+    const body = build(request);
     try {
       const reply = await post(body, signal);
-      return readReply(
-        request.deferred ? await finishSearches(reply, body, (more) => post(more, signal)) : reply,
-        names,
-      );
+      return read(request.deferred ? await finishSearches(reply, body, (more) => post(more, signal)) : reply, request);
     } catch (thrown) {
       const isTimeout = thrown instanceof APIConnectionTimeoutError;
       return toFault(thrown, { isTimeout, isConnection: thrown instanceof APIConnectionError }, timeoutMs);
@@ -102,7 +100,11 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
       return refusal instanceof BadRequestError ? describeRefusal(refusal) : undefined;
     },
     ask: (request, signal) => askRemote((own) => attempt(request, own), limits, signal),
-    cost: (usage) => priceUsage(usage, name, options.prices),
+    batches: async () => {
+      const { anthropicBatches } = await import("./anthropicBatches.ts");
+      return anthropicBatches({ ...clientOptions, env: options.env }, { build, read }, limits);
+    },
+    cost: (usage, by) => priceUsage(usage, name, options.prices, by),
   };
 }
 
@@ -218,8 +220,10 @@ const replySchema = z.object({
   model: z.string().nullish(),
   content: z.array(
     z.union([
-      z.object({ type: z.literal("tool_use"), id: z.string().min(1), name: z.string(), input: parsedJson }),
-      z.object({ type: z.literal("text"), text: z.string() }),
+      z.discriminatedUnion("type", [
+        z.object({ type: z.literal("tool_use"), id: z.string().min(1), name: z.string(), input: parsedJson }),
+        z.object({ type: z.literal("text"), text: z.string() }),
+      ]),
       z.object({ type: z.string().refine((type) => type !== "tool_use" && type !== "text") }),
     ]),
   ),

@@ -4,8 +4,9 @@ import type {
   ToolSearchToolRegex20251119,
 } from "@anthropic-ai/sdk/resources/messages";
 import * as z from "zod";
+import type { Fault } from "../types/attempt.ts";
 import type { ToolSearch } from "../types/trial.ts";
-import { type Fault, transientFault } from "./remote.ts";
+import { transientFault } from "./remote.ts";
 import type { WireNames } from "./wireNames.ts";
 
 type SearchTool = ToolSearchToolBm25_20251119 | ToolSearchToolRegex20251119;
@@ -34,6 +35,8 @@ export function createProbeTools(search: string): (ToolParam | SearchTool)[] {
   ];
 }
 
+const searchTypes: ReadonlySet<unknown> = new Set(["server_tool_use", "tool_search_tool_result"]);
+
 /** The fields read of the blocks of a search. A regular expression is sent as `pattern`. */
 const searchBlock = z.union([
   z.object({
@@ -59,7 +62,8 @@ const searchBlock = z.union([
 export function readSearches(content: readonly unknown[], names: WireNames): ToolSearch[] | Fault {
   const queries = new Map<string, string>();
   const found = new Map<string, string[]>();
-  for (const block of content) {
+  for (const block of content as readonly { type?: unknown }[]) {
+    if (!searchTypes.has(block.type)) continue;
     const { data } = searchBlock.safeParse(block);
     if (!data) continue;
     if (data.type === "server_tool_use") queries.set(data.id, data.input.query ?? data.input.pattern ?? "");

@@ -3,7 +3,7 @@ import { type SearchableTool, type SearchDocument, toSearchDocument } from "../s
 import { buildRanker, type Ranker } from "../search/rankers.ts";
 import { splitWords, stemWords } from "../search/words.ts";
 import type { JsonObject } from "../types/json.ts";
-import { type AskedModel, lexicalId, type ModelRequest, noUsage } from "../types/model.ts";
+import { type AskedModel, judgedByTools, lexicalId, type ModelRequest, noUsage } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Turn } from "../types/trial.ts";
 import { extractLiterals, fillArguments, type LiteralKind } from "./fillArguments.ts";
@@ -54,7 +54,8 @@ export function lexical(): AskedModel {
     formerIds: ["lexical"],
     kind: "retrieval baseline",
     note: "keyword search, not a language model",
-    settings: { search: "BM25 over name, description and parameter names", leastShare },
+    settings: { search: "BM25 over name, description and parameter names", leastShare, ...judgedByTools },
+    makesUpArguments: true,
     maxOutputTokens: 0,
     deterministic: true,
     cost: () => 0,

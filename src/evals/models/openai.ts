@@ -7,6 +7,7 @@ import type {
 } from "openai/resources/chat/completions";
 import type { ReasoningEffort } from "openai/resources/shared";
 import * as z from "zod";
+import type { Attempt, Fault } from "../types/attempt.ts";
 import { type EndpointOptions, priceUsage, resolveEndpoint } from "../types/endpoint.ts";
 import { isJsonObject, isNestedDeeper, type Json, type JsonObject } from "../types/json.ts";
 import type { AskedModel, Message, ModelRequest } from "../types/model.ts";
@@ -14,12 +15,10 @@ import type { OfferedTool } from "../types/tool.ts";
 import type { Call, StopReason, Usage } from "../types/trial.ts";
 import { createFetch } from "./fetch.ts";
 import {
-  type Attempt,
   askRemote,
   boundArguments,
   boundText,
   createLimits,
-  type Fault,
   permanentFault,
   toFault,
   transientFault,
@@ -42,19 +41,13 @@ const provider = {
  */
 export function connectOpenai(options: EndpointOptions) {
   const { apiKey, timeoutMs, retries, ...endpoint } = resolveEndpoint(options, provider);
-  const client = new OpenAI({
-    apiKey,
-    baseURL: endpoint.baseUrl,
-    fetch: createFetch(options.env),
-    timeout: timeoutMs,
-    maxRetries: 0,
-    logLevel: "off",
-  });
+  const clientOptions = { apiKey, baseURL: endpoint.baseUrl, maxRetries: 0, logLevel: "off" } as const;
+  const client = new OpenAI({ ...clientOptions, fetch: createFetch(options.env), timeout: timeoutMs });
   const readFault = (thrown: unknown): Fault => {
     const isTimeout = thrown instanceof APIConnectionTimeoutError;
     return toFault(thrown, { isTimeout, isConnection: thrown instanceof APIConnectionError }, timeoutMs);
   };
-  return { client, limits: createLimits(retries, options.delay), readFault, ...endpoint };
+  return { client, clientOptions, limits: createLimits(retries, options.delay), readFault, ...endpoint };
 }
 
 /**
@@ -63,23 +56,25 @@ export function connectOpenai(options: EndpointOptions) {
  * `max_tokens` to all others, some of which accept nothing else. Throws a usage error for options that cannot work.
  */
 export function openai(id: string, name: string, options: EndpointOptions): AskedModel {
-  const { client, limits, readFault, baseUrl, maxTokens, effort, record } = connectOpenai(options);
+  const { client, clientOptions, limits, readFault, baseUrl, maxTokens, effort, record } = connectOpenai(options);
   const isOfficial = new URL(baseUrl).hostname === "api.openai.com";
   const limit = isOfficial ? { max_completion_tokens: maxTokens } : { max_tokens: maxTokens };
   const prepare = cacheByToolset<PreparedToolset>(256);
 
+  const prepareFor = ({ toolset, tools }: ModelRequest) => prepare(toolset, () => prepareTools(tools));
+  const build = (request: ModelRequest): ChatCompletionCreateParamsNonStreaming => ({
+    model: name,
+    ...limit,
+    ...(effort !== undefined && { reasoning_effort: effort as NonNullable<ReasoningEffort> }),
+    ...toolParams(request, prepareFor(request).params),
+    ...responseFormat(request),
+    messages: request.messages.flatMap(messageParams),
+  });
+  const read = (reply: unknown, request: ModelRequest) => readReply(reply, prepareFor(request).names, request.turn);
+
   const attempt = async (request: ModelRequest, signal: AbortSignal): Promise<Attempt> => {
-    const { names, params } = prepare(request.toolset, () => prepareTools(request.tools));
-    const body: ChatCompletionCreateParamsNonStreaming = {
-      model: name,
-      ...limit,
-      ...(effort !== undefined && { reasoning_effort: effort as NonNullable<ReasoningEffort> }),
-      ...toolParams(request, params),
-      ...responseFormat(request),
-      messages: request.messages.flatMap(messageParams),
-    };
     try {
-      return readReply(await client.chat.completions.create(body, { signal }), names, request.turn);
+      return read(await client.chat.completions.create(build(request), { signal }), request);
     } catch (thrown) {
       return readFault(thrown);
     }
@@ -91,7 +86,11 @@ export function openai(id: string, name: string, options: EndpointOptions): Aske
     maxOutputTokens: maxTokens,
     deterministic: false,
     ask: (request, signal) => askRemote((own) => attempt(request, own), limits, signal),
-    cost: (usage) => priceUsage(usage, name, options.prices),
+    batches: async () => {
+      const { openaiBatches } = await import("./openaiBatches.ts");
+      return openaiBatches({ ...clientOptions, env: options.env }, { build, read }, limits);
+    },
+    cost: (usage, by) => priceUsage(usage, name, options.prices, by),
   };
 }
 

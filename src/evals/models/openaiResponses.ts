@@ -8,12 +8,13 @@ import type {
 } from "openai/resources/responses/responses";
 import type { ReasoningEffort } from "openai/resources/shared";
 import * as z from "zod";
+import type { Attempt } from "../types/attempt.ts";
 import { type EndpointOptions, priceUsage } from "../types/endpoint.ts";
 import type { AskedModel, Message, ModelRequest } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { StopReason, ToolSearch, Usage } from "../types/trial.ts";
 import { connectOpenai, readArguments } from "./openai.ts";
-import { type Attempt, askRemote, boundArguments, boundText, permanentFault, transientFault } from "./remote.ts";
+import { askRemote, boundArguments, boundText, permanentFault, transientFault } from "./remote.ts";
 import { cacheByToolset, mapToWireNames, type WireNames } from "./wireNames.ts";
 
 /** The tool search of the API, which names no ranking. */

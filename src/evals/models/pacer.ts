@@ -76,7 +76,10 @@ export class Pacer {
     return this.#answers;
   }
 
-  /** Waits until a request may be sent, sends it, and learns from what became of it. Undefined when none is sent any more. */
+  /**
+   * Waits until a request may be sent, sends it, and learns from what became of it. Undefined when none is sent any
+   * more.
+   */
   async send<T>(signal: AbortSignal, request: () => Promise<T>, report: (result: T) => Report): Promise<T | undefined> {
     let probe: Probe | undefined;
     while (this.#isCautious()) {
@@ -110,7 +113,9 @@ export class Pacer {
   /** Returns false when the first request takes so long that others need not wait for it. */
   async #awaitProbe(ended: Promise<void>, signal: AbortSignal): Promise<boolean> {
     if (this.#isTried) {
-      await Promise.race([ended, aborted(signal)]);
+      const over = new AbortController();
+      await Promise.race([ended, aborted(signal, over.signal)]);
+      over.abort();
       return true;
     }
     const waiting = new AbortController();
@@ -184,8 +189,9 @@ function makeProbe(): Probe {
   return { ended, end };
 }
 
-const aborted = (signal: AbortSignal) =>
+/** Resolves when `signal` aborts; listens until `over` does. */
+const aborted = (signal: AbortSignal, over: AbortSignal) =>
   new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
+    else signal.addEventListener("abort", () => resolve(), { once: true, signal: over });
   });

@@ -1,28 +1,14 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Attempt, boundMessage, type Fault, isRetried, toBroken } from "../types/attempt.ts";
 import type { Delay } from "../types/endpoint.ts";
 import { messageOf } from "../types/errors.ts";
 import { isNestedDeeper, maxDepth } from "../types/json.ts";
 import type { Reply } from "../types/model.ts";
 import { excerpt } from "../types/text.ts";
-import { addUsage, type Broken, type Call, type Turn, type Usage } from "../types/trial.ts";
+import { addUsage, type Broken, type Call, type Usage } from "../types/trial.ts";
 import { OversizedReplyError } from "./fetch.ts";
 import { Pacer, type Report, realClock } from "./pacer.ts";
-
-/** Why an attempt returned no reply, and whether it is worth a retry. `retryAfterMs` is what the service asked for. */
-export type Fault = {
-  kind: "fault";
-  stage: "model" | "timeout";
-  message: string;
-  isTransient: boolean;
-  retryAfterMs?: number;
-  /** The HTTP status, if the service answered with an error. */
-  status?: number;
-  /** What a reply cost that could not be used. */
-  usage?: Usage;
-};
-
-export type Attempt = Fault | { kind: "turn"; turn: Omit<Turn, "ms">; native: unknown };
 
 const maxWaitMs = 60_000;
 
@@ -73,8 +59,7 @@ export async function askRemote(
       }
       if (result.usage) lost = addUsage(lost, result.usage);
       if (pacer.stopped !== undefined) return { ...toBroken(result, total), again: true, ...(lost && { lost }) };
-      const maxAttempts = !result.isTransient ? 1 : result.stage === "timeout" ? 2 : Number.POSITIVE_INFINITY;
-      if (made > limits.retries || made >= maxAttempts) return { ...toBroken(result, total), ...(lost && { lost }) };
+      if (!isRetried(result, made, limits.retries)) return { ...toBroken(result, total), ...(lost && { lost }) };
       await limits.delay(waitMs(result, made), own.signal);
       // To be throttled among requests that are answered is no failure: the model is asked at the rate that it grants.
       const isCrowded = isThrottled(result) && pacer.answers !== answersBefore;
@@ -90,8 +75,6 @@ export async function askRemote(
     signal.removeEventListener("abort", abort);
   }
 }
-
-const boundMessage = (message: string) => excerpt(message, 2_000);
 
 /**
  * Broken because the model was stopped before this attempt: the trial is asked again when the run is resumed. One that was
@@ -124,11 +107,6 @@ export const cancelled: Broken = { kind: "broken", stage: "cancelled", message: 
 
 function waitMs({ retryAfterMs }: Fault, made: number): number {
   return Math.min(retryAfterMs ?? Math.min(500 * 2 ** (made - 1), 8_000), maxWaitMs);
-}
-
-function toBroken({ stage, message: whole }: Fault, made: number): Broken {
-  const message = boundMessage(whole);
-  return { kind: "broken", stage, message: made > 1 ? `${message} (after ${made} attempts)` : message };
 }
 
 /** A fault that a retry may fix, such as an unreadable reply. */

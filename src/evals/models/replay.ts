@@ -1,11 +1,17 @@
 import { usageError } from "../types/errors.ts";
-import type { AskedModel, ModelRequest, Reply } from "../types/model.ts";
+import { type AskedModel, judgedByTools, type ModelRequest, type Reply } from "../types/model.ts";
 import type { Cell, Outcome, Trial, Turn } from "../types/trial.ts";
 import { cancelled } from "./remote.ts";
 
 export type ReplayOptions = {
-  /** Reads the trials of a recorded run. Absent: there is nothing to replay from. */
-  recorded?: (run: string) => Promise<Iterable<Trial> | AsyncIterable<Trial>>;
+  /** Reads a recorded run. Absent: there is nothing to replay from. */
+  recorded?: (run: string) => Promise<Recording>;
+};
+
+/** The trials of a record, and its models. */
+type Recording = {
+  models: readonly Pick<AskedModel, "id" | "kind">[];
+  trials: Iterable<Trial> | AsyncIterable<Trial>;
 };
 
 type Recorded = { turns: readonly Turn[]; outcome: Outcome };
@@ -19,19 +25,22 @@ export async function replay(id: string, name: string, options: ReplayOptions): 
   if (!options.recorded) throw usageError(`"${id}" has no recorded runs to read.`);
   const [run, wanted] = splitAtLast(name, "#");
   const byModel = new Map<string, Map<string, Recorded>>();
-  for await (const { cell, turns, outcome } of await options.recorded(run)) {
+  const { models, trials } = await options.recorded(run);
+  for await (const { cell, turns, outcome } of trials) {
     const rows = byModel.get(cell.model) ?? new Map<string, Recorded>();
     // A cell that was run again (a resumed run) is recorded twice: the later row counts.
     byModel.set(cell.model, rows.set(key(cell), { turns, outcome }));
   }
   const model = chooseModel(run, wanted, [...byModel.keys()]);
   const rows = byModel.get(model) ?? new Map<string, Recorded>();
+  const isKeywordSearch = models.find((one) => one.id === model)?.kind === "retrieval baseline";
 
   return {
     id,
     kind: "recorded answers",
     note: `recorded answers of ${model} in run ${run}: no model calls, no cost`,
-    settings: { run, model },
+    settings: { run, model, ...(isKeywordSearch && judgedByTools) },
+    makesUpArguments: isKeywordSearch,
     maxOutputTokens: 0,
     deterministic: false,
     searches: { recorded: "recorded" },

@@ -2,9 +2,9 @@ import { usageError } from "../types/errors.ts";
 
 /**
  * A `fetch` that uses the proxies in HTTPS_PROXY and HTTP_PROXY, except for this machine and the hosts in NO_PROXY;
- * undefined when no proxy is set. Lower-case names take precedence, as in curl. undici is loaded with the first request. Certificates are
- * checked against Node's list and NODE_EXTRA_CA_CERTS. Timeouts are left to the caller's signal. Throws a usage error
- * for a proxy that is not an http or https URL.
+ * undefined when no proxy is set. Lower-case names take precedence, as in curl. undici is loaded with the first
+ * request. Certificates are checked against Node's list and NODE_EXTRA_CA_CERTS. Timeouts are left to the caller's
+ * signal. Throws a usage error for a proxy that is not an http or https URL.
  */
 export function createProxyFetch(env: Readonly<Record<string, string | undefined>>): typeof fetch | undefined {
   const read = (name: string) => env[name.toLowerCase()] || env[name] || "";
@@ -20,14 +20,9 @@ export function createProxyFetch(env: Readonly<Record<string, string | undefined
   const noProxy = excluded === "*" ? excluded : `${excluded},localhost,127.0.0.1,[::1]`;
   const options = { ...proxies, noProxy, proxyTunnel: false, headersTimeout: 0, bodyTimeout: 0 };
   let loading: Promise<typeof fetch> | undefined;
-  const load = async (): Promise<typeof fetch> => {
-    const undici = await import("undici");
-    const dispatcher = new undici.EnvHttpProxyAgent(options);
-    const send = undici.fetch as unknown as (url: Parameters<typeof fetch>[0], init: object) => Promise<Response>;
-    return (url, init) => send(url, { ...init, dispatcher });
-  };
   return async (url, init) => {
-    loading ??= load();
+    // undici is large.
+    loading ??= import("./proxied.ts").then(({ createProxiedFetch }) => createProxiedFetch(options));
     return (await loading)(url, init);
   };
 }

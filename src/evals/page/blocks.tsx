@@ -9,9 +9,11 @@ import {
   type Item,
   isItem,
   limited,
+  limitRows,
   type Mark,
   type Span,
   spans,
+  type Table,
   type TableCell,
   type TableRow,
   type TextChange,
@@ -146,8 +148,9 @@ export function Words({ change }: { change: TextChange }) {
   );
 }
 
-function TableView({ columns, rows, noun }: Extract<Block, { kind: "table" }>) {
-  const { shown, more } = limited(rows, most, noun, ({ tone }) => tone === "bad");
+function TableView(table: Table) {
+  const { columns } = table;
+  const { shown, more } = limitRows(table, most);
   return (
     <>
       <div
@@ -192,7 +195,7 @@ function Row({ row, columns }: { row: TableRow; columns: readonly Column[] }) {
 
 const figureClass = (column: Column | undefined) => (column?.kind === "figure" ? "n" : undefined);
 
-function cell(one: TableCell, kind: Column["kind"]): ComponentChildren {
+function cell(one: TableCell, kind: Column["kind"] | undefined): ComponentChildren {
   if (typeof one === "object" && "lines" in one) return plain(one.lines.join(", "));
   return typeof one === "string" && kind === "name" ? <code>{plain(one)}</code> : line(one);
 }

@@ -1,5 +1,5 @@
 import type { TargetedKeyboardEvent } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { count, integer } from "../reports/format.ts";
 import type { ReportPage } from "../reports/page.ts";
 import { applyFilter, everything, type Filter, indexTrials } from "./filter.ts";
@@ -70,7 +70,8 @@ function TrialList({ page, trials, filter, setFilter }: Props & { trials: NonNul
     setIsOpen(false);
     parent.current?.focus();
   };
-  useEffect(() => {
+  // Not useEffect, which waits for the next frame: a key pressed before it would still go to the list.
+  useLayoutEffect(() => {
     if (isOpen) pane.current?.focus();
   }, [isOpen, selected]);
 
@@ -170,7 +171,7 @@ function Toolbar({
   leave,
 }: Pick<Props, "filter" | "setFilter"> & { trials: NonNullable<ReportPage["trials"]>; leave(): void }) {
   const search = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const isTyping = event.target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
       if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -53,7 +53,10 @@ export function indexTrials({ cases, trials }: PageTrials): string[] {
   });
 }
 
-/** The cases with a trial that the filter leaves, those that did not pass first. A case without trials has only its name to match. */
+/**
+ * The cases with a trial that the filter leaves, those that did not pass first. A case without trials has only its name
+ * to match.
+ */
 export function applyFilter({ cases, trials }: PageTrials, texts: readonly string[], filter: Filter): Shown[] {
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (wanted: string, given: string) => wanted === "" || wanted === given;

@@ -1,6 +1,7 @@
 import { getNodeValue, parseTree, visit } from "jsonc-parser";
 import { EvalsError, messageOf, type Place, type Problem } from "../types/errors.ts";
 import type { Json, Path } from "../types/json.ts";
+import { countKeys, JsonPositions } from "./positions.ts";
 
 /** The content of a JSON or YAML file, with the position of every value in it. */
 export type ParsedFile = {
@@ -83,12 +84,13 @@ export function parseJson(text: string, file: string, options: ParseOptions = {}
   if (text.trim() === "") throw emptyFile(file);
   const locate = createLocator(text, file);
   try {
-    const { value, problems, getRoot } = options.lenient ? parseLenient(text) : parseStrict(text);
+    const { value, problems } = options.lenient ? parseLenient(text) : parseStrict(text);
+    const positions = new JsonPositions(text);
     return {
       file,
       value,
       problems: problems.map((problem) => locateProblem(problem, locate)),
-      place: (path, part) => locate(findOffset(getRoot(), path, part)),
+      place: (path, part) => locate(positions.find(path, part)),
     };
   } catch (error) {
     if (error instanceof SyntaxProblem) throw new EvalsError(error.problems.map((one) => locateProblem(one, locate)));
@@ -96,32 +98,47 @@ export function parseJson(text: string, file: string, options: ParseOptions = {}
   }
 }
 
-type Parsed = { value: Json; problems: readonly TextProblem[]; getRoot(): Entry };
+type Parsed = { value: Json; problems: readonly TextProblem[] };
 
 function parseStrict(text: string): Parsed {
-  const { root, problems } = indexJson(text, {});
-  const fatal = problems.filter((problem) => problem.fatal);
-  if (fatal.length > 0) throw new SyntaxProblem(fatal);
+  let value: Json;
   try {
-    return { value: JSON.parse(text) as Json, problems, getRoot: () => root };
+    value = JSON.parse(text) as Json;
   } catch (error) {
+    checkJson(text, {});
     throw new SyntaxProblem([{ offset: 0, message: `Invalid JSON: ${messageOf(error)}.` }]);
   }
+  const problems = isPlain(value, text) ? [] : checkJson(text, {});
+  const fatal = problems.filter((problem) => problem.fatal);
+  if (fatal.length > 0) throw new SyntaxProblem(fatal);
+  return { value, problems };
 }
 
-/** The positions of plain JSON are computed when the first one is asked for, which large tool lists rarely need. */
+/**
+ * Whether a text that was parsed as this value has no problem. Where a key comes twice, the value has fewer than the
+ * text.
+ */
+function isPlain(value: Json, text: string): boolean {
+  const maxDepth = depthLimit({});
+  let keys = 0;
+  const isSound = (one: Json, depth: number): boolean => {
+    if (typeof one === "number") return Number.isFinite(one);
+    if (typeof one !== "object" || one === null) return true;
+    if (depth >= maxDepth) return false;
+    if (Array.isArray(one)) return one.every((item) => isSound(item, depth + 1));
+    const members = Object.entries(one);
+    keys += members.length;
+    return members.every(([key, member]) => key !== "__proto__" && isSound(member, depth + 1));
+  };
+  return isSound(value, 0) && keys === countKeys(text);
+}
+
 function parseLenient(text: string): Parsed {
   try {
-    const value = JSON.parse(text) as Json;
-    let root: Entry | undefined;
-    const getRoot = () => {
-      root ??= indexLoosely(text);
-      return root;
-    };
-    return { value, problems: [], getRoot };
+    return { value: JSON.parse(text) as Json, problems: [] };
   } catch {
-    const { root } = indexJson(text, { lenient: true });
-    return { value: parseWithComments(text), problems: [], getRoot: () => root };
+    checkJson(text, { lenient: true });
+    return { value: parseWithComments(text), problems: [] };
   }
 }
 
@@ -131,42 +148,21 @@ function parseWithComments(text: string): Json {
   return root ? (JSON.parse(JSON.stringify(getNodeValue(root))) as Json) : null;
 }
 
-/** Where a value starts, the key before it, and the values in it. */
-type Entry = { start: number; key?: number; members?: Map<string | number, Entry> };
-
-/** Valid JSON that is nested too deeply to be indexed has no positions but its start. */
-function indexLoosely(text: string): Entry {
-  try {
-    return indexJson(text, { lenient: true }).root;
-  } catch (error) {
-    if (error instanceof SyntaxProblem) return { start: 0 };
-    throw error;
-  }
-}
-
 /** What the grammar allows next. */
 type Expected = "key" | "colon" | "value" | "separator";
 
-/** The position of every value of a JSON text. Throws SyntaxProblem for the first syntax error and for deep nesting. */
-function indexJson(text: string, { lenient = false }: ParseOptions): { root: Entry; problems: TextProblem[] } {
+/** All problems of a JSON text. Throws SyntaxProblem for the first syntax error and for deep nesting. */
+function checkJson(text: string, { lenient = false }: ParseOptions): TextProblem[] {
   const maxDepth = depthLimit({ lenient });
   const problems: TextProblem[] = [];
-  const document: Entry = { start: 0, members: new Map() };
-  const open: Entry[] = [document];
-  let key: { name: string; offset: number } | undefined;
+  /** The objects, by their keys so far, and arrays around the current offset. */
+  const open: (Set<string> | "array")[] = [];
   let expected: Expected = "value";
 
-  const add = (start: number, members?: Entry["members"]) => {
-    const siblings = open.at(-1)?.members;
-    const entry = { start, ...(key && { key: key.offset }), ...(members && { members }) };
-    siblings?.set(key ? key.name : siblings.size, entry);
-    key = undefined;
-    expected = "separator";
-    return entry;
-  };
-  const begin = (start: number) => {
-    open.push(add(start, new Map()));
-    if (open.length > maxDepth + 1) throw new SyntaxProblem([tooDeep(start, maxDepth)]);
+  const begin = (offset: number, container: Set<string> | "array") => {
+    open.push(container);
+    if (open.length > maxDepth) throw new SyntaxProblem([tooDeep(offset, maxDepth)]);
+    expected = container === "array" ? "value" : "key";
   };
   const end = (offset: number) => {
     // Also called when the bracket is missing; the error follows.
@@ -174,42 +170,40 @@ function indexJson(text: string, { lenient = false }: ParseOptions): { root: Ent
     open.pop();
     expected = "separator";
   };
-  const isObject = () => open.length > 1 && text[open.at(-1)?.start ?? 0] === "{";
+  const findObject = () => {
+    const around = open.at(-1);
+    return around === "array" ? undefined : around;
+  };
 
   visit(
     text,
     {
-      onObjectBegin: (start) => {
-        begin(start);
-        expected = "key";
-      },
-      onArrayBegin: (start) => {
-        begin(start);
-        expected = "value";
-      },
+      onObjectBegin: (offset) => begin(offset, new Set()),
+      onArrayBegin: (offset) => begin(offset, "array"),
       onObjectEnd: end,
       onArrayEnd: end,
       onObjectProperty: (name, offset) => {
-        if (open.at(-1)?.members?.has(name)) problems.push(equalKeys(offset, name));
+        const keys = findObject();
+        if (keys?.has(name)) problems.push(equalKeys(offset, name));
         if (name === "__proto__") problems.push({ offset, message: `"__proto__" cannot be a key.`, fatal: true });
-        key = { name, offset };
+        keys?.add(name);
         expected = "colon";
       },
       onSeparator: (mark) => {
-        expected = mark === ":" || !isObject() ? "value" : "key";
+        expected = mark === ":" || !findObject() ? "value" : "key";
       },
       onLiteralValue: (value, offset) => {
         if (typeof value === "number" && !Number.isFinite(value)) problems.push(notFinite(offset));
-        add(offset);
+        expected = "separator";
       },
       onError: (_code, offset) => {
-        const close = open.length === 1 ? undefined : isObject() ? "}" : "]";
+        const close = open.length === 0 ? undefined : findObject() ? "}" : "]";
         throw new SyntaxProblem([explainSyntax(text, offset, expected, { close, lenient })]);
       },
     },
     { disallowComments: !lenient, allowTrailingComma: lenient },
   );
-  return { root: document.members?.get(0) ?? document, problems };
+  return problems;
 }
 
 export function tooDeep(offset: number, maxDepth: number): TextProblem {
@@ -227,17 +221,6 @@ export function equalKeys(offset: number, name: string): TextProblem {
 
 export function notFinite(offset: number): TextProblem {
   return { offset, message: "The number is not finite.", hint: "Write a smaller number.", fatal: true };
-}
-
-function findOffset(root: Entry, path: Path, part: "key" | "value" = "value"): number {
-  let [entry, steps] = [root, 0];
-  for (const step of path) {
-    const member = entry.members?.get(step);
-    if (!member) break;
-    entry = member;
-    steps++;
-  }
-  return (part === "key" && steps === path.length ? entry.key : undefined) ?? entry.start;
 }
 
 /** The message for a syntax error: what was expected, what is there instead, and the usual fix. */

@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { isUtf8 } from "node:buffer";
 import { closeSync, constants, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { messageOf, usageError } from "../types/errors.ts";
 import { type ParsedFile, type ParseOptions, parseJson } from "./json.ts";
@@ -17,13 +19,31 @@ export type Refusal = {
   reason: string;
 };
 
+const tracked = new AsyncLocalStorage<Map<string, string>>();
+
+/**
+ * Calls `use`, and adds every file that is read meanwhile by this module, also one that is missing, to `reads`: its path,
+ * and the stamp that it had at first.
+ */
+export function trackReads<R>(reads: Map<string, string>, use: () => Promise<R>): Promise<R> {
+  return tracked.run(reads, use);
+}
+
+/** What differs after a file was written: its time and size; empty where there is no file. */
+export function stampFile(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found ? `${found.mtimeMs} ${found.size}` : "";
+}
+
 /**
  * The text of a UTF-8 file of at most `limit` bytes, without a byte order mark; of a pipe only with `pipes`.
  * Synchronous: thousands of small skill files are read before any other work starts, four times as fast as through the
  * thread pool.
  */
 export function readText(path: string, limit: number, { pipes = false } = {}): { text: string } | Refusal {
-  let bytes: Uint8Array;
+  let bytes: Buffer;
+  const reads = tracked.getStore();
+  if (reads && !reads.has(path)) reads.set(path, stampFile(path));
   try {
     const found = statSync(path);
     // Checked before opening: opening a pipe would block.
@@ -42,11 +62,8 @@ export function readText(path: string, limit: number, { pipes = false } = {}): {
   if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff))
     return { kind: "utf-16", reason: "it is UTF-16 text" };
   if (bytes.includes(0)) return { kind: "binary", reason: "it is binary" };
-  try {
-    return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
-  } catch {
-    return { kind: "not utf-8", reason: "it is not UTF-8 text" };
-  }
+  if (!isUtf8(bytes)) return { kind: "not utf-8", reason: "it is not UTF-8 text" };
+  return { text: bytes.toString("utf8").replace(/^\uFEFF/, "") };
 }
 
 /** A pipe into which nothing is written for this long is given up. */
@@ -54,7 +71,7 @@ const silenceMs = 10_000;
 const pollMs = 5;
 
 /** The bytes of a pipe or a device, up to a few more than `limit`. Does not block: a pipe may have no writer. */
-function readStream(path: string, limit: number): Uint8Array {
+function readStream(path: string, limit: number): Buffer {
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   const parts: Uint8Array[] = [];
   const sleeper = new Int32Array(new SharedArrayBuffer(4));

@@ -15,7 +15,8 @@ export function planProbes(tool: ProbedTool, { seed, runs }: { seed: number; run
   const { inputSchema, allows, readOnly } = tool;
   const samples = sample(generateValues(inputSchema, inputSchema), seed, attemptsPerInput * (runs + 1));
   const inputs = deduplicate([{}, ...samples]).filter((one): one is JsonObject => isJsonObject(one) && allows(one));
-  const [base] = [...inputs].sort((a, b) => rateComplexity(a) - rateComplexity(b));
+  const rated = inputs.map((input) => ({ input, complexity: rateComplexity(input) }));
+  const base = rated.sort((a, b) => a.complexity - b.complexity)[0]?.input;
   if (base === undefined) return [];
   const [mark] = sample(fc.uuid(), seed, 1);
   const simple = deduplicate([base, ...inputs]).slice(0, runs) as JsonObject[];

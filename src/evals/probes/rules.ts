@@ -13,6 +13,7 @@ import {
   quoteJson,
   stripErrorPrefix,
 } from "./results.ts";
+import { asksToWait } from "./waiting.ts";
 
 const specification = "https://modelcontextprotocol.io/specification/2025-11-25";
 const ownDocs = "docs/probes-and-doctor.md#probe";
@@ -33,22 +34,8 @@ const answersInTime: ProbeRule = {
   },
 };
 
-const waits = /^(?:wait|delay|sleep|pause|duration|timeout|seconds|secs?|ms|millis(?:econds)?|minutes|interval)$/;
-
-/** Whether the call that was not answered has a parameter for a time, or for steps that each take one. */
-function isAskedToWait({ calls, answers }: ProbeObservation): boolean {
-  const args = calls[answers.length - 1] ?? {};
-  return Object.entries(args).some(
-    ([name, value]) => typeof value === "number" && value > 0 && splitParameter(name).some((word) => waits.test(word)),
-  );
-}
-
-function splitParameter(name: string): readonly string[] {
-  return name
-    .slice(0, 200)
-    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
-    .toLowerCase()
-    .split(/[^a-z]+/);
+function isAskedToWait({ tool, calls, answers }: ProbeObservation): boolean {
+  return asksToWait(tool.inputSchema, calls[answers.length - 1] ?? {});
 }
 
 const survives: ProbeRule = {

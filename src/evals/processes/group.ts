@@ -1,7 +1,7 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 
 /** How a program ended; `error` when it could not be started. */
@@ -73,6 +73,8 @@ export function startGroup(
     // Immediately: later its process id may belong to another process.
     void end();
     await Promise.race([closed, delay(drainMs, undefined, { ref: false })]);
+    // When this program is busy, the time can be over before it has read what is in the pipe.
+    await setImmediate();
     return exit;
   });
   const note = () => {
@@ -192,7 +194,7 @@ for one in $groups; do kill -KILL -- "-$one" 2>/dev/null; done
 
 let watcher: ChildProcess | undefined;
 
-/** Tells the watcher of a group. It is a shell in a session of its own, so that nothing that ends this program ends it. */
+/** Adds or removes a group at the watcher, a shell in its own session, so that nothing that ends this program ends it. */
 function watch(change: "+" | "-", group: number): void {
   if (windows) return;
   if (!watcher) {

@@ -1,5 +1,18 @@
 import type { Baseline } from "../types/baseline.ts";
-import { type Block, type Blocks, heading, makeRows, section, type TextChange, text } from "./document.ts";
+import type { OfferedTool } from "../types/tool.ts";
+import {
+  type Block,
+  type Blocks,
+  diff,
+  facts,
+  heading,
+  makeColumns,
+  section,
+  type TextChange,
+  table,
+  text,
+  unlimited,
+} from "./document.ts";
 import { count, integer, share, some } from "./format.ts";
 
 type BaselineCase = Baseline["cases"][number];
@@ -15,42 +28,46 @@ const describeBaseline = ({ suite, model }: Baseline) => `${suite} · ${model.id
 /** What a baseline holds: `4 cases, 14 tools, 78 of 80 trials passed`. */
 function contents({ cases, toolsets }: Baseline): string {
   const sum = (of: (one: BaselineCase) => number) => cases.reduce((total, one) => total + of(one), 0);
-  const trials = count(
-    sum((one) => one.trials),
-    "trial",
-  );
-  const passed = `${integer(sum((one) => one.passed))} of ${trials} passed`;
-  return [count(cases.length, "case"), count(toolNames(toolsets).length, "tool"), passed].join(", ");
+  const [passed, trials] = [sum((one) => one.passed), sum((one) => one.trials)];
+  const { tools, skills } = listNames(toolsets);
+  const lists = [
+    ...(tools.length > 0 || skills.length === 0 ? [count(tools.length, "tool")] : []),
+    ...(skills.length > 0 ? [count(skills.length, "skill")] : []),
+  ];
+  return [count(cases.length, "case"), ...lists, `${integer(passed)} of ${count(trials, "trial")} passed`].join(", ");
 }
 
-const toolNames = (toolsets: Baseline["toolsets"]) =>
-  [...new Set(Object.values(toolsets).flatMap((list) => list.map(({ name }) => name)))].sort();
+/** The names in all lists of a baseline, each once; `tools` are without the instructions of servers. */
+function listNames(toolsets: Baseline["toolsets"]) {
+  const entries = Object.values(toolsets).flat();
+  const list = (all: readonly OfferedTool[]) => [...new Set(all.map(({ name }) => name))].sort();
+  return {
+    all: list(entries),
+    tools: list(entries.filter(({ origin }) => origin !== "skill" && origin !== "instructions")),
+    skills: list(entries.filter(({ origin }) => origin === "skill")),
+  };
+}
 
 /** A baseline for a person to read. */
 export function baselineDocument(baseline: Baseline, file: string): Block[] {
   const { git, run, acceptedAt, harness, host, node, cases, model, toolsets } = baseline;
   const commit = git && `commit ${git.commit}${git.dirty ? " with uncommitted changes" : ""}`;
-  const rows = cases.map((one) => [one.id, rate(one)]);
-  const columns = [
-    { head: "case", kind: "name" as const },
-    { head: "passed", kind: "figure" as const },
-  ];
+  const varies = model.deterministic ? "deterministic" : "varies";
   return [
     heading(1, `${describeBaseline(baseline)} · ${contents(baseline)}`),
-    {
-      kind: "facts",
-      facts: [
-        ["File", file],
-        ["Accepted", [acceptedAt, `from run ${run}`, ...(commit ? [commit] : [])].join(" · ")],
-        ["Written by", [`tool-evals ${harness}`, ...(node ? [`Node ${node}`] : []), `host ${host}`].join(" · ")],
-        [
-          "Model",
-          `${model.kind}, ${model.deterministic ? "deterministic" : "varies"}, ${JSON.stringify(model.settings)}`,
-        ],
-        ["Tools", some(toolNames(toolsets), 40)],
-      ],
-    },
-    { kind: "table", columns, rows: makeRows(rows), most: Number.POSITIVE_INFINITY, noun: "case" },
+    facts(
+      ["File", file],
+      ["Accepted", [acceptedAt, `from run ${run}`, ...(commit ? [commit] : [])].join(" · ")],
+      ["Written by", [`tool-evals ${harness}`, ...(node ? [`Node ${node}`] : []), `host ${host}`].join(" · ")],
+      ["Model", `${model.kind}, ${varies}, ${JSON.stringify(model.settings)}`],
+      ["Tools", some(listNames(toolsets).all, 40)],
+    ),
+    table(
+      "case",
+      [...makeColumns("name", "case"), ...makeColumns("figure", "passed")],
+      cases.map((one) => [one.id, rate(one)]),
+      { most: unlimited },
+    ),
   ];
 }
 
@@ -60,8 +77,13 @@ export function acceptedDocument(
   file: string,
   old: { baseline: Baseline; difference: BaselineDifference } | "none" | "unreadable",
 ): Block[] {
-  const lines = [`Written to ${file}`, ...(old === "none" ? ["The first baseline of this suite and model."] : [])];
-  const title = heading(1, `${describeBaseline(fresh)} · ${contents(fresh)}`);
+  const title = heading(1, `ACCEPTED ${describeBaseline(fresh)} · ${contents(fresh)}`, "good");
+  const next = "Next: commit the file; `evals run` compares with it once the tools change.";
+  const lines = [
+    `Written to ${file}`,
+    ...(old === "none" ? ["The first baseline of this suite and model."] : []),
+    next,
+  ];
   if (typeof old === "string") return [title, text(...lines)];
   const before = `the baseline of ${old.baseline.acceptedAt.slice(0, 10)} (run ${old.baseline.run})`;
   const { lists, notes } = old.difference;
@@ -74,7 +96,7 @@ export function acceptedDocument(
 function differenceBlocks(baseline: Baseline, { lists, notes }: BaselineDifference): Blocks {
   const blocks = lists.flatMap(({ cases, changes }): Block[] => [
     text(cases.length < baseline.cases.length ? `Tools of ${some(cases)}:` : undefined),
-    { kind: "diff", changes, most: Number.POSITIVE_INFINITY },
+    diff(changes, unlimited),
   ]);
   return section("", [...blocks, text(...notes)]).slice(1);
 }

@@ -1,12 +1,23 @@
 import type { BlamedCase, BlameTest } from "../decisions/blameVerdict.ts";
 import type { Counts } from "../stats/counts.ts";
 import type { BlameReport } from "../verdicts/blame.ts";
-import { type Block, heading, type Inline, makeRows, section, type Tone, text } from "./document.ts";
+import {
+  type Block,
+  diff,
+  facts,
+  heading,
+  type Inline,
+  makeColumns,
+  section,
+  type Tone,
+  table,
+  text,
+} from "./document.ts";
 import { count, integer, level, money, percent, probability, ratio, some } from "./format.ts";
 import { modelLabel } from "./runText.ts";
 
 type CaseReport = BlameReport["cases"][number];
-/** Cases of which the same is said. */
+/** Cases with the same verdict on the same changes. */
 type Group = { cases: readonly CaseReport[]; verdict: BlamedCase | null };
 
 /** The report of `evals blame` on one suite and model: what is blamed for which cases, the wording, and the evidence. */
@@ -17,15 +28,12 @@ export function blameDocument(report: BlameReport): Block[] {
     calls.confirmation > 0 ? `: ${integer(calls.search)} to search, ${integer(calls.confirmation)} to confirm` : "";
   return [
     ...groupCases(report.cases).flatMap((group) => groupBlocks(group, report)),
-    {
-      kind: "facts",
-      facts: [
-        ["Suite", `${suite} · ${modelLabel({ model, note })}, against ${from}`],
-        ["Trials", `${integer(made)}${parts}, at most ${integer(calls.most)} · cost ${money(costUsd)}`],
-        ...(stopped === null ? [] : [["Stopped", stopped] as const]),
-        ["Record", dir],
-      ],
-    },
+    facts(
+      ["Suite", `${suite} · ${modelLabel({ model, note })}, against ${from}`],
+      ["Trials", `${integer(made)}${parts}, at most ${integer(calls.most)} · cost ${money(costUsd)}`],
+      ["Stopped", stopped ?? undefined],
+      ["Record", dir],
+    ),
   ];
 }
 
@@ -73,7 +81,7 @@ function groupBlocks(group: Group, report: BlameReport): Block[] {
     heading(1, blameHeadline(group), tone(verdict)),
     text(blameReason(group, report), `Next: ${nextStep(group, report)}`),
     text(...asked),
-    ...section(culprits.length === 1 ? "The change" : "The changes", [{ kind: "diff", changes: culprits, most: 6 }]),
+    ...section(culprits.length === 1 ? "The change" : "The changes", [diff(culprits, 6)]),
     ...section("Exact tests on fresh trials (p over all cases of a change)", [testTable(group, report.tests)]),
     ...openSets(verdict),
   ];
@@ -210,36 +218,20 @@ function nextStep({ verdict }: Group, { run }: BlameReport): string {
 
 function testTable(group: Group, tests: readonly BlameTest[]): Block {
   const ids = new Set(group.cases.map((one) => one.case));
-  const rows = tests
-    .filter((test) => test.cases.some((one) => ids.has(one.case)))
-    .flatMap((test) =>
-      test.cases
-        .filter((one) => ids.has(one.case))
-        .map((one) => [
-          test.description,
-          one.case,
-          ratio(one.reverted),
-          ratio(one.new),
-          probability(test.p),
-          level(Number(test.level.toPrecision(2))),
-          test.isConfirmed ? "confirmed" : "not confirmed",
-        ]),
-    );
-  return {
-    kind: "table",
-    columns: [
-      { head: "change", kind: "name" },
-      { head: "case", kind: "name" },
-      { head: "reverted", kind: "figure" },
-      { head: "new", kind: "figure" },
-      { head: "p", kind: "figure" },
-      { head: "alpha", kind: "figure" },
-      { head: "result" },
-    ],
-    rows: makeRows(rows),
-    most: 12,
-    noun: "test",
-  };
+  const rows = tests.flatMap(({ description, cases, p, level: alpha, isConfirmed }) =>
+    cases
+      .filter((one) => ids.has(one.case))
+      .map((one) => [
+        ...[description, one.case, ratio(one.reverted), ratio(one.new)],
+        ...[probability(p), level(Number(alpha.toPrecision(2))), isConfirmed ? "confirmed" : "not confirmed"],
+      ]),
+  );
+  const columns = [
+    ...makeColumns("name", "change", "case"),
+    ...makeColumns("figure", "reverted", "new", "p", "alpha"),
+    ...makeColumns("text", "result"),
+  ];
+  return table("test", columns, rows);
 }
 
 /** What remains, where not everything is settled. */
@@ -250,13 +242,10 @@ function openSets(verdict: BlamedCase | null): Block[] {
     { single: "by itself", or: "either is enough", and: "both together", add: "each a part", none: "chance" }[relation],
     percent(chance),
   ]);
-  return section("What remains (90% together, not tested)", [
-    {
-      kind: "table",
-      columns: [{ head: "changes", kind: "name" }, { head: "how" }, { head: "probability", kind: "figure" }],
-      rows: makeRows(rows),
-      most: 8,
-      noun: "possibility",
-    },
-  ]);
+  const columns = [
+    ...makeColumns("name", "changes"),
+    ...makeColumns("text", "how"),
+    ...makeColumns("figure", "probability"),
+  ];
+  return section("What remains (90% together, not tested)", [table("possibility", columns, rows, { most: 8 })]);
 }

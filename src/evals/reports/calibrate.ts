@@ -1,8 +1,8 @@
 import type { CalibrationSummary } from "../verdicts/calibrate.ts";
-import { type Block, heading, makeRows, text } from "./document.ts";
+import { type Block, facts, heading, makeColumns, table, text } from "./document.ts";
 import { intervalPlot, intervalRow } from "./figures.ts";
-import { count, integer, money, percent, points, ratio, size } from "./format.ts";
-import { modelLabel } from "./runText.ts";
+import { count, money, percent, points, ratio, size } from "./format.ts";
+import { madeText, modelLabel } from "./runText.ts";
 
 type Figures = NonNullable<CalibrationSummary["found"]>;
 
@@ -14,19 +14,12 @@ export function calibrationDocument(summary: CalibrationSummary): Block[] {
     modelLabel({ model, note }),
     ...(figures ? [`${count(figures.cases.length, "case")}, ${count(trials, "trial")} in each of two equal arms`] : []),
   ];
-  const broken = made.broken > 0 ? ` (${integer(made.broken)} broken, excluded from rates)` : "";
   return [
     heading(1, headline(summary), figures ? undefined : "warn"),
-    text(figures ? nextStep(figures, trials) : undefined),
+    text(...leadLines(summary)),
     heading(2, about.join(" · ")),
-    ...(figures ? [text(...evidence(figures, trials)), ...caseTable(figures)] : []),
-    {
-      kind: "facts",
-      facts: [
-        ["Trials", `${integer(made.trials)}${broken} · cost ${money(costUsd)}`],
-        ["Record", dir],
-      ],
-    },
+    ...(figures ? [text(...evidence(figures)), ...caseTable(figures)] : []),
+    facts(["Trials", madeText({ ...made, costUsd })], ["Record", dir]),
   ];
 }
 
@@ -37,20 +30,34 @@ function headline({ stopped, found, trials }: CalibrationSummary): string {
   return `NOISE FLOOR ${size(found.noise.floor)} with ${count(trials, "trial")} per case`;
 }
 
-function nextStep({ duplicates, noise }: Figures, trials: number): string | undefined {
-  if (duplicates.oneTrialSuffices) return undefined;
-  return `Differences below ${size(noise.floor)} between two runs with ${count(trials, "trial")} per case may be chance.`;
+/** How sure the figure is, and what to do next. */
+function leadLines({ found, stopped, run, trials }: CalibrationSummary): string[] {
+  if (stopped) return [`Next: finish it with \`evals calibrate --resume ${run}\`.`];
+  if (!found) return ["Next: find out why trials broke with `evals report calibrate --as csv`, then run it again."];
+  if (found.duplicates.oneTrialSuffices)
+    return [
+      "How sure: certain. Every reply to a case called the same tool with the same arguments, whatever the order of the tools.",
+      "Next: ask each case once with `-n 1`.",
+    ];
+  const floor = size(found.noise.floor);
+  const reachable = found.detect.find(({ kind }) => kind === "reachable");
+  return [
+    `How sure: equal tool lists differ by at most ${floor} in 95% of comparisons with ${count(trials, "trial")} per case.`,
+    reachable?.kind === "reachable"
+      ? `Next: compare with \`-n ${reachable.trials}\`, which detects a drop of ${size(reachable.drop)} in every case 8 times in 10.`
+      : "Next: add cases; more trials of these would not detect a drop of 20 pp.",
+  ];
 }
 
-function evidence(figures: Figures, trials: number): string[] {
+function evidence(figures: Figures): string[] {
   const { noise, duplicates } = figures;
   if (duplicates.oneTrialSuffices)
     return [
-      "Every reply to a case called the same tool with the same arguments, whatever the order of the tools. A second trial adds no information, and any difference between two lists is real.",
+      "A second trial adds no information, and any difference between two lists is real.",
       noise.difference === 0 ? "" : "Yet the results of those calls differed, so the pass rates of the arms differ.",
     ];
   return [
-    `Noise: two equal lists differ by up to ${size(noise.floor)} in 95% of comparisons with ${count(trials, "trial")} per case (mean over cases). Here they differed by ${points(noise.difference)}.`,
+    `Noise: the two equal lists differed by ${points(noise.difference)} here (mean over cases).`,
     correlation(figures),
     `Repeats: ${percent(duplicates.share)} of pairs of replies to one case called the same tools with the same arguments, so more than one trial per case is needed.`,
     ...power(figures),
@@ -80,9 +87,9 @@ function caseTable({ cases, duplicates, noise }: Figures): Block[] {
   const sorted = cases.toSorted((a, b) => distance(b) - distance(a));
   const rows = sorted.map((one) => [one.case, ratio(one.base), ratio(one.head)]);
   const arms = ["first arm", "second arm"];
-  const columns = [{ head: "case", kind: "name" as const }, ...arms.map((head) => ({ head, kind: "figure" as const }))];
+
   return [
-    { kind: "table", columns, rows: makeRows(rows), most: 20, noun: "case" },
+    table("case", [...makeColumns("name", "case"), ...makeColumns("figure", ...arms)], rows, { most: 20 }),
     ...intervalPlot(
       "Pass rate by case in both arms, 95% CI",
       arms,

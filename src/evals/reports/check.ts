@@ -8,14 +8,26 @@ import {
   isCertain,
   isCompared,
   listNotes,
+  lostLines,
   type Named,
   netSentence,
 } from "./checkText.ts";
-import { type Block, heading, makeRows, section, type TextChange, type Tone, text } from "./document.ts";
+import {
+  type Block,
+  diff,
+  facts,
+  heading,
+  makeColumns,
+  section,
+  type TextChange,
+  type Tone,
+  table,
+  text,
+} from "./document.ts";
 import { count, integer, money, probability, ratio, share } from "./format.ts";
 
 /** How the two arms of a comparison are called. */
-export type ArmNames = { base: string; head: string };
+type ArmNames = { base: string; head: string };
 const arms: ArmNames = { base: "baseline", head: "now" };
 
 export const checkTone: Readonly<Record<CheckSummary["kind"], Tone>> = {
@@ -36,31 +48,28 @@ export function checkBlocks(suite: SuiteSummary, { explain = false, isLeading = 
   if (!check) return [];
   const title = heading(3, checkHeadline(check), checkTone[check.kind]);
   if (!isCompared(check)) return [title, text(checkNext(check), ...listNotes(check))];
-  const { net } = check;
+  const certain = isCertain(check);
   return [
     title,
-    text(...(isLeading ? [] : [checkReason(check), checkNext(check)]), netSentence(check)),
-    ...(net
-      ? [
-          {
-            kind: "scale" as const,
-            change: net.change,
-            interval: isCertain(check) ? ([net.change, net.change] as const) : net.interval,
-            margin: check.margin,
-            tone: checkTone[check.kind],
-          },
-        ]
-      : []),
-    ...changedCases("Cases that dropped (passed/answered)", check.flagged, isCertain(check), arms),
-    ...changedCases("Cases that rose (passed/answered)", check.rose, isCertain(check), arms),
-    ...changedCases("Cases that look worse, not shown (passed/answered)", check.suspects, isCertain(check), arms),
+    text(...(isLeading ? [] : [checkReason(check), ...lostLines(check), checkNext(check)]), netSentence(check)),
+    ...drawNetChange(check),
+    ...changedCases("Cases that dropped (passed/answered)", check.flagged, certain, arms),
+    ...changedCases("Cases that rose (passed/answered)", check.rose, certain, arms),
+    ...changedCases("Cases that look worse, not shown (passed/answered)", check.suspects, certain, arms),
     ...flippedCases(check, arms),
     ...grownConfusions(check.grew, arms),
     ...changedTools(check, suite.cases),
-    { kind: "facts", facts: [...checkFacts(check), ["Spent on the suite", money(suite.totals.costUsd)]] },
+    facts(...checkFacts(check), ["Spent on the suite", money(suite.totals.costUsd)]),
     text(...listNotes(check)),
     ...(explain ? explainCheck(check) : []),
   ];
+}
+
+function drawNetChange(check: ComparedCheck): Block[] {
+  const { kind, net, margin } = check;
+  if (!net) return [];
+  const interval = isCertain(check) ? ([net.change, net.change] as const) : net.interval;
+  return [{ kind: "scale", change: net.change, interval, margin, tone: checkTone[kind] }];
 }
 
 /** A table of the cases that changed, with their tests. */
@@ -70,30 +79,17 @@ export function changedCases(
   certain: boolean,
   { base, head }: ArmNames,
 ): Block[] {
-  const rows = cases.map((one) => [
-    one.case,
-    ratio(one.base),
-    ratio(one.head),
-    ...(certain ? [] : [probability(one.p)]),
-  ]);
-  const figures = [base, head, ...(certain ? [] : ["p"])];
-  const columns = [
-    { head: "case", kind: "name" as const },
-    ...figures.map((one) => ({ head: one, kind: "figure" as const })),
-  ];
-  return section(title, [{ kind: "table", columns, rows: makeRows(rows), noun: "case" }]);
+  const p = (one: Named) => (certain ? [] : [probability(one.p)]);
+  const rows = cases.map((one) => [one.case, ratio(one.base), ratio(one.head), ...p(one)]);
+  const columns = [...makeColumns("name", "case"), ...makeColumns("figure", base, head, ...(certain ? [] : ["p"]))];
+  return section(title, [table("case", columns, rows)]);
 }
 
 /** Every case of which an answer differs, in both directions: what a changed verdict rests on. */
 export function flippedCases({ flips }: ComparedCheck, { base, head }: ArmNames): Block[] {
   const rows = flips.map(({ case: id, down, up, pairs }) => [id, integer(down), integer(up), integer(pairs)]);
-  const columns = [
-    { head: "case", kind: "name" as const },
-    ...[`only ${base}`, `only ${head}`, "pairs"].map((one) => ({ head: one, kind: "figure" as const })),
-  ];
-  return section("Answers that differ (passed in only one of the two)", [
-    { kind: "table", columns, rows: makeRows(rows), noun: "case" },
-  ]);
+  const columns = [...makeColumns("name", "case"), ...makeColumns("figure", `only ${base}`, `only ${head}`, "pairs")];
+  return section("Answers that differ (passed in only one of the two)", [table("case", columns, rows)]);
 }
 
 /** A table of the confusions that got more frequent. */
@@ -102,13 +98,8 @@ export function grownConfusions(grew: ComparedCheck["grew"], { base, head }: Arm
     const picked = one.acceptable ? `${one.picked} (acceptable)` : one.picked;
     return [one.expected, picked, share(one.base), share(one.head)];
   });
-  const columns = [
-    ...["expected", "picked"].map((one) => ({ head: one, kind: "name" as const })),
-    ...[base, head].map((one) => ({ head: one, kind: "figure" as const })),
-  ];
-  return section("Confusions that grew (of graded trials)", [
-    { kind: "table", columns, rows: makeRows(rows), noun: "pair" },
-  ]);
+  const columns = [...makeColumns("name", "expected", "picked"), ...makeColumns("figure", base, head)];
+  return section("Confusions that grew (of graded trials)", [table("pair", columns, rows)]);
 }
 
 /** Further changes are named without their wording: to compare words takes time, and nobody reads more of them. */
@@ -156,11 +147,11 @@ function changedTools(check: ComparedCheck, cases: readonly CaseSummary[]): Bloc
   const involved = first.length > 0 ? first.length : sorted.length;
   const others = sorted.slice(involved);
   return section("Changes in the tool list", [
-    { kind: "diff", changes: sorted.slice(0, involved), most: 6 },
+    diff(sorted.slice(0, involved), 6),
     {
       kind: "details",
       title: `${count(others.length, "change")} in tools that are not involved`,
-      blocks: [{ kind: "diff", changes: others }],
+      blocks: [diff(others)],
       brief: true,
     },
   ]);

@@ -1,6 +1,6 @@
 import type { ComparedCheck } from "../types/check.ts";
 import { isCertain } from "./checkText.ts";
-import { type Block, section } from "./document.ts";
+import { type Block, facts, section } from "./document.ts";
 import { count, integer, level, points, pValue, share } from "./format.ts";
 
 // The figures of a regression check under their textbook names, and what the names mean.
@@ -9,7 +9,7 @@ import { count, integer, level, points, pValue, share } from "./format.ts";
 export function checkFacts(check: ComparedCheck): [string, string][] {
   const { suite, families, reach, method, calls, missing } = check;
   const certain = isCertain(check);
-  const facts: [string, string | undefined][] = [
+  const all: [string, string | undefined][] = [
     ["Decided", decisionText(check)],
     ["Sign test of the suite", certain || !suite ? undefined : signTest(suite, method)],
     ["Reach", check.kind === "inconclusive" && check.because !== "stopped" ? reachText(reach) : undefined],
@@ -23,7 +23,7 @@ export function checkFacts(check: ComparedCheck): [string, string][] {
     ["Baseline's tools", bankText(check)],
     ["Trials of the check", callsText(calls, method)],
   ];
-  return facts.flatMap(([name, fact]) => (fact === undefined ? [] : [[name, fact] satisfies [string, string]]));
+  return all.flatMap(([name, fact]) => (fact === undefined ? [] : [[name, fact] satisfies [string, string]]));
 }
 
 /** Which test came to the verdict, and when. */
@@ -73,7 +73,7 @@ function callsText({ base, head, ahead, copies, missing }: ComparedCheck["calls"
   if (base + head === 0 || method === "records" || method === "unpaired-records") return undefined;
   const extra = [
     ahead > 0 ? `${integer(ahead)} of them of cases that looked worse` : "",
-    copies > 0 ? `${count(copies, "repeated reply", "repeated replies")} dropped` : "",
+    copies > 0 ? `${count(copies, "repeated reply")} dropped` : "",
     missing > 0 ? `${integer(missing)} without an answer` : "",
   ].filter((part) => part !== "");
   return `${integer(base)} baseline, ${integer(head)} now${extra.length > 0 ? `; ${extra.join(", ")}` : ""}`;
@@ -118,5 +118,5 @@ const terms: readonly [string, string][] = [
 /** Two sentences on every term of this check. */
 export function explainCheck({ kind }: ComparedCheck): Block[] {
   const shown = kind === "no-regression" ? terms : terms.filter(([name]) => name !== "Reach");
-  return section("What the terms mean", [{ kind: "facts", facts: shown }]);
+  return section("What the terms mean", [facts(...shown)]);
 }

@@ -1,9 +1,9 @@
-import type { CheckSummary, ComparedCheck } from "../types/check.ts";
+import type { CheckSummary, ComparedCheck, LostCases } from "../types/check.ts";
 import { capital, count, integer, pointsWithInterval, ratio, size, some } from "./format.ts";
 
 // A regression check in sentences: what happened, what to do next.
 
-/** True for a model that always answers alike, which was asked everything: there is no interval and no chance. */
+/** True for a deterministic model, which was asked everything: there is no interval and no chance. */
 export const isCertain = ({ method }: ComparedCheck): boolean => method === "exhausted";
 
 /** Whether two lists were compared. */
@@ -97,16 +97,19 @@ function casesChanged(check: ComparedCheck): string {
   const name = (all: typeof flips) => some(all.map((one) => one.case));
   const fell = `${name(down)} passed before and ${down.length === 1 ? "fails" : "fail"} now`;
   const gained = up.length > 0 ? `, ${name(up)} the other way round` : "";
-  return `${count(down.length, "case")} flipped: ${fell}${gained}. A model that always answers alike shows that something changed, not whether it matters.`;
+  return `${count(down.length, "case")} flipped: ${fell}${gained}. A deterministic model shows that something changed, not whether it matters.`;
 }
 
-function noRegression({ method, margin, reach }: ComparedCheck): string {
-  if (method === "exhausted") return "Nothing broke: every case that passed before passes now.";
+function noRegression({ method, margin, reach, lost }: ComparedCheck): string {
+  if (method === "exhausted")
+    return lost
+      ? "Nothing broke in the cases that were compared: each that passed before passes now."
+      : "Nothing broke: every case that passed before passes now.";
   const one =
     reach === null
       ? "A single broken case could have gone unseen."
       : `A case that lost ${reach} points would have been caught 8 times in 10.`;
-  return `The cases pass as often as before, or at most ${inPoints(margin)} less often on average. ${one}`;
+  return `The ${lost ? "compared " : ""}cases pass as often as before, or at most ${inPoints(margin)} less often on average. ${one}`;
 }
 
 function inconclusive({ because, missing, cases, net, margin }: ComparedCheck): string {
@@ -156,9 +159,30 @@ export function netSentence(check: ComparedCheck): string {
   const { net, margin } = check;
   if (net === null) return "";
   const certain = isCertain(check);
-  const end = certain ? "the model always answers alike" : `the margin is ${size(margin)}`;
+  const end = certain ? "the model is deterministic" : `the margin is ${size(margin)}`;
   return `Net change ${pointsWithInterval(net.change, certain ? null : net.interval)}, mean over ${count(net.cases, "case")}; ${end}.`;
 }
+/** The cases that a check leaves out, a line for each cause. */
+export const lostLines = ({ lost = [] }: ComparedCheck): string[] =>
+  groupLost(lost).map(({ ids, cause }) => `NOT COMPARABLE ${some(ids)}: ${cause}`);
+
+/** Why no case of a check can be asked: the cause, or several with their cases. */
+export function explainLost(lost: LostCases): string[] {
+  const groups = groupLost(lost);
+  return groups.map(({ ids, cause }) => (groups.length === 1 ? cause : `${some(ids)}: ${cause}`));
+}
+
+/** The cases that cannot be asked with the tools as they are now, together by the cause. */
+function groupLost(lost: LostCases): { ids: string[]; cause: string }[] {
+  const causes = new Map<string, string[]>();
+  for (const { case: id, reason, likely = [] } of lost) {
+    const names = likely.map(({ tool, now }) => ` The likely new name of "${tool}" is "${now}".`);
+    const cause = `${reason}${names.join("")}`;
+    causes.set(cause, [...(causes.get(cause) ?? []), id]);
+  }
+  return [...causes].map(([cause, ids]) => ({ cause, ids }));
+}
+
 /** What was not compared. */
 export function listNotes(check: CheckSummary): string[] {
   return [...(check.kind === "not-comparable" ? check.reasons.slice(1) : []), ...check.notes.map(capital)];

@@ -1,19 +1,25 @@
-import type { Comparison } from "../verdicts/comparison.ts";
+import * as z from "zod";
+import { type Comparison, comparisonSchema } from "../verdicts/comparison.ts";
 import { changedCases, checkTone, flippedCases, grownConfusions } from "./check.ts";
 import { checkFacts } from "./checkFacts.ts";
 import { checkHeadline, checkReason, isCertain, netSentence, withSentences } from "./checkText.ts";
-import { type Block, heading, section, text } from "./document.ts";
+import { type Block, diff, facts, heading, list, section, text } from "./document.ts";
 import { intervalPlot, intervalRow } from "./figures.ts";
 import { capital, count, share } from "./format.ts";
 
 /** What `evals compare` found. A is `base`, B is `head`; both are named with what they are. */
-export type ComparisonReport = {
-  base: { name: string; what: string };
-  head: { name: string; what: string };
-  interleaved: false;
-  comparisons: readonly Comparison[];
-  notes: readonly string[];
-};
+const recordSchema = z.object({ name: z.string(), what: z.string() });
+const comparisonReportSchema = z.object({
+  base: recordSchema,
+  head: recordSchema,
+  interleaved: z.literal(false),
+  comparisons: z.array(comparisonSchema).readonly(),
+  notes: z.array(z.string()).readonly(),
+});
+export type ComparisonReport = z.infer<typeof comparisonReportSchema>;
+
+/** The output of `evals compare --json`. */
+export const comparisonOutputSchema = comparisonReportSchema.extend({ exitCode: z.number().int() });
 
 type Compared = Extract<Comparison, { kind: "compared" }>;
 const arms = { base: "A", head: "B" };
@@ -25,18 +31,26 @@ export function comparisonDocument({ base, head, comparisons, notes }: Compariso
       heading(1, answerText(one), one.kind === "refused" ? "warn" : checkTone[one.check.kind]),
     ),
     text(
+      "How sure: less than a check. The two were recorded at different times, so a change of the model in between looks like a change of the wording.",
+      nextStep(comparisons),
       `A: ${base.name} (${base.what})`,
       `B: ${head.name} (${head.what})`,
-      "Not interleaved: the two were recorded at different times, so a change of the model in between looks like a change of the wording.",
       ...notes,
     ),
     ...comparisons.flatMap((one) => [
       ...(comparisons.length > 1 ? [heading(2, placeText(one))] : []),
-      ...(one.kind === "refused"
-        ? [{ kind: "list" as const, items: one.reasons.map(capital), noun: "reason" }]
-        : details(one)),
+      ...(one.kind === "refused" ? [list("reason", one.reasons.map(capital))] : comparedBlocks(one)),
     ]),
   ];
+}
+
+function nextStep(comparisons: readonly Comparison[]): string {
+  if (comparisons.every(({ kind }) => kind === "refused"))
+    return "Next: name two records of the same suite, model and settings.";
+  const differs = comparisons.some((one) => one.kind === "compared" && one.better !== "none");
+  return differs
+    ? "Next: confirm it with a check, which asks both tool lists in turn: `evals run --check on`."
+    : "Next: compare with more trials (`-n`) if a smaller difference matters.";
 }
 
 /** The object that `evals compare --json` prints. */
@@ -62,7 +76,7 @@ function answerText(one: Comparison): string {
   return `${capital(answer)} · A to B: ${checkHeadline(check)} · ${placeText(one)}`;
 }
 
-function details({ check, improved, base, head, cases }: Compared): Block[] {
+function comparedBlocks({ check, improved, base, head, cases }: Compared): Block[] {
   const certain = isCertain(check);
   return [
     text(
@@ -83,11 +97,8 @@ function details({ check, improved, base, head, cases }: Compared): Block[] {
     ...grownConfusions(check.grew, arms),
     ...(check.changes.length === 0
       ? [text("The tool lists are the same in both, so what differs between A and B is not in them.")]
-      : section("Changes in the tool list", [{ kind: "diff", changes: check.changes, most: 6 }])),
-    {
-      kind: "facts",
-      facts: checkFacts(check),
-    },
+      : section("Changes in the tool list", [diff(check.changes, 6)])),
+    facts(...checkFacts(check)),
     text(...check.notes.map(capital)),
   ];
 }

@@ -1,7 +1,7 @@
 import type { RunManifest } from "../types/run.ts";
 import { paraphraseAt } from "../types/suite.ts";
 import type { Trial } from "../types/trial.ts";
-import { promptTokens } from "../verdicts/tally.ts";
+import { describeFailure, promptTokens } from "../verdicts/tally.ts";
 import { plain } from "./escape.ts";
 
 type ManifestCase = RunManifest["suites"][number]["cases"][number];
@@ -52,14 +52,17 @@ export function csvWriter({ suites }: RunManifest): (trial: Trial) => string {
 function describeReason({ outcome, verdict }: Trial): string {
   if (outcome.kind === "broken") return outcome.message;
   const open = verdict?.checks.filter(({ met }) => met !== "yes") ?? [];
-  return open.map(({ what, why = "not met" }) => (why.startsWith(what) ? why : `${what}: ${why}`)).join("; ");
+  return open.map(describeFailure).join("; ");
 }
 
 function toLine(values: readonly (string | number)[]): string {
   return `${values.map(toCell).join(",")}\r\n`;
 }
 
-/** A number as it is, a text in quotes. Spreadsheets run what begins with one of these signs, unless an apostrophe is before it. */
+/**
+ * A number as it is, a text in quotes. Spreadsheets run what begins with one of these signs, unless an apostrophe is
+ * before it.
+ */
 function toCell(value: string | number): string {
   if (typeof value === "number") return String(value);
   const safe = plain(value);

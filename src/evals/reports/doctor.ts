@@ -1,6 +1,6 @@
 import type { Diagnosis, DoctorReport, Examined, ExaminedHost } from "../diagnosis/report.ts";
-import type { Shown } from "../types/shown.ts";
-import { type Block, heading, type Item, text } from "./document.ts";
+import { type Shown, shownLevels } from "../types/shown.ts";
+import { type Block, heading, type Item, list, text, unlimited } from "./document.ts";
 import { count, duration, integer, some } from "./format.ts";
 
 /** The report of `evals doctor`: how many servers are healthy, then a block for each. */
@@ -14,6 +14,12 @@ export function doctorDocument({ servers, hosts = [], healthy, unhealthy, ok }: 
   const rest = ok || healthy === 0 ? "" : `; ${integer(healthy)} healthy`;
   return [
     heading(1, `${verdict}${rest}`, ok ? "good" : "bad"),
+    text(
+      "How sure: this is what was seen when each was started now, on this machine.",
+      ok
+        ? "Next: check the wording of the tools with `evals lint`, or draft a suite with `evals init`."
+        : "Next: apply the fix of the first error below, then run this again.",
+    ),
     ...servers.flatMap(serverBlocks),
     ...hosts.flatMap(hostBlocks),
   ];
@@ -25,20 +31,18 @@ function hostBlocks({ name, version, pinned, model, credentials, healthy, shown,
   const lines = [
     ...(version === undefined ? [] : [`Installed${documented}`]),
     ...(credentials === undefined ? [] : [`Credentials: ${credentials}`]),
-    ...(shown ? describeShown(shown) : []),
+    ...(shown ? listShown(shown) : []),
   ];
   return [
     heading(3, `${healthy ? "✓" : "✗"} ${title}`, healthy ? "good" : "bad"),
     text(...lines),
-    { kind: "list", items: diagnoses.map(diagnosisItem), most: Number.POSITIVE_INFINITY, noun: "diagnosis" },
+    list("diagnosis", diagnoses.map(diagnosisItem), unlimited),
   ];
 }
 
-const levels = { full: "in full", deferred: "deferred", named: "by name only", hidden: "not at all" } as const;
-
-function describeShown({ tools, search, instructions, builtIns, firstRequestBytes }: Shown): string[] {
-  const shown = (Object.keys(levels) as (keyof typeof levels)[]).flatMap((level) =>
-    tools[level].length > 0 ? [`${levels[level]}: ${some(tools[level])}`] : [],
+function listShown({ tools, search, instructions, builtIns, firstRequestBytes }: Shown): string[] {
+  const shown = Object.entries(tools).flatMap(([level, names]) =>
+    names.length > 0 ? [`${shownLevels[level as keyof typeof tools]}: ${some(names)}`] : [],
   );
   const finds = search === undefined ? "" : `; the model searches with ${search}`;
   return [
@@ -53,7 +57,7 @@ function serverBlocks(one: Examined): Block[] {
   return [
     heading(3, `${healthy ? "✓" : "✗"} ${name}${via === undefined ? "" : ` (${via})`}`, healthy ? "good" : "bad"),
     text(starts === name ? undefined : starts, ...works(one)),
-    { kind: "list", items: diagnoses.map(diagnosisItem), most: Number.POSITIVE_INFINITY, noun: "diagnosis" },
+    list("diagnosis", diagnoses.map(diagnosisItem), unlimited),
   ];
 }
 
@@ -82,7 +86,7 @@ function diagnosisItem({ severity, id, wrong, evidence, remedy, show }: Diagnosi
   return {
     text: [{ strong: severity, tone: severity === "error" ? "bad" : "warn" }, `: ${wrong} [${id}]`],
     items: [`Fix: ${remedy}`, ...evidence.map((line) => ({ code: `| ${line}`, max: 2_100 }))],
-    most: Number.POSITIVE_INFINITY,
+    most: unlimited,
     ...(show !== undefined && { command: show }),
   };
 }

@@ -21,7 +21,7 @@ export type Span =
 export type Inline = Span | readonly Span[];
 
 /** `name` and `text` columns give way where room is scarce, `figure` columns never. A name is shown as code. */
-export type Column = { head: string; kind?: "name" | "text" | "figure" };
+export type Column = { head: string; kind: "name" | "text" | "figure" };
 /** Several `lines` stand on one line where there is room. */
 export type TableCell = Inline | { lines: readonly string[] };
 export type TableRow = { cells: readonly TableCell[]; tone?: Tone };
@@ -79,12 +79,25 @@ export type Figure =
       remark?: string;
     };
 
+/** `unlisted`: further rows that no form shows, and how many of them are red. */
+export type Table = {
+  kind: "table";
+  columns: readonly Column[];
+  rows: readonly TableRow[];
+  unlisted?: { rows: number; red: number };
+  most?: number;
+  noun: string;
+};
+
+/** A labelled value; undefined where it is not known. */
+export type Fact = readonly [label: string, value: Inline | undefined];
+
 /** `most` of a table, list or diff: how many are shown at a terminal; `noun` names one of those left out. */
 export type Block =
   | { kind: "heading"; level: 1 | 2 | 3; text: Inline; tone?: Tone }
   | { kind: "text"; lines: readonly Inline[] }
   | { kind: "facts"; facts: readonly (readonly [string, Inline])[] }
-  | { kind: "table"; columns: readonly Column[]; rows: readonly TableRow[]; most?: number; noun: string }
+  | Table
   | { kind: "list"; items: readonly (Inline | Item)[]; most?: number; noun: string }
   | { kind: "diff"; changes: readonly TextChange[]; most?: number }
   /** The change of a mean on a scale around 0, with its interval and the margin. A drawing, as a bar is. */
@@ -112,9 +125,39 @@ export function section(title: Inline, blocks: Blocks, tone?: Tone): Block[] {
   return full.length === 0 ? [] : [heading(3, title, tone), ...full];
 }
 
-/** Rows of plain cells. */
-export function makeRows(cells: readonly (readonly TableCell[])[]): TableRow[] {
-  return cells.map((row) => ({ cells: row }));
+/** Columns of one kind, by their heads. */
+export function makeColumns(kind: Column["kind"], ...heads: readonly string[]): Column[] {
+  return heads.map((head) => ({ head, kind }));
+}
+
+/** A table whose rows are cells, or cells with a tone. `noun` names one row. */
+export function table(
+  noun: string,
+  columns: readonly Column[],
+  rows: readonly (TableRow | readonly TableCell[])[],
+  limits: Pick<Table, "most" | "unlisted"> = {},
+): Table {
+  const isRow = (row: TableRow | readonly TableCell[]): row is TableRow => "cells" in row;
+  return { kind: "table", columns, rows: rows.map((row) => (isRow(row) ? row : { cells: row })), noun, ...limits };
+}
+
+/** A list. `noun` names one item. */
+export function list(noun: string, items: readonly (Inline | Item)[], most?: number): Block {
+  return { kind: "list", items, noun, ...(most !== undefined && { most }) };
+}
+
+export function diff(changes: readonly TextChange[], most?: number): Block {
+  return { kind: "diff", changes, ...(most !== undefined && { most }) };
+}
+
+/** Facts by their labels; those that are undefined are left out. */
+export function facts(...all: readonly Fact[]): Block {
+  const known = all.flatMap(([label, value]): [string, Inline][] => (value === undefined ? [] : [[label, value]]));
+  return { kind: "facts", facts: known };
+}
+
+export function details(title: Inline, ...blocks: readonly Block[]): Block {
+  return { kind: "details", title, blocks };
 }
 
 /** Whether there is anything in a block. */
@@ -151,10 +194,25 @@ export function isItem(item: Inline | Item): item is Item {
   return typeof item === "object" && "text" in item;
 }
 
+/** No form shows more rows of a table. */
+export const mostRows = 500;
+/** For lists and tables that every form shows whole. */
+export const unlimited = Number.POSITIVE_INFINITY;
+
 /** The first of a list, and the line that says how much is left out; none where all is shown. */
-export function limited<T>(list: readonly T[], most: number, noun: string, isRed?: (one: T) => boolean) {
-  const [shown, left] = [list.slice(0, most), list.slice(most)];
-  const red = isRed ? left.filter(isRed).length : 0;
-  const remark = isRed && red > 0 ? `, ${integer(red)} of them red` : "";
-  return { shown, more: left.length === 0 ? undefined : `… and ${count(left.length, `more ${noun}`)}${remark}` };
+export function limited<T>(list: readonly T[], most: number, noun: string) {
+  return { shown: list.slice(0, most), more: describeRest(list.length - most, noun, 0) };
+}
+
+/** The same for the rows of a table, with the number of red ones among those that are left out. */
+export function limitRows({ rows, unlisted, noun }: Table, most: number) {
+  const [shown, left] = [rows.slice(0, most), rows.slice(most)];
+  const red = left.filter(({ tone }) => tone === "bad").length;
+  const more = describeRest(left.length + (unlisted?.rows ?? 0), noun, red + (unlisted?.red ?? 0));
+  return { shown, more };
+}
+
+function describeRest(left: number, noun: string, red: number): string | undefined {
+  const remark = red > 0 ? `, ${integer(red)} of them red` : "";
+  return left > 0 ? `… and ${count(left, `more ${noun}`)}${remark}` : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Alarm, DriftSummary, DriftVerdict, Suspect } from "../types/drift.ts";
-import { type Block, heading, section, type Tone, text } from "./document.ts";
-import { count, integer, points, ratio, size, some } from "./format.ts";
+import { type Block, facts, heading, section, type Tone, text } from "./document.ts";
+import { count, integer, percent, points, ratio, size, some } from "./format.ts";
 
 type Uncounted = NonNullable<DriftSummary["uncounted"]>;
 
@@ -11,16 +11,19 @@ const tones: Readonly<Record<DriftVerdict["kind"], Tone>> = {
   inconclusive: "warn",
 };
 
-/** The verdict of the drift monitor: in plain words, then what to do, then its figures. */
-export function driftBlocks(drift: DriftSummary, explain = false): Block[] {
+/**
+ * The verdict of the drift monitor: in plain words, then what to do, then its figures. `isLeading`: what differs tonight and
+ * what to do stand at the top of the report already.
+ */
+export function driftBlocks(drift: DriftSummary, { explain = false, isLeading = false } = {}): Block[] {
   const { verdict } = drift;
   if (isRemark(drift)) return [text(`Drift since the baseline: ${driftReason(drift)}`)];
   const tone = verdict.kind === "drifted" && verdict.alarm.direction === "up" ? "warn" : tones[verdict.kind];
   return [
     heading(3, driftHeadline(drift), tone),
-    text(driftReason(drift), `Next: ${driftNext(drift)}`),
-    { kind: "facts", facts: facts(drift) },
-    ...(explain ? section("What the terms mean", [{ kind: "facts", facts: terms }]) : []),
+    text(driftReason(drift), ...(isLeading ? [] : [describeChanges(drift), `Next: ${driftNext(drift)}`])),
+    facts(...listFacts(drift)),
+    ...(explain ? section("What the terms mean", [facts(...terms)]) : []),
   ];
 }
 
@@ -44,14 +47,51 @@ function isRemark({ nightly, verdict }: DriftSummary): boolean {
 /** The verdict as lines of text; none where it is a remark. */
 export function driftLines(drift: DriftSummary): string[] {
   if (isRemark(drift)) return [];
-  const figures = facts(drift).map((fact) => fact.join(": "));
-  return [`${driftHeadline(drift)}. ${driftReason(drift)}`, `Next: ${driftNext(drift)}`, ...figures];
+  const figures = listFacts(drift).map((fact) => fact.join(": "));
+  const changes = describeChanges(drift);
+  const next = `Next: ${driftNext(drift)}`;
+  return [`${driftHeadline(drift)}. ${driftReason(drift)}`, next, ...(changes ? [changes] : []), ...figures];
+}
+
+/** The drift of the one suite of a night, for the top of its report: the verdict, what differs tonight, what to do. */
+export function driftLead(drift: DriftSummary): string[] {
+  const changes = describeChanges(drift);
+  return [`${driftHeadline(drift)}.`, ...(changes ? [changes] : []), `Next: ${driftNext(drift)}`];
+}
+
+/** What differs from the night before and from the baseline, in one line. */
+function describeChanges({ changes, verdict }: DriftSummary): string | undefined {
+  if (!changes) return undefined;
+  const { night, cases, same, mean, notInBaseline } = changes;
+  const moved = cases.map((one) => `${one.case} ${ratio(one.before)} -> ${ratio(one.after)}`);
+  const rest = same > 0 ? `; ${count(same, "case")} as before` : "";
+  const sinceNight =
+    night === null
+      ? "The first night since the baseline."
+      : `Since the night of ${nameNight(night)}: ${moved.length === 0 ? "every case as before" : `${some(moved, 3)}${rest}`}.`;
+  const drifted = verdict.kind === "drifted" ? verdict.alarm.cases.map((one) => one.case) : [];
+  const sinceBaseline = [
+    ...(mean ? [`mean pass rate ${percent(mean.before)} -> ${percent(mean.after)}`] : []),
+    drifted.length > 0 ? `${some(drifted)} drifted` : "no case drifted",
+    ...(notInBaseline.length > 0 ? [`${count(notInBaseline.length, "case")} new or changed`] : []),
+  ];
+  return `${sinceNight} Since the baseline: ${sinceBaseline.join("; ")}.`;
 }
 
 /** The drift of a suite as `--json` has it, with the verdict in words. */
 export function driftJson(drift: DriftSummary): DriftSummary {
   return { ...drift, headline: driftHeadline(drift), reason: driftReason(drift), next: driftNext(drift) };
 }
+
+const words: Readonly<Record<DriftVerdict["kind"], string>> = {
+  drifted: "DRIFTED",
+  back: "BACK",
+  "no-drift": "NO DRIFT",
+  inconclusive: "INCONCLUSIVE",
+};
+
+/** The verdict in a word. */
+export const driftWord = ({ verdict }: DriftSummary) => words[verdict.kind];
 
 /** The verdict in one line. */
 function driftHeadline({ verdict }: DriftSummary): string {
@@ -138,18 +178,18 @@ function driftNext({ verdict, uncounted, nightly }: DriftSummary): string {
       return "accept a new baseline with `evals run -n 20 --accept`, or the next regression hides behind the old one.";
     return "look at what changed at the provider or in the host; if it stays, accept a new baseline with `evals run -n 20 --accept`.";
   }
-  if (uncounted === "missing") return "find out why trials broke; the next night goes on from here.";
-  if (verdict.kind !== "inconclusive") return "nothing has to be done.";
+  if (uncounted === "missing") return "find out why trials broke; the next night continues from here.";
+  if (verdict.kind !== "inconclusive") return "nothing to do.";
   if (verdict.because === "suspects")
     return nightly
       ? "wait for the next night."
       : "run every night with --nightly, which asks suspect cases more often.";
   return nightly
-    ? "go on; a break of one case is reported in the night it happens."
+    ? "keep running every night; a case that breaks is reported the same night."
     : "run every night with --nightly.";
 }
 
-function facts({ verdict, baseline }: DriftSummary): [string, string][] {
+function listFacts({ verdict, baseline }: DriftSummary): [string, string][] {
   const { nights, score, threshold, net, alarms } = verdict;
   const { format } = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
   const blips = alarms.filter(({ fate }) => fate === "blip").length;

@@ -1,3 +1,4 @@
+import { stringifyInParts } from "../types/jsonParts.ts";
 import { escaped, visible } from "../types/visible.ts";
 
 // Tool names, model text and server messages come from outside. Nothing of them may move a cursor, hide, or break a
@@ -27,7 +28,18 @@ export function plainAscii(text: string): string {
 
 /** A value as JSON. What JSON leaves bare and a terminal may obey is escaped, to the same value. */
 export function safeJson(value: unknown, indent = 0): string {
-  return `${JSON.stringify(value, null, indent).replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, jsonEscapes)}\n`;
+  return `${visibleJson(JSON.stringify(value, null, indent))}\n`;
+}
+
+/** The same in parts, for what can be large. */
+export function* safeJsonParts(value: unknown, indent = 0): Generator<string> {
+  for (const part of stringifyInParts(value, indent)) yield visibleJson(part);
+  yield "\n";
+}
+
+/** The same for what is JSON already, in which the control characters of ASCII are escapes. */
+export function visibleJson(json: string): string {
+  return json.replace(/[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu, jsonEscapes);
 }
 
 /** JSON in printable ASCII, the rest escaped to the same value: no terminal obeys it, and it can be copied. */

@@ -2,7 +2,7 @@ import type { ChoiceByExposure, DiscoverySummary, ExposureComparison, ExposureSu
 import { describeExposure, nameComparedArm } from "../types/exposure.ts";
 import type { SuiteSummary } from "../types/run.ts";
 import type { Discovery } from "../types/trial.ts";
-import { type Block, makeRows, section, type Tone, text } from "./document.ts";
+import { type Block, details, list, makeColumns, section, type Tone, table, text } from "./document.ts";
 import {
   capital,
   count,
@@ -67,14 +67,10 @@ function lossBlocks({ trials, notFound, notChosen, builtIns }: DiscoverySummary,
     ` in ${share({ passed: n, trials })} of the trials that expect a tool`,
   ]);
   return [
-    details(`Searched, not found${under}`, missing),
-    details(`Found, not chosen${under}`, passed),
-    details(`A tool of the host used instead${under}`, replaced),
+    details(`Searched, not found${under}`, list("entry", missing, most)),
+    details(`Found, not chosen${under}`, list("entry", passed, most)),
+    details(`A tool of the host used instead${under}`, list("entry", replaced, most)),
   ];
-}
-
-function details(title: string, items: Extract<Block, { kind: "list" }>["items"]): Block {
-  return { kind: "details", title, blocks: [{ kind: "list", items, most, noun: "entry" }] };
 }
 
 const verdictNames: Readonly<Record<ExposureComparison["verdict"], string>> = {
@@ -106,6 +102,11 @@ export function exposureBlocks({ exposures = [], choices = [] }: SuiteSummary): 
     tokensText(one, first),
   ]);
   const isSurfaces = first.surface !== undefined;
+  const noun = isSurfaces ? "surface" : "exposure";
+  const columns = [
+    ...makeColumns("name", noun),
+    ...makeColumns("figure", "passed", "chosen", "found", "requests", "tokens a request"),
+  ];
   return section(isSurfaces ? "Surfaces" : "Exposures", [
     ...compared.map((one) =>
       text([
@@ -114,18 +115,7 @@ export function exposureBlocks({ exposures = [], choices = [] }: SuiteSummary): 
       ]),
     ),
     text(isSurfaces ? undefined : nextStep(compared.map(({ against }) => against.verdict))),
-    {
-      kind: "table",
-      columns: [
-        { head: isSurfaces ? "surface" : "exposure", kind: "name" },
-        ...["passed", "chosen", "found", "requests", "tokens a request"].map((head) => ({
-          head,
-          kind: "figure" as const,
-        })),
-      ],
-      rows: makeRows(rows),
-      noun: isSurfaces ? "surface" : "exposure",
-    },
+    table(noun, columns, rows),
     ...compared.map((one) => casesBlock(one.against, nameComparedArm(one))),
     ...compared.flatMap((one) => (one.discovery ? lossBlocks(one.discovery, ` with ${nameComparedArm(one)}`) : [])),
     choicesTable(exposures, choices),
@@ -155,13 +145,16 @@ const signed = (n: number) => `${n > 0 ? "+" : "-"}${integer(Math.abs(n))}`;
 
 /** `names against all: chosen 14 of 40, 40 of 40 before; -65.0 pp (95% CI ...); -2,300 tokens a request.` */
 function comparisonSentence(one: ExposureSummary & { against: ExposureComparison }, first: ExposureSummary): string {
-  const { verdict, net, p, margin, comparisons } = one.against;
+  const { verdict, net, p, margin, comparisons, left = [] } = one.against;
+  // Records of older versions have the cases of each alone.
+  const chosen = one.against.chosen ?? { own: one.chosen, first: first.chosen };
+  const common = left.length > 0 ? " in the cases of both" : "";
   const difference = Math.round((one.tokensPerRequest ?? 0) - (first.tokensPerRequest ?? 0));
   const tested = p && (verdict === "better" || verdict === "worse") ? `, one-sided ${pValue(p[verdict])}` : "";
   const end = verdict === "equal" && p !== null ? `; a difference of ${size(margin)} is ruled out` : "";
   return [
     `${nameComparedArm(one)} against ${nameComparedArm(first)}`,
-    `: chosen ${ratio(one.chosen)} against ${ratio(first.chosen)}`,
+    `: chosen ${ratio(chosen.own)} against ${ratio(chosen.first)}${common}`,
     net === null
       ? ""
       : p === null
@@ -170,7 +163,8 @@ function comparisonSentence(one: ExposureSummary & { against: ExposureComparison
     tested,
     difference === 0 ? "" : `, ${signed(difference)} tokens a request`,
     end,
-    p === null ? ". The model always answers alike." : `. ${count(comparisons, "test")} share an error rate of 5%.`,
+    p === null ? ". The model is deterministic." : `. ${count(comparisons, "test")} share an error rate of 5%.`,
+    left.length > 0 ? ` Not asked there: ${some(left)}.` : "",
   ].join("");
 }
 
@@ -195,8 +189,8 @@ function choicesTable(exposures: readonly ExposureSummary[], choices: readonly C
     ),
   ]);
   const columns = [
-    { head: "chosen, by expected tool", kind: "name" as const },
-    ...exposures.map((one) => ({ head: one.surface ?? one.exposure.kind, kind: "figure" as const })),
+    ...makeColumns("name", "chosen, by expected tool"),
+    ...makeColumns("figure", ...exposures.map((one) => one.surface ?? one.exposure.kind)),
   ];
-  return { kind: "table", columns, rows: makeRows(rows), most, noun: "tool" };
+  return table("tool", columns, rows, { most });
 }

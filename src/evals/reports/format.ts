@@ -15,7 +15,7 @@ export function capital(text: string): string {
 }
 
 /** `1 case`, `2 cases`; pass the plural where it is not the word with an s. */
-export function count(n: number, one: string, many = `${one}s`): string {
+export function count(n: number, one: string, many = `${one.replace(/([^aeiou])y$/, "$1ie")}s`): string {
   return `${integer(n)} ${n === 1 ? one : many}`;
 }
 
@@ -45,6 +45,11 @@ export function share(counts: Counts): string {
 /** `19/20 95% (76-99%)`: a rate never stands without its counts and its 95% interval. */
 export function rateWithInterval(counts: Counts, interval: Interval): string {
   return `${ratio(counts)} ${percent(counts.passed / counts.trials)} (${range(interval)})`;
+}
+
+/** `19/20 (76-99%)`: the same without the rate, for narrow columns. */
+export function ratioWithInterval(counts: Counts, interval: Interval): string {
+  return `${ratio(counts)} (${range(interval)})`;
 }
 
 /** A difference of rates in percentage points, with its sign: `-12.5 pp`, `+4 pp`, `0 pp`. */

@@ -1,44 +1,43 @@
-import { exitCodes } from "../types/errors.ts";
 import type { LintReport, Severity } from "../types/lint.ts";
-import type { CaseSummary, SuiteSummary } from "../types/run.ts";
-import { checkLines } from "./check.ts";
-import { driftLines } from "./drift.ts";
+import type { Blocks } from "./document.ts";
 import { plain } from "./escape.ts";
 import { count } from "./format.ts";
 import { lintDocument, subjectText, worstFirst } from "./lint.ts";
-import { type RunInput, runDocument } from "./run.ts";
-import { caseSentence, caseState, headline, isGatedByRate, modelLabel, redFirst } from "./runText.ts";
 import { type Display, renderTerminal } from "./terminal.ts";
+import type { Place, Verdict, VerdictList } from "./verdicts.ts";
 
 // For the log of a GitHub workflow: a report in which commands are switched off, because it quotes untrusted text, and
 // annotations on lines of files.
 
 type Level = "error" | "warning" | "notice";
-type AnnotatedPlace = { file?: string | undefined; line?: number | undefined; column?: number | undefined };
-type Annotation = { level: Level; place?: AnnotatedPlace | undefined; title?: string; message: readonly string[] };
+type Annotation = { level: Level; place?: Place | undefined; title: string; message: readonly string[] };
 
 /** GitHub shows ten annotations of a level in a step and drops the rest without a word. */
 const most = 10;
-/** What a line may take of an annotation. */
-const shownCharacters = 500;
+/** What an annotation shows of a verdict: lines, and characters of each. */
+const shown = { lines: 12, characters: 500 } as const;
 
-/**
- * The report of a run, with an error for every regression and every red case, a warning for every case with lost trials,
- * and a notice for every other check, on the lines of the suite file.
- */
-export function githubRun(input: RunInput, display: Display): string {
-  const { summary } = input;
-  const all = summary.suites.flatMap((suite) => [
-    ...checkAnnotation(suite),
-    ...driftAnnotation(suite),
-    ...redFirst(suite.cases).flatMap((one) => caseAnnotation(suite, one)),
-  ]);
-  // What is red without a red case (a run cut short, a run of nothing) still has to stand out.
-  if (all.every(({ level }) => level !== "error") && summary.exitCode !== exitCodes.passed)
-    all.push({ level: "error", message: [headline(summary)] });
-  const annotations = annotate(all, "tool-evals", ` in the report in ${summary.dir}`);
-  return withoutCommands(renderTerminal(runDocument(input), display)) + annotations;
+/** A report with an annotation for each verdict that is not plainly good: an error for a red one. */
+export function githubReport(document: Blocks, { suites, where }: VerdictList, display: Display): string {
+  const all = suites.flatMap(({ name, model, verdicts }) =>
+    verdicts.flatMap((one): Annotation[] => {
+      const level = annotated[one.level];
+      if (level === undefined) return [];
+      const title = `${name}: ${one.name}${model === undefined ? "" : ` (${model})`}`;
+      const message = one.lines.slice(0, shown.lines).map((line) => plain(line).slice(0, shown.characters));
+      return [{ level, place: one.place, title, message }];
+    }),
+  );
+  return withoutCommands(renderTerminal(document, display)) + annotate(all, "tool-evals", where);
 }
+
+const annotated: Readonly<Record<Verdict["level"], Level | undefined>> = {
+  failed: "error",
+  error: "error",
+  warning: "warning",
+  notice: "notice",
+  passed: undefined,
+};
 
 /** The report of a lint, with annotations on the lines of the findings; those of a live server on the line that names it. */
 export function githubLint(report: LintReport, display: Display): string {
@@ -54,7 +53,7 @@ export function githubLint(report: LintReport, display: Display): string {
     return { level: "warning", place, title: `unused suppression: ${rule}`, message: [reason] };
   });
   const annotations = annotate([...problems, ...findings, ...unused], "tool-evals lint", " in the log of this step");
-  return withoutCommands(renderTerminal(lintDocument(report), display)) + annotations;
+  return withoutCommands(renderTerminal(lintDocument(report, { isWhole: true }), display)) + annotations;
 }
 
 const levels = { error: "error", warning: "warning", info: "notice" } as const satisfies Record<Severity, Level>;
@@ -63,11 +62,11 @@ const levels = { error: "error", warning: "warning", info: "notice" } as const s
 function annotate(all: readonly Annotation[], title: string, where: string): string {
   const lines = (["error", "warning", "notice"] as const).flatMap((level) => {
     const own = all.filter((one) => one.level === level);
-    const shown = own.slice(0, own.length > most ? most - 1 : most);
-    const left = own.length - shown.length;
+    const first = own.slice(0, own.length > most ? most - 1 : most);
+    const left = own.length - first.length;
     return [
-      ...shown.map((one) =>
-        command(level, { ...placed(one.place), ...titled(one) }, one.message.map(plain).join("\n")),
+      ...first.map((one) =>
+        command(level, { ...placed(one.place), title: one.title.slice(0, 200) }, one.message.map(plain).join("\n")),
       ),
       ...(left > 0 ? [command(level, { title }, `and ${count(left, "more annotation")}: see all${where}`)] : []),
     ];
@@ -75,61 +74,9 @@ function annotate(all: readonly Annotation[], title: string, where: string): str
   return lines.map((line) => `${line}\n`).join("");
 }
 
-const titled = ({ title }: Annotation) => (title === undefined ? {} : { title: title.slice(0, 200) });
-
-function placed({ file, line, column }: Partial<AnnotatedPlace> = {}): Record<string, string | number> {
+function placed({ file, line, column }: Place = {}): Record<string, string | number> {
   if (file === undefined) return {};
   return { file, ...(line !== undefined && { line }), ...(column !== undefined && { col: column }) };
-}
-
-/** On the line of the case that dropped most, or of the suite's first case. */
-function checkAnnotation(suite: SuiteSummary): Annotation[] {
-  const { verdict } = suite;
-  if (!verdict) return [];
-  const worst = "flagged" in verdict ? verdict.flagged[0]?.case : undefined;
-  const level = verdict.exitCode === exitCodes.failed ? "error" : verdict.kind === "regressed" ? "warning" : "notice";
-  const lines = checkLines(verdict, level === "notice" ? 0 : 5);
-  return [
-    {
-      level,
-      place: casePlace(suite.cases.find(({ id }) => id === worst) ?? suite.cases[0]),
-      title: `${suite.name}: regression check (${suite.model})`,
-      message: lines.map((line) => plain(line).slice(0, shownCharacters)),
-    },
-  ];
-}
-
-/** On the line of the case that drifted, or of the suite's first case. */
-function driftAnnotation({ drift, failed = [], cases, name, model }: SuiteSummary): Annotation[] {
-  const lines = drift ? driftLines(drift) : [];
-  if (!drift || lines.length === 0) return [];
-  const { verdict } = drift;
-  const worst = "alarm" in verdict ? verdict.alarm.cases[0]?.case : undefined;
-  const level = failed.includes("drifted") ? "error" : verdict.kind === "drifted" ? "warning" : "notice";
-  return [
-    {
-      level,
-      place: casePlace(cases.find(({ id }) => id === worst) ?? cases[0]),
-      title: `${name}: drift (${model})`,
-      message: lines.map((line) => plain(line).slice(0, shownCharacters)),
-    },
-  ];
-}
-
-const casePlace = (one: CaseSummary | undefined) => one && { file: one.file, line: one.line };
-
-/** None for a case that passed with all its trials. */
-function caseAnnotation(suite: SuiteSummary, one: CaseSummary): Annotation[] {
-  if (one.ok && one.trials >= one.planned) return [];
-  const reasons = one.reasons.slice(0, 3).map(({ text, n }) => `${n}x ${plain(text).slice(0, shownCharacters)}`);
-  return [
-    {
-      level: one.ok || (caseState(one) === "failed" && !isGatedByRate(suite)) ? "warning" : "error",
-      place: casePlace(one),
-      title: `${suite.name}: ${one.id} (${suite.model})`,
-      message: [caseSentence(one), `expected ${one.expected}; model: ${modelLabel(suite)}`, ...reasons],
-    },
-  ];
 }
 
 /** A workflow command in one line, escaped as the runner's own toolkit does. */

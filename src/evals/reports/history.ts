@@ -1,5 +1,5 @@
 import type { History, HistoryEntry } from "../verdicts/history.ts";
-import { type Block, heading, type TableCell, type TableRow, type Tone, text } from "./document.ts";
+import { type Block, heading, makeColumns, type TableCell, type TableRow, type Tone, table, text } from "./document.ts";
 import { count, percent, points, range, some } from "./format.ts";
 
 /** The trend of every suite and model: the newest run first, changes of the tool list marked. */
@@ -7,11 +7,7 @@ export function historyDocument(histories: readonly History[]): Block[] {
   const [first] = histories;
   const fell = histories.filter((one) => (change(one) ?? 0) < 0);
   return [
-    heading(
-      1,
-      `${count(histories.length, "history", "histories")}: ${describe(histories)}`,
-      fell.length > 0 ? "warn" : "good",
-    ),
+    heading(1, `${count(histories.length, "history")}: ${describe(histories)}`, fell.length > 0 ? "warn" : "good"),
     text(
       "How sure: rates are means over cases with 95% intervals; a difference between two runs is no verdict.",
       first && first.runs.length > 1
@@ -33,29 +29,16 @@ function describe(histories: readonly History[]): string {
   );
 }
 
-/** By how much the mean rate changed in the last run; undefined where it cannot be told. */
+/** By how much the mean rate changed in the last run; undefined where a run has no rate. */
 function change({ runs }: History): number | undefined {
   const [before, last] = runs.slice(-2);
   return before?.rate == null || last?.rate == null ? undefined : last.rate - before.rate;
 }
 
 function historyBlocks({ suite, model, runs }: History): Block[] {
-  return [
-    heading(2, `${suite} · ${model}`),
-    {
-      kind: "table",
-      columns: [
-        { head: "run", kind: "figure" },
-        { head: "mean pass rate (95% CI)", kind: "figure" },
-        { head: "cases", kind: "figure" },
-        { head: "verdict", kind: "figure" },
-        { head: "changed since" },
-      ],
-      rows: runs.toReversed().map(historyRow),
-      most: 100,
-      noun: "run",
-    },
-  ];
+  const figures = makeColumns("figure", "run", "mean pass rate (95% CI)", "cases", "verdict");
+  const columns = [...figures, ...makeColumns("text", "changed since")];
+  return [heading(2, `${suite} · ${model}`), table("run", columns, runs.toReversed().map(historyRow), { most: 100 })];
 }
 
 const tones: Readonly<Record<string, Tone>> = {

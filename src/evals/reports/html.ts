@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { script, style } from "#page";
-import { Markup, markup, safeJson } from "./escape.ts";
-import type { PageData } from "./page.ts";
+import { Markup, markup, visibleJson } from "./escape.ts";
+import { type RunsPage, stringifyPageInParts, type WrittenReport } from "./page.ts";
 
 const digest = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
@@ -13,21 +13,31 @@ const policy = (connect: string) =>
  * A page of one file: the data as JSON that no browser executes, and the script that draws it. It asks the network for
  * nothing, unless `isServed`: then it can ask the server that it comes from.
  */
-export function renderPage(data: PageData, { isServed = false }: { isServed?: boolean } = {}): string {
-  return markup`<!doctype html>
+export function renderPage(page: WrittenReport | RunsPage, options: { isServed?: boolean } = {}): string {
+  return [...renderPageInParts(page, options)].join("");
+}
+
+/** The same in parts: the page of a long run is large. */
+export function* renderPageInParts(
+  page: WrittenReport | RunsPage,
+  { isServed = false }: { isServed?: boolean } = {},
+): Generator<string> {
+  yield markup`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${new Markup(policy(isServed ? "'self'" : "'none'"))}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>${data.title}</title>
+<title>${page.title}</title>
 <style>${new Markup(style)}</style>
 </head>
 <body>
 <div id="page"></div>
 <noscript><p>This page needs JavaScript. The same report as text: summary.md.</p></noscript>
-<script type="application/json" id="data">${new Markup(inertJson(data))}</script>
+<script type="application/json" id="data">`.source;
+  for (const part of stringifyPageInParts(page)) yield inertJson(part);
+  yield markup`</script>
 <script type="module">${new Markup(script)}</script>
 </body>
 </html>
@@ -35,4 +45,4 @@ export function renderPage(data: PageData, { isServed = false }: { isServed?: bo
 }
 
 /** JSON that cannot end its element or start a comment: to the same value, without any tag. */
-const inertJson = (data: PageData) => safeJson(data).trimEnd().replaceAll("<", "\\u003c");
+const inertJson = (json: string) => visibleJson(json).replaceAll("<", "\\u003c");

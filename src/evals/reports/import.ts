@@ -1,60 +1,80 @@
+import * as z from "zod";
 import type { Place } from "../types/errors.ts";
-import { type Block, heading, type Item, makeRows, section, text } from "./document.ts";
+import { placeSchema } from "../types/lint.ts";
+import { type Block, heading, type Item, list, makeColumns, section, table, text } from "./document.ts";
 import { count, integer } from "./format.ts";
 
-/** What was imported of one format. `written`: the suite; absent where no case was kept. */
-export type ImportReport = {
-  format: string;
-  written?: string;
-  files: number;
-  kept: number;
-  cases: { name: string; place: Place; leftOut?: string; unsaid: readonly { what: string; detail?: string }[] }[];
-  unsaid: { what: string; detail?: string; file: string }[];
-  dead: { tool: string; cases: string[] }[];
-};
+const number = z.number().int().min(0);
+const unsaidShape = { what: z.string(), detail: z.string().exactOptional() };
+const importedCaseSchema = z.object({
+  name: z.string(),
+  place: placeSchema,
+  leftOut: z.string().exactOptional().describe("why it is in no suite"),
+  unsaid: z.array(z.object(unsaidShape)).readonly().describe("what the suite could not keep of it"),
+});
+
+/** What was imported of one format. */
+const importReportSchema = z.object({
+  format: z.string(),
+  written: z.string().exactOptional().describe("the suite; absent where no case was kept"),
+  files: number,
+  kept: number,
+  cases: z.array(importedCaseSchema),
+  unsaid: z.array(z.object({ ...unsaidShape, file: z.string() })).describe("what could not be kept of whole files"),
+  isRunnable: z.boolean().exactOptional().describe("running the sources may find what the left out cases lack"),
+  dead: z
+    .array(z.object({ tool: z.string(), cases: z.array(z.string()) }))
+    .describe("expected tools that the list has not"),
+});
+export type ImportReport = z.infer<typeof importReportSchema>;
+
+/** The output of `evals import --json`. */
+export const importOutputSchema = z.object({ imports: z.array(importReportSchema) });
 
 const most = 12;
 
-/** What was kept, what was left out and why, what could not be said, and expectations that no listed tool meets. */
+/** What was kept, what was left out and why, what could not be kept, and expectations of tools that the list has not. */
 export function importDocument(reports: readonly ImportReport[]): Block[] {
-  return reports.flatMap(({ format, written, files, kept, cases, unsaid, dead }) => {
-    const left = cases.filter((one) => one.leftOut !== undefined);
+  return reports.flatMap(({ format, written, files, kept, cases, unsaid, isRunnable, dead }) => {
+    const left = cases.flatMap(({ leftOut, place }) => (leftOut === undefined ? [] : [{ what: leftOut, place }]));
     const lost = [
       ...cases.flatMap((one) =>
-        one.leftOut === undefined ? one.unsaid.map((what) => ({ ...what, place: one.place })) : [],
+        one.leftOut === undefined ? one.unsaid.map(({ what }) => ({ what, place: one.place })) : [],
       ),
-      ...unsaid.map((what) => ({ ...what, place: { file: what.file } })),
+      ...unsaid.map(({ what, file }) => ({ what, place: { file } })),
     ];
     return [
       heading(1, [
         { strong: `${integer(kept)} of ${count(cases.length, "case")}` },
         ` kept · ${format} · ${count(files, "file")}`,
       ]),
-      text(written === undefined ? "No suite was written." : ["Wrote ", { code: written }, "."]),
+      text(
+        written === undefined ? "No suite was written." : ["Wrote ", { code: written }, "."],
+        written === undefined
+          ? "Next: see below why no case could be kept."
+          : ["Next: name the server in the suite if it has none, then ", { code: `evals run ${written}` }, "."],
+      ),
       ...section("Left out", [
-        countReasons(
-          left.map((one) => ({ what: one.leftOut ?? "", place: one.place })),
-          "case",
-        ),
+        countReasons("case", left),
+        ...(isRunnable
+          ? [text(["What a source loads or computes is known if it is run: ", { code: "--execute-source" }, "."])]
+          : []),
       ]),
-      ...section("Not kept of the cases above", [countReasons(lost, "part")]),
+      ...section("Not kept of the cases above", [countReasons("part", lost)]),
       ...section("Expected tools that the list has not", [
-        {
-          kind: "table",
-          columns: [{ head: "tool", kind: "name" }, { head: "cases", kind: "figure" }, { head: "the first" }],
-          rows: makeRows(
-            dead.map((one) => [one.tool, integer(one.cases.length), { code: one.cases[0] ?? "", max: 60 }]),
-          ),
-          most,
-          noun: "tool",
-        },
+        table(
+          "tool",
+          [...makeColumns("name", "tool"), ...makeColumns("figure", "cases"), ...makeColumns("text", "the first")],
+          dead.map((one) => [one.tool, integer(one.cases.length), { code: one.cases[0] ?? "", max: 60 }]),
+          { most },
+        ),
       ]),
     ];
   });
 }
 
 /** Equal reasons counted, with the place of the first. */
-function countReasons(all: readonly { what: string; place: Place }[], noun: string): Block {
+function countReasons(noun: string, all: readonly { what: string; place: Place }[]): Block {
   const byReason = new Map<string, { n: number; place: Place }>();
   for (const { what, place } of all) {
     const known = byReason.get(what) ?? { n: 0, place };
@@ -64,5 +84,5 @@ function countReasons(all: readonly { what: string; place: Place }[], noun: stri
   const items = ranked.map(([what, { n, place }]): Item => {
     return { text: `${integer(n)}x ${what}`, items: [["first at ", { code: `${place.file}:${place.line ?? 1}` }]] };
   });
-  return { kind: "list", items, most, noun };
+  return list(noun, items, most);
 }

@@ -1,38 +1,88 @@
 import type { RunSummary } from "../types/run.ts";
+import { type Badge, makeBadge } from "./badge.ts";
 import { withSentences } from "./checkText.ts";
+import type { Blocks } from "./document.ts";
 import { driftJson } from "./drift.ts";
-import { safeJson } from "./escape.ts";
-import { githubRun } from "./github.ts";
-import { renderPage } from "./html.ts";
+import { safeJson, safeJsonParts } from "./escape.ts";
+import { githubReport } from "./github.ts";
+import { renderPage, renderPageInParts } from "./html.ts";
 import { junit } from "./junit.ts";
 import { renderMarkdown } from "./markdown.ts";
+import type { WrittenReport } from "./page.ts";
 import { PageTrialCollector } from "./pageTrials.ts";
 import { type RunInput, runDocument } from "./run.ts";
 import { runPage } from "./runPage.ts";
+import { verdictSarif } from "./sarif.ts";
 import { type Display, pipe, renderTerminal } from "./terminal.ts";
+import { runVerdicts, type VerdictList } from "./verdicts.ts";
 
-/** `display` is for text on a screen, `pretty` (default true) for JSON, `trials` for the page, which has none without them. */
-export type ReportInput = RunInput & { display?: Display; pretty?: boolean; trials?: PageTrialCollector };
+/** The result of a command, in the parts that its forms are made of. */
+export type Report = {
+  command: string;
+  /** Of tool-evals, as it made the result. */
+  version: string;
+  exitCode: number;
+  document(): Blocks;
+  /** The object of `--json`. */
+  json(): unknown;
+  page(): WrittenReport;
+  verdicts(): VerdictList;
+  /** Whether its verdicts are on lines of files. */
+  isPlaced: boolean;
+  badge?: () => Badge;
+};
 
 /**
- * One form of a run's result. `file` is the name it is written under in the run's folder; a report without one goes to
- * stdout. `render` is pure, does not throw, and its text ends with a line break.
+ * One form of a report. `file` is the name it is written under in the folder of the record; a form without one goes to
+ * stdout. `suits` is absent where every report has the form. `render` is pure, does not throw, and its text ends with a line
+ * break. `parts` makes the same text in parts, where it can be large.
  */
-export type Report = { readonly file?: string; render(input: ReportInput): string };
+export type Form = {
+  readonly file?: string;
+  suits?(report: Report): boolean;
+  render(report: Report, display?: Display): string;
+  parts?(report: Report): Generator<string>;
+};
 
-/** Every form a run's result can take, by the name that `--as` takes. A new one is a line here. */
-export const reports = {
-  terminal: { render: (input) => renderTerminal(runDocument(input), input.display ?? pipe) },
-  json: { render: ({ summary, pretty = true }) => safeJson(runJson(summary), pretty ? 2 : 0) },
-  junit: { file: "junit.xml", render: junit },
-  markdown: { file: "summary.md", render: (input) => renderMarkdown(runDocument(input)) },
+/** Every form a report can take, by the name that `--as` takes. A new one is a line here. */
+export const forms = {
+  terminal: { render: ({ document }, display = pipe) => renderTerminal(document(), display) },
+  json: { render: ({ json }) => safeJson(json(), 2), parts: ({ json }) => safeJsonParts(json(), 2) },
+  markdown: { file: "summary.md", render: ({ document }) => renderMarkdown(document()) },
   html: {
     file: "report.html",
-    render: (input) => renderPage(runPage(input, input.trials ?? new PageTrialCollector(input.manifest))),
+    render: ({ page }) => renderPage(page()),
+    parts: ({ page }) => renderPageInParts(page()),
   },
-  github: { render: (input) => githubRun(input, input.display ?? pipe) },
-} as const satisfies Record<string, Report>;
-export type ReportName = keyof typeof reports;
+  junit: { file: "junit.xml", render: ({ verdicts }) => junit(verdicts()) },
+  github: { render: ({ document, verdicts }, display = pipe) => githubReport(document(), verdicts(), display) },
+  sarif: { suits: ({ isPlaced }) => isPlaced, render: (report) => verdictSarif(report.verdicts(), report) },
+  badge: { suits: ({ badge }) => badge !== undefined, render: ({ badge }) => safeJson(badge?.(), 2) },
+} as const satisfies Record<string, Form>;
+export type FormName = keyof typeof forms;
+
+export const formNames = Object.keys(forms) as readonly FormName[];
+
+/** The forms that a report has. */
+export function listForms(report: Report): FormName[] {
+  return formNames.filter((name) => (forms[name] as Form).suits?.(report) ?? true);
+}
+
+/** The report of a run. `trials`: for its page, which has none without them. */
+export function runReport(input: RunInput & { trials?: PageTrialCollector | undefined }): Report {
+  const { summary, manifest, trials = new PageTrialCollector(manifest) } = input;
+  return {
+    command: "run",
+    version: manifest.harness,
+    exitCode: summary.exitCode,
+    document: () => runDocument(input),
+    json: () => runJson(summary),
+    page: () => runPage(input, trials),
+    verdicts: () => runVerdicts(input),
+    isPlaced: true,
+    badge: () => makeBadge(summary, manifest),
+  };
+}
 
 /** The object that `evals run --json` prints. */
 function runJson(summary: RunSummary): RunSummary {

@@ -1,6 +1,6 @@
 import { opinions } from "../types/judge.ts";
 import type { JudgeCheckSummary, JudgeMeasures } from "../verdicts/judge.ts";
-import { type Block, heading, type Item, makeRows, section, text } from "./document.ts";
+import { type Block, facts, heading, type Item, list, makeColumns, section, table, text } from "./document.ts";
 import { count, integer, money, percent, range } from "./format.ts";
 
 type Share = JudgeMeasures["agreed"];
@@ -17,7 +17,7 @@ export function judgeDocument(summary: JudgeCheckSummary): Block[] {
   const { judge, labels, prompt, agreed, costUsd, written, exitCode, counts } = summary;
   const isMeasured = agreed.of > 0;
   const rows = opinions.map((human) => [human, ...opinions.map((opinion) => integer(counts[human][opinion]))]);
-  const columns = ["people say", ...opinions.map((opinion) => `judge: ${opinion}`)];
+  const columns = makeColumns("figure", "people say", ...opinions.map((opinion) => `judge: ${opinion}`));
   const about = [judge, labels.file, count(labels.count, "label"), `prompt ${prompt}`].join(" · ");
   return [
     heading(1, headline(summary), exitCode === 0 ? "good" : isMeasured ? "bad" : "warn"),
@@ -27,27 +27,16 @@ export function judgeDocument(summary: JudgeCheckSummary): Block[] {
         : ["Next: commit the figure ", { code: written }, ", which reports of judged runs quote."],
     ),
     heading(2, about),
-    ...(isMeasured
-      ? [
-          {
-            kind: "table" as const,
-            columns: columns.map((head) => ({ head, kind: "figure" as const })),
-            rows: makeRows(rows),
-            noun: "row",
-          },
-          { kind: "facts" as const, facts: errorRates(summary) },
-        ]
-      : []),
+    ...(isMeasured ? [table("row", columns, rows), errorRates(summary)] : []),
     ...disagreements(summary),
     ...section("Broken (excluded from rates)", [
-      {
-        kind: "list",
-        items: summary.broken.map(({ id, why }) => [{ code: id }, ": ", { code: why, max: 300 }]),
-        most: 5,
-        noun: "broken label",
-      },
+      list(
+        "broken label",
+        summary.broken.map(({ id, why }) => [{ code: id }, ": ", { code: why, max: 300 }]),
+        5,
+      ),
     ]),
-    { kind: "facts", facts: [["Cost", money(costUsd)]] },
+    facts(["Cost", money(costUsd)]),
   ];
 }
 
@@ -73,12 +62,12 @@ function rateText({ n, of, interval }: Share, unit = ""): string {
   return `${integer(n)} of ${integer(of)}${unit} (${percent(n / of)}, 95% CI ${range(interval)})`;
 }
 
-function errorRates({ falsePasses, falseFails, cannotTell }: JudgeMeasures): [string, string][] {
-  return [
+function errorRates({ falsePasses, falseFails, cannotTell }: JudgeMeasures): Block {
+  return facts(
     ["False passes (judge: met, people: not met)", rateText(falsePasses)],
     ["False fails (judge: not met, people: met)", rateText(falseFails)],
     ["Judge undecided", rateText(cannotTell)],
-  ];
+  );
 }
 
 function disagreements({ disagreements: all }: JudgeCheckSummary): Block[] {
@@ -91,5 +80,5 @@ function disagreements({ disagreements: all }: JudgeCheckSummary): Block[] {
       ],
     };
   });
-  return section("Disagreements, worst first", [{ kind: "list", items, most: 10, noun: "disagreement" }]);
+  return section("Disagreements, worst first", [list("disagreement", items, 10)]);
 }

@@ -1,13 +1,17 @@
 import type { ComparedCheck } from "../types/check.ts";
 import type { CaseSummary, RunSummary, SuiteSummary } from "../types/run.ts";
-import { checkNext, checkReason, isCertain, isCompared } from "./checkText.ts";
-import { count, range } from "./format.ts";
+import { checkNext, checkReason, isCertain, isCompared, lostLines } from "./checkText.ts";
+import { driftLead, driftWord } from "./drift.ts";
+import { count, integer, range, some } from "./format.ts";
+import { askedPhrase } from "./partial.ts";
 import { type RunStatus, redFirst, runStatus } from "./runText.ts";
 
 // What stands under the headline of every run: how sure the result is, and what to do next.
 
-/** The suite whose check decides the status of the run: its sentences stand at the top of the report. */
+/** The suite whose check or night decides the status of the run: its sentences stand at the top of the report. */
 export function leadingSuite(summary: RunSummary): SuiteSummary | undefined {
+  const [only, ...others] = summary.suites;
+  if (only?.drift?.nightly && others.length === 0) return only;
   const kind = leadingKinds[runStatus(summary)];
   const isLeading = ({ verdict }: SuiteSummary) => verdict !== undefined && isCompared(verdict);
   return kind === undefined
@@ -19,11 +23,12 @@ const leadingKinds: Partial<Record<RunStatus, ComparedCheck["kind"]>> = { REGRES
 
 /** What happened where the headline does not say it, how sure that is, and what to do next, each in a line. */
 export function leadLines(summary: RunSummary): string[] {
-  const check = leadingSuite(summary)?.verdict;
+  const { verdict: check, drift } = leadingSuite(summary) ?? {};
   const status = runStatus(summary);
+  if (drift?.nightly && status !== "INCOMPLETE") return driftLead(drift);
   const lines =
     check && isCompared(check) && status !== "DRIFTED"
-      ? [checkReason(check), checkCertainty(check), checkNext(check) || nextStep(summary, status)]
+      ? [checkReason(check), ...lostLines(check), checkCertainty(check), checkNext(check) || nextStep(summary, status)]
       : [certainty(summary, status), nextStep(summary, status)];
   return lines.filter((line) => line !== "");
 }
@@ -36,24 +41,30 @@ function checkCertainty(check: ComparedCheck): string {
       return `How sure: at most 5% of checks${shared} with unchanged tools report a regression.`;
     case "no-regression":
       return isCertain(check)
-        ? "How sure: certain, since the model always answers alike."
+        ? "How sure: certain, since the model is deterministic."
         : `How sure: a check${shared} misses such a drop in at most 5% of cases.`;
     case "changed":
       return isCertain(check)
-        ? "How sure: certain, since the model always answers alike."
+        ? "How sure: certain, since the model is deterministic."
         : "How sure: at most 1% of checks with unchanged tools name a case that did not change.";
     case "inconclusive":
       return "";
   }
 }
 
-function certainty({ suites }: RunSummary, status: RunStatus): string {
+function certainty({ suites, partial, totals, cache }: RunSummary, status: RunStatus): string {
+  if (status === "PARTIAL" && partial)
+    return `How sure: a quick look at ${askedPhrase(partial)} with ${count(totals.trials, "trial")}, and no verdict on the suite.`;
   if (status === "SMOKE CHECK") {
     const unjudged = suites.flatMap(({ unchecked = [] }) => unchecked).reduce((sum, { n }) => sum + n, 0);
     const trials = unjudged === 0 ? "" : ` (${count(unjudged, "trial")})`;
     return `How sure: this shows what a host's keyword tool search finds. No language model was asked; arguments and results are not judged${trials}.`;
   }
+  const nights = suites.flatMap(({ name, drift }) => (drift?.nightly ? [`${name} ${driftWord(drift)}`] : []));
+  if (nights.length > 0) return `Nights: ${some(nights)}.`;
   if (status === "DRIFTED") return "";
+  if (cache)
+    return `No verdict: ${integer(totals.cached ?? 0)} of ${count((totals.cached ?? 0) + totals.calls, "reply")} came from the cache, and an old reply is not new evidence (--cache).`;
   const widest = widestCase(suites.flatMap(({ cases }) => cases));
   if (!widest?.interval) return "";
   const after = count(widest.trials, "trial");
@@ -71,18 +82,26 @@ function widestCase(cases: readonly CaseSummary[]): CaseSummary | undefined {
 
 /** What a person should do next; empty where nothing is to be done. */
 function nextStep(summary: RunSummary, status: RunStatus): string {
-  const { run, totals, suites } = summary;
+  const { run, totals, suites, partial } = summary;
   switch (status) {
     case "SMOKE CHECK":
       return "Next: ask a language model with `evals run -m anthropic:claude-haiku-5-5` (`--dry-run` prints the cost first), or gate this check with `--fail-on rate`.";
+    case "DRAFT":
+      return "Next: when the cases are written, run again without --cache.";
     case "INCOMPLETE":
-      return totals.missing > 0 || suites.some(isStopped)
-        ? `Next: finish the run with \`evals run --resume ${run}\`.`
+      if (totals.missing > 0 || suites.some(isStopped))
+        return `Next: finish the run with \`evals run --resume ${run}\`.`;
+      return suites.some(({ verdict }) => verdict && "lost" in verdict)
+        ? "Next: write the new names of tools into these cases, or give the tools their old names, then run again."
         : "Next: see below what broke or could not be decided, fix its cause, then run again.";
+    case "PARTIAL":
+      return "Next: ask every case with `evals run` before you rely on it.";
     case "FAILED": {
       const [red] = redFirst(suites.flatMap(({ cases }) => cases));
       const named = red && !red.ok && /^[\w./:@-]+$/.test(red.id) ? ` ${red.id}` : "";
-      const look = red ? `read what the model did with \`evals show${named} --failed\`` : "add a case";
+      const look = red
+        ? `read what the model did with \`evals show${named} --failed${partial ? ` --run ${run}` : ""}\``
+        : "add a case";
       return `Next: ${look}, then improve the descriptions or correct the cases.`;
     }
     case "PASSED":

@@ -1,5 +1,16 @@
 import type { Finding, LintReport, RuleInfo, Severity, Where } from "../types/lint.ts";
-import { type Block, heading, type Item, makeRows, section, text } from "./document.ts";
+import {
+  type Block,
+  heading,
+  type Item,
+  list,
+  makeColumns,
+  type Span,
+  section,
+  table,
+  text,
+  unlimited,
+} from "./document.ts";
 import { count } from "./format.ts";
 
 const severities: readonly Severity[] = ["error", "warning", "info"];
@@ -9,31 +20,54 @@ const most = 500;
 
 /**
  * The report of `evals lint`: the counts, a summary by rule, then the findings by what they are about, errors first, each
- * with its fix. Findings of one rule on one subject are one item with their places.
+ * with its fix. Findings of one rule on one subject are one item with their places. Infos are one line with their number
+ * by rule, unless `isWhole`.
  */
-export function lintDocument(report: LintReport): Block[] {
+export function lintDocument(report: LintReport, { isWhole = false } = {}): Block[] {
   const { confusable, changes, ok } = report;
+  const findings = worstFirst(report.findings);
+  const shown = isWhole ? findings : findings.filter(({ severity }) => severity !== "info");
   const groups = new Map<string, Finding[]>();
-  for (const finding of worstFirst(report.findings).slice(0, most)) {
+  for (const finding of shown.slice(0, most)) {
     const subject = subjectText(finding.where);
     groups.set(subject, [...(groups.get(subject) ?? []), finding]);
   }
-  const left = worstFirst(report.findings).length - most;
+  const left = shown.length - most;
   return [
     heading(1, headline(report), ok ? "good" : "bad"),
-    ...summaryByRule(worstFirst(report.findings)),
-    ...[...groups].flatMap(([subject, findings]) =>
-      section(subject, [{ kind: "list", items: foldByRule(findings), most, noun: "finding" }]),
-    ),
+    text(...leadLines(report, shown.length)),
+    ...(shown.length < findings.length ? [text(hiddenInfos(findings))] : []),
+    ...summaryByRule(shown),
+    ...[...groups].flatMap(([subject, findings]) => section(subject, [list("finding", foldByRule(findings), most)])),
     ...(left > 0 ? [text(`… and ${count(left, "more finding")}: --json has them all`)] : []),
     ...(confusable ? confusablePairs(confusable) : []),
     ...(changes ? changeList(changes) : []),
   ];
 }
 
+/** How sure the findings are, and what to do next. */
+function leadLines({ counts: { error }, problems }: LintReport, shown: number): string[] {
+  const [first] = problems;
+  if (first) return [`Next: fix what could not be linted: ${first.message}`];
+  if (shown === 0) return ["Next: see what a model picks with `evals run`."];
+  const [sure, next] =
+    error > 0
+      ? ["an error breaks a client, a model or a requirement of the specification", "the errors"]
+      : ["warnings and infos break nothing; whether they matter for a model, `evals run` measures", "what applies"];
+  return [`How sure: ${sure}.`, `Next: fix ${next}; each has its remedy below.`];
+}
+
+/** The number of infos by rule, which the report leaves out. */
+function hiddenInfos(findings: readonly Finding[]): string {
+  const infos = findings.filter(({ severity }) => severity === "info");
+  const byRule = [...groupByRule(infos)].sort(([, a], [, b]) => b.length - a.length);
+  const rules = byRule.map(([rule, own]) => `${own.length} ${rule}`).join(", ");
+  return `Not shown: ${count(infos.length, "info", "info")} (${rules}). Show ${infos.length === 1 ? "it" : "them"} with --all.`;
+}
+
 /** What is not suppressed, errors first; within a severity in the order of what was linted. */
-export function worstFirst(findings: readonly Finding[]): Finding[] {
-  const rank = ({ severity }: Finding) => severities.indexOf(severity);
+export function worstFirst<F extends { severity: Severity; suppressed?: unknown }>(findings: readonly F[]): F[] {
+  const rank = ({ severity }: F) => severities.indexOf(severity);
   return findings.filter(({ suppressed }) => suppressed === undefined).sort((a, b) => rank(a) - rank(b));
 }
 
@@ -58,13 +92,8 @@ function summaryByRule(findings: readonly Finding[]): Block[] {
   const rows = rules
     .sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity) || b.findings - a.findings)
     .map(({ rule, severity, findings, subjects }) => [severity, rule, String(findings), String(subjects)]);
-  const columns = [
-    { head: "severity" },
-    { head: "rule" },
-    { head: "findings", kind: "figure" as const },
-    { head: "affected", kind: "figure" as const },
-  ];
-  return [{ kind: "table", columns, rows: makeRows(rows), most, noun: "rule" }];
+  const columns = [...makeColumns("text", "severity", "rule"), ...makeColumns("figure", "findings", "affected")];
+  return [table("rule", columns, rows, { most })];
 }
 
 function groupByRule(findings: readonly Finding[]): Map<string, Finding[]> {
@@ -84,14 +113,17 @@ function foldByRule(findings: readonly Finding[]): Item[] {
   });
 }
 
+export function showSeverity(severity: Severity): Span {
+  return { strong: severity, ...(severity !== "info" && { tone: severity === "error" ? "bad" : "warn" }) };
+}
+
 /** `others`: of the same rule, shown as their places only. */
 function findingItem({ severity, rule, message, fix, where }: Finding, others: readonly Finding[] = []): Item {
-  const tone = severity === "error" ? "bad" : "warn";
   const times = others.length > 0 ? ` (${others.length + 1} times)` : "";
   const places = others.slice(0, 10).map((other) => placeText(other.where));
   const rest = others.length > places.length ? [`${others.length - places.length} more`] : [];
   return {
-    text: [{ strong: severity, ...(severity !== "info" && { tone }) }, ` ${rule}${times}  ${placeText(where)}`],
+    text: [showSeverity(severity), ` ${rule}${times}  ${placeText(where)}`],
     items: [message, `Fix: ${fix}`, ...(times === "" ? [] : [`Also: ${[...places, ...rest].join(", ")}`])],
   };
 }
@@ -110,18 +142,16 @@ function confusablePairs(pairs: NonNullable<LintReport["confusable"]>): Block[] 
     ...(several ? [server] : []),
   ]);
   const columns = [
-    { head: "similarity", kind: "figure" as const },
-    ...["tools", "shared words", ...(several ? ["server"] : [])].map((head) => ({ head })),
+    ...makeColumns("figure", "similarity"),
+    ...makeColumns("text", "tools", "shared words", ...(several ? ["server"] : [])),
   ];
-  return section("Tools that a model can confuse", [
-    { kind: "table", columns, rows: makeRows(rows), most: Number.POSITIVE_INFINITY, noun: "pair" },
-  ]);
+  return section("Tools that a model can confuse", [table("pair", columns, rows, { most: unlimited })]);
 }
 
 function changeList(changes: NonNullable<LintReport["changes"]>): Block[] {
   if (changes.length === 0) return [text("The tool list is unchanged.")];
   const items = changes.map((change) => `${change.class}: ${change.what}`);
-  return section("Changes in the tool list", [{ kind: "list", items, most, noun: "change" }]);
+  return section("Changes in the tool list", [list("change", items, most)]);
 }
 
 function headline({ counts, ok, exitCode, problems, unusedSuppressions }: LintReport): string {
@@ -148,7 +178,7 @@ export function rulesDocument(rules: readonly RuleInfo[]): Block[] {
     ...families.flatMap((family) => {
       const own = rules.filter(({ on }) => on === family);
       const items = own.map(({ id, severity, why }) => ({ text: `${id} (${severity})`, items: [why] }));
-      return section(`${family}: ${count(own.length, "rule")}`, [{ kind: "list", items, most, noun: "rule" }]);
+      return section(`${family}: ${count(own.length, "rule")}`, [list("rule", items, most)]);
     }),
   ];
 }

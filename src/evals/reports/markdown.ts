@@ -6,9 +6,12 @@ import {
   type Item,
   isItem,
   limited,
+  limitRows,
   type Mark,
+  mostRows,
   type Span,
   spans,
+  type Table,
   type TableCell,
   type TextChange,
   type Tone,
@@ -26,7 +29,7 @@ const maxBytes = 60_000;
  */
 export function renderMarkdown(blocks: Blocks): string {
   let texts: string[] = [];
-  for (const most of [500, 150, 50, 15, 5, 2]) {
+  for (const most of [mostRows, 150, 50, 15, 5, 2]) {
     const part = renderWithin(blocks, most);
     texts = part.texts;
     if (part.isWhole) return `${texts.join("\n\n")}\n`;
@@ -68,7 +71,7 @@ function renderBlock(block: Block, most: number): string {
     case "facts":
       return block.facts.map(([label, value]) => `- ${capital(label)}: ${line(value)}`).join("\n");
     case "table":
-      return table(block, most);
+      return tableText(block, most);
     case "list": {
       const { shown, more } = limited(block.items, most, block.noun);
       return [...shown.map((item) => listItem(item, most)), ...(more ? [`- ${more}`] : [])].join("\n");
@@ -92,8 +95,9 @@ function renderBlock(block: Block, most: number): string {
 
 const toned = (tone: Tone | undefined) => (tone ? `${emoji[tone]} ` : "");
 
-function table({ columns, rows, noun }: Extract<Block, { kind: "table" }>, most: number): string {
-  const { shown, more } = limited(rows, most, noun, ({ tone }) => tone === "bad");
+function tableText(block: Table, most: number): string {
+  const { columns } = block;
+  const { shown, more } = limitRows(block, most);
   const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   return [
     row(columns.map(({ head }) => head)),

@@ -1,5 +1,5 @@
 import type { SuiteSummary } from "../types/run.ts";
-import { type Block, type Inline, makeRows } from "./document.ts";
+import { type Block, details, hasContent, type Inline, list, makeColumns, table } from "./document.ts";
 import { count, integer } from "./format.ts";
 
 type Misses = NonNullable<SuiteSummary["misses"]>;
@@ -16,8 +16,8 @@ export function missBlocks({ misses }: SuiteSummary): Block[] {
     ...misses.repeated.map(describeRepeated),
   ];
   const columns = [
-    ...["tool", "parameter"].map((head) => ({ head, kind: "name" as const })),
-    ...["missing", "wrong type", "wrong value", "invented"].map((head) => ({ head, kind: "figure" as const })),
+    ...makeColumns("name", "tool", "parameter"),
+    ...makeColumns("figure", "missing", "wrong type", "wrong value", "invented"),
   ];
   const rows = misses.parameters.map(({ tool, parameter, missing, wrongType, wrongValue, invented }) => [
     tool,
@@ -25,25 +25,9 @@ export function missBlocks({ misses }: SuiteSummary): Block[] {
     ...[missing, wrongType, wrongValue, invented].map(integer),
   ]);
   return [
-    ...(sentences.length === 0
-      ? []
-      : [
-          {
-            kind: "details" as const,
-            title: "Picks and calls that missed",
-            blocks: [{ kind: "list" as const, items: sentences, most: most.sentences, noun: "finding" }],
-          },
-        ]),
-    ...(rows.length === 0
-      ? []
-      : [
-          {
-            kind: "details" as const,
-            title: "Wrong arguments by parameter",
-            blocks: [{ kind: "table" as const, columns, rows: makeRows(rows), noun: "parameter" }],
-          },
-        ]),
-  ];
+    details("Picks and calls that missed", list("finding", sentences, most.sentences)),
+    details("Wrong arguments by parameter", table("parameter", columns, rows)),
+  ].filter(hasContent);
 }
 
 function describeTool(one: Misses["tools"][number]): Inline {

@@ -7,7 +7,7 @@ import { type Call, cellKey, readOutcome, type Trial, type Turn } from "../types
 // a trace holds names, counts, times and verdicts, and nothing that a user, a model or a tool wrote.
 
 /** What identifies the run of a trial. `version`: of this program. */
-export type TracedRun = { run: string; version: string };
+type TracedRun = { run: string; version: string };
 
 type Attributes = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 

@@ -1,3 +1,4 @@
+import { joinPieces, stringifyInParts } from "../types/jsonParts.ts";
 import type { Trial } from "../types/trial.ts";
 import type { Blocks, Tone } from "./document.ts";
 import type { CaseState } from "./runText.ts";
@@ -100,4 +101,29 @@ export type RunEntry = {
 /** The start page of `evals view`: all records, the newest first, and how suites did from run to run. */
 export type RunsPage = { kind: "runs"; title: string; folder: string; runs: readonly RunEntry[]; trends: Blocks };
 
+/** A page as a browser reads it. */
 export type PageData = ReportPage | RunsPage;
+
+/**
+ * Trials as a page is written: each is the JSON of a `PageTrial`. The objects of a long run would take several times the
+ * memory.
+ */
+export type WrittenTrials = Omit<PageTrials, "trials"> & { trials: readonly string[] };
+export type WrittenReport = Omit<ReportPage, "trials"> & { trials?: WrittenTrials };
+
+/** The JSON of a page, which a browser reads as `PageData`. */
+export function stringifyPage(page: WrittenReport | RunsPage): string {
+  return [...stringifyPageInParts(page)].join("");
+}
+
+/** The same in parts. */
+export function* stringifyPageInParts(page: WrittenReport | RunsPage): Generator<string> {
+  if (page.kind === "runs" || !page.trials) return yield JSON.stringify(page);
+  const { trials, ...about } = page;
+  const { cases, recorded, trials: texts } = trials;
+  yield `${JSON.stringify(about).slice(0, -1)},"trials":{"recorded":${recorded},"cases":`;
+  yield* stringifyInParts(cases);
+  yield ',"trials":[';
+  yield* joinPieces(texts, ",");
+  yield "]}}";
+}

@@ -1,91 +1,103 @@
-import type { RunManifest, RunSummary } from "../types/run.ts";
-import { withoutArm } from "../types/run.ts";
+import { type RunManifest, type RunSummary, withoutArm } from "../types/run.ts";
+import { shownLevels } from "../types/shown.ts";
+import { joinResult } from "../types/tool.ts";
 import type { Call, Execution, Score, Trial, Turn } from "../types/trial.ts";
 import { CaseTally, promptTokens } from "../verdicts/tally.ts";
 import { integer } from "./format.ts";
-import type { PageCall, PageCase, PageTrial, PageTrials, PageTurn, TrialResult } from "./page.ts";
+import type { PageCall, PageCase, PageTrial, PageTurn, TrialResult, WrittenTrials } from "./page.ts";
 import { caseState } from "./runText.ts";
 
 /** What a page holds at most: trials, the characters of all of them, and those of one text. The record has it all. */
 export const pageLimits = { trials: 20_000, characters: 30_000_000, text: 4000 } as const;
+
+/** `redact` removes known secrets from a text before it is cut: a part of one is not found any more. */
+type CollectorOptions = { limits?: { trials: number; characters: number }; redact?: (text: string) => string };
+
+/** Makes a text fit a page. */
+type Limit = (text: string) => string;
 
 /**
  * Collects the cases and trials of a record for its page. Counts are those of all trials. Where there are more than a page
  * holds, it keeps those that did not pass, and every n-th of the others.
  */
 export class PageTrialCollector {
-  readonly #manifest: RunManifest;
   readonly #limits: { trials: number; characters: number };
-  readonly #places = new Map<string, number>();
-  readonly #cases: { suite: string; model: string; case: ManifestCase; arms: Map<string, CaseTally> }[] = [];
+  readonly #limit: Limit;
+  /** Where each case is in the list, by suite and model, then by its id. */
+  readonly #places = new Map<string, Map<string, number>>();
+  readonly #cases: { suite: string; model: string; case: ManifestCase; arms: ArmTally[] }[] = [];
   readonly #passed = new Sample();
   readonly #others = new Sample();
   #recorded = 0;
 
-  constructor(manifest: RunManifest, limits: { trials: number; characters: number } = pageLimits) {
-    this.#manifest = manifest;
+  constructor(manifest: RunManifest, { limits = pageLimits, redact = (text) => text }: CollectorOptions = {}) {
     this.#limits = limits;
+    this.#limit = (text) => (text.length <= pageLimits.text ? text : limitText(redact(text)));
     const { experiment } = manifest;
     for (const suite of manifest.suites)
       for (const model of manifest.models) {
         if (suite.models && !suite.models.includes(model.id)) continue;
+        const places = new Map<string, number>();
+        this.#places.set(placeKey(suite.name, model.id), places);
         for (const one of suite.cases) {
           if (experiment && !experiment.cases.includes(one.id)) continue;
-          this.#places.set(placeKey(suite.name, model.id, one.id), this.#cases.length);
-          this.#cases.push({ suite: suite.name, model: model.id, case: one, arms: new Map() });
+          places.set(one.id, this.#cases.length);
+          this.#cases.push({ suite: suite.name, model: model.id, case: one, arms: [] });
         }
       }
   }
 
   add(trial: Trial): void {
     const { suite, model, case: id, arm } = trial.cell;
-    const at = this.#places.get(placeKey(suite, model, id));
+    const at = this.#places.get(placeKey(suite, model))?.get(id);
     const place = at === undefined ? undefined : this.#cases[at];
     if (at === undefined || !place || trial.copy) return;
-    const tally = place.arms.get(arm) ?? new CaseTally();
-    place.arms.set(arm, tally);
+    const known = place.arms.find((one) => one.arm === arm);
+    const { tally } = known ?? { tally: new CaseTally() };
+    if (!known) place.arms.push({ arm, tally });
     tally.add(trial);
     this.#recorded++;
-    const one = describeTrial(trial, at);
+    const one = describeTrial(trial, at, this.#limit);
     (one.result === "passed" ? this.#passed : this.#others).add(one);
-    while (this.#isFull()) (this.#passed.length > 0 ? this.#passed : this.#others).thin();
+    while (this.#isFull()) (this.#passed.kept.length > 0 ? this.#passed : this.#others).thin();
   }
 
   #isFull(): boolean {
     return (
-      this.#passed.length + this.#others.length > this.#limits.trials ||
+      this.#passed.kept.length + this.#others.kept.length > this.#limits.trials ||
       this.#passed.characters + this.#others.characters > this.#limits.characters
     );
   }
 
   /** The cases, in the order of the suites, and their trials. `summary`: of a run, whose cases have a state. */
-  collect(summary?: RunSummary): PageTrials {
+  collect(summary?: RunSummary): WrittenTrials {
     const states = new Map(
-      summary?.suites.flatMap(({ name, model, cases }) =>
-        cases.map((one) => [placeKey(name, model, one.id), one] as const),
-      ),
+      summary?.suites.map(({ name, model, cases }) => [
+        placeKey(name, model),
+        new Map(cases.map((one) => [one.id, one])),
+      ]),
     );
     const cases = this.#cases.map(({ suite, model, case: one, arms }): PageCase => {
-      const known = states.get(placeKey(suite, model, one.id));
-      const head = arms.get("head");
+      const known = states.get(placeKey(suite, model))?.get(one.id);
+      const head = arms.find(({ arm }) => arm === "head")?.tally;
       const reasons = known?.reasons ?? head?.reasons.ranked().map(([text, n]) => ({ text, n })) ?? [];
       return {
         suite,
         model,
         id: one.id,
-        input: cut(one.input),
-        ...(one.paraphrases && { paraphrases: one.paraphrases.map(cut) }),
+        input: this.#limit(one.input),
+        ...(one.paraphrases && { paraphrases: one.paraphrases.map(this.#limit) }),
         expected: one.expected,
         place: one.file === "" ? "" : `${one.file}:${one.line}`,
         ...(known && { passRate: known.passRate, state: caseState(known) }),
-        arms: [...arms].map(([arm, { passed, failed, broken, notGradable }]) => {
+        arms: arms.map(({ arm, tally: { passed, failed, broken, notGradable } }) => {
           return { arm, passed, trials: passed + failed, broken, notGradable };
         }),
-        reasons: reasons.slice(0, 5).map(({ text, n }) => ({ text: cut(text), n })),
+        reasons: reasons.slice(0, 5).map(({ text, n }) => ({ text: this.#limit(text), n })),
       };
     });
-    const trials = [...this.#passed.items(), ...this.#others.items()].sort(byPlace);
-    return { cases, trials, recorded: this.#recorded };
+    const kept = [...this.#passed.kept, ...this.#others.kept].sort(byPlace);
+    return { cases, trials: kept.map(({ json }) => json), recorded: this.#recorded };
   }
 
   /** What was picked for what was expected in the arm head, by suite and model. */
@@ -93,23 +105,23 @@ export class PageTrialCollector {
     return this.#cases
       .filter((one) => one.suite === suite && one.model === model)
       .flatMap(({ case: { expected }, arms }) =>
-        (arms.get("head")?.picks.ranked() ?? []).map(([picked, n]) => ({ expected, picked, n })),
+        (arms.find(({ arm }) => arm === "head")?.tally.picks.ranked() ?? []).map(([picked, n]) => ({
+          expected,
+          picked,
+          n,
+        })),
       );
-  }
-
-  /** The names of the tools of each list. */
-  toolsets(): Record<string, string[]> {
-    return Object.fromEntries(
-      Object.entries(this.#manifest.toolsets).map(([hash, tools]) => [hash, tools.map(({ name }) => name)]),
-    );
   }
 }
 
+/** The trials of a case in one arm. */
+type ArmTally = { arm: string; tally: CaseTally };
+
 type ManifestCase = RunManifest["suites"][number]["cases"][number];
 
-const placeKey = (suite: string, model: string, id: string) => JSON.stringify([suite, model, id]);
+const placeKey = (suite: string, model: string) => JSON.stringify([suite, model]);
 
-function byPlace(a: PageTrial, b: PageTrial): number {
+function byPlace(a: KeptTrial, b: KeptTrial): number {
   const ofArm = armRank(a.arm) - armRank(b.arm) || Number(a.arm > b.arm) - Number(a.arm < b.arm);
   return a.at - b.at || ofArm || a.number - b.number || (a.attempt ?? 1) - (b.attempt ?? 1);
 }
@@ -117,39 +129,35 @@ function byPlace(a: PageTrial, b: PageTrial): number {
 /** Known arms first; one that is not among them (-1) goes last. */
 const armRank = (arm: string) => ["head", "base", withoutArm].indexOf(arm) >>> 0;
 
-/** Items of which every n-th is kept, where n doubles as often as it takes. */
+/** The JSON of a trial, and its place in the list. */
+type KeptTrial = Pick<PageTrial, "at" | "arm" | "number" | "attempt"> & { json: string };
+
+/** Trials of which every n-th is kept, where n doubles as often as it takes. */
 class Sample {
-  #kept: { trial: PageTrial; size: number }[] = [];
+  kept: KeptTrial[] = [];
   #step = 1;
   #seen = 0;
   characters = 0;
 
-  get length(): number {
-    return this.#kept.length;
-  }
-
   add(trial: PageTrial): void {
     if (this.#seen++ % this.#step !== 0) return;
-    const size = JSON.stringify(trial).length;
-    this.#kept.push({ trial, size });
-    this.characters += size;
+    const { at, arm, number, attempt } = trial;
+    const json = JSON.stringify(trial);
+    this.kept.push({ at, arm, number, ...(attempt && { attempt }), json });
+    this.characters += json.length;
   }
 
   thin(): void {
     this.#step *= 2;
     // A last one that is too large is left out, too.
-    this.#kept = this.#kept.length === 1 ? [] : this.#kept.filter((_, at) => at % 2 === 0);
-    this.characters = this.#kept.reduce((sum, { size }) => sum + size, 0);
-  }
-
-  items(): PageTrial[] {
-    return this.#kept.map(({ trial }) => trial);
+    this.kept = this.kept.length === 1 ? [] : this.kept.filter((_, at) => at % 2 === 0);
+    this.characters = this.kept.reduce((sum, { json }) => sum + json.length, 0);
   }
 }
 
-function describeTrial(trial: Trial, at: number): PageTrial {
+function describeTrial(trial: Trial, at: number, limit: Limit): PageTrial {
   const { cell, outcome, turns, verdict, shown, toolset, orderSeed, costUsd, ms } = trial;
-  const described = turns.map(describeTurn);
+  const described = turns.map((turn) => describeTurn(turn, limit));
   const broken = outcome.kind === "broken" ? outcome : undefined;
   const reason = broken ? broken.message : verdict?.grade === "not-gradable" ? verdict.reason : undefined;
   return {
@@ -161,16 +169,16 @@ function describeTrial(trial: Trial, at: number): PageTrial {
     outcome: broken?.stage ?? verdict?.selection ?? "not scored",
     expected: verdict?.expected ?? "",
     picked: verdict?.picked ?? "",
-    ...(reason !== undefined && { reason: cut(reason) }),
+    ...(reason !== undefined && { reason: limit(reason) }),
     checks: (verdict?.checks ?? []).map(({ what, met, why, evidence }) => ({
       what,
       met,
-      ...(why !== undefined && { why: cut(why) }),
-      ...(evidence !== undefined && { evidence: cut(evidence) }),
+      ...(why !== undefined && { why: limit(why) }),
+      ...(evidence !== undefined && { evidence: limit(evidence) }),
     })),
-    ...(verdict?.unchecked && { unchecked: verdict.unchecked.map(cut) }),
+    ...(verdict?.unchecked && { unchecked: verdict.unchecked.map(limit) }),
     ...(verdict?.discovery && { discovery: verdict.discovery.outcome }),
-    ...(shown && verdict && { shown: describeShown(shown, verdict) }),
+    ...(shown && verdict && { shown: listShownLevels(shown, verdict) }),
     toolset,
     orderSeed,
     turns: described,
@@ -181,18 +189,12 @@ function describeTrial(trial: Trial, at: number): PageTrial {
 }
 
 /** How the tools that a score names were shown. */
-function describeShown({ tools }: NonNullable<Trial["shown"]>, { expected, picked }: Score): string[] {
+function listShownLevels({ tools }: NonNullable<Trial["shown"]>, { expected, picked }: Score): string[] {
   const names = new Set([...expected.split(" | "), picked]);
-  const levels = Object.entries(tools).flatMap(([level, list]) => list.map((name) => [name, level] as const));
-  return levels.filter(([name]) => names.has(name)).map(([name, level]) => `${name} ${levelNames[level] ?? level}`);
+  return Object.entries(tools).flatMap(([level, list]) =>
+    list.filter((name) => names.has(name)).map((name) => `${name} ${shownLevels[level as keyof typeof tools]}`),
+  );
 }
-
-const levelNames: Readonly<Record<string, string>> = {
-  full: "in full",
-  deferred: "deferred",
-  named: "by name only",
-  hidden: "not at all",
-};
 
 function readResult({ outcome, verdict }: Trial): TrialResult {
   if (outcome.kind === "broken") return "broken";
@@ -200,12 +202,12 @@ function readResult({ outcome, verdict }: Trial): TrialResult {
   return verdict.grade === "pass" ? "passed" : "failed";
 }
 
-function describeTurn({ text, calls, searches, stop, usage, ms }: Turn): PageTurn {
+function describeTurn({ text, calls, searches, stop, usage, ms }: Turn, limit: Limit): PageTurn {
   return {
-    text: cut(text),
-    calls: calls.map(describeCall),
+    text: limit(text),
+    calls: calls.map((call) => describeCall(call, limit)),
     ...(searches && {
-      searches: searches.map(({ query, found }) => ({ query: cut(query), found: found.slice(0, 20) })),
+      searches: searches.map(({ query, found }) => ({ query: limit(query), found: found.slice(0, 20) })),
     }),
     stop,
     tokensIn: promptTokens(usage),
@@ -214,25 +216,23 @@ function describeTurn({ text, calls, searches, stop, usage, ms }: Turn): PageTur
   };
 }
 
-function describeCall({ tool, role, arguments: given, argumentsText, execution }: Call): PageCall {
+function describeCall({ tool, role, arguments: given, argumentsText, execution }: Call, limit: Limit): PageCall {
   return {
     tool,
     ...(role && { role }),
-    arguments: cut(given === undefined ? (argumentsText ?? "") : JSON.stringify(given, null, 2)),
-    ...(execution && describeExecution(execution)),
+    arguments: limit(given === undefined ? (argumentsText ?? "") : JSON.stringify(given, null, 2)),
+    ...(execution && describeExecution(execution, limit)),
   };
 }
 
-function describeExecution(execution: Execution): Pick<PageCall, "result" | "skipped"> {
+function describeExecution(execution: Execution, limit: Limit): Pick<PageCall, "result" | "skipped"> {
   if (execution.status === "skipped") return { skipped: execution.reason };
-  const { content, structuredContent, isError } = execution.result;
-  const items = content.map((item) => item.text ?? `[${[item.type, item.mimeType].filter(Boolean).join(" ")}]`);
-  const text = items.length === 0 && structuredContent ? JSON.stringify(structuredContent, null, 2) : items.join("\n");
-  return { result: { text: cut(text), isError, ms: execution.ms } };
+  const { result, ms } = execution;
+  return { result: { text: limit(joinResult(result, 2)), isError: result.isError, ms } };
 }
 
 /** A text as the page has it: its beginning, and how much is left out. */
-function cut(text: string): string {
+function limitText(text: string): string {
   const most = pageLimits.text;
   if (text.length <= most) return text;
   return `${text.slice(0, most)}\n… ${integer(text.length - most)} more characters on the record`;

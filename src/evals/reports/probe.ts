@@ -6,11 +6,12 @@ import {
   type ToolReport,
   unknownToolRow,
 } from "../probes/report.ts";
-import type { Severity } from "../types/lint.ts";
-import { type Block, heading, type Item, makeRows, text } from "./document.ts";
-import { count } from "./format.ts";
+import { quoteWhole } from "../types/text.ts";
 
-const severities: readonly Severity[] = ["error", "warning", "info"];
+import { type Block, heading, type Item, list, makeColumns, table, text, unlimited } from "./document.ts";
+import { count, some } from "./format.ts";
+import { showSeverity, worstFirst } from "./lint.ts";
+
 const longest = 300;
 
 /** The report of `evals probe`: the counts, then for each server its tools and each finding with its smallest call. */
@@ -27,41 +28,62 @@ export function probeDocument(report: ProbeReport): Block[] {
   ];
   return [
     heading(1, parts.join(" · "), ok ? "good" : "bad"),
+    text(
+      "How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may show more.",
+      describeNext(report),
+    ),
     ...servers.flatMap((server) => serverBlocks(server, stopped ? [] : checks)),
   ];
 }
 
+function describeNext({ counts, stopped, problems, seed }: ProbeReport): string {
+  const [first] = problems;
+  if (first) return `Next: fix what could not be probed: ${first.message}`;
+  if (stopped) return `Next: run it again with \`--seed ${seed}\` for the same inputs.`;
+  return counts.error + counts.warning + counts.info > 0
+    ? "Next: repeat a finding with its `--call` below, and fix the tool."
+    : "Next: probe more inputs with `--runs`.";
+}
+
 function serverBlocks(one: ServerReport, checks: ProbeReport["checks"]): Block[] {
-  const { tools, skipped, findings, answers, left = [] } = one;
+  const { tools, skipped, findings, answers } = one;
   return [
     heading(3, headline(one)),
     toolTable(tools),
     text(
       ...tools.flatMap(({ tool, notes }) => notes.map((note) => `${tool}: ${note}`)),
-      left.length > 0
-        ? `The calls left ${count(left.length, "file")} in the scratch folder, which was removed: ${left.join(", ")}.`
-        : undefined,
+      ...leftLines(one),
       ...uncheckedLines(one, checks),
       ...skipped.slice(0, 20).map(({ tool, reason }) => `${tool} not probed: ${reason}`),
       skipped.length > 20 ? `… and ${count(skipped.length - 20, "more tool")} not probed` : undefined,
     ),
-    {
-      kind: "list",
-      items: answers.map(({ got, ...call }) => ({
-        text: { code: written([call]), max: longest },
-        items: [`-> ${got}`],
-      })),
-      most: Number.POSITIVE_INFINITY,
-      noun: "call",
-    },
-    {
-      kind: "list",
-      items: bySeverity(findings.filter(({ suppressed }) => suppressed === undefined)).map((finding) =>
-        findingItem(one.server, finding),
-      ),
-      most: 200,
-      noun: "finding (--json has them all)",
-    },
+    list(
+      "call",
+      answers.map(({ got, ...call }) => ({ text: { code: written([call]), max: longest }, items: [`-> ${got}`] })),
+      unlimited,
+    ),
+    list(
+      "finding (--json has them all)",
+      worstFirst(findings).map((finding) => findingItem(one.server, finding)),
+      200,
+    ),
+  ];
+}
+
+/** What the calls left behind, and which tools may have left more where nobody looked, such as in a database. */
+function leftLines({ left = [], leftElsewhere = [], mayWrite = [] }: ServerReport): string[] {
+  return [
+    ...(left.length > 0
+      ? [`The calls left ${count(left.length, "file")} in the scratch folder, which was removed: ${left.join(", ")}.`]
+      : []),
+    ...(leftElsewhere.length > 0
+      ? [
+          `New or changed since the start, and not removed: ${leftElsewhere.map((path) => quoteWhole(path)).join(", ")}.`,
+        ]
+      : []),
+    ...(mayWrite.length > 0
+      ? [`Called and not annotated read-only, so these may have left data elsewhere: ${some(mayWrite, 20)}.`]
+      : []),
   ];
 }
 
@@ -83,11 +105,11 @@ function toolTable(tools: readonly ToolReport[]): Block {
     found.length > 0 ? { lines: found } : "·",
   ]);
   const columns = [
-    { head: "tool", kind: "name" as const },
-    ...["calls", "ok", "not probed"].map((head) => ({ head, kind: "figure" as const })),
-    { head: "findings" },
+    ...makeColumns("name", "tool"),
+    ...makeColumns("figure", "calls", "ok", "not probed"),
+    ...makeColumns("text", "findings"),
   ];
-  return { kind: "table", columns, rows: makeRows(rows), most: Number.POSITIVE_INFINITY, noun: "tool" };
+  return table("tool", columns, rows, { most: unlimited });
 }
 
 /** The checks that no tool gave an occasion for, with what they need. */
@@ -107,10 +129,7 @@ function findingItem(server: string, finding: ProbeFinding): Item {
     ...(again === "no" ? ["Not reproduced after a restart."] : []),
   ];
   return {
-    text: [
-      { strong: severity, ...(severity !== "info" && { tone: severity === "error" ? "bad" : "warn" }) },
-      ` ${check} · ${where}`,
-    ],
+    text: [showSeverity(severity), ` ${check} · ${where}`],
     items: [
       [message, ...often].join(" "),
       ["Call: ", { code: written(calls), max: longest }],
@@ -124,8 +143,4 @@ function findingItem(server: string, finding: ProbeFinding): Item {
 
 function written(calls: readonly ProbeCall[]): string {
   return calls.map((call) => `${call.tool} ${JSON.stringify(call.arguments)}`).join(", then ");
-}
-
-function bySeverity(findings: readonly ProbeFinding[]): ProbeFinding[] {
-  return [...findings].sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
 }

@@ -2,12 +2,18 @@ import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../type
 import { checkBlocks } from "./check.ts";
 import {
   type Block,
+  details,
+  type Fact,
+  facts,
   heading,
-  type Inline,
   type Item,
+  list,
+  makeColumns,
+  mostRows,
   type Span,
   type TableCell,
   type TableRow,
+  table,
   text,
 } from "./document.ts";
 import { driftBlocks } from "./drift.ts";
@@ -15,6 +21,7 @@ import { discoveryBlocks, exposureBlocks } from "./exposures.ts";
 import { count, integer, percent, share, some, tally } from "./format.ts";
 import { leadingSuite, leadLines } from "./lead.ts";
 import { missBlocks } from "./misses.ts";
+import { partialFacts } from "./partial.ts";
 import {
   caseState,
   coverageText,
@@ -36,6 +43,7 @@ import {
   unansweredCases,
   wrongPairs,
 } from "./runText.ts";
+import { serverBlocks } from "./servers.ts";
 import { judgeText, liftBlocks, triggerBlocks } from "./skillEffect.ts";
 
 /** What a run's reports are made from. `explain`: with two sentences on every term. */
@@ -46,55 +54,64 @@ const most = { cases: 24, explained: 12, reasons: 4, pairs: 10, tools: 12 } as c
 
 /** The report of a run, for a terminal and Markdown. */
 export function runDocument({ summary, manifest, explain = false }: RunInput): Block[] {
-  const judge = judgeText(summary);
-  const exit = exitText(summary);
   const leading = leadingSuite(summary);
+  const isPartial = summary.partial !== undefined;
   return [
     heading(1, headline(summary), statusTone[runStatus(summary)]),
     text(...leadLines(summary)),
-    ...summary.suites.flatMap((suite) => suiteBlocks(suite, explain, suite === leading)),
+    ...summary.suites.flatMap((suite) => suiteBlocks(suite, { explain, isLeading: suite === leading, isPartial })),
     ...triggerBlocks(summary),
-    {
-      kind: "facts",
-      facts: [
-        ...(summary.suites.length > 1 ? [["Total", figures({ totals: summary.totals })] as const] : []),
-        ...(judge === undefined ? [] : [["Judge", judge] as const]),
-        ...(exit === undefined ? [] : [["Exit code", exit] as const]),
-        ["Run", provenance(manifest)],
-        ["Record", { code: summary.dir, max: 1000 }],
-      ],
-    },
+    facts(
+      ["Total", summary.suites.length > 1 ? figures({ totals: summary.totals }) : undefined],
+      ...runFacts(summary, manifest),
+    ),
+  ];
+}
+
+/** What is known of a run as a whole. */
+export function runFacts(summary: RunSummary, manifest: RunManifest): Fact[] {
+  return [
+    ["Judge", judgeText(summary)],
+    ["Exit code", exitText(summary)],
+    ...partialFacts(summary),
+    ["Run", provenance(manifest)],
+    ["Record", { code: summary.dir, max: 1000 }],
   ];
 }
 
 /** `isLeading`: the sentences of its check stand at the top of the report already. */
-function suiteBlocks(suite: SuiteSummary, explain: boolean, isLeading: boolean): Block[] {
+function suiteBlocks(
+  suite: SuiteSummary,
+  { explain, isLeading, isPartial }: { explain: boolean; isLeading: boolean; isPartial: boolean },
+): Block[] {
   return [
     heading(2, `${suite.name} · ${modelLabel(suite)}`),
     ...checkBlocks(suite, { explain, isLeading }),
-    ...(suite.drift ? driftBlocks(suite.drift, explain) : []),
+    ...(suite.drift ? driftBlocks(suite.drift, { explain, isLeading }) : []),
     ...exposureBlocks(suite),
+    ...serverBlocks(suite),
     ...caseTable(suite),
     ...unanswered(suite),
     ...discoveryBlocks(suite),
-    ...confusions(suite),
+    pairList("Confused tools", wrongPairs(suite)),
     ...substitutes(suite),
-    ...explanations(suite),
+    explanations(suite),
     ...missBlocks(suite),
-    { kind: "facts", facts: suiteFacts(suite) },
+    suiteFacts(suite, isPartial),
     ...liftBlocks(suite),
   ];
 }
 
-/** What the cases of a suite cover, what could not be checked, and what it took. */
-export function suiteFacts(suite: SuiteSummary): (readonly [string, Inline])[] {
-  return [
-    ["Coverage", coverage(suite)],
-    ...pointFacts(suite),
+/** What the cases of a suite cover (not of a part of them), what could not be checked, and what it took. */
+export function suiteFacts(suite: SuiteSummary, isPartial: boolean): Block {
+  return facts(
+    ["Coverage", isPartial ? undefined : coverage(suite)],
+    ["Points (mongodb)", pointsText(suite)],
     ...mockFacts(suite),
+    ...denialFacts(suite),
     ...uncheckedFacts(suite),
     ["Usage", figures(suite)],
-  ];
+  );
 }
 
 function caseTable({ cases }: SuiteSummary): Block[] {
@@ -102,23 +119,20 @@ function caseTable({ cases }: SuiteSummary): Block[] {
   const red = cases.filter((one) => !one.ok).length;
   // A number says nothing of a case.
   const hasQueries = cases.every(({ id }) => /^[\w-]*\d+$/.test(id));
-  return [
-    {
-      kind: "table",
-      columns: [
-        { head: "gate" },
-        { head: "case", kind: "name" },
-        ...(hasQueries ? [{ head: "query" }] : []),
-        { head: "expected", kind: "name" },
-        { head: "passed (95% CI)", kind: "figure" },
-        { head: "outcomes" },
-      ],
-      rows: redFirst(cases).map((one) => caseRow(one, hasQueries)),
-      // In a long list the cases that passed are the ones to leave out.
-      most: cases.length <= most.cases ? most.cases : Math.min(red, most.cases),
-      noun: "case",
-    },
+  const columns = [
+    ...makeColumns("text", "gate"),
+    ...makeColumns("name", "case"),
+    ...makeColumns("text", ...(hasQueries ? ["query"] : [])),
+    ...makeColumns("name", "expected"),
+    ...makeColumns("figure", "passed (95% CI)"),
+    ...makeColumns("text", "outcomes"),
   ];
+  const listed = redFirst(cases).slice(0, mostRows);
+  const rows = listed.map((one) => caseRow(one, hasQueries));
+  const unlisted = { rows: cases.length - listed.length, red: red - listed.filter((one) => !one.ok).length };
+  // In a long list the cases that passed are the ones to leave out.
+  const shown = cases.length <= most.cases ? most.cases : Math.min(red, most.cases);
+  return [table("case", columns, rows, { unlisted, most: shown })];
 }
 
 function caseRow(one: CaseSummary, hasQuery: boolean): TableRow {
@@ -144,7 +158,7 @@ function unanswered(suite: SuiteSummary): Block[] {
   const items = groupByCause(unansweredCases(suite)).map(describeLost);
   const title = `Unanswered (excluded from rates): ${lost} of ${count(suite.totals.trials, "trial")}`;
   if (items.length === 0) return [text(title)];
-  return [{ kind: "details", title, blocks: [{ kind: "list", items, most: most.explained, noun: "case" }] }];
+  return [details(title, list("case", items, most.explained))];
 }
 
 /** Cases that broke for one and the same cause are one group: a server that died is reported once. */
@@ -175,12 +189,8 @@ function describeLost(group: readonly CaseSummary[]): Item {
   };
 }
 
-function confusions(suite: SuiteSummary): Block[] {
-  return [pairList("Confused tools", wrongPairs(suite))];
-}
-
 /** Passes with an acceptable tool instead of the expected one. */
-function substitutes({ substituted = [] }: SuiteSummary): Block[] {
+export function substitutes({ substituted = [] }: SuiteSummary): Block[] {
   const n = substituted.reduce((sum, pair) => sum + pair.n, 0);
   return n === 0 ? [] : [pairList(`Substituted (${count(n, "trial")} passed with an acceptable tool)`, substituted)];
 }
@@ -190,10 +200,10 @@ function pairList(title: string, pairs: SuiteSummary["confusion"]): Block {
     `${integer(n)}x expected `,
     ...[{ code: expected, max: 60 }, ", picked ", { code: picked, max: 60 }],
   ]);
-  return { kind: "details", title, blocks: [{ kind: "list", items, most: most.pairs, noun: "pair" }] };
+  return details(title, list("pair", items, most.pairs));
 }
 
-function explanations(suite: SuiteSummary): Block[] {
+function explanations(suite: SuiteSummary): Block {
   const items = explainedCases(suite).map((one): Item => {
     const where = one.file === "" ? "" : ` (${one.file}:${one.line})`;
     const before = one.before && isBelowBefore(one) ? `, ${share(one.before)} in the baseline` : "";
@@ -204,13 +214,7 @@ function explanations(suite: SuiteSummary): Block[] {
       ...rest,
     };
   });
-  return [
-    {
-      kind: "details",
-      title: "Why trials failed",
-      blocks: [{ kind: "list", items, most: most.explained, noun: "case" }],
-    },
-  ];
+  return details("Why trials failed", list("case", items, most.explained));
 }
 
 /** The query of a case, or each of its wordings with the passes of its trials. */
@@ -225,32 +229,54 @@ function reasons({ reasons: all }: CaseSummary) {
 }
 
 /** The mean of MongoDB's points, as its own summary gives it, and how often each was given. */
-function pointFacts({ points }: SuiteSummary): [string, Span[]][] {
-  if (!points) return [];
+function pointsText({ points }: SuiteSummary): string | undefined {
+  if (!points) return undefined;
   const sorted = Object.entries(points.counts).sort(([a], [b]) => Number(a) - Number(b));
   const counts = sorted.map(([given, n]) => `${given}: ${integer(n)}`);
-  return [
-    ["Points (mongodb)", [`mean ${points.mean.toFixed(3)} of ${count(points.trials, "trial")} (${counts.join(", ")})`]],
-  ];
+  return `mean ${points.mean.toFixed(3)} of ${count(points.trials, "trial")} (${counts.join(", ")})`;
 }
 
 /** What mocks answered, and those that answered nothing, which may have matchers that no call fits. */
-function mockFacts({ mocks }: SuiteSummary): [string, Span[]][] {
+function mockFacts({ mocks }: SuiteSummary): Fact[] {
   if (!mocks) return [];
-  const { answered, unused, unmatched } = mocks;
-  const names = unused.slice(0, most.tools).flatMap((label, at): Span[] => [at === 0 ? "" : ", ", { code: label }]);
+  const { answered, unused, unusedPlaces = [], unmatched } = mocks;
+  const names = unused.slice(0, most.tools).flatMap((label, at): Span[] => {
+    const place = unusedPlaces[at] ? ` (${unusedPlaces[at]})` : "";
+    return [at === 0 ? "" : ", ", { code: label }, place];
+  });
   const left = unused.length > most.tools ? ` and ${integer(unused.length - most.tools)} more` : "";
   return [
-    ["Mocks", [`${count(answered, "call")} answered`]],
-    ...(unused.length > 0 ? [["Mocks never matched", [...names, left]] as [string, Span[]]] : []),
+    ["Mocks", `${count(answered, "call")} answered`],
+    ["Mocks never matched", unused.length > 0 ? [...names, left] : undefined],
     ...unmatched
       .slice(0, most.reasons)
-      .map(({ text: why, n }): [string, Span[]] => ["Not mocked", [`${count(n, "call")}: `, { code: why, max: 300 }]]),
+      .map(({ text: why, n }): Fact => ["Not mocked", [`${count(n, "call")}: `, { code: why, max: 300 }]]),
+  ];
+}
+
+/** What models did once they had seen that a call was denied; nothing where every trial ended before. */
+function denialFacts({ denials }: SuiteSummary): Fact[] {
+  if (!denials) return [];
+  const { calls, trials, retries, next, text: given } = denials;
+  const { ended, ...seen } = next;
+  const answered = trials - ended;
+  if (answered === 0) return [];
+  const names = {
+    ...{ sameCall: "the same call", otherArguments: "the same tool with other arguments" },
+    ...{ otherTool: "another tool", noCall: "an answer without a call" },
+  };
+  const parts = Object.entries(seen).flatMap(([key, passed]) =>
+    passed === 0 ? [] : [`${names[key as keyof typeof names]} ${share({ passed, trials: answered })}`],
+  );
+  const head = `${count(calls, "call")} in ${count(trials, "trial")}, ${count(retries, "retry")}; then ${parts.join(", ")}`;
+  return [
+    ["Denied calls", head],
+    ["Text at a denial", given === undefined ? undefined : { code: given, max: 200 }],
   ];
 }
 
 /** What could not be checked, and in how many trials: it fails no trial, so nothing else shows it. */
-function uncheckedFacts({ unchecked = [] }: SuiteSummary): [string, Span[]][] {
+function uncheckedFacts({ unchecked = [] }: SuiteSummary): Fact[] {
   return unchecked
     .slice(0, most.reasons)
     .map(({ text: what, n }) => ["Not judged", [`${count(n, "trial")}: `, { code: what, max: 300 }]]);

@@ -1,24 +1,25 @@
-import type { RunManifest, SuiteSummary } from "../types/run.ts";
+import type { RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { isCallable } from "../types/tool.ts";
 import { checkBlocks } from "./check.ts";
-import { type Block, type Blocks, heading, makeRows, plainText, type TableCell, text } from "./document.ts";
+import { type Block, type Blocks, details, facts, heading, makeColumns, plainText, table, text } from "./document.ts";
 import { driftBlocks } from "./drift.ts";
 import { discoveryBlocks, exposureBlocks } from "./exposures.ts";
 import { caseMatrix, confusionGrid, intervalPlot, intervalRow } from "./figures.ts";
 import { count, integer, money, percent, ratio } from "./format.ts";
 import { leadingSuite, leadLines } from "./lead.ts";
-import type { PageCase, ReportPage } from "./page.ts";
+import { missBlocks } from "./misses.ts";
+import type { PageCase, WrittenReport } from "./page.ts";
 import type { PageTrialCollector } from "./pageTrials.ts";
-import { type RunInput, suiteFacts } from "./run.ts";
-import { exitText, headline, lostPhrase, modelLabel, provenance, runStatus, statusTone } from "./runText.ts";
-import { judgeText, liftBlocks, triggerBlocks } from "./skillEffect.ts";
+import { type RunInput, runFacts, substitutes, suiteFacts } from "./run.ts";
+import { headline, lostPhrase, modelLabel, provenance, runStatus, statusTone } from "./runText.ts";
+import { serverBlocks } from "./servers.ts";
+import { liftBlocks, triggerBlocks } from "./skillEffect.ts";
 
 /** The page of a run: the verdict, the cases and trials, and what else the run measured. */
-export function runPage({ summary, manifest }: RunInput, trials: PageTrialCollector): ReportPage {
+export function runPage({ summary, manifest }: RunInput, trials: PageTrialCollector): WrittenReport {
   const { suites } = summary;
   const collected = trials.collect(summary);
-  const judge = judgeText(summary);
-  const exit = exitText(summary);
+
   const [main = "", ...others] = headline(summary).split(" · ");
   return {
     kind: "report",
@@ -26,53 +27,45 @@ export function runPage({ summary, manifest }: RunInput, trials: PageTrialCollec
     before: [
       heading(1, main, statusTone[runStatus(summary)]),
       text(others.join(" · "), ...leadLines(summary)),
-      { kind: "facts", facts: totalFacts(summary.totals, suites) },
+      totalFacts(summary),
       ...suites.flatMap((suite) => verdictBlocks(suite, collected.cases, suite === leadingSuite(summary))),
     ],
     trials: collected,
-    toolsets: trials.toolsets(),
+    toolsets: listToolNames(manifest),
     after: [
       ...caseMatrix(suites),
       ...suites.flatMap(({ name, model }) =>
         confusionGrid(`Expected (rows) and picked (columns) · ${name} · ${model}`, trials.picks(name, model)),
       ),
+      ...suites.flatMap((suite) => explain(suite, suites.length > 1)),
       ...triggerBlocks(summary),
       ...suites.flatMap(liftBlocks),
-      ...suites.flatMap((suite): Block[] => [
+      ...suites.flatMap((suite) => [
         heading(3, `${suite.name} · ${modelLabel(suite)}`),
-        { kind: "facts", facts: suiteFacts(suite) },
+        suiteFacts(suite, summary.partial !== undefined),
       ]),
       ...manifestBlocks(manifest),
-      {
-        kind: "facts",
-        facts: [
-          ...(judge === undefined ? [] : [["Judge", judge] as const]),
-          ...(exit === undefined ? [] : [["Exit code", exit] as const]),
-          ["Run", provenance(manifest)],
-          ["Record", { code: summary.dir, max: 1000 }],
-        ],
-      },
+      facts(...runFacts(summary, manifest)),
     ],
   };
 }
 
-function totalFacts(
-  totals: RunInput["summary"]["totals"],
-  suites: readonly SuiteSummary[],
-): (readonly [string, string])[] {
-  const graded = suites.flatMap(({ cases }) => cases).reduce((sum, one) => sum + one.trials, 0);
+function totalFacts({ totals, suites }: RunSummary): Block {
+  const { passed } = totals;
+  const trials = suites.flatMap(({ cases }) => cases).reduce((sum, one) => sum + one.trials, 0);
   const lost = lostPhrase(totals);
-  return [
-    [
-      "Passed",
-      graded === 0
-        ? "no graded trial"
-        : `${ratio({ passed: totals.passed, trials: graded })} ${percent(totals.passed / graded)}`,
-    ],
+  return facts(
+    ["Passed", trials === 0 ? "no graded trial" : `${ratio({ passed, trials })} ${percent(passed / trials)}`],
     ["Trials", `${integer(totals.trials)}${lost === "" ? "" : ` (${lost})`}`],
     ["Tokens", `${integer(totals.inputTokens)} in, ${integer(totals.outputTokens)} out`],
     ["Cost", money(totals.costUsd)],
-  ];
+  );
+}
+
+/** Why trials of a suite missed, and which passed with another tool. `isNamed`: under the name of the suite. */
+function explain(suite: SuiteSummary, isNamed: boolean): Block[] {
+  const blocks = [...missBlocks(suite), ...substitutes(suite)];
+  return blocks.length === 0 || !isNamed ? blocks : [heading(3, `${suite.name} · ${modelLabel(suite)}`), ...blocks];
 }
 
 /** What was decided about a suite: its check, drift, exposures. Nothing where only its cases say something. */
@@ -80,9 +73,10 @@ function verdictBlocks(suite: SuiteSummary, cases: readonly PageCase[], isLeadin
   const blocks = [
     ...checkBlocks(suite, { explain: true, isLeading }),
     ...armFigure(suite, cases),
-    ...(suite.drift ? driftBlocks(suite.drift, true) : []),
+    ...(suite.drift ? driftBlocks(suite.drift, { explain: true, isLeading }) : []),
     ...exposureBlocks(suite),
     ...exposureFigure(suite),
+    ...serverBlocks(suite),
     ...discoveryBlocks(suite),
   ];
   return blocks.length === 0 ? [] : [heading(2, `${suite.name} · ${modelLabel(suite)}`), ...blocks];
@@ -108,21 +102,25 @@ function exposureFigure({ exposures = [], choices = [] }: SuiteSummary): Block[]
 }
 
 /** The page of a report without a record of its own. */
-export function blocksPage(blocks: Blocks): ReportPage {
+export function blocksPage(blocks: Blocks): WrittenReport {
   const [first] = blocks;
   const title = first?.kind === "heading" ? plainText(first.text) : "tool-evals";
   return { kind: "report", title, before: blocks, toolsets: {}, after: [] };
 }
 
 /** The page of an experiment: its report, and the cases and trials of its record. */
-export function experimentPage(blocks: Blocks, manifest: RunManifest, trials: PageTrialCollector): ReportPage {
+export function experimentPage(blocks: Blocks, manifest: RunManifest, trials: PageTrialCollector): WrittenReport {
   return {
     ...blocksPage(blocks),
     trials: trials.collect(),
-    toolsets: trials.toolsets(),
-    after: [...manifestBlocks(manifest), { kind: "facts", facts: [["Run", provenance(manifest)]] }],
+    toolsets: listToolNames(manifest),
+    after: [...manifestBlocks(manifest), facts(["Run", provenance(manifest)])],
   };
 }
+
+/** The names of the tools of each list. */
+const listToolNames = ({ toolsets }: RunManifest) =>
+  Object.fromEntries(Object.entries(toolsets).map(([hash, tools]) => [hash, tools.map(({ name }) => name)]));
 
 /** What decided the run's answers: models with their settings, suites, and the tools that were shown. */
 function manifestBlocks({ models, suites, toolsets }: RunManifest): Block[] {
@@ -130,25 +128,21 @@ function manifestBlocks({ models, suites, toolsets }: RunManifest): Block[] {
     value === undefined ? [] : [{ kind: "verbatim", text: JSON.stringify(value, null, 2) ?? "" }];
   return [
     heading(2, "What decided this run"),
-    ...models.map(({ id, kind, note, settings }): Block => {
-      return { kind: "details", title: ["Model ", { code: id }, `: ${note ?? kind}`], blocks: json(settings) };
-    }),
-    ...suites.map(({ name, file, hash, execute, isolate, server }): Block => {
+    ...models.map(({ id, kind, note, settings }) =>
+      details(["Model ", { code: id }, `: ${note ?? kind}`], ...json(settings)),
+    ),
+    ...suites.map(({ name, file, hash, execute, isolate, server }) => {
       const title = `Suite ${name}: ${file}, executes calls: ${execute}, a server per ${isolate}`;
-      return { kind: "details", title, blocks: [text(["SHA-256 ", { code: hash }]), ...json(server)] };
+      return details(title, text(["SHA-256 ", { code: hash }]), ...json(server));
     }),
-    ...Object.entries(toolsets).map(([hash, tools]): Block => {
-      const rows = tools.map(({ name, description, server, origin }): TableCell[] => [
+    ...Object.entries(toolsets).map(([hash, tools]) => {
+      const rows = tools.map(({ name, description, server, origin }) => [
         ...[name, { code: description ?? "(no description)" }],
         origin === "server" ? server : `${server}, ${origin}`,
       ]);
-      const columns = [{ head: "tool", kind: "name" as const }, { head: "description" }, { head: "from" }];
-      const table: Block = { kind: "table", columns, rows: makeRows(rows), noun: "tool" };
-      return {
-        kind: "details",
-        title: [`${count(tools.filter(isCallable).length, "tool")} shown, toolset `, { code: hash.slice(0, 12) }],
-        blocks: [table],
-      };
+      const columns = [...makeColumns("name", "tool"), ...makeColumns("text", "description", "from")];
+      const shown = count(tools.filter(isCallable).length, "tool");
+      return details([`${shown} shown, toolset `, { code: hash.slice(0, 12) }], table("tool", columns, rows));
     }),
   ];
 }

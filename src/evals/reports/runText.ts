@@ -1,6 +1,7 @@
 import type { CheckSummary } from "../types/check.ts";
 import { exitCodes } from "../types/errors.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
+import type { Cost } from "../types/trial.ts";
 import type { Mark, Tone } from "./document.ts";
 import {
   count,
@@ -14,6 +15,7 @@ import {
   tally,
   tallyPhrase,
 } from "./format.ts";
+import { leftOutPhrase } from "./partial.ts";
 
 // Phrases on runs, suites and cases that several reports share, as raw text: each form makes it safe.
 
@@ -43,10 +45,21 @@ export function redFirst(cases: readonly CaseSummary[]): CaseSummary[] {
   return [...cases.filter((one) => !one.ok), ...cases.filter((one) => one.ok)];
 }
 
-export type RunStatus = "PASSED" | "SMOKE CHECK" | "REGRESSED" | "CHANGED" | "DRIFTED" | "FAILED" | "INCOMPLETE";
+export type RunStatus =
+  | "PASSED"
+  | "PARTIAL"
+  | "DRAFT"
+  | "SMOKE CHECK"
+  | "REGRESSED"
+  | "CHANGED"
+  | "DRIFTED"
+  | "FAILED"
+  | "INCOMPLETE";
 
 export const statusTone: Record<RunStatus, Tone> = {
   PASSED: "good",
+  PARTIAL: "warn",
+  DRAFT: "warn",
   "SMOKE CHECK": "warn",
   REGRESSED: "bad",
   CHANGED: "warn",
@@ -56,16 +69,17 @@ export const statusTone: Record<RunStatus, Tone> = {
 };
 
 /**
- * The word for the whole run. A regression goes before all else, also one that `--fail-on` does not name; a run without a
- * case never passed.
+ * The word for the whole run. One that repeats old replies decides nothing. A regression goes before all else, also one that
+ * `--fail-on` does not name; a run without a case never passed. PARTIAL: what was asked passed, and not every case was.
  */
 export function runStatus(summary: RunSummary): RunStatus {
   const { suites, ok, exitCode } = summary;
+  if (summary.cache && exitCode === exitCodes.passed) return "DRAFT";
   if (suites.some(({ verdict }) => verdict?.kind === "regressed")) return "REGRESSED";
   if (exitCode !== exitCodes.incomplete && suites.some(({ verdict }) => verdict?.kind === "changed")) return "CHANGED";
   if (exitCode !== exitCodes.incomplete && suites.some(hasDrifted)) return "DRIFTED";
   if (ok && exitCode === exitCodes.passed && suites.some((suite) => suite.cases.length > 0))
-    return suites.every(isUngated) ? "SMOKE CHECK" : "PASSED";
+    return suites.every(isUngated) ? "SMOKE CHECK" : summary.partial ? "PARTIAL" : "PASSED";
   return exitCode === exitCodes.incomplete || exitCode >= exitCodes.sigint ? "INCOMPLETE" : "FAILED";
 }
 
@@ -104,7 +118,8 @@ function outcome(summary: RunSummary): { status: RunStatus; main: string; detail
   );
   const { main, detail } = caseCounts(summary, status);
   const below = status === "SMOKE CHECK" ? undefined : belowRate(summary);
-  const rest = [...open, ...(below === undefined ? [] : [below])];
+  const left = summary.partial && ["partial run", leftOutPhrase(summary.partial)].filter((part) => part !== "");
+  const rest = [...open, ...(below === undefined ? [] : [below]), ...(left ? [left.join(", ")] : [])];
   if (status !== "REGRESSED" && status !== "CHANGED" && status !== "DRIFTED")
     return { status, main, detail, others: rest };
   const moved =
@@ -130,15 +145,10 @@ function belowRate({ suites }: RunSummary): string | undefined {
   const free = suites.filter((suite) => !isGatedByRate(suite));
   const below = free.flatMap(({ cases }) => cases.filter((one) => caseState(one) === "failed"));
   const known = below.filter(isBelowBefore).length;
-  const asBefore =
-    known === 0
-      ? ""
-      : known === below.length
-        ? ", as in the baseline"
-        : `, ${integer(known)} of them as in the baseline`;
-  return below.length === 0
-    ? undefined
-    : `${count(below.length, "case")} below ${below.length === 1 ? "its" : "their"} pass rate${asBefore}`;
+  const part = known === below.length ? "" : ` ${integer(known)} of them`;
+  const asBefore = known === 0 ? "" : `,${part} as in the baseline`;
+  if (below.length === 0) return undefined;
+  return `${count(below.length, "case")} below ${below.length === 1 ? "its" : "their"} pass rate${asBefore}`;
 }
 
 /** Why the run exits as it does, where that is not plain: what `--fail-on` names, and what happened that it does not. */
@@ -165,14 +175,10 @@ function caseCounts({ suites }: RunSummary, status: RunStatus): { main: string; 
   const redCount = cases.filter((one) => !one.ok).length;
   const detail = tallyPhrase(red);
   const total = count(cases.length, "case");
-  if (status === "SMOKE CHECK")
-    return {
-      main: `a keyword search picks the right tool in ${integer(cases.length - redCount)} of ${total}`,
-      detail: "",
-    };
+  const main = `${integer(cases.length - redCount)} of ${total}`;
+  if (status === "SMOKE CHECK") return { main: `a keyword search picks the right tool in ${main}`, detail: "" };
   if (status === "FAILED")
     return { main: `${integer(redCount)} of ${total}`, detail: red.failed === redCount ? "" : detail };
-  const main = `${integer(cases.length - redCount)} of ${total}`;
   if (status === "PASSED") return redCount === 0 ? { main, detail } : { main: total, detail: "" };
   return { main: `${main} passed`, detail };
 }
@@ -181,6 +187,12 @@ function caseCounts({ suites }: RunSummary, status: RunStatus): { main: string; 
 function trialsPhrase({ totals }: Pick<RunSummary, "totals">): string {
   const lost = lostPhrase(totals);
   return `${count(totals.trials, "trial")}${lost === "" ? "" : ` (${lost})`}`;
+}
+
+/** The trials that an experiment made: `40 (2 broken, excluded from rates) · cost $0.12`. */
+export function madeText({ trials, broken, costUsd }: { trials: number; broken: number; costUsd: Cost }): string {
+  const lost = broken > 0 ? ` (${integer(broken)} broken, excluded from rates)` : "";
+  return `${integer(trials)}${lost} · cost ${money(costUsd)}`;
 }
 
 /** The planned trials without an answer: `6 broken, 3 missing`; empty where there are none. */
@@ -254,10 +266,12 @@ export function coverageText({ coverage }: SuiteSummary): string {
 export function figures({
   totals,
   latencyMs,
-}: Pick<SuiteSummary, "totals"> & Partial<Pick<SuiteSummary, "latencyMs">>): string {
+  batched,
+}: Pick<SuiteSummary, "totals"> & Partial<Pick<SuiteSummary, "latencyMs" | "batched">>): string {
   const errors = totals.toolErrors > 0 ? ` (${count(totals.toolErrors, "tool error")})` : "";
   return [
-    count(totals.calls, "model reply", "model replies"),
+    `${count(totals.calls, "model reply")}${batched ? ` (${integer(batched)} in batches)` : ""}`,
+    ...(totals.cached ? [`${integer(totals.cached)} more from the cache`] : []),
     `${count(totals.executed, "call")} executed${errors}`,
     `${integer(totals.inputTokens)} tokens in`,
     `${integer(totals.outputTokens)} out`,

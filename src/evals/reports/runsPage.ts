@@ -1,6 +1,7 @@
+import { formatProblem, type Problem } from "../types/errors.ts";
 import type { RunManifest, RunSummary } from "../types/run.ts";
 import type { History } from "../verdicts/history.ts";
-import { type Block, heading, type TableRow, text } from "./document.ts";
+import { type Block, heading, makeColumns, type TableRow, table, text } from "./document.ts";
 import { curve } from "./figures.ts";
 import { count, percent, range, ratio, some } from "./format.ts";
 import type { RunEntry, RunsPage } from "./page.ts";
@@ -9,20 +10,14 @@ import { headline, runStatus, statusTone } from "./runText.ts";
 /** A record as the list shows it; `summary`: of a run whose journal was read. */
 export function describeRecord(manifest: RunManifest, summary: RunSummary | undefined): RunEntry {
   const { id, experiment, startedAt, finishedAt, models, suites, totals } = manifest;
-  const about = `${some(
-    suites.map(({ name }) => name),
-    3,
-  )} · ${some(
-    models.map((one) => one.id),
-    3,
-  )}`;
+  const [names, ids] = [suites.map(({ name }) => name), models.map((one) => one.id)];
   return {
     id,
     command: experiment?.command ?? "run",
     startedAt,
     isFinished: finishedAt !== undefined,
     result: describeResult(manifest, summary),
-    about,
+    about: `${some(names, 3)} · ${some(ids, 3)}`,
     trials: summary?.totals.trials ?? totals?.trials ?? null,
     costUsd: summary?.totals.costUsd ?? totals?.costUsd ?? null,
   };
@@ -38,21 +33,23 @@ function describeResult(
   return { text: totals ? `${ratio({ passed: totals.passed, trials: totals.trials })} trials passed` : "finished" };
 }
 
-/** The start page of `evals view`. */
-export function runsPage(folder: string, runs: readonly RunEntry[], histories: readonly History[]): RunsPage {
+/** The start page of `evals view`. `unreadable`: what is wrong with records that are not read. */
+export function runsPage(
+  folder: string,
+  runs: readonly RunEntry[],
+  histories: readonly History[],
+  unreadable: readonly Problem[],
+): RunsPage {
   const suites = [...new Set(histories.map(({ suite }) => suite))];
-  const trends = suites.flatMap((suite) =>
-    trend(
-      suite,
-      histories.filter((one) => one.suite === suite),
-    ),
-  );
+  const notes = unreadable.map((problem) => text(...formatProblem(problem).split("\n")));
+  const trends = [...notes, ...suites.flatMap((name) => drawTrend(name, histories))];
   return { kind: "runs", title: `${count(runs.length, "record")} in ${folder}`, folder, runs, trends };
 }
 
 /** The mean pass rate of a suite from run to run, a line for each model, with the changes of its tool list. */
-function trend(suite: string, histories: readonly History[]): Block[] {
-  const series = histories.map(({ model, runs }) => ({
+function drawTrend(suite: string, histories: readonly History[]): Block[] {
+  const own = histories.filter((one) => one.suite === suite);
+  const series = own.map(({ model, runs }) => ({
     name: model,
     points: runs.flatMap((one) => {
       if (one.rate === null) return [];
@@ -79,33 +76,22 @@ export function sideBySide(base: RunSummary, head: RunSummary): Block[] {
     const other = base.suites.find(({ name, model }) => name === suite.name && model === suite.model);
     if (!other) return [];
     const before = new Map(other.cases.map((one) => [one.id, one]));
-    const rows = suite.cases.flatMap((one) => {
+    const changes = suite.cases.flatMap((one) => {
       const then = before.get(one.id);
       return then ? [{ one, then, change: (one.rate ?? 0) - (then.rate ?? 0) }] : [];
     });
+    const rows = changes
+      .sort((a, b) => a.change - b.change)
+      .map(({ one, then, change }): TableRow => {
+        const cells = [one.id, one.expected, ratio(then), ratio(one)];
+        return { cells, ...(change < 0 && { tone: "bad" as const }) };
+      });
     return [
       heading(2, `All cases · ${suite.name} · ${suite.model}`),
       text(
         `${count(rows.length, "case")} in both runs, those that fell most first. A difference is no verdict; that is above.`,
       ),
-      {
-        kind: "table",
-        columns: [
-          { head: "case", kind: "name" },
-          { head: "expected", kind: "name" },
-          { head: "A", kind: "figure" },
-          { head: "B", kind: "figure" },
-        ],
-        rows: rows
-          .toSorted((a, b) => a.change - b.change)
-          .map(({ one, then, change }): TableRow => {
-            return {
-              cells: [one.id, one.expected, ratio(then), ratio(one)],
-              ...(change < 0 && { tone: "bad" as const }),
-            };
-          }),
-        noun: "case",
-      },
+      table("case", [...makeColumns("name", "case", "expected"), ...makeColumns("figure", "A", "B")], rows),
     ];
   });
 }

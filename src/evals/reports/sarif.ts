@@ -1,48 +1,130 @@
 import { createHash } from "node:crypto";
+import { exitCodes } from "../types/errors.ts";
 import type { JsonObject } from "../types/json.ts";
-import type { Finding, LintReport, RuleInfo, Severity } from "../types/lint.ts";
+import type { LintReport, RuleInfo, Severity } from "../types/lint.ts";
 import { plain } from "./escape.ts";
 import { count } from "./format.ts";
 import { subjectText, worstFirst } from "./lint.ts";
+import { type Place, type VerdictList, verdictRules } from "./verdicts.ts";
 
 const levels = { error: "error", warning: "warning", info: "note" } as const satisfies Record<Severity, string>;
+const verdictLevels = {
+  failed: "error",
+  error: "error",
+  warning: "warning",
+  notice: "note",
+  passed: undefined,
+} as const;
 
 /** GitHub's code scanning shows 5,000 results of a run and drops the rest. */
 const mostResults = 5_000;
 
+/** A result with the name of what it is about. `key`: what stays the same when lines move. */
+type Result = {
+  rule: string;
+  level: "error" | "warning" | "note";
+  lines: readonly string[];
+  place: Place;
+  subject: string;
+  key: readonly string[];
+  suppressed?: string | undefined;
+};
+
+type Parts = {
+  version: string;
+  rules: readonly ({ id: string } & JsonObject)[];
+  results: readonly Result[];
+  exitCode: number;
+  isSuccessful: boolean;
+  notifications?: readonly JsonObject[];
+};
+
 /**
- * The findings as SARIF 2.1.0 (OASIS, 2020): one run, every rule that has a finding, paths relative to where it ran.
- * Open findings first, errors before the others; beyond 5,000 they are only counted. Does not throw.
+ * The findings as SARIF: every rule that has a finding, paths relative to where it ran. Open findings first, errors before
+ * the others; beyond 5,000 they are only counted. Does not throw.
  */
-export function sarif(report: LintReport, { rules, version }: { rules: readonly RuleInfo[]; version: string }): string {
+export function lintSarif(
+  report: LintReport,
+  { rules, version }: { rules: readonly RuleInfo[]; version: string },
+): string {
   const suppressed = report.findings.filter((one) => one.suppressed !== undefined);
-  const all = [...worstFirst(report.findings), ...suppressed];
+  return sarif({
+    version,
+    rules: rules.map(describeRule),
+    results: [...worstFirst(report.findings), ...suppressed].map((one): Result => {
+      const { file = "", server = "", tool = "", skill = "", path, via = {} } = one.where;
+      return {
+        rule: one.rule,
+        level: levels[one.severity],
+        lines: [`${one.message} ${one.fix}`],
+        place: one.where.file === undefined ? via : one.where,
+        subject: `${subjectText(one.where)} ${path}`,
+        key: [one.rule, file, server, tool, skill, path],
+        suppressed: one.suppressed,
+      };
+    }),
+    exitCode: report.exitCode,
+    isSuccessful: report.problems.length === 0,
+    notifications: describeProblems(report),
+  });
+}
+
+/** The verdicts as SARIF, those that are plainly good left out. `exitCode`: of the command. Does not throw. */
+export function verdictSarif({ suites }: VerdictList, { version, exitCode }: Pick<Parts, "version" | "exitCode">) {
+  return sarif({
+    version,
+    rules: Object.entries(verdictRules).map(([id, text]) => ({ id, shortDescription: { text } })),
+    results: suites.flatMap(({ name, model = "", verdicts }) =>
+      verdicts.flatMap((one): Result[] => {
+        const level = verdictLevels[one.level];
+        if (level === undefined) return [];
+        const subject = [name, one.name, ...(model === "" ? [] : [`(${model})`])].join(" ");
+        const lines = [subject, ...one.lines.slice(0, mostLines)];
+        return [
+          { rule: one.rule, level, lines, place: one.place ?? {}, subject, key: [one.rule, name, model, one.name] },
+        ];
+      }),
+    ),
+    exitCode,
+    isSuccessful: exitCode <= exitCodes.failed,
+  });
+}
+
+/** Lines of a verdict that a message holds. */
+const mostLines = 12;
+
+/** SARIF 2.1.0 (OASIS, 2020): one run. */
+function sarif({ version, rules, results: all, exitCode, isSuccessful, notifications = [] }: Parts): string {
   const results = all.slice(0, mostResults);
   const found = new Set(results.map(({ rule }) => rule));
   const used = rules.filter(({ id }) => found.has(id));
   const index = new Map(used.map(({ id }, at) => [id, at]));
   const fingerprint = fingerprints();
+  const left = all.length - results.length;
   const log = {
     $schema: "https://json.schemastore.org/sarif-2.1.0.json",
     version: "2.1.0",
     runs: [
       {
-        tool: { driver: { name: "tool-evals", version, rules: used.map(descriptor) } },
+        tool: { driver: { name: "tool-evals", version, informationUri: "pkg:npm/tool-evals", rules: used } },
         columnKind: "utf16CodeUnits",
         invocations: [
           {
-            executionSuccessful: report.problems.length === 0,
-            exitCode: report.exitCode,
-            toolExecutionNotifications: notifications(report, all.length - results.length),
+            executionSuccessful: isSuccessful,
+            exitCode,
+            toolExecutionNotifications: [
+              ...notifications,
+              ...(left > 0 ? [notification("warning", `${count(left, "more finding")} are left out.`)] : []),
+            ],
           },
         ],
         results: results.map((one) => ({
           ruleId: one.rule,
-          ruleIndex: index.get(one.rule) ?? -1,
-          level: levels[one.severity],
-          message: { text: plain(`${one.message} ${one.fix}`) },
+          ...(index.has(one.rule) && { ruleIndex: index.get(one.rule) }),
+          level: one.level,
+          message: { text: one.lines.map(toSentence).join("\n") },
           locations: [location(one)],
-          partialFingerprints: { "toolEvals/v1": fingerprint(one) },
+          partialFingerprints: { "toolEvals/v1": fingerprint(one.key) },
           ...(one.suppressed !== undefined && {
             suppressions: [{ kind: "external", status: "accepted", justification: plain(one.suppressed) }],
           }),
@@ -53,7 +135,10 @@ export function sarif(report: LintReport, { rules, version }: { rules: readonly 
   return `${JSON.stringify(log, null, 2)}\n`;
 }
 
-function descriptor({ id, severity, why, docs, clauses }: RuleInfo): JsonObject {
+/** Messages are sentences: viewers cut a message after its first. */
+const toSentence = (line: string) => plain(line).replace(/[^.!?]$/, "$&.");
+
+function describeRule({ id, severity, why, docs, clauses }: RuleInfo) {
   const list = clauses.map((clause) => `- ${clause}`).join("\n");
   return {
     id,
@@ -65,10 +150,8 @@ function descriptor({ id, severity, why, docs, clauses }: RuleInfo): JsonObject 
   };
 }
 
-/** In the file that holds the text, else in the one that names the server; the logical location says what it is about. */
-function location({ where }: Finding): JsonObject {
-  const { file, line, column } = where.file === undefined ? (where.via ?? {}) : where;
-  const logical = { fullyQualifiedName: plain(`${subjectText(where)} ${where.path}`), kind: "member" };
+/** In a file where there is one; the logical location says what it is about. */
+function location({ place: { file, line, column }, subject }: Result): JsonObject {
   return {
     ...(file !== undefined && {
       physicalLocation: {
@@ -78,7 +161,7 @@ function location({ where }: Finding): JsonObject {
         }),
       },
     }),
-    logicalLocations: [logical],
+    logicalLocations: [{ fullyQualifiedName: plain(subject), kind: "member" }],
   };
 }
 
@@ -86,30 +169,32 @@ function relativeUri(file: string): string {
   return file.replaceAll("\\", "/").split("/").map(encodeURIComponent).join("/");
 }
 
-/** What stays the same when lines move: rule, subject and path, and which of several there it is. */
-function fingerprints(): (finding: Finding) => string {
+/** Names a result by its key, and by which of several with that key it is. */
+function fingerprints(): (key: readonly string[]) => string {
   const seen = new Map<string, number>();
-  return ({ rule, where: { file = "", server = "", tool = "", skill = "", path } }) => {
-    const key = JSON.stringify([rule, file, server, tool, skill, path]);
+  return (parts) => {
+    const key = JSON.stringify(parts);
     const nth = seen.get(key) ?? 0;
     seen.set(key, nth + 1);
     return createHash("sha256").update(`${key}#${nth}`).digest("hex");
   };
 }
 
-function notifications({ problems, unusedSuppressions }: LintReport, left: number): JsonObject[] {
-  const note = (level: "error" | "warning", text: string, file?: string): JsonObject => ({
+function notification(level: "error" | "warning", text: string, file?: string): JsonObject {
+  return {
     level,
     message: { text: plain(text) },
     ...(file !== undefined && { locations: [{ physicalLocation: { artifactLocation: { uri: relativeUri(file) } } }] }),
-  });
+  };
+}
+
+function describeProblems({ problems, unusedSuppressions }: LintReport): JsonObject[] {
   return [
     ...problems.map(({ message, hint, place }) =>
-      note("error", [message, hint].filter(Boolean).join(" "), place?.file),
+      notification("error", [message, hint].filter(Boolean).join(" "), place?.file),
     ),
     ...unusedSuppressions.map(({ rule, reason, place }) =>
-      note("warning", `The suppression of ${rule} suppresses nothing: ${reason}`, place?.file),
+      notification("warning", `The suppression of ${rule} suppresses nothing: ${reason}`, place?.file),
     ),
-    ...(left > 0 ? [note("warning", `${count(left, "more finding")} are left out.`)] : []),
   ];
 }

@@ -1,7 +1,18 @@
 import { isWithin, type QueryResult, recallDepths, summarizeRanker } from "../search/evaluate.ts";
 import type { SearchReport, SuiteSearch } from "../search/report.ts";
 import { skillListings } from "../search/skillListing.ts";
-import { type Block, heading, makeRows, section, type TableCell, type Tone, text } from "./document.ts";
+import {
+  type Block,
+  facts,
+  heading,
+  list,
+  makeColumns,
+  section,
+  type TableCell,
+  type Tone,
+  table,
+  text,
+} from "./document.ts";
 import { count, integer, percent, some } from "./format.ts";
 
 /** The report of `evals search`: whether the thresholds are reached, then recall, and the queries that find too little. */
@@ -12,7 +23,7 @@ export function searchDocument(report: SearchReport): Block[] {
 function headline({ suites, thresholds }: SearchReport): [string, Tone?] {
   const queries = suites.reduce((sum, one) => sum + countQueries(one), 0);
   const shortfalls = suites.flatMap((one) => one.shortfalls);
-  const scope = `${count(queries, "query", "queries")} · ${count(suites.length, "suite")}`;
+  const scope = `${count(queries, "query")} · ${count(suites.length, "suite")}`;
   if (shortfalls.length > 0) return [`FAILED ${count(shortfalls.length, "threshold")} not reached · ${scope}`, "bad"];
   if (queries === 0) return ["NOT SEARCHED: no case could be searched for; the reasons are below", "warn"];
   if (thresholds.length > 0) return [`PASSED ${thresholds.join(", ")} · ${scope}`, "good"];
@@ -35,9 +46,10 @@ function countQueries({ queries, listings }: SuiteSearch): number {
 function nextStep({ suites }: SearchReport): Block {
   const isLate = suites.some(({ queries }) => queries.some(isLateQuery));
   return text(
+    "How sure: certain for these queries; other words of users may find more or less.",
     isLate
       ? "Next: write the missing words (below) into the description or the search hint of the tool, if they say what it does."
-      : undefined,
+      : "Next: see whether a model picks what is found with `evals run --exposure names`.",
   );
 }
 
@@ -53,14 +65,12 @@ function listSuite(one: SuiteSearch): Block[] {
   const counts = [...(tools > 0 ? [count(tools, "tool")] : []), ...(skills > 0 ? [count(skills, "skill")] : [])];
   return [
     heading(2, [suite, ...counts].join(" · ")),
-    { kind: "list", items: shortfalls, noun: "threshold" },
-    ...listRankers(one),
+    list("threshold", shortfalls),
+    listRankers(one),
     ...listLate(one),
     ...listListings(one),
-    ...section(`Not searched for: ${count(leftOut.length, "case")}`, [
-      { kind: "list", items: groupReasons(leftOut), noun: "reason" },
-    ]),
-    { kind: "facts", facts: [["Suite", file]] },
+    ...section(`Not searched for: ${count(leftOut.length, "case")}`, [list("reason", groupReasons(leftOut))]),
+    facts(["Suite", file]),
   ];
 }
 
@@ -71,21 +81,16 @@ function groupReasons(leftOut: SuiteSearch["leftOut"]): string[] {
   return [...cases].map(([reason, ids]) => `${reason} ${some(ids, 10)}`);
 }
 
-const recallColumns = recallDepths.map((depth) => ({ head: `recall@${depth}`, kind: "figure" as const }));
+const recallHeads = recallDepths.map((depth) => `recall@${depth}`);
 
-function listRankers({ rankers }: SuiteSearch): Block[] {
+function listRankers({ rankers }: SuiteSearch): Block {
   const rows = rankers.map(({ ranker, queries, recall, notFound }) => [
     ...[ranker, integer(queries)],
     ...recallDepths.map((depth) => recall[depth].toFixed(2)),
     integer(notFound),
   ]);
-  const columns = [
-    { head: "ranker" },
-    { head: "queries", kind: "figure" as const },
-    ...recallColumns,
-    { head: "not found", kind: "figure" as const },
-  ];
-  return [{ kind: "table", columns, rows: makeRows(rows), noun: "ranker" }];
+  const figures = makeColumns("figure", "queries", ...recallHeads, "not found");
+  return table("ranker", [...makeColumns("text", "ranker"), ...figures], rows);
 }
 
 function listLate({ queries, rankers }: SuiteSearch): Block[] {
@@ -98,14 +103,14 @@ function listLate({ queries, rankers }: SuiteSearch): Block[] {
     some(query.missing),
   ]);
   const columns = [
-    { head: "case", kind: "name" as const },
-    { head: "query", kind: "text" as const },
-    { head: "expected", kind: "name" as const },
-    ...rankers.map(({ ranker }) => ({ head: ranker, kind: "figure" as const })),
-    { head: "missing words", kind: "text" as const },
+    ...makeColumns("name", "case"),
+    ...makeColumns("text", "query"),
+    ...makeColumns("name", "expected"),
+    ...makeColumns("figure", ...rankers.map(({ ranker }) => ranker)),
+    ...makeColumns("text", "missing words"),
   ];
-  const title = `Not among the first ${seen}: ${count(late.length, "query", "queries")}, with the rank of each expected tool`;
-  return section(title, [{ kind: "table", columns, rows: makeRows(rows), most: 20, noun: "query" }]);
+  const title = `Not among the first ${seen}: ${count(late.length, "query")}, with the rank of each expected tool`;
+  return section(title, [table("query", columns, rows, { most: 20 })]);
 }
 
 function describeRanks({ ranks, refused }: QueryResult, ranker: keyof QueryResult["ranks"]): string {
@@ -119,21 +124,16 @@ function listListings({ listings }: SuiteSearch): Block[] {
     ...[whole, cut, nameOnly.length].map(integer),
     ...recallDepths.map((depth) => recall[depth].toFixed(2)),
   ]);
-  const columns = [
-    { head: "listed by", kind: "text" as const },
-    ...["whole", "cut", "name only"].map((head) => ({ head, kind: "figure" as const })),
-    ...recallColumns,
-  ];
+  const figures = makeColumns("figure", "whole", "cut", "name only", ...recallHeads);
   const dropped = listings.filter(({ nameOnly }) => nameOnly.length > 0);
   return section("Skills under the listing budget of each host, found by BM25", [
-    { kind: "table", columns, rows: makeRows(rows), noun: "host" },
-    {
-      kind: "list",
-      items: dropped.map(({ host, nameOnly }) => {
+    table("host", [...makeColumns("text", "listed by"), ...figures], rows),
+    list(
+      "host",
+      dropped.map(({ host, nameOnly }) => {
         const budget = integer(skillListings[host].budget);
         return `${host} (${budget} characters) lists by name only: ${some(nameOnly, 10)}.`;
       }),
-      noun: "host",
-    },
+    ),
   ]);
 }

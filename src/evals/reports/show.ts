@@ -2,16 +2,20 @@ import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { readMatcher } from "../types/matcher.ts";
 import type { RunManifest } from "../types/run.ts";
 import { paraphraseAt } from "../types/suite.ts";
+import { joinResult } from "../types/tool.ts";
 import type { Assertion, Call, Trial, Turn } from "../types/trial.ts";
-import { promptTokens } from "../verdicts/tally.ts";
+import { describeFailure, promptTokens } from "../verdicts/tally.ts";
 import {
   type Block,
-  type Column,
+  type Fact,
+  facts,
   heading,
   type Inline,
+  makeColumns,
   type Span,
   type TableRow,
   type Tone,
+  table,
   text,
 } from "./document.ts";
 import { count, duration, integer, money, some } from "./format.ts";
@@ -57,7 +61,7 @@ export function showDocument(shown: readonly ShownTrial[], { run, most }: { run:
   ];
 }
 
-/** Trials in which the same was asked, said, called and returned, with the numbers of all of them. */
+/** Trials with the same query, texts, calls and results, with the numbers of all of them. */
 function groupAlike(shown: readonly ShownTrial[]): Group[] {
   const groups = new Map<string, Group>();
   for (const one of shown) {
@@ -95,7 +99,7 @@ function transcript(group: Group): Block[] {
   const result = outcome.kind === "broken" ? `BROKEN (${outcome.stage})` : describeGrade(verdict);
   return [
     heading(2, `${cell.case} · ${cell.model}${arm} · ${trials}: ${result}`, resultTone(trial)),
-    { kind: "facts", facts: about(group) },
+    facts(...about(group)),
     text(...spoken("User: ", query(group))),
     ...trial.turns.flatMap((turn, at) => showTurn(turn, at + 1, one, verdict?.checks ?? [])),
     ...(outcome.kind === "broken" ? [text([{ strong: "Broken: ", tone: "bad" }, verbatim(outcome.message)])] : []),
@@ -115,13 +119,13 @@ function resultTone({ outcome, verdict }: Trial): Tone {
   return verdict?.grade === "pass" ? "good" : "bad";
 }
 
-function about({ trial: { verdict, turns, ms, costUsd, startedAt }, case: one, tools }: Group): [string, Inline][] {
+function about({ trial: { verdict, turns, ms, costUsd, startedAt }, case: one, tools }: Group): Fact[] {
   const input = turns.reduce((sum, { usage }) => sum + promptTokens(usage), 0);
   const output = turns.reduce((sum, { usage }) => sum + usage.outputTokens, 0);
   const took = [`${integer(input)} tokens in`, `${integer(output)} out`, money(costUsd), duration(ms), startedAt];
   return [
     ["Expected", { code: one.expected, max: 300 }],
-    ...(verdict ? [["Picked", { code: verdict.picked, max: 300 }] as [string, Inline]] : []),
+    ["Picked", verdict && { code: verdict.picked, max: 300 }],
     ["Took", took.join(" · ")],
     ["Case", `${one.file}:${one.line}`],
     ["Tools", [`${integer(tools.length)} shown: `, { code: some(tools, 30), max: 2_000 }]],
@@ -152,12 +156,12 @@ function spoken(label: Span, value: string, ...rest: readonly Span[]): Inline[] 
 /** `number` counts from 1. */
 function showTurn(turn: Turn, number: number, one: ManifestCase, checks: readonly Assertion[]): Block[] {
   const { text: reply, calls, searches = [], stop, ms, usage } = turn;
-  const said = { done: "Says: ", calls: "Says: ", refused: "Refuses: ", cut: "Is cut off: " }[stop];
+  const label = { done: "Says: ", calls: "Says: ", refused: "Refuses: ", cut: "Is cut off: " }[stop];
   const isSilent = reply.trim() === "" && calls.length === 0;
   return [
     text(
       [{ strong: `Turn ${number}` }, ` · ${duration(ms)} · ${count(usage.outputTokens, "token")} out`],
-      ...(reply.trim() === "" && !isSilent ? [] : spoken(said, isSilent ? "(no text, no call)" : reply)),
+      ...(reply.trim() === "" && !isSilent ? [] : spoken(label, isSilent ? "(no text, no call)" : reply)),
       ...searches.map(({ query: asked, found }): Inline => {
         return ["Searches: ", verbatim(asked), " -> ", { code: some(found, 5), max: 300 }];
       }),
@@ -173,8 +177,12 @@ function showCall(call: Call, { expectedCalls = [] }: ManifestCase, checks: read
   const title: Inline = [role === undefined ? "Calls: " : `Calls (${role}): `, { code: tool }];
   const rows = expected && isJsonObject(args) ? compareArguments(expected, args, checks) : [];
   if (rows.length === 0) return [text([...title, " ", verbatim(given)], ...showResult(execution))];
-  const columns: Column[] = [{ head: "" }, { head: "argument", kind: "name" }, { head: "expected" }, { head: "got" }];
-  return [text(title), { kind: "table", columns, rows, most: 40, noun: "argument" }, text(...showResult(execution))];
+  const columns = [
+    ...makeColumns("text", ""),
+    ...makeColumns("name", "argument"),
+    ...makeColumns("text", "expected", "got"),
+  ];
+  return [text(title), table("argument", columns, rows, { most: 40 }), text(...showResult(execution))];
 }
 
 /** Expected and given arguments side by side; `~` marks one that no expectation names. */
@@ -213,11 +221,8 @@ function describeExpected(value: Json | undefined): string {
 
 function showResult(execution: Call["execution"]): Inline[] {
   if (execution?.status !== "executed") return [["Not executed: ", execution?.reason ?? "no result is on the record"]];
-  const { content, structuredContent, isError } = execution.result;
-  const parts = content.map(({ text: part, type, mimeType = "" }) => part ?? `[${`${type} ${mimeType}`.trim()}]`);
-  const whole = parts.length === 0 && structuredContent ? JSON.stringify(structuredContent) : parts.join("\n");
-  const label = isError ? { strong: "Error: ", tone: "bad" as const } : "Result: ";
-  return spoken(label, whole, ` (${duration(execution.ms)})`);
+  const label = execution.result.isError ? { strong: "Error: ", tone: "bad" as const } : "Result: ";
+  return spoken(label, joinResult(execution.result), ` (${duration(execution.ms)})`);
 }
 
 /** Why a trial did not pass. */
@@ -227,11 +232,9 @@ function unmet(checks: readonly Assertion[]): Block[] {
   return [
     text(
       ...open.map(
-        ({ what, met, why = "not met", evidence }): Inline => [
-          { mark: met === "no" ? "bad" : "open" },
-          " ",
-          verbatim(why.startsWith(what) ? why : `${what}: ${why}`),
-          ...(evidence === undefined ? [] : [" (quoted: ", verbatim(evidence), ")"]),
+        (one): Inline => [
+          ...[{ mark: one.met === "no" ? "bad" : "open" } as const, " ", verbatim(describeFailure(one))],
+          ...(one.evidence === undefined ? [] : [" (quoted: ", verbatim(one.evidence), ")"]),
         ],
       ),
     ),

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type RunManifest, type RunSummary, withoutArm } from "../types/run.ts";
 import type { Cell, Trial, Turn } from "../types/trial.ts";
+import { promptTokens } from "../verdicts/tally.ts";
 import { count } from "./format.ts";
 import { judgeText, liftSentence } from "./skillEffect.ts";
 
@@ -153,10 +154,7 @@ function makeMetrics(turns: readonly Turn[]): Grading["execution_metrics"] {
 
 function makeTiming({ turns, startedAt, judging }: Trial): Timing {
   const ms = turns.reduce((sum, turn) => sum + turn.ms, 0);
-  const tokens = turns.reduce(
-    (sum, { usage }) => sum + usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens,
-    0,
-  );
+  const tokens = turns.reduce((sum, { usage }) => sum + promptTokens(usage) + usage.outputTokens, 0);
   return {
     total_tokens: tokens,
     duration_ms: Math.round(ms),
@@ -222,22 +220,14 @@ export class BenchmarkFigures {
   /** A configuration without a graded run is absent, and so is the difference then: it would read as 0 %. */
   runSummary() {
     const [one, other] = configurations.map((configuration) => this.#statistics(configuration));
-    const delta = (measure: Measure, digits: number) => {
-      const change = (one?.[measure].mean ?? 0) - (other?.[measure].mean ?? 0);
+    if (!one || !other) return { ...(one && { with_skill: one }), ...(other && { without_skill: other }) };
+    const subtract = (measure: Measure, digits: number) => {
+      const change = one[measure].mean - other[measure].mean;
       return `${change < 0 ? "-" : "+"}${Math.abs(change).toFixed(digits)}`;
     };
-    return {
-      ...(one && { with_skill: one }),
-      ...(other && { without_skill: other }),
-      ...(one &&
-        other && {
-          delta: {
-            pass_rate: delta("pass_rate", 2),
-            time_seconds: delta("time_seconds", 1),
-            tokens: delta("tokens", 0),
-          },
-        }),
-    };
+    const [pass_rate, time_seconds] = [subtract("pass_rate", 2), subtract("time_seconds", 1)];
+    const delta = { pass_rate, time_seconds, tokens: subtract("tokens", 0) };
+    return { with_skill: one, without_skill: other, delta };
   }
 
   /** What the figures leave out, and the verdict that they cannot give. */
@@ -245,20 +235,17 @@ export class BenchmarkFigures {
     const planned = evals.reduce((sum, { runs }) => sum + configurations.length * runs, 0);
     const graded = [...this.#values.values()].reduce((sum, { pass_rate }) => sum + pass_rate.length, 0);
     const summary = run.suites.find((one) => one.name === suite && one.model === model);
-    const judge = judgeText(run);
-    return [
-      ...(summary?.lift ? [liftSentence(summary.lift)] : []),
-      ...(summary?.lift?.net
-        ? ["The lift counts runs that meet all of their expectations; the pass rates are shares of expectations."]
-        : []),
-      ...(this.#open > 0
-        ? [`Left out of the rates: ${count(this.#open, "expectation")} that could not be graded.`]
-        : []),
-      ...(planned > graded
-        ? [`Left out of all figures: ${count(planned - graded, "run")} of ${planned}, not graded, broken or missing.`]
-        : []),
-      ...(judge === undefined ? [] : [judge]),
+
+    const notes = [
+      summary?.lift && liftSentence(summary.lift),
+      summary?.lift?.net &&
+        "The lift counts runs that meet all of their expectations; the pass rates are shares of expectations.",
+      this.#open > 0 && `Left out of the rates: ${count(this.#open, "expectation")} that could not be graded.`,
+      planned > graded &&
+        `Left out of all figures: ${count(planned - graded, "run")} of ${planned}, not graded, broken or missing.`,
+      judgeText(run),
     ];
+    return notes.filter((note) => typeof note === "string");
   }
 
   #statistics(configuration: Configuration) {

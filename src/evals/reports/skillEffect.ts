@@ -1,13 +1,8 @@
 import type { LiftSummary, RunSummary, SkillsSummary, SuiteSummary } from "../types/run.ts";
-import { type Block, type Blocks, type Column, makeRows, section, text } from "./document.ts";
+import { type Block, type Blocks, makeColumns, section, table, text } from "./document.ts";
 import { count, duration, integer, money, percent, pointsWithInterval, range, ratio } from "./format.ts";
 
 type Share = SkillsSummary["skills"][number]["recall"];
-
-const makeColumns = (names: readonly string[], figures: readonly string[]): Column[] => [
-  ...names.map((head) => ({ head, kind: "name" as const })),
-  ...figures.map((head) => ({ head, kind: "figure" as const })),
-];
 
 /** How well the skills of a run are triggered, a model at a time. */
 export function triggerBlocks({ skills = [] }: RunSummary): Block[] {
@@ -19,26 +14,16 @@ export function triggerBlocks({ skills = [] }: RunSummary): Block[] {
       shareText(one.recall),
     ]);
     const picked = loaded.map(({ expected, loaded: name, n }) => [expected, name ?? "(none)", integer(n)]);
+    const rates = makeColumns("figure", "TP", "FP", "FN", "TN", "precision (95% CI)", "recall (95% CI)");
+    const pairs = [...makeColumns("name", "expected", "loaded"), ...makeColumns("figure", "trials")];
     const explanation =
       "Precision: of the trials that loaded the skill, those that should have. Recall: of the trials that should have loaded it, those that did.";
     return [
       ...section(`Skill triggering · ${model}`, [
-        {
-          kind: "table",
-          columns: makeColumns(["skill"], ["TP", "FP", "FN", "TN", "precision (95% CI)", "recall (95% CI)"]),
-          rows: makeRows(rows),
-          noun: "skill",
-        },
+        table("skill", [...makeColumns("name", "skill"), ...rates], rows),
         text(explanation),
       ]),
-      ...section("Skills that were loaded", [
-        {
-          kind: "table",
-          columns: makeColumns(["expected", "loaded"], ["trials"]),
-          rows: makeRows(picked),
-          noun: "pair",
-        },
-      ]),
+      ...section("Skills that were loaded", [table("pair", pairs, picked)]),
     ];
   });
 }
@@ -70,26 +55,17 @@ function armsTable({ arms }: LiftSummary): Block {
     arm.meanMs === null ? "-" : duration(arm.meanMs),
     money(arm.costUsd),
   ];
-  return {
-    kind: "table",
-    columns: makeColumns(["arm"], ["passed", "not gradable", "broken", "turns", "tokens", "time", "cost"]),
-    rows: makeRows([row("with the skill", arms.with), row("without it", arms.without)]),
-    noun: "arm",
-  };
+  const figures = makeColumns("figure", "passed", "not gradable", "broken", "turns", "tokens", "time", "cost");
+  const rows = [row("with the skill", arms.with), row("without it", arms.without)];
+  return table("arm", [...makeColumns("name", "arm"), ...figures], rows);
 }
 
 function behaviours({ behaviours: all }: LiftSummary): Blocks {
   const met = (counts: LiftSummary["behaviours"][number]["with"]) =>
     `${ratio(counts)}${counts.unknown > 0 ? `, ${integer(counts.unknown)} undecided` : ""}`;
   const rows = all.map((one) => [one.case, one.text, met(one.with), met(one.without)]);
-  return section("Expected behaviour (met/graded)", [
-    {
-      kind: "table",
-      columns: makeColumns(["case", "behaviour"], ["with", "without"]),
-      rows: makeRows(rows),
-      noun: "behaviour",
-    },
-  ]);
+  const columns = [...makeColumns("name", "case", "behaviour"), ...makeColumns("figure", "with", "without")];
+  return section("Expected behaviour (met/graded)", [table("behaviour", columns, rows)]);
 }
 
 function shareText(share: Share): string {

@@ -1,55 +1,80 @@
-import { type Block, heading, type Item, makeRows, section, text } from "./document.ts";
+import * as z from "zod";
+import { type Block, heading, list, makeColumns, section, table, text, unlimited } from "./document.ts";
 import { count } from "./format.ts";
 
 /** What the eval files of a package hold, in numbers; `unreadable` when they are wrong. */
-export type EvalCounts = { positives: number; negatives: number; checks: number } | "unreadable";
+const number = z.number().int().min(0);
+const evalCountsSchema = z.union([
+  z.object({ positives: number, negatives: number, checks: number }),
+  z.literal("unreadable"),
+]);
+export type EvalCounts = z.infer<typeof evalCountsSchema>;
 
-/** What a host finds of skills. `folders`: where it was looked, `host`: what decides which of equal names is loaded. */
-export type SkillListing = {
-  host: string;
-  folders: readonly string[];
-  skills: readonly {
-    name: string;
-    level: string;
-    file: string;
-    description: string;
-    hash: string;
-    evals: EvalCounts;
-  }[];
-  shadowed: readonly { name: string; file: string; by: string; reason: string }[];
-  skipped: readonly { file: string; reason: string }[];
-};
+const listedSkillSchema = z.object({
+  name: z.string(),
+  declared: z.string().exactOptional().describe("the name in the front matter, where the host uses that of the folder"),
+  level: z.string(),
+  file: z.string(),
+  description: z.string().describe("as the model is shown it, without the limit of the whole list"),
+  hash: z.string(),
+  evals: evalCountsSchema,
+});
 
-/** The skills that a host would load, where they are and what they are tested with; then those it ignores, and why. */
-export function skillsDocument({ host, folders, skills, shadowed, skipped }: SkillListing): Block[] {
-  const rows = skills.map(({ name, level, file, evals }) => [
-    ...[name, level, evalsText(evals)],
+/** What a host finds of skills. */
+export const skillListingSchema = z.object({
+  host: z.string(),
+  folders: z.array(z.string()).readonly().describe("where it looks"),
+  skills: z.array(listedSkillSchema).readonly(),
+  hidden: z
+    .array(z.object({ name: z.string(), file: z.string(), reason: z.string() }))
+    .readonly()
+    .describe("loaded, but not shown to the model"),
+  shadowed: z.array(z.object({ name: z.string(), file: z.string(), by: z.string(), reason: z.string() })).readonly(),
+  skipped: z.array(z.object({ file: z.string(), reason: z.string() })).readonly(),
+});
+export type SkillListing = z.infer<typeof skillListingSchema>;
+
+/** The skills that a host shows, where they are and what they are tested with; then those it does not show, and why. */
+export function skillsDocument({ host, folders, skills, hidden, shadowed, skipped }: SkillListing): Block[] {
+  const rows = skills.map(({ name, declared, level, file, evals }) => [
+    ...[declared === undefined ? name : `${name} (${declared})`, level, evalsText(evals)],
     file.replace(/[\\/]SKILL\.md$/, ""),
   ]);
   const columns = [
-    { head: "skill", kind: "name" as const },
-    { head: "level", kind: "figure" as const },
-    ...["queries", "folder"].map((head) => ({ head })),
+    ...makeColumns("name", "skill"),
+    ...makeColumns("figure", "level"),
+    ...makeColumns("text", "queries", "folder"),
   ];
-  const list = (items: readonly Item[]): Block[] => [
-    { kind: "list", items, most: Number.POSITIVE_INFINITY, noun: "skill" },
-  ];
+  const listed = (title: string, items: readonly { text: string; reason: string }[]) => {
+    const all = items.map((one) => ({ text: one.text, items: [one.reason] }));
+    return section(`${title}: ${items.length}`, [list("skill", all, unlimited)]);
+  };
   return [
     ...(skills.length > 0
       ? [
           heading(1, `${count(skills.length, "skill")} · host ${host}`),
-          { kind: "table" as const, columns, rows: makeRows(rows), most: Number.POSITIVE_INFINITY, noun: "skill" },
+          text("Next: check one with `evals lint --skills <folder>`, or test it with `evals run --skill <name>`."),
+          table("skill", columns, rows, { most: unlimited }),
         ]
-      : [heading(1, "No skill was found"), text("Searched:", ...folders.map((folder) => `  ${folder}`))]),
-    ...section(
-      `Shadowed (another skill of the same name is loaded): ${shadowed.length}`,
-      list(
-        shadowed.map(({ name, file, by, reason }) => ({ text: `${name}: ${file}`, items: [`by ${by}: ${reason}`] })),
-      ),
+      : [
+          heading(1, "No skill was found"),
+          text(
+            "Next: name the folders that hold skills with `--host-dir`.",
+            "Searched:",
+            ...folders.map((folder) => `  ${folder}`),
+          ),
+        ]),
+    ...listed(
+      "Not shown to the model",
+      hidden.map(({ name, file, reason }) => ({ text: `${name}: ${file}`, reason })),
     ),
-    ...section(
-      `Skipped (no host can load them): ${skipped.length}`,
-      list(skipped.map(({ file, reason }) => ({ text: file, items: [reason] }))),
+    ...listed(
+      "Shadowed (another skill of the same name is loaded)",
+      shadowed.map(({ name, file, by, reason }) => ({ text: `${name}: ${file}`, reason: `by ${by}: ${reason}` })),
+    ),
+    ...listed(
+      "Skipped (cannot be loaded)",
+      skipped.map(({ file, reason }) => ({ text: file, reason })),
     ),
   ];
 }

@@ -10,9 +10,11 @@ import {
   type Item,
   isItem,
   limited,
+  limitRows,
   type Mark,
   type Span,
   spans,
+  type Table,
   type TableCell,
   type TableRow,
   type TextChange,
@@ -198,9 +200,9 @@ class Screen {
     return `\x1b[${codes[name][0]}m${text}\x1b[${codes[name][1]}m`;
   }
 
-  #table({ columns: head, rows, most = 12, noun }: Extract<Block, { kind: "table" }>): string[] {
-    const { shown, more } = limited(rows, most, noun, ({ tone }) => tone === "bad");
-    const table = shown.length > 0 ? this.#grid(head, shown) : [];
+  #table(block: Table): string[] {
+    const { shown, more } = limitRows(block, block.most ?? 12);
+    const table = shown.length > 0 ? this.#grid(block.columns, shown) : [];
     return [...table, ...this.#more(more, 0)];
   }
 

@@ -1,22 +1,26 @@
+import * as z from "zod";
 import { listProperties, listRequired } from "../jsonSchema/values.ts";
 import { isJsonObject, type Json } from "../types/json.ts";
-import { type Block, heading, makeRows, text } from "./document.ts";
+import { type Block, heading, makeColumns, table, text, unlimited } from "./document.ts";
 import { count } from "./format.ts";
 
 /** A tool list as it was sent, unchecked, and what it is called. */
+export const toolsOutputSchema = z.object({
+  tools: z.array(z.unknown()).readonly().describe("each as the server sent it, unchecked"),
+});
 export type ListedTools = { name: string; items: readonly unknown[] };
 
 /** The tools of each list: name, parameters (`?`: optional), what they are annotated to do, description. */
 export function toolsDocument(lists: readonly ListedTools[]): Block[] {
-  return lists.flatMap(({ name, items }) => [
+  const columns = [...makeColumns("name", "tool"), ...makeColumns("text", "parameters", "effect", "description")];
+  return lists.flatMap(({ name, items }, at) => [
     heading(1, [{ strong: count(items.length, "tool") }, " · ", { code: name }]),
-    {
-      kind: "table",
-      columns: [{ head: "tool", kind: "name" }, { head: "parameters" }, { head: "effect" }, { head: "description" }],
-      rows: makeRows(items.map(describeTool)),
-      most: Number.POSITIVE_INFINITY,
-      noun: "tool",
-    },
+    text(
+      at === 0
+        ? "Next: check their wording with `evals lint`, or draft a suite for them with `evals init`."
+        : undefined,
+    ),
+    table("tool", columns, items.map(describeTool), { most: unlimited }),
     ...(items.length === 0 ? [text("The server lists no tools.")] : []),
   ]);
 }

@@ -1,6 +1,6 @@
 import { wilson } from "../stats/intervals.ts";
 import type { TryResult } from "../types/tryout.ts";
-import { type Block, heading, makeRows, section, type TableCell, text } from "./document.ts";
+import { type Block, facts, heading, list, makeColumns, section, type TableCell, table, text } from "./document.ts";
 import { count, integer, money, rateWithInterval, share, some } from "./format.ts";
 
 /** The report of `evals try`: how often the right tool is picked, what is confused with what, and what to do next. */
@@ -11,61 +11,56 @@ export function tryDocument(result: TryResult): Block[] {
   const about = `${server} · ${count(tools, "tool")}, about ${integer(listTokens)} tokens in every request`;
   return [
     heading(1, `Right tool picked: ${rate} · ${model}${note === undefined ? "" : ` (${note})`}`),
+    text(describeCertainty(result), describeNext(result)),
     text(
       about,
       `Queries that need no tool: a tool was called in ${share({ passed: quiet.trials - quiet.passed, trials: quiet.trials })}.`,
-      describeNext(result),
     ),
     ...listTools(result),
     ...listMatrix(result),
     ...listWorst(result),
     ...section("Not asked", [
-      {
-        kind: "list",
-        items: dropped.map(({ input, why }) => [{ code: input, max: 100 }, `: ${why}`]),
-        most: 5,
-        noun: "query",
-      },
+      list(
+        "query",
+        dropped.map(({ input, why }) => [{ code: input, max: 100 }, `: ${why}`]),
+        5,
+      ),
       text(left.length > 0 ? `No query was written for ${some(left, 10)}.` : undefined),
     ]),
-    {
-      kind: "facts",
-      facts: [
-        ["Suite", `${suite} (generated${result.writer ? ` by ${result.writer.model}` : ""}; no tool was executed)`],
-        ["Record", run],
-        ...(broken > 0 ? ([["Broken", `${count(broken, "trial")}: excluded from rates`]] as const) : []),
-        ["Cost", costUsd === 0 ? "nothing" : money(costUsd)],
-      ],
-    },
+    facts(
+      ["Suite", `${suite} (generated${result.writer ? ` by ${result.writer.model}` : ""}; no tool was executed)`],
+      ["Record", run],
+      ["Broken", broken > 0 ? `${count(broken, "trial")}: excluded from rates` : undefined],
+      ["Cost", costUsd === 0 ? "nothing" : money(costUsd)],
+    ),
   ];
 }
 
+function describeCertainty({ writer, right, tools }: TryResult): string {
+  return writer
+    ? `How sure: the range is a 95% interval over ${count(right.trials, "query")}, which ${writer.model} wrote; users may write others.`
+    : `How sure: this is what a keyword search finds in the words of the ${count(tools, "tool")} themselves. No language model was asked.`;
+}
+
 function describeNext({ writer, suite, worst }: TryResult): string {
-  if (!writer)
-    return "This is what a keyword search finds, not what a model picks. Next: set ANTHROPIC_API_KEY or OPENAI_API_KEY and try again.";
+  if (!writer) return "Next: set ANTHROPIC_API_KEY or OPENAI_API_KEY and try again, to see what a model picks.";
   return worst.length > 0
     ? "Next: say in both descriptions of a pair below when to call which, then `evals variants` or `evals try` again."
     : `Next: correct the queries in ${suite}, then \`evals run ${suite} --accept\` as the baseline of later changes.`;
 }
 
 function listTools({ perTool }: TryResult): Block[] {
-  const rows = perTool.map(({ tool, wanted, picked, right }): TableCell[] => [
-    { code: tool },
-    describeShare(right, wanted),
-    describeShare(right, picked),
-  ]);
-  const columns = [
-    { head: "tool", kind: "name" as const },
-    { head: "recall", kind: "figure" as const },
-    { head: "precision", kind: "figure" as const },
-  ];
   const isPerfect = (row: TryResult["perTool"][number]) => row.right === row.wanted && row.right === row.picked;
-  const order = perTool
-    .map((row, at) => ({ at, isPerfect: isPerfect(row) }))
-    .sort((a, b) => Number(a.isPerfect) - Number(b.isPerfect));
-  const sorted = order.flatMap(({ at }) => (rows[at] ? [rows[at]] : []));
+  const rows = perTool
+    .toSorted((a, b) => Number(isPerfect(a)) - Number(isPerfect(b)))
+    .map(({ tool, wanted, picked, right }): TableCell[] => [
+      { code: tool },
+      describeShare(right, wanted),
+      describeShare(right, picked),
+    ]);
+  const columns = [...makeColumns("name", "tool"), ...makeColumns("figure", "recall", "precision")];
   return section("Each tool: recall of the queries for it, precision of its picks", [
-    { kind: "table", columns, rows: makeRows(sorted), most: 15, noun: "tool" },
+    table("tool", columns, rows, { most: 15 }),
   ]);
 }
 
@@ -86,23 +81,18 @@ function listMatrix({ confusions, perTool }: TryResult): Block[] {
   const counts = new Map(confusions.map(({ expected, picked, n }) => [JSON.stringify([expected, picked]), n]));
   const cell = (row: string, column: string) =>
     row === column ? (right.get(row) ?? 0) : (counts.get(JSON.stringify([row, column])) ?? 0);
-  const rows = shown
-    .map((row, at): [string, TableCell[]] => [
-      row,
-      [
-        { code: `${at + 1} ${row}` },
-        ...shown.map((column) => (cell(row, column) === 0 ? "·" : integer(cell(row, column)))),
-      ],
-    ])
-    .filter(([row]) => shown.some((column) => cell(row, column) > 0))
-    .map(([, cells]) => cells);
+  const rows = shown.flatMap((row, at): TableCell[][] => {
+    const values = shown.map((column) => cell(row, column));
+    if (values.every((n) => n === 0)) return [];
+    return [[{ code: `${at + 1} ${row}` }, ...values.map((n) => (n === 0 ? "·" : integer(n)))]];
+  });
   const columns = [
-    { head: "wanted \\ picked", kind: "name" as const },
-    ...shown.map((_, at) => ({ head: String(at + 1), kind: "figure" as const })),
+    ...makeColumns("name", "wanted \\ picked"),
+    ...makeColumns("figure", ...shown.map((_, at) => String(at + 1))),
   ];
   const rest = named.length - shown.length;
   return section("Confusion matrix of what was confused", [
-    { kind: "table", columns, rows: makeRows(rows), noun: "tool" },
+    table("tool", columns, rows),
     text(rest > 0 ? `${count(rest, "more name")} in the JSON form (--json).` : undefined),
   ]);
 }
@@ -112,5 +102,5 @@ function listWorst({ worst }: TryResult): Block[] {
     const words = shared.length > 0 ? `; both say ${shared.map((word) => `"${word}"`).join(", ")}` : "";
     return `${picked} instead of ${wanted}: ${count(n, "time")}${words}`;
   });
-  return section("Worst pairs", [{ kind: "list", items, noun: "pair" }]);
+  return section("Worst pairs", [list("pair", items)]);
 }

@@ -2,7 +2,20 @@ import type { Comparison } from "../decisions/variantsCertain.ts";
 import type { VariantVerdict } from "../decisions/variantVerdict.ts";
 import type { NamedCase } from "../decisions/verdict.ts";
 import type { VariantsSummary } from "../verdicts/variants.ts";
-import { type Block, heading, makeRows, section, type TableCell, type TableRow, type Tone, text } from "./document.ts";
+import {
+  type Block,
+  diff,
+  type Fact,
+  facts,
+  heading,
+  list,
+  makeColumns,
+  section,
+  type TableCell,
+  type Tone,
+  table,
+  text,
+} from "./document.ts";
 import { intervalPlot, intervalRow } from "./figures.ts";
 import { count, integer, level, money, percent, points, probability, pValue, ratio, size, some } from "./format.ts";
 import { modelLabel } from "./runText.ts";
@@ -25,8 +38,8 @@ export function variantsDocument(summary: VariantsSummary): Block[] {
       ),
     ]),
     ...caseTables(summary),
-    ...section(`Changes in ${best?.name}`, [{ kind: "diff", changes: kind === "keep" ? [] : (best?.changes ?? []) }]),
-    { kind: "facts", facts: facts(summary) },
+    ...section(`Changes in ${best?.name}`, [diff(kind === "keep" ? [] : (best?.changes ?? []))]),
+    facts(...listFacts(summary)),
   ];
 }
 
@@ -149,25 +162,13 @@ function wordingTable(summary: VariantsSummary): Block {
   const current = wordings[0]?.size;
   const unit = current?.kind === "tokens" ? "prompt tokens" : "list bytes";
   const columns = resultColumns(summary);
-  const rows = wordings.map((one, at): TableRow => {
-    const cells: TableCell[] = [
-      one.name === winner ? { strong: one.name, tone: "good" } : one.name,
-      ...columns.map(({ cell }) => cell(one)),
-      at === 0 ? integer(one.size.mean) : `${integer(one.size.mean)} (${signed(one.size.mean - (current?.mean ?? 0))})`,
-    ];
-    return { cells };
-  });
-  return {
-    kind: "table",
-    columns: [
-      { head: "wording", kind: "name" },
-      ...columns.map(({ head }) => ({ head, kind: "figure" as const })),
-      { head: unit, kind: "figure" },
-    ],
-    rows,
-    most: 100,
-    noun: "wording",
-  };
+  const rows = wordings.map((one, at): TableCell[] => [
+    one.name === winner ? { strong: one.name, tone: "good" } : one.name,
+    ...columns.map(({ cell }) => cell(one)),
+    at === 0 ? integer(one.size.mean) : `${integer(one.size.mean)} (${signed(one.size.mean - (current?.mean ?? 0))})`,
+  ]);
+  const figures = makeColumns("figure", ...columns.map(({ head }) => head), unit);
+  return table("wording", [...makeColumns("name", "wording"), ...figures], rows, { most: 100 });
 }
 
 type Wording = VariantsSummary["wordings"][number];
@@ -210,9 +211,6 @@ function signed(difference: number): string {
   return `${rounded > 0 ? "+" : rounded < 0 ? "-" : ""}${integer(Math.abs(rounded))}`;
 }
 
-/** Rows of a table that are shown at a terminal. */
-const most = 12;
-
 function caseTables(summary: VariantsSummary): Block[] {
   const { best } = summary;
   if (summary.method !== "sampled") {
@@ -221,9 +219,7 @@ function caseTables(summary: VariantsSummary): Block[] {
       ...(test?.repaired ?? []).map((id) => [{ mark: "good" as const }, " ", { code: id }, ": fails -> passes"]),
       ...(test?.broken ?? []).map((id) => [{ mark: "bad" as const }, " ", { code: id }, ": passes -> fails"]),
     ];
-    return section(`Cases that changed (current wording -> ${best?.name})`, [
-      { kind: "list", items: marks, most: 20, noun: "case" },
-    ]);
+    return section(`Cases that changed (current wording -> ${best?.name})`, [list("case", marks, 20)]);
   }
   const { gain, certificates } = summary.verdict;
   const gains = (gain?.cases ?? []).map((one) => [
@@ -239,21 +235,17 @@ function caseTables(summary: VariantsSummary): Block[] {
   ]);
   return [
     ...section(`Gain test on fresh trials (current wording -> ${gain?.challenger})`, [
-      table(["case", "passed", "p of a gain"], gains),
+      caseTable(["passed", "p of a gain"], gains),
     ]),
-    ...section("Largest loss that is not ruled out", [table(["case", "passed", "loss", "limit"], losses)]),
+    ...section("Largest loss that is not ruled out", [caseTable(["passed", "loss", "limit"], losses)]),
   ];
 }
 
-function table([name = "", ...figures]: readonly string[], rows: readonly (readonly TableCell[])[]): Block {
-  const columns = [
-    { head: name, kind: "name" as const },
-    ...figures.map((head) => ({ head, kind: "figure" as const })),
-  ];
-  return { kind: "table", columns, rows: makeRows(rows), most, noun: "case" };
+function caseTable(figures: readonly string[], rows: readonly (readonly string[])[]): Block {
+  return table("case", [...makeColumns("name", "case"), ...makeColumns("figure", ...figures)], rows);
 }
 
-function facts(summary: VariantsSummary): [string, string][] {
+function listFacts(summary: VariantsSummary): Fact[] {
   const { untouched, calls, costUsd, dir } = summary;
   const lost = calls.missing > 0 ? ` (${count(calls.missing, "request")} brought no answer)` : "";
   const verdict = summary.method === "sampled" ? summary.verdict : undefined;
@@ -264,15 +256,11 @@ function facts(summary: VariantsSummary): [string, string][] {
         `${integer(verdict.calls.test)} to test`,
       ].filter((part) => part !== "")
     : [];
+  const made = parts.length > 1 ? `: ${parts.join(", ")}` : "";
   return [
     ...(verdict?.gain ? sampledFacts(verdict, verdict.gain) : []),
-    ...(untouched.length > 0
-      ? [["Not asked (no variant changes their tool lists)", some(untouched, 12)] satisfies [string, string]]
-      : []),
-    [
-      "Trials",
-      `${integer(calls.made)}${parts.length > 1 ? `: ${parts.join(", ")}` : ""}${lost} · cost ${money(costUsd)}`,
-    ],
+    ["Not asked (no variant changes their tool lists)", untouched.length > 0 ? some(untouched, 12) : undefined],
+    ["Trials", `${integer(calls.made)}${made}${lost} · cost ${money(costUsd)}`],
     ["Record", dir],
   ];
 }
@@ -280,21 +268,15 @@ function facts(summary: VariantsSummary): [string, string][] {
 function sampledFacts(
   { room, margin, change, certificates, kind }: VariantVerdict,
   { mean, upper, p, level: alpha, look, trials, largest }: NonNullable<VariantVerdict["gain"]>,
-): [string, string][] {
+): Fact[] {
   const excluded = `at most ${points(upper)} (one-sided 95% CI, Miettinen-Nurminen), margin ${size(margin)}`;
   const single = `; of one case at most ${points(largest.upper)} (${largest.case})`;
   const test = `exact global test over ${count(room.length, "case")} with room, ${pValue(p)} against alpha = ${level(alpha)} (look ${look}, ${count(trials, "trial")} per case and wording)`;
-  return [
+  const tested: Fact[] = [
     ["Gain test", test],
     ["Mean gain", `${points(mean)}, ${excluded}${kind === "keep" ? single : ""}`],
-    ...(change === null || certificates.length === 0
-      ? []
-      : [
-          ["Mean change over all cases", points(change)] satisfies [string, string],
-          [
-            "No-harm certificate",
-            "each case by itself: one-sided upper limit of its loss at 99% (Miettinen-Nurminen)",
-          ] satisfies [string, string],
-        ]),
   ];
+  if (change === null || certificates.length === 0) return tested;
+  const limit = "each case by itself: one-sided upper limit of its loss at 99% (Miettinen-Nurminen)";
+  return [...tested, ["Mean change over all cases", points(change)], ["No-harm certificate", limit]];
 }

@@ -1,43 +1,59 @@
 import type { VerifiedCoverage, VerifiedSuite, VerifyReport } from "../types/verify.ts";
-import { type Block, heading, makeRows, section, type TableCell, type Tone, text } from "./document.ts";
+import {
+  type Block,
+  diff,
+  facts,
+  heading,
+  list,
+  makeColumns,
+  section,
+  type TableCell,
+  type Tone,
+  table,
+  text,
+} from "./document.ts";
 import { count, integer, some } from "./format.ts";
 
 type Verified = VerifiedSuite["records"][number];
 type State = Verified["cases"][number]["state"];
 
-/** The report of `evals verify`: whether the baselines are of what is there now, then what is not, and what no case covers. */
+/**
+ * The report of `evals verify`: whether the baselines are of what is there now, then what is not, and what no case
+ * covers.
+ */
 export function verifyDocument(report: VerifyReport): Block[] {
   const { suites, coverage, failed, withoutSuite } = report;
   const [first = "", ...more] = listStatements(report);
   const isOk = failed.length === 0;
   const isKnown = suites.every(({ problem }) => problem === undefined);
-  const tone: Tone = !isOk ? "bad" : isKnown && listOutdated(suites).length === 0 ? "good" : "warn";
+  const tone: Tone = !isOk ? "bad" : isKnown && !listRecords(suites).some(isOutdated) ? "good" : "warn";
   return [
     heading(1, first, tone),
     text(...more, describeNext(report)),
     ...suites.flatMap(listSuite),
     ...coverage.flatMap(listCoverage),
-    ...section("Baselines without a suite", [{ kind: "list", items: withoutSuite, noun: "baseline" }]),
+    ...section("Baselines without a suite", [list("baseline", withoutSuite)]),
     text(failed.length > 0 ? `Exit code 1 because of --fail-on ${failed.join(", ")}.` : undefined),
   ];
 }
 
 const listRecords = (suites: readonly VerifiedSuite[]) => suites.flatMap(({ records }) => records);
 
-/** The records that do not cover their suite as it is now. */
-function listOutdated(suites: readonly VerifiedSuite[]): Verified[] {
-  return listRecords(suites).filter(({ lists, cases }) => lists.length > 0 || cases.length > 0);
-}
+const hasNoBaseline = ({ records, problem }: VerifiedSuite) => problem === undefined && records.length === 0;
+
+/** Whether a record does not cover its suite as it is now. */
+const isOutdated = ({ lists, cases }: Verified) => lists.length > 0 || cases.length > 0;
 
 /** What is true of the whole, the most important first. */
 function listStatements({ suites, coverage, gates }: VerifyReport): string[] {
   const names = (of: readonly VerifiedSuite[]) => some(of.map(({ suite }) => suite));
   const unknown = suites.filter(({ problem }) => problem !== undefined);
-  const unaccepted = suites.filter(({ records, problem }) => problem === undefined && records.length === 0);
-  const outdated = listOutdated(suites);
+  const unaccepted = suites.filter(hasNoBaseline);
+  const records = listRecords(suites);
+  const outdated = records.filter(isOutdated);
   const cases = outdated.reduce((sum, one) => sum + one.cases.length, 0);
-  const total = listRecords(suites).reduce((sum, one) => sum + one.total, 0);
-  const current = listRecords(suites).length - outdated.length;
+  const total = records.reduce((sum, one) => sum + one.total, 0);
+  const current = records.length - outdated.length;
   const missing = coverage.reduce((sum, one) => sum + one.uncovered.length, 0);
   const isCoverageGated = gates.some((gate) => gate.startsWith("uncovered"));
   const statements: (string | false)[] = [
@@ -54,19 +70,18 @@ function listStatements({ suites, coverage, gates }: VerifyReport): string[] {
   return statements.filter((one) => one !== false);
 }
 
-function describeNext({ suites, failed }: VerifyReport): string | undefined {
-  const stale = suites.filter(({ records }) => listOutdated([{ suite: "", file: "", records }]).length > 0);
-  const missing = suites.filter(({ records, problem }) => problem === undefined && records.length === 0);
-  const [first] = [...stale, ...missing];
+function describeNext({ suites, failed }: VerifyReport): string {
+  const stale = suites.filter(({ records }) => records.some(isOutdated));
+  const [first] = [...stale, ...suites.filter(hasNoBaseline)];
   if (suites.some(({ problem }) => problem !== undefined)) return "Next: find out why with `evals doctor`.";
   if (first) return `Next: \`evals run ${first.file}\`, then \`evals baseline accept\`.`;
-  return failed.length > 0 ? "Next: write a case for each tool or parameter that users rely on." : undefined;
+  return failed.length > 0
+    ? "Next: write a case for each tool or parameter that users rely on."
+    : "Next: nothing, until a tool or a case changes.";
 }
 
 function listSuite({ suite, file, records, problem }: VerifiedSuite): Block[] {
-  const shown = records.filter(
-    (one) => listOutdated([{ suite, file, records: [one] }]).length > 0 || one.removed.length > 0,
-  );
+  const shown = records.filter((one) => isOutdated(one) || one.removed.length > 0);
   if (shown.length === 0 && problem === undefined) return [];
   return [heading(2, `${suite} (${file})`), text(problem), ...shown.flatMap(listRecord)];
 }
@@ -80,35 +95,28 @@ const reasons: Record<State, string> = {
 
 function listRecord({ file, model, acceptedAt, lists, cases, removed, total, accepted }: Verified): Block[] {
   const rows = cases.map(({ id, state, tools }): TableCell[] => [{ code: id }, reasons[state], { lines: tools }]);
-  const columns = [
-    { head: "case", kind: "name" as const },
-    { head: "why", kind: "text" as const },
-    { head: "changed", kind: "name" as const },
-  ];
+  const columns = [...makeColumns("name", "case"), ...makeColumns("text", "why"), ...makeColumns("name", "changed")];
   return [
     heading(
       3,
       `${model}: ${integer(accepted)} of ${count(total, "case")} covered, accepted ${acceptedAt.slice(0, 10)}`,
     ),
-    { kind: "table", columns, rows: makeRows(rows), most: 20, noun: "case" },
-    ...lists.flatMap(({ cases: affected, changes }): Block[] => [
+    table("case", columns, rows, { most: 20 }),
+    ...lists.flatMap(({ cases: affected, changes }) => [
       text(affected.length < total ? `Tools of ${some(affected)}:` : undefined),
-      { kind: "diff", changes, most: 20 },
+      diff(changes, 20),
     ]),
     text(removed.length > 0 ? `No longer in the suite: ${some(removed)}.` : undefined),
-    { kind: "facts", facts: [["Baseline", file]] },
+    facts(["Baseline", file]),
   ];
 }
 
 function listCoverage({ suites, tools, uncovered, parameters }: VerifiedCoverage): Block[] {
   const rows = parameters.map(({ tool, names }): TableCell[] => [{ code: tool }, { lines: names }]);
-  const columns = [
-    { head: "tool", kind: "name" as const },
-    { head: "parameters that no case names", kind: "text" as const },
-  ];
+  const columns = [...makeColumns("name", "tool"), ...makeColumns("text", "parameters that no case names")];
   const share = `${integer(tools - uncovered.length)} of ${count(tools, "tool")}`;
   return section(`Coverage of ${some(suites)}: cases expect ${share}`, [
     text(uncovered.length > 0 ? `Not expected by any case: ${some(uncovered, 20)}.` : undefined),
-    { kind: "table", columns, rows: makeRows(rows), most: 10, noun: "tool" },
+    table("tool", columns, rows, { most: 10 }),
   ]);
 }

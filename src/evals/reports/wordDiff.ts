@@ -69,12 +69,12 @@ function moveOuterSpace(pieces: readonly Piece[]): Piece[] {
 
 function shorten({ kind, text }: Piece, at: number, count: number): Piece {
   const { same, changed } = context;
-  if (kind !== "same") return { kind, text: cutMiddle(text, changed, changed) };
-  return { kind, text: cutMiddle(text, at === 0 ? 0 : same, at === count - 1 ? 0 : same) };
+  if (kind !== "same") return { kind, text: keepEnds(text, changed, changed) };
+  return { kind, text: keepEnds(text, at === 0 ? 0 : same, at === count - 1 ? 0 : same) };
 }
 
 /** The beginning and the end of a long text, cut between words where there are any. */
-function cutMiddle(text: string, first: number, last: number): string {
+function keepEnds(text: string, first: number, last: number): string {
   const characters = [...text];
   if (characters.length <= first + last + 20) return text;
   const head = characters.slice(0, first).join("");

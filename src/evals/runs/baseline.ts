@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
+import { replaceFile } from "../files/replaceFile.ts";
 import { type Baseline, baselineFormat, baselineSchema } from "../types/baseline.ts";
 import { EvalsError, messageOf, type Place, usageError } from "../types/errors.ts";
 import { allDefinitions } from "../types/exposure.ts";
@@ -15,8 +15,9 @@ const byCodeUnit = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 const acceptAgain = "Accept it again: `evals run -n 20 --check off`, then `evals baseline accept`.";
 
 /**
- * Creates the baseline of one suite and model of a run. `counts` holds passed and graded trials by case id; a case without
- * an entry has none. `repliedBy`: the models that the replies name. Throws when the run does not contain that suite and model.
+ * Creates the baseline of one suite and model of a run. `counts` holds passed and graded trials by case id; a case
+ * without an entry has none. `repliedBy`: the models that the replies name. Throws when the run does not contain that
+ * suite and model.
  */
 export function createBaseline(
   manifest: RunManifest,
@@ -46,6 +47,7 @@ export function createBaseline(
     },
     host: manifest.host,
     exposure: model.exposures?.[0] ?? allDefinitions,
+    ...(manifest.flags.batch === true && { batch: true as const }),
     harness: manifest.harness,
     node: manifest.node,
     acceptedAt: acceptedAt.toISOString(),
@@ -87,14 +89,14 @@ function toFileName(name: string, replaced: RegExp): string {
     : [safe, sha256(name).slice(0, 8)].filter((part) => part !== "").join("-");
 }
 
-/** The readable baselines of a suite, on any model. */
-export async function readSuiteBaselines(dir: string, suite: string): Promise<{ file: string; baseline: Baseline }[]> {
+/** The readable baselines of a suite, on any model; of all suites where none is named. */
+export async function readSuiteBaselines(dir: string, suite?: string): Promise<{ file: string; baseline: Baseline }[]> {
   const names = await readdir(dir).catch((): string[] => []);
-  const prefix = `${toFileName(suite, /[^a-z0-9_-]+/g)}.`;
+  const prefix = suite === undefined ? "" : `${toFileName(suite, /[^a-z0-9_-]+/g)}.`;
   const files = names.filter((name) => name.startsWith(prefix) && name.endsWith(".json")).sort();
   const read = await Promise.allSettled(files.map((name) => readBaseline(join(dir, name))));
   return read.flatMap((one, at) =>
-    one.status === "fulfilled" && one.value?.suite === suite
+    one.status === "fulfilled" && one.value && (suite === undefined || one.value.suite === suite)
       ? [{ file: join(dir, files[at] ?? ""), baseline: one.value }]
       : [],
   );
@@ -104,7 +106,7 @@ export async function readSuiteBaselines(dir: string, suite: string): Promise<{ 
 export async function writeBaseline(file: string, baseline: Baseline): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true });
-    await writeFileAtomic(file, `${JSON.stringify(baseline, null, 2)}\n`);
+    await replaceFile(file, `${JSON.stringify(baseline, null, 2)}\n`);
   } catch (error) {
     throw usageError(
       `The baseline cannot be written: ${messageOf(error)}.`,

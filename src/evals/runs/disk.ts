@@ -6,6 +6,7 @@ const hints: Readonly<Record<string, string>> = {
   EROFS: "Choose a folder on a writable disk with --out.",
   EACCES: "Choose a folder that you may write to with --out.",
   EPERM: "Choose a folder that you may write to with --out.",
+  EEXIST: "Choose another folder with --out: this is a file.",
   ENOTDIR: "Choose another folder with --out: a part of this path is a file.",
   ENOENT: "Do not move or remove the folder while the run is being written.",
   EMFILE: "Raise the limit of open files (ulimit -n), or lower --concurrency.",

@@ -1,7 +1,8 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import type { Trial } from "../types/trial.ts";
 import { writeError } from "./disk.ts";
+import { TextWriter } from "./texts.ts";
 
 /** The append-only record of trials. */
 export type Journal = {
@@ -32,6 +33,7 @@ export async function openJournal(
   const file: FileHandle = await open(path, "a").catch((error) => {
     throw writeError(path, error);
   });
+  const texts = new TextWriter();
   let sequence = lines;
   let waiting: { line: string; resolve: () => void; reject: (error: unknown) => void }[] = [];
   let flushing: Promise<void> | undefined;
@@ -81,7 +83,11 @@ export async function openJournal(
   return {
     append: (trial) =>
       new Promise((resolve, reject) => {
-        waiting.push({ line: formatLine(trial, run, ++sequence, redact), resolve, reject });
+        waiting.push({
+          line: formatLine(texts.stringify({ ...trial, run, seq: ++sequence }), redact),
+          resolve,
+          reject,
+        });
         flushing ??= flush();
         if (waiting.length >= syncLines) hurry();
       }),
@@ -95,25 +101,27 @@ export async function openJournal(
 }
 
 /**
- * A trial as a line of the journal: its JSON, followed by the id of the run, the number of the line in it (`seq`, from 1)
- * and the checksum of all that is before (`sum`).
+ * A JSON object as a line of a journal, or of the ledger of batches: it ends with the id of the run, the number of the
+ * line in it (`seq`, from 1) and the checksum of all that is before (`sum`).
  */
-function formatLine(trial: Trial, run: string, seq: number, redact: (text: string) => string): string {
-  const body = redact(JSON.stringify({ ...trial, run, seq }).slice(0, -1));
+export function formatLine(json: string, redact: (text: string) => string): string {
+  const body = redact(json.slice(0, -1));
   return `${body},"sum":"${computeChecksum(body)}"}\n`;
 }
 
 /** The first 64 bits of the SHA-256, in hexadecimal. */
-const computeChecksum = (body: string) => createHash("sha256").update(body).digest("hex").slice(0, 16);
+const computeChecksum = (body: string) => hash("sha256", body).slice(0, 16);
 
 const checksumField = /,"sum":"([0-9a-f]{16})"\}$/;
 
 /**
  * Checks the lines of a run's journal, in their order: returns what is wrong with a line, as a sentence. Lines of a
- * journal that was written before lines had checksums are accepted.
+ * journal that was written before lines had checksums are accepted. With `isWhole`, no line may be missing before another;
+ * `file` names it.
  */
 export function createLineCheck(
   run: string,
+  { file = "the journal", isWhole = false }: { file?: string; isWhole?: boolean } = {},
 ): (text: string, line: { run?: unknown; seq?: unknown }) => string | undefined {
   let previous = 0;
   let isChecked: boolean | undefined;
@@ -122,10 +130,12 @@ export function createLineCheck(
     isChecked ??= sum !== undefined;
     if (!isChecked && sum === undefined) return undefined;
     if (sum === undefined || sum !== computeChecksum(text.slice(0, text.lastIndexOf(',"sum":"'))))
-      return "This line of the journal was edited: checksum mismatch.";
-    if (of !== run) return `This line of the journal belongs to the run ${of}, not to ${run}.`;
+      return `This line of ${file} was edited: checksum mismatch.`;
+    if (of !== run) return `This line of ${file} belongs to the run ${of}, not to ${run}.`;
     if (typeof seq !== "number" || seq <= previous)
-      return `This line of the journal is doubled or out of order: number ${seq} after number ${previous}.`;
+      return `This line of ${file} is doubled or out of order: number ${seq} after number ${previous}.`;
+    if (isWhole && seq > previous + 1)
+      return `A line of ${file} is missing before this one: number ${seq} after number ${previous}.`;
     previous = seq;
     return undefined;
   };

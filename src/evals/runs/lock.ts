@@ -1,6 +1,7 @@
-import { type FileHandle, open, readFile, rm, writeFile } from "node:fs/promises";
+import { type FileHandle, open, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { EvalsError, exitCodes } from "../types/errors.ts";
 import { writeError } from "./disk.ts";
 
@@ -16,10 +17,47 @@ const lockedByte = 2 ** 30;
  * not available (musl), the file holds the process id and counts while that process exists.
  * Throws EvalsError with the process id when another process writes the run.
  */
-export async function lockRun(dir: string, tryLock: TryLock | null = loadTryLock()): Promise<() => Promise<void>> {
+export async function lockRun(dir: string, tryLock: TryLock | null = loadTryLock()): Promise<Release> {
   const file = join(dir, "lock");
-  return tryLock ? await lockByKernel(file, dir, tryLock) : await lockByProcessId(file, dir);
+  const taken = await take(file, tryLock).catch((error: unknown) => {
+    throw writeError(file, error);
+  });
+  if ("holder" in taken) throw lockedError(dir, taken.holder);
+  return taken.release;
 }
+
+const pollMs = 20;
+
+/**
+ * Does work that reads a file and replaces it, one process after the other, so that none loses what another one added.
+ * Waits for its turn. The lock is `<file>.lock`, which is removed afterwards. Rejects with what `work` rejects with, and
+ * with the error of the file system.
+ */
+export async function inTurn<T>(
+  file: string,
+  work: () => Promise<T>,
+  tryLock: TryLock | null = loadTryLock(),
+): Promise<T> {
+  const lock = `${file}.lock`;
+  for (;;) {
+    const taken = await take(lock, tryLock);
+    if ("release" in taken) {
+      try {
+        // Whoever had it before may have removed the file that is locked here.
+        if (await taken.isInPlace()) return await work().finally(() => rm(lock, { force: true }));
+      } finally {
+        await taken.release();
+      }
+    }
+    await delay(pollMs);
+  }
+}
+
+type Release = () => Promise<void>;
+/** `isInPlace`: whether the locked file is still the one of that name. `holder`: the process id, where it is known. */
+type Taken = { release: Release; isInPlace(): Promise<boolean> } | { holder: string };
+
+const take = (file: string, tryLock: TryLock | null) => (tryLock ? takeByKernel(file, tryLock) : takeByProcessId(file));
 
 function loadTryLock(): TryLock | null {
   try {
@@ -29,31 +67,38 @@ function loadTryLock(): TryLock | null {
   }
 }
 
-/** The file is never removed: a process could lock the removed file while another one locks the new one. */
-async function lockByKernel(file: string, dir: string, tryLock: TryLock): Promise<() => Promise<void>> {
-  const handle: FileHandle = await open(file, "a+").catch((error) => {
-    throw writeError(file, error);
-  });
+/** The file of a run is never removed: a process could lock the removed file while another one locks the new one. */
+async function takeByKernel(file: string, tryLock: TryLock): Promise<Taken> {
+  const handle: FileHandle = await open(file, "a+");
   if (!tryLock(handle.fd, lockedByte, 1)) {
     const holder = await handle.readFile("utf8");
     await handle.close();
-    throw lockedError(dir, holder);
+    return { holder };
   }
-  await handle.truncate(0);
-  await handle.write(String(process.pid));
-  return () => handle.close();
+  try {
+    await handle.truncate(0);
+    await handle.write(String(process.pid));
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+  const isInPlace = async () => {
+    const [own, named] = await Promise.all([handle.stat(), stat(file).catch(() => undefined)]);
+    return own.ino === named?.ino && own.dev === named.dev;
+  };
+  return { release: () => handle.close(), isInPlace };
 }
 
-async function lockByProcessId(file: string, dir: string): Promise<() => Promise<void>> {
+async function takeByProcessId(file: string): Promise<Taken> {
   for (let attempt = 1; ; attempt++) {
     try {
       await writeFile(file, String(process.pid), { flag: "wx" });
-      return () => rm(file, { force: true });
+      return { release: () => rm(file, { force: true }), isInPlace: async () => true };
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw writeError(file, error);
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
     const holder = await readFile(file, "utf8").catch(() => "");
-    if (attempt === 3 || isRunning(Number(holder))) throw lockedError(dir, holder);
+    if (attempt === 3 || isRunning(Number(holder))) return { holder };
     await rm(file, { force: true });
   }
 }

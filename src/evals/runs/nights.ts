@@ -1,15 +1,19 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
+import { replaceFile } from "../files/replaceFile.ts";
 import { type Night, nightSchema } from "../types/drift.ts";
-import { messageOf, type Place, usageError } from "../types/errors.ts";
+import { EvalsError, messageOf, type Place, usageError } from "../types/errors.ts";
+import { inTurn } from "./lock.ts";
 
 const format = "tool-evals nights 1";
 const headSchema = z.object({ format: z.literal(format), suite: z.string(), model: z.string(), baseline: z.string() });
 
-/** Whose nights a file keeps. `baseline`: the run that the baseline was accepted from. */
-export type NightsOf = { suite: string; model: string; baseline: string };
+/**
+ * Whose nights a file keeps, by the names in the baseline. `alias`: another id of the model. `baseline`: the run that the
+ * baseline was accepted from.
+ */
+export type NightsOf = { suite: string; model: string; alias?: string; baseline: string };
 
 /** The file of the nights since a baseline: beside it, one line a night, so that it can be committed or cached. */
 export function nightsFile(baseline: string): string {
@@ -28,7 +32,7 @@ export async function readNights(file: string, of: NightsOf): Promise<Night[]> {
   const lines = text?.split(/\r?\n/).filter((line) => line !== "") ?? [];
   if (lines.length === 0) return [];
   const head = parseLine(headSchema, lines[0] ?? "", { file, line: 1 });
-  if (head.suite !== of.suite || head.model !== of.model)
+  if (head.suite !== of.suite || (head.model !== of.model && head.model !== of.alias))
     throw usageError(
       `The nights are of "${head.suite}" on ${head.model}, not of "${of.suite}" on ${of.model}.`,
       "Move the file away, because it was copied or renamed.",
@@ -51,14 +55,23 @@ function parseLine<S extends z.ZodType>(schema: S, line: string, place: Place): 
   }
 }
 
-/** Adds a night to the file, or replaces it where the same run was added before. Starts anew after a new baseline. */
+/**
+ * Adds a night to the file, or replaces it where the same run was added before. Starts anew after a new baseline. Jobs that
+ * end at the same time wait for each other.
+ */
 export async function writeNight(file: string, of: NightsOf, night: Night): Promise<void> {
-  const before = (await readNights(file, of)).filter((one) => one.night !== night.night);
-  const lines = [{ format, ...of }, ...before, night].map((line) => `${JSON.stringify(line)}\n`);
-  await mkdir(dirname(file), { recursive: true });
-  await writeFileAtomic(file, lines.join("")).catch((error: unknown) => {
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    await inTurn(file, async () => {
+      const before = (await readNights(file, of)).filter((one) => one.night !== night.night);
+      const { suite, model, baseline } = of;
+      const lines = [{ format, suite, model, baseline }, ...before, night].map((line) => `${JSON.stringify(line)}\n`);
+      await replaceFile(file, lines.join(""));
+    });
+  } catch (error) {
+    if (error instanceof EvalsError) throw error;
     throw usageError(`The night cannot be written: ${messageOf(error)}.`, "Choose another folder with --baselines.", {
       file,
     });
-  });
+  }
 }

@@ -1,15 +1,18 @@
 import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { mkdir, readdir, readFile, rename, rm, stat, truncate } from "node:fs/promises";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
-import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
+import { replaceFile, temporaryName } from "../files/replaceFile.ts";
 import { type EvalsError, usageError } from "../types/errors.ts";
+import { jsonObjectSchema } from "../types/json.ts";
+import { stringifyInParts } from "../types/jsonParts.ts";
 import { type RunManifest, type RunSummary, runManifestSchema } from "../types/run.ts";
 import { type Trial, trialSchema } from "../types/trial.ts";
 import { writeError } from "./disk.ts";
 import { createLineCheck, openJournal } from "./journal.ts";
+import { MissingTextError, TextReader } from "./texts.ts";
 
 /** Removes known secrets from a text. */
 type Redact = (text: string) => string;
@@ -50,6 +53,8 @@ export async function createRun(
   while (!(await makeFolder(join(out, id)))) id = nextRunId(id);
   const manifest = { ...planned, id };
   const dir = join(out, id);
+  // Before the manifest: where a record has no journal, it was removed.
+  await openJournal(journalPath(dir), id).then((journal) => journal.close());
   await writeManifest(dir, manifest, redact);
   return { dir, manifest };
 }
@@ -68,7 +73,11 @@ async function makeFolder(dir: string, options: { recursive?: true } = {}): Prom
 /** Replaces the manifest atomically. */
 async function writeManifest(dir: string, manifest: RunManifest, redact: Redact): Promise<void> {
   const file = join(dir, runFiles.manifest);
-  await writeFileAtomic(file, redact(`${JSON.stringify(manifest, null, 2)}\n`)).catch((error) => {
+  const redacted = function* () {
+    for (const part of stringifyInParts(manifest, 2)) yield redact(part);
+    yield "\n";
+  };
+  await replaceFile(file, redacted()).catch((error) => {
     throw writeError(file, error);
   });
 }
@@ -89,10 +98,35 @@ export async function finishRun(
   return finished;
 }
 
+/** Puts the result of an experiment on its record. Returns the manifest. */
+export async function recordResult(
+  dir: string,
+  manifest: RunManifest,
+  result: object,
+  redact: Redact = asIs,
+): Promise<RunManifest> {
+  const { experiment } = manifest;
+  if (!experiment) throw new Error("a run has no result of its own: it is made from the journal");
+  const json = jsonObjectSchema.parse(JSON.parse(JSON.stringify(result)));
+  const decided = { ...manifest, experiment: { ...experiment, result: json } };
+  await writeManifest(dir, decided, redact);
+  return decided;
+}
+
+/** Whether a folder has the manifest of a run. */
+export function isRun(dir: string): Promise<boolean> {
+  return stat(join(dir, runFiles.manifest)).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+}
+
 /** Reads the manifest of a run. Throws a usage error that names the file. */
 export async function readManifest(dir: string): Promise<RunManifest> {
   const file = join(dir, runFiles.manifest);
-  const text = await readFile(file, "utf8").catch((): never => {
+  // A pipe would be waited for without end.
+  const reading = (await isRun(dir)) ? readFile(file, "utf8") : Promise.reject();
+  const text = await reading.catch((): never => {
     throw usageError(
       `${dir} is not a run: it has no ${runFiles.manifest}.`,
       "Give the folder of a run, as `evals run` prints it.",
@@ -102,7 +136,11 @@ export async function readManifest(dir: string): Promise<RunManifest> {
   try {
     data = JSON.parse(text);
   } catch {
-    throw usageError("The manifest is not JSON.", "Restore the file: it was truncated or edited by hand.", { file });
+    throw usageError(
+      "The manifest is not JSON.",
+      "Restore the file, or remove its folder: it was truncated or edited by hand.",
+      { file },
+    );
   }
   const parsed = runManifestSchema.safeParse(data);
   if (!parsed.success) throw invalid(parsed.error, file);
@@ -115,28 +153,45 @@ export async function readManifest(dir: string): Promise<RunManifest> {
  * read, was edited, is doubled or belongs to another run.
  */
 export async function* readTrials(dir: string, run: string): AsyncGenerator<Trial> {
-  const file = join(dir, runFiles.journal);
+  for await (const { trial } of readLines(dir, run)) yield trial;
+}
+
+/** The lines of a journal: their trials, and the numbers that they have in the file. */
+async function* readLines(dir: string, run: string): AsyncGenerator<{ trial: Trial; seq: unknown }> {
+  const file = journalPath(dir);
   const complete = await measureCompleteLines(file);
   if (complete === 0) return;
   const lines = createInterface({
     input: createReadStream(file, { end: complete - 1 }),
     crlfDelay: Number.POSITIVE_INFINITY,
   });
-  const check = createLineCheck(run);
+  const readers = { check: createLineCheck(run), texts: new TextReader() };
   let line = 0;
   for await (const text of lines) {
     line++;
-    yield parseTrial(text, check, file, line);
+    yield parseLine(text, readers, file, line);
   }
 }
 
 const restoreHint = "Restore the file, or remove the line and resume the run: its trial is asked again.";
 
-function parseTrial(text: string, check: ReturnType<typeof createLineCheck>, file: string, line: number): Trial {
-  let data: object;
+type LineReaders = { check: ReturnType<typeof createLineCheck>; texts: TextReader };
+
+function parseLine(
+  text: string,
+  { check, texts }: LineReaders,
+  file: string,
+  line: number,
+): { trial: Trial; seq: unknown } {
+  let data: { seq?: unknown };
   try {
-    data = Object(JSON.parse(text)) as object;
-  } catch {
+    data = texts.parse(text);
+  } catch (thrown) {
+    if (thrown instanceof MissingTextError)
+      throw usageError("This line of the journal has a text of an earlier line, which is missing.", restoreHint, {
+        file,
+        line,
+      });
     throw usageError(
       "This line of the journal is not JSON.",
       "Remove the line, which was edited by hand, and resume the run.",
@@ -147,7 +202,7 @@ function parseTrial(text: string, check: ReturnType<typeof createLineCheck>, fil
   if (fault !== undefined) throw usageError(fault, restoreHint, { file, line });
   const parsed = trialSchema.safeParse(data);
   if (!parsed.success) throw invalid(parsed.error, file, line);
-  return parsed.data;
+  return { trial: parsed.data, seq: data.seq };
 }
 
 function invalid(error: z.ZodError, file: string, line?: number): EvalsError {
@@ -158,12 +213,14 @@ function invalid(error: z.ZodError, file: string, line?: number): EvalsError {
   });
 }
 
-/** The length in bytes of a file up to and including its last newline; 0 when there is no file. */
+/**
+ * The length in bytes of a file up to and including its last newline; 0 when there is none. Throws for a folder or a
+ * device.
+ */
 async function measureCompleteLines(file: string): Promise<number> {
-  const size = await stat(file).then(
-    (found) => found.size,
-    () => 0,
-  );
+  const found = await stat(file).catch(() => undefined);
+  if (found && !found.isFile()) throw usageError("The journal is not a file.", "Restore the file.", { file });
+  const size = found?.size ?? 0;
   const chunk = 64 * 1024;
   for (let end = size; end > 0; end -= chunk) {
     const start = Math.max(0, end - chunk);
@@ -175,12 +232,14 @@ async function measureCompleteLines(file: string): Promise<number> {
   return 0;
 }
 
-const compacting = /^trials\.jsonl\.[0-9a-f]{12}$/;
+/** What a killed process leaves: of a journal that is prepared, and of files that are replaced. */
+const leftBehind = (name: string) => /^trials\.jsonl\.[0-9a-f]{12}$/.test(name) || temporaryName.test(name);
 
 /**
  * Prepares the journal of a run to be resumed: drops an incomplete last line and the trials that `keep` rejects, so that
- * every cell is in it at most once, and numbers the lines from 1. Replaces the journal atomically, and removes what an
- * earlier attempt left. Calls `onKept` for every trial that stays. Returns the number of lines. The caller holds the lock.
+ * every cell is in it at most once, and numbers the lines from 1. Calls `onKept` for every trial that stays. Returns the
+ * number of lines. A journal of which every line stays is not written again. The caller holds the lock. Throws a usage
+ * error when there is no journal.
  */
 export async function compactJournal(
   dir: string,
@@ -189,18 +248,42 @@ export async function compactJournal(
   onKept: (trial: Trial) => void,
   redact: Redact = asIs,
 ): Promise<number> {
-  for (const name of await readdir(dir)) if (compacting.test(name)) await rm(join(dir, name), { force: true });
-  const file = join(dir, runFiles.journal);
+  for (const name of await readdir(dir)) if (leftBehind(name)) await rm(join(dir, name), { force: true });
+  const file = journalPath(dir);
+  if (!(await stat(file).catch(() => undefined)))
+    throw usageError(
+      "The journal of the run is missing: it was removed, and its trials would be asked and paid for again.",
+      "Restore the file, or start a new run.",
+      { file },
+    );
+  const stays: boolean[] = [];
+  let isNumbered = true;
+  for await (const { trial, seq } of readLines(dir, run)) {
+    const isKept = keep(trial);
+    if (isKept) onKept(trial);
+    stays.push(isKept);
+    isNumbered &&= seq === stays.length;
+  }
+  if (isNumbered && !stays.includes(false)) {
+    await truncate(file, await measureCompleteLines(file)).catch((error) => {
+      throw writeError(file, error);
+    });
+    return stays.length;
+  }
+  return await rewriteJournal(dir, run, stays, redact);
+}
+
+/** Replaces the journal atomically by the lines that stay. */
+async function rewriteJournal(dir: string, run: string, stays: readonly boolean[], redact: Redact): Promise<number> {
+  const file = journalPath(dir);
   const temporary = `${file}.${randomBytes(6).toString("hex")}`;
   const journal = await openJournal(temporary, run, { redact });
-  let lines = 0;
+  let line = 0;
   try {
     const appended: Promise<void>[] = [];
     for await (const trial of readTrials(dir, run)) {
-      if (!keep(trial)) continue;
+      if (!stays[line++]) continue;
       appended.push(journal.append(trial));
-      onKept(trial);
-      lines++;
       if (appended.length >= 1000) await Promise.all(appended.splice(0));
     }
     await Promise.all(appended);
@@ -211,78 +294,5 @@ export async function compactJournal(
     await rm(temporary, { force: true });
     throw error;
   }
-  return lines;
-}
-
-/** The command that made a record. */
-export type RecordOf = "run" | NonNullable<RunManifest["experiment"]>["command"];
-
-/**
- * Finds the record of a command: a folder, an id under `out`, or `latest` for the newest one under `out`. Throws a usage
- * error when there is none, or when another command made it.
- */
-export async function findRecord(
-  of: RecordOf,
-  run: string,
-  out: string,
-): Promise<{ dir: string; manifest: RunManifest }> {
-  if (run === "latest") return latestRecord(of, out);
-  const dir = await findRun(run, out);
-  const manifest = await readManifest(dir);
-  const maker = manifest.experiment?.command ?? "run";
-  if (maker === of) return { dir, manifest };
-  throw usageError(
-    `The record ${manifest.id} was made by \`evals ${maker}\`, not by \`evals ${of}\`.`,
-    `Give a record of \`evals ${of}\`.`,
-  );
-}
-
-/** The records of a command under a folder, newest first. */
-export async function* listRecords(of: RecordOf, out: string): AsyncGenerator<{ dir: string; manifest: RunManifest }> {
-  const entries = await readdir(out).catch(() => []);
-  for (const entry of entries.sort().reverse()) {
-    const dir = join(out, entry);
-    if (!(await isRun(dir))) continue;
-    const manifest = await readManifest(dir);
-    if ((manifest.experiment?.command ?? "run") === of) yield { dir, manifest };
-  }
-}
-
-async function latestRecord(of: RecordOf, out: string): Promise<{ dir: string; manifest: RunManifest }> {
-  for await (const record of listRecords(of, out)) return record;
-  throw usageError(
-    `There is no record of \`evals ${of}\` under ${out}.`,
-    `Make one with \`evals ${of}\`, or give its folder.`,
-  );
-}
-
-/**
- * The ids of the finished records under `out`, the oldest first. Folders that are no record, that are not finished (they
- * can be resumed, or are being written) or that cannot be read are left out.
- */
-export async function listFinishedRuns(out: string): Promise<string[]> {
-  const entries = await readdir(out, { withFileTypes: true }).catch(() => []);
-  const ids = entries
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => name)
-    .sort();
-  const manifests = await Promise.all(ids.map((id) => readManifest(join(out, id)).catch(() => undefined)));
-  return ids.filter((id, at) => manifests[at]?.id === id && manifests[at]?.finishedAt !== undefined);
-}
-
-/** Finds the folder of any record: a path, or an id under `out`. */
-export async function findRun(run: string, out: string): Promise<string> {
-  for (const dir of [run, join(out, run)]) if (await isRun(dir)) return dir;
-  const hint =
-    basename(run) === run
-      ? `Runs are read from ${out}; change the folder with --out.`
-      : "Give the folder that contains run.json.";
-  throw usageError(`There is no run "${run}".`, hint);
-}
-
-function isRun(dir: string): Promise<boolean> {
-  return stat(join(dir, runFiles.manifest)).then(
-    (found) => found.isFile(),
-    () => false,
-  );
+  return stays.filter(Boolean).length;
 }

@@ -4,8 +4,9 @@ import type { Call, ToolSearch, Turn } from "../types/trial.ts";
 
 /**
  * What a model did in a trial: the calls of its first turn with calls, all calls in order, the skills that they loaded,
- * and whether it refused or its last reply was cut off. Where skills are offered, a call that loads one counts as a call of
- * the skill's entry, and a call through a dispatcher as the one that it makes. Searches for tools and calls of a host's own tools are no picks, and listed separately.
+ * and whether it refused or its last reply was cut off. Where skills are offered, a call that loads one counts as a
+ * call of the skill's entry, and a call through a dispatcher as the one that it makes. Searches for tools and calls of
+ * a host's own tools are no picks, and listed separately.
  */
 export type Activity = {
   first: readonly Call[];
@@ -17,10 +18,13 @@ export type Activity = {
   cut: boolean;
 };
 
-/** Reads the activity from the turns of a trial. */
-export function readActivity(turns: readonly Turn[], offersSkills: boolean): Activity {
+/**
+ * Reads the activity from the turns of a trial. `own`: the tools of the harness for files, where skills or files are
+ * offered; using one is not a pick.
+ */
+export function readActivity(turns: readonly Turn[], own: ReadonlySet<string> | undefined): Activity {
   const raw = turns.map(({ calls }) => calls.filter(({ role }) => role === undefined).map(unwrap));
-  const picks = offersSkills ? raw.map((calls) => calls.flatMap(toPicks)) : raw;
+  const picks = own ? raw.map((calls) => calls.flatMap((call) => toPicks(call, own))) : raw;
   return {
     first: picks.find((calls) => calls.length > 0) ?? [],
     all: picks.flat(),
@@ -39,14 +43,14 @@ function unwrap(call: Call): Call {
   return { ...rest, inner, tool: inner.tool, ...(inner.arguments !== undefined && { arguments: inner.arguments }) };
 }
 
-/** The tools that tool-evals itself offers with skills, named as hosts name theirs. */
-export const skillTools = { load: "Skill", read: "Read" } as const;
+/** The tools that tool-evals itself offers with skills and files, named as hosts name theirs. */
+export const skillTools = { load: "Skill", read: "Read", write: "Write" } as const;
 
 /** A host's tools for reading files: using one is not a pick. */
 export const readingTools: ReadonlySet<string> = new Set([skillTools.read, "Glob", "Grep"]);
 
-/** The tool names with a special meaning where skills are offered. */
-export const reservedTools: ReadonlySet<string> = new Set([skillTools.load, ...readingTools]);
+/** The same where files can be written too. */
+export const fileTools: ReadonlySet<string> = new Set([...readingTools, skillTools.write]);
 
 /** Normalizes a skill's name in a call of the `Skill` tool: Claude Code accepts `/name`, as users type it, for `name`. */
 export function normalizeSkillName(written: string): string {
@@ -59,18 +63,18 @@ export function listLoadedSkills(calls: readonly Call[]): readonly string[] {
 }
 
 /**
- * What a call picks where skills are offered: the entries of the skills that it loads, nothing when it only reads files,
- * otherwise the tool that it calls.
+ * What a call picks where skills or files are offered: the entries of the skills that it loads, nothing when it only reads
+ * or writes files, otherwise the tool that it calls.
  */
-function toPicks(call: Call): readonly Call[] {
+function toPicks(call: Call, own: ReadonlySet<string>): readonly Call[] {
   const loaded = readLoadedSkills(call);
   if (loaded.length > 0) return loaded.map((skill) => ({ ...call, tool: skillEntryName(skill) }));
-  return readingTools.has(call.tool) ? [] : [call];
+  return own.has(call.tool) ? [] : [call];
 }
 
 /** The skills that a call loads: with a host's `Skill` tool, or by naming `<skill>/SKILL.md` in any string argument. */
 function readLoadedSkills({ tool, arguments: args }: Call): readonly string[] {
-  if (!isJsonObject(args)) return [];
+  if (!isJsonObject(args) || tool === skillTools.write) return [];
   if (tool === skillTools.load && typeof args.skill === "string") return [normalizeSkillName(args.skill)];
   return listStrings(args).flatMap(findSkillFolders);
 }

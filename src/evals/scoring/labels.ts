@@ -9,7 +9,8 @@ export const noneLabel = "(none)";
 
 /**
  * The row of the confusion table for an expectation: `a`, `a | b` (either), `a, b` (in order), `a + b` (in any order),
- * `a (optional), b`, `skill:x`, `(none)`, `(any)`, `(avoid a)`, and `(behaviour)` for a case with judged sentences or code only.
+ * `a (optional), b`, `skill:x`, `(none)`, `(any)`, `(avoid a)`, and `(behaviour)` for a case with judged sentences or
+ * code only.
  */
 export function labelExpectation(expectation: Expectation | undefined): string {
   if (!expectation) return "(behaviour)";

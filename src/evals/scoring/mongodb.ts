@@ -10,8 +10,8 @@ import { compileMatcher } from "./matchers.ts";
 import type { ToolLookup } from "./tools.ts";
 
 /**
- * The rules of MongoDB's accuracy tests (mongodb-js/mongodb-mcp-server, packages/accuracy-tests/src/sdk/accuracyScorer.ts and
- * matcher.ts), which give a trial 0, 0.75 or 1 points:
+ * The rules of MongoDB's accuracy tests (mongodb-js/mongodb-mcp-server,
+ * packages/accuracy-tests/src/sdk/accuracyScorer.ts and matcher.ts), which give a trial 0, 0.75 or 1 points:
  *
  * - Each expected call in turn takes the first unused call of its tool whose arguments match. A required one without a call: 0.
  * - More calls than expected ones, which count whether they are optional or not: at most 0.75. Otherwise 1.

@@ -27,8 +27,9 @@ type CaseProblem = Omit<Problem, "place">;
 
 /**
  * Finds the problems of a case before any model call. An error means that no trial of it could pass, or that one would
- * pass without checking anything; a warning, that it may not check what its author intends. `toolset` is what it will be shown. A tool
- * whose inputSchema cannot be compiled is a warning: its arguments are then not checked against the schema.
+ * pass without checking anything; a warning, that it may not check what its author intends. `toolset` is what it will
+ * be shown. A tool whose inputSchema cannot be compiled is a warning: its arguments are then not checked against the
+ * schema.
  */
 export function preflight(
   { id, place, expect, turns, dispatch, mocks }: CaseToCheck,
@@ -59,10 +60,16 @@ function checkExpected(
   const find: FindTool = (name) => getFinder(rules, lookup)(name) ?? lookup.findAny(name);
   const wanted = calls.flatMap(({ tools }) => tools);
   const mocked = new Set(mocks?.list.map(({ tool }) => tool));
-  const isAnswered: IsAnswered = (tool) =>
-    mocked.has(tool.name) ? { yes: true } : mocks?.unmatched === "error" ? unmocked(tool) : executable(tool, policy);
+  const isAnswered: IsAnswered = (tool) => {
+    if (mocked.has(tool.name)) return { yes: true };
+    if (mocks?.unmatched === "error") return unmocked(tool);
+    return tool.origin === "dispatched"
+      ? isDispatchExecuted(tool, dispatch, toolset, policy)
+      : executable(tool, policy);
+  };
   return [
     ...checkNames(calls, expect.avoid, find, hasOpenCatalog(dispatch, toolset), lookup, toolset),
+    ...warnOfDispatchers(wanted, dispatch),
     ...calls.flatMap((call) => checkCall(call, rules, find, isAnswered)),
     ...(expect.kind === "skill" ? checkSkill(expect.skill, toolset) : []),
     ...(expect.kind === "any" && expect.result ? checkAnyResult(expect.result, toolset, isAnswered) : []),
@@ -74,6 +81,18 @@ function checkExpected(
 type IsAnswered = (tool: OfferedTool) => Executable;
 
 const unmocked = ({ name }: OfferedTool): Executable => ({ yes: false, reason: `no mock answers calls of ${name}` });
+
+/** A tool behind dispatchers answers if one of them is executed. */
+function isDispatchExecuted(
+  tool: OfferedTool,
+  dispatch: Case["dispatch"] = {},
+  { tools }: Toolset,
+  policy: ExecutionPolicy,
+): Executable {
+  const callers = tools.filter(({ name }) => Object.hasOwn(dispatch, name) && dispatch[name]?.name !== undefined);
+  const found = callers.map((one) => executable(one, policy));
+  return found.find(({ yes }) => yes) ?? found[0] ?? executable(tool, policy);
+}
 
 function error(message: string, hint: string): CaseProblem {
   return { severity: "error", message, hint };
@@ -98,12 +117,16 @@ function checkNames(
 ): CaseProblem[] {
   const expected = calls.flatMap((call) => call.tools);
   const acceptable = calls.flatMap((call) => call.acceptable ?? []);
-  const listed = names.length > 0 ? `Use a listed tool: ${names.join(", ")}.` : "Add a server with tools to the suite.";
+  const describeListed = () =>
+    names.length > 0 ? `Use a listed tool: ${names.join(", ")}.` : "Add a server with tools to the suite.";
   const checkListed = (role: string) => (name: string) =>
-    isOpen || find(name) ? [] : [error(`${role} tool "${name}" is not listed.`, didYouMean(name, names, listed))];
+    isOpen || find(name)
+      ? []
+      : [error(`${role} tool "${name}" is not listed.`, didYouMean(name, names, describeListed()))];
   const findTwice = (list: readonly string[]) => [...new Set(list.filter((name, index) => list.indexOf(name) < index))];
   const listServers = (name: string) => {
-    const same = tools.filter((tool) => tool.name === find(name)?.tool.name);
+    const listedName = find(name)?.tool.name;
+    const same = tools.filter((tool) => tool.name === listedName);
     return same.map(({ server }) => server);
   };
   return [
@@ -128,6 +151,17 @@ function checkNames(
         ),
       ),
   ];
+}
+
+/** A call of a dispatcher counts as one of the tool inside, and a search as none. */
+function warnOfDispatchers(expected: readonly string[], dispatch: Case["dispatch"]): CaseProblem[] {
+  const own = [...new Set(expected)].filter((name) => dispatch && Object.hasOwn(dispatch, name));
+  return own.map((name) =>
+    warning(
+      `expected tool "${name}" is under "dispatch": a call of it counts as the tool that it calls.`,
+      "Expect the tool inside, or remove the dispatcher.",
+    ),
+  );
 }
 
 function checkSkill(skill: string, { tools }: Toolset): CaseProblem[] {

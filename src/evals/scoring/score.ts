@@ -1,9 +1,11 @@
+import type { EvalFile } from "../types/skill.ts";
 import { skillEntryName } from "../types/skill.ts";
 import type { Case, Expectation } from "../types/suite.ts";
 import type { Toolset } from "../types/tool.ts";
 import type { Assertion, Score, Turn } from "../types/trial.ts";
-import { type Activity, readActivity } from "./activity.ts";
+import { type Activity, fileTools, readActivity, readingTools } from "./activity.ts";
 import { type Assessment, type CallScore, chooseBetter, compileCall, getFinder } from "./call.ts";
+import { compileFiles, isWritable, listWorkspace } from "./caseFiles.ts";
 import { assessDiscovery, explainDiscovery } from "./discovery.ts";
 import { labelCalls, labelExpectation, noneLabel } from "./labels.ts";
 import { type Judge, noJudge } from "./match.ts";
@@ -13,39 +15,56 @@ import { getLookup, type ToolLookup } from "./tools.ts";
 import { getRepliesTo, joinScores, type PartScore } from "./userTurns.ts";
 
 /**
- * Grades the turns of one answered trial. `deferred`: the tools whose definitions were not shown from the start. Does not
- * throw.
+ * Grades the turns of one answered trial. `deferred`: the tools whose definitions were not shown from the start.
+ * `workspace`: the files as a host left them; absent: what the turns say. Does not throw.
  */
-export type Grade = (turns: readonly Turn[], judge?: Judge, deferred?: ReadonlySet<string>) => Score;
+export type Grade = (
+  turns: readonly Turn[],
+  judge?: Judge,
+  deferred?: ReadonlySet<string>,
+  workspace?: readonly EvalFile[],
+) => Score;
 type Assess = (activity: Activity, judge: Judge) => Assessment;
 
 /** `unjudged`: why arguments and results are not judged, for a model that makes them up; then the tool alone decides. */
 type GraderOptions = { unjudged?: string | undefined };
 
+/** What of a case decides the score of a trial. */
+type GradedCase = Pick<Case, "expect" | "assertions" | "expectedBehavior" | "files" | "expectedFiles">;
+
 /** Creates the grader of one case for the toolset it is shown: of its expectation, or of those of its user turns too. */
 export function createGrader(
-  one: Pick<Case, "expect" | "assertions" | "expectedBehavior" | "turns">,
+  one: GradedCase & Pick<Case, "turns">,
   toolset: Toolset,
   options: GraderOptions = {},
 ): Grade {
   const { turns: messages, ...whole } = one;
-  if (!messages) return createPartGrader(whole, toolset, options);
-  const isWhole = whole.expect || whole.assertions || whole.expectedBehavior.length > 0;
-  const ofWhole = isWhole ? createPartGrader(whole, toolset, options) : undefined;
+  const own = listOwnTools(one, toolset);
+  if (!messages) return createPartGrader(whole, toolset, own, options);
+  const isWhole = whole.expect || whole.assertions || whole.expectedFiles || whole.expectedBehavior.length > 0;
+  const ofWhole = isWhole ? createPartGrader(whole, toolset, own, options) : undefined;
   const ofTurns = messages.map(({ expect }) =>
-    expect ? createPartGrader({ expect, expectedBehavior: [] }, toolset, options) : undefined,
+    expect ? createPartGrader({ expect, expectedBehavior: [] }, toolset, own, options) : undefined,
   );
-  return (turns, judge, deferred) => {
+  return (turns, judge, deferred, workspace) => {
     const parts = ofTurns.flatMap((gradeTurn, at): PartScore[] => {
       const score = gradeTurn?.(getRepliesTo(at + 1, turns), judge, deferred);
       return score ? [{ name: `turn ${at + 1}`, score }] : [];
     });
-    if (ofWhole) parts.push({ score: ofWhole(turns, judge, deferred) });
+    if (ofWhole) parts.push({ score: ofWhole(turns, judge, deferred, workspace) });
     const score = grade(joinScores(parts));
     const substituted = parts.flatMap((part) => part.score.substituted ?? []);
     return score.grade === "pass" && substituted.length > 0 ? { ...score, substituted } : score;
   };
 }
+
+/** The tools of the harness for files, as far as a case offers them: using one is not a pick. */
+function listOwnTools(one: GradedCase, toolset: Toolset): ReadonlySet<string> | undefined {
+  if (isWritable(one)) return fileTools;
+  return one.files || offersSkills(toolset) ? readingTools : undefined;
+}
+
+const offersSkills = ({ tools }: Toolset) => tools.some(({ origin }) => origin === "skill");
 
 /**
  * Creates the grader of one expectation for the toolset it is shown. Use one grader for all trials of a case.
@@ -57,20 +76,24 @@ export function createGrader(
  * - `avoid`, in addition to any of these or alone: none of the named tools is called in any turn.
  *
  * A model that refused and called nothing fails with `refused`, even where no call is expected, because that is not an
- * answer. So does a reply that was cut off, with `cut-off`. Sentences of expected behaviour and `judge` matchers are decided by the judge; see `Judge`.
+ * answer. So does a reply that was cut off, with `cut-off`. Sentences of expected behaviour and `judge` matchers are
+ * decided by the judge; see `Judge`.
  */
 function createPartGrader(
-  { expect, assertions = [], expectedBehavior }: Pick<Case, "expect" | "assertions" | "expectedBehavior">,
+  { expect, assertions = [], expectedBehavior, files, expectedFiles }: GradedCase,
   toolset: Toolset,
+  own: ReadonlySet<string> | undefined,
   { unjudged }: GraderOptions,
 ): Grade {
   const expected = labelExpectation(expect);
   const lookup = getLookup(toolset);
   const assess = compileExpectation(expect, unjudged === undefined ? lookup : { ...lookup, unjudged });
   const avoid = new Set(expect?.avoid);
-  const offersSkills = toolset.tools.some(({ origin }) => origin === "skill");
-  return (turns, judge = noJudge, deferred = nothing) => {
-    const activity = readActivity(turns, offersSkills);
+  const hasSkills = offersSkills(toolset);
+  // A keyword search writes nothing.
+  const checkFiles = compileFiles(unjudged === undefined ? expectedFiles : undefined);
+  return (turns, judge = noJudge, deferred = nothing, workspace) => {
+    const activity = readActivity(turns, own);
     const given = withCut(activity, withRefusal(expect, activity, assess(activity, judge)));
     const { selection, picked, checks, unchecked, substituted, points } = withAvoided(expect, avoid, activity, given);
     const behaviours = expectedBehavior.map((criterion): Assertion => {
@@ -79,7 +102,8 @@ function createPartGrader(
     const asserted = assertions.map((file): Assertion => {
       return { what: `assert: ${file}`, ...judge({ about: "trial", file }) };
     });
-    const skills = offersSkills && { skills: [...activity.loaded] };
+    const written = checkFiles(() => workspace ?? listWorkspace(files ?? [], turns), judge);
+    const skills = hasSkills && { skills: [...activity.loaded] };
     const discovery = assessDiscovery(expect, activity, deferred);
     const missed = discovery && explainDiscovery(discovery, activity);
     const [builtIn] = activity.builtIns;
@@ -88,7 +112,7 @@ function createPartGrader(
       selection,
       expected,
       picked: selection === "no-call" && builtIn ? `${builtIn.tool} (built-in)` : picked,
-      checks: [...asked, ...checks, ...(missed ? [missed] : []), ...asserted, ...behaviours],
+      checks: [...asked, ...checks, ...(missed ? [missed] : []), ...written, ...asserted, ...behaviours],
       ...skills,
       ...(discovery && { discovery }),
       ...(unchecked && { unchecked }),
@@ -130,7 +154,7 @@ function compileExpectation(expect: Expectation | undefined, lookup: ToolLookup)
     case "skill":
       return (activity) => assessSkill(expect.skill, activity);
     case "none":
-      return (activity) => assessNone(activity, lookup);
+      return (activity) => withPoints(expect, assessNone(activity, lookup));
     default:
       // Only `avoid` or sentences: no tool is required.
       return ({ first, all }) => ({
@@ -188,6 +212,11 @@ function assessNone({ first }: Activity, { find }: ToolLookup): Assessment {
   const [head] = first;
   if (!head) return { selection: "abstained", picked: noneLabel, checks: [{ what: "tool", met: "yes" }] };
   return fail("over-triggered", labelCalls([head], find), `expected no call, got ${labelCalls(first, find)}`);
+}
+
+/** By MongoDB's rules a call where none is expected leaves 0.75 points. */
+function withPoints({ hasPoints }: Extract<Expectation, { kind: "none" }>, assessment: Assessment): Assessment {
+  return hasPoints ? { ...assessment, points: assessment.selection === "abstained" ? 1 : 0.75 } : assessment;
 }
 
 /**

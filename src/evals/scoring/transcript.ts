@@ -1,5 +1,5 @@
 import { isJsonObject } from "../types/json.ts";
-import type { ToolResult } from "../types/tool.ts";
+import { joinResult } from "../types/tool.ts";
 import type { Call, Turn } from "../types/trial.ts";
 import { listLoadedSkills, readingTools, skillTools } from "./activity.ts";
 
@@ -16,9 +16,9 @@ export type Transcript = readonly Entry[];
 export const limits = { entry: 12_000, transcript: 120_000 } as const;
 
 /**
- * Builds the transcript of a trial: the case's messages, then the model's replies (and what the user says after them), calls with arguments, and results, or
- * why there are none. What would reveal the arm is left out: see `concernsSkill`. Long texts are cut in the middle, with a
- * note.
+ * Builds the transcript of a trial: the case's messages, then the model's replies (and what the user says after them),
+ * calls with arguments, and results, or why there are none. What would reveal the arm is left out: see `concernsSkill`.
+ * Long texts are cut in the middle, with a note.
  */
 export function buildTranscript(
   messages: readonly { role: "system" | "user" | "assistant"; content: string }[],
@@ -96,11 +96,6 @@ function buildCallEntries({ tool, arguments: args, argumentsText, inner, executi
         .join("\n")
     : whole;
   return [call, done(isError ? "the call returned an error" : "the call returned", text)];
-}
-
-function joinResult({ content, structuredContent }: ToolResult): string {
-  if (content.length === 0 && structuredContent) return JSON.stringify(structuredContent);
-  return content.map(({ text, type, mimeType = "" }) => text ?? `[${`${type} ${mimeType}`.trim()}]`).join("\n");
 }
 
 function buildEndNote(turns: readonly Turn[]): Entry[] {

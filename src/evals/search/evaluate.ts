@@ -1,7 +1,8 @@
+import * as z from "zod";
 import { type SearchDocument, shortenDocument } from "./document.ts";
 import { buildKeywordFinder } from "./keyword.ts";
-import { listQueryWords, type SearchQuery, toSearchText } from "./queries.ts";
-import { buildRanker, type RankerName } from "./rankers.ts";
+import { listQueryWords, type SearchQuery, searchQuerySchema, toSearchText } from "./queries.ts";
+import { buildRanker, type RankerName, rankerNames } from "./rankers.ts";
 
 /** How many of the first results recall is given for. APIs and hosts return 3 to 5 tools for a search, 10 at most. */
 export const recallDepths = [1, 3, 5, 10] as const;
@@ -10,29 +11,36 @@ export type RecallDepth = (typeof recallDepths)[number];
 /** The queries of one case, and the tools that each of them should find: of each set, any one. */
 export type SearchCase = { id: string; queries: readonly SearchQuery[]; expected: readonly (readonly string[])[] };
 
-/**
- * One query with what each ranker made of it. `ranks`: for each expected set the rank of its best tool, from 1; null where
- * none of it was found. Rankers that were not asked have none. `missing`: the query's words that no expected tool has in
- * its name, hint or description, literally.
- */
-export type QueryResult = {
-  case: string;
-  query: SearchQuery;
-  expected: SearchCase["expected"];
-  ranks: Partial<Record<RankerName, readonly (number | null)[]>>;
-  /** Why a ranker refused the query: such a query finds nothing. */
-  refused: Partial<Record<RankerName, string>>;
-  missing: readonly string[];
-};
+const rankerSchema = z.enum(rankerNames as [RankerName, ...RankerName[]]);
+
+/** One query with what each ranker made of it. Rankers that were not asked have no ranks. */
+export const queryResultSchema = z.object({
+  case: z.string(),
+  query: searchQuerySchema,
+  expected: z.array(z.array(z.string()).readonly()).readonly(),
+  ranks: z
+    .partialRecord(rankerSchema, z.array(z.number().int().nullable()).readonly())
+    .describe("for each expected set the rank of its best tool, from 1; null where none of it was found"),
+  refused: z
+    .partialRecord(rankerSchema, z.string())
+    .describe("why a ranker refused the query: such a query finds nothing"),
+  missing: z
+    .array(z.string())
+    .readonly()
+    .describe("the query's words that no expected tool has in its name, hint or description, literally"),
+});
+export type QueryResult = z.infer<typeof queryResultSchema>;
+
+const share = z.number().min(0).max(1);
 
 /** Recall at each depth: the mean over queries of the share of their expected sets found among the first k results. */
-export type RankerResult = {
-  ranker: RankerName;
-  queries: number;
-  recall: Readonly<Record<RecallDepth, number>>;
-  /** Queries of which no expected tool was found at any rank. */
-  notFound: number;
-};
+export const rankerResultSchema = z.object({
+  ranker: rankerSchema,
+  queries: z.number().int(),
+  recall: z.object({ 1: share, 3: share, 5: share, 10: share }),
+  notFound: z.number().int().describe("queries of which no expected tool was found at any rank"),
+});
+export type RankerResult = z.infer<typeof rankerResultSchema>;
 
 const nothing: SearchDocument = { name: "", description: "", parameterNames: [] };
 

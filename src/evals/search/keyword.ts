@@ -107,7 +107,7 @@ function isLetter(character = ""): boolean {
   return /^[a-z0-9_]$/.test(character);
 }
 
-/** Tells of words whether any of these documents has them: in a part of its name, or in its hint or description. */
+/** Finds out whether any of these documents has a word: in a part of its name, or in its hint or description. */
 export function buildKeywordFinder(documents: readonly SearchDocument[]): (word: string) => boolean {
   const scoreWord = buildWordScorer(documents);
   return (word) => scoreWord(word.toLowerCase()).size > 0;

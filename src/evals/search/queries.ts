@@ -1,3 +1,4 @@
+import * as z from "zod";
 import type { RankerName } from "./rankers.ts";
 import { maxPattern } from "./regex.ts";
 import { splitWords } from "./words.ts";
@@ -6,7 +7,8 @@ import { splitWords } from "./words.ts";
  * What is searched for. `request`: what a user says, which a model turns into a search text. `written`: a search text as a
  * person or model writes it; between slashes (`/read|open/`) it is a pattern, for the regex ranker alone.
  */
-export type SearchQuery = { kind: "request" | "written"; text: string };
+export const searchQuerySchema = z.object({ kind: z.enum(["request", "written"]), text: z.string() });
+export type SearchQuery = z.infer<typeof searchQuerySchema>;
 
 /**
  * The text that a ranker is asked for a query; undefined where it is not for this ranker. A written text is used as it is.

@@ -1,26 +1,26 @@
 import { RE2JS } from "re2js";
+import { limitTime, TimeLimitError } from "../jsonSchema/watchdog.ts";
 import type { Scorer, SearchDocument } from "./document.ts";
 import { buildWordIndex } from "./wordIndex.ts";
 
 /** The longest pattern that the tool search of Anthropic's API takes, in characters. */
 export const maxPattern = 200;
 
+const searchMs = 1_000;
+
 /**
  * Regular expressions, in the shape of the tool search of APIs: the pattern is searched for in the name, the hint, the
  * description and the names of parameters, with case unless it starts with `(?i)`. APIs do not publish how they order what
  * matches. Here each alternative at the top level of the pattern (`a|b`) adds 1 to the score if it matches anywhere, and 1
- * more if it matches the name. Patterns are RE2: without lookarounds and back references, in linear time.
+ * more if it matches the name. Patterns are RE2: without lookarounds and back references. One that takes more than a second
+ * on all documents, which counted repetitions can, is refused.
  */
 export function buildRegexScorer(documents: readonly SearchDocument[]): Scorer {
   const names = buildMatcher(documents.map(({ name }) => name));
   const rest = buildMatcher(
     documents.map(({ hint = "", description, parameterNames }) => [hint, description, ...parameterNames].join("\n")),
   );
-  return (pattern) => {
-    if (pattern === "") return "The pattern is empty.";
-    if (pattern.length > maxPattern) {
-      return `The pattern has ${pattern.length} characters; at most ${maxPattern} are allowed.`;
-    }
+  const score = (pattern: string): Float64Array | string => {
     const error = findSyntaxError(pattern);
     if (error !== undefined) return `Not a valid pattern: ${error}.`;
     const scores = new Float64Array(documents.length);
@@ -30,6 +30,18 @@ export function buildRegexScorer(documents: readonly SearchDocument[]): Scorer {
       for (const at of rest(alternative)) if (!inName.has(at)) scores[at] = (scores[at] ?? 0) + 1;
     }
     return scores;
+  };
+  return (pattern) => {
+    if (pattern === "") return "The pattern is empty.";
+    if (pattern.length > maxPattern) {
+      return `The pattern has ${pattern.length} characters; at most ${maxPattern} are allowed.`;
+    }
+    try {
+      return limitTime(searchMs, () => score(pattern));
+    } catch (error) {
+      if (error instanceof TimeLimitError) return `The pattern takes more than ${searchMs / 1000} s.`;
+      throw error;
+    }
   };
 }
 

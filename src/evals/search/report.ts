@@ -1,35 +1,42 @@
-import type { QueryResult, RankerResult } from "./evaluate.ts";
-import type { ListingHost } from "./skillListing.ts";
+import * as z from "zod";
+import { queryResultSchema, rankerResultSchema } from "./evaluate.ts";
+import { type ListingHost, listingHosts } from "./skillListing.ts";
+
+const number = z.number().int().min(0);
+const texts = z.array(z.string()).readonly();
 
 /** The skills of a suite as one host lists them, and how the search by BM25 finds the expected ones in that list. */
-export type ListingResult = {
-  host: ListingHost;
-  version: string;
-  budget: number;
-  whole: number;
-  cut: number;
-  /** The skills that are listed without a description. */
-  nameOnly: readonly string[];
-} & Omit<RankerResult, "ranker">;
+const listingResultSchema = rankerResultSchema.omit({ ranker: true }).extend({
+  host: z.enum(listingHosts as [ListingHost, ...ListingHost[]]),
+  version: z.string(),
+  budget: number,
+  whole: number,
+  cut: number,
+  nameOnly: texts.describe("skills that are listed without a description"),
+});
+export type ListingResult = z.infer<typeof listingResultSchema>;
 
 /** What `evals search` finds in one suite. */
-export type SuiteSearch = {
-  suite: string;
-  file: string;
-  tools: number;
-  skills: number;
-  queries: readonly QueryResult[];
-  rankers: readonly RankerResult[];
-  listings: readonly ListingResult[];
-  /** Cases without a query for a search, each with the reason; `broken`: it should have had one. */
-  leftOut: readonly { case: string; reason: string; broken: boolean }[];
-  /** The thresholds that are not reached, a sentence each. */
-  shortfalls: readonly string[];
-};
+const suiteSearchSchema = z.object({
+  suite: z.string(),
+  file: z.string(),
+  tools: number,
+  skills: number,
+  queries: z.array(queryResultSchema).readonly(),
+  rankers: z.array(rankerResultSchema).readonly(),
+  listings: z.array(listingResultSchema).readonly(),
+  leftOut: z
+    .array(z.object({ case: z.string(), reason: z.string(), broken: z.boolean() }))
+    .readonly()
+    .describe("cases without a query for a search; `broken`: it should have had one"),
+  shortfalls: texts.describe("the thresholds that are not reached, a sentence each"),
+});
+export type SuiteSearch = z.infer<typeof suiteSearchSchema>;
 
 /** What `evals search` prints with --json. */
-export type SearchReport = {
-  host: string;
-  thresholds: readonly string[];
-  suites: readonly SuiteSearch[];
-};
+export const searchReportSchema = z.object({
+  host: z.string(),
+  thresholds: texts,
+  suites: z.array(suiteSearchSchema).readonly(),
+});
+export type SearchReport = z.infer<typeof searchReportSchema>;

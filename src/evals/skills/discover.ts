@@ -1,19 +1,14 @@
 import { readdirSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
+import { isWithin, realPath } from "../parsing/confined.ts";
 import { messageOf, type Problem } from "../types/errors.ts";
-import type { SkillPackage } from "../types/skill.ts";
+import type { SkillPackage, SkillRoot } from "../types/skill.ts";
+import { formatRules, type HostRules } from "./hosts.ts";
 import { readPackage } from "./package.ts";
-import { isWithin, realPath } from "./packageFiles.ts";
-
-/** A folder to search: one of a host, for a user or a project, or one that was named. */
-export type SkillRoot = { dir: string; level: SkillPackage["level"] };
-
-/** The level whose skill is loaded when two skills have the same name. */
-export type Precedence = "project" | "user";
 
 /** The result of a search. Every package that is not among `skills` is reported with the reason. */
 export type Discovery = {
-  /** Sorted by name, each name once. */
+  /** Sorted by name; each name once, unless the host keeps equal names. */
   skills: SkillPackage[];
   /** Packages that another skill of the same name (`by`, its SKILL.md) takes precedence over. */
   shadowed: { name: string; file: string; by: string; reason: string }[];
@@ -23,23 +18,6 @@ export type Discovery = {
   warnings: Problem[];
 };
 
-const defaultHostDirs = [".claude", ".agents"];
-
-/** The skill folders of a user (`home`) and a project, in the order of the host directories. They need not exist. */
-export function skillRoots(where: { home?: string; project: string; hostDirs?: readonly string[] }): SkillRoot[] {
-  const { home, project, hostDirs = defaultHostDirs } = where;
-  const under = (base: string, level: SkillPackage["level"]) =>
-    hostDirs.map((hostDir) => ({ dir: join(base, hostDir, "skills"), level }));
-  return [...(home === undefined ? [] : under(home, "user")), ...under(project, "project")];
-}
-
-/**
- * The level that a host prefers: the user's for Claude Code, the project's by the Agent Skills guide for the others.
- */
-export function getPrecedence(host: string): Precedence {
-  return host === "claude-code" ? "user" : "project";
-}
-
 /**
  * The skill packages under `roots`, which are absolute or relative to `cwd`. A named root is a folder of packages or a
  * package, and takes precedence over the levels of a host; within a level the first root does. Names compare exactly.
@@ -47,37 +25,41 @@ export function getPrecedence(host: string): Precedence {
  */
 export async function discoverSkills(
   roots: readonly SkillRoot[],
-  { precedence, cwd }: { precedence: Precedence; cwd: string },
+  { cwd, rules = formatRules }: { cwd: string; rules?: HostRules },
 ): Promise<Discovery> {
   const found: Discovery = { skills: [], shadowed: [], skipped: [], warnings: [] };
   const seen = new Set<string>();
   const byName = new Map<string, { skill: SkillPackage; root: SkillRoot }>();
   const shown = (path: string) => (isWithin(cwd, path) ? relative(cwd, path) || "." : path);
-  const levels = precedence === "user" ? ["named", "user", "project"] : ["named", "project", "user"];
+  const levels = ["named", ...(rules.precedence === "user" ? ["user", "project"] : ["project", "user"]), "plugin"];
   for (const root of levels.flatMap((level) => roots.filter((one) => one.level === level))) {
-    const { folders, skipped } = listFolders(root, cwd);
+    const { folders, skipped } = listFolders(root, cwd, rules);
     found.skipped.push(...skipped.map(({ file, reason }) => ({ file: shown(file), reason })));
     for (const { path, dir } of folders) {
       if (seen.has(dir)) continue;
       seen.add(dir);
       const file = shown(join(path, "SKILL.md"));
-      const read = readPackage({ dir, folder: basename(path), file, level: root.level });
+      const read = readPackage({ dir, folder: basename(path), file, level: root.level }, rules.reader);
       if ("reason" in read) {
         const { reason, line } = read;
         found.skipped.push({ file: line === undefined ? file : `${file}:${line}`, reason });
         continue;
       }
-      const { name } = read.skill;
+      // A plugin that is a package itself has no folder of its own name.
+      const ownName = rules.namedBy === "folder" && dir !== realPath(root.dir) ? read.skill.folder : read.skill.name;
+      const name = root.plugin === undefined ? ownName : `${root.plugin}:${ownName}`;
       const first = byName.get(name);
-      if (first) {
+      if (first && !rules.keepsEqualNames) {
         found.shadowed.push({ name, file, by: first.skill.file, reason: explainPrecedence(first.root, root) });
         continue;
       }
-      byName.set(name, { skill: read.skill, root });
+      const skill = { ...read.skill, name };
+      byName.set(name, { skill, root });
+      found.skills.push(skill);
       found.warnings.push(...read.warnings);
     }
   }
-  found.skills = [...byName.values()].map(({ skill }) => skill).sort((a, b) => (a.name < b.name ? -1 : 1));
+  found.skills.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
   return found;
 }
 
@@ -92,37 +74,60 @@ type Folders = {
   /** Each path as found, and its real path. */
   folders: { path: string; dir: string }[];
   skipped: { file: string; reason: string }[];
+  /** The real paths of the folders that were searched: links can lead back to them. */
+  searched: Set<string>;
 };
 
-/** The folders under a root that may be packages, sorted by name, without hidden ones. A missing root has none. */
-function listFolders({ dir: given, level }: SkillRoot, cwd: string): Folders {
+/** The folders under a root that may be packages, sorted by name. A missing root has none. */
+function listFolders({ dir: given, level }: SkillRoot, cwd: string, rules: HostRules): Folders {
   const root = resolve(cwd, given);
   const real = realPath(root);
-  const found: Folders = { folders: [], skipped: [] };
+  const found: Folders = { folders: [], skipped: [], searched: new Set() };
+  const refuse = (file: string, reason: string) => ({ ...found, skipped: [{ file, reason }] });
   if (real === undefined) {
-    if (level === "named") found.skipped.push({ file: root, reason: "the folder does not exist" });
-    return found;
+    return level === "named" ? refuse(root, "the folder does not exist") : found;
   }
   const names = listNames(real);
-  if (names === "not a folder") return { folders: [], skipped: [{ file: root, reason: "it is not a folder" }] };
-  if ("reason" in names) return { folders: [], skipped: [{ file: root, reason: names.reason }] };
-  if (level === "named" && names.all.includes("SKILL.md")) return { folders: [{ path: root, dir: real }], skipped: [] };
-  for (const name of names.folders.filter((one) => !one.startsWith(".") && one !== "node_modules")) {
-    const path = join(root, name);
-    const dir = realPath(path);
-    const inside = dir === undefined ? { reason: "it is a link that leads nowhere" } : listNames(dir);
-    if (inside === "not a folder") continue;
-    if ("reason" in inside) found.skipped.push({ file: path, reason: inside.reason });
-    else if (dir !== undefined && inside.all.includes("SKILL.md")) found.folders.push({ path, dir });
-    else found.skipped.push({ file: path, reason: explainMissingSkill(inside.all) });
+  if (names === "not a folder") return refuse(root, "it is not a folder");
+  if ("reason" in names) return refuse(root, names.reason);
+  const canBePackage = level === "named" || level === "plugin" || rules.depth > 1;
+  if (canBePackage && names.all.includes("SKILL.md")) {
+    found.folders.push({ path: root, dir: real });
+    if (rules.depth === 1) return found;
   }
+  addInner(found, root, names.folders, rules, 1);
   return found;
 }
 
+/** Adds the packages among these folders of `parent`, which is this many folders below a root of packages. */
+function addInner(found: Folders, parent: string, names: readonly string[], rules: HostRules, depth: number): void {
+  for (const name of names.filter(rules.isSearched)) {
+    const path = join(parent, name);
+    const dir = realPath(path);
+    const inside = dir === undefined ? { reason: "it is a link that leads nowhere" } : listNames(dir);
+    if (inside === "not a folder") continue;
+    if ("reason" in inside) {
+      found.skipped.push({ file: path, reason: inside.reason });
+      continue;
+    }
+    const isPackage = dir !== undefined && inside.all.includes("SKILL.md");
+    if (isPackage) found.folders.push({ path, dir });
+    if (depth < rules.depth && dir !== undefined && !found.searched.has(dir)) {
+      found.searched.add(dir);
+      addInner(found, path, inside.folders, rules, depth + 1);
+    }
+    // Where packages can lie deeper, any other folder may be a part of one.
+    const isReported = !isPackage && (rules.depth === 1 || findMisspelled(inside.all) !== undefined);
+    if (isReported) found.skipped.push({ file: path, reason: explainMissingSkill(inside.all) });
+  }
+}
+
 function explainMissingSkill(names: readonly string[]): string {
-  const close = names.find((name) => name.toLowerCase() === "skill.md");
+  const close = findMisspelled(names);
   return close === undefined ? "it has no SKILL.md" : `it has no SKILL.md; rename ${close}`;
 }
+
+const findMisspelled = (names: readonly string[]) => names.find((name) => name.toLowerCase() === "skill.md");
 
 /** All names in a folder, and those that are folders or links, sorted. */
 function listNames(dir: string): { all: string[]; folders: string[] } | "not a folder" | { reason: string } {

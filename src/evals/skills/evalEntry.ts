@@ -1,16 +1,25 @@
+import { type CaseFiles, layFiles, readCaseFiles } from "../parsing/caseFiles.ts";
 import type { ParsedFile } from "../parsing/json.ts";
 import type { Place } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
-import type { SkillEval } from "../types/skill.ts";
-import { type CaseFiles, readCaseFiles } from "./caseFiles.ts";
+import type { EvalFile, SkillEval } from "../types/skill.ts";
 import { countEntries, type ProblemCollector } from "./problems.ts";
 
 /** A query as a file has it. `triggers` when its list decides that. */
 export type RawEntry = { value: Json; path: Path; triggers?: boolean };
 
-/** What every entry of a file is read with. */
-export type EntryContext = { skill: string; parsed: ParsedFile; files: CaseFiles; problems: ProblemCollector };
+/** The files of a query or of all queries, and why they cannot be asked, when one of them cannot be read. */
+export type QueryFiles = { files: EvalFile[]; unusable?: string };
+
+/** What every entry of a file is read with. `shared`: the files that the file gives to all. */
+export type EntryContext = {
+  skill: string;
+  parsed: ParsedFile;
+  files: CaseFiles;
+  shared: QueryFiles;
+  problems: ProblemCollector;
+};
 
 /** Keys of a query's text. An object with one of them and without a list is a query. */
 export const promptKeys = ["input", "prompt", "query", "user_request"] as const;
@@ -61,10 +70,10 @@ const negativeSentence =
 
 /** One query of an eval file; undefined when it is malformed, which is then among the problems. */
 export function readEntry({ value, path, triggers: given }: RawEntry, context: EntryContext): SkillEval | undefined {
-  const { problems, parsed, skill, files } = context;
+  const { problems, parsed, skill, files, shared } = context;
   const place = parsed.place(path);
   if (typeof value === "string" && value.trim() !== "")
-    return { input: value, triggers: given ?? true, expectedBehavior: [], files: [], place };
+    return { input: value, triggers: given ?? true, expectedBehavior: [], ...shared, place };
   if (!isJsonObject(value)) {
     problems.error("A query must be an object or text.", 'Write { "input": "..." }.', place);
     return undefined;
@@ -79,14 +88,38 @@ export function readEntry({ value, path, triggers: given }: RawEntry, context: E
   const expectedBehavior = readChecks(value, at, problems);
   if (triggers && !triggerKeys.some(({ key }) => value[key] !== undefined))
     warnLooksNegative(expectedBehavior, place, problems);
-  const { files: caseFiles, unusable } = readCaseFiles(value.files ?? [], files, at("files"), problems);
+  const own = readFiles(value.files ?? [], files, { place: at("files"), left: "the query is", shared }, problems);
   if (input === undefined) return undefined;
-  const why = isEmpty ? "The query has no text." : unusable;
+  const why = isEmpty ? "The query has no text." : own.unusable;
   const problem = why !== undefined && { unusable: why };
-  return { ...(id && { id }), input, triggers, expectedBehavior, files: caseFiles, ...problem, place };
+  return { ...(id && { id }), input, triggers, expectedBehavior, files: own.files, ...problem, place };
 }
 
 type At = (...steps: Path) => Place;
+
+/**
+ * The files of an entry, or of all entries, over those of `shared`. What names a file that cannot be read is not asked:
+ * without its files it would ask something else. `left`: what that is, with its verb.
+ */
+export function readFiles(
+  given: Json,
+  from: CaseFiles,
+  { place, left, shared }: { place: Place; left: string; shared: QueryFiles },
+  problems: ProblemCollector,
+): QueryFiles {
+  const { files, wrong: unread, binary } = readCaseFiles(given, from);
+  const laid = layFiles(shared.files, files);
+  const wrong = [...unread, ...laid.wrong];
+  for (const { message, hint } of wrong)
+    problems.warn(message, place, () => ({ message, hint: `${hint} Until then ${left} left out.` }));
+  for (const path of binary)
+    problems.warn("binary file", place, (times) => ({
+      message: `Files that are not UTF-8 text are left out of ${countEntries(times)}; the first is ${path}.`,
+      hint: "Give the file as text: a model is shown text only.",
+    }));
+  const unusable = [shared.unusable, ...wrong.map(({ message }) => message)].filter(Boolean).join(" ");
+  return { files: laid.files, ...(unusable !== "" && { unusable }) };
+}
 
 /** Warns when a file or a query names another skill. */
 export function warnOtherOwner(value: JsonObject, skill: string, at: At, problems: ProblemCollector): void {

@@ -1,12 +1,12 @@
 import { type Dirent, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { type CaseFiles, createPackageFiles } from "../parsing/caseFiles.ts";
+import { isWithin, readConfined, realPath } from "../parsing/confined.ts";
 import { type ParsedFile, parseJson } from "../parsing/json.ts";
 import { EvalsError, type Problem, usageError } from "../types/errors.ts";
 import { isJsonObject, type Json } from "../types/json.ts";
 import type { SkillEval, SkillPackage } from "../types/skill.ts";
-import { createCaseFiles } from "./caseFiles.ts";
-import { promptKeys, type RawEntry, readEntry, warnOtherOwner } from "./evalEntry.ts";
-import { isWithin, readConfined, realPath } from "./packageFiles.ts";
+import { promptKeys, type QueryFiles, type RawEntry, readEntry, readFiles, warnOtherOwner } from "./evalEntry.ts";
 import { ProblemCollector } from "./problems.ts";
 
 const maxBytes = 8 * 1024 * 1024;
@@ -28,7 +28,7 @@ export async function readSkillEvals(
   { repository, cwd }: { repository: string; cwd: string },
 ): Promise<{ evals: SkillEval[]; files: string[]; warnings: Problem[] }> {
   const root = resolve(cwd, repository);
-  const caseFiles = createCaseFiles(skill.dir, realPath(root) ?? root);
+  const caseFiles = createPackageFiles(skill.dir, realPath(root) ?? root);
   const errors: Problem[] = [];
   const warnings: Problem[] = [];
   const files: string[] = [];
@@ -40,8 +40,10 @@ export async function readSkillEvals(
     try {
       const parsed = readEvalFile(skill.dir, name, file);
       const problems = new ProblemCollector();
-      const context = { skill: skill.name, parsed, files: caseFiles, problems };
-      evals.push(...listEntries(parsed, skill.name, problems).flatMap((entry) => readEntry(entry, context) ?? []));
+      const entries = listEntries(parsed, skill.name, problems);
+      const shared = readSharedFiles(parsed, entries, caseFiles, problems);
+      const context = { skill: skill.name, parsed, files: caseFiles, shared, problems };
+      evals.push(...entries.flatMap((entry) => readEntry(entry, context) ?? []));
       errors.push(...parsed.problems, ...problems.errors);
       warnings.push(...problems.warnings);
     } catch (error) {
@@ -88,13 +90,26 @@ function readEvalFile(dir: string, name: string, file: string): ParsedFile {
   throw usageError(`The eval file cannot be read: ${read.reason}.`, hint, { file });
 }
 
+/** The `files` next to the lists of a file, which all its queries have. Those of a single query are its own. */
+function readSharedFiles(
+  { value, place }: ParsedFile,
+  entries: readonly RawEntry[],
+  from: CaseFiles,
+  problems: ProblemCollector,
+): QueryFiles {
+  const isInEntries = entries.every(({ path }) => path.length > 0);
+  if (!isJsonObject(value) || !isInEntries || value.files === undefined || value.files === null) return { files: [] };
+  const left = "all queries of this file are";
+  return readFiles(value.files, from, { place: place(["files"], "key"), left, shared: { files: [] } }, problems);
+}
+
 const wrapperKeys = ["evals", "cases", "test_cases", "queries"] as const;
 const triggerLists = [
   { key: "should_trigger", triggers: true },
   { key: "should_not_trigger", triggers: false },
 ] as const;
-/** What may accompany the lists: the owner of the evals, and notes for readers. */
-const metadataKeys = new Set(["skill_name", "skill", "skills", "name", "description", "version", "$schema"]);
+/** What may accompany the lists: the owner of the evals, notes for readers, and files for all. */
+const metadataKeys = new Set(["skill_name", "skill", "skills", "name", "description", "version", "$schema", "files"]);
 const shapeHint = 'Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.';
 
 /**

@@ -1,10 +1,12 @@
+import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { readConfined } from "../parsing/confined.ts";
 import { parseYaml } from "../parsing/yaml.ts";
 import { EvalsError, messageOf, type Problem } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import type { SkillDocument, SkillPackage } from "../types/skill.ts";
 import { parseBody } from "./body.ts";
-import { hashPackage, readConfined } from "./packageFiles.ts";
+import { hashPackage } from "./packageFiles.ts";
 
 /** A host loads the file into a model's context, where larger files do not fit. */
 const maxSkillBytes = 1024 * 1024;
@@ -19,11 +21,23 @@ export type LoadFailure = { reason: string; line?: number };
 
 type PackageLocation = Pick<SkillPackage, "dir" | "folder" | "file" | "level">;
 
-/** Reads the package in a folder; a reason when no host can load it. */
-export function readPackage(location: PackageLocation): { skill: SkillPackage; warnings: Problem[] } | LoadFailure {
+/**
+ * How a `SKILL.md` is read: by the Agent Skills format, or as a host reads what is outside of it. Claude Code and Codex
+ * take a number for a text, and quote values that are not valid YAML. Claude Code reads a file without front matter or
+ * description, too, and describes it by the first line of its body.
+ */
+export type Reader = "format" | "claude-code" | "codex";
+
+/** Reads the package in a folder; a reason when it cannot be loaded. */
+export function readPackage(
+  location: PackageLocation,
+  reader: Reader = "format",
+): { skill: SkillPackage; warnings: Problem[] } | LoadFailure {
   const read = readConfined(join(location.dir, "SKILL.md"), location.dir, maxSkillBytes);
   if ("reason" in read) return { reason: `SKILL.md cannot be loaded: ${read.reason}` };
-  const parsed = parseSkill(read.text, location);
+  if (reader === "codex" && readFileSync(join(location.dir, "SKILL.md"))[0] === 0xef)
+    return { reason: "it starts with a byte order mark, which Codex does not read", line: 1 };
+  const parsed = parseSkill(read.text, location, reader);
   if ("reason" in parsed) return parsed;
   try {
     const hashed = hashPackage(location.dir);
@@ -56,12 +70,17 @@ export type ParsedSkill = Pick<SkillPackage, "name" | "description" | "document"
 export function parseSkill(
   text: string,
   { folder, file }: Pick<PackageLocation, "folder" | "file">,
+  reader: Reader = "format",
 ): ParsedSkill | LoadFailure {
-  const front = readFrontMatter(text.replace(/^\uFEFF/, "").replace(/\r\n?/g, "\n"));
+  const plain = text.replace(/^\uFEFF/, "").replace(/\r\n?/g, "\n");
+  const isClaude = reader === "claude-code";
+  const read = readFrontMatter(plain, reader);
+  const front = isClaude && "reason" in read ? { ...noFrontMatter, body: plain } : read;
   if ("reason" in front) return front;
   const { values, places, body, bodyLine } = front;
-  const name = readText(values, "name") ?? folder;
-  const description = readText(values, "description");
+  const name = readText(values, "name", reader) ?? folder;
+  const written = readText(values, "description", reader);
+  const description = isClaude && typeof written !== "string" ? describeByBody(body) : written;
   if (typeof name === "object") return { ...name, ...findLine(front, "name") };
   if (description === undefined) return { reason: 'it has no "description"', line: 1 };
   if (typeof description === "object") return { ...description, ...findLine(front, "description") };
@@ -69,11 +88,25 @@ export function parseSkill(
   return { name, description, document, warnings: checkFrontMatter(front, folder, file) };
 }
 
+const noFrontMatter: Omit<FrontMatter, "body"> = { values: {}, places: {}, quoted: [], bodyLine: 1 };
+
+/** How Claude Code describes a skill that does not: by the first line of its body, without marks of a heading. */
+function describeByBody(body: string): string {
+  const line =
+    /^.*\S.*$/m
+      .exec(body)?.[0]
+      .trim()
+      .replace(/^#+\s+/, "") ?? "Skill";
+  return line.length > 100 ? `${line.slice(0, 97)}...` : line;
+}
+
 /** Undefined for an empty value: hosts treat it as missing. */
-function readText(values: JsonObject, key: string): string | LoadFailure | undefined {
+function readText(values: JsonObject, key: string, reader: Reader): string | LoadFailure | undefined {
   const value = Object.hasOwn(values, key) ? values[key] : undefined;
   if (value === undefined || value === null) return undefined;
   if (typeof value === "string") return value.trim() || undefined;
+  if (reader !== "format" && typeof value !== "object") return String(value);
+  if (reader === "claude-code" && key === "name") return String(value);
   return { reason: `its "${key}" is ${describeType(value)}, not text: put it in quotes` };
 }
 
@@ -92,11 +125,11 @@ function checkFrontMatter({ values, places, quoted }: FrontMatter, folder: strin
     return { severity: "warning", message, hint, place: { file, ...(places[key] ?? { line: 1 }) } };
   };
   const quoteAll = (keys: readonly string[]) => keys.map((key) => `"${key}"`).join(", ");
-  const name = readText(values, "name");
+  const name = readText(values, "name", "format");
   const extra = Object.keys(values).filter((key) => !knownKeys.has(key));
   return [
     ...quoted.slice(0, 1).map((key) => {
-      const message = `The front matter is not valid YAML: ${quoteAll(quoted)} contains ": " outside of quotes.`;
+      const message = `The front matter is not valid YAML: ${quoteAll(quoted)} contains characters of YAML outside of quotes, such as ": ".`;
       return warning(
         key,
         message,
@@ -132,7 +165,7 @@ const delimited = /^---[ \t]*\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/;
  * Splits the text of a `SKILL.md` (with `\n` as line break) and reads its front matter. As lenient as hosts are: YAML
  * that is invalid only because a plain value contains ": " is read as if that value were quoted.
  */
-function readFrontMatter(text: string): FrontMatter | LoadFailure {
+function readFrontMatter(text: string, reader: Reader): FrontMatter | LoadFailure {
   if (!/^---[ \t]*(?:\n|$)/.test(text)) return { reason: 'it has no front matter: line 1 is not "---"', line: 1 };
   const found = delimited.exec(text);
   if (!found) return { reason: 'its front matter is not closed by a second line "---"', line: 1 };
@@ -141,7 +174,7 @@ function readFrontMatter(text: string): FrontMatter | LoadFailure {
   const rest = { body: text.slice(whole.length), bodyLine: whole.split("\n").length };
   const read = readYaml(yaml);
   if (!("reason" in read)) return { ...read, ...rest, quoted: [] };
-  const repaired = quoteColons(yaml);
+  const repaired = quoteValues(yaml, reader === "format" ? plainEntry : anyEntry);
   const again = repaired.quoted.length > 0 ? readYaml(repaired.yaml) : read;
   return "reason" in again ? read : { ...again, ...rest, quoted: repaired.quoted };
 }
@@ -168,18 +201,23 @@ function readYaml(yaml: string): Pick<FrontMatter, "values" | "places"> | LoadFa
 
 /** A key at the margin followed by the start of a plain value. */
 const plainEntry = /^([A-Za-z][\w-]*:[ \t]+)([^\s"'[{|>&*!#%@`].*)$/;
+/** The same, with values that would start a list, a map or another form of YAML. */
+const anyEntry = /^([A-Za-z][\w-]*:[ \t]+)([^\s"'|>#].*)$/;
 
-/** Quotes every plain value at the margin that contains ": " (or ends in ":"), with the lines that continue it. */
-function quoteColons(yaml: string): { yaml: string; quoted: string[] } {
+/**
+ * Quotes every value at the margin that contains ": " (or ends in ":"), or is not the start of a plain value, with the
+ * lines that continue it.
+ */
+function quoteValues(yaml: string, entry: RegExp): { yaml: string; quoted: string[] } {
   const lines = yaml.split("\n");
   const quoted: string[] = [];
   for (let at = 0; at < lines.length; at++) {
-    const [, key = "", first] = plainEntry.exec(lines[at] ?? "") ?? [];
+    const [, key = "", first] = entry.exec(lines[at] ?? "") ?? [];
     if (first === undefined) continue;
     let end = at + 1;
     while (/^[ \t]/.test(lines[end] ?? "")) end++;
     const value = [first, ...lines.slice(at + 1, end)].join("\n").trimEnd();
-    if (!/:(?:\s|$)/.test(value)) continue;
+    if (!/:(?:\s|$)/.test(value) && plainEntry.test(lines[at] ?? "")) continue;
     lines.splice(at, end - at, ...`${key}"${value.replace(/[\\"]/g, "\\$&")}"`.split("\n"));
     quoted.push(key.slice(0, key.indexOf(":")));
   }

@@ -1,53 +1,35 @@
 import { createHash } from "node:crypto";
-import { closeSync, existsSync, openSync, readdirSync, readSync, realpathSync } from "node:fs";
-import { dirname, isAbsolute, join, relative, sep } from "node:path";
-import { type Refusal, readText } from "../parsing/read.ts";
-import { leftInPackages, type SkillPackage } from "../types/skill.ts";
-
-/** Whether a real path is this real folder or inside it. */
-export function isWithin(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
-}
+import { closeSync, existsSync, openSync, readSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { isNotText, isWithin, listFiles, maxFiles, readConfined, realPath } from "../parsing/confined.ts";
+import type { SkillPackage } from "../types/skill.ts";
 
 /**
  * The real folder that a package is a part of: its git repository, else `cwd` if the package is inside of it. What is
  * around it belongs to the machine, not to the package.
  */
 export function findRepository(dir: string, cwd: string): string | undefined {
-  for (let folder = dir; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, ".git"))) return folder;
-    if (folder === dirname(folder)) break;
-  }
+  const root = findGitRoot(dir);
+  if (root !== undefined) return root;
   const here = realPath(cwd);
   return here !== undefined && isWithin(here, dir) ? here : undefined;
 }
 
-/** The real path, with all links followed; undefined when it leads nowhere. */
-export function realPath(path: string): string | undefined {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Why a file of a package was not read. */
-export type ConfinedRefusal = Refusal | { kind: "outside"; reason: string };
-
 /**
- * The UTF-8 text of a file of at most `maxBytes`, without a byte order mark, if all links of `path` end in `folder`.
+ * The folder whose packages are offered with a package, absolute: the one around it, as far as that belongs to the same
+ * repository, else the package itself. `dir` is absolute.
  */
-export function readConfined(path: string, folder: string, maxBytes: number): { text: string } | ConfinedRefusal {
-  const real = realPath(path);
-  if (real === undefined) return { kind: "missing", reason: "it does not exist" };
-  if (!isWithin(folder, real)) return { kind: "outside", reason: `it is a link to a place outside of ${folder}` };
-  return readText(real, maxBytes);
+export function findOfferedFolder(dir: string, cwd: string): string {
+  const bounds = findRepository(dir, cwd);
+  return bounds !== undefined && isWithin(bounds, dirname(dir)) ? dirname(dir) : dir;
 }
 
-/** Whether a file was refused for its content. */
-export function isNotText({ kind }: ConfinedRefusal): boolean {
-  return kind === "binary" || kind === "utf-16" || kind === "not utf-8";
+/** The nearest folder from `dir` upwards that is the root of a git repository. */
+export function findGitRoot(dir: string): string | undefined {
+  for (let folder = dir; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, ".git"))) return folder;
+    if (folder === dirname(folder)) return undefined;
+  }
 }
 
 /** Larger files are refused, not cut: they do not fit into a model's context. */
@@ -69,8 +51,7 @@ export async function readPackageFile(
   };
 }
 
-/** Limits of a package; beyond them it is not loaded. */
-const maxFiles = 2_000;
+/** Limits of a package, beside that of its files; beyond them it is not loaded. */
 const maxBytes = 64 * 1024 * 1024;
 
 /** `strays`: links in the package that are not followed, by relative path, each with the reason. */
@@ -84,7 +65,7 @@ export type PackageHash = { hash: string; strays: readonly { path: string; reaso
 export function hashPackage(folder: string): PackageHash | { reason: string } {
   const hash = createHash("sha256");
   const strays: PackageHash["strays"][number][] = [];
-  const files = listFiles(folder);
+  const files = listFiles(folder, { without: "evals" });
   if (files === undefined) return { reason: `it holds more than ${maxFiles.toLocaleString("en-US")} files` };
   let bytes = 0;
   for (const { path, kind } of files) {
@@ -102,29 +83,6 @@ export function hashPackage(folder: string): PackageHash | { reason: string } {
     hash.update(`${path}\0${content.digest("hex")}\n`);
   }
   return { hash: hash.digest("hex"), strays };
-}
-
-type PackageEntry = { path: string; kind: "file" | "link" };
-
-/**
- * Regular files and links in a folder, sorted by path, without `evals/`; undefined when there are too many. Links are not
- * followed, so there is no loop.
- */
-export function listFiles(folder: string): PackageEntry[] | undefined {
-  const found: PackageEntry[] = [];
-  const folders = [""];
-  for (let at = 0; at < folders.length; at++) {
-    const inside = folders[at] ?? "";
-    for (const entry of readdirSync(join(folder, inside), { withFileTypes: true })) {
-      const path = inside === "" ? entry.name : `${inside}/${entry.name}`;
-      if (leftInPackages.has(entry.name) || (path === "evals" && entry.isDirectory())) continue;
-      if (entry.isDirectory()) folders.push(path);
-      if (entry.isFile()) found.push({ path, kind: "file" });
-      if (entry.isSymbolicLink()) found.push({ path, kind: "link" });
-    }
-    if (found.length + folders.length > maxFiles) return undefined;
-  }
-  return found.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 const chunk = Buffer.allocUnsafe(64 * 1024);

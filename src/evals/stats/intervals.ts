@@ -4,6 +4,9 @@ import { betaQuantile, normalQuantile } from "./stdlib.ts";
 /** Lower and upper end. */
 export type Interval = readonly [number, number];
 
+/** Of a two-sided interval of 95%: a report has one for each case. */
+const z95 = normalQuantile(0.975);
+
 /**
  * The Wilson score interval of a pass rate, for display: the p with |c/n - p| <= z sqrt(p(1-p)/n). Undefined without
  * trials. For what to expect of new queries, give it the suite's mean rate with n = the number of *cases* (`passed` may
@@ -12,7 +15,7 @@ export type Interval = readonly [number, number];
  */
 export function wilson({ passed, trials }: Counts, confidence = 0.95): Interval | undefined {
   if (trials <= 0) return undefined;
-  const z2 = normalQuantile((1 + confidence) / 2) ** 2;
+  const z2 = (confidence === 0.95 ? z95 : normalQuantile((1 + confidence) / 2)) ** 2;
   const centre = (passed + z2 / 2) / (trials + z2);
   const half = Math.sqrt(z2 * ((passed * (trials - passed)) / trials + z2 / 4)) / (trials + z2);
   return [passed <= 0 ? 0 : Math.max(0, centre - half), passed >= trials ? 1 : Math.min(1, centre + half)];

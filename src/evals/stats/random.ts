@@ -38,6 +38,8 @@ export function seededRandom(seed: number): Random {
   };
 }
 
+const encoder = new TextEncoder();
+
 /**
  * A seed in 0..2^32-1 for one purpose, from the run's seed and what names the purpose (case, trial, ...). The same parts
  * give the same seed on every machine; different parts give unrelated seeds. FNV-1a over the JSON text, then the final
@@ -45,7 +47,7 @@ export function seededRandom(seed: number): Random {
  */
 export function deriveSeed(seed: number, ...parts: readonly (string | number)[]): number {
   let hash = 0x811c9dc5;
-  for (const byte of new TextEncoder().encode(JSON.stringify([seed, ...parts]))) {
+  for (const byte of encoder.encode(JSON.stringify([seed, ...parts]))) {
     hash = Math.imul(hash ^ byte, 0x01000193);
   }
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
@@ -64,7 +66,7 @@ export function shuffle<T>(items: readonly T[], random: Random): T[] {
  * one does not change the order of the others.
  */
 export function orderBySeed<T>(items: readonly T[], seed: number, name: (item: T) => string): T[] {
-  const keys = new Map(items.map((item) => [item, deriveSeed(seed, name(item))]));
-  const key = (item: T) => keys.get(item) ?? 0;
-  return items.toSorted((a, b) => key(a) - key(b) || (name(a) < name(b) ? -1 : 1));
+  const named = items.map((item) => ({ item, name: name(item) }));
+  const keyed = named.map((one) => ({ ...one, key: deriveSeed(seed, one.name) }));
+  return keyed.sort((a, b) => a.key - b.key || (a.name < b.name ? -1 : 1)).map(({ item }) => item);
 }

@@ -1,9 +1,10 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { basename, dirname, extname, resolve } from "node:path";
 import type { ParsedFile } from "../parsing/json.ts";
-import { canonicalJson, type Json } from "../types/json.ts";
+import { canonicalJson, type Json, type JsonObject, type Path } from "../types/json.ts";
 import type { Case, CaseFile, Expectation, ExpectedCall, Suite, UserTurn } from "../types/suite.ts";
 import type { Tool } from "../types/tool.ts";
+import type { WorkspaceFiles } from "./caseFiles.ts";
 import { type ExpectFile, getKind, listCodeFiles, toNames } from "./expectation.ts";
 import { buildMocks } from "./mocks.ts";
 import type { CheckedSuite, SuiteHeader } from "./validate.ts";
@@ -19,15 +20,15 @@ const defaults = {
   unmatched: "error",
 } as const;
 
-/**
- * The suite of a checked file, with defaults and hashes. `cwd` is the folder that the file's path is relative to, `code`
- * has the hash of each file of code that cases name.
- */
+/** What was read for the cases: the hash of each file of code, and the files of each case's workspace, in their order. */
+type CaseContents = { code?: ReadonlyMap<string, string>; files?: WorkspaceFiles };
+
+/** The suite of a checked file, with defaults and hashes. `cwd` is the folder that the file's path is relative to. */
 export function buildSuite(
   { header, cases }: CheckedSuite,
   parsed: ParsedFile,
   cwd: string,
-  code: ReadonlyMap<string, string> = new Map(),
+  { code = new Map(), files: workspaces = [] }: CaseContents = {},
 ): Suite {
   const share = shareEqualLists();
   const ids = createCaseIds(cases.map(({ content }) => ({ id: content.id, input: getPrompt(content) })));
@@ -47,19 +48,21 @@ export function buildSuite(
     ...(header.model !== undefined && { models: toNames(header.model) }),
     ...(header.lift !== undefined && { lift: header.lift }),
     execute: header.execute ?? defaults.execute,
+    ...(header.denial !== undefined && { denial: header.denial }),
     isolate: header.isolate ?? defaults.isolate,
     ...(header.lint && { lint: header.lint }),
     cases: cases.map(({ path, content }, i) => {
       const id = ids[i] ?? "";
-      const files = listCodeFiles(content).map((file) => [file, code.get(file) ?? ""]);
-      const one = {
-        ...buildCase(content, header, share),
-        ...addMocks(id, content, header),
+      const files = code.size > 0 ? listCodeFiles(content).map((file) => [file, code.get(file) ?? ""]) : [];
+      const workspace = workspaces[i];
+      const one = Object.assign(buildCase(content, header, share), {
+        ...(workspace && { files: workspace }),
+        ...addMocks(id, content, header, parsed, path),
         ...(files.length > 0 && { code: Object.fromEntries(files) }),
         id,
         place: parsed.place(path),
-      };
-      return { ...one, hash: hashCase(one) };
+      });
+      return Object.assign(one, { hash: hashCase(one) });
     }),
   };
   return { ...suite, hash: hashSuite(suite) };
@@ -90,6 +93,7 @@ function buildCase(
     ...(typeof input === "object" && input.length > 1 && { paraphrases: input }),
     ...(expect && getKind(expect) && { expect: buildExpectation(expect) }),
     ...(expect?.assert !== undefined && { assertions: toNames(expect.assert) }),
+    ...(expect?.files && { expectedFiles: expect.files as JsonObject }),
     ...(content.turns && { turns: content.turns.map(buildUserTurn) }),
     ...(content.searches && { searches: content.searches }),
     expectedBehavior: toNames(content.expected_behavior),
@@ -97,13 +101,20 @@ function buildCase(
     ...(header.dispatch && { dispatch: header.dispatch }),
     trials: content.trials ?? header.trials ?? defaults.trials,
     passRate: content.passRate ?? header.passRate ?? defaults.passRate,
-    maxTurns: content.maxTurns ?? header.maxTurns ?? getDefaultTurns(content),
+    maxTurns: content.maxTurns ?? header.maxTurns ?? getDefaultTurns(content, header),
   };
 }
 
 /** The mocks of a case go before those of its suite. */
-function addMocks(id: string, content: CaseFile, header: SuiteHeader): Pick<Case, "mocks"> {
-  const list = [...buildMocks(content.mocks, `case ${id}: `), ...buildMocks(header.mocks)];
+function addMocks(
+  id: string,
+  content: CaseFile,
+  header: SuiteHeader,
+  parsed: ParsedFile,
+  path: Path,
+): Pick<Case, "mocks"> {
+  const own = buildMocks(content.mocks, parsed, [...path, "mocks"], `case ${id}: `);
+  const list = [...own, ...buildMocks(header.mocks, parsed, ["mocks"])];
   return list.length === 0 ? {} : { mocks: { list, unmatched: header.unmatched ?? defaults.unmatched } };
 }
 
@@ -112,11 +123,11 @@ function buildUserTurn({ input, expect }: NonNullable<CaseFile["turns"]>[number]
 }
 
 /**
- * A first pick needs one turn. Expected calls may come one after the other, a skill may be loaded after some calls, and a
- * user goes on when a reply is complete.
+ * A first pick needs one turn. Expected calls may come one after the other, a skill may be loaded or files read before the
+ * pick, and a user goes on when a reply is complete.
  */
-function getDefaultTurns({ expect, turns }: CaseFile): number {
-  if (turns) return defaults.maxTurnsOfCalls;
+function getDefaultTurns({ expect, turns, files }: CaseFile, header: SuiteHeader): number {
+  if (turns || files || header.files || expect?.files) return defaults.maxTurnsOfCalls;
   if (expect?.skill !== undefined) return defaults.maxTurnsOfSkill;
   return (expect?.calls?.length ?? 0) > 1 ? defaults.maxTurnsOfCalls : defaults.maxTurns;
 }
@@ -138,7 +149,7 @@ function buildExpectation(expect: ExpectFile): Expectation {
     case "tool":
       return { avoid, kind: "tool", call: buildCall(expect), extras, ...rules };
     case "none":
-      return { avoid, kind: "none" };
+      return { avoid, kind: "none", ...(expect.argsMatch === "mongodb" && { hasPoints: true }) };
     case "any":
       return { avoid, kind: "any", ...(expect.result && { result: expect.result }) };
     case "calls":
@@ -226,12 +237,13 @@ export function hashCase({
   expectedBehavior,
   dispatch,
   files,
+  expectedFiles,
   turns,
   mocks: given,
   packageHash,
   maxTurns,
 }: Omit<Case, "hash">): string {
-  const decided = { expect, assertions, code, expectedBehavior };
+  const decided = { expect, expectedFiles, assertions, code, expectedBehavior };
   const asked = { messages, paraphrases, turns, ...decided, dispatch, files, packageHash, maxTurns };
   const results = given?.list.map(({ tool, args, result }) => ({ tool, args, result }));
   return hashValue({ ...asked, mocks: given && { unmatched: given.unmatched, results } });
@@ -244,6 +256,7 @@ export function hashSuite({
   distractors,
   catalog,
   execute,
+  denial,
   isolate,
   lift,
   cases,
@@ -254,6 +267,7 @@ export function hashSuite({
     distractors,
     catalog,
     execute,
+    denial,
     isolate,
     lift,
     cases: cases.map(({ hash }) => hash),
@@ -262,7 +276,5 @@ export function hashSuite({
 
 function hashValue(value: object): string {
   // Members that are undefined are left out of the text.
-  return createHash("sha256")
-    .update(canonicalJson(value as Json))
-    .digest("hex");
+  return hash("sha256", canonicalJson(value as Json));
 }

@@ -1,6 +1,7 @@
 import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
+import type { ParsedFile } from "../parsing/json.ts";
 import { maxBytes, parseText, readText } from "../parsing/read.ts";
 import { EvalsError, messageOf, type Problem, usageError } from "../types/errors.ts";
 import { isJsonObject, type JsonObject } from "../types/json.ts";
@@ -18,7 +19,10 @@ const hostSkills = "skills";
  * Suite files, and the folders of skill packages, whose eval files belong to them. `warnings`: files with cases of
  * another format, which are not read.
  */
-export type DiscoveredPaths = { files: string[]; packages: string[]; warnings: Problem[] };
+type Found = { files: string[]; packages: string[]; warnings: Problem[] };
+
+/** The same with the content of the suite files that were found in folders, by their path. */
+export type DiscoveredPaths = Found & { parsed: ReadonlyMap<string, ParsedFile> };
 
 /**
  * The suite files and skill packages under `paths`, by default `evals/` under `cwd`. A given file is a suite; folders
@@ -28,7 +32,8 @@ export type DiscoveredPaths = { files: string[]; packages: string[]; warnings: P
  */
 export async function discover(paths: readonly string[], cwd: string): Promise<DiscoveredPaths> {
   const given = paths.length > 0 ? paths : ["evals"];
-  const found = await Promise.all(given.map((path) => expand(path, cwd, paths.length > 0)));
+  const parsed = new Map<string, ParsedFile>();
+  const found = await Promise.all(given.map((path) => expand(path, cwd, paths.length > 0, parsed)));
   const problems = found.flatMap((one) => one.problem ?? []);
   if (problems.length > 0) throw new EvalsError(problems);
   const unique = (list: readonly string[]) => uniquePaths([...list].sort(byCodeUnit), cwd);
@@ -36,21 +41,29 @@ export async function discover(paths: readonly string[], cwd: string): Promise<D
     files: await unique(found.flatMap((one) => one.files)),
     packages: await unique(found.flatMap((one) => one.packages)),
     warnings: found.flatMap((one) => one.warnings),
+    parsed,
   };
 }
 
 const byCodeUnit = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-async function expand(path: string, cwd: string, explicit: boolean): Promise<DiscoveredPaths & { problem?: Problem }> {
+async function expand(
+  path: string,
+  cwd: string,
+  explicit: boolean,
+  parsed: Map<string, ParsedFile>,
+): Promise<Found & { problem?: Problem }> {
   const none = { files: [], packages: [], warnings: [] };
   const kind = await stat(resolve(cwd, path)).catch(() => undefined);
-  if (kind?.isDirectory()) return await search(join(path), cwd, new Set());
+  if (kind?.isDirectory()) return await search(join(path), cwd, new Set(), parsed);
   if (kind) {
     const owner = await findOwningPackage(join(path), cwd);
     return owner === undefined ? { ...none, files: [join(path)] } : { ...none, packages: [owner] };
   }
   if (!explicit) return none;
-  const hint = "Give a suite file, a skill package, or a folder that contains them.";
+  const hint = /^https?:\/\//.test(path)
+    ? "Commands that inspect a server take its URL with --url; a suite names it under `server`."
+    : "Give a suite file, a skill package, or a folder that contains them.";
   return { ...none, problem: { severity: "error", message: `There is no file or folder "${path}".`, hint } };
 }
 
@@ -65,9 +78,17 @@ async function findOwningPackage(file: string, cwd: string): Promise<string | un
   return (await isPackage(owner, cwd)) ? owner : undefined;
 }
 
-/** All suite files and packages below a folder. `visited` holds real paths, so that loops of links end. */
-async function search(folder: string, cwd: string, visited: Set<string>): Promise<DiscoveredPaths> {
-  const found: DiscoveredPaths = { files: [], packages: [], warnings: [] };
+/**
+ * All suite files and packages below a folder. `visited` holds real paths, so that loops of links end; the content of
+ * suite files is added to `parsed`.
+ */
+async function search(
+  folder: string,
+  cwd: string,
+  visited: Set<string>,
+  parsed: Map<string, ParsedFile>,
+): Promise<Found> {
+  const found: Found = { files: [], packages: [], warnings: [] };
   const real = await realpath(resolve(cwd, folder)).catch(() => undefined);
   if (real === undefined || visited.has(real)) return found;
   visited.add(real);
@@ -80,13 +101,13 @@ async function search(folder: string, cwd: string, visited: Set<string>): Promis
     if (kind?.isDirectory() && !otherFolders.has(entry.name)) {
       // Of a hidden folder, only the skills that a host looks for there.
       const inside = entry.name.startsWith(".") ? join(path, hostSkills) : path;
-      const { files, packages, warnings } = await search(inside, cwd, visited);
+      const { files, packages, warnings } = await search(inside, cwd, visited, parsed);
       found.files.push(...files);
       found.packages.push(...packages);
       found.warnings.push(...warnings);
     }
     if (!kind?.isFile() || !suiteName.test(entry.name)) continue;
-    const content = await classifyFile(path, cwd);
+    const content = await classifyFile(path, cwd, parsed);
     if (content === "other") continue;
     const owner = await findOwningPackage(path, cwd);
     if (owner !== undefined) found.packages.push(owner);
@@ -108,16 +129,24 @@ async function listEntries(folder: string, cwd: string): Promise<Dirent[]> {
 
 /**
  * Whether a file is a suite; a warning for one whose cases have another format. A file that looks like a suite but cannot
- * be parsed counts as one, so that loading it reports why.
+ * be parsed counts as one, so that loading it reports why. The content of a suite is added to `parsed`.
  */
-async function classifyFile(path: string, cwd: string): Promise<"suite" | "other" | Problem> {
+async function classifyFile(
+  path: string,
+  cwd: string,
+  parsed: Map<string, ParsedFile>,
+): Promise<"suite" | "other" | Problem> {
   const read = readText(resolve(cwd, path), maxBytes);
   if ("kind" in read) return "suite";
   if (!/(?:^|[\s{,])["']?(?:cases|evals)["']?\s*:/.test(read.text)) return "other";
   try {
-    const { value } = await parseText(read.text, path);
+    const file = await parseText(read.text, path);
+    const { value } = file;
     if (!isJsonObject(value) || !("cases" in value || "evals" in value)) return "other";
-    return warnOtherFormat(value, path) ?? "suite";
+    const foreign = warnOtherFormat(value, path);
+    if (foreign) return foreign;
+    parsed.set(path, file);
+    return "suite";
   } catch (error) {
     if (error instanceof EvalsError) return "suite";
     throw error;
@@ -152,7 +181,9 @@ async function uniquePaths(files: readonly string[], cwd: string): Promise<strin
   const seen = new Set<string>();
   const unique: string[] = [];
   for (const file of files) {
-    const real = await realpath(resolve(cwd, file));
+    const path = resolve(cwd, file);
+    // What was removed since it was found is reported where it is read.
+    const real = await realpath(path).catch(() => path);
     if (!seen.has(real)) unique.push(file);
     seen.add(real);
   }

@@ -1,3 +1,4 @@
+import { toInnerPath } from "../types/innerPath.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
 import { readMatcher } from "../types/matcher.ts";
 import type { CaseFile, ResultMatcher } from "../types/suite.ts";
@@ -11,7 +12,7 @@ type Key = keyof ExpectFile;
 /** How messages name an expectation, and the keys that apply to it. */
 const kinds: Record<Kind, { name: string; keys: readonly Key[] }> = {
   tool: { name: '"tool"', keys: ["tool", "acceptable", "avoid", "args", "argsMode", "argsMatch", "result", "extras"] },
-  none: { name: '"tool: none"', keys: ["tool", "avoid"] },
+  none: { name: '"tool: none"', keys: ["tool", "avoid", "argsMatch"] },
   any: { name: '"tool: any"', keys: ["tool", "avoid", "result"] },
   calls: { name: '"calls"', keys: ["calls", "avoid", "order", "extras", "argsMode", "argsMatch"] },
   skill: { name: '"skill"', keys: ["skill", "avoid"] },
@@ -20,8 +21,11 @@ const kinds: Record<Kind, { name: string; keys: readonly Key[] }> = {
 
 /** The names under `tool` and similar keys, which take one name or a list of names. */
 export function toNames(value: string | readonly string[] | undefined): readonly string[] {
-  return typeof value === "string" ? [value] : (value ?? []);
+  return typeof value === "string" ? [value] : (value ?? noNames);
 }
+
+/** One list for all cases, because a suite may have very many. */
+const noNames: readonly string[] = [];
 
 /** What an `expect` is about; undefined when it names nothing that can be checked. */
 export function getKind(expect: ExpectFile): Kind | undefined {
@@ -36,14 +40,17 @@ export function getKind(expect: ExpectFile): Kind | undefined {
 
 /** The files of code that decide the outcome of a case: its assertions and the custom matchers in it, each once. */
 export function listCodeFiles({ expect, turns = [] }: CaseFile): readonly string[] {
-  const parts = [expect, ...turns.map((turn) => turn.expect)];
-  const custom = parts
-    .flatMap((part) => [part, ...(part?.calls ?? [])])
-    .flatMap((call) => [
-      ...listCustom((call?.args ?? null) as Json),
-      ...listCustom((call?.result?.json ?? null) as Json),
-    ]);
-  return [...new Set([...toNames(expect?.assert), ...custom])];
+  const files = new Set(toNames(expect?.assert));
+  const add = (value: unknown) => {
+    if (value !== undefined) for (const file of listCustom(value as Json)) files.add(file);
+  };
+  for (const part of [expect, ...turns.map((turn) => turn.expect)])
+    for (const { args, result } of part ? [part, ...(part.calls ?? [])] : []) {
+      add(args);
+      add(result?.json);
+    }
+  for (const value of Object.values(expect?.files ?? {})) add(value);
+  return [...files];
 }
 
 /** The files of the custom matchers in an expected value. */
@@ -66,16 +73,19 @@ export function checkExpectation(expect: ExpectFile, path: Path): PathProblem[] 
     return [{ path: [...path, second], part: "key", message, hint: "Keep one of them, or write two cases." }];
   }
   const kind = getKind(expect);
-  if (!kind && expect.assert === undefined) {
+  if (!kind && expect.assert === undefined && expect.files === undefined) {
     const message = '"expect" names no tool or skill, so nothing would be checked.';
-    return [{ path, message, hint: 'Add "tool", "calls", "skill", "avoid" or "assert".' }];
+    return [{ path, message, hint: 'Add "tool", "calls", "skill", "avoid", "files" or "assert".' }];
   }
-  const misplaced = present.filter((key) => key !== "assert" && !(kind && kinds[kind].keys.includes(key)));
+  const misplaced = present.filter(
+    (key) => key !== "assert" && key !== "files" && !(kind && kinds[kind].keys.includes(key)),
+  );
   return [
-    ...misplaced.map((key) => misplacedKey(key, kind, path)),
+    ...misplaced.map((key) => misplacedKey(key, expect, path)),
+    ...checkFiles(expect, path),
     ...checkNames(expect, path),
     ...checkOptional(expect, path),
-    ...checkMongodb(expect, kind, path),
+    ...checkMongodb(expect, path),
     ...checkAcceptable(expect, path),
     ...(expect.calls ?? []).flatMap((call, i) => checkAcceptable(call, [...path, "calls", i])),
     ...checkCall(expect, path, expect.argsMatch),
@@ -83,13 +93,25 @@ export function checkExpectation(expect: ExpectFile, path: Path): PathProblem[] 
   ];
 }
 
-function misplacedKey(key: Key, kind: Kind | undefined, path: Path): PathProblem {
+/** Files are named by their paths in the workspace, with text or matchers. */
+function checkFiles({ files = {} }: ExpectFile, path: Path): PathProblem[] {
+  return Object.entries(files).flatMap(([name, value]): PathProblem[] => {
+    const at = [...path, "files", name];
+    const inner = toInnerPath(name);
+    if (inner !== undefined && inner !== ".") return checkMatcher(value as Json, at);
+    const message = `"${name}" is not a path in the workspace.`;
+    return [{ path: at, part: "key", message, hint: "Give the path of a file, relative to the workspace." }];
+  });
+}
+
+function misplacedKey(key: Key, expect: ExpectFile, path: Path): PathProblem {
+  const kind = getKind(expect);
   const isOfCall = kind === "calls" && (key === "args" || key === "result" || key === "acceptable");
   const hint = isOfCall ? `Write "${key}" next to "tool" in the entries of "calls".` : "Remove it.";
   return {
     path: [...path, key],
     part: "key",
-    message: `"${key}" has no effect with ${kind ? kinds[kind].name : '"assert" alone'}.`,
+    message: `"${key}" has no effect with ${kind ? kinds[kind].name : expect.assert === undefined ? '"files" alone' : '"assert" alone'}.`,
     hint,
   };
 }
@@ -126,13 +148,13 @@ function checkOptional({ calls = [], extras }: ExpectFile, path: Path): PathProb
   return [{ path: [...path, "calls"], part: "key", message, hint: "Require a call, or drop extras." }];
 }
 
-/** MongoDB's rules are about calls in any order, and compare no results. */
-function checkMongodb(
-  { argsMatch, argsMode, order, calls = [] }: ExpectFile,
-  kind: Kind | undefined,
-  path: Path,
-): PathProblem[] {
-  if (argsMatch !== "mongodb") return [];
+/** MongoDB's rules are about calls in any order or none, and compare no results. */
+function checkMongodb(expect: ExpectFile, path: Path): PathProblem[] {
+  const { argsMatch, argsMode, order, calls = [] } = expect;
+  const kind = getKind(expect);
+  if (argsMatch !== undefined && argsMatch !== "mongodb" && kind === "none")
+    return [misplacedKey("argsMatch", expect, path)];
+  if (argsMatch !== "mongodb" || kind === "none") return [];
   const without = (key: string, hint: string): PathProblem => {
     return { path: [...path, key], part: "key", message: `"${key}" has no effect with "argsMatch: mongodb".`, hint };
   };

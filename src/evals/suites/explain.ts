@@ -176,7 +176,13 @@ function explainUnion(union: z.core.$ZodUnion, value: Json | undefined, path: Pa
     return mustBe("text or a list of text", hintToQuote({ expected: "string" }, value));
   }
   if (!isJsonObject(value)) return mustBe("an object", hintToWrap(path.at(-1), value));
-  const deciding = objects.map((option) => ({ option, key: findRequiredKey(option) }));
+  const deciding = [...new Set(objects.map(findRequiredKey))].map((key) => {
+    // Of options with the same key, the one with more of the other keys that are written.
+    const same = objects.filter((option) => findRequiredKey(option) === key);
+    const countKeys = (option: z.ZodObject) => Object.keys(value).filter((one) => one in option.shape).length;
+    const [option = objects[0] as z.ZodObject] = same.sort((a, b) => countKeys(b) - countKeys(a));
+    return { option, key };
+  });
   const [meant, other] = deciding.filter(({ key }) => key in value);
   const names = deciding.map(({ key }) => key);
   const keys = names.map((key) => `"${key}"`).join(", ");

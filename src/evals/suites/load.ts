@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { ParsedFile } from "../parsing/json.ts";
 import { readParsed } from "../parsing/read.ts";
 import { EvalsError, type Place, type Problem, usageError } from "../types/errors.ts";
@@ -8,6 +8,7 @@ import { isJsonObject, type Json, type Path } from "../types/json.ts";
 import { type LintSettings, lintSettingsSchema } from "../types/lint.ts";
 import type { Suite } from "../types/suite.ts";
 import { buildSuite } from "./build.ts";
+import { readWorkspaceFiles } from "./caseFiles.ts";
 import { readCaseList } from "./caseList.ts";
 import { listCodeFiles } from "./expectation.ts";
 import { explain, type PathProblem, placeProblem } from "./explain.ts";
@@ -17,14 +18,27 @@ import { type CheckedSuite, checkSuite } from "./validate.ts";
 type Loaded = { suite?: Suite; namePlace?: Problem["place"]; problems: readonly Problem[] };
 
 /**
- * Reads suite files, in the given order. `files` are relative to `cwd` or absolute; messages name them as given.
+ * Reads suite files, in the given order. `files` are relative to `cwd` or absolute; messages name them as given. `parsed`:
+ * the content of those that are parsed already.
  * Throws one EvalsError with all problems of all files when any of them is an error; else returns the warnings.
  */
 export async function loadSuites(
   files: readonly string[],
-  { cwd }: { cwd: string },
+  { cwd, parsed = new Map() }: { cwd: string; parsed?: ReadonlyMap<string, ParsedFile> },
 ): Promise<{ suites: Suite[]; warnings: Problem[] }> {
-  return collect(await Promise.all(files.map((file) => loadSuite(() => readParsed(resolve(cwd, file), file), cwd))));
+  const read = async (file: string) => {
+    if (caseListName.test(file))
+      throw usageError(
+        "This is a list of cases, and not a suite.",
+        `Name it in a suite beside the server: \`cases: ${basename(file)}\`.`,
+        { file },
+      );
+    return parsed.get(file) ?? (await readParsed(resolve(cwd, file), file));
+  };
+  const loaded: Loaded[] = [];
+  // One after the other, so that the text of only one large file is in memory.
+  for (const file of files) loaded.push(await loadSuite(() => read(file), cwd));
+  return collect(loaded);
 }
 
 /** The same for suites that are given as objects: `suite-1` and so on are their files in messages, in `cwd`. */
@@ -53,10 +67,15 @@ async function loadSuite(read: () => Promise<ParsedFile>, cwd: string): Promise<
     const { problems: found, checked } = checkSuite(parsed.value);
     const dir = dirname(resolve(cwd, parsed.file));
     const code = await hashCode(checked?.cases ?? [], dir);
-    const all = [...found, ...code.problems];
+    const workspaces = checked && readWorkspaceFiles(checked, parsed.file, cwd);
+    const all = [...found, ...code.problems, ...(workspaces?.problems ?? [])];
     const problems = [...parsed.problems, ...all.map((problem) => placeProblem(problem, parsed))].sort(byPlace);
     return checked
-      ? { suite: buildSuite(checked, parsed, cwd, code.hashes), namePlace: parsed.place(["name"]), problems }
+      ? {
+          suite: buildSuite(checked, parsed, cwd, { code: code.hashes, files: workspaces?.files ?? [] }),
+          namePlace: parsed.place(["name"]),
+          problems,
+        }
       : { problems };
   } catch (error) {
     if (error instanceof EvalsError) return { problems: error.problems };
@@ -81,11 +100,13 @@ async function hashCode(cases: CheckedSuite["cases"], dir: string) {
   return { hashes, problems };
 }
 
+const caseListName = /\.(csv|jsonl)$/i;
+
 /** A suite whose `cases` name a CSV or JSON Lines file gets the cases of that file, with their places in it. */
 async function withCaseList(parsed: ParsedFile, cwd: string): Promise<ParsedFile> {
   const { value, file } = parsed;
   if (!isJsonObject(value) || typeof value.cases !== "string") return parsed;
-  if (!/\.(csv|jsonl)$/i.test(value.cases))
+  if (!caseListName.test(value.cases))
     throw usageError(
       `"cases" names "${value.cases}", which is neither a .csv nor a .jsonl file.`,
       "List the cases, or name a file with one of these endings.",

@@ -75,13 +75,19 @@ function listMocks(mocks: MocksFile = {}): { tool: string; index?: number; mock:
   );
 }
 
-/** The mocks of one level, in the order written. `prefix` begins their labels. */
-export function buildMocks(mocks: MocksFile | undefined, prefix = ""): Mock[] {
+/** The mocks of one level, which stands at `path`, in the order written. `prefix` begins their labels. */
+export function buildMocks(
+  mocks: MocksFile | undefined,
+  { place }: Pick<ParsedFile, "place">,
+  path: Path,
+  prefix = "",
+): Mock[] {
   return listMocks(mocks).map(({ tool, index, mock }) => ({
     label: `${prefix}${tool}${index === undefined ? "" : `[${index + 1}]`}`,
     tool,
     ...(mock.args && { args: mock.args }),
     result: mock.error === undefined ? toResult(mock.result ?? "") : toText(mock.error, true),
+    place: place([...path, tool, ...(index === undefined ? [] : [index])], index === undefined ? "key" : "value"),
   }));
 }
 

@@ -36,6 +36,7 @@ export function checkSuite(value: Json): { problems: PathProblem[]; checked?: Ch
   ];
   if (!header.success || problems.some(({ severity }) => severity !== "warning")) return { problems };
   const { values, mocks } = header.data;
+  if (!values) return { problems, checked: { header: header.data, cases } };
   const filled = cases.map(({ path, content: { id, ...content } }) => {
     return { path, content: { ...(id !== undefined && { id }), ...fillPlaceholders(content, values) } };
   });
@@ -103,8 +104,8 @@ function checkCase(value: Json, path: Path): { path: Path; content?: CaseFile; p
 }
 
 function checkPrompt({ input, messages, turns }: CaseFile, path: Path): PathProblem[] {
-  const given = Object.entries({ input, messages, turns }).flatMap(([key, one]) => (one === undefined ? [] : [key]));
-  const [first, second] = given;
+  const prompts = { input, messages, turns };
+  const [first, second] = (["input", "messages", "turns"] as const).filter((key) => prompts[key] !== undefined);
   if (second !== undefined) {
     const message = `The case has both "${first}" and "${second}".`;
     return [{ path: [...path, second], part: "key", message, hint: "Remove one of them." }];
@@ -125,10 +126,11 @@ function checkGoal({ expect, turns = [], expected_behavior: behavior }: CaseFile
     { expect, at: [...path, "expect"] },
   ];
   const misplaced = turns.flatMap((turn, i): PathProblem[] => {
-    if (turn.expect?.assert === undefined) return [];
-    const message = '"assert" is about the whole conversation, not about one turn.';
+    const key = (["assert", "files"] as const).find((one) => turn.expect?.[one] !== undefined);
+    if (key === undefined) return [];
+    const message = `"${key}" is about the whole conversation, not about one turn.`;
     const hint = 'Write it in the "expect" of the case.';
-    return [{ path: [...path, "turns", i, "expect", "assert"], part: "key", message, hint }];
+    return [{ path: [...path, "turns", i, "expect", key], part: "key", message, hint }];
   });
   if (misplaced.length > 0) return misplaced;
   if (expectations.some((one) => one.expect))

@@ -38,17 +38,20 @@ export function checkPlaceholders(values: Values | undefined, cases: readonly Pl
   return [...missing, ...unused];
 }
 
-const findNames = (text: string) => [...new Set([...text.matchAll(placeholder)].map(([, name = ""]) => name))];
+/** The placeholders of a prompt, each once. */
+export const findNames = (text: string) => [...new Set([...text.matchAll(placeholder)].map(([, name = ""]) => name))];
 
-/** The texts that a model is sent, each with its path. */
+/** The texts that a model is sent and that may have placeholders, each with its path. */
 function listPrompts({ input, messages = [], turns = [] }: CaseFile, path: Path): { text: string; path: Path }[] {
-  const inputs = Array.isArray(input) ? input : undefined;
-  return [
-    ...(typeof input === "string" ? [{ text: input, path: [...path, "input"] }] : []),
-    ...(inputs ?? []).map((text, i) => ({ text, path: [...path, "input", i] })),
-    ...messages.map(({ content }, i) => ({ text: content, path: [...path, "messages", i, "content"] })),
-    ...turns.map((turn, i) => ({ text: turn.input, path: [...path, "turns", i, "input"] })),
-  ];
+  const found: { text: string; path: Path }[] = [];
+  const add = (text: string, ...at: Path) => {
+    if (text.includes("<")) found.push({ text, path: [...path, ...at] });
+  };
+  if (typeof input === "string") add(input, "input");
+  else input?.forEach((text, i) => void add(text, "input", i));
+  messages.forEach(({ content }, i) => void add(content, "messages", i, "content"));
+  turns.forEach((turn, i) => void add(turn.input, "turns", i, "input"));
+  return found;
 }
 
 /** Markup has closing tags, and is no placeholder. */
@@ -64,8 +67,7 @@ function warnOfPlaceholder(text: string, path: Path): PathProblem[] {
  * The content of a case with all placeholders that have a value filled in: in prompts, expectations and mocks. A text that
  * is one placeholder becomes its value, so that a number stays one.
  */
-export function fillPlaceholders<T>(content: T, values: Values | undefined): T {
-  if (!values) return content;
+export function fillPlaceholders<T>(content: T, values: Values): T {
   const fill = (value: Json): Json => {
     if (typeof value === "string") return fillText(value, values);
     if (Array.isArray(value)) return value.map(fill);

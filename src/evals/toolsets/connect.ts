@@ -34,28 +34,30 @@ export async function connect(spec: LiveSpec, context: ConnectContext): Promise<
   const began = performance.now();
   const session = await openSession(spec, context, startMs);
   const leftMs = Math.max(1, Math.round(startMs - (performance.now() - began)));
-  return new ConnectedServer(context.name, session, leftMs, spec.callTimeoutMs ?? defaultCallMs);
+  const callMs = spec.callTimeoutMs ?? defaultCallMs;
+  return new ConnectedServer(context.name, session, { startMs, listMs: leftMs, callMs });
 }
 
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+
+/** In ms: for the start with its list, for a list after it (what is left of the start), and for a call. */
+type Limits = { startMs: number; listMs: number; callMs: number };
 
 class ConnectedServer implements Connection {
   readonly name: string;
   readonly about: JsonObject;
   readonly instructions: string | undefined;
   readonly #session: Session;
-  readonly #listMs: number;
-  readonly #callMs: number;
+  readonly #limits: Limits;
   #known: ReadonlyMap<string, Tool> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(name: string, session: Session, listMs: number, callMs: number) {
+  constructor(name: string, session: Session, limits: Limits) {
     this.name = name;
     this.about = describeServer(session);
     this.instructions = readInstructions(session);
     this.#session = session;
-    this.#listMs = listMs;
-    this.#callMs = callMs;
+    this.#limits = limits;
   }
 
   alive(): boolean {
@@ -76,7 +78,7 @@ class ConnectedServer implements Connection {
   async listRaw(signal: AbortSignal): Promise<readonly unknown[]> {
     const { client, link, sdk } = this.#session;
     try {
-      return await withDeadline(this.#listMs, signal, link, (abort) =>
+      return await withDeadline(this.#limits.listMs, signal, link, (abort) =>
         readPages(this.name, (cursor) =>
           client.request({ method: "tools/list", ...(cursor !== undefined && { params: { cursor } }) }, pageSchema, {
             ...noClientTimeout,
@@ -91,7 +93,7 @@ class ConnectedServer implements Connection {
           "Declare the tools capability, and implement tools/list.",
         );
       }
-      throw failureToError(this.name, link, await classifyFailure(error, link));
+      throw failureToError(this.name, link, classifyFailure(error, link, this.#limits.startMs));
     }
   }
 
@@ -104,7 +106,7 @@ class ConnectedServer implements Connection {
       inputSchema: { type: "object" as const, ...this.#known?.get(tool)?.inputSchema },
     };
     try {
-      const answer = await withDeadline(this.#callMs, signal, link, (abort) =>
+      const answer = await withDeadline(this.#limits.callMs, signal, link, (abort) =>
         client.callTool({ name: tool, arguments: args }, { ...noClientTimeout, signal: abort, toolDefinition }),
       );
       const result = toToolResult(answer);
@@ -123,7 +125,7 @@ class ConnectedServer implements Connection {
 
   async #broken(tool: string, error: unknown): Promise<CallOutcome> {
     const { link } = this.#session;
-    const failure = await classifyFailure(error, link);
+    const failure = classifyFailure(error, link, this.#limits.callMs);
     if (failure === "cancelled")
       return { kind: "broken", stage: "cancelled", message: `The call of "${tool}" was cancelled.` };
     const stage = failure.kind === "silent" ? "timeout" : "server";

@@ -1,7 +1,7 @@
 import { usageError } from "../types/errors.ts";
 import { getCodexIdentity, hostNames } from "../types/hostNames.ts";
 import type { SkillForm } from "../types/skill.ts";
-import { isCallable, type OfferedTool } from "../types/tool.ts";
+import { isCallable, type OfferedTool, readOwnName } from "../types/tool.ts";
 import { describeOrigin } from "./toolList.ts";
 
 /** How a host shows skills and MCP tools to its model: the name of each tool, and the order if the host sets one. */
@@ -16,14 +16,18 @@ export const hosts = {
   plain: { skills: "skill-tool", getName: ({ name }) => name },
   // agentskills.io, "Integrate skills into your agent", for agents that read files.
   "agent-skills": { skills: "available-skills", getName: ({ name }) => name },
-  "claude-code": { skills: "skill-tool", getName: ({ server, name }) => hostNames["claude-code"](server, name) },
-  copilot: { skills: "skill-tool", getName: ({ server, name }) => hostNames.copilot(server, name) },
-  goose: { skills: "skill-tool", getName: ({ server, name }) => hostNames.goose(server, name) },
-  "gemini-cli": { skills: "available-skills", getName: ({ server, name }) => hostNames["gemini-cli"](server, name) },
+  "claude-code": { skills: "skill-tool", getName: (tool) => hostNames["claude-code"](tool.server, readOwnName(tool)) },
+  copilot: { skills: "skill-tool", getName: (tool) => hostNames.copilot(tool.server, readOwnName(tool)) },
+  goose: { skills: "skill-tool", getName: (tool) => hostNames.goose(tool.server, readOwnName(tool)) },
+  "gemini-cli": {
+    skills: "available-skills",
+    getName: (tool) => hostNames["gemini-cli"](tool.server, readOwnName(tool)),
+  },
   codex: {
     skills: "available-skills",
-    getName: ({ server, name }) => hostNames.codex(server, name),
-    compare: (a, b) => (getCodexIdentity(a.server, a.name) < getCodexIdentity(b.server, b.name) ? -1 : 1),
+    getName: (tool) => hostNames.codex(tool.server, readOwnName(tool)),
+    compare: (a, b) =>
+      getCodexIdentity(a.server, readOwnName(a)) < getCodexIdentity(b.server, readOwnName(b)) ? -1 : 1,
   },
 } satisfies Record<string, Host>;
 
@@ -41,7 +45,10 @@ export function getSkillForm(hostName: HostName): SkillForm {
   return hosts[hostName].skills;
 }
 
-/** Names and orders tools as a host does, without the entries of skills and instructions. Throws EvalsError when two names are equal. */
+/**
+ * Names and orders tools as a host does, without the entries of skills and instructions. Throws EvalsError when two
+ * names are equal.
+ */
 export function presentTools(tools: readonly OfferedTool[], hostName: HostName): PresentedTools {
   const host: Host = hosts[hostName];
   const listable = tools.filter(isCallable);

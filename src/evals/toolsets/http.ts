@@ -140,8 +140,8 @@ function hintForStatus(status: number, kind: "http" | "sse", url: string): strin
     return `Log in with evals login ${url}, or give its credentials under "headers".`;
   if (status >= 500) return "See the log of the server.";
   return kind === "http"
-    ? 'Check the path of the URL; a server with the older SSE transport needs "transport: sse".'
-    : 'Check the path of the URL; a Streamable HTTP server needs "transport: http".';
+    ? 'Check the path of the URL; a server with the older SSE transport needs --transport sse, or "transport: sse" in a suite.'
+    : 'Check the path of the URL; a Streamable HTTP server needs --transport http, or "transport: http" in a suite.';
 }
 
 function listCauses(error: unknown): unknown[] {

@@ -10,6 +10,8 @@ import type {
 } from "@modelcontextprotocol/client";
 import { createProxyFetch } from "../network/proxy.ts";
 import { EvalsError, messageOf, usageError } from "../types/errors.ts";
+import { knownSecrets } from "../types/secrets.ts";
+import { excerpt } from "../types/text.ts";
 import { type Env, serverError } from "./spec.ts";
 import { clientMetadata, TokenStore } from "./tokens.ts";
 
@@ -34,9 +36,11 @@ export type LoginSettings = {
  */
 export async function login(url: string, settings: LoginSettings): Promise<boolean> {
   const { env, signal, timeoutMs } = settings;
+  const secrets = knownSecrets(env);
+  secrets.addUrl("login", url);
   const sdk = await import("@modelcontextprotocol/client");
-  const fetchFn = createProxyFetch(env) ?? fetch;
-  const challenge = await findChallenge(url, fetchFn, signal);
+  const fetchFn = createBoundedFetch(createProxyFetch(env) ?? fetch, signal, Math.min(requestMs, timeoutMs));
+  const challenge = await findChallenge(url, fetchFn);
   if (!challenge) return false;
   const { resourceMetadataUrl, scope: named } = sdk.extractWWWAuthenticateParams(challenge);
   const scope = settings.scope ?? named;
@@ -47,12 +51,13 @@ export async function login(url: string, settings: LoginSettings): Promise<boole
     const options = { serverUrl: url, ...discovered, fetchFn };
     if ((await sdk.auth(provider, options)) === "AUTHORIZED") return true;
     const { code, iss } = await callback.answer;
+    secrets.add("login", code);
     await sdk.auth(provider, { ...options, authorizationCode: code, ...(iss !== undefined && { iss }) });
     return true;
   } catch (error) {
     if (error instanceof EvalsError) throw error;
     throw serverError(
-      `The login at ${url} failed: ${messageOf(error)}.`,
+      `The login at ${url} failed: ${excerpt(secrets.redact(messageOf(error)), 500)}.`,
       "Check the URL, and whether the server permits clients to register; else give --client-id.",
     );
   } finally {
@@ -64,13 +69,12 @@ export async function login(url: string, settings: LoginSettings): Promise<boole
  * The answer of a server that asks for a login; undefined if it answers without one. Some servers let everybody initialize,
  * and ask for a login when the tools are listed.
  */
-async function findChallenge(url: string, send: typeof fetch, signal: AbortSignal): Promise<Response | undefined> {
+async function findChallenge(url: string, send: typeof fetch): Promise<Response | undefined> {
   const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" };
   const client = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "tool-evals", version: "0" } };
   for (const [method, params] of [["initialize", client] as const, ["tools/list", {}] as const]) {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 0, method, params });
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(30_000)]);
-    const response = await send(url, { method: "POST", headers, body, signal: limit }).catch((error: unknown) => {
+    const response = await send(url, { method: "POST", headers, body }).catch((error: unknown) => {
       throw serverError(`${url} cannot be reached: ${messageOf(error)}.`, "Check the URL and the network.");
     });
     void response.body?.cancel().catch(() => {});
@@ -95,11 +99,13 @@ function createProvider(url: string, { redirectUrl, state }: Callback, settings:
     clientInformation: () => client,
     saveClientInformation: (registered) => {
       client = registered;
+      if (registered.client_secret !== undefined) knownSecrets(env).add("login", registered.client_secret);
     },
     tokens: () => undefined,
     saveTokens: (tokens: StoredOAuthTokens) => store.write({ tokens, ...(client && { client }) }),
     saveCodeVerifier: (text) => {
       verifier = text;
+      knownSecrets(env).add("login", text);
     },
     codeVerifier: () => verifier,
     // The code goes to the authorization server that the page was of, whatever the server names later.
@@ -107,7 +113,45 @@ function createProvider(url: string, { redirectUrl, state }: Callback, settings:
       discovery = state;
     },
     discoveryState: () => discovery,
-    redirectToAuthorization: (page) => open(page.href),
+    redirectToAuthorization: (page) => {
+      // It is handed to the system, which opens other URLs with other programs.
+      if (!/^https?:$/.test(page.protocol))
+        throw serverError(
+          `The login at ${url} has a page that is not on the web: ${excerpt(page.href, 100)}.`,
+          "Do not open it, and tell whoever runs the server.",
+        );
+      open(page.href);
+    },
+  };
+}
+
+/** The longest wait for an answer of a server or its authorization server, in ms, and its largest body, in bytes. */
+const requestMs = 30_000;
+const maxBytes = 1024 * 1024;
+
+/**
+ * `fetch` for a login. It follows no redirect, because the code and the proof of it are for one origin. An answer that is
+ * too large or too slow is an error.
+ */
+function createBoundedFetch(send: typeof fetch, signal: AbortSignal, ms: number): typeof fetch {
+  return async (input, init) => {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(ms), ...(init?.signal ? [init.signal] : [])]);
+    const response = await send(input, { ...init, redirect: "manual", signal: limit });
+    const { status, statusText, headers } = response;
+    const where = new URL(input instanceof Request ? input.url : input).origin;
+    if (status >= 300 && status < 400) throw new Error(`${where} redirects elsewhere, which a login does not follow`);
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
+    // An event stream, as of a server that asks for no login, may have no end.
+    const isRead = response.body && !headers.get("content-type")?.includes("text/event-stream");
+    if (!isRead) void response.body?.cancel().catch(() => {});
+    for await (const part of isRead ? (response.body ?? []) : []) {
+      bytes += part.length;
+      if (bytes > maxBytes) throw new Error(`an answer of ${where} is larger than 1 MiB`);
+      parts.push(part);
+    }
+    const isEmpty = [204, 205].includes(status);
+    return new Response(isEmpty ? null : Buffer.concat(parts), { status, statusText, headers });
   };
 }
 

@@ -29,20 +29,22 @@ const probeMs = 5_000;
 const newEra = "2026-07-28";
 /** "Unsupported protocol version": the answer of a server of the new revision only to `initialize`. */
 const unsupportedVersion = -32022;
-/** A failed write can be noticed this long before the end of the process. */
-const exitNoticeMs = 300;
 /** Timeouts are enforced here, not by the client, which gets the longest that a timer can have. */
 export const noClientTimeout = { timeout: 2 ** 31 - 1 };
 
 /** Opens a session in at most `ms`. Throws EvalsError when that fails. */
 export async function openSession(spec: LiveSpec, context: ConnectContext, ms: number): Promise<Session> {
   const began = performance.now();
+  const limits = { limitMs: ms, leftMs: ms };
   const old = context.revision !== undefined && context.revision < newEra;
   try {
-    return await open(spec, context, old ? "old" : "ask", ms);
+    return await open(spec, context, old ? "old" : "ask", limits);
   } catch (error) {
     if (!(error instanceof WrongEra)) throw error;
-    return await open(spec, context, error.speaks, Math.max(1, ms - (performance.now() - began)));
+    return await open(spec, context, error.speaks, {
+      ...limits,
+      leftMs: Math.max(1, ms - (performance.now() - began)),
+    });
   }
 }
 
@@ -55,12 +57,16 @@ class WrongEra extends Error {
   }
 }
 
-async function open(spec: LiveSpec, context: ConnectContext, era: Era, ms: number): Promise<Session> {
+/** `limitMs` is what messages name, `leftMs` what is left of it. */
+type StartLimits = { limitMs: number; leftMs: number };
+
+async function open(spec: LiveSpec, context: ConnectContext, era: Era, limits: StartLimits): Promise<Session> {
+  const { limitMs, leftMs } = limits;
   // The process starts before the client is loaded, so that both happen in parallel.
   const server = "command" in spec ? launch(spec, context.dir, context.env) : spec;
   const sdk = await import("@modelcontextprotocol/client");
   const link = "url" in server ? createHttpLink(server, sdk, context.env) : createStdioLink(server, sdk);
-  const probe = link.kind === "stdio" && era === "ask" ? Math.min(probeMs, ms / 2) : ms;
+  const probe = link.kind === "stdio" && era === "ask" ? Math.min(probeMs, leftMs / 2) : leftMs;
   const client = new sdk.Client(
     { name: "tool-evals", version: "0" },
     { versionNegotiation: { mode: "auto", probe: { timeoutMs: probe } } },
@@ -71,13 +77,13 @@ async function open(spec: LiveSpec, context: ConnectContext, era: Era, ms: numbe
   };
   const prior = era === "old" ? { prior: { kind: "legacy" as const } } : {};
   try {
-    await withDeadline(ms, context.signal, link, () =>
+    await withDeadline(leftMs, context.signal, link, () =>
       client.connect(link.transport, { ...noClientTimeout, ...prior }),
     );
     connected = true;
     return { client, link, sdk };
   } catch (error) {
-    const failure = await classifyFailure(error, link);
+    const failure = classifyFailure(error, link, limitMs);
     await link.close();
     if (era === "ask" && failure !== "cancelled") {
       // Some servers of old SDKs exit on any request before `initialize`.
@@ -90,13 +96,7 @@ async function open(spec: LiveSpec, context: ConnectContext, era: Era, ms: numbe
 }
 
 class Cancelled extends Error {}
-class TooLate extends Error {
-  readonly ms: number;
-  constructor(ms: number) {
-    super(`took more than ${ms} ms`);
-    this.ms = ms;
-  }
-}
+class TooLate extends Error {}
 class Lost extends Error {}
 
 /**
@@ -119,7 +119,7 @@ export function withDeadline<T>(
     };
     const cancel = () => stop(new Cancelled());
     const lose = () => stop(new Lost());
-    const timer = setTimeout(() => stop(new TooLate(ms)), Math.min(ms, noClientTimeout.timeout));
+    const timer = setTimeout(() => stop(new TooLate()), Math.min(ms, noClientTimeout.timeout));
     if (signal.aborted) cancel();
     signal.addEventListener("abort", cancel);
     if (link.lost.aborted) lose();
@@ -134,16 +134,13 @@ export function withDeadline<T>(
   });
 }
 
-/** Classifies a rejection of `withDeadline`. A lost connection explains every other failure. */
-export async function classifyFailure(error: unknown, link: Link): Promise<Failure | "cancelled"> {
+/**
+ * Classifies a rejection of `withDeadline`. A lost connection explains every other failure. `limitMs` is the time limit as
+ * the user set it, of which the deadline can be the rest.
+ */
+export function classifyFailure(error: unknown, link: Link, limitMs: number): Failure | "cancelled" {
   if (error instanceof Cancelled) return "cancelled";
-  if (error instanceof TooLate) return { kind: "silent", ms: error.ms };
-  if (link.kind === "stdio" && !link.lost.aborted && !(error instanceof EvalsError)) {
-    await new Promise((resolve) => {
-      link.lost.addEventListener("abort", resolve, { once: true });
-      setTimeout(resolve, exitNoticeMs);
-    });
-  }
+  if (error instanceof TooLate) return { kind: "silent", ms: limitMs };
   return link.lost.aborted ? { kind: "lost", reason: String(link.lost.reason) } : { kind: "error", error };
 }
 

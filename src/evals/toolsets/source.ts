@@ -1,14 +1,15 @@
 import { basename, extname, resolve } from "node:path";
 import { EvalsError, messageOf, type Problem, usageError } from "../types/errors.ts";
-import type { ServerSpec } from "../types/suite.ts";
+import type { Configuration, ServerSpec } from "../types/suite.ts";
 import type { OfferedTool, Tool, ToolServer } from "../types/tool.ts";
+import { describeFailure, joinServers, listEnabled, type Member, nameTools, noneStarted } from "./configuration.ts";
 import { connect } from "./connect.ts";
-import { type Env, resolveServer, serverError } from "./spec.ts";
+import { type Env, type HostFile, readHostFile, resolveServer, serverError } from "./spec.ts";
 import { createInstructionsEntry, readStaticList } from "./toolList.ts";
 
 /** The parts of a suite that define where its tools come from. `dir` is absolute. */
 export type SourceParts = {
-  server?: ServerSpec;
+  server?: ServerSpec | Configuration;
   distractors: readonly ServerSpec[];
   /** A file with the list of the tools behind dispatchers. */
   catalog?: string;
@@ -25,6 +26,8 @@ export type Source = {
   readonly tools: readonly OfferedTool[];
   /** Absent for a static list, and for a suite without a server. */
   readonly server?: ToolServer;
+  /** The servers of a whole configuration, in its order, and why one of them could not be listed. */
+  readonly members?: readonly { name: string; failure?: string }[];
   /** Opens another connection to the same server: a new process, or a new session. Throws EvalsError. */
   reopen(signal: AbortSignal): Promise<ToolServer>;
   readonly warnings: readonly Problem[];
@@ -34,10 +37,15 @@ export type Source = {
 
 type ListedServer = {
   name: string;
-  tools: readonly Tool[];
+  tools: readonly (Tool & Pick<OfferedTool, "ownName">)[];
   instructions?: string;
-  live?: { server: ToolServer; reopen: Source["reopen"] };
+  live?: Live;
 };
+
+type Live = { server: ToolServer; reopen: Source["reopen"] };
+
+/** What the server of a suite lists: one list, or those of all servers of a configuration. */
+type Main = { listed: readonly ListedServer[]; live?: Live; members?: NonNullable<Source["members"]> };
 
 /**
  * Opens and lists the server of a suite, and lists its distractors, in parallel; distractor servers are closed again.
@@ -59,12 +67,12 @@ export async function openSource(parts: SourceParts, env: Env, signal: AbortSign
     throw serverError(`The start of server "${server.name}" was cancelled.`);
   };
 
-  const list = async (written: ServerSpec, fallback: string, shown: string): Promise<ListedServer> => {
+  const list = async (written: ServerSpec, fallback: string, shown: string, host?: HostFile): Promise<ListedServer> => {
     if ("tools" in written) {
       const file = resolve(parts.dir, written.tools);
       return { name: basename(file, extname(file)), tools: await readStaticList(file) };
     }
-    const { spec, dir, warnings: found } = await resolveServer(written, shown, parts.dir, env);
+    const { spec, dir, warnings: found } = await resolveServer(written, shown, parts.dir, env, host);
     warnings.push(...found);
     const registered = "config" in written ? written.name : undefined;
     const context = { name: registered ?? shown, dir, env };
@@ -79,6 +87,47 @@ export async function openSource(parts: SourceParts, env: Env, signal: AbortSign
       live: { server, reopen },
     };
   };
+  const listAll = async ({ config, all: _, ...limits }: Configuration): Promise<Main> => {
+    const host = await readHostFile(resolve(parts.dir, config));
+    const names = listEnabled(host);
+    const ends = await Promise.allSettled(names.map((name) => list({ config, name, ...limits }, name, name, host)));
+    const results = ends.map((end, at) => {
+      const name = names[at] ?? "";
+      if (end.status === "fulfilled") return { name, listed: end.value };
+      return { name, ...describeFailure(name, host, end.reason) };
+    });
+    const started = results.flatMap((one) => ("listed" in one ? [one.listed] : []));
+    if (started.length === 0)
+      throw noneStarted(
+        config,
+        ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : [])),
+      );
+    warnings.push(...results.flatMap((one) => ("warning" in one ? [one.warning] : [])));
+    const join = async (open: (live: Live) => Promise<ToolServer>) => {
+      const members = results.map(async (one): Promise<Member> => {
+        if (!("listed" in one)) return { name: one.name, failure: one.failure };
+        const { name, listed } = one;
+        return await open(listed.live as Live).then(
+          (server) => ({ name, server }),
+          (error: unknown) => ({ name, failure: messageOf(error) }),
+        );
+      });
+      return joinServers(config, await Promise.all(members));
+    };
+    return {
+      listed: started.map((one) => ({ ...one, tools: nameTools(one.name, one.tools) })),
+      live: {
+        server: await join(async ({ server }) => server),
+        reopen: (later) => join(({ reopen }) => reopen(later)),
+      },
+      members: results.map((one) => ({ name: one.name, ...("failure" in one && { failure: one.failure }) })),
+    };
+  };
+  const listMain = async (server: ServerSpec | Configuration): Promise<Main> => {
+    if ("all" in server) return await listAll(server);
+    const listed = await list(server, "server", parts.name ?? "server");
+    return { listed: [listed], ...(listed.live && { live: listed.live }) };
+  };
   const distract = async (written: ServerSpec, index: number) => {
     const fallback = `distractor ${index + 1}`;
     const listed = await list(written, fallback, parts.name ? `${parts.name}: ${fallback}` : fallback);
@@ -87,7 +136,7 @@ export async function openSource(parts: SourceParts, env: Env, signal: AbortSign
   };
 
   const behind = parts.catalog === undefined ? undefined : list({ tools: parts.catalog }, "catalog", "catalog");
-  const main = parts.server && list(parts.server, "server", parts.name ?? "server");
+  const main = parts.server && listMain(parts.server);
   const others = parts.distractors.map(distract);
   try {
     await waitForAll([main, behind, ...others], parts.name === undefined ? "the server" : `"${parts.name}"`);
@@ -97,7 +146,7 @@ export async function openSource(parts: SourceParts, env: Env, signal: AbortSign
   }
   const own = await main;
   const listed = [
-    ...(own ? toOffered(own, own.live ? "server" : "static") : []),
+    ...(own?.listed ?? []).flatMap((one) => toOffered(one, one.live ? "server" : "static")),
     ...(await Promise.all(others)).flat(),
   ];
   const direct = new Set(listed.map(({ name }) => name));
@@ -106,6 +155,7 @@ export async function openSource(parts: SourceParts, env: Env, signal: AbortSign
   return {
     tools: joinInstructions([...listed, ...hidden]),
     ...(own?.live && { server: own.live.server }),
+    ...(own?.members && { members: own.members }),
     reopen: own?.live?.reopen ?? noServer,
     warnings,
     close,

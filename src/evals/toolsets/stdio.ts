@@ -91,6 +91,8 @@ function describeExit(exit: Exit, command: string, cwd: string): string {
 
 const maxLineBytes = 10 * 1024 * 1024;
 const quotedNoise = 120;
+/** On a busy machine, a failed write can be noticed this long before the end of the process. */
+const exitNoticeMs = 10_000;
 
 /**
  * The protocol over stdin and stdout of a process, one JSON message per line.
@@ -124,10 +126,14 @@ class LineTransport implements Transport {
     this.#server.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
   }
 
-  send(message: JSONRPCMessage): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#server.stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
+  /** Rejects when the server no longer reads, after its end if it ends: that is the better explanation. */
+  async send(message: JSONRPCMessage): Promise<void> {
+    const failure = await new Promise<Error | null | undefined>((resolve) => {
+      this.#server.stdin.write(`${JSON.stringify(message)}\n`, resolve);
     });
+    if (!failure) return;
+    await Promise.race([this.#server.ended, delay(exitNoticeMs, undefined, { ref: false })]);
+    throw failure;
   }
 
   /** Called by the client when it cannot connect. The link stops the process, after it has read why. */

@@ -7,8 +7,8 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
-import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
+import { replaceFile } from "../files/replaceFile.ts";
 import { messageOf, usageError } from "../types/errors.ts";
 import { knownSecrets } from "../types/secrets.ts";
 import { type Env, serverError } from "./spec.ts";
@@ -72,7 +72,7 @@ export class TokenStore {
     const stored = { ...this.read(), url: this.#url, ...part };
     this.#remember(stored);
     mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
-    await writeFileAtomic(this.file, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
+    await replaceFile(this.file, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
   }
 
   /** Returns false when there was no login. */

@@ -184,8 +184,8 @@ export function notAList(place: Place): EvalsError {
 }
 
 /**
- * The tools of a JSON or YAML file, as `findList` finds them; of a baseline without skills, instructions and distractors. Throws
- * EvalsError with the place of every tool that is malformed.
+ * The tools of a JSON or YAML file, as `findList` finds them; of a baseline without skills, instructions and
+ * distractors. Throws EvalsError with the place of every tool that is malformed.
  */
 export async function readStaticList(file: string): Promise<readonly Tool[]> {
   const { value, place } = await readParsed(file, file, { lenient: true });

@@ -1,6 +1,7 @@
 import { listLoadedSkills } from "../scoring/activity.ts";
+import { isWritable } from "../scoring/caseFiles.ts";
 import { createDispatchReader, type ReadDispatch } from "../scoring/dispatch.ts";
-import type { AskedModel, HostedTrial, Message, ModelRequest } from "../types/model.ts";
+import type { AskedModel, HostedTrial, HostModel, Message, ModelRequest } from "../types/model.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
 import { type Case, getMessages } from "../types/suite.ts";
 import { isCallable, type OfferedTool } from "../types/tool.ts";
@@ -15,7 +16,7 @@ import {
   type Usage,
 } from "../types/trial.ts";
 import { type Executor, renderResult } from "./execution.ts";
-import { getExposure, orderTools, type PlannedCell } from "./plan.ts";
+import { getExposure, orderSurface, orderTools, type PlannedCell } from "./plan.ts";
 import { createLibrary, offerSkills, type SkillShelf } from "./skills.ts";
 import { isDeferred, type ToolIndex, TrialSearch } from "./toolSearch.ts";
 
@@ -173,7 +174,7 @@ export function createConversation(
   const { case: one, toolset } = planned;
   const skills = surface.skills(place);
   const { tools, listedName, index, search: apiSearch } = surface.show(place);
-  const ordered = orderTools(tools, orderSeed, listedName);
+  const ordered = orderSurface(tools, orderSeed, listedName);
   const search = index && new TrialSearch(index, ordered);
   const files = one.files ?? [];
   const readable = measuresBehaviour(one);
@@ -181,11 +182,15 @@ export function createConversation(
   const instructions = renderInstructions(listInstructions(toolset.tools));
   const offer = offerSkills(entries, skills?.form ?? "skill-tool", {
     files: files.map(({ path }) => path),
+    writable: isWritable(one),
     readable,
     listing: skills?.listing,
   });
   const readDispatch = createDispatchReader(one.dispatch, one.expect, toolset);
-  const library = createLibrary(skills ?? noSkills, new Set(offer.catalogue?.map(({ name }) => name)), files, readable);
+  const library = createLibrary(skills ?? noSkills, new Set(offer.catalogue?.map(({ name }) => name)), files, {
+    readable,
+    writable: isWritable(one),
+  });
   return {
     cell,
     model,
@@ -211,6 +216,15 @@ export function createConversation(
   };
 }
 
+/** Why a case cannot be asked in a host: it is given one prompt, and few hosts can be allowed to write files alone. */
+export function findUnfit(
+  { id, writesFiles }: HostModel,
+  { turns, expectedFiles }: Pick<Case, "turns" | "expectedFiles">,
+): string | undefined {
+  if (turns) return `${id} takes one message of the user, and the case has several turns`;
+  return expectedFiles && !writesFiles ? `${id} writes no files in a trial, and the case expects some` : undefined;
+}
+
 /** The same for a host that holds the conversation itself. */
 export function createHostedTrial(
   { cell, orderSeed, model, planned }: PlannedCell,
@@ -227,6 +241,7 @@ export function createHostedTrial(
     exposure: getExposure(model, planned.exposure).kind,
     skills: offered.filter(isSkill).map((entry) => toPackage(entry, skills?.packages)),
     files: one.files ?? [],
+    writable: isWritable(one),
     maxTurns: one.maxTurns,
     execute: executor.execute,
   };
@@ -283,7 +298,7 @@ function addPrompt(messages: Case["messages"], prompt: string): Case["messages"]
  */
 function createDecision(one: Case): (calls: readonly Call[]) => boolean {
   const { expect } = one;
-  if (measuresBehaviour(one) || one.turns) return () => false;
+  if (measuresBehaviour(one) || isWritable(one) || one.turns) return () => false;
   if (expect?.kind === "skill" && expect.avoid.length === 0) {
     return (calls) => {
       const loaded = listLoadedSkills(calls);

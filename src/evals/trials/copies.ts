@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Trial, Turn } from "../types/trial.ts";
 
 /**
@@ -31,5 +31,5 @@ function summarise({ text, calls }: Turn): string {
     text,
     calls.map(({ tool, arguments: args, argumentsText }) => [tool, args, argumentsText]),
   ]);
-  return createHash("sha256").update(said).digest("base64").slice(0, 16);
+  return hash("sha256", said, "base64").slice(0, 16);
 }

@@ -3,7 +3,7 @@ import { executable } from "../scoring/tools.ts";
 import { messageOf } from "../types/errors.ts";
 import { isJsonObject } from "../types/json.ts";
 import type { ExecutionPolicy } from "../types/suite.ts";
-import type { ToolServer, Toolset } from "../types/tool.ts";
+import { isCallable, joinResult, type ToolServer, type Toolset } from "../types/tool.ts";
 import type { Broken, Call, Execution } from "../types/trial.ts";
 
 /** Executes the calls of one trial. `close` releases the server, if one was needed. */
@@ -15,12 +15,14 @@ export type Executor = {
 /**
  * Creates the executor of one trial: a call is executed when its tool is listed, its arguments are an object, no mock
  * answers it and the policy permits it. A server is acquired only for the first such call.
+ * @param denial what the model gets for a call that the policy denies, with `{tool}` and `{reason}` in it
  */
 export function createExecutor(
   toolset: Toolset,
   policy: ExecutionPolicy,
   pool: ServerPool | undefined,
   answerByMock: AnswerByMock = () => undefined,
+  denial?: string,
 ): Executor {
   let lease: Lease | undefined;
   return {
@@ -31,7 +33,8 @@ export function createExecutor(
       const mocked = answerByMock(call);
       if (mocked) return mocked;
       const permission = executable(tool, policy);
-      if (!permission.yes) return skip(permission.reason);
+      if (!permission.yes)
+        return isCallable(tool) ? deny(tool.name, permission.reason, denial) : skip(permission.reason);
       if (!pool) return skip(`${call.tool} comes from a static list, without a server`);
       if (!lease) {
         const acquired = await pool.acquire(signal);
@@ -52,17 +55,21 @@ export function createExecutor(
 
 const skip = (reason: string): Execution => ({ status: "skipped", reason });
 
+function deny(tool: string, reason: string, denial: string | undefined): Execution {
+  const denied = { status: "skipped", reason, denied: true } as const;
+  if (denial === undefined) return denied;
+  const values: Record<string, string> = { tool, reason };
+  return { ...denied, text: denial.replace(/\{(tool|reason)\}/g, (whole, name: string) => values[name] ?? whole) };
+}
+
 /** A longer result is cut before it goes back to the model, so that the maximum of a plan is a real one. */
 export const resultCharacters = 20_000;
 
 /** The result of a call as the model gets it: its text, or the reason why there is none. */
 export function renderResult(execution: Execution): { text: string; isError: boolean } {
-  if (execution.status === "skipped") return { text: `This call was not executed: ${execution.reason}`, isError: true };
-  const items = execution.result.content.map(
-    (item) => item.text ?? `[${item.type}${item.mimeType ? ` ${item.mimeType}` : ""}]`,
-  );
-  const structured = execution.result.structuredContent;
-  const text = items.length === 0 && structured ? JSON.stringify(structured) : items.join("\n");
+  if (execution.status === "skipped")
+    return { text: execution.text ?? `This call was not executed: ${execution.reason}`, isError: true };
+  const text = joinResult(execution.result);
   const cut =
     text.length > resultCharacters
       ? `${text.slice(0, resultCharacters)}\n[truncated: ${text.length} characters in total]`

@@ -33,16 +33,19 @@ type Judged = {
 const notAsked = unknown("not asked: the trial failed already");
 
 /**
- * Grades a trial whose case may need code or a judge. Code is asked first; where it breaks, the trial does. The judge gets one request for all questions, and only when it is needed:
- * always for sentences of expected behaviour, because each is reported on its own; for a value only while the trial is
- * undecided. When the judge breaks or gives no evidence, its assertions are unknown, with the reason. Does not throw.
+ * Grades a trial whose case may need code or a judge. Code is asked first; where it breaks, the trial does. The judge
+ * gets one request for all questions, and only when it is needed: always for sentences of expected behaviour, because
+ * each is reported on its own; for a value only while the trial is undecided. When the judge breaks or gives no
+ * evidence, its assertions are unknown, with the reason. Does not throw.
  */
 export async function judgeTrial(
   { grade, turns, messages, followUps, judge, askCode, cell }: Judged,
   signal: AbortSignal,
 ): Promise<Graded | Broken> {
   const decided = new Map<string, Match>();
-  for (const question of collectQuestions(grade, turns, decided).questions) {
+  const first = collectQuestions(grade, turns, decided);
+  if (first.questions.length === 0) return { verdict: first.verdict };
+  for (const question of first.questions) {
     if (!isForCode(question)) continue;
     const answer = await askCode(question);
     if ("kind" in answer) return answer;

@@ -9,6 +9,12 @@ export type RunLimits = {
   maxSeconds?: number | undefined;
 };
 
+/** What was used of a reservation. */
+export type Used = { cost: Cost; requests: number };
+
+/** At most what something can use. */
+type Most = { cost: Cost; requests: number };
+
 /**
  * Keeps the requests of a run, of the judge too, within its limits. The most that a request can cost is reserved before it
  * is sent. So concurrent requests do not overspend; one that does not fit waits until those in flight have cost less than
@@ -22,6 +28,7 @@ export class SpendingLimits {
   #spentUsd = 0;
   #reservedUsd = 0;
   #requests = 0;
+  #reservedRequests = 0;
   #inFlight = 0;
   #reached: string | undefined;
 
@@ -51,8 +58,7 @@ export class SpendingLimits {
 
   #guardAsked(model: AskedModel): AskedModel {
     const ask: AskedModel["ask"] = async (request, signal) => {
-      const ceiling = () => requestCeiling(request, model);
-      const settle = await this.#reserve(model, ceiling, signal);
+      const settle = await this.#reserveOne(model, () => requestCeiling(request, model), signal);
       if (typeof settle !== "function") return settle;
       let cost: Cost = 0;
       try {
@@ -61,7 +67,7 @@ export class SpendingLimits {
         cost = reply.lost ? addCost(paid, model.cost(reply.lost)) : paid;
         return reply;
       } finally {
-        settle(cost);
+        settle({ cost, requests: 1 });
       }
     };
     return { ...model, ask };
@@ -70,7 +76,7 @@ export class SpendingLimits {
   /** A host asks on its own, so the most that its whole trial can cost is reserved. */
   #guardHost(model: HostModel): HostModel {
     const converse: HostModel["converse"] = async (trial, signal) => {
-      const settle = await this.#reserve(model, () => trialCeiling(trial, model), signal);
+      const settle = await this.#reserveOne(model, () => trialCeiling(trial, model), signal);
       if (typeof settle !== "function") return { outcome: settle, turns: [] };
       let cost: Cost = 0;
       try {
@@ -78,31 +84,56 @@ export class SpendingLimits {
         cost = answer.costUsd ?? answer.turns.map(({ usage }) => model.cost(usage)).reduce(addCost, 0);
         return answer;
       } finally {
-        settle(cost);
+        settle({ cost, requests: 1 });
       }
     };
     return { ...model, converse };
   }
 
-  async #reserve(model: Model, ceiling: () => Usage, signal: AbortSignal): Promise<Broken | ((cost: Cost) => void)> {
-    const { budgetUsd } = this.#limits;
-    const cost = budgetUsd === undefined ? 0 : model.cost(ceiling());
+  #reserveOne(model: Model, ceiling: () => Usage, signal: AbortSignal) {
+    const cost = this.#limits.budgetUsd === undefined ? 0 : model.cost(ceiling());
+    return this.reserve({ cost, requests: 1 }, signal);
+  }
+
+  /**
+   * Waits until so much is left, and reserves it until the function that this resolves with is called with what was used.
+   * Resolves with the reason if a limit is reached.
+   */
+  async reserve({ cost, requests }: Most, signal: AbortSignal): Promise<Broken | ((used: Used) => void)> {
+    const { budgetUsd, maxRequests = Number.POSITIVE_INFINITY } = this.#limits;
     const ceilingUsd = cost === "unknown" ? 0 : cost;
-    const exceeds = () =>
+    const exceedsBudget = () =>
       budgetUsd !== undefined && this.#inFlight > 0 && this.#spentUsd + this.#reservedUsd + ceilingUsd > budgetUsd;
-    while (!signal.aborted && this.reached === undefined && exceeds())
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    if (signal.aborted) return { kind: "broken", stage: "cancelled", message: "the request was cancelled" };
+    const exceedsRequests = () => this.#requests + this.#reservedRequests + requests > maxRequests;
+    const exceeds = () => exceedsBudget() || (exceedsRequests() && this.#reservedRequests > 0);
+    for (let isFirst = true; !signal.aborted && this.reached === undefined && exceeds(); isFirst = false)
+      await new Promise<void>((resolve) => {
+        if (isFirst) this.#waiting.push(resolve);
+        else this.#waiting.unshift(resolve);
+      });
+    // One at a time is woken, and wakes the next: many may wait.
+    this.#waiting.shift()?.();
+    if (signal.aborted)
+      return { kind: "broken", stage: "cancelled", message: "the request was cancelled", again: true };
+    if (exceedsRequests())
+      this.#reached ??= `The limit of ${maxRequests} requests leaves no room for a trial of up to ${requests}`;
     if (this.reached !== undefined) return { kind: "broken", stage: "budget", message: `not asked: ${this.reached}` };
-    this.#requests++;
+    // A single request is sent at once; of several, some may not be needed.
+    const isCertain = requests === 1;
+    if (isCertain) this.#requests++;
+    else this.#reservedRequests += requests;
     this.#inFlight++;
     this.#reservedUsd += ceilingUsd;
-    return (actual) => {
+    return (used) => {
       this.#inFlight--;
       this.#reservedUsd -= ceilingUsd;
-      if (actual !== "unknown") this.#spentUsd += actual;
+      if (!isCertain) {
+        this.#reservedRequests -= requests;
+        this.#requests += used.requests;
+      }
+      if (used.cost !== "unknown") this.#spentUsd += used.cost;
       this.#check();
-      for (const go of this.#waiting.splice(0)) go();
+      this.#waiting.shift()?.();
     };
   }
 

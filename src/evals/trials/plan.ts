@@ -3,6 +3,7 @@ import { countOrders } from "../decisions/orders.ts";
 import { deriveSeed, orderBySeed } from "../stats/random.ts";
 import { allDefinitions, type Exposure, type ExposureKind } from "../types/exposure.ts";
 import type { Model } from "../types/model.ts";
+import { once } from "../types/once.ts";
 import { asksModel, type Case, plannedTrials, type Suite } from "../types/suite.ts";
 import { isCallable, type OfferedTool, type Toolset } from "../types/tool.ts";
 import type { Broken, Cell } from "../types/trial.ts";
@@ -21,12 +22,23 @@ export type PlannedCase = {
   /** The suite with the server that executes its calls, where that is another surface. */
   source?: Suite;
   unavailable?: Broken;
+  /** In a suite over a whole configuration: the server whose tools it expects, where it is one. */
+  owner?: string;
 };
 
 /** The exposure of a kind that a model has in this run; of no kind, the first of them. */
 export function getExposure({ askedUnder = [] }: Pick<Model, "askedUnder">, kind?: ExposureKind): Exposure {
   const found = kind === undefined ? askedUnder[0] : askedUnder.find((one) => one.kind === kind);
   return found ?? allDefinitions;
+}
+
+/**
+ * Whether the trials of a case on a model can be asked in batches: each must be one request, with all definitions in it.
+ */
+export function isBatched({ case: one, exposure, unavailable }: PlannedCase, model: Model): boolean {
+  const hasBatches = "ask" in model && model.batches !== undefined;
+  const isOneRequest = one.maxTurns === 1 && !one.turns && getExposure(model, exposure).kind === "all";
+  return hasBatches && isOneRequest && !unavailable;
 }
 
 /**
@@ -53,10 +65,11 @@ export function* planCells(
 ): Generator<PlannedCell> {
   const rounds = Math.max(0, ...cases.flatMap((planned) => models.map((model) => plannedTrials(planned.case, model))));
   for (let trial = 1; trial <= rounds; trial++) {
+    const seedFor = once((suite: Suite) => deriveSeed(seed, "order", suite.name, trial));
     for (const planned of cases)
       for (const model of models)
         if (asksModel(planned.suite, model) && trial <= plannedTrials(planned.case, model) && !isAsked(planned, model))
-          yield createCell(planned, model, trial, seed);
+          yield createCell(planned, model, trial, seedFor(planned.suite));
   }
 }
 
@@ -83,10 +96,10 @@ export function* requestedCells(
     }
 }
 
-function createCell(planned: PlannedCase, model: Model, trial: number, seed: number): PlannedCell {
+function createCell(planned: PlannedCase, model: Model, trial: number, orderSeed: number): PlannedCell {
   const { suite, case: one, arm } = planned;
   const cell = { suite: suite.name, case: one.id, arm, model: model.id, trial };
-  return { planned, model, cell, orderSeed: deriveSeed(seed, "order", suite.name, trial) };
+  return { planned, model, cell, orderSeed };
 }
 
 /** After so many draws an order may come again: only lists that share some names in a tangled way need as many. */
@@ -164,4 +177,25 @@ export function orderTools(
   listedName: (shown: string) => string = (name) => name,
 ): OfferedTool[] {
   return orderBySeed(tools, orderSeed, ({ name }) => listedName(name));
+}
+
+const lastOrder = once((_tools: readonly OfferedTool[]): { seed?: number; ordered: readonly OfferedTool[] } => ({
+  ordered: [],
+}));
+
+/**
+ * The same for a list that many trials are shown, under one host. Its last order is kept: a plain run repeats it for
+ * every case.
+ */
+export function orderSurface(
+  tools: readonly OfferedTool[],
+  orderSeed: number,
+  listedName: (shown: string) => string,
+): readonly OfferedTool[] {
+  const last = lastOrder(tools);
+  if (last.seed !== orderSeed) {
+    last.ordered = orderTools(tools, orderSeed, listedName);
+    last.seed = orderSeed;
+  }
+  return last.ordered;
 }

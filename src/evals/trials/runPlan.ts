@@ -1,19 +1,22 @@
 import { EvalsError, messageOf } from "../types/errors.ts";
 import type { Trial } from "../types/trial.ts";
 import { cellKey } from "../types/trial.ts";
+import type { Asker } from "./asker.ts";
 import type { SeenReplies } from "./copies.ts";
+import type { SpendingLimits } from "./limits.ts";
 import type { PlannedCell } from "./plan.ts";
-import { runTrial, type TrialContext } from "./runTrial.ts";
 import { schedule } from "./schedule.ts";
 
 export type RunPlanOptions = {
   concurrency: number;
+  /** What the run may use. */
+  limits: SpendingLimits;
   /** Keys of the cells that are on the record already. */
   done: ReadonlySet<string>;
   /** Models that answer no request any more, with the reason. */
   stopped: Map<string, string>;
-  /** The replies of the run so far. */
-  seen: SeenReplies;
+  /** The replies of the run so far. Absent: no trial of this plan or after it is repeatable. */
+  seen?: SeenReplies | undefined;
   /** Makes the trial durable. */
   record(trial: Trial): Promise<void>;
   /** Called for each trial once it is durable. */
@@ -36,7 +39,7 @@ const unrecordedLimit = 256;
  */
 export async function runPlan(
   cells: Iterable<PlannedCell>,
-  context: TrialContext,
+  asker: Asker,
   options: RunPlanOptions,
   signal: AbortSignal,
 ): Promise<PlanEnd> {
@@ -46,30 +49,39 @@ export async function runPlan(
   const anyStop = AbortSignal.any([signal, stop.signal]);
   const recording = new Set<Promise<void>>();
   let failure: { error: unknown } | undefined;
-  const { limits } = context;
+  const { limits } = options;
   const stopAtLimit = () => {
     if (limits.reached !== undefined) stop.abort();
   };
   stopAtLimit();
 
   const record = (trial: Trial) => {
-    const durable = recordOrBreak(trial, options.record).then(options.onRecorded, (error) => {
-      failure ??= { error };
-      stop.abort();
-      broken.abort();
-    });
+    const durable = recordOrBreak(trial, options.record).then(
+      (recorded) => {
+        asker.settle?.(recorded);
+        options.onRecorded(recorded);
+      },
+      (error) => {
+        failure ??= { error };
+        stop.abort();
+        broken.abort();
+      },
+    );
     recording.add(durable);
     durable.finally(() => recording.delete(durable));
   };
 
   await schedule(missing(cells, options), options.concurrency, anyStop, async (planned) => {
-    const made = await runTrial(planned, context, trialSignal);
+    const made = await asker.ask(planned, trialSignal);
     if (made.outcome.kind === "broken" && made.outcome.again) {
       const { model } = made.cell;
       options.stopped.set(model, options.stopped.get(model) ?? made.outcome.message);
     }
-    if (isUnasked(made)) return stopAtLimit();
-    const isCopy = options.seen.add(made) && planned.isRepeatable === true;
+    if (isUnasked(made)) {
+      asker.settle?.(made);
+      return stopAtLimit();
+    }
+    const isCopy = options.seen?.add(made) === true && planned.isRepeatable === true;
     const trial: Trial = isCopy ? { ...made, copy: true } : made;
     record(trial);
     stopAtLimit();

@@ -5,7 +5,7 @@ import type { HostModel, Model } from "../types/model.ts";
 import type { Shown } from "../types/shown.ts";
 import { excerpt } from "../types/text.ts";
 import { addCost, type Broken, type Cost, type Judging, type Score, type Trial, type Turn } from "../types/trial.ts";
-import { converse, createConversation, createHostedTrial, type Surface } from "./conversation.ts";
+import { converse, createConversation, createHostedTrial, findUnfit, type Surface } from "./conversation.ts";
 import { createExecutor, type ServerPool } from "./execution.ts";
 import type { SpendingLimits } from "./limits.ts";
 import type { PlannedCell } from "./plan.ts";
@@ -15,16 +15,16 @@ import type { PlannedCell } from "./plan.ts";
  */
 export type Graded = { verdict: Score; judging?: Judging; stopped?: Broken };
 
+/**
+ * What the turns do not say. `deferred`: listed names of the tools whose definitions were not shown from the start.
+ * `workspace`: the files as a host left them.
+ */
+type Seen = { deferred?: ReadonlySet<string> | undefined; workspace?: HostAnswer["workspace"] };
+
 /** What a trial needs from outside; handed in so that trials can be tested with anything. */
 export type TrialContext = Surface & {
   pool(cell: PlannedCell): ServerPool | undefined;
-  /** `deferred`: listed names of the tools whose definitions were not shown from the start. */
-  grade(
-    cell: PlannedCell,
-    turns: readonly Turn[],
-    signal: AbortSignal,
-    deferred?: ReadonlySet<string>,
-  ): Promise<Graded | Broken>;
+  grade(cell: PlannedCell, turns: readonly Turn[], signal: AbortSignal, seen?: Seen): Promise<Graded | Broken>;
   now(): Date;
   /** What the run may use. The models are within these limits already. */
   limits: SpendingLimits;
@@ -82,19 +82,15 @@ const describeInternal = (what: string, thrown: unknown) =>
 
 async function grade(
   place: PlannedCell,
-  { turns, shown, deferred = listDeferred(shown) }: HostAnswer,
+  { turns, shown, deferred = listDeferred(shown), workspace }: HostAnswer,
   context: TrialContext,
   signal: AbortSignal,
 ): Promise<Graded | Broken> {
   try {
     const { case: one, toolset } = place.planned;
     const dispatched = listDispatchedTools(one.dispatch, one.expect, toolset);
-    return await context.grade(
-      place,
-      turns,
-      signal,
-      dispatched ? new Set([...(deferred ?? []), ...dispatched]) : deferred,
-    );
+    const all = dispatched ? new Set([...(deferred ?? []), ...dispatched]) : deferred;
+    return await context.grade(place, turns, signal, { deferred: all, workspace });
   } catch (thrown) {
     return { kind: "broken", stage: "model", message: describeInternal("the grading of the answer", thrown) };
   }
@@ -115,10 +111,12 @@ async function answer(place: PlannedCell, context: TrialContext, signal: AbortSi
     suite.execute,
     context.pool(place),
     answerByMock && ((call) => answerByMock(readDispatch?.(call).call ?? call)),
+    suite.denial,
   );
   try {
     const { model } = place;
-    if ("converse" in model && place.planned.case.turns) return refuseTurns(model);
+    const refused = "converse" in model ? findUnfit(model, place.planned.case) : undefined;
+    if (refused !== undefined) return { outcome: { kind: "broken", stage: "setup", message: refused }, turns: [] };
     if (!("converse" in model))
       return await converse(createConversation({ ...place, model }, context, executor), signal);
     const hosted = await model.converse(createHostedTrial(place, context.skills(place), executor), signal);
@@ -128,12 +126,8 @@ async function answer(place: PlannedCell, context: TrialContext, signal: AbortSi
   }
 }
 
-/** A host is given one prompt; what the user says next cannot be given to it. */
-function refuseTurns({ id }: HostModel): HostAnswer {
-  const message = `${id} takes one message of the user, and the case has several turns`;
-  return { outcome: { kind: "broken", stage: "setup", message }, turns: [] };
-}
-
 function sumCosts(turns: readonly Turn[], model: Model): Cost {
-  return turns.map(({ usage }) => model.cost(usage)).reduce(addCost, 0);
+  return turns
+    .map(({ usage, batch }) => model.cost(usage, batch === undefined ? undefined : "batch"))
+    .reduce(addCost, 0);
 }

@@ -25,6 +25,8 @@ export function readShard({ flags: { shard } }: Pick<RunManifest, "flags">): Sha
 /** Which shard, from 1, asks a cell, and which plays the check or the night of a suite on a model. */
 export type Deal = {
   cell(cell: Omit<Cell, "attempt">): number;
+  /** Whether a check or a night asks the cell: it asks again where a reply is a copy of an earlier one. */
+  isDesigned(cell: Pick<Cell, "suite" | "case" | "model">): boolean;
   design(suite: string, model: string): number;
 };
 
@@ -49,10 +51,14 @@ export function dealShards({ suites, models }: RunManifest, count: number): Deal
   }
   const pick = (at: number) => (at % count) + 1;
   const design: Deal["design"] = (suite, model) => pick(places.get(key(suite, model)) ?? 0);
+  const isDesigned: Deal["isDesigned"] = ({ suite, case: id, model }) =>
+    nights.has(key(suite, model)) || compared.has(key(suite, model, id));
   return {
     design,
-    cell: ({ suite, case: id, model, trial }) => {
-      if (nights.has(key(suite, model)) || compared.has(key(suite, model, id))) return design(suite, model);
+    isDesigned,
+    cell: (cell) => {
+      const { suite, case: id, model, trial } = cell;
+      if (isDesigned(cell)) return design(suite, model);
       return pick((cases.get(key(suite, id)) ?? 0) + models.findIndex((one) => one.id === model) + trial - 1);
     },
   };

@@ -1,6 +1,8 @@
 import { posix } from "node:path";
 import { normalizeSkillName, skillTools } from "../scoring/activity.ts";
+import { projectFolder, readWrite, toWorkspacePath } from "../scoring/caseFiles.ts";
 import { type ListingHost, listSkills } from "../search/skillListing.ts";
+import { whyNoFile } from "../types/innerPath.ts";
 import { isJsonObject, type JsonObject } from "../types/json.ts";
 import type { ModelRequest } from "../types/model.ts";
 import type { EvalFile, SkillForm, SkillPackage } from "../types/skill.ts";
@@ -8,10 +10,13 @@ import type { OfferedTool } from "../types/tool.ts";
 import type { Call, Execution } from "../types/trial.ts";
 
 /** Paths under which a model finds the files of skills and of the case; they exist on no disk. */
-const shelf = { skills: "/skills", project: "/project" } as const;
+const shelf = { skills: "/skills", project: projectFolder } as const;
 
 /** What is added to the prompt and the tools of a trial so that the model knows its skills and files. */
 export type CatalogueOffer = { prompt: string; tools: readonly OfferedTool[]; catalogue?: ModelRequest["catalogue"] };
+
+/** The longest file that a model may write, in characters. */
+const maxWritten = 1024 * 1024;
 
 const skillName = (entry: OfferedTool) => entry.name.slice("skill:".length);
 
@@ -23,13 +28,18 @@ const skillName = (entry: OfferedTool) => entry.name.slice("skill:".length);
 export function offerSkills(
   entries: readonly OfferedTool[],
   form: SkillForm,
-  { files, readable, listing }: { files: readonly string[]; readable: boolean; listing?: ListingHost | undefined },
+  {
+    files,
+    readable,
+    writable = false,
+    listing,
+  }: { files: readonly string[]; readable: boolean; writable?: boolean; listing?: ListingHost | undefined },
 ): CatalogueOffer {
   const skills = shortenList(
     entries.map((entry) => ({ name: skillName(entry), description: entry.description ?? "" })),
     listing,
   );
-  const reads = files.length > 0 || (skills.length > 0 && (readable || form === "available-skills"));
+  const reads = files.length > 0 || writable || (skills.length > 0 && (readable || form === "available-skills"));
   const prompts = [
     ...(skills.length > 0 ? [renderCatalogue(skills, form)] : []),
     ...(files.length > 0
@@ -37,11 +47,14 @@ export function offerSkills(
           `The user's files, to be read with ${skillTools.read}:\n${files.map((file) => `- ${shelf.project}/${file}`).join("\n")}`,
         ]
       : []),
+    ...(writable
+      ? [`Files that you make for the user are written with ${skillTools.write}, under ${shelf.project}.`]
+      : []),
   ];
   const loads = skills.length > 0 && form === "skill-tool";
   return {
     prompt: prompts.join("\n\n"),
-    tools: [...(loads ? [loadTool] : []), ...(reads ? [readTool] : [])],
+    tools: [...(loads ? [loadTool] : []), ...(reads ? [readTool] : []), ...(writable ? [writeTool] : [])],
     ...(skills.length > 0 && {
       catalogue: skills.map((skill) => ({ ...skill, load: describeLoad(skill.name, form) })),
     }),
@@ -86,26 +99,30 @@ function escapeTags(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** A tool of the harness itself, which every host shows unchanged. */
-function createOwnTool(name: string, description: string, parameter: string, meaning: string): OfferedTool {
-  const properties = { [parameter]: { type: "string", description: meaning } };
-  const inputSchema = { type: "object", properties, required: [parameter], additionalProperties: false };
-  return { name, description, inputSchema, server: "skills", origin: "static", annotations: { readOnlyHint: true } };
+/** A tool of the harness itself, which every host shows unchanged. `parameters`: the meaning of each, by its name. */
+function createOwnTool(name: string, description: string, parameters: Readonly<Record<string, string>>): OfferedTool {
+  const properties = Object.fromEntries(
+    Object.entries(parameters).map(([parameter, meaning]) => [parameter, { type: "string", description: meaning }]),
+  );
+  const inputSchema = { type: "object", properties, required: Object.keys(parameters), additionalProperties: false };
+  const annotations = { readOnlyHint: name !== skillTools.write };
+  return { name, description, inputSchema, server: "skills", origin: "static", annotations };
 }
 
 const loadTool = createOwnTool(
   skillTools.load,
   "Loads a skill: instructions for one kind of task. When a listed skill fits what the user asks for, load it before anything else, and follow it.",
-  "skill",
-  "The name of a listed skill",
+  { skill: "The name of a listed skill" },
 );
 
-const readTool = createOwnTool(
-  skillTools.read,
-  "Reads one file of a skill or of the user. Nothing is changed.",
-  "file_path",
-  `The whole path, for example ${shelf.skills}/<skill>/SKILL.md`,
-);
+const readTool = createOwnTool(skillTools.read, "Reads one file of a skill or of the user. Nothing is changed.", {
+  file_path: `The whole path, for example ${shelf.skills}/<skill>/SKILL.md`,
+});
+
+const writeTool = createOwnTool(skillTools.write, "Writes one file of the user. A file that exists is replaced.", {
+  file_path: `The whole path, for example ${shelf.project}/notes.md`,
+  content: "The whole text of the file",
+});
 
 /** The skills of a suite, the form in which they are shown, and the reader of their files. */
 export type SkillShelf = {
@@ -121,16 +138,18 @@ export type SkillShelf = {
 export type Library = { execute(call: Call): Promise<Execution | undefined> };
 
 /**
- * The results of the tools `Skill` and `Read` in one trial. `offered` are the names of the skills that the trial offers.
- * Without `readable`, loading a skill returns no instructions: only whether it is loaded is measured then, and its
- * instructions must not change what the model does next.
+ * The results of the tools `Skill`, `Read` and `Write` in one trial. `offered` are the names of the skills that the
+ * trial offers. Files are written to the workspace of the trial, which is on no disk; `scoring/caseFiles.ts` reads it
+ * from the turns. Without `readable`, loading a skill returns no instructions: only whether it is loaded is measured
+ * then, and its instructions must not change what the model does next.
  */
 export function createLibrary(
   { packages, read }: Pick<SkillShelf, "packages" | "read">,
   offered: ReadonlySet<string>,
   files: readonly EvalFile[],
-  readable: boolean,
+  { readable, writable = false }: { readable: boolean; writable?: boolean },
 ): Library {
+  const workspace = new Map(files.map(({ path, content }) => [path, content]));
   const load = (name: string): Execution => {
     if (!offered.has(name)) return result(`Unknown skill: ${name}`, true);
     const skill = packages.get(name);
@@ -140,8 +159,9 @@ export function createLibrary(
   };
   const readFile = async (written: string): Promise<Execution> => {
     const path = posix.normalize(written);
-    const file = files.find((one) => path === one.path || path === `${shelf.project}/${one.path}`);
-    if (file) return result(file.content);
+    const inProject = toWorkspacePath(path);
+    const text = inProject === undefined ? undefined : workspace.get(inProject);
+    if (text !== undefined) return result(text);
     const [, name = "", inside = ""] = /^\/skills\/([^/]+)\/(.+)$/.exec(path) ?? [];
     const skill = packages.get(name);
     if (offered.has(name) && /^SKILL\.md$/i.test(inside)) return load(name);
@@ -150,11 +170,25 @@ export function createLibrary(
     const found = await read(skill, inside);
     return "text" in found ? result(found.text) : result(found.problem, true);
   };
+  const writeFile = (call: Call): Execution => {
+    const file = readWrite(call);
+    if (!file) return result("Give file_path, the whole path of a file, and content, its text.", true);
+    const path = toWorkspacePath(file.path);
+    if (path === undefined)
+      return result(`Only files under ${shelf.project} can be written: ${file.path} is not.`, true);
+    const why = whyNoFile(path, workspace.keys());
+    if (why !== undefined) return result(`"${file.path}" ${why}.`, true);
+    if (file.content.length > maxWritten) return result(`The file is longer than ${maxWritten} characters.`, true);
+    workspace.set(path, file.content);
+    return result(`Wrote ${shelf.project}/${path}`);
+  };
   return {
-    async execute({ tool, arguments: args }) {
+    async execute(call) {
+      const { tool, arguments: args } = call;
       const given = (name: string) => (isJsonObject(args) && typeof args[name] === "string" ? args[name] : undefined);
       if (tool === skillTools.load)
         return offered.size === 0 ? undefined : load(normalizeSkillName(given("skill") ?? ""));
+      if (tool === skillTools.write && writable) return writeFile(call);
       if (tool !== skillTools.read) return undefined;
       const path = given("file_path");
       return path === undefined ? result("Give file_path, the whole path of a file.", true) : await readFile(path);

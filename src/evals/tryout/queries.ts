@@ -8,6 +8,7 @@ import { mentionsName } from "../lint/rules/suites.ts";
 import { deriveSeed, seededRandom } from "../stats/random.ts";
 import { canonicalJson, type Json, type JsonObject, jsonObjectSchema } from "../types/json.ts";
 import type { Message } from "../types/model.ts";
+import { once } from "../types/once.ts";
 import type { Tool } from "../types/tool.ts";
 
 /**
@@ -46,20 +47,23 @@ export function planQueries(
 ): { wanted: Wanted[]; left: string[] } {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   const chosen = rankByCentrality(tools).slice(0, maxTools);
-  const want = (tool: Tool, number: number) => ({ tool, args: sampleValid(tool, deriveSeed(seed, tool.name, number)) });
+  const compile = once(compileSchema);
+  const want = (tool: Tool, number: number) => ({
+    tool,
+    args: sampleValid(tool, compile(tool.inputSchema), deriveSeed(seed, tool.name, number)),
+  });
   const own = chosen.flatMap((name) => {
     const tool = byName.get(name);
     return tool ? Array.from({ length: perTool }, (_, number) => want(tool, number)) : [];
   });
-  const near = confusablePairs(tools, { most: nearMisses }).flatMap(({ a, b, shared }) =>
-    [
-      [a, b],
-      [b, a],
-    ].flatMap(([name = "", other = ""]) => {
-      const tool = byName.get(name);
-      return tool ? [{ ...want(tool, perTool), near: { tool: other, shared: shared.slice(0, 4) } }] : [];
-    }),
-  );
+  const pairs = confusablePairs(tools, { most: nearMisses }).flatMap((pair) => [
+    pair,
+    { ...pair, a: pair.b, b: pair.a },
+  ]);
+  const near = pairs.flatMap(({ a, b, shared }) => {
+    const tool = byName.get(a);
+    return tool ? [{ ...want(tool, perTool), near: { tool: b, shared: shared.slice(0, 4) } }] : [];
+  });
   const none = (Object.keys(noToolKinds) as NoToolKind[]).map((kind) => ({ kind }));
   return {
     wanted: [...own, ...near, ...none],
@@ -68,9 +72,8 @@ export function planQueries(
 }
 
 /** Sampled arguments that suit the whole schema; none where no such can be made up. */
-function sampleValid({ inputSchema }: Tool, seed: number): JsonObject {
+function sampleValid({ inputSchema }: Tool, validate: ReturnType<typeof compileSchema>, seed: number): JsonObject {
   const random = seededRandom(seed);
-  const validate = compileSchema(inputSchema);
   const isValid = (args: JsonObject) => typeof validate === "string" || validate(args, "args").kind !== "invalid";
   for (const share of [0.3, 0.3, 0]) {
     const { args, unfilled } = sampleArguments(inputSchema, random.below, () => random.next() < share);
@@ -84,7 +87,7 @@ export function draftQueries(wanted: readonly Wanted[], tools: readonly Tool[]):
   const own = new Map(wanted.flatMap((one) => (one.tool && !one.near ? [[one.tool.name, one] as const] : [])));
   const asked = [...own.values()].map((one) => ({ wanted: one, input: makeRequest(one.tool), args: {} }));
   const none = draftNoToolCases(tools).map(({ input }) => ({
-    wanted: { kind: "knowledge" as const },
+    wanted: { kind: "knowledge" } as const,
     input,
     args: {},
   }));

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { allDefinitions, exposureSchema, nameExposure } from "./exposure.ts";
 import { canonicalJson, jsonObjectSchema } from "./json.ts";
-import { offeredToolSchema } from "./tool.ts";
+import { offeredToolSchema, toolsetHashSchema } from "./tool.ts";
 
 export const baselineFormat = "tool-evals baseline 1";
 
@@ -22,6 +22,7 @@ export const baselineSchema = z.strictObject({
   }),
   host: z.string().describe("how tool names were shown"),
   exposure: exposureSchema.optional().describe("how tools were shown; absent: all definitions"),
+  batch: z.literal(true).optional().describe("its requests were sent in batches"),
   harness: z.string().describe("version of tool-evals"),
   node: z.string().optional(),
   acceptedAt: z.string().describe("ISO 8601"),
@@ -34,7 +35,7 @@ export const baselineSchema = z.strictObject({
         hash: z.string(),
         passed: z.number().int().min(0),
         trials: z.number().int().min(0).describe("graded trials"),
-        toolset: z.string(),
+        toolset: toolsetHashSchema,
       }),
     )
     .describe("sorted by id"),
@@ -46,9 +47,9 @@ export type Baseline = z.infer<typeof baselineSchema>;
 
 /** What decides whether a baseline can be compared with a run, as the comparison takes it. */
 export function toComparedRun(baseline: Baseline) {
-  const { suite, model, host, harness, cases } = baseline;
+  const { suite, model, host, harness, cases, batch } = baseline;
   const exposure = nameExposure(baseline.exposure ?? allDefinitions);
   const { id, repliedBy, settings } = model;
   const named = { model: id, ...(repliedBy !== undefined && { repliedBy }) };
-  return { suite, ...named, settings: canonicalJson(settings), host, exposure, harness, cases };
+  return { suite, ...named, settings: canonicalJson(settings), host, exposure, batch, harness, cases };
 }

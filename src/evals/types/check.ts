@@ -11,6 +11,20 @@ export const gates = ["regressed", "suite", "changed", "drifted", "inconclusive"
 export const gateSchema = z.enum(gates);
 export type Gate = z.infer<typeof gateSchema>;
 
+const lostSchema = z
+  .array(
+    z.object({
+      case: z.string(),
+      reason: z.string(),
+      likely: z
+        .array(z.object({ tool: z.string(), now: z.string() }))
+        .optional()
+        .describe("expected tools that were probably renamed"),
+    }),
+  )
+  .describe("cases that are not comparable, because no trial of them can be asked with the tools as they are now");
+export type LostCases = z.infer<typeof lostSchema>;
+
 /** What one suite on one model is compared with, fixed before the first question is asked. */
 export const checkPlanSchema = z.discriminatedUnion("kind", [
   z.object({
@@ -37,6 +51,7 @@ export const checkPlanSchema = z.discriminatedUnion("kind", [
         }),
       )
       .describe("the comparable cases"),
+    lost: lostSchema.optional(),
     notes: z.array(z.string()).describe("what is not compared, and why"),
   }),
   z.object({
@@ -70,7 +85,7 @@ const sentence = z.string().optional().describe("text for people, in --json");
 const armCounts = z.object({ base: count, head: count });
 
 /** What a comparison of two lists came to. Rates are 0 to 1. */
-const comparedSchema = z.object({
+export const comparedSchema = z.object({
   kind: z.enum(["regressed", "changed", "no-regression", "inconclusive"]),
   by: z.enum(["cases", "suite"]).nullable().describe("what a regression was shown by"),
   because: z.enum(["cap", "missing", "stopped"]).nullable().describe("why a check is inconclusive"),
@@ -131,6 +146,7 @@ const comparedSchema = z.object({
     copies: count.describe("replies that were seen before, dropped"),
     missing: count.describe("requests without an answer"),
   }),
+  lost: lostSchema.optional(),
   notes: z.array(z.string()),
   exitCode: count,
 });

@@ -57,7 +57,10 @@ export type AssertionInput = {
     result?: { text: string; isError: boolean; structuredContent?: Json };
     skipped?: string;
   }[];
-  /** The absolute path of the folder in which the server runs; without one, of the suite. */
+  /**
+   * The absolute path of the folder with the files of the case, as the trial left them; for a case without files of the
+   * folder in which the server runs, or else of the suite.
+   */
   workspace: string;
 };
 

@@ -34,6 +34,11 @@ const exposureComparisonSchema = z.object({
     .object({ worse: z.number(), better: z.number() })
     .nullable()
     .describe("one-sided; null: nothing was left to chance"),
+  left: z.array(z.string()).optional().describe("cases of the first that were not asked in this one"),
+  chosen: z
+    .object({ own: countsSchema, first: countsSchema })
+    .optional()
+    .describe("how often an expected tool was called, in the cases of both"),
   fell: z.array(z.object({ case: z.string(), base: countsSchema, head: countsSchema })),
   rose: z.array(z.object({ case: z.string(), base: countsSchema, head: countsSchema })),
 });

@@ -73,7 +73,12 @@ export type Night = z.infer<typeof nightSchema>;
 /** What the drift monitor of one suite on one model starts from in a run: all that came before this night. */
 export const driftPlanSchema = z.object({
   file: z.string().describe("where the nights are kept"),
-  baseline: z.object({ run: z.string(), acceptedAt: z.string() }),
+  baseline: z.object({
+    run: z.string(),
+    acceptedAt: z.string(),
+    suite: z.string().optional().describe("its name of the suite, if the suite was renamed since"),
+    model: z.string().optional().describe("its id of the model, if the model has another one now"),
+  }),
   nightly: z.boolean().describe("three trials a case (or -n), and follow-ups; else the trials of the run"),
   trials: count.describe("of each case in a night"),
   margin: z.number(),
@@ -90,6 +95,21 @@ export type DriftPlan = z.infer<typeof driftPlanSchema>;
 
 const sentence = z.string().optional().describe("text for people, in --json");
 
+/** How the cases of this night differ from those of the night before and of the baseline. */
+const changesSchema = z.object({
+  night: z.string().nullable().describe("the night before; null: this is the first one since the baseline"),
+  cases: z
+    .array(z.object({ case: z.string(), before: counts, after: counts }))
+    .describe("those whose pass rate differs from the night before"),
+  same: count.describe("cases with the pass rate of the night before"),
+  mean: z
+    .object({ before: z.number(), after: z.number() })
+    .nullable()
+    .describe("mean pass rate of the cases of the baseline, when it was accepted and tonight"),
+  notInBaseline: z.array(z.string()).describe("cases that are new or were changed since the baseline"),
+});
+export type NightChanges = z.infer<typeof changesSchema>;
+
 /** What the drift monitor says after a run, and what it adds to the nights. */
 export const driftSummarySchema = z.object({
   headline: sentence,
@@ -102,6 +122,7 @@ export const driftSummarySchema = z.object({
     .nullable()
     .describe("why this night does not count: too many trials are missing, or the run was stopped"),
   tonight: nightSchema.nullable(),
+  changes: changesSchema.optional().describe("absent where the night does not count"),
   verdict: driftVerdictSchema,
 });
 export type DriftSummary = z.infer<typeof driftSummarySchema>;

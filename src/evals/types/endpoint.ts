@@ -25,6 +25,8 @@ export type EndpointOptions = {
   prices?: Prices;
   /** No request will be made, so a missing key is a warning. */
   isDryRun?: boolean;
+  /** Requests are made by other processes, which have the key. */
+  isAskedElsewhere?: boolean;
   /** Called at most once for each thing the user should know. */
   warn?: (message: string) => void;
   /** Waits between attempts; tests replace it. */
@@ -59,7 +61,7 @@ export function resolveEndpoint(options: EndpointOptions, provider: ProviderDefa
   const apiKey = env[provider.keyVariable] || (isLocal(baseUrl.hostname) ? "no-key-needed" : undefined);
   if (apiKey === undefined && options.isDryRun)
     options.warn?.(`${baseUrl.host} needs an API key, but ${provider.keyVariable} is not set. A dry run needs none.`);
-  if (apiKey === undefined && !options.isDryRun) {
+  if (apiKey === undefined && !options.isDryRun && !options.isAskedElsewhere) {
     throw usageError(
       `${baseUrl.host} needs an API key, but ${provider.keyVariable} is not set.`,
       `Set ${provider.keyVariable}, use a local server (--base-url or ${provider.baseUrlVariable}), or use the offline model "lexical".`,
@@ -126,6 +128,12 @@ const priceSchema = z.strictObject({
   cacheWrite: dollars
     .optional()
     .describe("per million tokens written to the cache; default 1.25 x input (kept 5 minutes)"),
+  batch: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe("what a request in a batch costs, as a share of these prices; default 0.5"),
   above: z
     .strictObject({ promptTokens: z.number().int().min(1), input: dollars, output: dollars })
     .optional()
@@ -157,9 +165,10 @@ function findPrice(prices: Prices, model: string): Price | undefined {
 
 /**
  * The cost of one request in US dollars at list price, or "unknown" when the model has no known price. Several requests
- * must be priced one by one: a longer prompt may have another price.
+ * must be priced one by one: a longer prompt may have another price. `by`: it was asked in a batch, where all tokens, those
+ * of a cache too, cost half as a rule.
  */
-export function priceUsage(usage: Usage, model: string, custom: Prices = {}): Cost {
+export function priceUsage(usage: Usage, model: string, custom: Prices = {}, by?: "batch"): Cost {
   const price = findPrice(custom, model) ?? findPrice(listPrices, model);
   if (!price) return "unknown";
   const prompt = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
@@ -173,5 +182,5 @@ export function priceUsage(usage: Usage, model: string, custom: Prices = {}): Co
     usage.outputTokens * tier.output +
     usage.cacheReadTokens * read +
     usage.cacheWriteTokens * write;
-  return millionths / 1_000_000;
+  return (millionths / 1_000_000) * (by === "batch" ? (price.batch ?? 0.5) : 1);
 }

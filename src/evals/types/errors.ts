@@ -18,7 +18,10 @@ export type Problem = {
 /** The exit code of the process; see `exitCodes`. */
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** The exit codes of every command. Signals exit with 128 + their number (129 for SIGHUP, 130 for SIGINT, 131 for SIGQUIT, 143 for SIGTERM). */
+/**
+ * The exit codes of every command. Signals exit with 128 + their number (129 for SIGHUP, 130 for SIGINT, 131 for
+ * SIGQUIT, 143 for SIGTERM).
+ */
 export const exitCodes = {
   passed: 0,
   failed: 1,
@@ -63,8 +66,8 @@ export function usageError(message: string, hint?: string, place?: Place): Evals
 const splitLines = (text: string) => text.replace(/\r\n?/g, "\n").replaceAll("\t", "  ").split("\n");
 
 /**
- * `file:line:column: error: message`, an indented excerpt and an indented hint, the form that editors and terminals make clickable. Control
- * characters in it, which come from servers and files, are made visible.
+ * `file:line:column: error: message`, an indented excerpt and an indented hint, the form that editors and terminals
+ * make clickable. Control characters in it, which come from servers and files, are made visible.
  */
 export function formatProblem({ severity, message, hint, place, excerpt }: Problem): string {
   const where = place
@@ -76,6 +79,12 @@ export function formatProblem({ severity, message, hint, place, excerpt }: Probl
     .map(inert)
     .join("\n");
 }
+
+/** What prints problems as warnings and messages. */
+export const printProblem =
+  ({ err }: { err(text: string): void }) =>
+  (problem: Problem): void =>
+    err(`${formatProblem(problem)}\n`);
 
 /** The message of anything that was thrown. */
 export function messageOf(thrown: unknown): string {

@@ -8,7 +8,9 @@ export type Path = readonly (string | number)[];
 
 /** Any JSON value. In contrast to `z.json()` it tries no union at every level, which large tool lists feel. */
 export const jsonSchema: z.ZodType<Json> = z.unknown().refine(isJson, "Invalid input") as unknown as z.ZodType<Json>;
-export const jsonObjectSchema: z.ZodType<JsonObject> = z.record(z.string(), jsonSchema);
+export const jsonObjectSchema: z.ZodType<JsonObject> = z
+  .record(z.string(), z.unknown())
+  .refine(isJson, "Invalid input") as unknown as z.ZodType<JsonObject>;
 
 /** Whether a value is one that `JSON.parse` could return. No recursion: hostile values may be deep. */
 function isJson(value: unknown): value is Json {
@@ -38,13 +40,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);
-  const members = Object.keys(value)
-    .sort()
-    .flatMap((key) => {
-      const member = value[key];
-      return member === undefined ? [] : [`${JSON.stringify(key)}:${canonicalJson(member)}`];
-    });
-  return `{${members.join(",")}}`;
+  let members = "";
+  for (const key of Object.keys(value).sort()) {
+    const member = value[key];
+    if (member !== undefined) members += `${members && ","}${JSON.stringify(key)}:${canonicalJson(member)}`;
+  }
+  return `{${members}}`;
 }
 
 /** Maximum nesting of foreign values: what is deeper overflows the stack of parsers and writers. No real value is. */

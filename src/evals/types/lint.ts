@@ -9,10 +9,10 @@ const levelSchema = z.enum([...severitySchema.options, "off"]);
 export type Level = z.infer<typeof levelSchema>;
 
 /** `general`: what breaks clients or costs accuracy; `spec`: also conventions of wording and form. */
-export const profileSchema = z.enum(["general", "spec"]);
+const profileSchema = z.enum(["general", "spec"]);
 export type Profile = z.infer<typeof profileSchema>;
 
-const placeSchema = z.object({
+export const placeSchema = z.object({
   file: z.string(),
   line: z.number().int().exactOptional(),
   column: z.number().int().exactOptional(),
@@ -61,7 +61,11 @@ export type LintSettings = z.infer<typeof lintSettingsSchema>;
 const placedSuppressionSchema = suppressionSchema.extend({ place: placeSchema.optional() });
 export type Suppression = z.infer<typeof placedSuppressionSchema>;
 
-const problemSchema = z.object({ message: z.string(), hint: z.string().optional(), place: placeSchema.optional() });
+export const problemSchema = z.object({
+  message: z.string(),
+  hint: z.string().exactOptional(),
+  place: placeSchema.exactOptional(),
+});
 
 /** Two tools that a model can confuse, with the similarity of their texts. */
 const confusablePairSchema = z.object({
@@ -75,10 +79,13 @@ const confusablePairSchema = z.object({
 export const changeClassSchema = z.enum(["breaking", "unknown", "compatible", "description only"]);
 
 /** One effect of a difference between two tool lists on their callers. */
-const listChangeSchema = z.object({
+export const listChangeSchema = z.object({
   id: z.string(),
   tool: z.string(),
-  path: z.array(z.union([z.string(), z.number()])).describe("Starts with the name of the tool"),
+  path: z
+    .array(z.union([z.string(), z.number()]))
+    .readonly()
+    .describe("Starts with the name of the tool"),
   kind: z.string(),
   class: changeClassSchema,
   what: z.string(),
@@ -111,17 +118,19 @@ export const lintReportSchema = z.object({
 export type LintReport = z.infer<typeof lintReportSchema>;
 
 /** What documentation says about a rule. */
-export type RuleInfo = {
-  id: string;
-  severity: Severity;
-  /** The profile that it is limited to. */
-  profile?: "spec";
-  /** What it looks at: tools, suites, ... */
-  on: string;
-  why: string;
-  docs: string;
-  clauses: readonly string[];
-};
+const ruleInfoSchema = z.object({
+  id: z.string(),
+  severity: severitySchema,
+  profile: z.literal("spec").exactOptional().describe("the profile that it is limited to"),
+  on: z.string().describe("what it looks at: tools, suites, ..."),
+  why: z.string(),
+  docs: z.string(),
+  clauses: z.array(z.string()).readonly(),
+});
+export type RuleInfo = z.infer<typeof ruleInfoSchema>;
+
+/** The output of `evals lint --rules --json`. */
+export const rulesOutputSchema = z.object({ rules: z.array(ruleInfoSchema) });
 
 /** Two inputs of a rule: JSON values, or text in the format of what the rule looks at. */
 export type RuleExample = { invalid: unknown; valid: unknown };

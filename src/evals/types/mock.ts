@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { Place } from "./errors.ts";
 import { type JsonObject, jsonSchema } from "./json.ts";
 import { argsSchema } from "./matcher.ts";
 import type { ToolResult } from "./tool.ts";
@@ -19,8 +20,11 @@ export type MocksFile = z.infer<typeof mocksFileSchema>;
 
 export const unmatchedSchema = z.enum(["error", "server"]);
 
-/** A result that a suite gives to calls of a tool. `label` names it in reports: `read_note`, `read_note[2]`. */
-export type Mock = { label: string; tool: string; args?: JsonObject; result: ToolResult };
+/**
+ * A result that a suite gives to calls of a tool. `label` names it in reports: `read_note`, `read_note[2]`; `place` is where
+ * it stands.
+ */
+export type Mock = { label: string; tool: string; args?: JsonObject; result: ToolResult; place?: Place };
 
 /** The mocks of a case in their order, the first that matches answers; what no mock answers gets an error or is executed. */
 export type Mocks = { list: readonly Mock[]; unmatched: z.infer<typeof unmatchedSchema> };

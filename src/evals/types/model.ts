@@ -1,7 +1,10 @@
+import type { Attempt, Fault } from "./attempt.ts";
+import type { BatchResult, BatchState } from "./batch.ts";
+import type { Delay } from "./endpoint.ts";
 import type { Exposure, ExposureKind } from "./exposure.ts";
 import type { JsonObject } from "./json.ts";
 import type { Shown } from "./shown.ts";
-import type { SkillPackage } from "./skill.ts";
+import type { EvalFile, SkillPackage } from "./skill.ts";
 import type { OfferedTool } from "./tool.ts";
 import type { Answer, Broken, Call, Cell, Cost, Execution, Turn, Usage } from "./trial.ts";
 
@@ -38,8 +41,14 @@ export type ModelRequest = {
  */
 export type Reply = ({ kind: "turn"; turn: Turn; native?: unknown } | Broken) & { lost?: Usage };
 
-/** The recorded id of the offline model that users write as `lexical`. The number changes with its ranking. */
+/**
+ * The recorded id of the offline model that users write as `lexical`. The number changes with its ranking, not with
+ * what is judged.
+ */
 export const lexicalId = "lexical-2";
+
+/** The setting of a model whose calls are judged by their tools alone; records from before it judged arguments too. */
+export const judgedByTools = { judged: "tools alone" } as const;
 
 /** Whether the id that a user wrote names a recorded model: `lexical` names every version of it. */
 export function isModelNamed(written: string, recorded: string): boolean {
@@ -69,6 +78,8 @@ type ModelFacts = {
   readonly kind: "language model" | "retrieval baseline" | "recorded answers";
   /** Printed after the model's name in every report, if its figures could be misread without it. */
   readonly note?: string;
+  /** True when it makes up the arguments of its calls, so that they and the results of calls are never judged. */
+  readonly makesUpArguments?: boolean;
   /** What is needed to repeat the run: base URL, retries, timeout, effort, output limit. No secrets. */
   readonly settings: JsonObject;
   /** Maximum output tokens per reply, for the upper bound of a dry run. 0 when nothing is generated. */
@@ -77,8 +88,10 @@ type ModelFacts = {
   readonly deterministic: boolean;
   /** Its exposures in this run: of the arm `head`, then of the arms of further exposures. Absent: all definitions. */
   readonly askedUnder?: readonly Exposure[];
-  /** The cost of `usage` in US dollars at list price; "unknown" without a known price. */
-  cost(usage: Usage): Cost;
+  /**
+   * The cost of `usage` in US dollars at list price, or at the price of batches; "unknown" without a known price.
+   */
+  cost(usage: Usage, by?: "batch"): Cost;
 };
 
 /**
@@ -96,6 +109,45 @@ export type AskedModel = ModelFacts & {
    */
   refusesSearch?(search: string, signal: AbortSignal): Promise<string | undefined>;
   ask(request: ModelRequest, signal: AbortSignal): Promise<Reply>;
+  /** Opens the batch API of its service. Absent where there is none. */
+  batches?(): Promise<BatchService>;
+};
+
+/**
+ * The batch API of a model: many requests in one submission, answered within a day at a lower price, in any order. No
+ * method rejects: each resolves with a fault instead.
+ */
+export type BatchService = {
+  /** Limits of one batch, as the service publishes them. */
+  readonly limits: { requests: number; bytes: number };
+  /** Whether it keeps the label of a batch, so that one is found by it. */
+  readonly keepsLabels: boolean;
+  /** Maximum retries of a request, and waits. */
+  readonly retries: number;
+  readonly delay: Delay;
+  /**
+   * A request as an entry of a batch: the same body as if it were sent alone. `id` has letters, digits and `-`, at most
+   * 64.
+   */
+  write(id: string, request: ModelRequest): object;
+  /** Reads the reply of an entry as that of a request that was sent alone. */
+  read(result: { body: unknown; requestId?: string }, request: ModelRequest): Attempt;
+  /** Submits entries as one batch, and resolves with its id. */
+  submit(entries: readonly object[], label: string, signal: AbortSignal): Promise<string | Fault>;
+  /**
+   * The batches of the account that are newer than `after` (all where it is undefined), the newest first; at most
+   * `most`.
+   */
+  list(after: string | undefined, most: number, signal: AbortSignal): Promise<BatchState[] | Fault>;
+  retrieve(id: string, signal: AbortSignal): Promise<BatchState | Fault>;
+  /** Calls `onResult` with each result of an ended batch. Resolves with a fault where they could not be read to the end. */
+  readResults(
+    id: string,
+    onResult: (id: string, result: BatchResult) => void,
+    signal: AbortSignal,
+  ): Promise<Fault | undefined>;
+  /** Asks the service to stop a batch. What it has answered by then is kept, and paid for. */
+  cancel(id: string, signal: AbortSignal): Promise<Fault | undefined>;
 };
 
 /**
@@ -112,7 +164,9 @@ export type HostedTrial = {
   /** The instructions of servers, which the host shows in its own way. */
   instructions: readonly { server: string; text: string }[];
   /** Files of the case, with paths relative to the project. */
-  files: readonly { path: string; content: string }[];
+  files: readonly EvalFile[];
+  /** Whether the model may write files. */
+  writable?: boolean;
   maxTurns: number;
   execute(call: Call, signal: AbortSignal): Promise<Execution | Broken>;
 };
@@ -120,14 +174,20 @@ export type HostedTrial = {
 /**
  * A model inside the program that shows it tools and skills. Like `ask`, `converse` must not throw or reject, and ends
  * soon after `signal` aborts. Calls in the turns have listed names, and the execution that the host received. `costUsd` is
- * the cost of all its model requests, `shown` what they showed.
+ * the cost of all its model requests, `shown` what they showed, and `workspace` the files of the case as the trial left
+ * them, where the model could write.
  */
 export type HostModel = ModelFacts & {
   /** Maximum tokens of the host's own prompt and tools, for the upper bound of a dry run. */
   readonly ownPromptTokens: number;
   /** The exposures that it can give, the default first. Absent: `all` only. */
   readonly exposures?: readonly ExposureKind[];
-  converse(trial: HostedTrial, signal: AbortSignal): Promise<Answer & { costUsd?: Cost; shown?: Shown }>;
+  /** Whether a model can write files in it. */
+  readonly writesFiles?: boolean;
+  converse(
+    trial: HostedTrial,
+    signal: AbortSignal,
+  ): Promise<Answer & { costUsd?: Cost; shown?: Shown; workspace?: readonly EvalFile[] }>;
 };
 
 /** A model under test. */

@@ -1,9 +1,10 @@
 /**
- * The candidate that was most likely meant by `name`, for "did you mean": that with the least optimal string alignment
- * distance (restricted Damerau-Levenshtein), ignoring case; the first of equals. Undefined when even the best one
- * differs in more than two fifths of the longer name.
+ * Which of the given names was most likely meant by `name`, for "did you mean": that with the least optimal string
+ * alignment distance (restricted Damerau-Levenshtein), ignoring case; the first of equals. When even the best one differs
+ * in more than two fifths of the longer name, the only one that has all words of `name`, such as `read_file` for `read`.
  */
-export function nearest(name: string, candidates: Iterable<string>): string | undefined {
+export function nearest(name: string, given: Iterable<string>): string | undefined {
+  const candidates = [...given];
   let best: { candidate: string; distance: number } | undefined;
   for (const candidate of candidates) {
     const allowed = Math.max(1, Math.floor(0.4 * Math.max(name.length, candidate.length)));
@@ -11,8 +12,26 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
     const found = distance(name.toLowerCase(), candidate.toLowerCase());
     if (found <= allowed && found < (best?.distance ?? Number.POSITIVE_INFINITY)) best = { candidate, distance: found };
   }
-  return best?.candidate;
+  return best?.candidate ?? findExtended(name, candidates);
 }
+
+/** The only candidate that has all words of the name. */
+function findExtended(name: string, candidates: readonly string[]): string | undefined {
+  const words = splitWords(name);
+  if (name.length < 3) return undefined;
+  const found = candidates.filter((one) => {
+    const own = new Set(splitWords(one));
+    return words.every((word) => own.has(word));
+  });
+  return found.length === 1 ? found[0] : undefined;
+}
+
+const splitWords = (name: string): string[] =>
+  name
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter(Boolean);
 
 /** The number of insertions, deletions, substitutions and swaps of adjacent characters from `a` to `b`. */
 function distance(a: string, b: string): number {

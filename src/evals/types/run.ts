@@ -4,8 +4,9 @@ import { choiceByExposureSchema, discoverySummarySchema, exposureSummarySchema }
 import { driftSummarySchema } from "./drift.ts";
 import { exposureSchema } from "./exposure.ts";
 import { jsonObjectSchema } from "./json.ts";
+import { serversSummarySchema } from "./servers.ts";
 import { executionPolicySchema } from "./suite.ts";
-import { offeredToolSchema } from "./tool.ts";
+import { offeredToolSchema, toolsetHashSchema } from "./tool.ts";
 import { costSchema } from "./trial.ts";
 
 /** The arm of a case that is asked without the skill whose effect is measured. */
@@ -22,6 +23,7 @@ const totalsSchema = z.object({
   inputTokens: z.number().describe("with those from a provider's cache"),
   outputTokens: z.number(),
   costUsd: costSchema,
+  cached: z.number().int().optional().describe("replies of earlier runs, from the cache; not among the calls"),
 });
 
 const aboutSkillsSchema = z.object({
@@ -31,16 +33,42 @@ const aboutSkillsSchema = z.object({
 /** What a case expects of the loading of skills; of those in neither list it expects nothing. */
 export type AboutSkills = z.infer<typeof aboutSkillsSchema>;
 
-/** What the other commands ask: arms of one suite on one model, each with the list that every case is shown in it. */
+/** The commands that run trials for another question than `evals run`. */
+export const experimentCommands = ["variants", "blame", "crowd", "calibrate"] as const;
+
+/** What they ask: arms of one suite on one model, each with the list that every case is shown in it. */
 const experimentSchema = z.object({
-  command: z.enum(["variants", "blame", "crowd", "calibrate"]),
+  command: z.enum(experimentCommands),
   suite: z.string(),
   model: z.string(),
   cases: z.array(z.string()),
-  arms: z.array(z.object({ name: z.string(), toolsets: z.record(z.string(), z.string()).describe("case -> hash") })),
+  arms: z.array(
+    z.object({ name: z.string(), toolsets: z.record(z.string(), toolsetHashSchema).describe("case -> hash") }),
+  ),
   setup: jsonObjectSchema.describe("what else the command's result is derived from"),
+  result: jsonObjectSchema
+    .optional()
+    .describe("what the command found; absent until it ends, and in records of earlier versions"),
 });
 export type Experiment = z.infer<typeof experimentSchema>;
+
+/**
+ * Why a case is asked in a partial run. `no record`: nothing is known of its suite on the model; `stale`: a tool or
+ * skill that it names changed, or any tool where it names none; `neighbour`: a tool changed that is similar to one that
+ * it names.
+ */
+const touchSchema = z.enum(["no record", "new", "edited", "stale", "neighbour", "not graded"]);
+export type Touch = z.infer<typeof touchSchema>;
+
+const partialSchema = z.object({
+  since: z.enum(["baseline", "last asked"]).describe("what the cases and tools are compared with"),
+  asked: z.array(z.object({ suite: z.string(), case: z.string(), why: touchSchema, tools: z.array(z.string()) })),
+  leftOut: z
+    .array(z.object({ suite: z.string(), why: z.enum(["unchanged", "not listed"]), cases: z.number().int() }))
+    .describe("cases that were not asked; not listed: their server could not be reached"),
+});
+/** Which cases a partial run asks and why, and which it leaves out. */
+export type PartialRun = z.infer<typeof partialSchema>;
 
 const modelKindSchema = z.enum(["language model", "retrieval baseline", "recorded answers"]);
 
@@ -57,6 +85,8 @@ export const runManifestSchema = z.object({
     .describe(
       "what exits with 1; absent: regressed where a check is made, nothing for a retrieval baseline, else rate",
     ),
+  partial: partialSchema.optional().describe("absent: every case was asked; else it is no baseline and no latest run"),
+  cache: z.literal(true).optional().describe("replies of earlier runs are used again: nothing is decided by it"),
   mergedFrom: z.array(z.string()).optional().describe("the runs of the shards that this run was merged from"),
   harness: z.string().describe("version of tool-evals"),
   node: z.string(),
@@ -88,6 +118,7 @@ export const runManifestSchema = z.object({
       file: z.string(),
       hash: z.string(),
       execute: executionPolicySchema,
+      denial: z.string().optional().describe("what a model gets for a call that the policy denies; absent: the reason"),
       isolate: z.enum(["run", "trial"]),
       models: z.array(z.string()).optional().describe("the models that it is asked on; absent: all"),
       surfaces: z
@@ -95,9 +126,17 @@ export const runManifestSchema = z.object({
         .optional()
         .describe("other tool lists on which these cases are asked too, in arms of their names"),
       dispatchers: z.array(z.string()).optional().describe("tools that call others: coverage leaves them out"),
+      failOn: z.array(gateSchema).optional().describe("what exits with 1 in this suite; absent: as the run says"),
       lift: z.string().optional().describe("the skill whose effect is measured: cases are asked without it too"),
       mocks: z.array(z.string()).optional().describe("the results that calls get in place of execution, by label"),
-      server: jsonObjectSchema.optional().describe("the server information from initialisation"),
+      mockPlaces: z.array(z.string()).optional().describe("where each of the mocks stands, in their order: file:line"),
+      server: jsonObjectSchema
+        .optional()
+        .describe("the server information from initialisation; of a whole configuration, that of each server by name"),
+      servers: z
+        .array(z.object({ name: z.string(), failure: z.string().optional().describe("why it could not be listed") }))
+        .optional()
+        .describe("the servers of a host's configuration file, where the suite is about all of them"),
       checks: z.array(checkPlanSchema).optional().describe("one for each model that has a baseline"),
       cases: z.array(
         z.object({
@@ -115,7 +154,11 @@ export const runManifestSchema = z.object({
             .optional()
             .describe("any of the tools, with these arguments or matchers; absent in records of earlier versions"),
           skills: aboutSkillsSchema.optional(),
-          toolset: z.string(),
+          server: z
+            .string()
+            .optional()
+            .describe("of a whole configuration, the server whose tools are expected; absent: none, or several"),
+          toolset: toolsetHashSchema,
           trials: z.number().int(),
           passRate: z.number(),
           maxTurns: z.number().int(),
@@ -254,10 +297,29 @@ const suiteSummarySchema = z.object({
     })
     .optional()
     .describe("of the trials that are scored by the rules of MongoDB's accuracy tests; absent: none"),
+  denials: z
+    .object({
+      calls: z.number().int().describe("calls that were not executed, by the policy or by a host"),
+      trials: z.number().int().describe("trials with such a call"),
+      retries: z.number().int().describe("later calls of a tool that had been denied in the trial"),
+      next: z
+        .object({
+          sameCall: z.number().int().describe("the same tool with the same arguments"),
+          otherArguments: z.number().int().describe("the same tool with other arguments"),
+          otherTool: z.number().int(),
+          noCall: z.number().int().describe("an answer without a call"),
+          ended: z.number().int().describe("the trial ended before the model saw the denial"),
+        })
+        .describe("trials by what the reply to the first denial called"),
+      text: z.string().optional().describe("what the model got, where the suite sets it; absent: the reason"),
+    })
+    .optional()
+    .describe("what models did after denied calls; absent: none was denied"),
   mocks: z
     .object({
       answered: z.number().int().describe("calls that a mock answered"),
       unused: z.array(z.string()).describe("mocks that answered no call"),
+      unusedPlaces: z.array(z.string()).optional().describe("where each of these stands, in their order: file:line"),
       unmatched: z
         .array(z.object({ text: z.string(), n: z.number().int() }))
         .describe("why calls got an error: no mock answers them"),
@@ -268,6 +330,7 @@ const suiteSummarySchema = z.object({
     .array(z.object({ text: z.string(), n: z.number().int() }))
     .optional()
     .describe("what could not be checked in n trials, and why; absent where everything was"),
+  servers: serversSummarySchema.optional().describe("of a whole configuration: what each server loses and takes"),
   coverage: z.object({
     tools: z.number().int().describe("tools that the server offers"),
     expected: z.number().int().describe("of these, named by an expectation"),
@@ -290,13 +353,21 @@ const suiteSummarySchema = z.object({
   drift: driftSummarySchema.optional().describe("of the model since the baseline, where the tools have not changed"),
   verdict: checkSummarySchema.optional().describe("of the regression check, where one was made"),
   latencyMs: z.object({ p50: z.number(), p95: z.number() }).nullable().describe("of one model request"),
+  batched: z
+    .number()
+    .int()
+    .optional()
+    .describe("replies that came in batches of the provider, at the price of batches; absent: none"),
   totals: totalsSchema,
   repliedBy: z.array(z.string()).optional().describe("the models that the replies name, where they name one"),
   ok: z.boolean(),
 });
 export type SuiteSummary = z.infer<typeof suiteSummarySchema>;
 
-/** The result of a run: the object that `--json` prints and that every report is made from. Always derived from the record. */
+/**
+ * The result of a run: the object that `--json` prints and that every report is made from. Always derived from the
+ * record.
+ */
 export const runSummarySchema = z.object({
   run: z.string(),
   dir: z.string(),
@@ -304,6 +375,8 @@ export const runSummarySchema = z.object({
   totals: totalsSchema,
   skills: z.array(skillsSummarySchema).optional().describe("how well skills trigger, a model at a time"),
   judge: z.object({ model: z.string(), figure: z.string().optional() }).optional(),
+  partial: partialSchema.optional().describe("with --changed or --watch: which cases were asked, and which left out"),
+  cache: z.literal(true).optional().describe("with --cache: replies of earlier runs are used again, no verdict"),
   blame: z.array(z.record(z.string(), z.unknown())).optional().describe("with --blame, as `evals blame --json` has it"),
   ok: z.boolean(),
   exitCode: z.number().int(),

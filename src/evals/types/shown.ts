@@ -34,3 +34,11 @@ export const shownSchema = z.object({
   firstRequestBytes: z.number().int().describe("size of the first request of the conversation"),
 });
 export type Shown = z.infer<typeof shownSchema>;
+
+/** How tools are shown, in the words of reports. */
+export const shownLevels: Readonly<Record<keyof Shown["tools"], string>> = {
+  full: "in full",
+  deferred: "deferred",
+  named: "by name only",
+  hidden: "not at all",
+};

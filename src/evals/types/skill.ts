@@ -40,12 +40,15 @@ export type SkillPackage = {
   dir: string;
   /** `SKILL.md`, as a message names it. */
   file: string;
-  /** Where it was found: in the folders of the user, of the project, or in a folder that was named. */
-  level: "user" | "project" | "named";
+  /** Where it was found: in the folders of the user, of the project, of a plugin, or in a folder that was named. */
+  level: "user" | "project" | "plugin" | "named";
   document: SkillDocument;
   /** SHA-256 (hex) over the paths and contents of the files that decide its behaviour. */
   hash: string;
 };
+
+/** A folder to search: one of a host, for a user, a project or a plugin (with its name), or one that was named. */
+export type SkillRoot = { dir: string; level: SkillPackage["level"]; plugin?: string };
 
 /** Files of tools and systems in a package. They do not change how a skill behaves, and no host is given them. */
 export const leftInPackages: ReadonlySet<string> = new Set([".git", ".DS_Store", "node_modules", "__pycache__"]);

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { type Gate, gateSchema } from "./check.ts";
 import type { Place } from "./errors.ts";
 import { type JsonObject, jsonObjectSchema, jsonSchema } from "./json.ts";
 import { type LintSettings, lintSettingsSchema } from "./lint.ts";
@@ -50,9 +51,21 @@ const expectFileSchema = z
     order: z.enum(["strict", "any"]).describe("strict (default): in the given order"),
     extras: z.boolean().describe("Whether calls in addition to the expected ones are allowed; default: false"),
     skill: z.string().min(1).describe("The skill that must be loaded; `none`: no skill"),
+    files: z
+      .record(z.string().min(1), jsonSchema)
+      .describe("Files of the workspace after the trial, by path: their text, a matcher, or `{ $absent: true }`"),
     assert: nameOrNames.describe("JavaScript or TypeScript files that decide from calls, results and files"),
   })
   .partial();
+
+const workspaceFileSchema = z
+  .strictObject({ path: z.string().min(1), content: z.string().optional(), from: z.string().min(1).optional() })
+  .refine(({ content, from }) => (content === undefined) !== (from === undefined), "needs one of `content` and `from`");
+const workspaceSchema = z
+  .union([z.string().min(1), workspaceFileSchema, z.array(z.union([z.string().min(1), workspaceFileSchema]))])
+  .describe(
+    "Files and folders that are copied into the workspace of each trial, relative to the suite; `from` gives one another path",
+  );
 
 const roleMessageSchema = z.strictObject({ role: z.enum(["system", "user", "assistant"]), content: z.string() });
 
@@ -93,6 +106,7 @@ const caseFileSchema = z.strictObject({
     .array(inlineToolSchema)
     .optional()
     .describe("A tool list for this case, shown instead of that of the server; [] for none"),
+  files: workspaceSchema.optional(),
   mocks: mocksFileSchema.optional().describe("Results of calls in this case, before those of the suite"),
   trials: z.number().int().min(1).optional(),
   passRate: z.number().min(0).max(1).optional(),
@@ -128,6 +142,14 @@ const serverFileSchema = z.union([
 ]);
 /** The server of a suite as written; paths are relative to the suite file. */
 export type ServerSpec = z.infer<typeof serverFileSchema>;
+
+const configurationSchema = z.strictObject({
+  config: z.string().min(1),
+  all: z.literal(true).describe("Every server of the file; tools are named <server>__<tool>"),
+  ...timeoutsSchema,
+});
+/** Every server of a host's configuration file, as one list of tools. */
+export type Configuration = z.infer<typeof configurationSchema>;
 
 /** What the arms of other comparisons are called. */
 const takenArms = ["head", "base", "without", "default", "all", "names", "search", "host"];
@@ -167,6 +189,11 @@ const dispatchSchema = z
  * A call that names no tool but has a text under `search` is a search for tools. Values are arguments, or dotted paths.
  */
 export type Dispatch = z.infer<typeof dispatchSchema>;
+const denialSchema = z
+  .string()
+  .min(1)
+  .describe("What a model gets for a call that is not executed; {tool} and {reason} are filled in");
+
 const dispatchRulesSchema = z.record(z.string().min(1), dispatchSchema);
 /** The dispatchers of a suite, by the name of the tool. */
 export type DispatchRules = z.infer<typeof dispatchRulesSchema>;
@@ -179,7 +206,10 @@ export const suiteSettingsSchema = z
     passRate: z.number().min(0).max(1),
     maxTurns: z.number().int().min(1).max(100),
     execute: executionPolicySchema,
+    denial: denialSchema,
     dispatch: dispatchRulesSchema,
+    failOn: z.union([gateSchema, z.array(gateSchema).min(1)]).describe("What exits with code 1"),
+    margin: z.number().gt(0).lt(1).describe("Mean drop that NO REGRESSION rules out"),
   })
   .partial();
 export type SuiteSettings = z.infer<typeof suiteSettingsSchema>;
@@ -189,7 +219,7 @@ export const suiteFileSchema = z.strictObject({
   $schema: z.string().optional(),
   name: z.string().min(1).optional().describe("Default: the file name without its extension"),
   description: z.string().optional(),
-  server: serverFileSchema.optional(),
+  server: z.union([...serverFileSchema.options, configurationSchema]).optional(),
   dispatch: dispatchRulesSchema
     .optional()
     .describe("Tools of the server that call other tools, or search for them: the inner call is what is scored"),
@@ -220,6 +250,7 @@ export const suiteFileSchema = z.strictObject({
       "What placeholders such as <subscription> stand for, in prompts and expectations; each must have a value",
     ),
   model: modelSchema.optional(),
+  files: workspaceSchema.optional(),
   mocks: mocksFileSchema.optional().describe("Results of calls by tool, given in place of executing them"),
   unmatched: unmatchedSchema
     .optional()
@@ -227,6 +258,7 @@ export const suiteFileSchema = z.strictObject({
       "What a call gets that no mock answers, where there are some: an error (default), or the server's result",
     ),
   execute: executionPolicySchema.optional().describe("Which calls are executed; default: safe"),
+  denial: denialSchema.optional(),
   isolate: z.enum(["run", "trial"]).optional().describe("trial: a new server process for every trial; default: run"),
   trials: z.number().int().min(1).optional().describe("Trials per case and model; default: 5"),
   passRate: z
@@ -277,7 +309,7 @@ export type ArgsRules = { argsMode: "partial" | "exact"; argsMatch: "matchers" |
  */
 export type Expectation = { avoid: readonly string[] } & (
   | ({ kind: "tool"; call: ExpectedCall; extras: boolean } & ArgsRules)
-  | { kind: "none" }
+  | { kind: "none"; hasPoints?: true }
   | { kind: "any"; result?: ResultMatcher }
   | ({ kind: "calls"; calls: readonly ExpectedCall[]; order: "strict" | "any"; extras: boolean } & ArgsRules)
   | { kind: "skill"; skill: string }
@@ -322,8 +354,10 @@ export type Case = {
   dispatch?: DispatchRules;
   /** Results that calls get in place of being executed. */
   mocks?: Mocks;
-  /** Files that belong to the case of a skill. */
+  /** Files that are in the workspace of a trial from the start. */
   files?: readonly EvalFile[];
+  /** What is expected of files of the workspace after the trial, by path. */
+  expectedFiles?: JsonObject;
   /** Why it cannot be asked as it is written: its trials break. */
   unusable?: string;
   /** The hash of the skill package if its instructions decide the outcome. */
@@ -348,7 +382,7 @@ export type Suite = {
   file: string;
   dir: string;
   hash: string;
-  server?: ServerSpec;
+  server?: ServerSpec | Configuration;
   distractors: readonly ServerSpec[];
   dispatch?: DispatchRules;
   /** Where a key under `dispatch` stands in the file. */
@@ -358,7 +392,12 @@ export type Suite = {
   skills: readonly string[];
   /** The models that are asked; absent: those of the command. */
   models?: readonly string[];
+  /** What exits with 1, and the margin of its check; absent: those of the command. */
+  failOn?: readonly Gate[];
+  margin?: number;
   execute: ExecutionPolicy;
+  /** What a model gets for a call that the policy denies; absent: the reason. */
+  denial?: string;
   isolate: "run" | "trial";
   /** The skill whose effect is measured: every case also runs without it, in a separate arm. */
   lift?: string;
@@ -381,4 +420,26 @@ export const paraphraseAt = (trial: number, paraphrases: number): number => (tri
 export function getMessages({ messages, paraphrases }: Case, trial: number): Case["messages"] {
   const content = paraphrases?.[paraphraseAt(trial, paraphrases.length)];
   return content === undefined ? messages : [...messages.slice(0, -1), { role: "user", content }];
+}
+
+/**
+ * The cases that ask the same as an earlier one of the suite, apart from case and white space: the same messages, in all
+ * wordings, with the same tools, files and further turns.
+ */
+export function findRepeatedQueries(cases: readonly Case[]): { index: number; id: string; first: string }[] {
+  const asked = new Map<string, Case[]>();
+  const fold = (text: string) => text.toLowerCase().replace(/\s+/g, " ").trim();
+  // Lists of tools are long: they are compared only where the messages are the same.
+  const describeRest = ({ paraphrases = [], turns = [], tools, files }: Case) =>
+    JSON.stringify([paraphrases.map(fold), turns.map(({ content }) => fold(content)), tools, files]);
+  return cases.flatMap((one, index) => {
+    const key = one.messages.map(({ role, content }) => `${role} ${fold(content)}`).join("\n");
+    const same = asked.get(key) ?? [];
+    asked.set(key, same);
+    const rest = same.length > 0 ? describeRest(one) : "";
+    const first = same.find((other) => describeRest(other) === rest);
+    if (first) return [{ index, id: one.id, first: first.id }];
+    same.push(one);
+    return [];
+  });
 }

@@ -18,6 +18,8 @@ const hiddenClass = hiddenRanges.map(({ from, to }) => `\\u{${hex(from)}}-\\u{${
 const hidden = new RegExp(`[${hiddenClass}]`, "gu");
 /** A zero-width joiner between two emoji makes them one: it hides nothing. */
 const joinedEmoji = /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)\u200d$/u;
+/** After a letter of Arabic or of an Indic script, joiners and direction marks are part of the spelling. */
+const spelledMark = /[\u0590-\u08ff\u0900-\u0dff][\u200c-\u200f]$/;
 
 /** A hidden character in a text: its code point and its index. */
 export type HiddenCharacter = { code: number; index: number };
@@ -28,6 +30,7 @@ export function* findHidden(text: string): Iterable<HiddenCharacter> {
   for (const { 0: character, index } of text.matchAll(hidden)) {
     if (character === "\r" && text[index + 1] === "\n") continue;
     if (character === "\u200d" && joinedEmoji.test(text.slice(Math.max(0, index - 2), index + 1))) continue;
+    if (spelledMark.test(text.slice(Math.max(0, index - 1), index + 1))) continue;
     yield { code: character.codePointAt(0) ?? 0, index };
   }
 }

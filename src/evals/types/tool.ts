@@ -40,8 +40,14 @@ export type Tool = z.infer<typeof toolSchema>;
 export const offeredToolSchema = toolSchema.extend({
   server: z.string(),
   origin: z.enum(["server", "static", "distractor", "skill", "instructions", "dispatched"]),
+  ownName: z.string().optional().describe("its name on its server, in a list of several servers; absent: `name`"),
 });
 export type OfferedTool = z.infer<typeof offeredToolSchema>;
+
+/** The name of a tool on its server, which is how hosts know it. */
+export function readOwnName({ ownName, name }: Pick<OfferedTool, "ownName" | "name">): string {
+  return ownName ?? name;
+}
 
 /** Whether an entry of a toolset is a tool that is shown and can be called by its name. */
 export function isCallable({ origin }: Pick<OfferedTool, "origin">): boolean {
@@ -51,6 +57,12 @@ export function isCallable({ origin }: Pick<OfferedTool, "origin">): boolean {
 /** Whether a tool is one of the server under test, shown or dispatched, and not of another that only distracts. */
 export function isOwnTool({ origin }: Pick<OfferedTool, "origin">): boolean {
   return origin === "server" || origin === "static" || origin === "dispatched";
+}
+
+/** Tokens of a list in a request: names, descriptions and input schemas, about four bytes each. */
+export function countListTokens(tools: readonly Tool[]): number {
+  const shown = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  return Math.round(new TextEncoder().encode(JSON.stringify(shown)).length / 4);
 }
 
 /** Whether hosts never defer this tool. */
@@ -68,6 +80,9 @@ export function instructionsEntryName(server: string): string {
  * tools sorted by name, so it does not depend on the order.
  */
 export type Toolset = { hash: string; tools: readonly OfferedTool[] };
+
+/** The hash of a toolset on a record. It is looked up in objects, where `__proto__` and the like stand for other things. */
+export const toolsetHashSchema = z.string().refine((hash) => !(hash in Object.prototype), "not a hash");
 
 /**
  * One item of the result of a tool. Items other than text (images, audio, resources) are kept as type and size only.
@@ -91,6 +106,18 @@ export const toolResultSchema = z.object({
     .describe("why a part of the result was not kept: expectations of JSON are not gradable"),
 });
 export type ToolResult = z.infer<typeof toolResultSchema>;
+
+/** The items of a result as texts; of an item without text its type, such as `[image image/png]`. */
+export function listResultTexts({ content }: Pick<ToolResult, "content">): string[] {
+  return content.map(({ text, type, mimeType = "" }) => text ?? `[${`${type} ${mimeType}`.trim()}]`);
+}
+
+/** A result as one text: its items, or the structured content of a result without items. */
+export function joinResult(result: Pick<ToolResult, "content" | "structuredContent">, indent?: number): string {
+  const { content, structuredContent } = result;
+  if (content.length === 0 && structuredContent) return JSON.stringify(structuredContent, null, indent);
+  return listResultTexts(result).join("\n");
+}
 
 /** The outcome of a call to a live server. `unknown-tool`: the server has no tool of that name. */
 export type CallOutcome =

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { jsonSchema } from "./json.ts";
 import { shownSchema } from "./shown.ts";
-import { toolResultSchema } from "./tool.ts";
+import { toolResultSchema, toolsetHashSchema } from "./tool.ts";
 
 /** The result of one call: executed, or skipped by policy with the reason. */
 const executionSchema = z.discriminatedUnion("status", [
@@ -14,6 +14,8 @@ const executionSchema = z.discriminatedUnion("status", [
   z.object({
     status: z.literal("skipped"),
     reason: z.string(),
+    denied: z.literal(true).optional().describe("the policy or a host denied a call of a tool that is there"),
+    text: z.string().optional().describe("what the model got, where the suite sets it; absent: the reason"),
     unmatched: z.literal(true).optional().describe("no mock of the suite answered the call"),
   }),
 ]);
@@ -45,7 +47,7 @@ const callSchema = z.object({
 });
 export type Call = z.infer<typeof callSchema>;
 
-const usageSchema = z.object({
+export const usageSchema = z.object({
   inputTokens: z.number(),
   outputTokens: z.number(),
   cacheReadTokens: z.number(),
@@ -90,8 +92,13 @@ export const turnSchema = z.object({
   stop: stopReasonSchema,
   usage: usageSchema,
   ms: z.number(),
+  cached: z.literal(true).optional().describe("a reply of an earlier run, from the cache: without usage and time"),
   requestId: z.string().optional(),
   responseId: z.string().optional(),
+  batch: z
+    .string()
+    .optional()
+    .describe("the batch that the reply came in: `ms` is then no latency, and its price is that of batches"),
   model: z.string().optional().describe("the model that replied, where the reply names it; an alias may be asked for"),
 });
 export type Turn = z.infer<typeof turnSchema>;
@@ -245,7 +252,7 @@ export type Judging = z.infer<typeof judgingSchema>;
  */
 export const trialSchema = z.object({
   cell: cellSchema,
-  toolset: z.string(),
+  toolset: toolsetHashSchema,
   orderSeed: z.number().int(),
   outcome: outcomeSchema,
   turns: z.array(turnSchema),

@@ -1,20 +1,26 @@
 import * as z from "zod";
+import { listChangeSchema } from "./lint.ts";
 
 const count = z.number().int().min(0);
 const names = z.array(z.string());
 
 /** What `evals verify --fail-on` can name. */
 export const verifyGates = ["changed", "stale", "unaccepted", "uncovered-tools", "uncovered-parameters"] as const;
-export const verifyGateSchema = z.enum(verifyGates);
+const verifyGateSchema = z.enum(verifyGates);
 export type VerifyGate = z.infer<typeof verifyGateSchema>;
 
 const changeSchema = z.object({
+  id: z.string(),
   tool: z.string(),
   kind: z.string(),
   label: z.string(),
   class: z.enum(["breaking", "compatible", "description only", "unknown"]),
   before: z.string().optional(),
   after: z.string().optional(),
+  to: z.string().optional().describe("the new name of a renamed tool"),
+  parameter: z.string().optional().describe("the path of a parameter, such as filter.tags[].name"),
+  what: z.string().optional().describe("what changed of the parameter"),
+  effects: z.array(listChangeSchema).readonly().describe("on those who call the tool"),
 });
 
 /** One accepted baseline against the suite and the tools as they are now. */
@@ -26,7 +32,14 @@ const recordSchema = z.object({
   total: count.describe("cases of the suite"),
   accepted: count.describe("cases that the record covers as they are now"),
   lists: z
-    .array(z.object({ cases: names, changes: z.array(changeSchema) }))
+    .array(
+      z.object({
+        base: z.string().describe("hash of the accepted list"),
+        head: z.string().describe("hash of the list as it is now"),
+        cases: names,
+        changes: z.array(changeSchema),
+      }),
+    )
     .describe("tool lists that changed, with the cases that are shown them"),
   cases: z
     .array(

@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { type BlamedCase, type BlameVerdict, blameVerdictSchema } from "../decisions/blameVerdict.ts";
 import type { ExitCode } from "../types/errors.ts";
-import { costSchema } from "../types/trial.ts";
-import type { ExperimentFacts } from "./design.ts";
+import { type ExperimentFacts, experimentFacts } from "./design.ts";
 import { toExitCode } from "./exitCode.ts";
 
 const counts = z.object({ passed: z.int().nonnegative(), trials: z.int().nonnegative() });
@@ -13,12 +12,7 @@ const counts = z.object({ passed: z.int().nonnegative(), trials: z.int().nonnega
  * where the search was stopped, and `stopped` then says why.
  */
 export const blameReportSchema = z.object({
-  run: z.string(),
-  dir: z.string(),
-  suite: z.string(),
-  model: z.string(),
-  note: z.string().nullable(),
-  costUsd: costSchema,
+  ...experimentFacts,
   from: z.string(),
   deterministic: z.boolean(),
   cases: z.array(
@@ -71,7 +65,10 @@ export function summariseBlame(
 const explained: ReadonlySet<BlamedCase["kind"]> = new Set(["blamed", "in-part"]);
 
 /** 0 when something is blamed for every case, 3 when a case stays unexplained. */
-export function blameExitCode({ cases }: BlameReport, stopped: ExitCode | undefined): ExitCode {
+export function blameExitCode(
+  { cases }: { cases: readonly Pick<BlameReport["cases"][number], "verdict">[] },
+  stopped: ExitCode | undefined,
+): ExitCode {
   const undecided = cases.length === 0 || cases.some(({ verdict }) => !verdict || !explained.has(verdict.kind));
   return toExitCode({ undecided, stopped });
 }

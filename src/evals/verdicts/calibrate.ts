@@ -1,14 +1,15 @@
+import * as z from "zod";
 import { check } from "../decisions/check.ts";
 import { bringSpans, countPasses, type Design, simulate, type TrialRecord } from "../decisions/design.ts";
 import { pairArms } from "../decisions/tally.ts";
 import { type CaseCounts, type Counts, comparable, rate } from "../stats/counts.ts";
 import { globalTest, isSignificant } from "../stats/hypothesisTests.ts";
-import type { Interval } from "../stats/intervals.ts";
 import { deriveSeed, type Random, seededRandom } from "../stats/random.ts";
 import { normalQuantile } from "../stats/stdlib.ts";
+import { countsSchema, intervalSchema } from "../types/check.ts";
 import type { ExitCode } from "../types/errors.ts";
-import type { Cost } from "../types/trial.ts";
-import type { ExperimentFacts, NamedCounts } from "./design.ts";
+import { type Cost, costSchema } from "../types/trial.ts";
+import { type ExperimentFacts, experimentFacts } from "./design.ts";
 import { toExitCode } from "./exitCode.ts";
 
 /** What a simulated model answers to this trial. */
@@ -40,36 +41,67 @@ export function correlated(getRate: (id: string, arm: string) => number, correla
 export type Replies = ReadonlyMap<string, readonly string[]>;
 
 /**
- * The noise and the power of a suite on a model. `noise.difference` is what the two equal arms differed by, and in 95 of 100 repeats
- * they differ by at most `noise.floor` (as a mean over cases), by chance alone. `level` is how often a check
- * would call an unchanged suite regressed with the estimated correlation, and with none.
+ * How much the trials of one case and arm are correlated. `designEffect`: the variance of an arm's rate over what it were
+ * with independent trials. `icc`: the correlation of two trials, (designEffect - 1) / (k - 1) with k trials per arm.
+ * Undefined when no case varied: then nothing can be estimated.
  */
-export type Calibration = {
-  trials: number;
-  cases: readonly NamedCounts[];
-  noise: { difference: number; floor: number };
-  correlation: Correlation;
-  level: { independent: number; correlated: number };
-  duplicates: { share: number; oneTrialSuffices: boolean };
-  detect: readonly Detectable[];
-};
+const correlationSchema = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("estimated"),
+    designEffect: z.number(),
+    designEffectInterval: intervalSchema,
+    icc: z.number(),
+    iccInterval: intervalSchema,
+    cases: z.int(),
+  }),
+  z.object({ kind: z.literal("undefined"), why: z.string() }),
+]);
+export type Correlation = z.infer<typeof correlationSchema>;
 
 /** Trials per case and arm with which the exact test shows a drop of all cases by `drop` with 80 % power, if `most` do. */
-type Detectable = { drop: number; power: number } & (
-  | { kind: "reachable"; trials: number }
-  | { kind: "beyond"; most: number }
-);
+const power = { drop: z.number(), power: z.number() };
+const reachable = { ...power, kind: z.literal("reachable"), trials: z.int() };
+const beyond = { ...power, kind: z.literal("beyond"), most: z.int() };
+const detectableSchema = z.discriminatedUnion("kind", [z.object(reachable), z.object(beyond)]);
+type Detectable = z.infer<typeof detectableSchema>;
+const price = { costUsd: costSchema };
 
-/** The result of `evals calibrate`: the object that `--json` prints and the report is made from. */
-export type CalibrationSummary = ExperimentFacts & {
-  stopped: boolean;
-  /** Per case and arm, as asked for. */
-  trials: number;
-  made: { trials: number; broken: number };
-  /** Null when it was stopped, or nothing was scored in both arms. `costUsd`: of that many trials of all cases, twice. */
-  found: (Omit<Calibration, "detect"> & { detect: readonly (Detectable & { costUsd: Cost })[] }) | null;
-  exitCode: number;
-};
+/**
+ * The noise and the power of a suite on a model. `noise.difference` is what the two equal arms differed by, and in 95
+ * of 100 repeats they differ by at most `noise.floor` (as a mean over cases), by chance alone. `level` is how often a
+ * check would call an unchanged suite regressed with the estimated correlation, and with none.
+ */
+const calibrationSchema = z.object({
+  trials: z.int(),
+  cases: z.array(z.object({ case: z.string(), base: countsSchema, head: countsSchema })).readonly(),
+  noise: z.object({ difference: z.number(), floor: z.number() }),
+  correlation: correlationSchema,
+  level: z.object({ independent: z.number(), correlated: z.number() }),
+  duplicates: z.object({ share: z.number(), oneTrialSuffices: z.boolean() }),
+  detect: z.array(detectableSchema).readonly(),
+});
+export type Calibration = z.infer<typeof calibrationSchema>;
+
+/**
+ * The result of `evals calibrate`: the object that `--json` prints and the report is made from. `trials`: per case and arm,
+ * as asked for. `found`: null when it was stopped, or nothing was scored in both arms; `costUsd`: of that many trials of all
+ * cases, twice.
+ */
+export const calibrationSummarySchema = z.object({
+  ...experimentFacts,
+  stopped: z.boolean(),
+  trials: z.int(),
+  made: z.object({ trials: z.int(), broken: z.int() }),
+  found: calibrationSchema
+    .extend({
+      detect: z
+        .array(z.discriminatedUnion("kind", [z.object({ ...reachable, ...price }), z.object({ ...beyond, ...price })]))
+        .readonly(),
+    })
+    .nullable(),
+  exitCode: z.int(),
+});
+export type CalibrationSummary = z.infer<typeof calibrationSummarySchema>;
 
 /** The summary of a calibration, decided or stopped with an exit code. */
 export function summariseCalibration(
@@ -227,22 +259,6 @@ function simulatePower(
   }
   return found / repetitions;
 }
-
-/**
- * How much the trials of one case and arm are correlated. `designEffect`: the variance of an arm's rate over what it were
- * with independent trials. `icc`: the correlation of two trials, (designEffect - 1) / (k - 1) with k trials per arm.
- * Undefined when no case varied: then nothing can be estimated.
- */
-export type Correlation =
-  | {
-      kind: "estimated";
-      designEffect: number;
-      designEffectInterval: Interval;
-      icc: number;
-      iccInterval: Interval;
-      cases: number;
-    }
-  | { kind: "undefined"; why: string };
 
 /**
  * Estimates the correlation from two arms that were the same list (A/A). For a case with rates a, b and pooled rate p,

@@ -79,6 +79,7 @@ export class Check {
       grew: this.#growth.pairs(),
       changes: collectChanges(this.#plan, this.#facts),
       modelDrift: compareWithBank(this.#plan, this.record),
+      ...(this.#plan.lost && { lost: this.#plan.lost }),
       notes,
       failOn,
     };
@@ -115,7 +116,9 @@ function notComparable(reasons: string[], notes: string[]): CheckSummary {
 }
 
 /** What a report shows of a verdict in addition to it. */
-export type Found = Pick<ComparedCheck, "grew" | "changes" | "notes" | "modelDrift"> & { failOn: readonly Gate[] };
+export type Found = Pick<ComparedCheck, "grew" | "changes" | "lost" | "notes" | "modelDrift"> & {
+  failOn: readonly Gate[];
+};
 
 /** A verdict as reports take it. */
 export function summariseCheck(verdict: CheckVerdict, { failOn, ...found }: Found): ComparedCheck {

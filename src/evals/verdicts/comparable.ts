@@ -13,22 +13,33 @@ export type ComparedRun = {
   host: string;
   /** How tools were shown (see `nameExposure`). */
   exposure: string;
+  /** Whether it was asked in batches. */
+  batch?: boolean | undefined;
   /** The version of the harness. */
   harness: string;
   cases: readonly { id: string; hash: string }[];
 };
 
 /**
- * `cases`: ids that are in both runs unchanged, in the order of the new run. `added`: only in the new run; `removed`: only in the old;
- * `reworded`: in both, but the case itself was changed (its prompt or what it expects), so its rates are of two things.
+ * `cases`: ids that are in both runs unchanged, in the order of the new run. `added`: only in the new run; `removed`:
+ * only in the old; `reworded`: in both, but the case itself was changed (its prompt or what it expects), so its rates
+ * are of two things.
  */
 export type Comparability =
   | { kind: "comparable"; cases: string[]; added: string[]; removed: string[]; reworded: string[]; notes: string[] }
   | { kind: "not comparable"; reasons: string[] };
 
-/** Which cases can be compared between then (a baseline or an earlier run) and now, or every reason why none can. */
-export function comparability(then: ComparedRun, now: ComparedRun): Comparability {
-  const reasons = findDifferences(then, now);
+/**
+ * Which cases can be compared between then (a baseline or an earlier run) and now, or every reason why none can.
+ * `areAskedAnew`: the tools of then are asked and judged again, so that its verdicts do not count.
+ */
+export function comparability(
+  then: ComparedRun,
+  now: ComparedRun,
+  { areAskedAnew = false }: { areAskedAnew?: boolean } = {},
+): Comparability {
+  const judged = describeJudged(then, now);
+  const reasons = [...findDifferences(then, now), ...(areAskedAnew ? [] : judged)];
   if (reasons.length > 0) return { kind: "not comparable", reasons };
   const before = new Map(then.cases.map(({ id, hash }) => [id, hash]));
   const after = new Set(now.cases.map(({ id }) => id));
@@ -39,11 +50,17 @@ export function comparability(then: ComparedRun, now: ComparedRun): Comparabilit
     removed: then.cases.filter(({ id }) => !after.has(id)).map(({ id }) => id),
     reworded: ids(({ id, hash }) => before.has(id) && before.get(id) !== hash),
   };
-  return { kind: "comparable", ...found, notes: [...describeCases(found), ...describeUrls(then, now)] };
+  return {
+    kind: "comparable",
+    ...found,
+    notes: [...describeCases(found), ...describeUrls(then, now), ...describeBatches(then, now)],
+  };
 }
 
 /** Settings that decide how a model is reached, not what it answers. */
 const reaching = new Set(["baseUrl", "retries", "timeoutMs"]);
+/** The setting that says what of an answer is judged. */
+const judging = "judged";
 
 function parseSettings(text: string): JsonObject {
   return text === "" ? {} : jsonObjectSchema.parse(JSON.parse(text));
@@ -52,14 +69,33 @@ function parseSettings(text: string): JsonObject {
 /** The settings that can change an answer, as one canonical text. */
 function readDeciding(settings: string): string {
   return canonicalJson(
-    Object.fromEntries(Object.entries(parseSettings(settings)).filter(([key]) => !reaching.has(key))),
+    Object.fromEntries(
+      Object.entries(parseSettings(settings)).filter(([key]) => !reaching.has(key) && key !== judging),
+    ),
   );
+}
+
+/** Verdicts from before and after the arguments of a model stopped being judged are of two rules. */
+function describeJudged(then: ComparedRun, now: ComparedRun): string[] {
+  if (then.settings === "" || now.settings === "" || !isSameModel({ id: then.model }, { id: now.model })) return [];
+  const [before, after] = [then, now].map(({ settings }) => parseSettings(settings)[judging]);
+  if (before === after) return [];
+  const [judges, ignores] = before === undefined ? ["the first", "the second"] : ["the second", "the first"];
+  return [
+    `The arguments that ${now.model} makes up were judged in ${judges}, and are not in ${ignores}. Run it again, or accept a new baseline.`,
+  ];
 }
 
 function describeUrls(then: ComparedRun, now: ComparedRun): string[] {
   const [before, after] = [then, now].map(({ settings }) => parseSettings(settings).baseUrl);
   if (typeof before !== "string" || typeof after !== "string" || before === after) return [];
   return [`Another base URL is asked now (${after}, before ${before}): the same model is assumed behind both`];
+}
+
+function describeBatches({ batch: before = false }: ComparedRun, { batch: now = false }: ComparedRun): string[] {
+  if (before === now) return [];
+  const [was, is] = before ? ["in batches", "one by one"] : ["one by one", "in batches"];
+  return [`Requests are sent ${is} now, and were sent ${was} before: the same model is assumed behind both`];
 }
 
 function findDifferences(then: ComparedRun, now: ComparedRun): string[] {

@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { changesByCase } from "../changes/changes.ts";
 import { compareRecords } from "../decisions/compare.ts";
 import { countPasses, TrialRecord } from "../decisions/design.ts";
@@ -6,7 +7,7 @@ import { defaultMargin } from "../decisions/statistics.ts";
 import { pairArms } from "../decisions/tally.ts";
 import type { CheckVerdict } from "../decisions/verdict.ts";
 import type { Counts } from "../stats/counts.ts";
-import type { ComparedCheck } from "../types/check.ts";
+import { type ComparedCheck, comparedSchema, countsSchema } from "../types/check.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
 import { summariseCheck } from "./check.ts";
@@ -28,22 +29,24 @@ export type ComparedRecord = Omit<ComparedRun, "settings" | "cases"> & {
   seen: { kind: "trials"; trials: readonly Trial[] } | { kind: "counts"; counts: ReadonlyMap<string, Counts> };
 };
 
-/** Which of two records is better. `mixed`: some cases dropped and others improved. */
-type Better = "base" | "head" | "mixed" | "none";
+const place = { suite: z.string(), model: z.string(), exitCode: z.number().int() };
 
-export type Comparison = { suite: string; model: string; exitCode: number } & (
-  | { kind: "refused"; reasons: readonly string[] }
-  | {
-      kind: "compared";
-      /** How many were scored in both, and their passes and scored trials together. */
-      cases: number;
-      base: Counts;
-      head: Counts;
-      better: Better;
-      check: ComparedCheck;
-      improved: ComparedCheck["flagged"];
-    }
-);
+/** Two records of a suite on a model. */
+export const comparisonSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("refused"), ...place, reasons: z.array(z.string()).readonly() }),
+  z.object({
+    kind: z.literal("compared"),
+    ...place,
+    cases: z.number().int().describe("how many were scored in both"),
+    base: countsSchema.describe("their passes and scored trials together"),
+    head: countsSchema,
+    better: z.enum(["base", "head", "mixed", "none"]).describe("mixed: some cases dropped and others improved"),
+    check: comparedSchema,
+    improved: comparedSchema.shape.flagged,
+  }),
+]);
+export type Comparison = z.infer<typeof comparisonSchema>;
+type Better = Extract<Comparison, { kind: "compared" }>["better"];
 
 /**
  * Two finished records of a suite against each other, without new calls. Their trials were not interleaved, so a change

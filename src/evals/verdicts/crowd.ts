@@ -1,47 +1,63 @@
+import * as z from "zod";
 import { bringSpans, countPasses, type Design, TrialRecord } from "../decisions/design.ts";
 import { addTrial, readObservation } from "../decisions/observe.ts";
 import { type Counts, comparable, rate } from "../stats/counts.ts";
 import { cochranMantelHaenszel, holm, isSignificant } from "../stats/hypothesisTests.ts";
-import { type Interval, wilson } from "../stats/intervals.ts";
+import { wilson } from "../stats/intervals.ts";
 import { netChange } from "../stats/meanDrop.ts";
 import { deriveSeed, seededRandom, shuffle } from "../stats/random.ts";
+import { countsSchema, intervalSchema } from "../types/check.ts";
 import type { ExitCode } from "../types/errors.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { Trial } from "../types/trial.ts";
-import type { ExperimentFacts } from "./design.ts";
+import { type ExperimentFacts, experimentFacts } from "./design.ts";
 import { toExitCode } from "./exitCode.ts";
 
+const insteadSchema = z.enum(["own tool", "foreign tool", "no tool", "unknown tool", "right tool, wrong call"]);
 /** What a trial that failed picked instead of the right tool. A foreign tool is one that is not the server's. */
-export type Instead = "own tool" | "foreign tool" | "no tool" | "unknown tool" | "right tool, wrong call";
+export type Instead = z.infer<typeof insteadSchema>;
 
 /**
  * The selection rate with `size` foreign tools in addition to its own. `change` is that against the smallest size, as a mean
  * over cases; `p`: exact, one-sided, that the rate fell, `adjusted` for all sizes together. They are null at the smallest
  * size, where nothing was scored, and (`p` and the interval) for a deterministic model.
  */
-export type CrowdPoint = Counts & {
-  size: number;
-  broken: number;
-  interval: Interval | null;
-  change: { change: number; interval: Interval | null } | null;
-  p: number | null;
-  adjusted: number | null;
-  instead: Readonly<Partial<Record<Instead, number>>>;
-};
+const pointSchema = countsSchema.extend({
+  size: z.int(),
+  broken: z.int(),
+  interval: intervalSchema.nullable(),
+  change: z.object({ change: z.number(), interval: intervalSchema.nullable() }).nullable(),
+  p: z.number().nullable(),
+  adjusted: z.number().nullable(),
+  instead: z.partialRecord(insteadSchema, z.int()).readonly(),
+});
+export type CrowdPoint = z.infer<typeof pointSchema>;
 
 /** A case that passes less at the largest size than at the smallest, and what it picks there. */
-export type Fall = { case: string; alone: Counts; crowded: Counts; picked: readonly { tool: string; n: number }[] };
+const fallSchema = z.object({
+  case: z.string(),
+  alone: countsSchema,
+  crowded: countsSchema,
+  picked: z.array(z.object({ tool: z.string(), n: z.int() })).readonly(),
+});
+export type Fall = z.infer<typeof fallSchema>;
 
-export type CrowdCurve = { points: readonly CrowdPoint[]; falls: readonly Fall[] };
-
-/** The result of `evals crowd`: the object that `--json` prints and the report is made from. */
-export type CrowdSummary = ExperimentFacts &
-  CrowdCurve & {
-    /** `fell`: shown at some size. `stopped`: the points are of the trials made until then. */
-    kind: "fell" | "no fall shown" | "not scored" | "stopped";
-    cases: number;
-    exitCode: number;
-  };
+/**
+ * The result of `evals crowd`: the object that `--json` prints and the report is made from. `fell`: shown at some size.
+ * `stopped`: the points are of the trials made until then. `servers`: sizes count other servers of the configuration, not
+ * tools.
+ */
+export const crowdSummarySchema = z.object({
+  ...experimentFacts,
+  points: z.array(pointSchema).readonly(),
+  falls: z.array(fallSchema).readonly(),
+  kind: z.enum(["fell", "no fall shown", "not scored", "stopped"]),
+  cases: z.int(),
+  servers: z.literal(true).optional(),
+  exitCode: z.int(),
+});
+export type CrowdSummary = z.infer<typeof crowdSummarySchema>;
+export type CrowdCurve = Pick<CrowdSummary, "points" | "falls">;
 
 /** One-sided, corrected for all sizes: from here on a fall counts as shown. */
 const level = 0.05;
@@ -50,10 +66,12 @@ const level = 0.05;
 export function summariseCrowd(
   facts: ExperimentFacts,
   curve: CrowdCurve,
-  { cases, certain, stopped }: { cases: number; certain: boolean; stopped: ExitCode | undefined },
+  how: { cases: number; certain: boolean; servers: boolean; stopped: ExitCode | undefined },
 ): CrowdSummary {
+  const { cases, certain, servers, stopped } = how;
   const kind = stopped === undefined ? classifyCurve(curve, certain) : "stopped";
-  return { ...facts, kind, ...curve, cases, exitCode: toExitCode({ undecided: kind === "not scored", stopped }) };
+  const exitCode = toExitCode({ undecided: kind === "not scored", stopped });
+  return { ...facts, kind, ...curve, cases, ...(servers && { servers }), exitCode };
 }
 
 /** With a deterministic model there is no chance, so any fall is one. */
@@ -109,22 +127,22 @@ type CrowdSetup = {
 /** Trials of all sizes in, the curve out. */
 export class CrowdTally {
   readonly #setup: CrowdSetup;
-  readonly #foreign: ReadonlySet<string>;
+  readonly #isForeign: (id: string, tool: string) => boolean;
   readonly #record = new TrialRecord();
   readonly #instead = new Map<string, Partial<Record<Instead, number>>>();
   readonly #picked = new Map<string, Map<string, number>>();
 
-  /** `foreign`: the names of all tools that are not the server's. */
-  constructor(setup: CrowdSetup, foreign: ReadonlySet<string>) {
+  /** `isForeign`: whether a tool belongs to another server than the one that a case is about. */
+  constructor(setup: CrowdSetup, isForeign: (id: string, tool: string) => boolean) {
     this.#setup = setup;
-    this.#foreign = foreign;
+    this.#isForeign = isForeign;
   }
 
   add(trial: Trial): void {
     const { case: id, arm } = trial.cell;
     addTrial(this.#record, trial);
     if (readObservation(trial) !== "fail" || !trial.verdict) return;
-    const instead = classifyPick(trial, this.#foreign);
+    const instead = classifyPick(trial, (tool) => this.#isForeign(id, tool));
     const counts = this.#instead.get(arm) ?? {};
     this.#instead.set(arm, { ...counts, [instead]: (counts[instead] ?? 0) + 1 });
     const key = JSON.stringify([id, arm]);
@@ -189,8 +207,8 @@ export class CrowdTally {
 }
 
 /** A foreign call anywhere in the trial goes first: that is what a crowd does. */
-function classifyPick({ turns, verdict }: Trial, foreign: ReadonlySet<string>): Instead {
-  if (turns.some(({ calls }) => calls.some(({ tool }) => foreign.has(tool)))) return "foreign tool";
+function classifyPick({ turns, verdict }: Trial, isForeign: (tool: string) => boolean): Instead {
+  if (turns.some(({ calls }) => calls.some(({ tool }) => isForeign(tool)))) return "foreign tool";
   switch (verdict?.selection) {
     case "no-call":
     case "refused":

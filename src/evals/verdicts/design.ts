@@ -1,18 +1,18 @@
-import type { CaseCounts, Counts } from "../stats/counts.ts";
-import type { Cost } from "../types/trial.ts";
+import * as z from "zod";
+import type { Counts } from "../stats/counts.ts";
+import { costSchema } from "../types/trial.ts";
 
 /** Where an experiment lies and what it asked: the beginning of every summary. */
-export type ExperimentFacts = {
-  run: string;
-  dir: string;
-  suite: string;
-  model: string;
-  note: string | null;
-  costUsd: Cost;
+export const experimentFacts = {
+  run: z.string(),
+  dir: z.string(),
+  suite: z.string(),
+  model: z.string(),
+  note: z.string().nullable(),
+  costUsd: costSchema,
 };
-
-/** The passes of a case in both arms, with its id. */
-export type NamedCounts = CaseCounts & { case: string };
+const factsSchema = z.object(experimentFacts);
+export type ExperimentFacts = z.infer<typeof factsSchema>;
 
 /** The counts of two samples of the same thing together. */
 export function pool(a: Counts, b: Counts): Counts {

@@ -3,7 +3,8 @@ import type { DriftOptions } from "../decisions/drift.ts";
 import type { NightCounts } from "../decisions/driftScores.ts";
 import { addNight, type DriftHistory, nightArm, nightDesign, readNight, replayNights } from "../decisions/nights.ts";
 import { addTrial } from "../decisions/observe.ts";
-import type { DriftPlan, DriftSummary, DriftVerdict, Night } from "../types/drift.ts";
+import type { Counts } from "../stats/counts.ts";
+import type { DriftPlan, DriftSummary, DriftVerdict, Night, NightChanges } from "../types/drift.ts";
 import type { CaseSummary } from "../types/run.ts";
 import type { Trial } from "../types/trial.ts";
 
@@ -35,15 +36,17 @@ export class DriftWatch {
 
   /** `cases`: how the cases of the run did. */
   summary(cases: readonly CaseSummary[]): DriftSummary {
-    const { nightly, baseline, renamed = {} } = this.#plan;
+    const { nightly, renamed = {} } = this.#plan;
+    const { run, acceptedAt } = this.#plan.baseline;
     const found = this.design ? this.#readNightly(this.design) : readRun(cases);
     const passes = typeof found === "string" ? undefined : found;
     const history = addNight(this.#history, this.#night, passes);
     return {
       nightly,
-      baseline,
+      baseline: { run, acceptedAt },
       uncounted: typeof found === "string" ? found : null,
       tonight: passes ? formatNight(this.#night, passes, renamed) : null,
+      ...(passes && { changes: findChanges(this.#history, passes, Object.keys(renamed)) }),
       verdict: replayNights(history, this.#options).verdict(),
     };
   }
@@ -57,6 +60,42 @@ export class DriftWatch {
     return readNight(this.#setup(), this.record) ?? "missing";
   }
 }
+
+/** What differs tonight from the night before and from the baseline. `history`: the nights before. */
+function findChanges(
+  { nights, cases }: DriftHistory,
+  tonight: ReadonlyMap<string, NightCounts>,
+  notInBaseline: string[],
+): NightChanges {
+  const night = nights.at(-1) ?? null;
+  const graded = [...tonight].flatMap(([id, counts]) => {
+    const after = addFollowUps(counts);
+    return after.trials > 0 ? [{ case: id, after }] : [];
+  });
+  const both = graded.flatMap((one) => {
+    const [, passed = 0, trials = 0, morePassed = 0, more = 0] =
+      cases[one.case]?.nights.find(([name]) => name === night) ?? [];
+    return trials + more > 0 ? [{ ...one, before: { passed: passed + morePassed, trials: trials + more } }] : [];
+  });
+  const changed = both.filter(({ before, after }) => before.passed * after.trials !== after.passed * before.trials);
+  const kept = graded.flatMap(({ case: id, after }) => {
+    const [, passed = 0, trials = 0] = cases[id]?.bank[0] ?? [];
+    return trials > 0 ? [{ before: passed / trials, after: after.passed / after.trials }] : [];
+  });
+  const meanOf = (key: "before" | "after") => kept.reduce((sum, one) => sum + one[key], 0) / kept.length;
+  return {
+    night,
+    cases: changed.map(({ case: id, before, after }) => ({ case: id, before, after })),
+    same: both.length - changed.length,
+    mean: kept.length === 0 ? null : { before: meanOf("before"), after: meanOf("after") },
+    notInBaseline: notInBaseline.filter((id) => tonight.has(id)),
+  };
+}
+
+const addFollowUps = ({ passed, trials, followUpPassed, followUpTrials }: NightCounts): Counts => ({
+  passed: passed + followUpPassed,
+  trials: trials + followUpTrials,
+});
 
 /** The passes of a night by case, or why it does not count. */
 type Found = ReadonlyMap<string, NightCounts> | "missing" | "stopped";

@@ -23,6 +23,12 @@ const addTo = (counts: Counts, passed: boolean) => {
   if (passed) counts.passed++;
 };
 
+const addIn = (counts: Map<string, Counts>, key: string, passed: boolean) => {
+  const own = counts.get(key) ?? { passed: 0, trials: 0 };
+  counts.set(key, own);
+  addTo(own, passed);
+};
+
 /** The trials of one exposure. */
 class ArmTally {
   recorded = 0;
@@ -32,6 +38,7 @@ class ArmTally {
   readonly graded: Counts = { passed: 0, trials: 0 };
   readonly chosen: Counts = { passed: 0, trials: 0 };
   readonly chosenByExpectation = new Map<string, Counts>();
+  readonly chosenByCase = new Map<string, Counts>();
   readonly discovery = new DiscoveryTally();
   readonly observations: { id: string; trial: number; observation: Observation; answer: string }[] = [];
 
@@ -54,10 +61,8 @@ class ArmTally {
     const isChosen = readChoice(verdict);
     if (isChosen === undefined) return;
     addTo(this.chosen, isChosen);
-    const label = expected ?? verdict.expected;
-    const own = this.chosenByExpectation.get(label) ?? { passed: 0, trials: 0 };
-    this.chosenByExpectation.set(label, own);
-    addTo(own, isChosen);
+    addIn(this.chosenByExpectation, expected ?? verdict.expected, isChosen);
+    addIn(this.chosenByCase, trial.cell.case, isChosen);
   }
 }
 
@@ -139,12 +144,24 @@ export class ExposureTally {
       return compareRecords({ ...setup, families: comparisons });
     };
     const [down, up] = [decide(base, head), decide(head, base)];
+    const sumChosen = ({ chosenByCase }: ArmTally) => {
+      const sum: Counts = { passed: 0, trials: 0 };
+      for (const id of cases) {
+        const { passed, trials } = chosenByCase.get(id) ?? { passed: 0, trials: 0 };
+        sum.passed += passed;
+        sum.trials += trials;
+      }
+      return sum;
+    };
+    const left = [...inBase].filter((id) => !cases.includes(id)).sort();
     const fell = listCases(down);
     const rose = listCases(up).map((one) => ({ ...one, base: one.head, head: one.base }));
     return {
       verdict: readVerdict(down, up),
       margin: defaultMargin,
       comparisons,
+      ...(left.length > 0 && { left }),
+      chosen: { own: sumChosen(head), first: sumChosen(base) },
       net: down.net && { change: down.net.change, interval: [down.net.lower, down.net.upper] },
       p: alwaysAlike ? null : { worse: down.suite.p, better: up.suite.p },
       fell,
@@ -162,7 +179,7 @@ function joinRecords(base: ArmTally, head: ArmTally): TrialRecord {
   return record;
 }
 
-/** The cases that were shown to fall; for a model that always answers alike, those that went from pass to fail. */
+/** The cases that were shown to fall; for a deterministic model, those that went from pass to fail. */
 function listCases(verdict: CheckVerdict): ExposureComparison["fell"] {
   if (verdict.kind === "regressed" && verdict.by === "cases") {
     return verdict.fell.map(({ case: id, base, head }) => ({ case: id, base, head }));

@@ -1,31 +1,34 @@
+import * as z from "zod";
 import { changesByCase } from "../changes/changes.ts";
-import { type Interval, wilson } from "../stats/intervals.ts";
-import type { RunManifest, SuiteSummary } from "../types/run.ts";
+import { wilson } from "../stats/intervals.ts";
+import { intervalSchema } from "../types/check.ts";
+import type { CaseSummary, RunManifest, SuiteSummary } from "../types/run.ts";
 
 type ManifestSuite = RunManifest["suites"][number];
 
+const number = z.number().int().min(0);
+
 /** One run of a suite on a model. */
-export type HistoryEntry = {
-  run: string;
-  startedAt: string;
-  /** Mean pass rate over the cases with a graded trial; null without one. */
-  rate: number | null;
-  /** 95% Wilson interval of that mean with n = cases: what to expect of new queries. */
-  interval: Interval | null;
-  cases: number;
-  /** Cases that reached their pass rate. */
-  passed: number;
-  trials: number;
-  /** The check's verdict, else that of the drift monitor, else whether the suite passed. */
-  verdict: string;
-  /** What changed in the tool list since the run before; absent for the first run. */
-  changes?: string[];
-  /** The suite file is another one than in the run before. */
-  suiteChanged?: true;
-};
+const historyEntrySchema = z.object({
+  run: z.string(),
+  startedAt: z.string(),
+  rate: z.number().nullable().describe("the mean pass rate over the cases with a graded trial"),
+  interval: intervalSchema.nullable().describe("95 % Wilson score interval of rate"),
+  cases: number,
+  passed: number.describe("cases that reached their pass rate"),
+  trials: number,
+  verdict: z.string().describe("of the check, else of the drift monitor, else whether the suite passed"),
+  changes: z.array(z.string()).exactOptional().describe("of the tool list since the run before; absent for the first"),
+  suiteChanged: z.literal(true).exactOptional().describe("the suite file differs from that of the run before"),
+});
+export type HistoryEntry = z.infer<typeof historyEntrySchema>;
 
 /** The runs of one suite on one model, the oldest first. */
-export type History = { suite: string; model: string; runs: HistoryEntry[] };
+const historySchema = z.object({ suite: z.string(), model: z.string(), runs: z.array(historyEntrySchema) });
+export type History = z.infer<typeof historySchema>;
+
+/** The output of `evals history --json`. */
+export const historyOutputSchema = z.object({ histories: z.array(historySchema) });
 
 /** A run with the summaries of its suites. */
 export type PastRun = { manifest: RunManifest; suites: readonly SuiteSummary[] };
@@ -51,22 +54,40 @@ export function makeHistories(runs: Iterable<PastRun>): History[] {
   return [...histories.values()].map(({ suite, model, runs: all }) => ({ suite, model, runs: all }));
 }
 
-function makeEntry({ id, startedAt }: RunManifest, suite: SuiteSummary): HistoryEntry {
-  const { cases, verdict, drift, totals, ok, kind, failOn } = suite;
+/**
+ * The mean pass rate over the cases with a graded trial, and its 95% Wilson interval with n = cases: what to expect of new
+ * queries. Null without such a case.
+ */
+export function meanRate(cases: readonly CaseSummary[]): Pick<HistoryEntry, "rate" | "interval"> {
   const rates = cases.flatMap((one) => one.rate ?? []);
   const sum = rates.reduce((total, rate) => total + rate, 0);
+  return {
+    rate: rates.length === 0 ? null : sum / rates.length,
+    interval: wilson({ passed: sum, trials: rates.length }) ?? null,
+  };
+}
+
+function makeEntry({ id, startedAt, cache }: RunManifest, suite: SuiteSummary): HistoryEntry {
+  const { cases, verdict, drift, totals, ok, kind, failOn } = suite;
   const checked = verdict && verdict.kind !== "unchanged" ? verdict.kind : undefined;
-  const plain = ok ? (kind === "retrieval baseline" && failOn?.length === 0 ? "smoke check" : "passed") : "not passed";
+  const passed = kind === "retrieval baseline" && failOn?.length === 0 ? "smoke check" : "passed";
+  const plain = cache ? "draft" : ok ? passed : "not passed";
   return {
     run: id,
     startedAt,
-    rate: rates.length === 0 ? null : sum / rates.length,
-    interval: wilson({ passed: sum, trials: rates.length }) ?? null,
+    ...meanRate(cases),
     cases: cases.length,
     passed: cases.filter((one) => one.ok).length,
     trials: totals.trials,
-    verdict: checked ?? (drift?.verdict.kind === "drifted" ? "drifted" : plain),
+    verdict: checked ?? readDrift(drift) ?? plain,
   };
+}
+
+/** The verdict of a night; of another run, only that its model drifted. */
+function readDrift(drift: SuiteSummary["drift"]): string | undefined {
+  if (!drift || (drift.nightly && drift.uncounted)) return undefined;
+  const { kind } = drift.verdict;
+  return kind === "drifted" || drift.nightly ? kind.replace("-", " ") : undefined;
 }
 
 type Listed = { manifest: RunManifest; suite: ManifestSuite };

@@ -1,51 +1,63 @@
-import type { Interval } from "../stats/intervals.ts";
+import * as z from "zod";
 import { kappa, wilson } from "../stats/intervals.ts";
+import { intervalSchema } from "../types/check.ts";
 import type { ExitCode } from "../types/errors.ts";
 import { type Opinion, type OpinionCounts, opinions } from "../types/judge.ts";
-import type { Cost } from "../types/trial.ts";
+import { costSchema } from "../types/trial.ts";
 import { toExitCode } from "./exitCode.ts";
 
-/** So many of so many, with the interval of the rate; null where there are none. */
-type Share = { n: number; of: number; interval: Interval | null };
+const count = z.number().int().min(0);
+const opinionSchema = z.enum(opinions);
 
-/** How far a judge agrees with people. A false pass: the judge finds met what people find not met; a false fail: the reverse. */
-export type JudgeMeasures = {
-  agreed: Share;
-  /** Null where kappa is not defined; its interval where nothing was disagreed on. */
-  kappa: { value: number; interval: Interval | null } | null;
-  falsePasses: Share;
-  falseFails: Share;
-  cannotTell: Share;
-};
+/** So many of so many, with the interval of the rate; null where there are none. */
+const shareSchema = z.object({ n: count, of: count, interval: intervalSchema.nullable() });
+
+/** How far a judge agrees with people. */
+const measuresSchema = z.object({
+  agreed: shareSchema,
+  kappa: z
+    .object({ value: z.number(), interval: intervalSchema.nullable() })
+    .nullable()
+    .describe("null where kappa is not defined; its interval where nothing was disagreed on"),
+  falsePasses: shareSchema.describe("the judge finds met what people find not met"),
+  falseFails: shareSchema.describe("the reverse"),
+  cannotTell: shareSchema,
+});
+export type JudgeMeasures = z.infer<typeof measuresSchema>;
 
 /** A label on which judge and people differ. */
-type Disagreement = {
-  id: string;
-  line: number;
-  criterion: string;
-  human: Opinion;
-  judge: Opinion;
-  why: string | null;
-  evidence: string | null;
-};
+const disagreementSchema = z.object({
+  id: z.string(),
+  line: count,
+  criterion: z.string(),
+  human: opinionSchema,
+  judge: opinionSchema,
+  why: z.string().nullable(),
+  evidence: z.string().nullable(),
+});
+type Disagreement = z.infer<typeof disagreementSchema>;
 
 /** The result of `evals judge check`: the object that `--json` prints and the report is made from. */
-export type JudgeCheckSummary = JudgeMeasures & {
-  judge: string;
-  prompt: string;
-  labels: { file: string; sha256: string; count: number };
-  counts: OpinionCounts;
-  stopped: boolean;
-  minKappa: number | null;
-  /** The worst first: false passes, false fails, then the others. */
-  disagreements: readonly Disagreement[];
-  /** Labels that the judge gave no usable answer to; they are in no rate. */
-  broken: readonly { id: string; line: number; why: string }[];
-  costUsd: Cost;
-  /** Where the figure was written; null when it was not. */
-  written: string | null;
-  exitCode: number;
-};
+export const judgeCheckSummarySchema = measuresSchema.extend({
+  judge: z.string(),
+  prompt: z.string(),
+  labels: z.object({ file: z.string(), sha256: z.string(), count }),
+  counts: z.record(opinionSchema, z.record(opinionSchema, count)),
+  stopped: z.boolean(),
+  minKappa: z.number().nullable(),
+  disagreements: z
+    .array(disagreementSchema)
+    .readonly()
+    .describe("the worst first: false passes, false fails, then the others"),
+  broken: z
+    .array(z.object({ id: z.string(), line: count, why: z.string() }))
+    .readonly()
+    .describe("labels that the judge gave no usable answer to; they are excluded from rates"),
+  costUsd: costSchema,
+  written: z.string().nullable().describe("where the figure was written; null when it was not"),
+  exitCode: count,
+});
+export type JudgeCheckSummary = z.infer<typeof judgeCheckSummarySchema>;
 
 /** A label and what the judge made of it: an opinion, or, when `broken`, why there is none. */
 export type JudgedLabel = Omit<Disagreement, "judge"> & ({ judge: Opinion } | { broken: string });

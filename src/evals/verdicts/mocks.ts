@@ -5,12 +5,15 @@ import { Counter } from "./tally.ts";
 /** What the mocks of a suite answered, in all arms. A mock that answered no call may have matchers that fit none. */
 export class MockTally {
   readonly #labels: readonly string[];
+  readonly #places: readonly string[] | undefined;
   readonly #used = new Set<string>();
   readonly #unmatched = new Counter();
   #answered = 0;
 
-  constructor(labels: readonly string[]) {
+  /** `places`: where each of the mocks stands, in the order of the labels. */
+  constructor(labels: readonly string[], places?: readonly string[]) {
     this.#labels = labels;
+    this.#places = places;
   }
 
   add({ turns }: Trial): void {
@@ -24,9 +27,12 @@ export class MockTally {
   }
 
   summary(): NonNullable<SuiteSummary["mocks"]> {
+    const isUnused = (_: string, at: number) => !this.#used.has(this.#labels[at] ?? "");
+    const unusedPlaces = this.#places?.filter(isUnused) ?? [];
     return {
       answered: this.#answered,
-      unused: this.#labels.filter((label) => !this.#used.has(label)),
+      unused: this.#labels.filter(isUnused),
+      ...(unusedPlaces.length > 0 && { unusedPlaces }),
       unmatched: this.#unmatched.ranked().map(([text, n]) => ({ text, n })),
     };
   }

@@ -9,12 +9,14 @@ import { isOwnTool } from "../types/tool.ts";
 import { addCost, type Trial } from "../types/trial.ts";
 import { Check, readEvents, settledCheck } from "./check.ts";
 import { confusedPair, PairTally, substitutedPair } from "./confusions.ts";
+import { DenialTally } from "./denials.ts";
 import { DiscoveryTally } from "./discovery.ts";
 import { DriftWatch, parsePasses, readDriftEvents } from "./drift.ts";
 import { listFailed, toExitCode } from "./exitCode.ts";
 import { type ComparedArm, ExposureTally, listExposureArms } from "./exposures.ts";
 import { MissTally } from "./misses.ts";
 import { MockTally } from "./mocks.ts";
+import { ServersTally } from "./servers.ts";
 import { LiftTally, SkillTally } from "./skillEffect.ts";
 import { CaseTally, Counter, Spending } from "./tally.ts";
 
@@ -34,10 +36,10 @@ const key = (suite: string, model: string) => JSON.stringify([suite, model]);
 
 /**
  * Makes the summariser of a run. A case is ok when it was graded at all, no trial was left ungraded, and its rate is at
- * least its pass rate; broken trials are in no rate. A suite exits with 1 when something happened that `failOn` names: by
- * default a regression where a check is made, nothing for a retrieval baseline, else a case below its pass rate, because
- * the rate of a case is a claim with an error of its own. Else it exits with 3 when the check or a case that it does not cover is incomplete, else with 0.
- * The run exits with 1 where a suite does, else with 3, else with 0.
+ * least its pass rate; broken trials are in no rate. A suite exits with 1 when something happened that `failOn` names:
+ * by default a regression where a check is made, nothing for a retrieval baseline, else a case below its pass rate,
+ * because the rate of a case is a claim with an error of its own. Else it exits with 3 when the check or a case that it
+ * does not cover is incomplete, else with 0. The run exits with 1 where a suite does, else with 3, else with 0.
  */
 export function summariser(manifest: RunManifest, dir: string): Summariser {
   const tallies = new Map<string, SuiteTally>();
@@ -66,6 +68,8 @@ export function summariser(manifest: RunManifest, dir: string): Summariser {
         totals,
         ...(triggered.length > 0 && { skills: triggered }),
         ...(manifest.judge && { judge: summariseJudge(manifest.judge) }),
+        ...(manifest.partial && { partial: manifest.partial }),
+        ...(manifest.cache && { cache: manifest.cache }),
         ok,
         exitCode,
       };
@@ -105,6 +109,7 @@ function skillTallies(manifest: RunManifest) {
 }
 
 function addTotals(all: readonly Totals[]): Totals {
+  const cached = all.reduce((sum, one) => sum + (one.cached ?? 0), 0);
   const zero: Totals = {
     trials: 0,
     passed: 0,
@@ -129,6 +134,7 @@ function addTotals(all: readonly Totals[]): Totals {
       inputTokens: sum.inputTokens + one.inputTokens,
       outputTokens: sum.outputTokens + one.outputTokens,
       costUsd: addCost(sum.costUsd, one.costUsd),
+      ...(cached > 0 && { cached }),
     }),
     zero,
   );
@@ -175,6 +181,7 @@ class SuiteTally {
   readonly #substituted = new PairTally();
   readonly #points: number[] = [];
   readonly #misses = new MissTally();
+  readonly #denials = new DenialTally();
   readonly #spending = new Spending();
   readonly #repliedBy = new Set<string>();
   readonly #unchecked = new Counter();
@@ -183,6 +190,7 @@ class SuiteTally {
   readonly #failOn: readonly Gate[];
   readonly #lift: LiftTally | undefined;
   readonly #mocks: MockTally | undefined;
+  readonly #servers: ServersTally | undefined;
   readonly #discovery = new DiscoveryTally();
   readonly #exposures: ExposureTally | undefined;
   /** The regression check, if there is something to compare. */
@@ -194,7 +202,8 @@ class SuiteTally {
     this.#suite = suite;
     this.#model = model;
     for (const one of suite.cases) this.#cases.set(one.id, new CaseTally(one.paraphrases?.length));
-    this.#mocks = suite.mocks && new MockTally(suite.mocks);
+    this.#mocks = suite.mocks && new MockTally(suite.mocks, suite.mockPlaces);
+    this.#servers = suite.servers && new ServersTally(suite, suite.servers, manifest.toolsets);
     this.#lift = suite.lift === undefined ? undefined : new LiftTally(suite.lift);
     const { exposures = [], deterministic } = model;
     const compared = listCompared(suite, exposures);
@@ -203,7 +212,7 @@ class SuiteTally {
       this.#exposures = new ExposureTally(compared, { seed: manifest.seed, isDeterministic: deterministic }, labels);
     const plan = suite.checks?.find((check) => check.model === model.id);
     this.#bank = readBank(plan);
-    this.#failOn = manifest.failOn ?? defaultGates(plan, model);
+    this.#failOn = manifest.cache ? [] : (suite.failOn ?? manifest.failOn ?? defaultGates(plan, model));
     if (plan?.kind === "compare")
       this.check = new Check(plan, {
         seed: manifest.seed,
@@ -230,10 +239,12 @@ class SuiteTally {
     for (const { model } of trial.turns) if (model !== undefined) this.#repliedBy.add(model);
     this.#cases.get(trial.cell.case)?.add(trial);
     this.#discovery.add(trial);
+    this.#servers?.add(trial);
     for (const what of trial.verdict?.unchecked ?? []) this.#unchecked.add(what);
     this.#confusion.add(confusedPair(trial));
     this.#substituted.add(substitutedPair(trial));
     this.#misses.add(trial, this.#manifest.toolsets[trial.toolset] ?? []);
+    this.#denials.add(trial);
     if (trial.verdict?.points !== undefined) this.#points.push(trial.verdict.points);
   }
 
@@ -250,8 +261,10 @@ class SuiteTally {
     const discovery = this.#discovery.summary();
     const substituted = this.#substituted.ranked();
     const misses = this.#misses.summary();
+    const denials = this.#denials.summary();
+    const { denial } = this.#suite;
     const unchecked = this.#unchecked.ranked().map(([text, n]) => ({ text, n }));
-    const { latencies, ...spent } = this.#spending;
+    const { latencies, batched, cached, ...spent } = this.#spending;
     const isBelow = cases.some((one) => one.rate !== null && one.rate < one.passRate);
     const happened = [
       ...(verdict && "method" in verdict ? readEvents(verdict) : []),
@@ -286,9 +299,11 @@ class SuiteTally {
       confusion: this.#confusion.ranked(),
       ...(substituted.length > 0 && { substituted }),
       ...(misses && { misses }),
+      ...(denials && { denials: { ...denials, ...(denial !== undefined && { text: denial }) } }),
       ...(this.#points.length > 0 && { points: summarisePoints(this.#points) }),
       ...(this.#mocks && { mocks: this.#mocks.summary() }),
       ...(unchecked.length > 0 && { unchecked }),
+      ...(this.#servers && { servers: this.#servers.summary() }),
       coverage: measureCoverage(this.#manifest, this.#suite),
       ...(discovery && { discovery }),
       ...(this.#exposures && { exposures: this.#exposures.summary(), choices: this.#exposures.choices() }),
@@ -299,7 +314,8 @@ class SuiteTally {
       failed,
       ...(this.#repliedBy.size > 0 && { repliedBy: [...this.#repliedBy].sort() }),
       latencyMs: percentiles(latencies),
-      totals: { ...spent, ...counted },
+      ...(batched > 0 && { batched }),
+      totals: { ...spent, ...counted, ...(cached > 0 && { cached }) },
       ok: failed.length === 0 && isComplete,
     };
   }

@@ -3,26 +3,50 @@ import { type Assertion, addCost, type Cost, readOutcome, type Trial, type Turn,
 
 /** Counts by name, ranked on demand. */
 export class Counter {
-  readonly #counts = new Map<string, number>();
+  /** No map before the second name: a run has several counters for each case, and most of them have one name or none. */
+  #only: string | undefined;
+  #count = 0;
+  #counts: Map<string, number> | undefined;
 
   add(name: string, by = 1): void {
+    if (!this.#counts && (this.#only ?? name) === name) {
+      this.#count = Math.max(0, this.#count + by);
+      this.#only = this.#count > 0 ? name : undefined;
+      return;
+    }
+    this.#counts ??= new Map(this.#entries());
     const n = (this.#counts.get(name) ?? 0) + by;
     if (n > 0) this.#counts.set(name, n);
     else this.#counts.delete(name);
   }
 
+  #entries(): [string, number][] {
+    if (this.#counts) return [...this.#counts];
+    return this.#only === undefined ? [] : [[this.#only, this.#count]];
+  }
+
   /** Highest count first; equal counts by name, so that the order never depends on who finished first. */
   ranked(): [string, number][] {
-    return [...this.#counts].sort(([nameA, a], [nameB, b]) => b - a || (nameA < nameB ? -1 : 1));
+    return this.#entries().sort(([nameA, a], [nameB, b]) => b - a || (nameA < nameB ? -1 : 1));
   }
 
   toObject(): Record<string, number> {
-    return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+    return Object.fromEntries(this.#entries().sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 }
 
+/** Stands for every counter that nothing was counted with: most of those of a run. Nothing is added to it. */
+const noCounts = new Counter();
+
+/** The counter with one more, or less, of a name. */
+function addTo(counter: Counter, name: string, by: number): Counter {
+  const own = counter === noCounts ? new Counter() : counter;
+  own.add(name, by);
+  return own;
+}
+
 /** What a check was about, and why it was not met; the reason itself often begins with the former. */
-function describeFailure({ what, why = "not met" }: Assertion): string {
+export function describeFailure({ what, why = "not met" }: Assertion): string {
   return why.startsWith(what) ? why : `${what}: ${why}`;
 }
 
@@ -37,6 +61,9 @@ export class Spending {
   inputTokens = 0;
   outputTokens = 0;
   costUsd: Cost = 0;
+  /** Replies that came in batches: they took as long as the batch, which is not a latency. */
+  batched = 0;
+  cached = 0;
   readonly latencies: number[] = [];
 
   add(trial: Trial): void {
@@ -49,7 +76,8 @@ export class Spending {
   }
 
   #addTurn(turn: Turn): void {
-    this.calls++;
+    if (turn.cached) this.cached++;
+    else this.calls++;
     for (const { execution, role } of turn.calls) {
       // Searches, a host's own tools and what a mock answers reach no server.
       if (execution?.status !== "executed" || execution.mock !== undefined || role !== undefined) continue;
@@ -57,7 +85,8 @@ export class Spending {
       if (execution.result.isError) this.toolErrors++;
     }
     this.#addUsage(turn.usage);
-    this.latencies.push(turn.ms);
+    if (turn.batch !== undefined) this.batched++;
+    else if (!turn.cached) this.latencies.push(turn.ms);
   }
 
   #addUsage(usage: Usage): void {
@@ -69,6 +98,11 @@ export class Spending {
 /** All tokens of a prompt, whether they came from a cache or not. */
 export const promptTokens = (usage: Usage) => usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
 
+/** What is counted of a trial: without its texts. */
+type Counted = { [K in "cell" | "outcome" | "verdict" | "ms"]: Trial[K] };
+
+const noParaphrases: CaseTally["paraphrases"] = [];
+
 /** The trials of one case on one model in one arm. A trial that was asked again counts as what its last attempt brought. */
 export class CaseTally {
   passed = 0;
@@ -77,46 +111,49 @@ export class CaseTally {
   notGradable = 0;
   /** Time of all trials, from query to score, in milliseconds. */
   ms = 0;
-  readonly outcomes = new Counter();
-  readonly stages = new Counter();
-  readonly reasons = new Counter();
-  readonly picks = new Counter();
+  outcomes = noCounts;
+  stages = noCounts;
+  reasons = noCounts;
+  picks = noCounts;
   /** Passes and graded trials of each paraphrase of the query. */
-  readonly paraphrases: { passed: number; trials: number }[];
-  /** Trials without a grade so far, which may be asked again. */
-  readonly #open = new Map<number, Trial>();
+  readonly paraphrases: readonly { passed: number; trials: number }[];
+  /** Trials without a grade so far, which may be asked again. Made for the first of them. */
+  #open: Map<number, Counted> | undefined;
 
-  /** `paraphrases`: how many wordings of the query take turns. */
-  constructor(paraphrases = 1) {
-    this.paraphrases = Array.from({ length: paraphrases }, () => ({ passed: 0, trials: 0 }));
+  /** `paraphrases`: how many wordings of the query take turns, where there are several. */
+  constructor(paraphrases = 0) {
+    this.paraphrases =
+      paraphrases === 0 ? noParaphrases : Array.from({ length: paraphrases }, () => ({ passed: 0, trials: 0 }));
   }
 
   add(trial: Trial): void {
     if (trial.copy) return;
     const { trial: number, attempt } = trial.cell;
-    const before = this.#open.get(number);
+    const before = this.#open?.get(number);
     if (before && attempt !== undefined) this.#count(before, -1);
-    this.#open.delete(number);
-    this.#count(trial, 1);
-    if (trial.outcome.kind === "broken" || (trial.verdict?.grade ?? "not-gradable") === "not-gradable")
-      this.#open.set(number, trial);
+    this.#open?.delete(number);
+    const { cell, outcome, verdict, ms } = trial;
+    const counted = { cell, outcome, verdict, ms };
+    this.#count(counted, 1);
+    if (outcome.kind === "broken" || (verdict?.grade ?? "not-gradable") === "not-gradable")
+      this.#open = (this.#open ?? new Map<number, Counted>()).set(number, counted);
   }
 
-  #count({ cell, outcome, verdict, ms }: Trial, by: 1 | -1): void {
+  #count({ cell, outcome, verdict, ms }: Counted, by: 1 | -1): void {
     this.ms += by * ms;
     if (outcome.kind === "broken") {
       this.broken += by;
-      this.stages.add(outcome.stage, by);
-      this.reasons.add(`broken (${outcome.stage}): ${outcome.message}`, by);
+      this.stages = addTo(this.stages, outcome.stage, by);
+      this.reasons = addTo(this.reasons, `broken (${outcome.stage}): ${outcome.message}`, by);
       return;
     }
     if (!verdict || verdict.grade === "not-gradable") {
       this.notGradable += by;
-      if (verdict) this.reasons.add(`not gradable: ${verdict.reason}`, by);
+      if (verdict) this.reasons = addTo(this.reasons, `not gradable: ${verdict.reason}`, by);
       return;
     }
-    this.outcomes.add(readOutcome(verdict), by);
-    this.picks.add(verdict.picked, by);
+    this.outcomes = addTo(this.outcomes, readOutcome(verdict), by);
+    this.picks = addTo(this.picks, verdict.picked, by);
     const asked = this.paraphrases[paraphraseAt(cell.trial, this.paraphrases.length)];
     if (asked) {
       asked.trials += by;
@@ -125,7 +162,8 @@ export class CaseTally {
     if (verdict.grade === "pass") this.passed += by;
     else {
       this.failed += by;
-      for (const check of verdict.checks) if (check.met === "no") this.reasons.add(describeFailure(check), by);
+      for (const check of verdict.checks)
+        if (check.met === "no") this.reasons = addTo(this.reasons, describeFailure(check), by);
     }
   }
 }

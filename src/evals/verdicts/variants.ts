@@ -6,8 +6,8 @@ import { certainVariantVerdictSchema } from "../decisions/variantsCertain.ts";
 import { type VariantVerdict, variantVerdictSchema } from "../decisions/variantVerdict.ts";
 import type { ExitCode } from "../types/errors.ts";
 import type { OfferedTool } from "../types/tool.ts";
-import { costSchema, type Trial } from "../types/trial.ts";
-import type { ExperimentFacts } from "./design.ts";
+import type { Trial } from "../types/trial.ts";
+import { type ExperimentFacts, experimentFacts } from "./design.ts";
 import { toExitCode } from "./exitCode.ts";
 
 const count = z.int().nonnegative();
@@ -28,12 +28,7 @@ const wordingSchema = z.object({
 const changeSchema = z.object({ label: z.string(), before: z.string().optional(), after: z.string().optional() });
 
 const facts = {
-  run: z.string(),
-  dir: z.string(),
-  suite: z.string(),
-  model: z.string(),
-  note: z.string().nullable(),
-  costUsd: costSchema,
+  ...experimentFacts,
   margin: z.number(),
   /** The cases that were asked, and those that no variant touches. */
   cases: count,

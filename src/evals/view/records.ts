@@ -1,15 +1,17 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { defaultMargin } from "../decisions/statistics.ts";
 import { compareRecords } from "../experiments/compare.ts";
+import { readReport } from "../experiments/report.ts";
 import { comparisonDocument } from "../reports/comparison.ts";
 import { heading, text } from "../reports/document.ts";
-import type { PageData, ReportPage } from "../reports/page.ts";
+import type { RunsPage, WrittenReport } from "../reports/page.ts";
 import { PageTrialCollector } from "../reports/pageTrials.ts";
 import { blocksPage, experimentPage, runPage } from "../reports/runPage.ts";
 import { describeRecord, runsPage, sideBySide } from "../reports/runsPage.ts";
-import { journalPath, readManifest, readTrials } from "../runs/record.ts";
-import { EvalsError } from "../types/errors.ts";
+import { readOrWarn } from "../runs/find.ts";
+import { isRun, journalPath, readManifest, readTrials } from "../runs/record.ts";
+import { EvalsError, type Problem } from "../types/errors.ts";
 import type { RunManifest, RunSummary } from "../types/run.ts";
 
 import { makeHistories, type PastRun } from "../verdicts/history.ts";
@@ -32,22 +34,26 @@ export class Records {
     this.#out = out;
   }
 
-  /** The list of all records, the newest first. Folders that are no records are left out. */
-  async list(): Promise<PageData> {
+  /**
+   * The list of all records, the newest first, with what is wrong with those that cannot be read. Folders that are no
+   * records are left out.
+   */
+  async list(): Promise<RunsPage> {
     const names = (await readdir(this.#out).catch(() => [])).sort().reverse();
-    const manifests = await Promise.all(
-      names.map((name) => readManifest(join(this.#out, name)).catch(() => undefined)),
-    );
+    const unreadable: Problem[] = [];
+    const warn = (problem: Problem) => unreadable.push(problem);
+    const read = async (dir: string) => ((await isRun(dir)) ? await readOrWarn(readManifest(dir), warn) : undefined);
+    const manifests = await Promise.all(names.map((name) => read(join(this.#out, name))));
     const found = manifests.flatMap((manifest, at) => (manifest && manifest.id === names[at] ? [manifest] : []));
     const entries = [];
     const past: PastRun[] = [];
     for (const [at, manifest] of found.entries()) {
       const isRead = at < mostRead && manifest.experiment === undefined;
-      const summary = isRead ? await this.#summary(manifest).catch(() => undefined) : undefined;
+      const summary = isRead ? await readOrWarn(this.#summary(manifest), warn) : undefined;
       entries.push(describeRecord(manifest, summary));
       if (summary && manifest.finishedAt !== undefined) past.unshift({ manifest, suites: summary.suites });
     }
-    return runsPage(this.#out, entries, makeHistories(past));
+    return runsPage(this.#out, entries, makeHistories(past), unreadable);
   }
 
   /** Whether the folder has a record of this id. */
@@ -56,13 +62,13 @@ export class Records {
   }
 
   /** The page of a record; `live` as long as it is not finished. */
-  async page(id: string): Promise<PageData | undefined> {
+  async page(id: string): Promise<WrittenReport | undefined> {
     const manifest = await this.#find(id);
     if (!manifest) return undefined;
     const dir = join(this.#out, id);
-    if (manifest.experiment && manifest.finishedAt !== undefined) {
-      const written = await readWrittenPage(dir);
-      if (written) return { ...written, home };
+    if (manifest.experiment?.result && manifest.finishedAt !== undefined) {
+      const made = await readReport({ dir, manifest }, { withTrials: true }).catch(() => undefined);
+      if (made) return { ...made.page(), home };
     }
     const trials = new PageTrialCollector(manifest);
     const results = summariser(manifest, dir);
@@ -73,21 +79,21 @@ export class Records {
     const served = { home, ...(manifest.finishedAt === undefined && { live: `/runs/${id}/data` }) };
     if (!manifest.experiment) return { ...runPage({ summary: results.summary(), manifest }, trials), ...served };
     const { command } = manifest.experiment;
-    const title = heading(
-      1,
-      `evals ${command}: ${manifest.finishedAt !== undefined ? "stopped before the verdict" : "not finished"}`,
-    );
-    return { ...experimentPage([title], manifest, trials), ...served };
+    const blocks =
+      manifest.finishedAt === undefined
+        ? [heading(1, `evals ${command}: not finished`)]
+        : [heading(1, `evals ${command}`), text("Its result is in report.html, in the folder of the record.")];
+    return { ...experimentPage(blocks, manifest, trials), ...served };
   }
 
   /** Two runs side by side: their comparison, and all cases of both. */
-  async compare(base: string, head: string): Promise<PageData | undefined> {
+  async compare(base: string, head: string): Promise<WrittenReport | undefined> {
     const [a, b] = await Promise.all([this.#find(base), this.#find(head)]);
     if (!a || !b) return undefined;
     try {
       const { report } = await compareRecords(
         { base, head, margin: defaultMargin, out: this.#out },
-        { cwd: this.#out },
+        { cwd: this.#out, err: () => {} },
       );
       const [then, now] = await Promise.all([this.#summary(a), this.#summary(b)]);
       return { ...blocksPage([...comparisonDocument(report), ...sideBySide(then, now)]), home };
@@ -122,17 +128,5 @@ export class Records {
     if (!/^[\w-][\w.-]*$/.test(id)) return undefined;
     const manifest = await readManifest(join(this.#out, id)).catch(() => undefined);
     return manifest?.id === id ? manifest : undefined;
-  }
-}
-
-/** The data of the page that was written when an experiment ended: its verdict is not in the journal. */
-async function readWrittenPage(dir: string): Promise<ReportPage | undefined> {
-  const html = await readFile(join(dir, "report.html"), "utf8").catch(() => "");
-  const json = /<script type="application\/json" id="data">([^<]*)<\/script>/.exec(html)?.[1];
-  try {
-    const data = JSON.parse(json ?? "") as PageData;
-    return data.kind === "report" ? data : undefined;
-  } catch {
-    return undefined;
   }
 }

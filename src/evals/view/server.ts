@@ -2,7 +2,7 @@ import { type ServerType, serve } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import { renderPage } from "../reports/html.ts";
-import type { PageData } from "../reports/page.ts";
+import { type RunsPage, stringifyPage, type WrittenReport } from "../reports/page.ts";
 import { usageError } from "../types/errors.ts";
 import { Records } from "./records.ts";
 
@@ -17,7 +17,7 @@ export type ViewOptions = { out: string; port: number; redact(text: string): str
  */
 function createView({ out, redact }: Omit<ViewOptions, "port">, port: () => number): Hono {
   const records = new Records(out);
-  const page = async (context: Context, data: PageData | undefined) =>
+  const page = async (context: Context, data: WrittenReport | RunsPage | undefined) =>
     data ? context.html(redact(renderPage(data, { isServed: true }))) : context.text("There is no such record.\n", 404);
   return new Hono()
     .use(async (context, next) => {
@@ -43,14 +43,14 @@ function createView({ out, redact }: Omit<ViewOptions, "port">, port: () => numb
     .get("/runs/:id/data", async (context) => {
       const data = await records.page(context.req.param("id"));
       if (!data) return context.text("There is no such record.\n", 404);
-      return context.body(redact(JSON.stringify(data)), 200, { "content-type": "application/json" });
+      return context.body(redact(stringifyPage(data)), 200, { "content-type": "application/json" });
     })
     .get("/runs/:id/events", async (context) => {
       const id = context.req.param("id");
       if (!(await records.has(id))) return context.text("There is no such record.\n", 404);
       return streamSSE(context, async (stream) => {
-        for (let seen = await records.stamp(id); !stream.aborted; ) {
-          await stream.sleep(interval);
+        // The first event comes at once: the record can have changed since the page was made.
+        for (let seen = ""; !stream.aborted; await stream.sleep(interval)) {
           const stamp = await records.stamp(id);
           if (stamp !== seen) await stream.writeSSE({ event: "changed", data: stamp });
           seen = stamp;

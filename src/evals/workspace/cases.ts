@@ -1,11 +1,14 @@
 import type { CodeCaller } from "../code/caller.ts";
-import { reservedTools } from "../scoring/activity.ts";
+import { readingTools, skillTools } from "../scoring/activity.ts";
+import { isWritable } from "../scoring/caseFiles.ts";
 import { checkDispatch } from "../scoring/dispatch.ts";
 import type { CodeQuestion } from "../scoring/match.ts";
 import { createGrader, type Grade } from "../scoring/score.ts";
+import { listExpectations } from "../scoring/userTurns.ts";
 import { findRanker, type RankerName } from "../search/rankers.ts";
 import { listingHosts } from "../search/skillListing.ts";
 import { readPackageFile } from "../skills/packageFiles.ts";
+import { nameInConfiguration } from "../toolsets/configuration.ts";
 import { getSkillForm, type HostName, presentTools } from "../toolsets/host.ts";
 import type { Source } from "../toolsets/source.ts";
 import { createSkillEntry, createToolset } from "../toolsets/toolList.ts";
@@ -24,7 +27,15 @@ import { nearest } from "../types/nearest.ts";
 import { once } from "../types/once.ts";
 import { withoutArm } from "../types/run.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
-import { type Case, getMessages, listExpectedCalls, type Suite } from "../types/suite.ts";
+import {
+  type Case,
+  findRepeatedQueries,
+  getMessages,
+  listCaseCalls,
+  listExpectedCalls,
+  plannedTrials,
+  type Suite,
+} from "../types/suite.ts";
 import { isCallable, type OfferedTool, type Tool, type Toolset } from "../types/tool.ts";
 import { askFile } from "./code.ts";
 import { isUnavailable, type Opened } from "./servers.ts";
@@ -42,11 +53,43 @@ export function planCases(opened: Opened, skills: readonly SkillPackage[]): Plan
     return suite.cases.map((one) => ({ suite, case: one, arm: "head", toolset: neverListed, unavailable }));
   }
   const toolsetFor = createCaseToolsets(suite, opened.source, skills);
-  return suite.cases.map((one) => {
-    const planned = { suite, case: one, arm: "head", toolset: toolsetFor(one) };
+  const { members = [] } = opened.source;
+  return suite.cases.map((one): PlannedCase => {
+    const owner = findOwner(one, members);
+    const planned = {
+      ...{ suite, case: one, arm: "head", toolset: toolsetFor(one) },
+      ...(owner !== undefined && { owner }),
+    };
+    const lost = members.find(({ name, failure }) => failure !== undefined && listServers(one, members).has(name));
+    if (lost?.failure !== undefined)
+      return { ...planned, unavailable: { kind: "broken", stage: "server", message: lost.failure } };
     if (one.unusable === undefined) return planned;
-    return { ...planned, unavailable: { kind: "broken", stage: "setup", message: one.unusable } as const };
+    return { ...planned, unavailable: { kind: "broken", stage: "setup", message: one.unusable } };
   });
+}
+
+type Members = NonNullable<Source["members"]>;
+
+/** The server of a configuration whose tools a case expects; undefined where it expects none, or those of several. */
+function findOwner(one: Case, members: Members): string | undefined {
+  const expected = listCaseCalls(one).flatMap(({ tools }) => tools);
+  const [owner, ...others] = new Set(expected.flatMap((tool) => findServer(tool, members) ?? []));
+  return others.length === 0 ? owner : undefined;
+}
+
+/** The servers of a configuration whose tools a case names anywhere: without one of them it cannot be asked. */
+function listServers(one: Case, members: Members): ReadonlySet<string> {
+  const named = listExpectations(one).flatMap(({ expect }) => [
+    ...listExpectedCalls(expect).flatMap(({ tools, acceptable = [] }) => [...tools, ...acceptable]),
+    ...expect.avoid,
+  ]);
+  return new Set(named.flatMap((tool) => findServer(tool, members) ?? []));
+}
+
+/** The server with this tool by its name, which begins with that of the server; the longest that fits. */
+function findServer(tool: string, members: Members): string | undefined {
+  const fitting = members.filter(({ name }) => tool.startsWith(nameInConfiguration(name, "")));
+  return fitting.sort((a, b) => b.name.length - a.name.length)[0]?.name;
 }
 
 /**
@@ -110,8 +153,8 @@ export function findUnofferedLift({ lift, name, file }: Suite, skills: readonly 
   ];
 }
 
-/** What is wrong with the dispatchers of a suite, or cannot be checked. */
-export function findDispatchProblems(opened: Opened): Problem[] {
+/** What is wrong with the dispatchers of a suite, or cannot be checked. `known`: other tools that are known to exist. */
+export function findDispatchProblems(opened: Opened, known: ReadonlySet<string> = new Set()): Problem[] {
   const { suite } = opened;
   const { dispatch, dispatchPlace = () => ({ file: suite.file }), catalog } = suite;
   if (!dispatch) {
@@ -123,34 +166,53 @@ export function findDispatchProblems(opened: Opened): Problem[] {
   const { tools } = opened.source;
   const problems = checkDispatch(dispatch, tools.filter(isCallable), dispatchPlace);
   const expected = suite.cases.flatMap(({ expect }) => listExpectedCalls(expect).flatMap((call) => call.tools));
-  const open = new Set(expected.filter((name) => !tools.some((tool) => tool.name === name)));
+  const open = new Set(expected.filter((name) => !known.has(name) && !tools.some((tool) => tool.name === name)));
   if (problems.length > 0 || catalog !== undefined || open.size === 0) return problems;
   const message = `${open.size} expected ${open.size === 1 ? "tool is" : "tools are"} not listed by the server: their names and arguments are not checked.`;
   const hint = 'Name a file with the list of the tools behind the dispatchers under "catalog".';
   return [{ severity: "warning", message, hint, place: dispatchPlace([]) }];
 }
 
-/** A host is given one prompt: the trials of a case with several user turns break in it. */
-export function findHostTurns(
+/** The trials of a case break in a host that cannot be given it; see `findUnfit`. */
+export function findHostProblems(
   { name, file }: Suite,
   cases: readonly PlannedCase[],
   models: readonly Model[],
 ): Problem[] {
-  const hosts = models.filter((model) => "converse" in model).map(({ id }) => id);
-  const affected = cases.filter(({ suite, case: one }) => suite.name === name && one.turns);
-  if (hosts.length === 0 || affected.length === 0) return [];
-  const ids = affected.slice(0, 3).map(({ case: one }) => `"${one.id}"`);
-  const more = affected.length > ids.length ? ` and ${affected.length - ids.length} more` : "";
-  const message = `${hosts.join(", ")} takes one message of the user, but cases have several turns: ${ids.join(", ")}${more}. Their trials break.`;
-  const hint = "Ask these cases on a model instead of a host.";
-  return [
+  const own = cases.filter(({ suite }) => suite.name === name);
+  const hosts = models.flatMap((model) => ("converse" in model ? [model] : []));
+  const kinds = [
+    { hosts, affects: ({ turns }: Case) => turns !== undefined, says: turnsInHost },
     {
-      severity: hosts.length === models.length && affected.length === cases.length ? "error" : "warning",
-      message,
-      hint,
-      place: { file },
+      hosts: hosts.filter(({ writesFiles }) => !writesFiles),
+      affects: ({ expectedFiles }: Case) => expectedFiles !== undefined,
+      says: filesInHost,
     },
   ];
+  return kinds.flatMap(({ hosts: unfit, affects, says }): Problem[] => {
+    const affected = own.filter((one) => affects(one.case));
+    if (unfit.length === 0 || affected.length === 0) return [];
+    const ids = affected.slice(0, 3).map(({ case: one }) => `"${one.id}"`);
+    const more = affected.length > ids.length ? ` and ${affected.length - ids.length} more` : "";
+    const message = `${unfit.map(({ id }) => id).join(", ")} ${says}: ${ids.join(", ")}${more}. Their trials break.`;
+    const hint = "Ask these cases on a model instead of a host.";
+    const isWhole = unfit.length === models.length && affected.length === own.length;
+    return [{ severity: isWhole ? "error" : "warning", message, hint, place: { file } }];
+  });
+}
+
+const turnsInHost = "takes one message of the user, but cases have several turns";
+const filesInHost = "writes no files in a trial, but cases expect some";
+
+/** A query that is asked twice counts twice in every rate, and adds no information. */
+export function findRepeats({ name, file, cases }: Suite): Problem[] {
+  const repeated = findRepeatedQueries(cases);
+  const [first] = repeated;
+  if (!first) return [];
+  const more = repeated.length > 1 ? `, and ${repeated.length - 1} more` : "";
+  const message = `${repeated.length} of ${cases.length} cases of the suite "${name}" ask the same as an earlier one: "${first.id}" as "${first.first}"${more}.`;
+  const hint = "Rephrase them, or raise `trials` instead: a query that is asked twice counts twice in every rate.";
+  return [{ severity: "warning", message, hint, place: cases[first.index]?.place ?? { file } }];
 }
 
 /** A mock of a tool that no case lists would never answer a call. */
@@ -172,12 +234,16 @@ export function findUnlistedMocks({ name, file }: Suite, cases: readonly Planned
 
 /** Skills and files come with tools of the harness: a call of their name could otherwise mean either tool. */
 export function findReservedNames({ name, file }: Suite, cases: readonly PlannedCase[]): Problem[] {
-  const affected = cases.filter(({ suite, case: one, toolset }) => {
-    return suite.name === name && (one.files || toolset.tools.some(({ origin }) => origin === "skill"));
+  const ofSuite = cases.filter(({ suite }) => suite.name === name);
+  const affected = ofSuite.filter(({ case: one, toolset }) => {
+    return one.files || isWritable(one) || toolset.tools.some(({ origin }) => origin === "skill");
   });
-  const taken = new Set(affected.flatMap(({ toolset }) => toolset.tools).map((tool) => tool.name));
-  return [...reservedTools]
-    .filter((own) => taken.has(own))
+  const listNames = (some: typeof cases) =>
+    new Set(some.flatMap(({ toolset }) => toolset.tools.map((tool) => tool.name)));
+  const taken = listNames(affected);
+  const written = listNames(affected.filter(({ case: one }) => isWritable(one)));
+  return [skillTools.load, ...readingTools, skillTools.write]
+    .filter((own) => (own === skillTools.write ? written : taken).has(own))
     .map((own) => ({
       severity: "error",
       message: `The suite "${name}" lists a tool "${own}", a name that is reserved where skills or files are offered.`,
@@ -229,19 +295,25 @@ export function createTrialContext(
     if (kind === "names") return { ...shown, index: indexes[findRanker(ranker) ?? "keyword"](toolset) };
     return kind === "search" && ranker !== undefined ? { ...shown, search: ranker } : shown;
   };
-  const graderFor = once((planned: PlannedCase): Grade => createGrader(planned.case, planned.toolset));
-  const toolGraderFor = once(({ case: one, toolset }: PlannedCase): Grade => createGrader(one, toolset, { unjudged }));
+  const createGraderFor = ({ case: one, toolset }: PlannedCase) => createGrader(one, toolset);
+  const createToolGraderFor = ({ case: one, toolset }: PlannedCase) => createGrader(one, toolset, { unjudged });
+  // A grader is kept for cases that are asked more than once.
+  const [graderFor, toolGraderFor] = [once(createGraderFor), once(createToolGraderFor)];
   return {
     pool: ({ planned }) => pools.get(planned.source ?? planned.suite),
     show: ({ planned, model }) => showAs(planned, model),
     skills: ({ planned }) => shelves.get(planned.suite.name),
-    grade: async ({ planned, model, cell }, turns, signal, deferred) => {
-      const getGrader = model.kind === "retrieval baseline" ? toolGraderFor : graderFor;
-      const grade: Grade = (given, by) => getGrader(planned)(given, by, deferred);
+    grade: async ({ planned, model, cell }, turns, signal, { deferred, workspace } = {}) => {
+      const isAskedOnce = plannedTrials(planned.case, model) === 1;
+      const [create, keep] = model.makesUpArguments
+        ? [createToolGraderFor, toolGraderFor]
+        : [createGraderFor, graderFor];
+      const getGrader = isAskedOnce ? create : keep;
+      const grade: Grade = (given, by) => getGrader(planned)(given, by, deferred, workspace);
       const messages = getMessages(planned.case, cell.trial);
       const followUps = planned.case.turns?.slice(1).map(({ content }) => content);
       const askCode = (question: CodeQuestion) =>
-        askFile(code, question, { suite: planned.suite, messages, turns, cell });
+        askFile(code, question, { suite: planned.suite, case: planned.case, messages, turns, cell, workspace });
       return await judgeTrial({ grade, turns, messages, followUps, judge, askCode, cell }, signal);
     },
     now: () => new Date(),

@@ -1,19 +1,34 @@
-import { resolve } from "node:path";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import type { CodeCaller } from "../code/caller.ts";
+import { listWorkspace } from "../scoring/caseFiles.ts";
 import { type CodeQuestion, type Match, no, yes } from "../scoring/match.ts";
 import { type AssertionInput, assertionResultSchema, type MatcherInput } from "../types/custom.ts";
 import type { Json } from "../types/json.ts";
+import type { EvalFile } from "../types/skill.ts";
 import type { Case, Suite } from "../types/suite.ts";
 import { showJson } from "../types/text.ts";
 import type { Broken, Call, Cell, Turn } from "../types/trial.ts";
 
-type Asked = { suite: Suite; messages: Case["messages"]; turns: readonly Turn[]; cell: Cell };
+type Asked = {
+  suite: Suite;
+  case: Case;
+  messages: Case["messages"];
+  turns: readonly Turn[];
+  cell: Cell;
+  /** The files as a host left them. */
+  workspace?: readonly EvalFile[] | undefined;
+};
 
 /** Asks a file of code. A file that throws, hangs or returns something else breaks the trial. Does not reject. */
 export async function askFile(code: CodeCaller, question: CodeQuestion, asked: Asked): Promise<Match | Broken> {
   const { file } = question;
-  const input = question.about === "trial" ? describeTrial(asked) : describeValue(question);
-  const result = await code.call(resolve(asked.suite.dir, file), input);
+  const call = (input: MatcherInput | AssertionInput) => code.call(resolve(asked.suite.dir, file), input);
+  const result =
+    question.about === "argument"
+      ? await call(describeValue(question))
+      : await inWorkspace(asked, (workspace) => call(describeTrial(asked, workspace)));
   if (result.kind === "broken") return breakTrial(`${file}: ${result.why}`);
   const parsed = assertionResultSchema.safeParse(result.value);
   if (!parsed.success)
@@ -34,8 +49,29 @@ function describeValue({ value, at, with: operand }: Extract<CodeQuestion, { abo
   return { value, at, ...(operand !== undefined && { with: operand }) };
 }
 
-function describeTrial({ suite, messages, turns, cell }: Asked): AssertionInput {
+/**
+ * Calls with the folder that an assertion reads: the workspace of the trial, written for this call, where the case has one;
+ * else the folder in which the server runs.
+ */
+async function inWorkspace<T>(
+  { suite, case: one, turns, workspace }: Asked,
+  call: (dir: string) => Promise<T>,
+): Promise<T> {
   const { server, dir } = suite;
+  if (!one.files && !one.expectedFiles) return call(resolve(dir, (server && "cwd" in server && server.cwd) || "."));
+  const folder = await mkdtemp(join(tmpdir(), "evals-workspace-"));
+  try {
+    for (const { path, content } of workspace ?? listWorkspace(one.files ?? [], turns)) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), content);
+    }
+    return await call(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+function describeTrial({ messages, turns, cell }: Asked, workspace: string): AssertionInput {
   return {
     case: cell.case,
     model: cell.model,
@@ -46,7 +82,7 @@ function describeTrial({ suite, messages, turns, cell }: Asked): AssertionInput 
       .filter((text) => text !== "")
       .join("\n"),
     calls: turns.flatMap(({ calls }) => calls.filter(({ role }) => role === undefined).map(describeCall)),
-    workspace: resolve(dir, (server && "cwd" in server && server.cwd) || "."),
+    workspace,
   };
 }
 

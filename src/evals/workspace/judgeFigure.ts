@@ -1,7 +1,7 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
+import { replaceFile } from "../files/replaceFile.ts";
 import { judgeSentence } from "../reports/judge.ts";
 import { hashPrompt } from "../scoring/judge.ts";
 import { messageOf, usageError } from "../types/errors.ts";
@@ -53,7 +53,7 @@ function parseFigure(text: string, file: string): JudgeFigure {
 export async function writeJudgeFigure(file: string, figure: JudgeFigure): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true });
-    await writeFileAtomic(file, `${JSON.stringify(judgeFigureSchema.parse(figure), null, 2)}\n`);
+    await replaceFile(file, `${JSON.stringify(judgeFigureSchema.parse(figure), null, 2)}\n`);
   } catch (error) {
     throw usageError(`The figure cannot be written: ${messageOf(error)}.`, "Choose another file with --write.", {
       file,

@@ -1,17 +1,21 @@
 import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import * as z from "zod";
 import type { ClaudeCodeOptions } from "../hosts/claudeCode/index.ts";
 import type { CustomOptions } from "../models/custom.ts";
 import type { ReplayOptions } from "../models/replay.ts";
-import { findRecord, findRun, readManifest, readTrials } from "../runs/record.ts";
+import { writeError } from "../runs/disk.ts";
+import { findRecord, findRun } from "../runs/find.ts";
+import { readManifest, readTrials } from "../runs/record.ts";
 import { refuseAsJudge } from "../trials/judge.ts";
 import { type Prices, pricesSchema } from "../types/endpoint.ts";
 import { formatProblem, messageOf, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { type AskedModel, lexicalId, type Model, noUsage } from "../types/model.ts";
 import { nearest } from "../types/nearest.ts";
+import { knownSecrets } from "../types/secrets.ts";
 import { type ExposureOptions, parseExposures } from "./exposures.ts";
+import { version } from "./version.ts";
 
 /** How models are reached and asked. `out` is the folder of run records, `timeout` is in seconds, `budget` in dollars. */
 export type RequestOptions = {
@@ -27,7 +31,13 @@ export type RequestOptions = {
   effort?: string | undefined;
   prices?: string | undefined;
   dryRun?: boolean | undefined;
+  /** Requests are made by the workers of this queue, so no key is needed here. */
+  queue?: string | undefined;
   claudePath?: string | undefined;
+  /** Uses replies of earlier runs again. */
+  cache?: boolean | undefined;
+  /** The folder of records that has the cache, where that is not `out`. */
+  cacheIn?: string | undefined;
 } & Pick<ExposureOptions, "exposure">;
 
 /** Opens the models with these ids, each once. Throws a usage error before any request. */
@@ -37,6 +47,24 @@ export async function openModels(ids: readonly string[], options: RequestOptions
   const models = await Promise.all([...new Set(ids)].map((id) => openModel(id, settings)));
   if (options.budget !== undefined) for (const model of models) refuseUnpriced(model);
   return models;
+}
+
+/** The same models with the cache of replies, where one is wanted. A host asks on its own, and code of users may change. */
+export async function addCache(options: RequestOptions, io: Io): Promise<<M extends Model>(model: M) => M> {
+  if (!options.cache) return (model) => model;
+  const { cacheFolder, cacheReplies, openReplyCache } = await import("../models/cache.ts");
+  const { redact } = knownSecrets(io.env);
+  const dir = join(resolve(io.cwd, options.cacheIn ?? options.out), cacheFolder);
+  const cache = await openReplyCache(dir, redact).catch((error) => {
+    throw writeError(dir, error);
+  });
+  return <M extends Model>(model: M) => {
+    if ("ask" in model && /^(?:anthropic|openai):/.test(model.id)) return cacheReplies(model, cache, version) as M;
+    if (model.kind !== "language model") return model;
+    const message = `--cache has no effect on ${model.id}: only replies of anthropic and openai models are kept.`;
+    io.err(`${formatProblem({ severity: "warning", message })}\n`);
+    return model;
+  };
 }
 
 /** Opens the model that judges, if one is named. Throws a usage error when it cannot judge. */
@@ -66,10 +94,12 @@ async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelO
     ...(options.budget !== undefined && { maxCostUsd: options.budget }),
     ...(prices && { prices }),
     ...(options.dryRun && { isDryRun: true }),
+    ...(options.queue !== undefined && { isAskedElsewhere: true }),
     warn: (message: string) => io.err(`${formatProblem({ severity: "warning", message })}\n`),
     recorded: async (run: string) => {
       const dir = await findRecording(run, resolve(io.cwd, options.out));
-      return readTrials(dir, (await readManifest(dir)).id);
+      const { id, models } = await readManifest(dir);
+      return { models, trials: readTrials(dir, id) };
     },
   };
 }

@@ -1,13 +1,15 @@
 import { createHash } from "node:crypto";
-import { dirname, resolve } from "node:path";
-import { type Discovery, discoverSkills, getPrecedence, type SkillRoot, skillRoots } from "../skills/discover.ts";
+import { resolve } from "node:path";
+import { realPath } from "../parsing/confined.ts";
+import { type Discovery, discoverSkills } from "../skills/discover.ts";
 import { readSkillEvals } from "../skills/evals.ts";
-import { findRepository, isWithin, realPath } from "../skills/packageFiles.ts";
+import { findHostSkills, formatRules, type Hidden, type HostRules } from "../skills/hosts.ts";
+import { findOfferedFolder } from "../skills/packageFiles.ts";
 import { buildSkillSuite } from "../suites/skillSuite.ts";
 import type { HostName } from "../toolsets/host.ts";
 import { EvalsError, type Place, type Problem } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
-import type { SkillEval, SkillPackage } from "../types/skill.ts";
+import type { SkillEval, SkillPackage, SkillRoot } from "../types/skill.ts";
 import type { Case, Suite } from "../types/suite.ts";
 
 /** Which skills are looked up, as which host, and whether their expected behaviour is judged. */
@@ -30,13 +32,18 @@ export type Offered = {
 type OfferedSkills = Pick<Offered, "skills" | "warnings">;
 
 /**
- * The skills that a host would load here: those of the project, and those of the user if they are wanted. Results that
- * others should get too, and baselines that are committed, cannot depend on what is installed on one machine.
+ * The skills that a host would load here, from its own folders: those of the project, and those of the user if they are
+ * wanted. Results that others should get too, and baselines that are committed, cannot depend on what is installed on one
+ * machine. A run can tell skills apart by their name only, so it offers one of each.
  */
-export async function findHostSkills({ host, hostDir, userSkills }: SkillOptions, io: Io): Promise<Offered> {
-  const home = userSkills ? (io.env.HOME ?? io.env.USERPROFILE) : undefined;
-  const roots = skillRoots({ ...(home && { home }), project: io.cwd, ...(hostDir && { hostDirs: hostDir }) });
-  const { skills, warnings } = await findUnder(roots, host, io);
+export async function findOfferedSkills(
+  { host = "plain", hostDir, userSkills = false }: SkillOptions,
+  io: Io,
+): Promise<Offered> {
+  const home = io.env.HOME ?? io.env.USERPROFILE;
+  const place = { home: home || undefined, cwd: io.cwd, env: io.env, withUser: userSkills };
+  const { roots, rules } = findHostSkills(host, place, hostDir);
+  const { skills, warnings } = await findUnder(roots, io, { rules: { ...rules, keepsEqualNames: false } });
   return { skills, folders: roots.map(({ dir }) => dir), subjects: skills, warnings };
 }
 
@@ -52,13 +59,12 @@ export async function findNamedSkills(
   const folders = new Map<string, Set<string>>();
   for (const path of packages) {
     const dir = realPath(resolve(io.cwd, path)) ?? resolve(io.cwd, path);
-    const bounds = findRepository(dir, io.cwd);
-    const folder = bounds !== undefined && isWithin(bounds, dirname(dir)) ? dirname(dir) : dir;
+    const folder = findOfferedFolder(dir, io.cwd);
     folders.set(folder, (folders.get(folder) ?? new Set()).add(dir));
   }
   const offered = await Promise.all(
     [...folders].map(async ([folder, wanted]): Promise<Offered> => {
-      const { skills, warnings } = await findUnder([{ dir: folder, level: "named" }], undefined, io, isSkillFile);
+      const { skills, warnings } = await findUnder([{ dir: folder, level: "named" }], io, { isReported: isSkillFile });
       const subjects = skills.filter((skill) => wanted.has(skill.dir));
       return { skills, folders: [folder], subjects, warnings };
     }),
@@ -77,7 +83,6 @@ const isSkillFile = (file: string) => /[/\\]SKILL\.md(?::\d+)?$/.test(file);
 /** The skills of suites that name folders of skills, by suite name. A folder that several suites name is read once. */
 export async function findSuiteSkills(
   suites: readonly Suite[],
-  { host }: SkillOptions,
   io: Io,
 ): Promise<{ skills: Map<string, readonly SkillPackage[]>; warnings: Problem[] }> {
   const skills = new Map<string, readonly SkillPackage[]>();
@@ -88,7 +93,7 @@ export async function findSuiteSkills(
     const roots = suite.skills.map((folder) => ({ dir: resolve(suite.dir, folder), level: "named" as const }));
     const key = JSON.stringify(roots);
     const known = read.get(key);
-    const reading = known ?? findUnder(roots, host, io);
+    const reading = known ?? findUnder(roots, io);
     read.set(key, reading);
     const found = await reading;
     if (!known) warnings.push(...found.warnings);
@@ -107,27 +112,24 @@ function emptyFolders({ name, skills, file }: Suite): Problem {
   };
 }
 
-/** What a model is offered of the packages in some folders, with a warning for each that it is not. */
+/** The packages in some folders that a model is offered, as it is shown them, with a warning for each that it is not. */
 async function findUnder(
   roots: readonly SkillRoot[],
-  host: HostName | undefined,
   io: Io,
-  isReported: (file: string) => boolean = () => true,
+  { rules = formatRules, isReported = () => true }: { rules?: HostRules; isReported?: (file: string) => boolean } = {},
 ): Promise<OfferedSkills> {
-  const found = await discoverSkills(roots, { precedence: getPrecedence(host ?? "plain"), cwd: io.cwd });
-  const skills = found.skills.filter(isOfferedToModels);
-  const hidden = found.skills.filter((skill) => !isOfferedToModels(skill));
+  const found = await discoverSkills(roots, { cwd: io.cwd, rules });
+  const all = found.skills.map((skill) => ({ skill, shown: rules.show(skill) }));
+  const skills = all.flatMap(({ skill, shown }) => ("hidden" in shown ? [] : [{ ...skill, ...shown }]));
+  const hidden = all.flatMap(({ skill, shown }) => ("hidden" in shown ? [describeHidden(skill, shown)] : []));
   const skipped = describeSkipped(found).filter(({ place }) => isReported(place.file));
-  return { skills, warnings: [...found.warnings, ...skipped, ...hidden.map(onlyForUsers)] };
+  return { skills, warnings: [...found.warnings, ...skipped, ...hidden] };
 }
 
-/** Hosts that know this key offer such a skill to users only. */
-const isOfferedToModels = ({ document }: SkillPackage) => document.frontMatter["disable-model-invocation"] !== true;
-
-function onlyForUsers({ name, file, document }: SkillPackage): Problem {
-  const message = `The skill "${name}" is not offered to models: its \`disable-model-invocation\` is true.`;
-  const hint = "Its eval files are not run. Remove the key to let models load it.";
-  const place = { file, ...document.places["disable-model-invocation"] };
+function describeHidden({ name, file, document }: SkillPackage, { hidden, key }: Hidden): Problem {
+  const message = `The skill "${name}" is not offered to models: ${hidden}.`;
+  const hint = `Its eval files are not run. ${key === undefined ? "See `evals skills list`." : "Remove the key to let models load it."}`;
+  const place = { file, ...(key !== undefined && document.places[key]) };
   return { severity: "warning", message, hint, place };
 }
 

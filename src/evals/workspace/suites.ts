@@ -1,7 +1,8 @@
 import { hashCase, hashSuite } from "../suites/build.ts";
 import { type DiscoveredPaths, discover } from "../suites/discover.ts";
 import { loadInlineSuites, loadSuites } from "../suites/load.ts";
-import type { HostName } from "../toolsets/host.ts";
+import { type HostName, hosts } from "../toolsets/host.ts";
+import type { Gate } from "../types/check.ts";
 import { EvalsError, type Problem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { nearest } from "../types/nearest.ts";
@@ -9,8 +10,8 @@ import { type SkillPackage, skillEntryName } from "../types/skill.ts";
 import type { Case, DispatchRules, ExecutionPolicy, Suite, SuiteSettings } from "../types/suite.ts";
 import {
   addPackageHash,
-  findHostSkills,
   findNamedSkills,
+  findOfferedSkills,
   findSuiteSkills,
   makeSkillSuites,
   type Offered,
@@ -26,6 +27,7 @@ export type SuiteOptions = SkillOptions & {
   passRate?: number | undefined;
   maxTurns?: number | undefined;
   execute?: ExecutionPolicy | undefined;
+  denial?: string | undefined;
   case?: readonly string[] | undefined;
   /** The options that are given explicitly: they win over the settings of single suites. */
   given?: ReadonlySet<string> | undefined;
@@ -50,18 +52,18 @@ export async function selectSuites(
 ): Promise<Selected> {
   const options = { ...given, host: chooseLoadingHost(given) };
   const { inline, paths = [] } = options;
-  const found = inline ? { files: [], packages: [], warnings: [] } : await discover(paths, io.cwd);
+  const found = inline ? { files: [], packages: [], warnings: [], parsed: new Map() } : await discover(paths, io.cwd);
   const loaded = inline
     ? await loadInlineSuites(inline, { cwd: io.cwd })
-    : await loadSuites(options.skill ? [] : found.files, { cwd: io.cwd });
+    : await loadSuites(options.skill ? [] : found.files, { cwd: io.cwd, parsed: found.parsed });
   const ofProject = paths.length === 0 && !inline;
-  const byHosts = ofProject || found.packages.length > 0 ? await findHostSkills(options, io) : undefined;
+  const byHosts = ofProject || found.packages.length > 0 ? await findOfferedSkills(options, io) : undefined;
   const offered: Offered[] = [
     ...(byHosts && ofProject ? [byHosts] : []),
     ...(await findNamedSkills(found.packages, byHosts, io)),
   ];
   const fromSkills = await makeSkillSuites(offered, options, io);
-  const bySuites = await findSuiteSkills(loaded.suites, options, io);
+  const bySuites = await findSuiteSkills(loaded.suites, io);
   const own = loaded.suites.map((suite) => addPackageHash(suite, bySuites.skills.get(suite.name)));
   const all = [...own, ...fromSkills.suites];
   const missing = options.skill?.filter((name) => !all.some((suite) => suite.name === skillEntryName(name))) ?? [];
@@ -74,7 +76,7 @@ export async function selectSuites(
   if (suites.length === 0)
     throw usageError(
       `No case matches ${options.case?.map((pattern) => `"${pattern}"`).join(", ")}.`,
-      `The ids are: ${listSome(all.flatMap((suite) => suite.cases.map(({ id }) => id)))}.`,
+      `The ids are: ${listSome([...new Set(all.flatMap((suite) => suite.cases.map(({ id }) => id)))])}.`,
     );
   return {
     suites: nameModels(suites, [given.model ?? []].flat()),
@@ -88,14 +90,15 @@ function collectOverrides(
   { name }: Suite,
   { given, suiteSettings = {}, case: cases, ...options }: SuiteOptions,
 ): Overrides {
-  const { trials, passRate, maxTurns, execute } = options;
+  const { trials, passRate, maxTurns, execute, denial } = options;
   const explicit = (option: keyof SuiteSettings) => given?.has(option) === true;
   const own = Object.fromEntries(
     Object.entries(suiteSettings[name] ?? {}).filter(([option]) => !explicit(option as keyof SuiteSettings)),
   ) as SuiteSettings;
-  const { model, ...settings } = own;
+  const { model, failOn, ...settings } = own;
   const models = explicit("model") ? "all" : model === undefined ? undefined : [model].flat();
-  return { trials, passRate, maxTurns, execute, ...settings, models, cases };
+  const gates = failOn === undefined ? undefined : [failOn].flat();
+  return { failOn: gates, trials, passRate, maxTurns, execute, denial, ...settings, models, cases };
 }
 
 /** Where a suite is asked on models of its own, all others name those of the command. */
@@ -116,15 +119,16 @@ function refuseUnknownSettings(settings: SuiteOptions["suiteSettings"] = {}, sui
 
 const listSome = (ids: readonly string[]) => (ids.length > 20 ? [...ids.slice(0, 20), "..."] : ids).join(", ");
 
-/** Claude Code loads skills in its own way, whatever host the tools are shown for. */
+/** Hosts load skills in their own way, whatever host the tools are shown for. */
 export function chooseLoadingHost({
   host = "plain",
   model = [],
 }: Pick<SuiteOptions, "host"> & { model?: string | readonly string[] }): HostName {
-  const models = [model].flat();
-  const isOwn = models.length > 0 && models.every((id) => id === "claude-code" || id.startsWith("claude-code:"));
-  return isOwn ? "claude-code" : host;
+  const [first, ...others] = new Set([model].flat().map((id) => id.split(":")[0]));
+  return first !== undefined && others.length === 0 && isHostName(first) ? first : host;
 }
+
+const isHostName = (name: string): name is HostName => Object.hasOwn(hosts, name);
 
 function nothingFound(
   paths: readonly string[],
@@ -158,7 +162,10 @@ export type Overrides = {
   passRate?: number | undefined;
   maxTurns?: number | undefined;
   execute?: ExecutionPolicy | undefined;
+  denial?: string | undefined;
   dispatch?: DispatchRules | undefined;
+  failOn?: readonly Gate[] | undefined;
+  margin?: number | undefined;
   /** The models of the suite; `all` those of the command. */
   models?: readonly string[] | "all" | undefined;
   /**
@@ -170,7 +177,7 @@ export type Overrides = {
 /** The suite with the overrides applied and new hashes. When no case is left, the caller has to drop the suite. */
 export function applyOverrides(
   suite: Suite,
-  { trials, passRate, maxTurns, execute, dispatch, models, cases: filters }: Overrides,
+  { trials, passRate, maxTurns, execute, denial, dispatch, failOn, margin, models, cases: filters }: Overrides,
 ): Suite {
   const cases = suite.cases
     .filter(({ id }) => !filters || filters.some((filter) => matchesFilter(id, filter)))
@@ -183,16 +190,19 @@ export function applyOverrides(
         ...(dispatch && { dispatch }),
       };
       const isSame = maxTurns === undefined && dispatch === undefined && one.packageHash === undefined;
-      return { ...changed, hash: isSame ? one.hash : hashCase(changed) };
+      return isSame ? changed : { ...changed, hash: hashCase(changed) };
     });
   const { models: own, ...rest } = suite;
   const asked = models === "all" ? undefined : (models ?? own);
   const changed = {
     ...rest,
     ...(asked && { models: asked }),
+    ...(failOn && { failOn }),
+    ...(margin !== undefined && { margin }),
     // The place of a key in the suite is no longer that of the rules.
     ...(dispatch && { dispatch, dispatchPlace: () => ({ file: suite.file }) }),
     execute: execute ?? suite.execute,
+    ...(denial !== undefined && { denial }),
     cases,
   };
   return { ...changed, hash: hashSuite(changed) };

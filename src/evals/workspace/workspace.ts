@@ -1,9 +1,8 @@
-import { execFile } from "node:child_process";
 import { resolve } from "node:path";
-import { promisify } from "node:util";
 import { CodeCaller } from "../code/caller.ts";
 import { preflight } from "../scoring/preflight.ts";
 import type { HostName } from "../toolsets/host.ts";
+import type { Source } from "../toolsets/source.ts";
 import { SpendingLimits } from "../trials/limits.ts";
 import type { PlannedCase } from "../trials/plan.ts";
 import type { TrialContext } from "../trials/runTrial.ts";
@@ -16,7 +15,8 @@ import type { Suite } from "../types/suite.ts";
 import {
   createTrialContext,
   findDispatchProblems,
-  findHostTurns,
+  findHostProblems,
+  findRepeats,
   findReservedNames,
   findReservedSearch,
   findUnlistedMocks,
@@ -25,7 +25,8 @@ import {
   type Surroundings,
 } from "./cases.ts";
 import { applyExposures, type ExposureOptions } from "./exposures.ts";
-import { openJudge, openModels, type RequestOptions } from "./models.ts";
+import { readGitState } from "./git.ts";
+import { addCache, openJudge, openModels, type RequestOptions } from "./models.ts";
 import { closeServers, isUnavailable, type Opened, openServers, refuseMistakes } from "./servers.ts";
 import { type SuiteOptions, selectSuites } from "./suites.ts";
 import { addSurfaceArms, listSurfaces, type SurfaceSuite } from "./surfaces.ts";
@@ -39,6 +40,15 @@ export type WorkspaceOptions = SuiteOptions &
     only?: { suite?: string | undefined };
     /** Opens the surfaces of suites too. */
     surfaces?: boolean | undefined;
+    /** What several workspaces may use together, in place of the limits among the options. */
+    limits?: SpendingLimits | undefined;
+    /**
+     * Whether a suite has a baseline on one of these models: then a report says that none of its cases can be asked with the
+     * tools as they are now, and it is no mistake in the suite. Default: none has.
+     */
+    isAccepted?: ((suite: Suite, models: readonly Model[], all: readonly Suite[]) => Promise<boolean>) | undefined;
+    /** Whether a model is asked here. Default: all are. */
+    isServed?: ((id: string) => boolean) | undefined;
   };
 
 /** Everything that trials need, open and checked. */
@@ -51,6 +61,8 @@ export type Workspace = {
   context: TrialContext;
   /** What the server of each suite reports about itself, by suite name. */
   servers: ReadonlyMap<string, JsonObject>;
+  /** The servers of each suite that is about a whole configuration, by suite name. */
+  configurations: ReadonlyMap<string, NonNullable<Source["members"]>>;
   models: readonly Model[];
   judge: AskedModel | undefined;
   /** How far the judge agrees with people, as a sentence, where that was measured. */
@@ -73,7 +85,7 @@ export async function withWorkspace<R>(
   use: (workspace: Workspace) => Promise<R>,
   meanwhile: () => Promise<unknown> = async () => {},
 ): Promise<R> {
-  const readingGit = readGitState(io.cwd);
+  const readingGit = readGitState(io);
   const { suites: found, skills, warnings } = await selectSuites(options, io);
   const suites = options.only ? [pickSuite(found, options.only.suite)] : found;
   const surfaces = options.surfaces ? listSurfaces(suites) : [];
@@ -82,18 +94,20 @@ export async function withWorkspace<R>(
   try {
     warn(warnings, io);
     const ids = listModels(suites, options);
-    const { budget: budgetUsd, maxRequests, maxTime: maxSeconds } = options;
-    const limits = new SpendingLimits({ budgetUsd, maxRequests, maxSeconds });
+    const limits = options.limits ?? createLimits(options);
     const [asked, grader] = await Promise.all([openModels(ids, options, io), openJudge(options, io), meanwhile()]);
-    const models = applyExposures(asked, options).map((model) => limits.guard(model));
-    const judge = grader && limits.guard(grader);
+    // The cache comes before the limits: what it answers is not a request.
+    const withCache = await addCache(options, io);
+    const models = applyExposures(asked, options).map((model) => withCache(limits.guard(model)));
+    const judge = grader && withCache(limits.guard(grader));
     if (options.only) refuseSeveralExposures(models);
     const [all, git] = await Promise.all([opening, readingGit]);
     const opened = all.slice(0, suites.length);
     const others = surfaces.map((surface, at) => ({ ...surface, opened: all[suites.length + at] as Opened }));
     if (options.only) refuseUnavailable(opened);
     const { host } = options;
-    const prepared = prepare(opened, { host, skills, judge, code, limits }, models, others);
+    const isAccepted = async (suite: Suite) => (await options.isAccepted?.(suite, models, suites)) ?? false;
+    const prepared = await prepare(opened, { host, skills, judge, code, limits }, models, others, isAccepted);
     // An experiment compares cases; one that cannot be asked has nothing to compare.
     if (options.only) prepared.cases = prepared.cases.filter(({ unavailable }) => !unavailable);
     warn(prepared.warnings, io);
@@ -103,6 +117,11 @@ export async function withWorkspace<R>(
     await code.close();
     await closeServers(await opening);
   }
+}
+
+/** The limits that the options of a command name. */
+export function createLimits({ budget: budgetUsd, maxRequests, maxTime: maxSeconds }: RequestOptions): SpendingLimits {
+  return new SpendingLimits({ budgetUsd, maxRequests, maxSeconds });
 }
 
 function warn(problems: readonly Problem[], io: Io): void {
@@ -136,8 +155,8 @@ function pointToDoctor({ problems, exitCode }: EvalsError, { file }: Suite): Eva
 }
 
 /** Every model that some suite is asked on. Throws a usage error when a command for one model would get several. */
-function listModels(suites: readonly Suite[], { model, only }: WorkspaceOptions): string[] {
-  const ids = [...new Set(suites.flatMap(({ models }) => models ?? [model].flat()))];
+function listModels(suites: readonly Suite[], { model, only, isServed = () => true }: WorkspaceOptions): string[] {
+  const ids = [...new Set(suites.flatMap(({ models }) => models ?? [model].flat()))].filter(isServed);
   if (only && ids.length > 1)
     throw usageError(
       `This command takes one model, but the suite names ${ids.join(", ")}.`,
@@ -156,29 +175,36 @@ function refuseSeveralExposures(models: readonly Model[]): void {
 }
 
 /** Plans the cases and checks every expectation against the tools that it will be shown. */
-function prepare(
+async function prepare(
   opened: readonly Opened[],
   surroundings: Surroundings,
   models: readonly Model[],
   surfaces: readonly (SurfaceSuite & { opened: Opened })[],
-): Pick<Workspace, "cases" | "surfaceCases" | "context" | "servers"> & { warnings: readonly Problem[] } {
+  isAccepted: (suite: Suite) => Promise<boolean>,
+): Promise<
+  Pick<Workspace, "cases" | "surfaceCases" | "context" | "servers" | "configurations"> & {
+    warnings: readonly Problem[];
+  }
+> {
   refuseMistakes([...opened, ...surfaces.map((one) => one.opened)]);
   const { skills } = surroundings;
   const planned = opened.flatMap((one) => planCases(one, skills.get(one.suite.name) ?? []));
   const ofSuites = [
     ...opened.flatMap(({ suite }) => findUnofferedLift(suite, skills.get(suite.name) ?? [])),
-    ...opened.flatMap(findDispatchProblems),
+    ...opened.flatMap((one) => findDispatchProblems(one)),
     ...opened.flatMap(({ suite }) => findReservedNames(suite, planned)),
     ...opened.flatMap(({ suite }) => findUnlistedMocks(suite, planned)),
-    ...opened.flatMap(({ suite }) => findHostTurns(suite, planned, models)),
+    ...opened.flatMap(({ suite }) => findRepeats(suite)),
+    ...opened.flatMap(({ suite }) => findHostProblems(suite, planned, models)),
     ...opened.flatMap(({ suite }) => findReservedSearch(suite, planned, models)),
   ];
-  const { cases, problems: ofCases } = leaveOutImpossible(planned);
+  const { cases, problems: ofCases } = await leaveOutImpossible(planned, isAccepted);
   const inSurfaces = addSurfaceArms(cases, surfaces, skills);
   const problems = [
     ...ofSuites,
     ...ofCases,
-    ...surfaces.flatMap((one) => findDispatchProblems(one.opened)),
+    // What a surface dispatches to is often what the suite's own list shows.
+    ...surfaces.flatMap((one) => findDispatchProblems(one.opened, listNames(opened, one.of))),
     ...inSurfaces.problems,
   ];
   if (problems.some(({ severity }) => severity === "error")) throw new EvalsError(problems);
@@ -194,15 +220,26 @@ function prepare(
     servers: new Map(
       sources.flatMap(({ suite, source }) => (source.server ? [[suite.name, source.server.about]] : [])),
     ),
+    configurations: new Map(
+      sources.flatMap(({ suite, source }) => (source.members ? [[suite.name, source.members]] : [])),
+    ),
     warnings: [...unavailable, ...sources.flatMap(({ source }) => source.warnings), ...problems],
   };
 }
 
+function listNames(opened: readonly Opened[], suite: Suite): ReadonlySet<string> {
+  const own = opened.flatMap((one) => (one.suite === suite && "source" in one ? one.source.tools : []));
+  return new Set(own.map(({ name }) => name));
+}
+
 /**
  * Checks every expectation against the tools. A case that no trial could pass breaks without a request, with the reason,
- * and the others are asked. Its problems are errors if its suite has no other case.
+ * and the others are asked. Its problems are errors if its suite has no other case, and was never accepted.
  */
-function leaveOutImpossible(planned: readonly PlannedCase[]): { cases: PlannedCase[]; problems: Problem[] } {
+async function leaveOutImpossible(
+  planned: readonly PlannedCase[],
+  isAccepted: (suite: Suite) => Promise<boolean>,
+): Promise<{ cases: PlannedCase[]; problems: Problem[] }> {
   const checked = planned.map((one) => {
     const problems = one.unavailable ? [] : preflight(one.case, one.toolset, one.suite.execute);
     const errors = problems.filter(({ severity }) => severity === "error").map(({ message }) => message);
@@ -211,6 +248,8 @@ function leaveOutImpossible(planned: readonly PlannedCase[]): { cases: PlannedCa
     return { one: { ...one, unavailable }, problems };
   });
   const asked = new Set(checked.flatMap(({ one }) => (one.unavailable ? [] : [one.suite])));
+  for (const suite of new Set(planned.map((one) => one.suite)))
+    if (!asked.has(suite) && (await isAccepted(suite))) asked.add(suite);
   const weigh = (suite: Suite, problem: Problem): Problem => {
     if (problem.severity !== "error" || !asked.has(suite)) return problem;
     return { ...problem, severity: "warning", hint: `${problem.hint ?? ""} Until then the case is left out.`.trim() };
@@ -225,18 +264,4 @@ function leaveOutImpossible(planned: readonly PlannedCase[]): { cases: PlannedCa
 async function readFigure({ id }: AskedModel, cwd: string): Promise<string | undefined> {
   const { judgesFolder, readJudgeFigure } = await import("./judgeFigure.ts");
   return (await readJudgeFigure(resolve(cwd, judgesFolder), id))?.sentence;
-}
-
-/** The commit that is checked out in `cwd` and whether files differ from it; undefined outside of a repository. */
-async function readGitState(cwd: string): Promise<RunManifest["git"]> {
-  const git = (...args: string[]) => promisify(execFile)("git", args, { cwd, timeout: 5000, maxBuffer: 64 << 20 });
-  try {
-    const [head, status] = await Promise.all([
-      git("rev-parse", "HEAD"),
-      git("status", "--porcelain", "--untracked-files=no"),
-    ]);
-    return { commit: head.stdout.trim(), dirty: status.stdout.trim() !== "" };
-  } catch {
-    return undefined;
-  }
 }

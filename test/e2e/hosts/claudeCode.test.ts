@@ -105,6 +105,39 @@ describe("a trial in Claude Code", () => {
     expect(second).toContain("This call was not executed: notes.read is not executed here");
   });
 
+  it("lets a model write in the project where the case is about that, and returns what is there then", async () => {
+    const outside = at("outside.md");
+    const write = (file_path: string, content: string) => ({ name: "Write", input: { file_path, content } });
+    const service = await endpoint(
+      steps(
+        { calls: [{ name: "Read", input: { file_path: "in.md" } }] },
+        { calls: [write("in.md", "changed"), write("made/out.md", "made")] },
+        {
+          calls: [
+            write(outside, "x"),
+            write("../up.md", "x"),
+            { name: "Bash", input: { command: `touch ${outside}` } },
+          ],
+        },
+      ),
+    );
+    const skill = skillAt(at("writer"), { "SKILL.md": skillText("writer", "Writes.", "# Writer") });
+    const files = [{ path: "in.md", content: "given" }];
+    const { outcome, workspace: left } = await (await host(service)).converse(
+      trialOf({ skills: [skill], files, writable: true }),
+      never,
+    );
+    expect([outcome, left]).toEqual([
+      { kind: "answered" },
+      [
+        { path: "in.md", content: "changed" },
+        { path: "made/out.md", content: "made" },
+      ],
+    ]);
+    expect(existsSync(outside)).toBe(false);
+    expect(namesOf(service.requests[0]?.body)).toContain("Write");
+  });
+
   it("lets a model read the project and nothing else, and a skill run nothing", async () => {
     const trace = at("trace");
     const skill = skillAt(at("sly"), {

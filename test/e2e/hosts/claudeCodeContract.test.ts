@@ -27,5 +27,5 @@ describeHost({
   toShownName: (server, tool) => `mcp__${server}__${tool}`,
   loadSkill: (skill) => ({ name: "Skill", input: { skill } }),
   oddNames,
-  patienceMs: 15_000,
+  patienceMs: 30_000,
 });

@@ -40,5 +40,5 @@ describeHost({
   toShownName: (server, tool) => `mcp__${server}__${tool}`,
   loadSkill: (skill) => ({ name: "exec_command", input: { cmd: `cat .agents/skills/${skill}/SKILL.md` } }),
   oddNames,
-  patienceMs: 15_000,
+  patienceMs: 30_000,
 });

@@ -262,7 +262,9 @@ function describeTrials(host: HostUnderTest, at: (...path: string[]) => string):
     ])("breaks the trial with its cause: %s", async (_, fault, cause) => {
       const service = await start(() => fault);
       const { wrapper, expectNoProcess } = wrap(at("wrapped"), host.program());
-      const model = await open(service, undefined, { retries: 1, timeoutMs: host.patienceMs }, wrapper);
+      // Only what hangs is waited for briefly: a program takes its time to start on a busy machine.
+      const timeoutMs = "fault" in fault && fault.fault === "hang" ? host.patienceMs : 4 * host.patienceMs;
+      const model = await open(service, undefined, { retries: 1, timeoutMs }, wrapper);
       const { outcome, turns } = await model.converse(trialOf({ tools: toolsOf(5), exposure: "host" }), never);
       const message = outcome.kind === "broken" ? `${outcome.stage}: ${outcome.message}` : outcome.kind;
       expect(message.replace(/ \(\d attempts\)$/, "")).toBe(cause.replace(/ \(\d attempts\)$/, ""));
@@ -318,5 +320,5 @@ function wrap(path: string, program: string) {
     // What was killed may still have to be collected by init.
     expect(alive.filter((line) => new RegExp(`^ *${group} +[^Z]`).test(line))).toEqual([]);
   };
-  return { wrapper: path, expectNoProcess: () => vi.waitFor(isGone) };
+  return { wrapper: path, expectNoProcess: () => vi.waitFor(isGone, { timeout: 60_000 }) };
 }

@@ -7,6 +7,7 @@ import { renderSuite } from "../../../src/evals/inspection/init/suiteText.ts";
 import { parseYaml } from "../../../src/evals/parsing/yaml.ts";
 import { checkSuite } from "../../../src/evals/suites/validate.ts";
 import type { Tool } from "../../../src/evals/types/tool.ts";
+import { anyText } from "../../fakes/text.ts";
 
 const server = { command: "node", args: ["server.mjs"], cwd: ".." };
 const lists = join(import.meta.dirname, "../../lint/labelled/lists");
@@ -27,14 +28,14 @@ describe("a drafted suite", () => {
   it("is a valid suite that expects only listed tools, for any list", () => {
     const tool = fc.record({
       name: fc.string({ minLength: 1, maxLength: 20 }),
-      description: fc.string({ unit: "binary", maxLength: 80 }),
+      description: anyText({ maxLength: 80 }),
       inputSchema: fc.record({
         required: fc.array(fc.string({ maxLength: 8 }), { maxLength: 3 }),
         properties: fc.dictionary(
           fc.string({ maxLength: 8 }),
           fc.record({
             type: fc.constantFrom("string", "integer", "boolean", "array", "object"),
-            default: fc.jsonValue(),
+            default: fc.jsonValue({ maxDepth: 2 }),
           }),
         ),
       }),

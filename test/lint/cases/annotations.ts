@@ -19,11 +19,7 @@ export const annotationCases: CasesOf<ToolSubject> = {
     violations: {
       "annotations are an object": [annotated([]), annotated("read-only"), annotated(null)],
       "hints are true or false": [annotated({ readOnlyHint: "true" }), annotated({ idempotentHint: 1 })],
-      "a title is a string that is not blank": [
-        annotated({ title: " " }),
-        aChangedTool({ title: "" }),
-        aChangedTool({ title: 5 }),
-      ],
+      "a title is a string": [annotated({ title: 1 }), aChangedTool({ title: 5 })],
     },
   },
   "annotation-unknown": {
@@ -51,6 +47,7 @@ export const annotationCases: CasesOf<ToolSubject> = {
       annotated({ destructiveHint: false }, "create_file"),
       operating(["get", "list"]),
       operating(["get", "set"], {}),
+      operating(["runQuery", "uploadPlan"]),
     ],
     violations: {
       "a read-only tool has no operation that changes something": [

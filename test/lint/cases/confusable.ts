@@ -63,13 +63,16 @@ export const tellingApartCases: CasesOf<ToolsetSubject> = {
     clean: [
       called("get_order", "get_orders", "find_order", "delete_order"),
       called("get", "fetch"),
+      called("create_label", "add_label"),
+      called("query_tables", "search_tables"),
+      aToolsetSubject(named("get_order"), named("fetch_order", { description: "From the archive, unlike get_order." })),
       aToolsetSubject(named("get_order"), named("fetch_order", { description: "Deprecated: use get_order." })),
     ],
     violations: {
       "no two names differ only in get and fetch, delete and remove or the like": [
         called("get_order", "fetch_order"),
         called("deleteFile", "remove_file"),
-        called("shop_create_order", "shop_add_order"),
+        called("shop_find_order", "shop_search_order"),
       ],
     },
   },

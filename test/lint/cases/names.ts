@@ -16,8 +16,13 @@ export const nameCases: CasesOf<ToolSubject> = {
     },
   },
   "name-length": {
-    clean: [aChangedTool({}), ofLength(50)],
-    violations: { "at most 64 characters with the prefix of a host": [ofLength(51), ofLength(65)] },
+    clean: [aChangedTool({}), ofLength(64)],
+    violations: {
+      "at most 64 characters": [ofLength(65)],
+      "at most 128 characters with the prefix of a host": [
+        { ...aChangedTool({}), shownName: `mcp__${"a".repeat(124)}__get_weather` },
+      ],
+    },
   },
   "name-charset": {
     clean: [aChangedTool({}), aChangedTool({ name: "Get-weather_2" })],

@@ -62,6 +62,7 @@ export const propertyCases: CasesOf<ToolSubject> = {
       text("business_unit"),
       text("unit", "The apartment unit of the address."),
       text("unit", "The systemd unit to restart."),
+      text("unit", "The unit, such as g or cup."),
       text("unit_id"),
     ],
     violations: {
@@ -80,6 +81,7 @@ export const propertyCases: CasesOf<ToolSubject> = {
       text("priority", "How soon.", { enum: ["low", "medium", "high"] }),
       typed("priority", "integer"),
       text("priority", "P0 to P4.", { pattern: "^P[0-4]$" }),
+      text("priority", "The name of a priority of the project."),
     ],
     violations: {
       "a priority or severity is an enum of its levels": [
@@ -94,14 +96,13 @@ export const propertyCases: CasesOf<ToolSubject> = {
       text("invoice_number", "The number of the invoice."),
       text("offset", "An opaque cursor of the page before."),
       text("utc_offset"),
+      text("amount", "Number of tokens to send, in the least unit."),
     ],
     violations: {
       "a count is an integer, not a string": [
         ...["count", "limit", "offset", "number_of_rooms", "max_results", "pageSize", "num_rooms"].map((name) =>
           text(name),
         ),
-        text("rooms", "The number of rooms to book."),
-        text("limit", "How many.", { enum: ["10", "20"] }),
       ],
     },
   },
@@ -143,6 +144,7 @@ export const propertyCases: CasesOf<ToolSubject> = {
       text("mode", "When to ask.", { enum: ["true", "false", "auto"] }),
       text("island"),
       text("has_text", "The text to look for."),
+      text("draft", "Whether it is a draft.", { enum: ["true", "false"] }),
     ],
     violations: {
       "what is on or off by its name is a boolean": [
@@ -150,10 +152,6 @@ export const propertyCases: CasesOf<ToolSubject> = {
         text("verbose", "Set to 'true' to see more."),
         text("recursive", "yes/no"),
         text("hasChildren", "Whether it has children."),
-      ],
-      "an enum of true and false is a boolean": [
-        text("draft", "Whether it is a draft.", { enum: ["true", "false"] }),
-        text("draft", "Whether it is a draft.", { enum: ["Yes", "No"] }),
       ],
     },
   },
@@ -164,15 +162,20 @@ export const propertyCases: CasesOf<ToolSubject> = {
       text("table", "The table as comma-separated values, with a header."),
       text("keywords", "What to search for."),
       text("labels", "A label selector."),
+      text("tags", "Comma-separated."),
+      text("labels", "The labels, separated by semicolons."),
+      text("tags", "For example 'red,green'."),
+      text("colorRoadLabels", "Overrides how roads are drawn."),
+      text("labels", "The color of the labels."),
     ],
     violations: {
-      "tags are an array of strings": ["tags", "labels", "issueLabels", "tag_list", "id_list"].map((name) =>
-        text(name),
-      ),
-      "what is described as comma-separated is an array": [
-        text("cities", "A comma-separated list of cities."),
-        text("cities", "The cities, separated by commas."),
-      ],
+      "tags are an array of strings, or their separator is described": [
+        "tags",
+        "labels",
+        "issueLabels",
+        "tag_list",
+        "id_list",
+      ].map((name) => text(name)),
     },
   },
   "enum-in-description": {
@@ -182,6 +185,9 @@ export const propertyCases: CasesOf<ToolSubject> = {
       text("key", 'A key, e.g. one of "Enter" or "Tab".'),
       text("namespace", "Can be 'default' or 'system' or any other."),
       text("category", "Options: 'a', 'b', etc."),
+      text("coin", "The id of a coin ('bitcoin', 'ethereum'). Call search_coins to find others."),
+      text("category", "Filter by category ('Dexes', 'Lending'). Use exact category names."),
+      text("mentions", 'A JSON array, such as [{"type": "User"}]. Valid types are: User, Team.'),
       text("city", "Must be given, or the call fails."),
       // Another rule reports that it is a unit, with the same fix.
       text("unit", "One of: celsius, fahrenheit."),

@@ -53,15 +53,25 @@ const shapeCases: CasesOf<ToolSubject> = {
     clean: [
       plain,
       none,
-      input({ type: "object", additionalProperties: false }),
+      input({ type: "object" }),
+      one({ type: "array", description: "The values of the placeholders.", items: {} }),
+      one({ type: "array", description: 'Steps such as {"do":"click"}.', items: { type: "object" } }),
+      one({ type: "array", items: { type: "object", properties: { values: { type: "object" } } } }),
+      aChangedTool({
+        description: "Stores a value.\n\nArgs:\n  city: any value",
+        inputSchema: { type: "object", properties: { city: {} } },
+      }),
       one({ type: "object", additionalProperties: true }),
       one({ type: "object", additionalProperties: {} }),
       one({ type: "object", properties: { name: city } }),
       one({ type: "object", description: "The values of the chart, as its README has them." }),
     ],
     violations: {
-      "the inputSchema names its properties": [input({ type: "object" })],
-      "no parameter has an empty schema": [one({}), one({ type: "array", items: {} })],
+      "no parameter has an empty schema": [
+        one({}),
+        one({ type: "array", items: {} }),
+        one({ type: "array", items: { type: "array", items: {} } }),
+      ],
       "an object declares its content": [one({ type: "object" }), one({ type: "object", properties: {} })],
     },
   },
@@ -224,6 +234,7 @@ const contentCases: CasesOf<ToolSubject> = {
       one({ type: "number", minimum: 1 }),
       one({ type: ["string", "null"], maxLength: 5 }),
       one({ minimum: 1 }),
+      one({ ...city, additionalProperties: false }),
     ],
     violations: {
       "bounds are for numbers": [one({ ...city, minimum: 1 }), one({ type: "array", items: city, maximum: 5 })],

@@ -70,8 +70,12 @@ const withInstructions = (instructions: string): ToolsetSubject => ({
 });
 
 export const instructionCases: CasesOf<ToolsetSubject> = {
+  "instructions-cut": {
+    clean: [aToolsetSubject(aLintedTool()), withInstructions("天".repeat(4096)), withInstructions("")],
+    violations: { "instructions of at most 4,096 characters": [withInstructions("x".repeat(4097))] },
+  },
   "instructions-over-2kb": {
-    clean: [aToolsetSubject(aLintedTool()), withInstructions("x".repeat(2048)), withInstructions("")],
+    clean: [aToolsetSubject(aLintedTool()), withInstructions("x".repeat(2048)), withInstructions("x".repeat(5000))],
     violations: {
       "instructions of at most 2,048 bytes of UTF-8": [
         withInstructions("x".repeat(2049)),

@@ -78,7 +78,11 @@ export const skillCases: CasesOf<SkillSubject> = {
     },
   },
   "skill-description-length": {
-    clean: [aSkillOf({ description: "é".repeat(1024) }), aSkillOf({ description: "😀".repeat(1024) })],
+    clean: [
+      aSkillOf({ description: "é".repeat(1024) }),
+      aSkillOf({ description: "😀".repeat(1024) }),
+      aSkillOf({ description: `${"a".repeat(1024)}\n` }),
+    ],
     violations: { "at most 1,024 characters": [aSkillOf({ description: "a".repeat(1025) })] },
   },
   "skill-compatibility-length": {
@@ -242,6 +246,7 @@ export const skillCases: CasesOf<SkillSubject> = {
   "skill-hidden-unicode": {
     clean: [
       reading("A fence in a fence:\n\u200b```ts\n> \u200b```"),
+      reading("A fence in a fence:\n```ts\n```\u200b\n```"),
       reading("\ufeffWith a byte order mark at its start,\r\nand with CR LF."),
       reading("\u0001", "data.bin"),
     ],

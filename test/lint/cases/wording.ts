@@ -188,6 +188,15 @@ export const wordingCases: CasesOf<ToolSubject> = {
         "See read_only.",
       ),
       ...saying("The answer holds updated_at.", "Sort it with set_order_by.", "Use getMore of the city."),
+      ...saying(
+        "Filter by update_time.",
+        "Use include_deleted=true.",
+        "Use get_all mode.",
+        "See list_view.items.",
+        "So call get_tree().get_nodes().",
+        "Use `is_enabled` to filter.",
+        "For each city, use get_box to find its bounds.",
+      ),
       described("Use get_unit to choose.", {
         inputSchema: { type: "object", properties: { get_unit: { enum: ["use_metric"] } } },
       }),

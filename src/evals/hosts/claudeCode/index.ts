@@ -1,31 +1,23 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { resolveEndpoint } from "../../types/endpoint.ts";
+
 import { hostNames } from "../../types/hostNames.ts";
 import type { HostModel } from "../../types/model.ts";
-import { type Command, findProgram, type Host, type Launch } from "../host.ts";
-import { createHostModel, defaultTrialTimeoutMs, type HostOptions } from "../model.ts";
-import { passEnvironment, services } from "../services.ts";
+import { type Command, findProgram, type Host, type Launch, passEnvironment, services } from "../host.ts";
+import { createHostModel, type HostOptions, resolveHostEndpoint } from "../model.ts";
 
 export type ClaudeCodeOptions = HostOptions & {
   /** The program. Default: CLAUDE_CODE_PATH of the environment, else `claude` on its PATH. */
   claudePath?: string;
 };
 
-const provider = {
-  name: "Claude Code",
-  efforts: ["low", "medium", "high", "xhigh", "max"],
-  ...services.anthropic,
-};
+const provider = { name: "Claude Code", efforts: ["low", "medium", "high", "xhigh", "max"], ...services.anthropic };
 
 const program = {
   name: "Claude Code",
   pattern: /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/,
   install: "Install it (npm install -g @anthropic-ai/claude-code), or set CLAUDE_CODE_PATH to the path of the program.",
 };
-
-/** The host's own limit for a model it does not know. */
-const defaultMaxTokens = 32_000;
 
 /**
  * Claude Code as installed, started for every trial in a separate home and project. Under the exposure `host` it shows
@@ -34,9 +26,9 @@ const defaultMaxTokens = 32_000;
  * work.
  */
 export async function claudeCode(id: string, name: string, options: ClaudeCodeOptions): Promise<HostModel> {
-  const { timeoutMs = defaultTrialTimeoutMs, maxTokens = defaultMaxTokens, env: given } = options;
+  const { env: given } = options;
   const env = { ...given, ANTHROPIC_API_KEY: given.ANTHROPIC_API_KEY || readToken(given) };
-  const endpoint = resolveEndpoint({ ...options, timeoutMs, maxTokens, env }, provider);
+  const endpoint = resolveHostEndpoint({ ...options, env }, provider);
   const clean = buildEnvironment(options, endpoint);
   const path = options.claudePath ?? (given.CLAUDE_CODE_PATH || "claude");
   const { command, version } = await findProgram(path, program, clean);
@@ -48,11 +40,11 @@ export async function claudeCode(id: string, name: string, options: ClaudeCodeOp
     version: { claudeCode: version },
     endpoint,
     env: clean,
-    exposures: ["host", "all"],
+
     // About 12,000 tokens, without project instructions.
     ownPromptTokens: 20_000,
     processBytes: 400 * 1024 * 1024,
-  } as const;
+  };
   return createHostModel(facts, options);
 }
 
@@ -63,11 +55,13 @@ function describeHost(model: string, effort: string | undefined): Host {
       searchTools: new Set(["ToolSearch"]),
       skillTools: new Set(["Skill"]),
       readRefusal: ({ text, isError }) => (isError ? readRefusal(text) : undefined),
+      denial: /^(Permission to use|Claude requested permissions)/,
     },
     toServerName: (server) => server.replace(/[^a-zA-Z0-9_-]/g, "_"),
     toShownName: hostNames["claude-code"],
     skillFolder: ".claude/skills",
     configFolders: /^\.claude$/i,
+    writesFiles: true,
     hidesTools: false,
     configure: (launch) => configure(launch, model, effort),
     readFailure,
@@ -79,10 +73,11 @@ const projectSettings = JSON.stringify({ disableAllHooks: true, disableSkillShel
 
 /**
  * Writes the MCP configuration and the system prompt of a trial. Whatever the exposure, the host may read within the
- * project, load skills and call the tools under test; all else that needs a permission is denied.
+ * project, load skills and call the tools under test, and write within the project where the case is about that; all
+ * else that needs a permission is denied.
  */
 async function configure(
-  { trial: { exposure, skills, files }, folder, servers, baseUrl, system, prompt }: Launch,
+  { trial: { exposure, skills, files, writable = false }, folder, servers, baseUrl, system, prompt }: Launch,
   model: string,
   effort: string | undefined,
 ): Promise<Command> {
@@ -95,10 +90,12 @@ async function configure(
   const allowed = [
     ...(skills.length > 0 || !isAll ? ["Skill"] : []),
     ...[...servers.keys()].map((one) => `mcp__${one}`),
+    // The rule of Edit is that of every tool that writes files; the path is relative to the project.
+    ...(writable ? ["Edit(./**)"] : []),
   ];
   // Without skills or files, reading tools would only compete with those under test.
-  const reading = skills.length + files.length > 0 ? ["Read", "Glob", "Grep"] : [];
-  const tools = [...(skills.length > 0 ? ["Skill"] : []), ...reading];
+  const reading = skills.length + files.length > 0 || writable ? ["Read", "Glob", "Grep"] : [];
+  const tools = [...(skills.length > 0 ? ["Skill"] : []), ...reading, ...(writable ? ["Write", "Edit"] : [])];
   return {
     args: [
       ...["-p", "--output-format", "json", "--no-session-persistence", "--setting-sources", "project"],

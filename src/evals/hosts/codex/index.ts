@@ -4,15 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import * as z from "zod";
-import { resolveEndpoint } from "../../types/endpoint.ts";
+
 import { messageOf, usageError } from "../../types/errors.ts";
 import { hostNames } from "../../types/hostNames.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import type { HostModel } from "../../types/model.ts";
 import { nearest } from "../../types/nearest.ts";
-import { type Command, findProgram, type Host, type Launch, readEvents } from "../host.ts";
-import { createHostModel, defaultTrialTimeoutMs, type HostOptions } from "../model.ts";
-import { passEnvironment, services } from "../services.ts";
+import { type Command, findProgram, type Host, type Launch, passEnvironment, readEvents, services } from "../host.ts";
+import { createHostModel, type HostEndpoint, type HostOptions, resolveHostEndpoint } from "../model.ts";
 
 const provider = {
   name: "Codex",
@@ -27,14 +26,14 @@ const program = {
 };
 
 /**
- * Codex as installed (CODEX_PATH of the environment, else `codex` on its PATH), started for every trial in a separate home and project. Under the exposure `host`, the model decides
- * how Codex shows tools: by a search, only to code that the model writes, or in full. Under `all`, every definition is
- * shown. Throws a usage error when the program is missing, for a model that it does not know, or for options that cannot
- * work.
+ * Codex as installed (CODEX_PATH of the environment, else `codex` on its PATH), started for every trial in a separate
+ * home and project. Under the exposure `host`, the model decides how Codex shows tools: by a search, only to code that
+ * the model writes, or in full. Under `all`, every definition is shown. Throws a usage error when the program is
+ * missing, for a model that it does not know, or for options that cannot work.
  */
 export async function codex(id: string, name: string, options: HostOptions): Promise<HostModel> {
-  const { timeoutMs = defaultTrialTimeoutMs, maxTokens = provider.maxTokensLimit, env: given } = options;
-  const endpoint = resolveEndpoint({ ...options, timeoutMs, maxTokens }, provider);
+  const { env: given } = options;
+  const endpoint = resolveHostEndpoint(options, provider, provider.maxTokensLimit);
   const env = { ...passEnvironment(given), [provider.keyVariable]: endpoint.apiKey };
   const { command, version } = await findProgram(given.CODEX_PATH || "codex", program, env);
   const known = await listModels(command, env);
@@ -50,11 +49,11 @@ export async function codex(id: string, name: string, options: HostOptions): Pro
     version: { codex: version },
     endpoint,
     env,
-    exposures: ["host", "all"],
+
     // About 10,000 tokens, without project instructions.
     ownPromptTokens: 20_000,
     processBytes: 250 * 1024 * 1024,
-  } as const;
+  };
   return createHostModel(facts, options);
 }
 
@@ -88,9 +87,7 @@ function unknownModel(name: string, version: string, known: readonly CatalogueEn
 /** The fields of a model by which Codex defers tools or offers them to code only. */
 const deferringFields = ["tool_mode", "supports_search_tool"];
 
-type Endpoint = ReturnType<typeof resolveEndpoint>;
-
-function describeHost(model: string, entry: CatalogueEntry | undefined, endpoint: Endpoint): Host {
+function describeHost(model: string, entry: CatalogueEntry | undefined, endpoint: HostEndpoint): Host {
   return {
     name: "Codex",
     wording: {
@@ -113,7 +110,7 @@ async function configure(
   { trial: { exposure }, folder, servers, baseUrl, system, prompt }: Launch,
   model: string,
   entry: CatalogueEntry | undefined,
-  { effort, retries, timeoutMs }: Endpoint,
+  { effort, retries, timeoutMs }: HostEndpoint,
 ): Promise<Command> {
   const home = join(folder.home, ".codex");
   const catalogue = join(home, "models.json");
@@ -121,10 +118,8 @@ async function configure(
   const isDirect = exposure === "all" && entry !== undefined;
   if (isDirect) {
     const kept = Object.entries(entry).filter(([field]) => !deferringFields.includes(field));
-    await writeFile(
-      catalogue,
-      JSON.stringify({ models: [{ ...Object.fromEntries(kept), supports_search_tool: false }] }),
-    );
+    const models = [{ ...Object.fromEntries(kept), supports_search_tool: false }];
+    await writeFile(catalogue, JSON.stringify({ models }));
   }
   const seconds = Math.ceil(timeoutMs / 1000);
   const config = {

@@ -1,12 +1,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { resolveEndpoint } from "../../types/endpoint.ts";
+
 import { hostNames } from "../../types/hostNames.ts";
 import { isJsonObject } from "../../types/json.ts";
 import type { HostModel } from "../../types/model.ts";
-import { type Command, findProgram, type Host, type Launch, readEvents } from "../host.ts";
-import { createHostModel, defaultTrialTimeoutMs, type HostOptions } from "../model.ts";
-import { passEnvironment, services } from "../services.ts";
+import { type Command, findProgram, type Host, type Launch, passEnvironment, readEvents, services } from "../host.ts";
+import { createHostModel, type HostEndpoint, type HostOptions, resolveHostEndpoint } from "../model.ts";
 
 const program = {
   name: "Copilot CLI",
@@ -15,7 +14,6 @@ const program = {
 };
 
 const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
-const defaultMaxTokens = 32_000;
 
 /**
  * The Copilot CLI as installed (COPILOT_PATH of the environment, else `copilot` on its PATH), started for every trial in a
@@ -25,10 +23,10 @@ const defaultMaxTokens = 32_000;
  * the program is missing, or for options that cannot work.
  */
 export async function copilot(id: string, model: string, options: HostOptions): Promise<HostModel> {
-  const { timeoutMs = defaultTrialTimeoutMs, maxTokens = defaultMaxTokens, env: given } = options;
+  const { env: given } = options;
   const api = findApi(model);
   const service = services[api === "messages" ? "anthropic" : "openai"];
-  const endpoint = resolveEndpoint({ ...options, timeoutMs, maxTokens }, { name: "Copilot CLI", efforts, ...service });
+  const endpoint = resolveHostEndpoint(options, { name: "Copilot CLI", efforts, ...service });
   const env = { ...passEnvironment(given), COPILOT_PKG_CACHE_HOME: findPackages(given), COPILOT_OFFLINE: "true" };
   const { command, version } = await findProgram(given.COPILOT_PATH || "copilot", program, env);
   const facts = {
@@ -39,11 +37,11 @@ export async function copilot(id: string, model: string, options: HostOptions): 
     version: { copilot: version },
     endpoint,
     env,
-    exposures: ["host", "all"],
+
     // About 13,000 tokens, without project instructions.
     ownPromptTokens: 26_000,
     processBytes: 400 * 1024 * 1024,
-  } as const;
+  };
   return createHostModel(facts, options);
 }
 
@@ -60,14 +58,13 @@ function findPackages(env: HostOptions["env"]): string {
   return COPILOT_PKG_CACHE_HOME || COPILOT_CACHE_HOME || join(XDG_CACHE_HOME || join(HOME, ".cache"), "copilot");
 }
 
-type Endpoint = ReturnType<typeof resolveEndpoint>;
-
-function describeHost(model: string, api: Api, endpoint: Endpoint): Host {
+function describeHost(model: string, api: Api, endpoint: HostEndpoint): Host {
   return {
     name: "Copilot CLI",
     wording: {
       searchTools: new Set(["tool_search_tool", "tool_search"]),
       skillTools: new Set(["skill"]),
+      denial: /^Permission denied/,
       readRefusal: ({ text }) => /^(Permission denied\b.*?|Tool '.*?' does not exist)(?=\. |\.?$)/.exec(text)?.[1],
     },
     toServerName: (server) => server.replace(/[^a-zA-Z0-9_-]/g, "-"),
@@ -88,7 +85,7 @@ async function configure(
   { trial: { exposure }, folder, servers, baseUrl, system, prompt }: Launch,
   model: string,
   api: Api,
-  { apiKey, effort, maxTokens }: Endpoint,
+  { apiKey, effort, maxTokens }: HostEndpoint,
 ): Promise<Command> {
   const home = join(folder.home, ".copilot");
   await mkdir(home);

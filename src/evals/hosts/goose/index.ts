@@ -1,14 +1,22 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { resolveEndpoint } from "../../types/endpoint.ts";
+
 import { usageError } from "../../types/errors.ts";
 import { hostNames } from "../../types/hostNames.ts";
 import type { HostModel } from "../../types/model.ts";
 import { nearest } from "../../types/nearest.ts";
-import { type Command, findProgram, type Host, type Launch, readEvents } from "../host.ts";
-import { createHostModel, defaultTrialTimeoutMs, type HostOptions } from "../model.ts";
-import { passEnvironment, type ServiceName, services } from "../services.ts";
+import {
+  type Command,
+  findProgram,
+  type Host,
+  type Launch,
+  passEnvironment,
+  readEvents,
+  type ServiceName,
+  services,
+} from "../host.ts";
+import { createHostModel, type HostOptions, resolveHostEndpoint } from "../model.ts";
 
 const program = {
   name: "goose",
@@ -16,36 +24,34 @@ const program = {
   install: "Install it (npm install -g @aaif/goose), or set GOOSE_PATH to the path of the program.",
 };
 
-const defaultMaxTokens = 32_000;
-
 /**
  * goose as installed (GOOSE_PATH of the environment, else `goose` on its PATH), started for every trial in a separate home
  * and project. `name` is `<provider>/<model>`. It shows every definition, whatever the exposure. Throws a usage error when
  * the program is missing, for a provider that it cannot be recorded with, or for options that cannot work.
  */
 export async function goose(id: string, name: string, options: HostOptions): Promise<HostModel> {
-  const { timeoutMs = defaultTrialTimeoutMs, maxTokens = defaultMaxTokens, env: given } = options;
+  const { env: given } = options;
   const { service, model } = parseName(id, name);
   if (options.effort !== undefined) {
     throw usageError("goose does not pass an effort on to every model.", "Leave --effort out.");
   }
   const provider = { name: "goose", efforts: [], ...services[service] };
-  const endpoint = resolveEndpoint({ ...options, timeoutMs, maxTokens }, provider);
+  const endpoint = resolveHostEndpoint(options, provider);
   const env = { ...passEnvironment(given), [provider.keyVariable]: endpoint.apiKey };
   const { command, version } = await findProgram(given.GOOSE_PATH || "goose", program, env);
   const facts = {
     id,
-    host: describeHost(service, model, maxTokens),
+    host: describeHost(service, model, endpoint.maxTokens),
     command,
     model,
     version: { goose: version },
     endpoint: { ...endpoint, baseUrl: findHost(service, endpoint.baseUrl) },
     env,
-    exposures: ["host", "all"],
+
     // About 5,000 tokens, without project instructions.
     ownPromptTokens: 10_000,
     processBytes: 200 * 1024 * 1024,
-  } as const;
+  };
   return createHostModel(facts, options);
 }
 
@@ -83,6 +89,7 @@ function describeHost(service: ServiceName, model: string, maxTokens: number): H
     wording: {
       searchTools: new Set(),
       skillTools: new Set(["load_skill"]),
+      denial: /^The user has declined/,
       readRefusal: ({ text }) =>
         /^The user has declined to run this tool\./.exec(text)?.[0] ??
         /^Error: -32600: (Tool '.*' was not advertised for this model turn)/.exec(text)?.[1],

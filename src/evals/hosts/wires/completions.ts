@@ -2,14 +2,13 @@ import * as z from "zod";
 import {
   count,
   cutStream,
+  defineWire,
   emptyStream,
   listOf,
-  notJson,
+  maybe,
   parseArguments,
-  parseEvents,
   type ReceivedReply,
   text,
-  type Wire,
 } from "./wire.ts";
 
 const content = z.union([z.string().transform((value) => [{ text: value }]), listOf(z.object({ text }))]).catch([]);
@@ -19,31 +18,29 @@ const request = z.object({
   messages: listOf(z.object({ role: text, content, tool_call_id: text })),
 });
 
-const delta = z
-  .object({
+const delta = maybe(
+  z.object({
     content: text,
     refusal: text,
     tool_calls: listOf(z.object({ index: count, id: text, function: z.object({ name: text, arguments: text }) })),
-  })
-  .optional()
-  .catch(undefined);
+  }),
+);
 const chunk = z.object({
   id: text,
   model: text,
   choices: listOf(z.object({ delta, message: delta, finish_reason: text })),
-  error: z.object({ message: text }).optional().catch(undefined),
-  usage: z
-    .object({
+  error: maybe(z.object({ message: text })),
+  usage: maybe(
+    z.object({
       prompt_tokens: count,
       completion_tokens: count,
       prompt_tokens_details: z.object({ cached_tokens: count }).catch({ cached_tokens: 0 }),
-    })
-    .optional()
-    .catch(undefined),
+    }),
+  ),
 });
 
 /** OpenAI's chat completions API, which many providers speak. */
-export const completions: Wire = {
+export const completions = defineWire({
   name: "completions",
   matches: (path) => path.endsWith("/chat/completions"),
   readRequest(body) {
@@ -62,10 +59,7 @@ export const completions: Wire = {
       notes: lastOutput < 0 ? [] : messages.slice(lastOutput + 1).map((one) => textOf(one.content)),
     };
   },
-  readReply(body) {
-    if (body.trim() === "") return emptyStream;
-    const events = parseEvents(body);
-    if (!events) return notJson;
+  readEvents(events) {
     const chunks = events.map((one) => chunk.parse(one));
     const error = chunks.find((one) => one.error)?.error;
     if (error) return { fault: error.message || "the stream reported an error" };
@@ -101,4 +95,4 @@ export const completions: Wire = {
       stop: stops[finish] ?? (refusal !== "" ? "refused" : calls.size > 0 ? "calls" : "done"),
     };
   },
-};
+});

@@ -1,31 +1,14 @@
 import * as z from "zod";
-import {
-  anyJson,
-  count,
-  cutStream,
-  emptyStream,
-  listOf,
-  notJson,
-  parseEvents,
-  type ReceivedReply,
-  text,
-  type Wire,
-} from "./wire.ts";
+import { anyJson, count, cutStream, defineWire, listOf, maybe, type ReceivedReply, text } from "./wire.ts";
 
 const part = z.object({
   text,
-  functionCall: z
-    .object({ id: text, name: text, args: anyJson.catch({}) })
-    .optional()
-    .catch(undefined),
-  functionResponse: z
-    .object({ id: text, name: text, response: anyJson.catch({}) })
-    .optional()
-    .catch(undefined),
+  functionCall: maybe(z.object({ id: text, name: text, args: anyJson.catch({}) })),
+  functionResponse: maybe(z.object({ id: text, name: text, response: anyJson.catch({}) })),
 });
 const content = z.object({ role: text, parts: listOf(part) });
 const request = z.object({
-  systemInstruction: content.optional().catch(undefined),
+  systemInstruction: maybe(content),
   contents: listOf(content),
   tools: listOf(z.object({ functionDeclarations: listOf(z.object({ name: text, description: text })) })),
 });
@@ -33,21 +16,20 @@ const reply = z.object({
   responseId: text,
   modelVersion: text,
   candidates: listOf(z.object({ content: content.catch({ role: "", parts: [] }), finishReason: text })),
-  promptFeedback: z.object({ blockReason: text }).optional().catch(undefined),
-  error: z.object({ message: text }).optional().catch(undefined),
-  usageMetadata: z
-    .object({
+  promptFeedback: maybe(z.object({ blockReason: text })),
+  error: maybe(z.object({ message: text })),
+  usageMetadata: maybe(
+    z.object({
       promptTokenCount: count,
       candidatesTokenCount: count,
       thoughtsTokenCount: count,
       cachedContentTokenCount: count,
-    })
-    .optional()
-    .catch(undefined),
+    }),
+  ),
 });
 
 /** Google's generateContent API. Calls without an id are numbered by name, as their results come back. */
-export const gemini: Wire = {
+export const gemini = defineWire({
   name: "gemini",
   matches: (path) => /:(streamGenerateContent|generateContent)$/.test(path),
   readRequest(body, path) {
@@ -76,16 +58,13 @@ export const gemini: Wire = {
       notes: last < 0 ? [] : others.slice(last).flatMap(textsOf),
     };
   },
-  readReply(body) {
-    if (body.trim() === "") return emptyStream;
-    const events = parseEvents(body);
-    if (!events) return notJson;
+  readEvents(events) {
     const chunks = events.map((one) => reply.parse(one));
     const error = chunks.find((one) => one.error)?.error;
     if (error) return { fault: error.message || "the stream reported an error" };
     const candidates = chunks.flatMap((one) => one.candidates.slice(0, 1));
     const isBlocked = chunks.some((one) => one.promptFeedback?.blockReason);
-    if (chunks.length === 0) return emptyStream;
+
     const finish = candidates.findLast((one) => one.finishReason !== "")?.finishReason;
     if (finish === undefined && !isBlocked) return cutStream;
     const parts = candidates.flatMap((one) => one.content.parts);
@@ -110,7 +89,7 @@ export const gemini: Wire = {
       stop: isBlocked ? "refused" : (stops[finish ?? ""] ?? (calls.length > 0 ? "calls" : "done")),
     };
   },
-};
+});
 
 function countId(seen: Map<string, number>, name: string): string {
   const number = (seen.get(name) ?? 0) + 1;

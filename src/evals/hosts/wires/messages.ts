@@ -4,20 +4,18 @@ import {
   anyJson,
   count,
   cutStream,
-  emptyStream,
+  defineWire,
   listOf,
-  notJson,
+  maybe,
   parseArguments,
-  parseEvents,
   type ReceivedReply,
   type ToolOutput,
   text,
-  type Wire,
 } from "./wire.ts";
 
 const part = z.object({ type: text, text, tool_name: text });
 const parts = z
-  .union([z.string().transform((value) => [{ type: "text", text: value, tool_name: "" }]), listOf(part)])
+  .union([z.string().transform((value) => [part.parse({ type: "text", text: value })]), listOf(part)])
   .catch([]);
 const block = z.object({ type: text, text, tool_use_id: text, is_error: z.boolean().catch(false), content: parts });
 const request = z.object({
@@ -28,12 +26,7 @@ const request = z.object({
     z.object({
       role: text,
       content: z
-        .union([
-          z
-            .string()
-            .transform((value) => [{ type: "text", text: value, tool_use_id: "", is_error: false, content: [] }]),
-          listOf(block),
-        ])
+        .union([z.string().transform((value) => [block.parse({ type: "text", text: value })]), listOf(block)])
         .catch([]),
     }),
   ),
@@ -51,16 +44,16 @@ const replyBlock = z.object({ type: text, id: text, name: text, text, input: any
 const message = z.object({ id: text, model: text, content: listOf(replyBlock), stop_reason: text, usage });
 const event = z.object({
   type: text,
-  message: message.optional().catch(undefined),
+  message: maybe(message),
   index: count,
-  content_block: replyBlock.optional().catch(undefined),
-  delta: z.object({ text, partial_json: text, stop_reason: text }).optional().catch(undefined),
+  content_block: maybe(replyBlock),
+  delta: maybe(z.object({ text, partial_json: text, stop_reason: text })),
   usage: usage.optional(),
-  error: z.object({ message: text }).optional().catch(undefined),
+  error: maybe(z.object({ message: text })),
 });
 
 /** Anthropic's Messages API. */
-export const messages: Wire = {
+export const messages = defineWire({
   name: "messages",
   matches: (path) => path.endsWith("/messages"),
   readRequest(body) {
@@ -79,17 +72,12 @@ export const messages: Wire = {
       notes: last < 0 ? [] : others.slice(last).flatMap(({ content }) => textsOf(content)),
     };
   },
-  readReply(body) {
-    if (body.trim() === "") return emptyStream;
-    const events = parseEvents(body);
-    if (!events) return notJson;
+  readEvents(events) {
     const [whole] = events;
-    const single = z.object({ type: z.literal("message") }).safeParse(whole).success
-      ? message.safeParse(whole).data
-      : undefined;
+    const single = whole?.type === "message" ? message.safeParse(whole).data : undefined;
     return single ? toReply(single) : assemble(events.map((one) => event.parse(one)));
   },
-};
+});
 
 function toOutput({ tool_use_id, content, is_error }: z.infer<typeof block>): ToolOutput {
   const found = content.flatMap(({ type, tool_name }) => (type === "tool_reference" ? [tool_name] : []));
@@ -102,8 +90,7 @@ function assemble(events: readonly z.infer<typeof event>[]): ReceivedReply | { f
   const error = events.find(({ type }) => type === "error");
   if (error) return { fault: error.error?.message || "the stream reported an error" };
   const start = events.find(({ type }) => type === "message_start")?.message;
-  if (!start) return events.length === 0 ? emptyStream : cutStream;
-  if (!events.some(({ type }) => type === "message_stop")) return cutStream;
+  if (!start || !events.some(({ type }) => type === "message_stop")) return cutStream;
   const blocks = new Map<number, z.infer<typeof replyBlock> & { written: string }>();
   let { usage: total, stop_reason } = start;
   for (const { type, index, content_block, delta, usage: more } of events) {

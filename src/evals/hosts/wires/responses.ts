@@ -5,15 +5,13 @@ import {
   count,
   cutStream,
   type DefinedTool,
-  emptyStream,
+  defineWire,
   listOf,
-  notJson,
+  maybe,
   parseArguments,
-  parseEvents,
   type ReceivedReply,
   type ToolOutput,
   text,
-  type Wire,
 } from "./wire.ts";
 
 const single = z.object({ type: text, name: text, description: text, defer_loading: z.boolean().catch(false) });
@@ -39,7 +37,7 @@ const outputItem = z.object({
   name: text,
   namespace: text,
   input: text,
-  arguments: z.union([z.string(), anyJson]).catch(""),
+  arguments: anyJson.catch(""),
   content: listOf(z.object({ type: text, text, refusal: text })),
   tools,
 });
@@ -48,8 +46,8 @@ const response = z.object({
   model: text,
   status: text,
   output: listOf(outputItem),
-  error: z.object({ message: text }).optional().catch(undefined),
-  incomplete_details: z.object({ reason: text }).optional().catch(undefined),
+  error: maybe(z.object({ message: text })),
+  incomplete_details: maybe(z.object({ reason: text })),
   usage: z
     .object({
       input_tokens: count,
@@ -58,15 +56,13 @@ const response = z.object({
     })
     .catch({ input_tokens: 0, output_tokens: 0, input_tokens_details: { cached_tokens: 0 } }),
 });
-const event = z.object({
-  type: text,
-  message: text,
-  item: outputItem.optional().catch(undefined),
-  response: response.optional().catch(undefined),
-});
+const event = z.object({ type: text, message: text, item: maybe(outputItem), response: maybe(response) });
 
-/** OpenAI's Responses API. A tool in a namespace is named `<namespace>__<name>`, unless its name begins with the namespace. */
-export const responses: Wire = {
+/**
+ * OpenAI's Responses API. A tool in a namespace is named `<namespace>__<name>`, unless its name begins with the
+ * namespace.
+ */
+export const responses = defineWire({
   name: "responses",
   matches: (path) => path.endsWith("/responses"),
   readRequest(body) {
@@ -95,22 +91,19 @@ export const responses: Wire = {
       notes: lastOutput < 0 ? [] : input.slice(lastOutput + 1).flatMap((one) => textsOf(one.content)),
     };
   },
-  readReply(body) {
-    if (body.trim() === "") return emptyStream;
-    const events = parseEvents(body);
-    if (!events) return notJson;
-    const whole = z.object({ object: z.literal("response") }).safeParse(events[0]).success;
-    if (whole) return toReply(response.parse(events[0]));
+  readEvents(events) {
+    const [whole] = events;
+    if (whole?.object === "response") return toReply(response.parse(whole));
     const read = events.map((one) => event.parse(one));
     const failed = read.find(({ type }) => type === "error" || type === "response.failed");
     if (failed) return { fault: failed.response?.error?.message || failed.message || "the stream reported an error" };
     const end = read.find(({ type }) => type === "response.completed" || type === "response.incomplete")?.response;
-    if (!end) return read.length === 0 ? emptyStream : cutStream;
+    if (!end) return cutStream;
     // Providers may leave the output of the last event empty.
     const items = read.flatMap((one) => (one.type === "response.output_item.done" && one.item ? [one.item] : []));
     return toReply({ ...end, output: items.length > 0 ? items : end.output });
   },
-};
+});
 
 const isOutput = (type: string) => /_output$/.test(type);
 
@@ -185,18 +178,17 @@ function readSearches(output: readonly z.infer<typeof outputItem>[], calls: read
 
 /** The calls that the host executes. `exec` and other free-form tools take text, which becomes the argument `input`. */
 function toCall(one: z.infer<typeof outputItem>): Call[] {
-  const { type, call_id, id, name, namespace } = one;
-  const known = { id: call_id || id };
-  if (type === "function_call") {
-    const written = typeof one.arguments === "string" ? parseArguments(one.arguments) : { arguments: one.arguments };
-    return [{ ...known, tool: joinName(namespace, name), ...written }];
+  const { type, name, namespace } = one;
+  const id = one.call_id || one.id;
+  switch (type) {
+    case "function_call":
+      return [{ id, tool: joinName(namespace, name), ...parseArguments(one.arguments) }];
+    case "custom_tool_call":
+      return [{ id, tool: joinName(namespace, name), arguments: { input: one.input } }];
+    case "tool_search_call":
+    case "local_shell_call":
+      return [{ id, tool: type.replace(/_call$/, ""), ...parseArguments(one.arguments) }];
+    default:
+      return [];
   }
-  if (type === "custom_tool_call") {
-    return [{ ...known, tool: joinName(namespace, name), arguments: { input: one.input } }];
-  }
-  if (type === "tool_search_call" || type === "local_shell_call") {
-    const written = typeof one.arguments === "string" ? parseArguments(one.arguments) : { arguments: one.arguments };
-    return [{ ...known, tool: type.replace(/_call$/, ""), ...written }];
-  }
-  return [];
 }

@@ -48,12 +48,30 @@ export type Wire = {
   readReply(body: string): ReceivedReply | Unreadable;
 };
 
+/** An API whose replies are read from their events: those of a stream, or the one object of a body. */
+export function defineWire({
+  readEvents,
+  ...wire
+}: Omit<Wire, "readReply"> & { readEvents(events: readonly JsonObject[]): ReceivedReply | Unreadable }): Wire {
+  return {
+    ...wire,
+    readReply(body) {
+      if (body.trim() === "") return emptyStream;
+      const events = parseEvents(body);
+      if (!events) return { fault: "the reply is not JSON" };
+      return events.length === 0 ? emptyStream : readEvents(events);
+    },
+  };
+}
+
 /** A value of unknown JSON. */
 export const anyJson = z.custom<Json>((value) => value !== undefined);
 /** A text; anything else counts as empty. */
 export const text = z.string().catch("");
 /** A count of tokens; anything else counts as 0. */
 export const count = z.number().catch(0);
+/** A value of some shape; anything else counts as absent. */
+export const maybe = <T extends z.ZodType>(shape: T) => shape.optional().catch(undefined);
 /** A list whose items of another shape are dropped; anything else counts as empty. */
 export const listOf = <T extends z.ZodType>(item: T) =>
   z
@@ -62,7 +80,7 @@ export const listOf = <T extends z.ZodType>(item: T) =>
     .transform((items) => items.filter((one) => one !== null));
 
 /** The objects in a stream of server-sent events, or in a JSON body; undefined when there is something else in it. */
-export function parseEvents(body: string): JsonObject[] | undefined {
+function parseEvents(body: string): JsonObject[] | undefined {
   const isStream = /^\s*(event|data|id|retry|:)/.test(body);
   try {
     const values = (isStream ? listData(body) : [body]).flatMap((data) => JSON.parse(data) as Json | Json[]);
@@ -81,8 +99,9 @@ function listData(stream: string): string[] {
   return events.filter((data) => data !== "" && data !== "[DONE]");
 }
 
-/** The arguments of a call from the JSON that the model wrote, with the text if it is not JSON. */
-export function parseArguments(written: string): Pick<Call, "arguments" | "argumentsText"> {
+/** The arguments of a call: JSON, or the text that the model wrote, which is kept if it is not JSON. */
+export function parseArguments(written: Json): Pick<Call, "arguments" | "argumentsText"> {
+  if (typeof written !== "string") return { arguments: written };
   if (written.trim() === "") return { arguments: {} };
   try {
     return { arguments: JSON.parse(written) as Json };
@@ -93,4 +112,3 @@ export function parseArguments(written: string): Pick<Call, "arguments" | "argum
 
 export const emptyStream: Unreadable = { fault: "the reply was empty" };
 export const cutStream: Unreadable = { fault: "the reply was cut off" };
-export const notJson: Unreadable = { fault: "the reply is not JSON" };

@@ -2,12 +2,12 @@ import type { ParsedFile } from "../../parsing/json.ts";
 import { parseText } from "../../parsing/read.ts";
 import { usageError } from "../../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../../types/json.ts";
+import { bareKeywords, readMatcher } from "../../types/matcher.ts";
 import type { SourceFile } from "./imported.ts";
 
 /** Parses a YAML or JSON file of another tool. Throws EvalsError with the place. */
-export async function parseData({ text, file }: SourceFile): Promise<ParsedFile> {
-  const parsed = await parseText(text, file, { lenient: true });
-  return parsed;
+export function parseData({ text, file }: SourceFile): Promise<ParsedFile> {
+  return parseText(text, file, { lenient: true });
 }
 
 /** The objects of a list, each with its path. Throws EvalsError for another value, with its place. */
@@ -40,7 +40,25 @@ export const asTexts = (value: Json | undefined): string[] =>
 
 export const asObject = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
-/** The keys of an entry that an import does not read, as what could not be said. */
+/** Arguments that are expected literally: what would be read as a matcher is marked as an object. */
+export function toLiteralArgs(args: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, toLiteral(value)]));
+}
+
+function toLiteral(value: Json): Json {
+  if (Array.isArray(value)) return value.map(toLiteral);
+  return isJsonObject(value) ? toObject(toLiteralArgs(value)) : value;
+}
+
+/** An object whose members are expected values already. */
+export function toObject(members: JsonObject): JsonObject {
+  const isMatcher =
+    Object.keys(members).some((key) => key.startsWith("$") || bareKeywords.has(key)) ||
+    readMatcher(members).kind !== "literal";
+  return isMatcher ? { $object: members } : members;
+}
+
+/** The keys of an entry that an import does not read, as what an import cannot keep. */
 export function listOtherKeys(entry: JsonObject, known: readonly string[]): { what: string }[] {
   return Object.keys(entry)
     .filter((key) => !known.includes(key) && entry[key] !== null)

@@ -1,9 +1,9 @@
 import { bfcl } from "./bfcl.ts";
 import type { Format } from "./imported.ts";
 import { mongodb } from "./mongodb.ts";
-import { mcpEvals, promptfoo } from "./promptfoo.ts";
+import { promptfoo } from "./promptfoo.ts";
 import { promptLists, promptTable } from "./promptTable.ts";
-import { apifyCases, apifyTasks, posthog, whichtool } from "./taskLists.ts";
+import { apifyCases, apifyTasks, mcpEvals, posthog, whichtool } from "./taskLists.ts";
 import { vally, waza } from "./vally.ts";
 import { mcpEvalsSource, vitestEvals } from "./vitestEvals.ts";
 

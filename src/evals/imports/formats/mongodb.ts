@@ -1,11 +1,11 @@
-import type { Json, JsonObject } from "../../types/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
 import type { CaseFile } from "../../types/suite.ts";
 import { markerNamespace } from "../source/builtIns.ts";
-import { Evaluator } from "../source/evaluate.ts";
-import { Modules } from "../source/modules.ts";
-import { parseSource } from "../source/syntax.ts";
+import { type ReadSource, readSource } from "../source/read.ts";
+import { getName, getNode, getNodes } from "../source/syntax.ts";
 import {
   Closure,
+  explainMisfit,
   findUnknown,
   isFunction,
   isObject,
@@ -17,34 +17,54 @@ import {
   Unknown,
   type Value,
 } from "../source/values.ts";
-import { toObject } from "./expected.ts";
-import { type Format, type ImportContext, type ImportedCase, keep, leaveOut, type Unsaid } from "./imported.ts";
+import { toObject } from "./data.ts";
+import {
+  expectCall,
+  type FileCall,
+  type Format,
+  type ImportContext,
+  type ImportedCase,
+  keep,
+  leaveOut,
+  listFailed,
+  type Unsaid,
+} from "./imported.ts";
 
 /** `describeAccuracyTests([{ prompt, expectedToolCalls, systemPrompt?, mockedTools?, customScorer? }])`, in TypeScript. */
 export const mongodb: Format = {
   name: "mongodb",
   label: "MongoDB's accuracy tests",
+  isSource: true,
   recognises: ({ file, text }) => /\.test\.[mc]?[tj]s$/.test(file) && /\bdescribeAccuracyTests\(/.test(text),
-  async read({ path, file, text }, context) {
-    const cases: ImportedCase[] = [];
-    const unsaid: Unsaid[] = [];
-    const describe = new Native("describeAccuracyTests", ([configs, settings], line) => {
-      const list = Array.isArray(configs) ? configs : [configs ?? new Unknown("no list of tests", line)];
-      for (const one of list) cases.push(readConfig(one, { file, line }, context));
+  async read(source, context) {
+    const { file } = source;
+    const Matcher = markerNamespace("Matcher", new Set(["undefined", "null", "anyValue", "emptyObjectOrUndefined"]));
+    const given = { Matcher, formatUntrustedData: joinTexts };
+    const read = await readSource(source, ["describeAccuracyTests"], given, context);
+    const unsaid: Unsaid[] = listFailed(read);
+    const cases = read.calls.flatMap(({ args: [configs, settings], line, missed }) => {
+      const list = Array.isArray(configs) ? configs : [configs ?? new Unknown(missed ?? "no list of tests", line)];
       if (settings !== undefined) unsaid.push({ what: "settings of the server under test" });
-      return undefined;
+      return list.map((one) => readConfig(one, { file, line }, context));
     });
-    const matcher = markerNamespace("Matcher", new Set(["undefined", "null", "anyValue", "emptyObjectOrUndefined"]));
-    const given: Readonly<Record<string, Value>> = {
-      describeAccuracyTests: describe,
-      Matcher: matcher,
-      formatUntrustedData: joinTexts,
-    };
-    const evaluator = new Evaluator(new Modules(path, context.cwd), (name) => given[name]);
-    evaluator.run({ kind: "module", path, file, tree: parseSource(text, file) });
-    return { file, cases, unsaid };
+    const system = readSystem(read);
+    if (system === undefined) unsaid.push({ what: "the system prompt of the agent, which is not in agent.ts" });
+    return { file, cases, unsaid, ...(system !== undefined && { system }) };
   },
 };
+
+/** The system prompt of every case: the list `systemPrompt` of agent.ts, in the folder of `describeAccuracyTests`. */
+function readSystem({ module, modules, evaluator }: ReadSource): string | undefined {
+  const imports = getNodes(module.tree, "body").filter(({ type }) => type === "ImportDeclaration");
+  const own = imports.find((one) =>
+    getNodes(one, "specifiers").some((name) => getName(getNode(name, "imported")) === "describeAccuracyTests"),
+  );
+  const specifier = own && getName(getNode(own, "source"));
+  const agent = specifier && modules.resolve(specifier.replace(/[^/]*$/, "agent.ts"), module.path);
+  if (typeof agent !== "object" || agent.kind !== "module") return undefined;
+  const texts = toJson(evaluator.readName(agent, "systemPrompt"));
+  return "json" in texts && Array.isArray(texts.json) ? texts.json.join("\n") : undefined;
+}
 
 /** What marks data as untrusted there; here a mock's result is its texts. */
 const joinTexts = new Native("formatUntrustedData", (args, line) => {
@@ -54,48 +74,39 @@ const joinTexts = new Native("formatUntrustedData", (args, line) => {
 
 function readConfig(value: Value, at: { file: string; line: number }, context: ImportContext): ImportedCase {
   const place = { file: at.file, line: (isObject(value) ? lines.get(value) : undefined) ?? at.line };
-  const unknown = isObject(value) ? undefined : findUnknown(value);
   if (!isObject(value)) {
-    const reason = unknown ? `${unknown.reason} (line ${unknown.line})` : "it is no object";
-    return leaveOut({ name: "a test that is made by the source", place, unsaid: [] }, reason);
+    const common = { name: "a test that is made by the source", place, unsaid: [] };
+    return leaveOut(common, explainMisfit(value, "", "it is no object"));
   }
   const { prompt, expectedToolCalls, systemPrompt, mockedTools, customScorer, validateAgentResult } = value;
   const prompts = [prompt].flat();
   const name = prompts.map((one) => (typeof one === "string" ? one : "?")).join(" / ");
-  const unsaid: Unsaid[] = [
-    ...(customScorer === undefined ? [] : [{ what: "a scorer that is a function (customScorer)" }]),
-    ...(validateAgentResult === undefined
-      ? []
-      : [{ what: "a check of the answer that is a function (validateAgentResult)" }]),
-  ];
+  const unsaid: Unsaid[] = [];
+  if (customScorer !== undefined) unsaid.push({ what: "a scorer that is a function (customScorer)" });
+  if (validateAgentResult !== undefined)
+    unsaid.push({ what: "a check of the answer that is a function (validateAgentResult)" });
   const common = { name, place, unsaid };
   const wrong = [prompt, systemPrompt].map(findUnknown).find(Boolean);
-  if (wrong) return leaveOut(common, `its prompt is not known: ${wrong.reason} (line ${wrong.line})`);
+  if (wrong) return leaveOut(common, `its prompt is not known: ${wrong.text}`);
   if (!prompts.every((one) => typeof one === "string")) return leaveOut(common, "its prompt is no text");
   if (!Array.isArray(expectedToolCalls)) return leaveOut(common, "its expected calls are no list");
-  const converter = new Converter(context, unsaid);
-  const calls = expectedToolCalls.map((call) => converter.readCall(call));
-  const failed = calls.find((call) => typeof call === "string");
-  if (typeof failed === "string") return leaveOut(common, failed);
-  const expected = calls.filter((call) => typeof call !== "string");
-  const mocks = readMocks(mockedTools, unsaid);
-  const content = {
+  let expected: FileCall[];
+  try {
+    const converter = new Converter(context, unsaid);
+    expected = expectedToolCalls.map((call) => converter.readCall(call));
+  } catch (error) {
+    if (error instanceof Misfit) return leaveOut(common, error.message);
+    throw error;
+  }
+  // Where every call is optional, further ones are all that can fail.
+  const isRequired = expected.some(({ optional }) => !optional);
+  const calls = { calls: expected, order: "any" as const, ...(isRequired && { extras: true }) };
+  return keep(common, {
     ...writePrompts(prompts as string[], typeof systemPrompt === "string" ? systemPrompt : undefined, unsaid),
-    expect:
-      expected.length === 0
-        ? { tool: "none" }
-        : {
-            calls: expected,
-            order: "any" as const,
-            extras: true,
-            ...(context.tools && { argsMode: "exact" as const }),
-          },
-    ...mocks,
+    expect: { ...(expected.length === 0 ? { tool: "none" } : calls), argsMatch: "mongodb" },
+    ...readMocks(mockedTools, unsaid),
     maxTurns: 10,
-  };
-  if (expected.length > 0 && expected.every(({ optional }) => optional))
-    return leaveOut(common, "all its expected calls are optional");
-  return keep(common, content as CaseFile);
+  });
 }
 
 /** Several prompts are the turns of one conversation. A system prompt of such a case stands before its first message. */
@@ -128,158 +139,124 @@ function readMocks(mocked: Value, unsaid: Unsaid[]): Pick<CaseFile, "mocks"> {
   return mocks.length > 0 ? { mocks: Object.fromEntries(mocks) } : {};
 }
 
-type ExpectedCallFile = { tool: string; args?: JsonObject; optional?: true };
+/** The id of the connection that their server is started with (PRECONFIGURED_CONNECTION_ID). */
+const connection = "preconfigured";
 
-/** Expected calls and the matchers in them, as those of a suite. */
+/** An expected call that a suite cannot express. */
+class Misfit extends Error {}
+
+/** Expected calls and the matchers in them, as those of a suite. `at` is where a value is, for messages. */
 class Converter {
   constructor(
     readonly context: ImportContext,
     readonly unsaid: Unsaid[],
   ) {}
 
-  readCall(call: Value): ExpectedCallFile | string {
-    if (!isObject(call)) {
-      const unknown = findUnknown(call);
-      return unknown
-        ? `an expected call is not known: ${unknown.reason} (line ${unknown.line})`
-        : "an expected call is no object";
-    }
+  /** Throws Misfit. */
+  readCall(call: Value): FileCall {
+    if (!isObject(call))
+      throw new Misfit(explainMisfit(call, "an expected call is not known: ", "an expected call is no object"));
     const { toolName, parameters = {}, optional } = call;
-    if (typeof toolName !== "string") {
-      const unknown = findUnknown(toolName);
-      return unknown
-        ? `the name of a tool is not known: ${unknown.reason} (line ${unknown.line})`
-        : "an expected call has no toolName";
-    }
-    if (!isObject(parameters)) return `the parameters of ${toolName} are not known`;
-    const args = this.#members(parameters);
-    if (typeof args === "string") return `${toolName}: ${args}`;
-    // Every tool that takes a connection is expected to be given the one that the tests are started with.
-    const takes = this.context.tools?.get(toolName)?.has("connectionId") === true && !("connectionId" in args);
-    if (takes) args.connectionId = { $optional: { $any: true } };
-    return {
-      tool: toolName,
-      ...(Object.keys(args).length > 0 && { args }),
-      ...(optional === true && { optional: true }),
-    };
+    if (typeof toolName !== "string")
+      throw new Misfit(
+        explainMisfit(toolName, "the name of a tool is not known: ", "an expected call has no toolName"),
+      );
+    if (!isObject(parameters)) throw new Misfit(`the parameters of ${toolName} are not known`);
+    const args = this.#members(parameters, `${toolName}: `);
+    // Tools that take a connection are expected to be given the one that the tests are started with.
+    const { tools } = this.context;
+    if (!("connectionId" in args) && (!tools || tools.get(toolName)?.has("connectionId")))
+      args.connectionId = tools ? connection : { $optional: connection };
+    return { ...expectCall(toolName, args), ...(optional === true && { optional: true }) };
   }
 
-  #members(object: ObjectValue): JsonObject | string {
-    const members: JsonObject = {};
-    for (const [key, value] of Object.entries(object)) {
-      const read = this.#value(value);
-      if ("problem" in read) return `${key}: ${read.problem}`;
-      members[key] = read.json;
-    }
-    return members;
+  #members(object: ObjectValue, at: string): JsonObject {
+    const members = Object.entries(object).map(([key, value]) => [key, this.#value(value, `${at}${key}: `)]);
+    return Object.fromEntries(members);
   }
 
-  #value(value: Value): { json: Json } | { problem: string } {
-    if (value instanceof Unknown) return { problem: `${value.reason} (line ${value.line})` };
-    if (value instanceof Marker) return this.#matcher(value);
-    if (value === undefined || value === null) return { json: { $optional: { $type: "null" } } };
-    if (Array.isArray(value)) return this.#list(value);
-    if (isObject(value)) {
-      const members = this.#members(value);
-      return typeof members === "string" ? { problem: members } : { json: toObject(members) };
-    }
-    if (isFunction(value) || value instanceof RegExp) return { problem: "a function or a pattern as a value" };
-    return { json: value };
+  #value(value: Value, at: string): Json {
+    if (value instanceof Unknown) throw new Misfit(`${at}${value.text}`);
+    if (value instanceof Marker) return this.#matcher(value, at);
+    if (value === undefined || value === null) return null;
+    if (Array.isArray(value)) return value.map((item) => this.#value(item, at));
+    if (isObject(value)) return toObject(this.#members(value, at));
+    if (isFunction(value) || value instanceof RegExp) throw new Misfit(`${at}a function or a pattern as a value`);
+    return value;
   }
 
-  /** Items at the end that may be left out make several lists of it. */
-  #list(list: readonly Value[]): { json: Json } | { problem: string } {
-    const items: Json[] = [];
-    for (const item of list) {
-      const read = this.#value(item);
-      if ("problem" in read) return read;
-      items.push(read.json);
-    }
-    const isOptional = (item: Json | undefined) => typeof item === "object" && item !== null && "$optional" in item;
-    const required = items.findLastIndex((item) => !isOptional(item)) + 1;
-    const plain = items.map((item) => (isOptional(item) ? ((item as JsonObject).$optional ?? null) : item));
-    if (required === items.length) return { json: plain };
-    return {
-      json: {
-        $anyOf: [plain, ...Array.from({ length: items.length - required }, (_, at) => plain.slice(0, required + at))],
-      },
-    };
-  }
-
-  #matcher({ name, args, line }: Marker): { json: Json } | { problem: string } {
+  #matcher({ name, args, line }: Marker, at: string): Json {
     const [first] = args;
     switch (name.slice("Matcher.".length)) {
       case "undefined":
-        return { json: { $absent: true } };
+        return { $absent: true };
       case "null":
-        return { json: { $type: "null" } };
+        return { $type: "null" };
       case "anyValue":
-        return { json: { $optional: { $any: true } } };
+        return { $optional: { $any: true } };
       case "emptyObjectOrUndefined":
-        return { json: { $optional: { $anyOf: [{ $equals: {} }, { $type: "null" }] } } };
+        return { $anyOf: [null, { $equals: {} }, { $equals: [] }] };
       case "number":
         return this.#filtered("number", first, line);
       case "string":
         return this.#filtered("string", first, line);
       case "boolean":
-        return { json: typeof first === "boolean" ? first : { $type: "boolean" } };
+        return typeof first === "boolean" ? first : { $type: "boolean" };
       case "caseInsensitiveString":
-        return typeof first === "string" ? { json: { $ignoreCase: first } } : { problem: "a text that is not known" };
+        if (typeof first === "string") return { $ignoreCase: first };
+        throw new Misfit(`${at}a text that is not known`);
       case "value":
-        return this.#value(first);
+        return this.#value(first, at);
       case "not":
-        return wrap(this.#value(first), (json) => ({ $not: json }));
-      case "arrayOrSingle":
-        return wrap(this.#value(first), (json) => ({ $anyOf: [json, [json]] }));
+        return { $not: this.#value(first, at) };
+      case "arrayOrSingle": {
+        const json = this.#value(first, at);
+        return {
+          $anyOf: [
+            { $anyOf: [json], $not: { $type: "array" } },
+            { $anyOf: [[json]], $not: { $equals: [] } },
+          ],
+        };
+      }
       case "anyOf":
-        return this.#anyOf(args);
+        return this.#anyOf(args, at);
       default:
-        return { problem: `${name} is not a known matcher (line ${line})` };
+        throw new Misfit(`${at}${name} is not a known matcher (line ${line})`);
     }
   }
 
   /** What may be undefined may be left out. */
-  #anyOf(args: readonly Value[]): { json: Json } | { problem: string } {
+  #anyOf(args: readonly Value[], at: string): Json {
     const isAbsent = (one: Value) => one instanceof Marker && one.name === "Matcher.undefined";
-    const given: Json[] = [];
-    for (const one of args.filter((item) => !isAbsent(item))) {
-      const read = this.#value(one);
-      if ("problem" in read) return read;
-      given.push(read.json);
-    }
+    const given = args.filter((item) => !isAbsent(item)).map((item) => this.#value(item, at));
     const [only = { $absent: true }] = given;
     const inner = given.length === 1 ? only : { $anyOf: given };
-    return { json: args.some(isAbsent) && given.length > 0 ? { $optional: withoutOptional(inner) } : inner };
+    return args.some(isAbsent) && given.length > 0 ? { $optional: withoutOptional(inner) } : inner;
   }
 
   /** A filter by a function: its usual forms are tried on values, others are named. */
-  #filtered(type: "number" | "string", filter: Value, line: number): { json: Json } | { problem: string } {
-    if (filter === undefined) return { json: { $type: type } };
+  #filtered(type: "number" | "string", filter: Value, line: number): Json {
+    if (filter === undefined) return { $type: type };
     const found = filter instanceof Closure ? readFilter(filter) : undefined;
-    if (found !== undefined) return { json: found };
+    if (found !== undefined) return found;
     this.unsaid.push({ what: "a function that filters values", detail: `line ${line}` });
-    return { json: { $type: type } };
+    return { $type: type };
   }
 }
 
-const wrap = (read: { json: Json } | { problem: string }, change: (json: Json) => Json) =>
-  "json" in read ? { json: change(read.json) } : read;
-
 const withoutOptional = (json: Json): Json =>
-  typeof json === "object" && json !== null && "$optional" in json ? ((json as JsonObject).$optional ?? null) : json;
+  isJsonObject(json) && "$optional" in json ? (json.$optional ?? null) : json;
 
 /** `(value) => value === 0`, `>= 1`, `.includes("x")`, `.startsWith("x")` as matchers. */
 function readFilter({ node }: Closure): Json | undefined {
-  const body = node.body as {
-    type?: string;
-    operator?: string;
-    right?: Literal;
-    callee?: { property?: { name?: string } };
-    arguments?: Literal[];
-  };
-  const given = body.type === "BinaryExpression" ? body.right?.value : body.arguments?.[0]?.value;
+  const [body, parameter] = [getNode(node, "body"), getName(getNodes(node, "params")[0])];
+  const callee = body && getNode(body, "callee");
+  const subject = callee ? getNode(callee, "object") : body && getNode(body, "left");
+  const operand = body && (callee ? getNodes(body, "arguments")[0] : getNode(body, "right"));
+  const given = operand?.type === "Literal" ? operand.value : undefined;
+  if (subject?.type !== "Identifier" || getName(subject) !== parameter) return undefined;
   if (typeof given !== "string" && typeof given !== "number") return undefined;
-  const key = body.type === "BinaryExpression" ? (body.operator ?? "") : (body.callee?.property?.name ?? "");
+  const key = callee ? getName(getNode(callee, "property")) : body?.operator;
   const written: Readonly<Record<string, Json>> = {
     "===": given,
     "==": given,
@@ -291,7 +268,5 @@ function readFilter({ node }: Closure): Json | undefined {
     startsWith: { $startsWith: given },
     endsWith: { $endsWith: given },
   };
-  return Object.hasOwn(written, key) ? written[key] : undefined;
+  return typeof key === "string" && Object.hasOwn(written, key) ? written[key] : undefined;
 }
-
-type Literal = { value?: unknown };

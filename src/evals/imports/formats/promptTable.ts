@@ -12,6 +12,7 @@ const interactions: Readonly<Record<string, string>> = {
 export const promptTable: Format = {
   name: "prompt-table",
   label: "Markdown table of prompts (microsoft/mcp)",
+  hasPlaceholders: true,
   recognises: ({ file, text }) => /\.md$/i.test(file) && /^\|\s*Tool Name\s*\|\s*Test Prompt\s*\|/im.test(text),
   async read({ file, text }) {
     const cases = text.split(/\r?\n/).flatMap((line, at): ImportedCase[] => {
@@ -37,6 +38,7 @@ export const promptTable: Format = {
 export const promptLists: Format = {
   name: "prompt-lists",
   label: "JSON lists of prompts by tool (microsoft/mcp)",
+  hasPlaceholders: true,
   recognises: ({ file, text }) => /prompts\.json$/i.test(file) && /^\s*\{\s*"[^"]+"\s*:\s*\[/.test(text),
   async read(source) {
     const parsed = await parseData(source);

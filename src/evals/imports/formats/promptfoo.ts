@@ -1,9 +1,16 @@
 import type { ParsedFile } from "../../parsing/json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
 import type { CaseFile } from "../../types/suite.ts";
-import { asObject, asText, asTexts, listObjects, listOtherKeys, parseData } from "./data.ts";
-import { toLiteralArgs } from "./expected.ts";
-import { addSentences, type Format, type ImportedCase, keep, leaveOut, oneOrSeveral, type Unsaid } from "./imported.ts";
+import { asObject, asText, asTexts, listOtherKeys, parseData, toLiteralArgs } from "./data.ts";
+import {
+  type FileCall,
+  type Format,
+  type ImportedCase,
+  keepJudged,
+  leaveOut,
+  oneOrSeveral,
+  type Unsaid,
+} from "./imported.ts";
 
 /** promptfoo: `{ prompts, tests: [{ vars, assert }] }`, with assertions about tool calls. */
 export const promptfoo: Format = {
@@ -17,16 +24,8 @@ export const promptfoo: Format = {
   async read(source, context) {
     const parsed = await parseData(source);
     const config = asObject(parsed.value);
-    const unsaid = listOtherKeys(config, [
-      "description",
-      "prompts",
-      "tests",
-      "providers",
-      "targets",
-      "defaultTest",
-      "tracing",
-      "env",
-    ]);
+    const known = ["description", "prompts", "tests", "providers", "targets", "defaultTest", "tracing", "env"];
+    const unsaid = listOtherKeys(config, known);
     if (!Array.isArray(config.tests)) {
       const what =
         typeof config.tests === "string" ? `tests of another file (${config.tests})` : "tests that are no list";
@@ -52,10 +51,12 @@ function listTemplates(prompts: Json | undefined): (string | undefined)[] {
   return list.length > 0 ? list : ["{{prompt}}"];
 }
 
-type Found = {
-  calls: { tool: string | string[]; args?: JsonObject }[];
+type TestExpectations = {
+  calls: FileCall[];
   avoid: string[];
   skill?: string;
+  /** Whether the first call of the first reply is expected, and any if no tool is named. */
+  isFirst?: boolean;
   isOrdered?: boolean;
   isExact?: boolean;
   argsMode?: "exact";
@@ -70,32 +71,31 @@ function readTest(
   { place, context }: { place: ReturnType<ParsedFile["place"]>; context: { judged: boolean } },
 ): ImportedCase {
   const vars = { ...asObject(shared.vars), ...asObject(test.vars) };
-  const found: Found = { calls: [], avoid: [], sentences: [], unsaid: [] };
-  for (const assertion of [shared.assert ?? [], test.assert ?? []].flat() as Json[])
-    readAssertion(asObject(assertion), found);
-  const others = listOtherKeys(test, ["description", "vars", "assert", "metadata", "threshold"]);
+  const found: TestExpectations = { calls: [], avoid: [], sentences: [], unsaid: [] };
+  const { transform, ...options } = { ...asObject(shared.options), ...asObject(test.options) };
+  const assertions = [shared.assert ?? [], test.assert ?? []].flat() as Json[];
+  for (const assertion of assertions)
+    readAssertion({ ...(transform !== undefined && { transform }), ...asObject(assertion) }, found);
+  const others = [
+    ...listOtherKeys(test, ["description", "vars", "assert", "metadata", "threshold", "options"]),
+    ...listOtherKeys(options, []),
+  ];
   const named = asText(test.description);
   const common = { name: named ?? JSON.stringify(vars).slice(0, 80), place, unsaid: [...others, ...found.unsaid] };
-  const input = template === undefined ? undefined : fill(template, vars);
-  if (input === undefined)
-    return leaveOut(
-      common,
-      template === undefined ? "its prompt is in another file" : "its prompt has variables without a value",
-    );
+  if (template === undefined) return leaveOut(common, "its prompt is in another file");
+  const input = fill(template, vars);
+  if (input === undefined) return leaveOut(common, "its prompt has variables without a value");
   const expect = buildExpectation(found);
-  const base: CaseFile = { input, ...(expect && { expect, maxTurns: 8 }) };
-  const { content, unsaid } = addSentences(
-    context,
-    base,
-    found.sentences.map((text) => fill(text, vars) ?? text),
-  );
-  if (!content.expect && !content.expected_behavior)
-    return leaveOut(common, "no assertion is about tools or has a rubric");
-  return keep({ ...common, unsaid: [...common.unsaid, ...unsaid] }, content);
+  const sentences = found.sentences.map((text) => fill(text, vars) ?? text);
+  const reason = assertions.length === 0 ? "it has no assertion" : "no assertion is about tools or has a rubric";
+  return keepJudged(context, common, { input, ...(expect && { expect, maxTurns: 8 }) }, sentences, reason);
 }
 
-function buildExpectation({ calls, avoid, skill, isOrdered, isExact, argsMode }: Found): CaseFile["expect"] {
+function buildExpectation({ calls, avoid, skill, ...rules }: TestExpectations): CaseFile["expect"] {
+  const { isFirst, isOrdered, isExact, argsMode } = rules;
   const avoided = avoid.length > 0 ? { avoid: oneOrSeveral([...new Set(avoid)]) } : {};
+  const [call] = calls;
+  if (isFirst && calls.length < 2) return { ...(call ? { ...call, extras: true } : { tool: "any" }), ...avoided };
   if (calls.length > 0)
     return {
       calls,
@@ -120,7 +120,37 @@ function fill(template: string, vars: JsonObject): string | undefined {
   return isWhole && !text.includes("{{") ? text : undefined;
 }
 
-function readAssertion({ type, value, ...others }: JsonObject, found: Found): void {
+/** What an expression of JavaScript reads of the first tool call of a reply, which is the output there. */
+const firstCall = /(?:output|JSON\.parse\(output\))(?:\[0\])?(?:\.function)?/.source;
+const readsName = new RegExp(`^${firstCall}\\.name$`);
+const comparesName = new RegExp(`^${firstCall}\\.name\\s*===?\\s*['"]([\\w.:/-]+)['"];?$`);
+const comparesArgument = new RegExp(
+  `^JSON\\.parse\\(${firstCall}\\.arguments\\)\\.(\\w+)\\s*===?\\s*(?:'([^']*)'|"([^"]*)"|(-?[\\d.]+));?$`,
+);
+
+/** An assertion about the name or an argument of the first call, or about its form; whether it was one. */
+function readFirstCall({ type, value, transform }: JsonObject, found: TestExpectations): boolean {
+  const text = asText(value)?.trim() ?? "";
+  const name =
+    type === "equals" && readsName.test(asText(transform)?.trim() ?? "")
+      ? text
+      : type === "javascript"
+        ? comparesName.exec(text)?.[1]
+        : undefined;
+  const [, argument, single, double, number] = (type === "javascript" && comparesArgument.exec(text)) || [];
+  const isForm = /^is-valid-(?:openai-)?(?:function|tools)-call$/.test(asText(type) ?? "");
+  const [call] = found.calls;
+  if (name !== undefined && name !== "") addCall(found, name);
+  else if (argument !== undefined && call)
+    call.args = { ...call.args, ...toLiteralArgs({ [argument]: single ?? double ?? Number(number) }) };
+  else if (!isForm) return false;
+  found.isFirst = true;
+  return true;
+}
+
+function readAssertion({ transform, ...assertion }: JsonObject, found: TestExpectations): void {
+  if (readFirstCall({ transform: transform ?? null, ...assertion }, found)) return;
+  const { type, value, ...others } = assertion;
   const name = asText(type) ?? "without a type";
   const { calls, avoid, sentences, unsaid } = found;
   if (others.weight !== undefined || others.threshold !== undefined)
@@ -150,10 +180,8 @@ function readAssertion({ type, value, ...others }: JsonObject, found: Found): vo
       return;
     }
     case "tool-call-f1":
-      for (const tool of typeof value === "string"
-        ? value.split(",").map((one) => one.trim())
-        : listTools(value, unsaid))
-        addCall(found, tool);
+      for (const tool of listTools(typeof value === "string" ? value.split(/\s*,\s*/) : value, unsaid))
+        addCall(found, tool.trim());
       if (others.threshold === 1) found.isExact = true;
       return;
     case "skill-used":
@@ -172,7 +200,7 @@ function readAssertion({ type, value, ...others }: JsonObject, found: Found): vo
 }
 
 /** An expected call, or the arguments of one that is expected already. */
-function addCall({ calls }: Found, tool: string, args?: JsonObject): void {
+function addCall({ calls }: TestExpectations, tool: string, args?: JsonObject): void {
   const known = calls.find((call) => call.tool === tool && !call.args);
   if (!known) calls.push({ tool, ...(args && { args }) });
   else if (args) known.args = args;
@@ -191,28 +219,3 @@ function listTools(value: Json | undefined, unsaid: Unsaid[]): string[] {
     return named === undefined ? [] : [named];
   });
 }
-
-/** mcp-evals: `{ model, evals: [{ name, description, prompt, expected_result? }] }`. */
-export const mcpEvals: Format = {
-  name: "mcp-evals",
-  label: "mcp-evals",
-  recognises: ({ file, text }) =>
-    /\.ya?ml$/.test(file) &&
-    /^evals:/m.test(text) &&
-    /^\s+prompt:/m.test(text) &&
-    /expected_result:|^model:/m.test(text),
-  async read(source) {
-    const parsed = await parseData(source);
-    const config = asObject(parsed.value);
-    const cases = listObjects(parsed, ["evals"], '"evals"').map(({ path, entry }) => {
-      const [name, prompt, expected] = [asText(entry.name), asText(entry.prompt), asText(entry.expected_result)];
-      const unsaid = listOtherKeys(entry, ["name", "description", "prompt", "expected_result"]);
-      const common = { name: name ?? prompt ?? "", place: parsed.place(path), unsaid };
-      if (prompt === undefined) return leaveOut(common, "it has no prompt");
-      if (expected === undefined)
-        return leaveOut(common, "it has no expected_result: a judge scores it by nothing in particular");
-      return keep(common, { input: prompt, expected_behavior: [expected], maxTurns: 8 });
-    });
-    return { file: source.file, cases, unsaid: listOtherKeys(config, ["model", "evals"]) };
-  },
-};

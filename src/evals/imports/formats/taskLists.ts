@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from "../../types/json.ts";
-import { asText, asTexts, listObjects, listOtherKeys, parseData } from "./data.ts";
-import { addSentences, type Format, keep, leaveOut, oneOrSeveral } from "./imported.ts";
+import { asObject, asText, asTexts, listObjects, listOtherKeys, parseData } from "./data.ts";
+import { type Format, keep, keepJudged, leaveOut, oneOrSeveral } from "./imported.ts";
 
 /** Picks: `{ version, testCases: [{ id, query, expectedTools, reference?, context? }] }`. */
 export const apifyCases: Format = {
@@ -11,22 +11,18 @@ export const apifyCases: Format = {
     const parsed = await parseData(source);
     const cases = listObjects(parsed, ["testCases"], '"testCases"').map(({ path, entry }) => {
       const [id, query] = [asText(entry.id), asText(entry.query)];
-      const common = { name: id ?? query ?? "", place: parsed.place(path) };
-      const others = listOtherKeys(entry, ["id", "category", "query", "expectedTools", "reference", "context"]);
-      if (query === undefined) return leaveOut({ ...common, unsaid: others }, "it has no query");
+      const unsaid = listOtherKeys(entry, ["id", "category", "query", "expectedTools", "reference", "context"]);
+      const common = { name: id ?? query ?? "", place: parsed.place(path), unsaid };
+      if (query === undefined) return leaveOut(common, "it has no query");
       const tools = Array.isArray(entry.expectedTools) ? asTexts(entry.expectedTools) : undefined;
       const before = describeContext(entry.context);
-      const base = {
+      const asked = { role: "user" as const, content: query };
+      const content = {
         ...(id !== undefined && { id }),
-        ...(before === undefined
-          ? { input: query }
-          : { messages: [before, { role: "user" as const, content: query }] }),
+        ...(before === undefined ? { input: query } : { messages: [before, asked] }),
         ...(tools && { expect: tools.length === 0 ? { tool: "none" } : expectAll(tools) }),
       };
-      if (!tools && asText(entry.reference) === undefined)
-        return leaveOut({ ...common, unsaid: others }, "it expects nothing");
-      const { content, unsaid } = addSentences(context, base, asTexts(entry.reference));
-      return keep({ ...common, unsaid: [...others, ...unsaid] }, content);
+      return keepJudged(context, common, content, asTexts(entry.reference), "it expects nothing");
     });
     return { file: source.file, cases, unsaid: [] };
   },
@@ -87,22 +83,21 @@ export const posthog: Format = {
       const [id, intent] = [asText(entry.id), asText(entry.intent)];
       const expected = asTexts(entry.expected_tools);
       const acceptable = asTexts(entry.acceptable_tools);
-      const others = [
+      const unsaid = [
         ...listOtherKeys(entry, known),
         ...(isJsonObject(entry.probe) ? [{ what: "a probe without a model, which is `evals probe --call`" }] : []),
       ];
-      const common = { name: id ?? intent ?? "", place: parsed.place(path) };
-      if (intent === undefined) return leaveOut({ ...common, unsaid: others }, "it has no intent");
-      if (expected.length === 0) return leaveOut({ ...common, unsaid: others }, "it has no expected_tools");
+      const common = { name: id ?? intent ?? "", place: parsed.place(path), unsaid };
+      if (intent === undefined) return leaveOut(common, "it has no intent");
+      if (expected.length === 0) return leaveOut(common, "it has no expected_tools");
       // Reaching any of the expected tools passes there, after whatever other calls.
       const call = {
         tool: oneOrSeveral(expected),
         ...(acceptable.length > 0 && { acceptable: oneOrSeveral(acceptable) }),
       };
       const expect = { calls: [call], extras: true };
-      const base = { ...(id !== undefined && { id }), input: intent, expect, maxTurns: 8 };
-      const { content, unsaid } = addSentences(context, base, asTexts(entry.success_criteria));
-      return keep({ ...common, unsaid: [...others, ...unsaid] }, content);
+      const content = { ...(id !== undefined && { id }), input: intent, expect, maxTurns: 8 };
+      return keepJudged(context, common, content, asTexts(entry.success_criteria), "it expects nothing");
     });
     return { file: source.file, cases, unsaid: [] };
   },
@@ -132,5 +127,30 @@ export const whichtool: Format = {
       return keep(common, { ...(id !== undefined && { id }), input: prompt, expect: { tool: expected ?? "none" } });
     });
     return { file: source.file, cases, unsaid: [] };
+  },
+};
+
+/** mcp-evals: `{ model, evals: [{ name, description, prompt, expected_result? }] }`. */
+export const mcpEvals: Format = {
+  name: "mcp-evals",
+  label: "mcp-evals",
+  recognises: ({ file, text }) =>
+    /\.ya?ml$/.test(file) &&
+    /^evals:/m.test(text) &&
+    /^\s+prompt:/m.test(text) &&
+    /expected_result:|^model:/m.test(text),
+  async read(source) {
+    const parsed = await parseData(source);
+    const config = asObject(parsed.value);
+    const cases = listObjects(parsed, ["evals"], '"evals"').map(({ path, entry }) => {
+      const [name, prompt, expected] = [asText(entry.name), asText(entry.prompt), asText(entry.expected_result)];
+      const unsaid = listOtherKeys(entry, ["name", "description", "prompt", "expected_result"]);
+      const common = { name: name ?? prompt ?? "", place: parsed.place(path), unsaid };
+      if (prompt === undefined) return leaveOut(common, "it has no prompt");
+      if (expected === undefined)
+        return leaveOut(common, "it has no expected_result: a judge scores it by nothing in particular");
+      return keep(common, { input: prompt, expected_behavior: [expected], maxTurns: 8 });
+    });
+    return { file: source.file, cases, unsaid: listOtherKeys(config, ["model", "evals"]) };
   },
 };

@@ -1,10 +1,27 @@
+import { dirname, join } from "node:path";
+import { readCaseFiles } from "../../parsing/caseFiles.ts";
+import { realPath } from "../../parsing/confined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../types/json.ts";
-import type { CaseFile, DispatchRules } from "../../types/suite.ts";
+import type { CaseFile } from "../../types/suite.ts";
 import { asObject, asText, asTexts, listObjects, listOtherKeys, parseData } from "./data.ts";
-import { addSentences, type Format, keep, leaveOut, oneOrSeveral, type Unsaid } from "./imported.ts";
+import {
+  expectCall,
+  type FileCall,
+  type Format,
+  keepJudged,
+  leaveOut,
+  oneOrSeveral,
+  type SourceFile,
+  type Unsaid,
+} from "./imported.ts";
 
-type FileCall = { tool: string | string[]; args?: JsonObject };
-type Found = { calls: FileCall[]; avoid: string[]; skills: string[]; sentences: string[]; unsaid: Unsaid[] };
+type GraderExpectations = {
+  calls: FileCall[];
+  avoid: string[];
+  skills: string[];
+  sentences: string[];
+  unsaid: Unsaid[];
+};
 
 /** Vally: `{ stimuli: [{ name, prompt, graders: [{ type, config }] }] }`. */
 export const vally: Format = {
@@ -14,43 +31,31 @@ export const vally: Format = {
   async read(source, context) {
     const parsed = await parseData(source);
     const shared = asObject(parsed.value);
-    const common = readGraders(shared.graders);
-    const dispatch: DispatchRules = {};
+    const behind = new Map<string, string>();
     const known = ["name", "prompt", "environment", "tags", "graders", "constraints", "prompts"];
     const cases = listObjects(parsed, ["stimuli"], '"stimuli"').map(({ path, entry }) => {
       const [name, prompt] = [asText(entry.name), asText(entry.prompt)];
-      const own = readGraders(entry.graders, dispatch);
-      const found: Found = {
-        calls: [...common.calls, ...own.calls],
-        avoid: [...common.avoid, ...own.avoid],
-        skills: [...common.skills, ...own.skills],
-        sentences: [...common.sentences, ...own.sentences],
-        unsaid: [...common.unsaid, ...own.unsaid, ...listOtherKeys(entry, known)],
-      };
-      const at = { name: name ?? prompt ?? "", place: parsed.place(path) };
-      const left = (reason: string) => leaveOut({ ...at, unsaid: found.unsaid }, reason);
-      if (entry.prompts !== undefined) return left("several prompts of one session");
-      if (prompt === undefined) return left("it has no prompt");
+      const found = readGraders([shared.graders, entry.graders], behind);
+      const unsaid = [...found.unsaid, ...listOtherKeys(entry, known)];
+      const common = { name: name ?? prompt ?? "", place: parsed.place(path), unsaid };
+      if (entry.prompts !== undefined) return leaveOut(common, "several prompts of one session");
+      if (prompt === undefined) return leaveOut(common, "it has no prompt");
       const expect = buildExpectation(found);
-      const base: CaseFile = { input: prompt, ...(expect && { expect, maxTurns: 8 }) };
-      const { content, unsaid } = addSentences(context, base, found.sentences);
-      if (!content.expect && !content.expected_behavior) return left("no grader says which tool or skill is expected");
-      return keep({ ...at, unsaid: [...found.unsaid, ...unsaid] }, content);
+      const content = { input: prompt, ...(expect && { expect, maxTurns: 8 }) };
+      return keepJudged(context, common, content, found.sentences, expectsNothing);
     });
-    const settings = listOtherKeys(shared, [
-      "name",
-      "description",
-      "type",
-      "stimuli",
-      "graders",
-      "environment",
-      "tags",
-    ]);
-    return { file: source.file, cases, unsaid: settings, ...(Object.keys(dispatch).length > 0 && { dispatch }) };
+    const settings = ["name", "description", "type", "stimuli", "graders", "environment", "tags"];
+    const dispatch = Object.fromEntries([...behind.values()].map((name) => [name, { name: "command" }]));
+    return {
+      ...{ file: source.file, cases, unsaid: listOtherKeys(shared, settings) },
+      ...(behind.size > 0 && { dispatch, behind }),
+    };
   },
 };
 
-function buildExpectation({ calls, avoid, skills }: Found): CaseFile["expect"] {
+const expectsNothing = "no grader says which tool or skill is expected";
+
+function buildExpectation({ calls, avoid, skills }: GraderExpectations): CaseFile["expect"] {
   const avoided = avoid.length > 0 ? { avoid: oneOrSeveral(avoid) } : {};
   if (calls.length > 0) return { calls, order: "any", extras: true, ...avoided };
   const [skill, ...others] = new Set(skills);
@@ -58,31 +63,42 @@ function buildExpectation({ calls, avoid, skills }: Found): CaseFile["expect"] {
   return avoid.length > 0 ? avoided : undefined;
 }
 
-function readGraders(value: Json | undefined, dispatch: DispatchRules = {}): Found {
-  const found: Found = { calls: [], avoid: [], skills: [], sentences: [], unsaid: [] };
-  for (const grader of Array.isArray(value) ? value : []) {
+/** `behind` gets the dispatcher of each tool that is called through one. */
+function readGraders(lists: readonly (Json | undefined)[], behind: Map<string, string>): GraderExpectations {
+  const found: GraderExpectations = { calls: [], avoid: [], skills: [], sentences: [], unsaid: [] };
+  for (const grader of lists.flatMap((list) => (Array.isArray(list) ? list : []))) {
     const { type, config } = asObject(grader);
     const settings = asObject(config);
     const name = asText(type) ?? "without a type";
-    if (name === "tool-calls") readToolCalls(settings, found, dispatch);
-    else if (name === "skill-invocation") readSkills(settings, found);
-    else if (name === "prompt" && asText(settings.prompt) !== undefined)
-      found.sentences.push(asText(settings.prompt) ?? "");
-    else if (name === "prompt" && asText(settings.rubric) !== undefined)
-      found.sentences.push(asText(settings.rubric) ?? "");
+    const sentence = name === "prompt" ? (asText(settings.prompt) ?? asText(settings.rubric)) : undefined;
+    if (name === "tool-calls") readToolCalls(settings, found, behind);
+    else if (name === "skill-invocation") {
+      const required = asTexts(settings.required);
+      found.skills.push(...required);
+      if (required.length > 1) found.unsaid.push(severalSkills);
+      found.avoid.push(...asTexts(settings.disallowed).map((skill) => `skill:${skill}`));
+    } else if (sentence !== undefined) found.sentences.push(sentence);
     else found.unsaid.push({ what: `the grader "${name}"` });
   }
   return found;
 }
 
-function readSkills(settings: JsonObject, { skills, avoid, unsaid }: Found): void {
-  const required = asTexts(settings.required);
-  skills.push(...required);
-  avoid.push(...asTexts(settings.disallowed).map((skill) => `skill:${skill}`));
-  if (required.length > 1) unsaid.push({ what: "several skills that must all be loaded" });
+const severalSkills: Unsaid = { what: "several skills that must all be loaded" };
+
+/** Patterns of arguments as matchers; what is no text is left out. */
+function matchPatterns(patterns: Readonly<Record<string, Json | undefined>>): JsonObject {
+  return Object.fromEntries(
+    Object.entries(patterns).flatMap(([key, pattern]) =>
+      typeof pattern === "string" ? [[key, { $regex: pattern }]] : [],
+    ),
+  );
 }
 
-function readToolCalls(settings: JsonObject, { calls, avoid, unsaid }: Found, dispatch: DispatchRules): void {
+function readToolCalls(
+  settings: JsonObject,
+  { calls, avoid, unsaid }: GraderExpectations,
+  behind: Map<string, string>,
+): void {
   for (const entry of [settings.required ?? []].flat() as Json[]) {
     const { name, command, args, ...others } = typeof entry === "string" ? { name: entry } : asObject(entry);
     const tools = readNames(asText(name) ?? "");
@@ -92,18 +108,13 @@ function readToolCalls(settings: JsonObject, { calls, avoid, unsaid }: Found, di
       continue;
     }
     const inner = asText(command);
-    const patterns = Object.entries(asObject(args)).flatMap(([key, pattern]): [string, Json][] =>
-      typeof pattern === "string" ? [[key, { $regex: pattern }]] : [],
-    );
+    const patterns = asObject(args);
     const [tool = ""] = tools;
     if (inner !== undefined && tools.length === 1 && /^[a-z][a-z0-9]*(?:_[a-z0-9-]+)+$/.test(inner)) {
       // A namespace tool that takes the name of the tool: what it calls is expected.
-      dispatch[tool] = { name: "command" };
-      calls.push({ tool: inner, ...(patterns.length > 0 && { args: Object.fromEntries(patterns) }) });
-      continue;
-    }
-    const given = [...(inner === undefined ? [] : [["command", { $regex: inner }] as [string, Json]]), ...patterns];
-    calls.push({ tool: oneOrSeveral(tools), ...(given.length > 0 && { args: Object.fromEntries(given) }) });
+      behind.set(inner, tool);
+      calls.push(expectCall(inner, matchPatterns(patterns)));
+    } else calls.push(expectCall(oneOrSeveral(tools), matchPatterns({ command: inner, ...patterns })));
   }
   for (const entry of [settings.disallowed ?? []].flat() as Json[]) {
     const tools = readNames(typeof entry === "string" ? entry : (asText(asObject(entry).name) ?? ""));
@@ -140,43 +151,60 @@ export const waza: Format = {
     const entries = isTask
       ? [{ path: [], entry: whole }]
       : listObjects(parsed, ["tasks"], '"tasks"').filter(({ entry }) => entry.id !== undefined);
+    const texts = ["id", "name", "description", "tags", "prompt"];
+    const known = [...texts, "enabled", "inputs", "expected", "graders", "validators"];
     const cases = entries.map(({ path, entry }) => {
       const id = asText(entry.id);
       const inputs = asObject(entry.inputs);
       const prompt = asText(inputs.prompt) ?? asText(entry.prompt);
       const found = readWazaGraders(entry, skill);
+      const files = readFixtures(inputs.files, source);
       const unsaid = [
         ...found.unsaid,
-        ...listOtherKeys(inputs, ["prompt"]).map(({ what }) => ({ what: `${what} of the inputs` })),
-        ...listOtherKeys(entry, [
-          "id",
-          "name",
-          "description",
-          "tags",
-          "enabled",
-          "inputs",
-          "prompt",
-          "expected",
-          "graders",
-          "validators",
-        ]),
+        ...files.unsaid,
+        ...listOtherKeys(inputs, ["prompt", "files"]).map(({ what }) => ({ what: `${what} of the inputs` })),
+        ...listOtherKeys(entry, known),
       ];
-      const common = { name: id ?? prompt ?? "", place: parsed.place(path) };
-      if (prompt === undefined) return leaveOut({ ...common, unsaid }, "it has no prompt");
-      if (entry.enabled === false) return leaveOut({ ...common, unsaid }, "it is not enabled");
+      const common = { name: id ?? prompt ?? "", place: parsed.place(path), unsaid };
+      if (prompt === undefined) return leaveOut(common, "it has no prompt");
+      if (entry.enabled === false) return leaveOut(common, "it is not enabled");
+      if (files.missing !== undefined) return leaveOut(common, files.missing);
       const expect = buildExpectation(found);
-      const base: CaseFile = { ...(id !== undefined && { id }), input: prompt, ...(expect && { expect, maxTurns: 8 }) };
-      const added = addSentences(context, base, found.sentences);
-      if (!added.content.expect && !added.content.expected_behavior)
-        return leaveOut({ ...common, unsaid }, "no grader says which tool or skill is expected");
-      return keep({ ...common, unsaid: [...unsaid, ...added.unsaid] }, added.content);
+      const content = {
+        ...{ ...(id !== undefined && { id }), input: prompt, ...files.content },
+        ...(expect && { expect, maxTurns: 8 }),
+      };
+      return keepJudged(context, common, content, found.sentences, expectsNothing);
     });
     return { file: source.file, cases, unsaid: [] };
   },
 };
 
-function readWazaGraders(entry: JsonObject, skill: string | undefined): Found {
-  const found: Found = { calls: [], avoid: [], skills: [], sentences: [], unsaid: [] };
+/**
+ * The files of a task, with their content, as a suite may lie elsewhere: those with a path are in the folder `fixtures`
+ * beside the evaluation, whose tasks are beside it or in a folder there. `missing`: why the task cannot be asked.
+ */
+function readFixtures(
+  given: Json | undefined,
+  { path }: SourceFile,
+): { content?: Pick<CaseFile, "files">; unsaid: Unsaid[]; missing?: string } {
+  if (given === undefined || given === null) return { unsaid: [] };
+  const folders = [dirname(path), dirname(dirname(path))].flatMap((dir) => realPath(join(dir, "fixtures")) ?? []);
+  const bases = folders.map((dir) => ({ dir, within: dir }));
+  const read = readCaseFiles(given, { bases, where: "the folder fixtures", bytesLeft: 1024 * 1024 });
+  const missing = read.wrong.length > 0 ? "a file of its inputs cannot be read" : undefined;
+  return {
+    ...(read.files.length > 0 && { content: { files: read.files } }),
+    unsaid: [
+      ...read.wrong.map(({ message }) => ({ what: "a file that cannot be read", detail: message })),
+      ...read.binary.map((detail) => ({ what: "a file that is not text", detail })),
+    ],
+    ...(missing !== undefined && { missing }),
+  };
+}
+
+function readWazaGraders(entry: JsonObject, skill: string | undefined): GraderExpectations {
+  const found: GraderExpectations = { calls: [], avoid: [], skills: [], sentences: [], unsaid: [] };
   const expected = asObject(entry.expected);
   const { required_tools, forbidden_tools, ...limits } = asObject(expected.behavior);
   found.calls.push(...asTexts(required_tools).map((tool) => ({ tool })));
@@ -202,7 +230,7 @@ function readWazaGraders(entry: JsonObject, skill: string | undefined): Found {
     } else if (type === "skill_invocation") {
       const required = asTexts(config.required_skills);
       found.skills.push(...required.slice(0, 1));
-      if (required.length > 1) found.unsaid.push({ what: "several skills that must all be loaded" });
+      if (required.length > 1) found.unsaid.push(severalSkills);
     } else if (type === "prompt") found.sentences.push(...asTexts(grader.rubric ?? config.prompt));
     else if (type === "behavior") {
       found.calls.push(...asTexts(config.required_tools).map((tool) => ({ tool })));
@@ -212,7 +240,7 @@ function readWazaGraders(entry: JsonObject, skill: string | undefined): Found {
   return found;
 }
 
-function readSpecs(value: Json | undefined, { unsaid }: Found): FileCall[] {
+function readSpecs(value: Json | undefined, { unsaid }: GraderExpectations): FileCall[] {
   return (Array.isArray(value) ? value : []).flatMap((spec): FileCall[] => {
     const { tool, command_pattern: command, path_pattern: path, skill_pattern: skill } = asObject(spec);
     const names = readNames(asText(tool) ?? (typeof spec === "string" ? spec : ""));
@@ -220,9 +248,6 @@ function readSpecs(value: Json | undefined, { unsaid }: Found): FileCall[] {
       unsaid.push({ what: "a pattern of tool names", detail: asText(tool) ?? "" });
       return [];
     }
-    const args = Object.entries({ command, path, skill }).flatMap(([key, pattern]): [string, Json][] =>
-      typeof pattern === "string" ? [[key, { $regex: pattern }]] : [],
-    );
-    return [{ tool: oneOrSeveral(names), ...(args.length > 0 && { args: Object.fromEntries(args) }) }];
+    return [expectCall(oneOrSeveral(names), matchPatterns({ command, path, skill }))];
   });
 }

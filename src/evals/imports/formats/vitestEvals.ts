@@ -1,29 +1,32 @@
-import type { Json, JsonObject } from "../../types/json.ts";
+import type { Json } from "../../types/json.ts";
 import type { CaseFile } from "../../types/suite.ts";
 import { markerNamespace } from "../source/builtIns.ts";
 import { Evaluator } from "../source/evaluate.ts";
 import { type Module, Modules } from "../source/modules.ts";
+import { readSource } from "../source/read.ts";
 import { getName, getNode, getNodes, type Node, parseSource, walkNodes } from "../source/syntax.ts";
 import {
   Closure,
-  findUnknown,
+  explainMisfit,
   isFunction,
   isObject,
   lines,
-  Native,
+  type Native,
   type ObjectValue,
   toJson,
   Unknown,
   type Value,
 } from "../source/values.ts";
-import { toLiteralArgs } from "./expected.ts";
+import { toLiteralArgs } from "./data.ts";
 import {
-  addSentences,
+  expectCall,
+  type FileCall,
   type Format,
   type ImportContext,
   type ImportedCase,
-  keep,
+  keepJudged,
   leaveOut,
+  listFailed,
   type Unsaid,
 } from "./imported.ts";
 
@@ -34,30 +37,29 @@ import {
 export const vitestEvals: Format = {
   name: "vitest-evals",
   label: "vitest-evals",
+  isSource: true,
   recognises: ({ file, text }) =>
     /\.[mc]?[tj]sx?$/.test(file) && /\bdescribeEval\(/.test(text) && /from ["']vitest-evals/.test(text),
-  async read({ path, file, text }, context) {
-    const module = { kind: "module", path, file, tree: parseSource(text, file) } as const;
-    const cases: ImportedCase[] = [];
-    const unsaid: Unsaid[] = [];
-    const describe = new Native("describeEval", ([name, options, callback], line) => {
+  async read(source, context) {
+    const { file } = source;
+    const given = { expect: markerNamespace("expect", new Set()) };
+    const read = await readSource(source, ["describeEval"], given, context);
+    const { module, evaluator } = read;
+    const unsaid: Unsaid[] = listFailed(read);
+    const cases = read.calls.flatMap(({ args: [name, options, callback], line, missed }): ImportedCase[] => {
+      if (missed !== undefined) return [leaveOut({ name: "?", place: { file, line }, unsaid: [] }, missed)];
       const title = typeof name === "string" ? name : "?";
       const found = { title, line, file, module, evaluator, context };
-      if (isObject(options)) cases.push(...readData(options, found, unsaid));
-      if (isFunction(callback)) cases.push(...readHarness(callback, found));
-      return undefined;
+      return [
+        ...(isObject(options) ? readData(options, found, unsaid) : []),
+        ...(isFunction(callback) ? readHarness(callback, found) : []),
+      ];
     });
-    const given: Readonly<Record<string, Value>> = {
-      describeEval: describe,
-      expect: markerNamespace("expect", new Set()),
-    };
-    const evaluator: Evaluator = new Evaluator(new Modules(path, context.cwd), (name) => given[name]);
-    evaluator.run(module);
     return { file, cases, unsaid };
   },
 };
 
-type Found = {
+type EvalBlock = {
   title: string;
   line: number;
   file: string;
@@ -66,29 +68,23 @@ type Found = {
   context: ImportContext;
 };
 
-function readData(options: ObjectValue, found: Found, unsaid: Unsaid[]): ImportedCase[] {
+function readData(options: ObjectValue, found: EvalBlock, unsaid: Unsaid[]): ImportedCase[] {
   const { data, task, threshold } = options;
   if (data === undefined) return [];
   if (threshold !== undefined) unsaid.push({ what: "a threshold on the score: `passRate` counts trials instead" });
   const entries = isFunction(data) ? data.call([], found.line) : data;
   const asserted = task instanceof Closure ? readAsserted(task.node, found) : { calls: [], unsaid: [] };
   if (!Array.isArray(entries)) {
-    const unknown = findUnknown(entries);
-    const reason = unknown ? `its data is not known: ${unknown.reason} (line ${unknown.line})` : "its data is no list";
+    const reason = explainMisfit(entries, "its data is not known: ", "its data is no list");
     return [leaveOut({ name: found.title, place: { file: found.file, line: found.line }, unsaid: [] }, reason)];
   }
   return entries.map((entry) => readEntry(entry, found, asserted));
 }
 
-function readEntry(entry: Value, { title, file, line, context }: Found, asserted: Asserted): ImportedCase {
+function readEntry(entry: Value, { title, file, line, context }: EvalBlock, asserted: Asserted): ImportedCase {
   const place = { file, line: (isObject(entry) ? lines.get(entry) : undefined) ?? line };
-  if (!isObject(entry)) {
-    const unknown = findUnknown(entry);
-    return leaveOut(
-      { name: title, place, unsaid: [] },
-      unknown ? `${unknown.reason} (line ${unknown.line})` : "an entry is no object",
-    );
-  }
+  if (!isObject(entry))
+    return leaveOut({ name: title, place, unsaid: [] }, explainMisfit(entry, "", "an entry is no object"));
   const { input, expectedTools, expected, ...others } = entry;
   const unsaid = [
     ...Object.keys(others)
@@ -98,29 +94,18 @@ function readEntry(entry: Value, { title, file, line, context }: Found, asserted
     ...asserted.unsaid,
   ];
   const common = { name: typeof input === "string" ? input : title, place, unsaid };
-  if (typeof input !== "string") {
-    const unknown = findUnknown(input);
-    return leaveOut(
-      common,
-      unknown ? `its input is not known: ${unknown.reason} (line ${unknown.line})` : "its input is no text",
-    );
-  }
+  if (typeof input !== "string")
+    return leaveOut(common, explainMisfit(input, "its input is not known: ", "its input is no text"));
   const calls = expectedTools === undefined ? asserted.calls : readExpectedTools(expectedTools);
   if (typeof calls === "string") return leaveOut(common, calls);
   const isNone = expectedTools !== undefined && calls.length === 0;
   // What a task asserts is that a call was made, in whatever place.
   const expect = isNone ? { tool: "none" } : expectCalls(calls, expectedTools === undefined);
-  const base: CaseFile = {
-    input,
-    ...(expect && { expect, ...(calls.length > 0 && expectedTools === undefined && { maxTurns: 8 }) }),
-  };
-  const added = addSentences(context, base, typeof expected === "string" ? [expected.replace(/\s+/g, " ")] : []);
-  if (!added.content.expect && !added.content.expected_behavior)
-    return leaveOut(common, "it expects no tool, and its scorers are functions");
-  return keep({ ...common, unsaid: [...unsaid, ...added.unsaid] }, added.content);
+  const maxTurns = calls.length > 0 && expectedTools === undefined && { maxTurns: 8 };
+  const base: CaseFile = { input, ...(expect && { expect, ...maxTurns }) };
+  const sentences = typeof expected === "string" ? [expected.replace(/\s+/g, " ")] : [];
+  return keepJudged(context, common, base, sentences, "it expects no tool, and its scorers are functions");
 }
-
-type FileCall = { tool: string; args?: JsonObject };
 
 function expectCalls(calls: readonly FileCall[], isLoose: boolean): CaseFile["expect"] {
   const [only] = calls;
@@ -139,7 +124,7 @@ function readExpectedTools(value: Value): FileCall[] | string {
     const { name, arguments: args } = tool as { name?: Json; arguments?: Json };
     if (typeof name !== "string") return "an expected tool has no name";
     const given = typeof args === "object" && args !== null && !Array.isArray(args) ? toLiteralArgs(args) : {};
-    return { tool: name, ...(Object.keys(given).length > 0 && { args: given }) };
+    return expectCall(name, given);
   });
   const wrong = calls.find((call) => typeof call === "string");
   return typeof wrong === "string" ? wrong : calls.filter((call) => typeof call !== "string");
@@ -148,7 +133,7 @@ function readExpectedTools(value: Value): FileCall[] | string {
 type Asserted = { calls: FileCall[]; unsaid: Unsaid[] };
 
 /** The tools that a task names: `call.toolName === X`, and objects with `toolName: X` and their arguments. */
-function readAsserted(task: Node, { module, evaluator }: Found): Asserted {
+function readAsserted(task: Node, { module, evaluator }: EvalBlock): Asserted {
   const calls = new Map<string, FileCall>();
   const unsaid: Unsaid[] = [];
   const isToolName = (node: Node | undefined) =>
@@ -189,7 +174,7 @@ function findProperty(object: Node, name: string): Node | undefined {
 }
 
 /** `(it) => { it("name", async ({ run }) => { const expected = { expectedTools: [...] }; await run("input") }) }`. */
-function readHarness(callback: Closure | Native, found: Found): ImportedCase[] {
+function readHarness(callback: Closure | Native, found: EvalBlock): ImportedCase[] {
   const cases: ImportedCase[] = [];
   if (!(callback instanceof Closure)) return cases;
   for (const node of walkNodes(callback.node)) {
@@ -202,7 +187,7 @@ function readHarness(callback: Closure | Native, found: Found): ImportedCase[] {
   return cases;
 }
 
-function readTest(title: Node, body: Node, { file, module, evaluator, context }: Found): ImportedCase {
+function readTest(title: Node, body: Node, { file, module, evaluator, context }: EvalBlock): ImportedCase {
   const nodes = [...walkNodes(body)];
   const place = { file, line: title.loc.start.line };
   const runs = nodes.filter((node) => node.type === "CallExpression" && getName(getNode(node, "callee")) === "run");
@@ -221,14 +206,17 @@ function readTest(title: Node, body: Node, { file, module, evaluator, context }:
   const calls = readExpectedTools(read("expectedTools") ?? []);
   const expected = read("expected");
   if (typeof calls === "string") return leaveOut(common, calls);
-  const tools = calls.map(({ tool }) => tool);
-  const base: CaseFile = {
-    input,
-    ...(tools.length > 0 && { expect: { calls, order: "any", extras: true }, maxTurns: 8 }),
-  };
-  const { content, unsaid } = addSentences(context, base, typeof expected === "string" ? [expected] : []);
-  if (!content.expect && !content.expected_behavior) return leaveOut(common, "its expectations are functions");
-  return keep({ ...common, unsaid: [...unsaid, { what: "assertions of the test that are functions" }] }, content);
+  const expect = expectCalls(calls, true);
+  const sentences = typeof expected === "string" ? [expected] : [];
+  const reason = "its expectations are functions";
+  const unsaid = [{ what: "assertions of the test that are functions" }];
+  return keepJudged(
+    context,
+    { ...common, unsaid },
+    { input, ...(expect && { expect, maxTurns: 8 }) },
+    sentences,
+    reason,
+  );
 }
 
 /** mcp-evals in TypeScript: `grade(model, "prompt")`, which a judge scores without an expectation. */
@@ -239,7 +227,7 @@ export const mcpEvalsSource: Format = {
     /\.[mc]?[tj]s$/.test(file) && /from ["']mcp-evals["']/.test(text) && /\bgrade\(/.test(text),
   async read({ path, file, text }, context) {
     const module = { kind: "module", path, file, tree: parseSource(text, file) } as const;
-    const evaluator = new Evaluator(new Modules(path, context.cwd), () => undefined);
+    const evaluator = new Evaluator(new Modules(path, context.cwd), {});
     const cases = [...walkNodes(module.tree)].flatMap((node): ImportedCase[] => {
       if (node.type !== "CallExpression" || getName(getNode(node, "callee")) !== "grade") return [];
       const prompt = getNodes(node, "arguments")[1];

@@ -94,7 +94,6 @@ export const builtIns: Record<string, Value> = {
         ? Object.fromEntries(list.flatMap((one) => (Array.isArray(one) ? [[String(one[0]), one[1]]] : [])))
         : list,
     ),
-    assign: new Native("assign", (args) => Object.assign({}, ...args.map(asObject))),
     freeze: new Native("freeze", ([object]) => object),
   }),
   JSON: namespace("JSON", {
@@ -102,25 +101,8 @@ export const builtIns: Record<string, Value> = {
       const read = toJson(value);
       return "json" in read ? JSON.stringify(read.json, null, space as number) : new Unknown(read.reason, line);
     }),
-    parse: pure("parse", ([text]) => {
-      try {
-        return JSON.parse(String(text)) as Value;
-      } catch {
-        return new Unknown("text that is not JSON", 0);
-      }
-    }),
-  }),
-  Array: namespace("Array", {
-    from: new Native("from", ([given, callback]) => {
-      const list = Array.isArray(given)
-        ? given
-        : Array.from({ length: Math.min(10_000, Number(asObject(given).length) || 0) });
-      return callback === undefined ? (list as Value[]) : list.map((item, at) => apply(callback, item as Value, at));
-    }),
-    isArray: pure("isArray", ([value]) => Array.isArray(value)),
   }),
   String: pure("String", ([value]) => String(value)),
-  Number: pure("Number", ([value]) => Number(value)),
   Boolean: pure("Boolean", ([value]) => Boolean(value)),
 };
 

@@ -30,15 +30,21 @@ export class Modules {
     return found;
   }
 
+  /** The path of the file that a specifier means in a file of the repository, or why there is none. */
+  locate(specifier: string, from: string): { path: string } | { reason: string } {
+    const base = specifier.startsWith(".") ? resolve(dirname(from), specifier) : this.#findPackage(specifier);
+    if (base === undefined) return { reason: `${specifier} is not a file of the repository` };
+    if (relative(this.root, base).startsWith("..")) return { reason: `${specifier} is outside of the repository` };
+    const path = candidates(base).find((one) => existsSync(one) && statSync(one).isFile());
+    return path === undefined ? { reason: `${specifier} cannot be found` } : { path };
+  }
+
   /** The module that a specifier means in a file of the repository, or why it is not read. */
   resolve(specifier: string, from: string): Module | string {
-    const base = specifier.startsWith(".") ? resolve(dirname(from), specifier) : this.#findPackage(specifier);
-    if (base === undefined) return `${specifier} is not a file of the repository`;
-    if (relative(this.root, base).startsWith("..")) return `${specifier} is outside of the repository`;
-    const path = candidates(base).find((one) => existsSync(one) && statSync(one).isFile());
-    if (path === undefined) return `${specifier} cannot be found`;
+    const located = this.locate(specifier, from);
+    if ("reason" in located) return located.reason;
     try {
-      return this.load(path);
+      return this.load(located.path);
     } catch (error) {
       return `${specifier} cannot be read: ${messageOf(error)}`;
     }
@@ -99,14 +105,6 @@ function listPackages(root: string): Map<string, string> {
 
 function candidates(base: string): string[] {
   const bare = base.replace(/\.(?:[cm]?[jt]s|[jt]sx)$/, "");
-  return [
-    base,
-    `${bare}.ts`,
-    `${bare}.tsx`,
-    `${bare}.mts`,
-    `${bare}.js`,
-    `${bare}.mjs`,
-    join(base, "index.ts"),
-    `${base}.json`,
-  ];
+  const sources = [".ts", ".tsx", ".mts", ".js", ".mjs"].map((ending) => `${bare}${ending}`);
+  return [base, ...sources, join(base, "index.ts"), `${base}.json`];
 }

@@ -7,6 +7,11 @@ export class Unknown {
     readonly reason: string,
     readonly line: number,
   ) {}
+
+  /** `http.get(...) is not run (line 3)` */
+  get text(): string {
+    return `${this.reason} (line ${this.line})`;
+  }
 }
 
 /** A call of a library that a format gives a meaning to, such as `Matcher.anyOf(1, 2)`: name `Matcher.anyOf`. */
@@ -50,6 +55,12 @@ export type Value =
   | Value[]
   | ObjectValue;
 
+/**
+ * A call of a function of a format that a source makes while it is loaded. `missed`: why it is not known whether it is
+ * made, and with what.
+ */
+export type SourceCall = { name: string; args: readonly Value[]; line: number; missed?: string };
+
 /** The line of each object literal of the source. */
 export const lines = new WeakMap<object, number>();
 
@@ -68,10 +79,16 @@ export function findUnknown(value: Value): Unknown | undefined {
   return isObject(value) ? Object.values(value).map(findUnknown).find(Boolean) : undefined;
 }
 
+/** Why a value is not of the form that is needed: `what` and the part of it that is not known, else `misfit`. */
+export function explainMisfit(value: Value, what: string, misfit: string): string {
+  const unknown = findUnknown(value);
+  return unknown ? `${what}${unknown.text}` : misfit;
+}
+
 /** Plain data as JSON, as `JSON.stringify` would write it; or why it is none. */
 export function toJson(value: Value): { json: Json } | { reason: string } {
   const unknown = findUnknown(value);
-  if (unknown) return { reason: `${unknown.reason} (line ${unknown.line})` };
+  if (unknown) return { reason: unknown.text };
   const found = describeOther(value);
   if (found !== undefined) return { reason: found };
   const text = JSON.stringify(value);

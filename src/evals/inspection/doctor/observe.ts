@@ -1,5 +1,6 @@
 import { isSlow, type ServerFacts } from "../../diagnosis/diagnose.ts";
 import type { Examined } from "../../diagnosis/report.ts";
+import { asksToWait } from "../../probes/waiting.ts";
 import { executable } from "../../scoring/tools.ts";
 import { connect } from "../../toolsets/connect.ts";
 import type { LiveSpec } from "../../toolsets/spec.ts";
@@ -121,5 +122,6 @@ function explainNotCalled(tool: Tool, execute: ExecutionPolicy, called: number, 
   if (!permitted.yes) return execute === "never" ? "--execute never" : "not annotated read-only or non-destructive";
   const { required } = tool.inputSchema;
   if (Array.isArray(required) && required.length > 0) return "needs arguments";
+  if (asksToWait(tool.inputSchema, {})) return "waits by its defaults";
   return called >= maxCalls ? `limit of ${maxCalls} calls` : undefined;
 }

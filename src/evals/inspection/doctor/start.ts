@@ -138,9 +138,11 @@ export async function requestPlainly(spec: UrlSpec, signal: AbortSignal): Promis
   try {
     const timeout = AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]);
     const response = await fetch(spec.url, { ...body, headers, redirect: "manual", signal: timeout });
-    const said = response.ok ? "" : await readStart(response);
-    if (response.ok) void response.body?.cancel().catch(() => {});
     const header = (name: string) => response.headers.get(name) ?? undefined;
+    // A stream of events need not end.
+    const isStream = header("content-type")?.startsWith("text/event-stream") ?? false;
+    const said = isStream ? "" : await readStart(response);
+    if (isStream) void response.body?.cancel().catch(() => {});
     const [type, location, authenticate] = [header("content-type"), header("location"), header("www-authenticate")];
     return {
       ...shared,

@@ -19,8 +19,8 @@ export type DraftCase = {
   avoid?: { tool: string; shared: readonly string[] };
 };
 
-/** The cases, and the tools for which none was drafted. */
-export type Draft = { cases: readonly DraftCase[]; left: readonly string[] };
+/** The cases, and the tools for which none was drafted. `writer`: the model that wrote the queries, if one did. */
+export type Draft = { cases: readonly DraftCase[]; left: readonly string[]; writer?: string };
 
 /** More drafts than a person edits in one sitting are no help. */
 const maxTools = 8;

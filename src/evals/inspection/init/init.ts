@@ -1,19 +1,23 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
+import { listProperties } from "../../jsonSchema/values.ts";
 import { recogniseDispatchers } from "../../lint/rules/dispatchers.ts";
+import { text } from "../../reports/document.ts";
 import { count } from "../../reports/format.ts";
+import { renderTerminal } from "../../reports/terminal.ts";
 import { resolveServer } from "../../toolsets/spec.ts";
-import { parseTools } from "../../toolsets/toolList.ts";
+import { parseTools, readStaticList } from "../../toolsets/toolList.ts";
 import { type ExitCode, exitCodes, usageError } from "../../types/errors.ts";
 import type { Io } from "../../types/io.ts";
 import { isJsonObject, type Json } from "../../types/json.ts";
-import type { ServerSpec } from "../../types/suite.ts";
+import type { DispatchRules, ServerSpec } from "../../types/suite.ts";
+import type { Tool } from "../../types/tool.ts";
 import { visible } from "../../types/visible.ts";
+import { findRegisteredServers, type RegisteredServer } from "../findServers.ts";
 import { resolveTargets, type ServerTarget } from "../targets.ts";
 import { listServer } from "../tools.ts";
-import { draftCases } from "./draft.ts";
-import { findRegisteredServers, type RegisteredServer } from "./findServers.ts";
+import { type Draft, draftCases } from "./draft.ts";
 import { renderSuite } from "./suiteText.ts";
 
 export type InitOptions = {
@@ -24,25 +28,36 @@ export type InitOptions = {
   name?: string | undefined;
   file?: string | undefined;
   ci?: "github" | undefined;
+  /** A file with the tools behind dispatchers. */
+  catalog?: string | undefined;
 };
+
+/** Drafts cases for tools; undefined when the user cancels. */
+export type DraftTools = (tools: readonly Tool[]) => Promise<Draft | undefined>;
 
 /**
  * `evals init`: lists the tools of one server and writes a suite with drafted cases, the entry of `.gitignore` and, if
  * asked for, a workflow. Asks on a terminal what is not given. Files that exist are kept. Throws EvalsError.
  */
-export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
+export async function init(
+  options: InitOptions,
+  io: Io,
+  draftTools: DraftTools = async (tools) => draftCases(tools),
+): Promise<ExitCode> {
   const target = await chooseServer(options, io);
-  if (!target) {
-    io.err("Cancelled: nothing was written.\n");
-    return exitCodes.usage;
-  }
+  if (!target) return cancel(io);
   const { name, items } = await listServer(target, io);
   const tools = parseTools(name, items);
   if (tools.length === 0)
     throw usageError(`Server "${name}" lists no tools.`, "Check that it is the right server: evals doctor.");
   const file = options.file ?? `evals/${slug(name)}.yaml`;
   for (const one of [file, ...(options.ci ? [workflowFile] : [])]) refuseExisting(one, io);
-  const draft = draftCases(tools);
+  const dispatch = recogniseDispatchers((items as readonly Json[]).filter(isJsonObject));
+  const behind = await listBehind(dispatch, tools, options.catalog, io);
+  // A call of a dispatcher counts as one of the tool inside, so that is what a case expects.
+  const askable = [...tools.filter((tool) => !Object.hasOwn(dispatch, tool.name)), ...behind];
+  const draft = await draftTools(askable);
+  if (!draft) return cancel(io);
   const toProject = `${relative(dirname(resolve(io.cwd, file)), io.cwd) || "."}/`;
   const server = await describeServer(target, toProject, io);
   await write(
@@ -51,14 +66,17 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
       server,
       name,
       toProject,
-      dispatch: recogniseDispatchers((items as readonly Json[]).filter(isJsonObject)),
+      dispatch,
+      ...(options.catalog !== undefined && { catalog: `${toProject}${options.catalog}` }),
     }),
     io,
   );
   if (options.ci === "github") await write(workflowFile, workflow, io);
   const drafted = draft.cases.filter(({ tool }) => tool !== undefined).length;
   const done = [
-    `${file}: drafts for ${drafted} of ${count(tools.length, "tool")} of ${visible(name)}, and ${draft.cases.length - drafted} that need no tool`,
+    askable.length === 0
+      ? `${file}: ${count(draft.cases.length, "draft")} that need no tool, because every tool of ${visible(name)} calls or finds others: name a list of those with --catalog`
+      : `${file}: drafts for ${drafted} of ${count(askable.length, "tool")} of ${visible(name)}, and ${draft.cases.length - drafted} that need no tool`,
     ...(await ignoreReports(io)),
     ...(options.ci === "github"
       ? [`${workflowFile}: lint, and run where the secret ANTHROPIC_API_KEY is set, on every pull request`]
@@ -66,18 +84,42 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
   ];
   const isInstalled = existsSync(resolve(io.cwd, "node_modules/tool-evals"));
   io.out(
-    [
-      ...done.map((line) => `Wrote ${line}.`),
-      "",
-      "Next:",
-      ...(isInstalled ? [] : ["  npm i -D tool-evals"]),
-      `  npx evals run ${file}`,
-      "This asks a keyword search, which needs no key. Then replace the drafted queries by what your users write,",
-      "and ask a language model: add -m anthropic:claude-haiku-5-5 (with --dry-run: only its cost).",
-      "",
-    ].join("\n"),
+    renderTerminal(
+      [
+        text(...done.map((line) => `Wrote ${line}.`)),
+        text(
+          `Next: ${isInstalled ? "" : "`npm i -D tool-evals`, then "}\`npx evals run ${file}\`, which asks a keyword search and needs no key.`,
+          "Then replace the drafted queries by what your users write, and ask a language model with `-m anthropic:claude-haiku-5-5` (`--dry-run` prints its cost).",
+        ),
+      ],
+      io,
+    ),
   );
   return exitCodes.passed;
+}
+
+function cancel(io: Io): ExitCode {
+  io.err("Cancelled: nothing was written.\n");
+  return exitCodes.usage;
+}
+
+/** The tools behind dispatchers: those of the catalog, else those that a schema names as its choices. */
+async function listBehind(
+  dispatch: DispatchRules,
+  tools: readonly Tool[],
+  catalog: string | undefined,
+  io: Io,
+): Promise<readonly Tool[]> {
+  if (catalog === undefined) return tools.flatMap((tool) => listChoices(tool, dispatch[tool.name]?.name));
+  if (Object.keys(dispatch).length === 0)
+    throw usageError("No tool of the server seems to call those of the catalog.", "Leave out --catalog.");
+  return await readStaticList(resolve(io.cwd, catalog));
+}
+
+function listChoices({ inputSchema }: Tool, path: string | undefined): Tool[] {
+  const schema = listProperties(inputSchema).find(([name]) => name === path)?.[1];
+  const names = isJsonObject(schema) && Array.isArray(schema.enum) ? schema.enum : [];
+  return names.flatMap((name) => (typeof name === "string" ? [{ name, inputSchema: { type: "object" } }] : []));
 }
 
 /** The server of the flags, else the only one that hosts start here, else the one that is chosen at a prompt. */

@@ -7,26 +7,47 @@ import type { Draft, DraftCase } from "./draft.ts";
 /** Where editors find the schema of suites, relative to the folder of the suite. */
 const schemaPath = (depth: string) => `${depth}node_modules/tool-evals/dist/schemas/suite.json`;
 
-type SuiteFrame = { server: ServerSpec; name: string; toProject: string; dispatch?: DispatchRules };
+type SuiteFrame = {
+  server: ServerSpec;
+  name: string;
+  toProject: string;
+  dispatch?: DispatchRules;
+  /** The file with the tools behind dispatchers, relative to the suite. */
+  catalog?: string;
+};
 
 /**
  * The text of a suite with drafted cases, and comments on what is to be edited.
  * @param toProject the path from the suite's folder to the project, such as `../`
  */
-export function renderSuite({ cases, left }: Draft, { server, name, toProject, dispatch = {} }: SuiteFrame): string {
+export function renderSuite(
+  { cases, left, writer }: Draft,
+  { server, name, toProject, dispatch = {}, catalog }: SuiteFrame,
+): string {
   const tools = cases.filter(({ tool }) => tool !== undefined);
   const lines = [
     `# yaml-language-server: $schema=${schemaPath(toProject)}`,
-    `# Drafted by \`evals init\` from the tool list of ${comment(name)}. The queries use the words of the descriptions, which is too`,
-    "# easy: replace each one by what your users write, and correct the arguments that you expect.",
+    ...(writer === undefined
+      ? [
+          `# Drafted by \`evals init\` from the tool list of ${comment(name)}. The queries use the words of the descriptions, which is too`,
+          "# easy: replace each one by what your users write, and correct the arguments that you expect.",
+        ]
+      : [
+          ...fill(
+            `Drafted by \`evals init\` from the tool list of ${comment(name)}; queries by ${comment(writer)}.`,
+            "# ",
+          ),
+          "# Read each query before you rely on it, and add those of your users.",
+        ]),
     `server: ${flow(server as Json)}`,
     ...(Object.keys(dispatch).length === 0
       ? []
       : [
           "",
           "# These tools seem to call other tools, or to search for them. What they call is scored, so expect that.",
-          `# Remove what is wrong; name a list of the tools behind them with "catalog: <file>".`,
+          `# Remove what is wrong${catalog === undefined ? '; name a list of the tools behind them with "catalog: <file>"' : ""}.`,
           writeDispatch(dispatch),
+          ...(catalog === undefined ? [] : [`catalog: ${scalar(catalog)}`]),
         ]),
     "",
     "# trials: 5      # trials per case; a deterministic model gets one",
@@ -34,15 +55,22 @@ export function renderSuite({ cases, left }: Draft, { server, name, toProject, d
     "# execute: safe  # which calls are executed: always, safe (tools annotated as harmless) or never",
     "",
     "cases:",
-    ...tools.flatMap(renderCase),
+    ...(tools.length === 0 && Object.keys(dispatch).length > 0
+      ? [
+          "  # The list shows no tool that a case could expect. Write cases for those behind the tools above, for example:",
+          "  # - input: Which errors are open at acme?",
+          "  #   expect: { tool: find_issues, args: { organization: acme } }",
+        ]
+      : []),
+    ...tools.flatMap((one) => renderCase(one, writer !== undefined)),
     "  # No tool should be called for these. Add queries that sound like your tools and are not for them.",
-    ...cases.filter(({ tool }) => tool === undefined).flatMap(renderCase),
+    ...cases.filter(({ tool }) => tool === undefined).flatMap((one) => renderCase(one)),
     ...(left.length === 0 ? [] : ["", ...fill(`No case yet for: ${left.map(comment).join(", ")}.`, "  # ")]),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-function renderCase({ id, input, tool, args, avoid, unfilled }: DraftCase): string[] {
+function renderCase({ id, input, tool, args, avoid, unfilled }: DraftCase, isWritten = false): string[] {
   const expected = {
     tool: tool ?? "none",
     ...(avoid && { avoid: avoid.tool }),
@@ -52,7 +80,7 @@ function renderCase({ id, input, tool, args, avoid, unfilled }: DraftCase): stri
   return [
     ...(avoid
       ? fill(
-          `Near miss: write a query for ${comment(tool ?? "")} that ${comment(avoid.tool)} could be taken for${shared}.`,
+          `Near miss: ${isWritten ? "a query" : "write a query"} for ${comment(tool ?? "")} that ${comment(avoid.tool)} could be taken for${shared}.`,
           "  # ",
         )
       : []),

@@ -6,7 +6,7 @@ import { safeJson } from "../../reports/escape.ts";
 import { githubLint } from "../../reports/github.ts";
 import { lintDocument, rulesDocument } from "../../reports/lint.ts";
 import { rulesMarkdown } from "../../reports/lintRules.ts";
-import { sarif } from "../../reports/sarif.ts";
+import { lintSarif } from "../../reports/sarif.ts";
 import { renderTerminal } from "../../reports/terminal.ts";
 import { type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../../types/errors.ts";
 import type { Io } from "../../types/io.ts";
@@ -34,6 +34,7 @@ export type LintOptions = TargetOptions &
     against?: string | undefined;
     severity?: string[] | undefined;
     profile?: Profile | undefined;
+    all: boolean;
     format: Format;
     json: boolean;
     rules: boolean;
@@ -54,13 +55,19 @@ export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
   if (io.signal.aborted) return io.signalExitCode();
   const report = await makeReport(collected, options, io);
   if (format === "json") io.out(safeJson(report, 2));
-  else if (format === "sarif") io.out(sarif(report, { rules: catalogue(rules), version }));
-  else io.out(format === "github" ? githubLint(report, io) : renderTerminal(lintDocument(report), io));
+  else if (format === "sarif") io.out(lintSarif(report, { rules: catalogue(rules), version }));
+  else if (format === "github") io.out(githubLint(report, io));
+  else io.out(renderTerminal(lintDocument(report, { isWhole: options.all || hasAskedForInfos(options, report) }), io));
   // GitHub obeys workflow commands on both streams, so there all problems are in the report, escaped.
   if (format !== "github")
     for (const problem of [...collected.warnings, ...collected.problems, ...describeUnused(report)])
       io.err(`${formatProblem(problem)}\n`);
   return report.exitCode as ExitCode;
+}
+
+/** Whether infos decide the exit code, or are grades that a model was asked for. */
+function hasAskedForInfos({ judge }: LintOptions, { failOn }: LintReport): boolean {
+  return judge !== undefined || failOn === "info";
 }
 
 async function printRules(format: Format, io: Io): Promise<ExitCode> {

@@ -2,10 +2,11 @@ import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { jsonPath } from "../../jsonSchema/walk.ts";
 import type { LintSubject, SkillSubject } from "../../lint/rule.ts";
+import { isWithin, readConfined, realPath } from "../../parsing/confined.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { discoverSkills } from "../../skills/discover.ts";
 import { readSkillEvals } from "../../skills/evals.ts";
-import { findRepository, isWithin, readConfined, realPath } from "../../skills/packageFiles.ts";
+import { findRepository } from "../../skills/packageFiles.ts";
 import { EvalsError, type Problem, usageError } from "../../types/errors.ts";
 import type { Path } from "../../types/json.ts";
 import type { Where } from "../../types/lint.ts";
@@ -24,7 +25,7 @@ const ignored = new Set([".git", ".DS_Store", "node_modules", "__pycache__"]);
 export async function collectSkills({ dir, only }: SkillsTarget, context: CollectContext): Promise<Collected> {
   const { io } = context;
   const root = { dir: resolve(io.cwd, dir), level: "named" as const };
-  const { skills, skipped, shadowed } = await discoverSkills([root], { precedence: "project", cwd: io.cwd });
+  const { skills, skipped, shadowed } = await discoverSkills([root], { cwd: io.cwd });
   if (skills.length + skipped.length === 0)
     throw usageError(`There is no skill package in "${dir}".`, "A skill package is a folder with a SKILL.md.");
   const isSelected = (folder: string) => only?.includes(folder) ?? true;

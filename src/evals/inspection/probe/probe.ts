@@ -22,6 +22,7 @@ import { makeCalls } from "./calls.ts";
 import { makeScratch } from "./scratch.ts";
 import { compileTool, makeUnknownTool, openSession } from "./session.ts";
 import { newTally, type ProbeTarget, type Probing, probeTool, reportTool } from "./tool.ts";
+import { watchFolders } from "./watch.ts";
 
 /** The options of `evals probe`. `timeout` is in seconds. */
 export type ProbeOptions = Omit<TargetOptions, "tools" | "skills"> &
@@ -110,15 +111,23 @@ const mostLeft = 20;
  */
 async function probeServer(job: Job, context: Context): Promise<Probed> {
   const { server: target, execute } = job;
+  const listChanged = watchFolders(target.server, target.dir);
+  const addLeft = (probed: Probed, left?: string[]): Probed => {
+    const elsewhere = listChanged();
+    const more = {
+      ...(left && { left }),
+      ...(elsewhere.length > 0 && { leftElsewhere: elsewhere.slice(0, mostLeft) }),
+    };
+    return { ...probed, ...(probed.server && { server: { ...probed.server, ...more } }) };
+  };
   const scratch = execute === "safe" ? makeScratch(target.server, target.dir) : undefined;
-  if (!scratch) return probeStarted(job, context);
+  if (!scratch) return addLeft(await probeStarted(job, context));
   try {
     const probed = await probeStarted({ ...job, server: { ...target, server: scratch.server } }, context);
-    const left = scratch.listFiles(mostLeft);
-    return { ...probed, ...(probed.server && { server: { ...probed.server, left } }) };
+    return addLeft(probed, scratch.listFiles(mostLeft));
   } catch (error) {
     if (!isUnavailable(error) || context.io.signal.aborted) throw error;
-    return probeStarted(job, context);
+    return addLeft(await probeStarted(job, context));
   } finally {
     scratch.remove();
   }
@@ -178,6 +187,7 @@ async function probeTools(
   { options, seed }: Context,
 ): Promise<void> {
   const { session, target, signal } = probing;
+  const mayWrite: string[] = [];
   const wanted = tools.filter(({ name }) => options.tool?.some((pattern) => matchesPattern(pattern, name)) ?? true);
   for (const tool of wanted) {
     if (signal.aborted) return;
@@ -192,6 +202,7 @@ async function probeTools(
       report.skipped.push({ tool: tool.name, reason: "no valid input could be generated from its inputSchema" });
       continue;
     }
+    if (!compiled.readOnly) mayWrite.push(tool.name);
     const before = session.calls;
     const tally = newTally();
     try {
@@ -201,6 +212,7 @@ async function probeTools(
       report.findings.push(...tally.findings.values());
     }
   }
+  if (mayWrite.length > 0) report.mayWrite = mayWrite;
   if (target.execute === "never" || signal.aborted) return;
   const names = new Set(tools.map(({ name }) => name));
   let unknown = `no_such_tool_${deriveSeed(seed, "unknown tool").toString(36)}`;

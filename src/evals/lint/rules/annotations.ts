@@ -14,7 +14,7 @@ export const annotationRules = defineRules<ToolSubject>([
     severity: "error",
     docs,
     why: "Clients check the shape of the list, and reject all of it for one hint that is not a boolean.",
-    clauses: ["annotations are an object", "hints are true or false", "a title is a string that is not blank"],
+    clauses: ["annotations are an object", "hints are true or false", "a title is a string"],
     *check({ tool: { annotations, title } }) {
       if (title !== undefined) yield* checkTitle(title, ["title"]);
       if (annotations === undefined) return;
@@ -50,7 +50,8 @@ export const annotationRules = defineRules<ToolSubject>([
   },
   {
     id: "annotation-contradiction",
-    severity: "error",
+    // By the specification destructiveHint means nothing here; annotation-against-verb reports what changes something.
+    severity: "info",
     docs,
     why: "A host that trusts readOnlyHint calls the tool without asking, whatever the other hints say.",
     clauses: ["a read-only tool is not destructive"],
@@ -101,8 +102,8 @@ const changing = new Set(
 );
 
 const operations = new Set(["action", "operation", "op", "command", "subcommand", "method", "verb"]);
-/** Verbs that change something when they are an operation. */
-const writes = new Set("add append clear disable enable install put restart run set start stop trigger".split(" "));
+/** Verbs that change something when they are an operation; runQuery may only read. */
+const writes = new Set("add append clear disable enable install put restart set start stop trigger".split(" "));
 
 /** A value of a parameter for the operation that says that something changes. */
 function findChange(inputSchema: Json | undefined): { parameter: string; value: string } | undefined {
@@ -110,8 +111,9 @@ function findChange(inputSchema: Json | undefined): { parameter: string; value: 
   for (const [parameter, schema] of parameters) {
     if (!operations.has(parameter.toLowerCase()) || !isJsonObject(schema) || !Array.isArray(schema.enum)) continue;
     const value = schema.enum.slice(0, 100).find((one) => {
-      const [verb = ""] = typeof one === "string" ? splitName(one) : [];
-      return changing.has(verb) || deleting.has(verb) || writes.has(verb);
+      const [verb = "", object] = typeof one === "string" ? splitName(one) : [];
+      // With an object it may be something else: uploadPlan may return a plan.
+      return deleting.has(verb) || (object === undefined && (changing.has(verb) || writes.has(verb)));
     });
     if (typeof value === "string") return { parameter, value };
   }
@@ -159,7 +161,7 @@ function stem(hint: string): string {
 }
 
 function* checkTitle(title: JsonObject[string], at: readonly string[]) {
-  if (typeof title === "string" && title.trim() !== "") return;
-  const message = "The title is not a string, or it is blank.";
+  if (typeof title === "string") return;
+  const message = `The title is ${showValue(title ?? null)}, not a string.`;
   yield { at, message, fix: "Give the tool a name for people in a few words, or remove the title." };
 }

@@ -1,6 +1,6 @@
 import { findDeprecation } from "../../changes/names.ts";
 import type { SearchableTool } from "../../search/document.ts";
-import { findSimilarPairs, listSharedWords, toToolText, weigh } from "../../search/similarity.ts";
+import { findSimilarPairs, leastConfusable, listSharedWords, toToolText, weigh } from "../../search/similarity.ts";
 import { splitWords } from "../../search/words.ts";
 import type { JsonObject } from "../../types/json.ts";
 import { once } from "../../types/once.ts";
@@ -22,22 +22,13 @@ export type ConfusablePair = {
 };
 
 /**
- * Below this, a pair is not worth reporting. Measured (bench/confusable.mjs) on recorded answers of two language models
- * (Berkeley leaderboard, 250 lists, 634 pairs of the right tool and another): 8 pairs were confused, 6 of them among the
- * 173 at or above this, and in lists of more than two tools it was always the most similar one. A confused pair is more
- * similar than another in 81% of comparisons; yet of the 50 most similar pairs only one was confused. So similarity says
- * where to look, not what a model will do.
- */
-const minSimilarity = 0.3;
-
-/**
  * The pairs of tools that a model can confuse, most similar first, by the words of their names, descriptions and
  * parameters. At most `most` pairs of at least `least`. The order of tools does not count; tools
  * without a name are skipped.
  */
 export function confusablePairs(
   tools: readonly SearchableTool[],
-  { least = minSimilarity, most = 50 }: { least?: number; most?: number } = {},
+  { least = leastConfusable, most = 50 }: { least?: number; most?: number } = {},
 ): ConfusablePair[] {
   const { named, weights } = indexTools(tools);
   const pairs: ConfusablePair[] = [];

@@ -1,6 +1,6 @@
 import { followRef, type SchemaPlace, type Walk, walkToolSchema } from "../../jsonSchema/walk.ts";
 import { isJsonObject, type JsonObject, type Path } from "../../types/json.ts";
-import { describeHidden, findHidden, hiddenRanges, quote, showValues } from "../../types/text.ts";
+import { describeHidden, findHidden, hiddenRanges, quote, showValue, showValues } from "../../types/text.ts";
 import {
   englishDescription,
   getVerbKind,
@@ -10,11 +10,14 @@ import {
   splitSentences,
 } from "../language.ts";
 import { defineRules, type ToolSubject } from "../rule.ts";
-import { collectTexts, injectionPatterns, splitName, takeFirst } from "../text.ts";
+import { collectTexts, injectionPatterns, isNamedIn, splitName, takeFirst } from "../text.ts";
 
 const writing =
   "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools#best-practices-for-tool-definitions";
 const maxBytes = 2048;
+/** What Claude Code shows, in UTF-16 units: a description of 40,000 characters arrived cut in a captured request. */
+export const maxShown = 4096;
+const shorten = "Keep what decides the choice, and move the rest to the parameters.";
 /** In characters; longer descriptions are never too short. */
 const maxShort = 100;
 
@@ -22,41 +25,74 @@ const maxShort = 100;
 export const descriptionRules = defineRules<ToolSubject>([
   {
     id: "description-missing",
-    severity: "error",
+    // The protocol allows it, and hosts send such a tool.
+    severity: "warning",
     docs: writing,
     why: "A model chooses by the description; without one, only the name is left.",
-    clauses: ["there is a description", "the description is a string", "the description is not blank"],
+    clauses: ["there is a description", "the description is not blank"],
     at: ["description"],
     fix: "Say what the tool does, when to call it, and which sibling to call otherwise.",
     find({ tool: { description } }) {
-      if (isText(description)) return undefined;
       if (description === undefined) return "The tool has no description.";
-      return typeof description === "string" ? "The description is blank." : "The description is not a string.";
+      return typeof description === "string" && !isText(description) && "The description is blank.";
     },
   },
   {
-    id: "description-over-2kb",
+    id: "description-shape",
+    severity: "error",
+    docs: "https://modelcontextprotocol.io/specification/2025-11-25/schema#tool",
+    why: "Clients check the shape of the list, and reject all of it for one description that is not a string.",
+    clauses: ["the description is a string"],
+    at: ["description"],
+    fix: "Make the description a string, or remove it.",
+    find: ({ tool: { description } }) =>
+      description !== undefined &&
+      typeof description !== "string" &&
+      `The description is ${showValue(description)}, not a string.`,
+  },
+  {
+    id: "description-cut",
     severity: "warning",
     docs: "https://code.claude.com/docs/en/mcp#for-mcp-server-authors",
-    why: "Claude Code silently truncates a description after 2 kB, and the model never sees the rest.",
+    why: "Claude Code (measured: 2.1.330) silently cuts a description after 4,096 characters, and the model never sees the rest.",
+    clauses: ["at most 4,096 characters"],
+    at: ["description"],
+    fix: shorten,
+    find: ({ tool: { description } }) =>
+      typeof description === "string" &&
+      description.length > maxShown &&
+      `The description has ${description.length} characters; a host cuts it after ${maxShown}.`,
+  },
+  {
+    id: "description-over-2kb",
+    severity: "info",
+    docs: "https://code.claude.com/docs/en/mcp#for-mcp-server-authors",
+    why: "By its documentation Claude Code truncates a description after 2 kB; other versions than the measured one may.",
     clauses: ["at most 2,048 bytes of UTF-8"],
     at: ["description"],
-    fix: "Keep what decides the choice, and move the rest to the parameters.",
+    fix: shorten,
     find({ tool: { description } }) {
-      const bytes = typeof description === "string" ? Buffer.byteLength(description) : 0;
-      return bytes > maxBytes && `The description has ${bytes} bytes; a host truncates it after ${maxBytes}.`;
+      if (typeof description !== "string" || description.length > maxShown) return undefined;
+      const bytes = Buffer.byteLength(description);
+      return bytes > maxBytes && `The description has ${bytes} bytes; the documented limit of a host is ${maxBytes}.`;
     },
   },
   {
     id: "description-too-short",
     severity: "warning",
     docs: writing,
-    why: "A description that adds nothing to the name gives a model nothing to choose by.",
-    clauses: ["three words or more", "more than the words of the name"],
+    why: "Where neither the description nor the parameters say more than the name, a model guesses how to call.",
+    clauses: [
+      "three words or more, or described parameters",
+      "more than the words of the name, or described parameters",
+    ],
     at: ["description"],
     fix: "Say what the tool does and returns, and when to call it.",
-    find({ tool: { name, description } }) {
+    find({ tool }) {
+      const { name, description } = tool;
       if (!isText(description) || description.length > maxShort) return undefined;
+      // Described parameters, and names such as delete_note, say enough.
+      if (![...listUndescribed(tool)].some(({ at }) => at.length <= parameterDepth)) return undefined;
       const words = splitText(description);
       const named = new Set(typeof name === "string" ? splitName(name).map(stem) : []);
       if (words.length > 0 && words.every((word) => named.has(stem(word)) || filler.has(word)))
@@ -66,13 +102,13 @@ export const descriptionRules = defineRules<ToolSubject>([
   },
   {
     id: "parameter-description-missing",
-    severity: "warning",
+    severity: "info",
     docs: writing,
     why: "Without a description, a model guesses the format and the meaning of a parameter from its name.",
     clauses: ["every parameter has a description", "a description is not blank"],
     *check({ tool }) {
       for (const { at, name } of listUndescribed(tool)) {
-        if (at.length > parameterDepth || isNamedIn(tool.description, name)) continue;
+        if (at.length > parameterDepth || isMentionedIn(tool.description, name)) continue;
         const message = `The parameter ${quote(name)} has no description.`;
         yield { at, message, fix: "Say what it is, in which format, and with an example where one helps." };
       }
@@ -88,7 +124,7 @@ export const descriptionRules = defineRules<ToolSubject>([
     *check({ tool }) {
       const groups = new Map<string, { at: Path; names: string[] }>();
       for (const { at, name } of listUndescribed(tool)) {
-        if (at.length <= parameterDepth || isNamedIn(tool.description, name) || /ids?$/i.test(name)) continue;
+        if (at.length <= parameterDepth || isNamedIn(tool.description, name)) continue;
         const parameter = String(at[parameterDepth - 1]);
         const group = groups.get(parameter) ?? { at: at.slice(0, parameterDepth), names: [] };
         groups.set(parameter, { ...group, names: [...group.names, name] });
@@ -164,7 +200,9 @@ function* listUndescribed(tool: JsonObject): Iterable<SchemaPlace> {
     const { schema, role, name } = place;
     if (role !== "property" || isDescribed(schema, walk) || isPlain(name, schema) || hasProperties(schema)) continue;
     const isSwitchOrCount = schema.default !== undefined && (schema.type === "boolean" || schema.maximum !== undefined);
-    if (!isSwitchOrCount && !saysForm.some((key) => Object.hasOwn(schema, key))) yield place;
+    const branches = [schema.anyOf, schema.oneOf].flatMap((list) => (Array.isArray(list) ? list.slice(0, 100) : []));
+    const forms = [schema, schema.items, ...branches].filter(isJsonObject);
+    if (!isSwitchOrCount && !forms.some((form) => saysForm.some((key) => Object.hasOwn(form, key)))) yield place;
   }
 }
 
@@ -175,13 +213,22 @@ function countNested(tool: JsonObject, parameter: Path): number {
   return walkToolSchema(tool, "inputSchema").places.filter(isInside).length;
 }
 
-/** Names that say what they are: of measures, of the usual texts, and of what is left out or in. */
-const plainNames =
-  /^(?:(?:min|max)?_?(?:lat|lon|lng|latitude|longitude)|width|height|x|y|title|name|description|url|email)$/i;
+/** Names that say what they are: of measures, pages, the usual texts, ids, and of what is left out or in. */
+const plainNames = new RegExp(
+  [
+    /^(?:(?:min|max)?_?(?:lat|lon|lng|latitude|longitude)|width|height|x|y|title|name|description|url|email)$/,
+    /^(?:limit|offset|cursor|page|page_?size|page_?number|per_?page|page_?token|max_?(?:results|steps|pages|items))$/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+  "i",
+);
+/** The id of what its name, or that of the tool, says. */
+const idNames = /^ids?$|_ids?$|[a-z]Ids?$|[a-z]IDs?$/;
 const plainSwitches = /^(?:include|exclude|ignore|is|has)(?=[_A-Z])|enabled$/i;
 
 function isPlain(name: string, { type }: JsonObject): boolean {
-  return plainNames.test(name) || (type === "boolean" && plainSwitches.test(name));
+  return plainNames.test(name) || idNames.test(name) || (type === "boolean" && plainSwitches.test(name));
 }
 
 /** Whether a schema is of objects, or of lists of them, that are described by their properties. */
@@ -197,12 +244,10 @@ function hasProperties(schema: JsonObject): boolean {
 /** Keywords by which a schema says which values it takes. */
 const saysForm = ["enum", "const", "format", "pattern"];
 
-/** Whether the description of the tool explains a parameter: in a list of parameters, or marked as code. */
-function isNamedIn(description: unknown, parameter: string): boolean {
+/** Whether the description of the tool has the words of a parameter's name: what it is mostly follows from there. */
+function isMentionedIn(description: unknown, parameter: string): boolean {
   if (typeof description !== "string" || !/^\w{1,100}$/.test(parameter)) return false;
-  return new RegExp(`[\`'"*]${parameter}[\`'"*]|\\b${parameter}(?: \\([^)\\n]{0,80}\\))?:|[-*] ${parameter}\\b`).test(
-    description.slice(0, 20_000),
-  );
+  return new RegExp(`\\b${splitName(parameter).join("[ _-]?")}\\b`, "i").test(description.slice(0, 20_000));
 }
 
 /** Four words or more in quotes: a request, and not a value. */
@@ -262,6 +307,7 @@ export const purposeRules = defineRules<ToolSubject>([
   {
     id: "description-what",
     severity: "info",
+    profile: "spec",
     docs,
     why: "From a label or from usage hints alone, a model cannot tell what a call does.",
     clauses: ["says what a call does, with a verb", "says more than when to call it"],

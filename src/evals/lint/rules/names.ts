@@ -8,6 +8,7 @@ import { splitName } from "../text.ts";
 const specification = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool";
 const writing = "https://www.anthropic.com/engineering/writing-tools-for-agents";
 const maxLength = 64;
+const maxShown = 128;
 
 /** The names of a tool and of its parameters. */
 export const nameRules = defineRules<ToolSubject>([
@@ -28,14 +29,18 @@ export const nameRules = defineRules<ToolSubject>([
     id: "name-length",
     severity: "error",
     docs: "https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools",
-    why: "Several model APIs reject a name of more than 64 characters, and hosts truncate it or add a hash.",
-    clauses: ["at most 64 characters with the prefix of a host"],
+    why: "OpenAI's API rejects a name of more than 64 characters; Claude Code leaves a tool out whose name has more than 128 with its prefix.",
+    clauses: ["at most 64 characters", "at most 128 characters with the prefix of a host"],
     *check({ tool: { name }, shownName }) {
-      const over = shownName.length - maxLength;
-      if (typeof name !== "string" || over <= 0) return;
-      const message = `A host shows the tool as ${quote(shownName)}, which has ${shownName.length} characters.`;
-      const what = name.length > maxLength ? "the name" : "the name of the tool or of the server";
-      yield { at: ["name"], message, fix: `Shorten ${what} by at least ${over}, to ${maxLength} characters in total.` };
+      if (typeof name !== "string") return;
+      if (name.length > maxLength) {
+        const fix = `Shorten it by at least ${name.length - maxLength}.`;
+        yield { at: ["name"], message: `The name ${quote(name)} has ${name.length} characters.`, fix };
+      } else if (shownName.length > maxShown) {
+        const message = `A host shows the tool as ${quote(shownName)}, which has ${shownName.length} characters.`;
+        const fix = `Shorten the name of the tool or of the server by at least ${shownName.length - maxShown}.`;
+        yield { at: ["name"], message, fix };
+      }
     },
   },
   {

@@ -22,19 +22,21 @@ type PropertyRule = Omit<Rule<ToolSubject>, "check" | "severity"> & {
 const table: readonly PropertyRule[] = [
   {
     id: "unit-without-enum",
+    severity: "info",
     docs: `${reference}/enum`,
     why: "A model writes a free unit in any spelling (C, celsius, degrees), and the tool knows only some.",
     clauses: ["a unit is an enum of the allowed units"],
-    matches: (property) => isFreeString(property) && isUnit(property),
+    matches: (property) => isFreeString(property) && isUnit(property) && !isOpen(property),
     message: (name) => `The unit ${name} is a free string.`,
     fix: "List the allowed units in an enum.",
   },
   {
     id: "priority-without-enum",
+    severity: "info",
     docs: `${reference}/enum`,
     why: "A model writes a free priority in any words (urgent, P1, 1), and the tool knows only some.",
     clauses: ["a priority or severity is an enum of its levels"],
-    matches: (property) => isFreeString(property) && isPriority(property),
+    matches: (property) => isFreeString(property) && isPriority(property) && !isOpen(property),
     message: (name) => `The priority ${name} is a free string.`,
     fix: "List the allowed values in an enum, such as low, medium, high.",
   },
@@ -43,23 +45,25 @@ const table: readonly PropertyRule[] = [
     docs: `${reference}/type`,
     why: 'A count as a string arrives as "10", "ten" or "about 10".',
     clauses: ["a count is an integer, not a string"],
-    matches: (property) => property.type === "string" && isCount(property),
+    matches: (property) => isFreeString(property) && isNamedCount(property),
     message: (name) => `The count ${name} is a string.`,
     fix: "Make its type integer.",
   },
   {
     id: "count-as-number",
     severity: "info",
+    profile: "spec",
     docs: `${reference}/type`,
     why: "A count with a fraction is one that the tool has to round or to reject.",
     clauses: ["a count is an integer, not any number"],
-    matches: (property) => property.type === "number" && isCount(property),
+    matches: (property) => property.type === "number" && isCount(property) && !hasIntegerRange(property),
     message: (name) => `The count ${name} can be any number, including fractions.`,
     fix: "Make its type integer.",
   },
   {
     id: "id-as-number",
     severity: "info",
+    profile: "spec",
     docs: `${reference}/type`,
     why: "A fraction is no id and no page; with the type number, a model and a validator take 1.5 for one.",
     clauses: ["an id is an integer, not any number", "a page is an integer, not any number"],
@@ -71,9 +75,8 @@ const table: readonly PropertyRule[] = [
     id: "enabled-as-string",
     docs: `${reference}/boolean`,
     why: "A switch as a string arrives as true, yes, on or 1, and the tool knows only some.",
-    clauses: ["what is on or off by its name is a boolean", "an enum of true and false is a boolean"],
-    matches: (property) =>
-      property.type === "string" && (isSwitchEnum(property) || (isFreeString(property) && isSwitch(property))),
+    clauses: ["what is on or off by its name is a boolean"],
+    matches: (property) => isFreeString(property) && isSwitch(property),
     message: (name) => `${name} is a switch, but its type is string.`,
     fix: "Make its type boolean.",
   },
@@ -81,9 +84,9 @@ const table: readonly PropertyRule[] = [
     id: "tags-as-string",
     docs: `${reference}/array`,
     why: "A list in one string is split by a separator that a model can get wrong or that a value can contain.",
-    clauses: ["tags are an array of strings", "what is described as comma-separated is an array"],
-    matches: (property) => isFreeString(property) && (isList(property) || isSeparated(property)),
-    message: (name) => `The list ${name} is one string.`,
+    clauses: ["tags are an array of strings, or their separator is described"],
+    matches: (property) => isFreeString(property) && isList(property) && !saysSeparator(property),
+    message: (name) => `The list ${name} is one string, and nothing says how its values are separated.`,
     fix: "Make its type array, with items of type string.",
   },
   {
@@ -91,7 +94,12 @@ const table: readonly PropertyRule[] = [
     docs: `${reference}/enum`,
     why: "An enum binds a model; values that are only in the description it can miss or vary.",
     clauses: ["allowed values that the description lists are an enum"],
-    matches: (property) => isFreeString(property) && isChoice(property) && !isUnit(property) && !isPriority(property),
+    matches: (property) =>
+      property.depth <= choiceDepth &&
+      isFreeString(property) &&
+      isChoice(property) &&
+      !isUnit(property) &&
+      !isPriority(property),
     message: (name) => `The allowed values of ${name} are only in its description.`,
     fix: "List them in an enum.",
   },
@@ -131,6 +139,7 @@ export const propertyRules: readonly Rule<ToolSubject>[] = [
   {
     id: "enum-single",
     severity: "info",
+    profile: "spec",
     docs: `${reference}/enum`,
     why: "A parameter that can have one value only carries no information, and takes tokens in every request.",
     clauses: ["an enum of a parameter has two values or more"],
@@ -194,9 +203,10 @@ function flattenBranches(schema: JsonObject): JsonObject[] {
   return all.slice(0, 100);
 }
 
-/** A property without null: its name as words, its description in lower case. */
+/** A property without null: its name as words, its description in lower case, the length of its path. */
 type Property = {
   name: string;
+  depth: number;
   words: readonly string[];
   schema: JsonObject;
   type: Type | undefined;
@@ -206,7 +216,8 @@ type Property = {
 const readProperty = once((place: SchemaPlace): Property => {
   const schema = withoutNull(place.schema);
   const about = typeof schema.description === "string" ? schema.description.slice(0, 2000).toLowerCase() : "";
-  return { name: place.name, words: splitName(place.name), schema, type: getSingleType(schema), about };
+  const { name, at } = place;
+  return { name, depth: at.length, words: splitName(name), schema, type: getSingleType(schema), about };
 });
 
 /** A string without any restriction of its values. */
@@ -234,8 +245,13 @@ function isUnit({ words, about }: Property): boolean {
   return before === undefined || (words.length === 2 && measures.has(before));
 }
 
-function isPriority({ words }: Property): boolean {
-  return priorities.has(words.at(-1) ?? "");
+function isPriority({ words, about }: Property): boolean {
+  return priorities.has(words.at(-1) ?? "") && !/\b(?:order|sort)/.test(about);
+}
+
+/** Whether its range is that of a type of integers, as generators write it for the fields of a service. */
+function hasIntegerRange({ schema: { minimum } }: Property): boolean {
+  return minimum === -(2 ** 15) || minimum === -(2 ** 31);
 }
 
 /** What a limit, an offset or a maximum counts, unlike a credit limit or the offset of a time zone. */
@@ -259,14 +275,6 @@ function isNamedCount({ words, about }: Property): boolean {
   return words.length === 2 && ((first === "max" && counted.has(last)) || (first === "page" && pageWords.has(last)));
 }
 
-const switches = [setOf("true false"), setOf("yes no"), setOf("on off"), setOf("0 1")];
-
-function isSwitchEnum({ schema }: Property): boolean {
-  const values = Array.isArray(schema.enum) ? schema.enum.slice(0, 3) : [];
-  const written = values.map((value) => (typeof value === "string" ? value.toLowerCase() : ""));
-  return written.length === 2 && switches.some((pair) => written.every((value) => pair.has(value)));
-}
-
 function isSwitch({ words, about }: Property): boolean {
   const last = words.at(-1);
   if (last === "enabled" || last === "disabled") return true;
@@ -279,15 +287,15 @@ function isSwitch({ words, about }: Property): boolean {
 const listed = /^(?:tag|label|keyword|id|name|file|path|url|email|item|column|field)s?$/;
 
 function isList({ words, about }: Property): boolean {
-  if (/\bselector\b/.test(about)) return false;
+  // The colour, mode or text of labels is no list of them.
+  if (words.length > 2 || /\b(?:selector|colou?r|style|mode|text|font)\b/.test(about)) return false;
   const [last, before] = [words.at(-1) ?? "", words.at(-2) ?? ""];
   return last === "tags" || last === "labels" || (last === "list" && listed.test(before));
 }
 
-/** A text in CSV format is one string. */
-function isSeparated({ about }: Property): boolean {
-  if (/\bcsv\b|\bcomma[- ]separated values\b/.test(about)) return false;
-  return /\b(?:comma|semicolon|pipe|space)[- ](?:separated|delimited)\b|\bseparated by (?:commas?|semicolons?)\b/.test(
+/** Whether a description says in words or shows in an example how a list is written. */
+function saysSeparator({ about }: Property): boolean {
+  return /\b(?:separated|delimited|separator|delimiter|csv|json|commas?)\b|\w[,;|]\w|["'`][^"'`\n]{1,60}[,;|][^"'`\n]{1,60}["'`]/.test(
     about,
   );
 }
@@ -300,9 +308,19 @@ const choice = new RegExp(
   `\\b(?:one of|(?:allowed|valid|possible|supported|accepted|available) (?:values|options|types|formats)(?: are)?|options(?: are)?|accepts) ?[:(] ?${word}(?:${joint}${word}){1,20}` +
     `|(?:\\b(?:one of|must be|can be|either|values(?: are)?) |\\()${quoted}(?:${joint}${quoted}){1,20}`,
 );
+/** A parameter, or a property directly inside of one: what is deeper follows the format of a service. */
+const choiceDepth = parameterDepth + 2;
 /** Examples leave other values open, and so does a list that continues. */
 const open = /e\.g\.|for example|such as|\betc\b|\.\.\.|…|examples?\b|\bor (?:any|an?|another|the|your)\b/;
 
+/** Several values at once, or values that are found elsewhere: "Coin id ('bitcoin', 'ethereum')". */
+const notChosen = /\b(?:combin\w*|comma[- ]separated|json|array|ids?|exact)\b|[{[]/;
+
 function isChoice({ about }: Property): boolean {
-  return choice.test(about) && !open.test(about);
+  return choice.test(about) && !open.test(about) && !notChosen.test(about);
+}
+
+/** Whether a description gives examples, or says that the values are names of something. */
+function isOpen({ about }: Property): boolean {
+  return open.test(about) || /\b(?:names?|ids?)\b/.test(about);
 }

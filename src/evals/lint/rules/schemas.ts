@@ -1,3 +1,4 @@
+import { findMalformed } from "../../jsonSchema/malformed.ts";
 import {
   explainMisfit,
   getProperty,
@@ -8,11 +9,12 @@ import {
   type Type,
 } from "../../jsonSchema/values.ts";
 import type { SchemaPlace } from "../../jsonSchema/walk.ts";
-import { isJsonObject, type JsonObject } from "../../types/json.ts";
+import { isJsonObject, type Json, type JsonObject, type Path } from "../../types/json.ts";
 import { quote, showValue, showValues } from "../../types/text.ts";
 import { defineRules, inInput, inSchemas, type ToolSubject, type Violation } from "../rule.ts";
+import { isNamedIn } from "../text.ts";
+import { findContradictions } from "./schemaContradictions.ts";
 import { schemaLimitRules } from "./schemaLimits.ts";
-import { findContradictions, findMalformed } from "./schemaValidity.ts";
 
 const specification = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools";
 const reference = "https://json-schema.org/understanding-json-schema/reference";
@@ -87,27 +89,25 @@ export const schemaRules = defineRules<ToolSubject>([
   },
   {
     id: "empty-schema",
-    severity: "warning",
+    severity: "info",
     docs: `${reference}/object#properties`,
     why: "A schema without restrictions lets a model send anything, and some providers reject it.",
-    clauses: [
-      "the inputSchema names its properties",
-      "no parameter has an empty schema",
-      "an object declares its content",
-    ],
-    check: inInput(function* ({ schema, at, role }) {
-      if (role === "root" && !declaresContent(schema) && !isJsonObject(schema.properties)) {
-        const fix = "Add properties: an empty object when there are no parameters.";
-        yield { at, message: "The inputSchema does not declare its properties.", fix };
-      } else if ((role === "property" || role === "items") && at.at(-1) !== "additionalProperties") {
-        if (Object.keys(schema).length === 0 && at.length <= parameterDepth) {
-          yield { at, message: "The schema is empty.", fix: "Declare at least its type, and describe it." };
-        } else if (isBareObject(schema)) {
-          const fix = "List its properties, or allow any explicitly with additionalProperties.";
-          yield { at, message: "The object does not declare its content.", fix };
+    clauses: ["no parameter has an empty schema", "an object declares its content"],
+    *check(subject) {
+      const about = subject.tool.description;
+      yield* inInput(function* ({ schema, at, role }) {
+        // What is deeper follows the format of a service, and what the tool's description explains may be anything.
+        if (role === "root" || at.length > parameterDepth || isNamedIn(about, String(at[2]))) return;
+        const { items } = schema;
+        if (isJsonObject(items)) {
+          if (!isEmpty(items)) yield* explainBareObject(items, [schema.description, about], [...at, "items"]);
+          else if (!isText(schema.description)) yield reportEmpty([...at, "items"]);
+        } else if (role === "property") {
+          if (isEmpty(schema)) yield reportEmpty(at);
+          else yield* explainBareObject(schema, [about], at);
         }
-      }
-    }),
+      })(subject);
+    },
   },
   {
     id: "required-shape",
@@ -247,12 +247,32 @@ const keywordsByType: readonly (readonly [Type, readonly string[]])[] = [
   ["number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]],
   ["string", ["minLength", "maxLength", "pattern"]],
   ["array", ["items", "prefixItems", "minItems", "maxItems", "uniqueItems"]],
-  ["object", ["properties", "additionalProperties", "minProperties", "maxProperties"]],
+  // Generators write additionalProperties everywhere.
+  ["object", ["properties", "minProperties", "maxProperties"]],
 ];
 
 const contentKeywords = [
   ...["$ref", "allOf", "anyOf", "oneOf", "additionalProperties", "patternProperties", "enum", "const"],
 ];
+
+function reportEmpty(at: Path): Violation {
+  return { at, message: "The schema is empty.", fix: "Declare at least its type, and describe it." };
+}
+
+/** An object without declared content is no violation where a description has its form written out: { "id": 1 }. */
+function explainBareObject(schema: JsonObject, texts: readonly (Json | undefined)[], at: Path): Violation[] {
+  if (!isBareObject(schema) || texts.some((text) => isText(text) && text.includes("{"))) return [];
+  const fix = "List its properties, or allow any explicitly with additionalProperties.";
+  return [{ at, message: "The object does not declare its content.", fix }];
+}
+
+function isText(value: Json | undefined): value is string {
+  return typeof value === "string" && value.trim() !== "";
+}
+
+function isEmpty(schema: Json | undefined): boolean {
+  return isJsonObject(schema) && Object.keys(schema).length === 0;
+}
 
 function declaresContent(schema: JsonObject): boolean {
   return contentKeywords.some((key) => Object.hasOwn(schema, key));
@@ -260,10 +280,9 @@ function declaresContent(schema: JsonObject): boolean {
 
 function isBareObject(schema: JsonObject): boolean {
   // With a description, an object of any content is meant.
-  const isDescribed = typeof schema.description === "string" && schema.description.trim() !== "";
   return (
     listTypes(schema).join() === "object" &&
-    !isDescribed &&
+    !isText(schema.description) &&
     !declaresContent(schema) &&
     listProperties(schema).length === 0
   );

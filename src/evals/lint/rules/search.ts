@@ -6,9 +6,11 @@ import { isJsonObject } from "../../types/json.ts";
 import { type Case, listCaseCalls } from "../../types/suite.ts";
 import { quote } from "../../types/text.ts";
 import { defineRules, type SkillSubject, type SuiteSubject, type ToolsetSubject } from "../rule.ts";
+import { maxShown } from "./descriptions.ts";
 
 const toolSearch = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool";
 const maxBytes = 2048;
+const shorten = "Say first when to look for these tools, and leave the rest to their descriptions.";
 /** From this number of cases on, a tool that half of them expect is one that most sessions need. */
 const minCases = 5;
 const candidateShare = 0.5;
@@ -68,16 +70,29 @@ export const suiteSearchRules = defineRules<SuiteSubject>([
 /** What is shown of a server beside its tools. */
 export const instructionRules = defineRules<ToolsetSubject>([
   {
-    id: "instructions-over-2kb",
+    id: "instructions-cut",
     severity: "warning",
     docs: "https://code.claude.com/docs/en/mcp#for-mcp-server-authors",
-    why: "Claude Code cuts server instructions at 2 kB; with deferred tools they are most of what a model knows.",
+    why: "Claude Code (measured: 2.1.330) cuts server instructions after 4,096 characters; with deferred tools they are most of what a model knows.",
+    clauses: ["instructions of at most 4,096 characters"],
+    at: ["instructions"],
+    fix: shorten,
+    find: ({ instructions = "" }) =>
+      instructions.length > maxShown &&
+      `The server's instructions have ${instructions.length} characters; a host cuts them after ${maxShown}.`,
+  },
+  {
+    id: "instructions-over-2kb",
+    severity: "info",
+    docs: "https://code.claude.com/docs/en/mcp#for-mcp-server-authors",
+    why: "By its documentation Claude Code truncates instructions after 2 kB; other versions than the measured one may.",
     clauses: ["instructions of at most 2,048 bytes of UTF-8"],
     at: ["instructions"],
-    fix: "Say first when to look for these tools, and leave the rest to their descriptions.",
+    fix: shorten,
     find({ instructions = "" }) {
       const bytes = Buffer.byteLength(instructions);
-      return bytes > maxBytes && `The server's instructions have ${bytes} bytes; a host cuts them after ${maxBytes}.`;
+      const message = `The server's instructions have ${bytes} bytes; the documented limit of a host is ${maxBytes}.`;
+      return bytes > maxBytes && instructions.length <= maxShown && message;
     },
   },
 ]);

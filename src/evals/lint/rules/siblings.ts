@@ -24,7 +24,9 @@ export const siblingRules = defineRules<ToolSubject>([
       const missing = new Set(findToolNames(text).filter((one) => one !== tool.name && !siblings.has(one)));
       if (missing.size === 0) return;
       const listed = takeFirst(limits.siblings, siblings);
-      const styles = new Set(listed.map(getStyle));
+      // A name of one word has no style, unless all have.
+      const compound = listed.filter((name) => splitName(name).length > 1);
+      const styles = new Set((compound.length > 0 ? compound : listed).map(getStyle));
       const known = [collectNames(tool.inputSchema), collectNames(tool.outputSchema)];
       for (const name of missing) {
         if (!styles.has(getStyle(name)) || known.some((names) => names.has(name))) continue;
@@ -38,12 +40,16 @@ export const siblingRules = defineRules<ToolSubject>([
   },
 ]);
 
+/** Not a step of what the tool itself does: "For each face, use interpolate_box". */
 const cue =
-  "\\b(?:[Uu]se|[Cc]all|[Rr]un|[Ii]nvoke|[Tt]ry|[Pp]refer|[Ss]ee|with|from|by|via|pass(?:es|ing)? \\S{1,40} to)";
+  "(?<!\\b[Ff]or each [^.\\n]{1,60})\\b(?:[Uu]se|[Cc]all|[Rr]un|[Ii]nvoke|[Tt]ry|[Pp]refer|[Ss]ee|from|via|pass(?:es|ing)? \\S{1,40} to)";
+/** What shows that a name is that of a value. */
+const notValue =
+  "(?!(?:\\(\\))?(?: ?[=:]|\\.\\w| (?:parameter|param|argument|arg|option|field|flag|property|value|mode|key|column)s?\\b))";
 /** `get_order`, `getOrder`, `get-order`. Plain words have hyphens too, so a hyphenated name needs backticks. */
 const marked = "`([a-z][a-z0-9]*(?:[_-][a-z0-9]+|[A-Z][a-z0-9]*)+)(?:\\(\\))?`";
 const bare = "([a-z][a-z0-9]*(?:_[a-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)\\b(?:\\(\\))?";
-const referredTo = new RegExp(`${cue} (?:the )?(?:${marked}|${bare})`, "g");
+const referredTo = new RegExp(`${cue} (?:the )?(?:${marked}|${bare})${notValue}`, "g");
 const calledTool = new RegExp(`\\bthe (?:${marked}|${bare}) tool\\b`, "g");
 /** Last words of the name of a value: `sort_by`, `order_id`, `read_only`. */
 const valueEndings = new Set(
@@ -55,7 +61,10 @@ function findToolNames(text: string): readonly string[] {
   const matchNames = (form: RegExp) => [...text.matchAll(form)].map(([, code, word]) => code ?? word ?? "");
   const likely = matchNames(referredTo).filter((name) => {
     const words = splitName(name);
-    return startsWithVerb(words) && !valueEndings.has(words.at(-1) ?? "");
+    // is_enabled is a value, whatever it starts with.
+    return (
+      startsWithVerb(words) && !/^(?:is|has|can|should)$/.test(words[0] ?? "") && !valueEndings.has(words.at(-1) ?? "")
+    );
   });
   return [...matchNames(calledTool), ...likely];
 }
@@ -116,14 +125,10 @@ export const alikeRules = defineRules<ToolsetSubject>([
   },
 ]);
 
-/** Verbs that mean the same of one object; list and get do where the object is in the plural. */
-const sameVerbs = [
-  "get fetch retrieve read load",
-  "find search query lookup",
-  "update edit modify patch change",
-  "delete remove",
-  "add create insert",
-].map((verbs) => new Set(verbs.split(" ")));
+/** Verbs that mean the same of one object, unlike add and create of a label, or query and search of a table. */
+const sameVerbs = ["get fetch retrieve", "find search lookup", "update edit modify", "delete remove"].map(
+  (verbs) => new Set(verbs.split(" ")),
+);
 
 /** The name with its verb replaced by the group of verbs that mean the same; undefined without such a verb. */
 function nameMeaning(name: string): string | undefined {
@@ -143,14 +148,21 @@ export const tellingApartRules = defineRules<ToolsetSubject>([
     why: "Of two tools whose names differ only in verbs of one meaning, a model takes either.",
     clauses: ["no two names differ only in get and fetch, delete and remove or the like"],
     *check({ tools }) {
-      const first = new Map<string, string>();
-      for (const [index, { name, description }] of tools.entries()) {
+      const first = new Map<string, { name: string; text: string }>();
+      for (const [index, tool] of tools.entries()) {
+        const { name } = tool;
+        const text = plainDescription(tool) ?? "";
         const meaning = typeof name === "string" ? nameMeaning(name) : undefined;
         if (meaning === undefined || typeof name !== "string") continue;
         const other = first.get(meaning);
-        if (other === undefined) first.set(meaning, name);
-        else if (other !== name && !(typeof description === "string" && /\bdeprecated\b/i.test(description))) {
-          const message = `The names ${quote(other)} and ${quote(name)} differ only in a verb of the same meaning.`;
+        if (other === undefined) first.set(meaning, { name, text });
+        else if (
+          other.name !== name &&
+          !/\bdeprecated\b/i.test(text) &&
+          !refersTo(text, other) &&
+          !refersTo(other.text, { name })
+        ) {
+          const message = `The names ${quote(other.name)} and ${quote(name)} differ only in a verb of the same meaning.`;
           yield { at: [index, "name"], message, fix: "Name each for what only it does, or merge the two tools." };
         }
       }
@@ -179,6 +191,11 @@ export const tellingApartRules = defineRules<ToolsetSubject>([
     },
   },
 ]);
+
+/** Whether a text names a tool, and so says which of the two is for what. */
+function refersTo(text: string, { name }: { name: string }): boolean {
+  return text.includes(name);
+}
 
 function namesOneOf(groups: readonly ReadonlySet<string>[], text: string, own: string): boolean {
   const words = text.match(/\w[\w.-]*\w/g) ?? [];

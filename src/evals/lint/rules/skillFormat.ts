@@ -130,7 +130,11 @@ export const skillFormatRules = defineRules<SkillSubject>([
     *check({ package: { document } }) {
       for (const key of Object.keys(document.frontMatter).filter((one) => !knownKeys.includes(one))) {
         const message = `The skill format does not define the key ${quote(key)}.`;
-        yield { at: ["frontMatter", key], message, fix: "Put your own data under metadata, or correct the spelling." };
+        yield {
+          at: ["frontMatter", key],
+          message,
+          fix: "Correct the spelling, put your own data under metadata, or keep what your host reads.",
+        };
       }
     },
   },
@@ -175,8 +179,8 @@ export const skillFormatRules = defineRules<SkillSubject>([
         let left = maxLines;
         const lines = text.replace(/^\ufeff/, "").split("\n");
         for (const [index, line] of lines.entries()) {
-          // A zero-width space before a fence is how Markdown is quoted in Markdown.
-          const [first] = findHidden(line.replace(/\r$/, "").replace(/\u200b(?=`{3}|~{3})/g, ""));
+          // A zero-width space next to a fence is how Markdown is quoted in Markdown.
+          const [first] = findHidden(line.replace(/\r$/, "").replace(/\u200b(?=`{3}|~{3})|(?<=`{3}|~{3})\u200b/g, ""));
           if (!first || left-- <= 0) continue;
           const message = `The text has hidden characters: ${describeHidden(first.code)}.`;
           yield { at: locateLine(path, index), message, fix: "Remove them, and find out where they came from." };
@@ -220,7 +224,8 @@ function explainName(name: Json | undefined): string | undefined {
 }
 
 function explainLength(value: Json | undefined, key: "description" | "compatibility"): string | undefined {
-  const length = typeof value === "string" ? [...value.slice(0, 100_000)].length : 0;
+  // A block of YAML ends in a line break, which is no part of the text.
+  const length = typeof value === "string" ? [...value.slice(0, 100_000).trim()].length : 0;
   const most = maxLength[key];
   return length > most ? `The ${key} has ${length} characters; at most ${most} are allowed.` : undefined;
 }

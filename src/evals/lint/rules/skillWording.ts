@@ -36,6 +36,7 @@ const descriptionTable: readonly DescriptionRule[] = [
   },
   {
     id: "skill-trigger-phrases",
+    profile: "spec",
     why: "Users rarely name a skill: a model recognizes it by the words that users do say.",
     clauses: ["two or three phrases as users say them"],
     isKept: (text) => countTriggerPhrases(text) >= minPhrases,
@@ -44,6 +45,7 @@ const descriptionTable: readonly DescriptionRule[] = [
   },
   {
     id: "skill-description-not-for",
+    profile: "spec",
     why: "A skill that does not say what it is not for is loaded for whatever sounds similar.",
     clauses: ["says what it must not be used for"],
     isKept: saysWhenNotToUse,
@@ -62,6 +64,7 @@ const bodyTable: readonly BodyRule[] = [
   {
     id: "skill-title",
     severity: "info",
+    profile: "spec",
     why: "The title shows a model, and a reader, where the instructions of the skill begin.",
     clauses: ["the body has a title"],
     isKept: ({ title }) => title !== undefined,
@@ -71,6 +74,7 @@ const bodyTable: readonly BodyRule[] = [
   {
     id: "skill-situation",
     severity: "warning",
+    profile: "spec",
     why: "A model that has loaded a skill must see whether it applies before it follows the steps.",
     clauses: ["the body states the situation"],
     isKept: ({ situation }) => situation !== undefined,
@@ -80,6 +84,7 @@ const bodyTable: readonly BodyRule[] = [
   {
     id: "skill-steps",
     severity: "warning",
+    profile: "spec",
     why: "Models follow numbered steps in order, and prose only in parts.",
     clauses: ["the body has numbered steps"],
     isKept: ({ steps }) => steps.length > 0,
@@ -89,6 +94,7 @@ const bodyTable: readonly BodyRule[] = [
   {
     id: "skill-never",
     severity: "warning",
+    profile: "spec",
     why: "What is not forbidden is tried: the known mistakes of a task come back unless they are listed.",
     clauses: ["the body lists what not to do"],
     isKept: ({ never }) => never.length > 0,
@@ -160,6 +166,7 @@ export const skillWordingRules = defineRules<SkillSubject>([
   {
     id: "skill-step-single-action",
     severity: "info",
+    profile: "spec",
     docs,
     why: "Of two actions in one step the second is the one that gets lost; a vague one is done in any way.",
     clauses: ["one action per step", "an explicit action"],

@@ -5,7 +5,10 @@ import { unquotedDescription } from "../language.ts";
 import type { Rule, ToolSubject } from "../rule.ts";
 import { splitName } from "../text.ts";
 
-/** A wording that does not belong, unless a word of the tool's names matches `unless`: then the tool is about such things. */
+/**
+ * A wording that does not belong, unless a word of the tool's names matches `unless`: then the tool is about such
+ * things.
+ */
 type Pattern = { clause: string; what: string; pattern: RegExp; unless?: RegExp };
 
 const web =

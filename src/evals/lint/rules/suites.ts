@@ -1,7 +1,7 @@
 import type { Path } from "../../types/json.ts";
 import { isJsonObject, type Json } from "../../types/json.ts";
 import type { SkillEval } from "../../types/skill.ts";
-import { type Case, listCaseCalls } from "../../types/suite.ts";
+import { type Case, findRepeatedQueries, listCaseCalls } from "../../types/suite.ts";
 import { quote, showValue } from "../../types/text.ts";
 import { defineRules, type EvalsFileSubject, type SuiteSubject } from "../rule.ts";
 
@@ -61,16 +61,8 @@ export const suiteRules = defineRules<SuiteSubject>([
     why: "A query that is asked twice counts twice in every rate, and adds no information.",
     clauses: ["no conversation twice", "no two that differ only in case and white space"],
     *check({ suite }) {
-      const first = new Map<string, string>();
-      for (const [index, { id, messages, tools }] of suite.cases.entries()) {
-        const asked = messages.map(({ role, content }) => [role, content.toLowerCase().replace(/\s+/g, " ").trim()]);
-        const key = JSON.stringify([asked, tools]);
-        const other = first.get(key);
-        if (other === undefined) {
-          first.set(key, id);
-          continue;
-        }
-        const message = `The case "${id}" asks the same as "${other}".`;
+      for (const { index, id, first } of findRepeatedQueries(suite.cases)) {
+        const message = `The case "${id}" asks the same as "${first}".`;
         yield { at: ["cases", index], message, fix: "Rephrase it, or raise `trials` of one of them." };
       }
     },

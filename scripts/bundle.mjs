@@ -1,0 +1,84 @@
+// node scripts/bundle.mjs: bundles the programs and the library from src into dist, and writes the licences of the packages
+// that they contain to dist/THIRD-PARTY.md. A module is in one chunk alone, whichever entries reach it, so that the CLI,
+// the library and the modules of users share it. What is imported late stays in chunks that are loaded late.
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { build } from "esbuild";
+import { buildPage } from "./buildPage.mjs";
+
+const root = join(import.meta.dirname, "..");
+const dist = join(root, "dist");
+const { optionalDependencies, peerDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
+/** Packages that stay outside: those that find their own files by path, native ones, and those that users choose to install. */
+const external = ["jiti", ...Object.keys({ ...optionalDependencies, ...peerDependencies })];
+
+for (const folder of ["evals", "server", "chunks"]) rmSync(join(dist, folder), { recursive: true, force: true });
+
+const { metafile } = await build({
+  absWorkingDir: root,
+  entryPoints: [
+    { in: "src/evals/cli.ts", out: "evals/cli" },
+    { in: "src/evals/index.ts", out: "evals/index" },
+    { in: "src/evals/vitest.ts", out: "evals/vitest" },
+    { in: "src/server/main.ts", out: "server/main" },
+    // Started by their paths, beside the chunks that start them.
+    { in: "src/evals/code/thread.ts", out: "chunks/thread" },
+    { in: "src/evals/imports/source/executeProcess.ts", out: "chunks/executeProcess" },
+  ],
+  outdir: dist,
+  chunkNames: "chunks/[name]-[hash]",
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  platform: "node",
+  target: "node20.19",
+  mainFields: ["module", "main"],
+  external: ["#page", ...external],
+  // Packages in CommonJS call `require`, which a module does not have.
+  banner: {
+    js: 'import { createRequire as createPackageRequire } from "node:module"; const require = createPackageRequire(import.meta.url);',
+  },
+  legalComments: "none",
+  metafile: true,
+  logLevel: "warning",
+});
+
+// What such an import yields has no names in the bundle.
+for (const { entryPoint = "" } of Object.values(metafile.outputs))
+  if (metafile.inputs[entryPoint]?.format === "cjs")
+    throw new Error(`${entryPoint} is CommonJS: import it statically, in a module that is imported late.`);
+
+const page = await buildPage();
+mkdirSync(join(dist, "evals/page"), { recursive: true });
+writeFileSync(join(dist, "evals/page/asset.js"), page.source);
+
+const licences = ["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "BSL-1.0", "Unlicense"];
+
+/** The folders of the packages that a bundle has code of. */
+function listPackages({ outputs }) {
+  const inputs = Object.values(outputs).flatMap(({ inputs }) => Object.entries(inputs));
+  const used = inputs.flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [resolve(root, path)] : []));
+  return used.flatMap((path) => path.match(/^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+(?=[\\/])/) ?? []);
+}
+
+/** Name and version of a package, and the text of its licence and notices. Throws for a licence that is not permitted. */
+function readLicence(folder) {
+  const { name, version, license, author } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  if (!license.split(" AND ").every((one) => licences.includes(one)))
+    throw new Error(`${name} in ${relative(root, folder)} has the licence ${license}.`);
+  const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
+  const texts = files.sort().map((file) => readFileSync(join(folder, file), "utf8").trim());
+  const text = texts.length > 0 ? texts.join("\n\n") : `${license}. Author: ${author?.name ?? author}.`;
+  return { title: `${name} ${version}`, text };
+}
+
+const folders = new Set([...listPackages(metafile), ...listPackages(page.metafile)]);
+const packagesByText = new Map();
+for (const { title, text } of [...folders].map(readLicence).sort((a, b) => a.title.localeCompare(b.title)))
+  packagesByText.set(text, [...new Set([...(packagesByText.get(text) ?? []), title])]);
+const sections = [...packagesByText].map(([text, titles]) => `## ${titles.join(", ")}\n\n\`\`\`\n${text}\n\`\`\`\n`);
+writeFileSync(
+  join(dist, "THIRD-PARTY.md"),
+  `# Third-party software\n\nThe files in this folder contain code of the packages below, with their licences.\n\n${sections.join("\n")}`,
+);

@@ -1,0 +1,66 @@
+import type { AskedModel, ModelRequest, Reply } from "../types/model.ts";
+import type { BatchQueue } from "./queue.ts";
+
+/** So many requests that are sent alone may fail before nothing is submitted. */
+const mostCanaries = 3;
+
+/**
+ * The model, asked by batches. Before the first submission for a suite, one of its requests is sent alone: a wrong key, an
+ * unknown model or a schema that the service refuses then costs one request, not a batch of failures an hour later. Its
+ * reply counts like any other. `guard` keeps requests within the limits of the run; `model` is within them already.
+ */
+export function createBatchedModel(
+  model: AskedModel,
+  queue: BatchQueue,
+  guard: (model: AskedModel) => AskedModel,
+): AskedModel {
+  const inBatches = guard({
+    ...model,
+    cost: (usage) => model.cost(usage, "batch"),
+    ask: (request, signal) => queue.ask(request, signal),
+  });
+  const accepted = new Set<string>();
+  const canaries = new Map<string, Promise<void>>();
+  let failed = 0;
+  /** What every further request gets: none is sent any more. */
+  let refusal: Reply | undefined;
+
+  const sendCanary = async (request: ModelRequest, signal: AbortSignal): Promise<Reply> => {
+    const reply = await model.ask(request, signal);
+    if (reply.kind === "turn") accepted.add(request.cell.suite);
+    else if (reply.stage === "budget") refusal ??= reply;
+    else if (reply.stage !== "cancelled" || reply.again) {
+      failed++;
+      if (reply.again || failed >= mostCanaries) refusal ??= notSubmitted(reply.message);
+    }
+    return reply;
+  };
+
+  const ask: AskedModel["ask"] = async (request, signal) => {
+    const { suite } = request.cell;
+    while (!accepted.has(suite) && !queue.hasSubmitted(request)) {
+      if (signal.aborted) return interrupted;
+      if (refusal) return refusal;
+      const running = canaries.get(suite);
+      if (!running) {
+        const reply = sendCanary(request, signal);
+        const ended = reply.then(() => void canaries.delete(suite));
+        canaries.set(suite, ended);
+        return await reply;
+      }
+      await running;
+    }
+    return await inBatches.ask(request, signal);
+  };
+  return { ...model, ask };
+}
+
+// Missing, not broken: such a trial is asked when the run is resumed.
+const interrupted: Reply = { kind: "broken", stage: "cancelled", message: "the request was cancelled", again: true };
+
+const notSubmitted = (failure: string): Reply => ({
+  kind: "broken",
+  stage: "cancelled",
+  message: `nothing was submitted, because a request that was sent alone failed: ${failure}`,
+  again: true,
+});

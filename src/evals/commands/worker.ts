@@ -1,0 +1,62 @@
+import { defineCommand, number } from "./command.ts";
+
+/** `evals worker`: runs the trials of runs that are started elsewhere with --queue. */
+export const workerCommand = defineCommand({
+  command: "worker <queue> [paths..]",
+  describe: "Run the trials that `evals run --queue` puts on a queue, in this checkout",
+  positionals: {
+    queue: { type: "string", demandOption: true, describe: "URL of the Redis or Valkey server: redis:// or rediss://" },
+    paths: { type: "string", array: true, describe: "Files and folders whose suites runs may ask (default: evals/)" },
+  },
+  flags: {
+    concurrency: number({
+      alias: "c",
+      min: 1,
+      max: 10_000,
+      integer: true,
+      default: 50,
+      describe: "Maximum concurrent trials per provider",
+    }),
+    hosts: {
+      type: "string",
+      coerce: parseHosts,
+      describe:
+        "Also run trials that start programs here: claude-code, codex, copilot, goose, custom (with commas between)",
+    },
+    execute: {
+      choices: ["always", "safe", "never"] as const,
+      default: "safe" as const,
+      describe: "Most permissive --execute that a run may ask for in place of its suites' own",
+    },
+    "max-idle": number({ above: 0, describe: "Exit after this many seconds without a trial (default: never)" }),
+    "base-url": { type: "string", describe: "Base URL of the model's API; it must be that of the run" },
+    "claude-path": {
+      type: "string",
+      describe: "Claude Code executable (default: $CLAUDE_CODE_PATH, then claude on the PATH)",
+    },
+  },
+  epilogue:
+    "Start it in the same checkout as the run, with the keys of the models in its environment: keys, commands and URLs " +
+    "are never on the queue. It refuses a run whose files, tools or settings differ, and exits with 3. A trial that is " +
+    "interrupted goes back to the queue. User and password of the server: in the URL, or in REDIS_USERNAME and " +
+    "REDIS_PASSWORD. Needs the packages bullmq and ioredis.",
+  examples: [
+    ["worker redis://127.0.0.1:6379", "Run trials of anthropic, openai and lexical models until Ctrl-C"],
+    ["worker rediss://queue.example:6380 -c 200", "The same over TLS, with up to 200 concurrent trials"],
+    ["worker redis://queue:6379 --hosts claude-code,codex -c 4", "Run trials in these hosts, too"],
+    ["worker redis://queue:6379 --max-idle 60", "In CI: exit after a minute without a trial"],
+    ["run --queue redis://queue:6379 -m anthropic:claude-haiku-5-5", "The run that plans, records and decides"],
+  ],
+  run: async ({ hosts, ...args }, io) =>
+    (await import("../queue/worker.ts")).work({ ...args, hosts: hosts as string[] | undefined }, io),
+});
+
+const hostProviders = ["claude-code", "codex", "copilot", "goose", "custom"];
+
+/** Throws for a word that is not a host. */
+function parseHosts(value: string): string[] {
+  const words = value.split(",").map((word) => word.trim());
+  const wrong = words.find((word) => !hostProviders.includes(word));
+  if (wrong === undefined) return words;
+  throw new Error(`"${wrong}" is not a host. Use ${hostProviders.join(", ")}.`);
+}

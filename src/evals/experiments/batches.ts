@@ -1,0 +1,135 @@
+import { Ledger } from "../batches/ledger.ts";
+import { createBatchedModel } from "../batches/model.ts";
+import { BatchQueue } from "../batches/queue.ts";
+import { count, some } from "../reports/format.ts";
+import { lockRun } from "../runs/lock.ts";
+import type { Asker } from "../trials/asker.ts";
+import { isBatched, type PlannedCase, type PlannedCell } from "../trials/plan.ts";
+import { runTrial, type TrialContext } from "../trials/runTrial.ts";
+import { EvalsError, type ExitCode, exitCodes, usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
+import type { AskedModel, Model } from "../types/model.ts";
+import { knownSecrets } from "../types/secrets.ts";
+import { asksModel } from "../types/suite.ts";
+import { openModels, type RequestOptions } from "../workspace/models.ts";
+import type { OpenRecord } from "./record.ts";
+import type { Resumed } from "./recordedOptions.ts";
+
+/** Maximum trials that wait for batches at the same time. */
+const mostWaiting = 100_000;
+
+/** Throws a usage error for a run that no batch can help, and returns a note where some of its cases are asked directly. */
+export function checkBatches(
+  cases: readonly PlannedCase[],
+  models: readonly Model[],
+  { blame }: { blame: boolean },
+): string | undefined {
+  const without = models.filter((model) => !("ask" in model && model.batches));
+  if (without.length > 0)
+    throw usageError(
+      `--batch: ${without.map(({ id }) => id).join(", ")} cannot be asked in batches.`,
+      "Use anthropic:<model> or openai:<model>, and ask other models in a run without --batch.",
+    );
+  if (blame)
+    throw usageError("--blame asks its trials one by one, not in batches.", "Run `evals blame` after the run instead.");
+  const asked = models.flatMap((model) =>
+    cases.flatMap((planned) => (asksModel(planned.suite, model) && !planned.unavailable ? [{ planned, model }] : [])),
+  );
+  const direct = asked.filter(({ planned, model }) => !isBatched(planned, model));
+  if (direct.length === 0) return undefined;
+  if (direct.length === asked.length)
+    throw usageError(
+      "--batch: no case can be asked in a batch, because each needs more than one request.",
+      "Omit --batch. Batches suit cases of one reply (maxTurns: 1) that are shown all definitions.",
+    );
+  const ids = [...new Set(direct.map(({ planned }) => planned.case.id))];
+  return `Asked directly, at list price, because each trial needs more than one request: ${count(ids.length, "case")} (${some(ids)}).`;
+}
+
+/** Asks cases of one request in batches, and the others in this process beside them. */
+export async function openBatchAsker(
+  { dir, manifest, retried }: OpenRecord,
+  { context, models }: { context: TrialContext; models: readonly Model[] },
+  { out, concurrency, resume }: { out: string; concurrency: number; resume?: string | undefined },
+  io: Io,
+): Promise<Asker> {
+  const isNew = resume === undefined;
+  const say = (line: string) => io.err(`${line}\n`);
+  const ledger = await Ledger.open(dir, manifest.id, { redact: knownSecrets(io.env).redact, isNew });
+  await ledger.restart(retried);
+  const opened = new Map<string, { queue: BatchQueue; model: AskedModel }>();
+  for (const model of models) {
+    const service = "ask" in model ? await model.batches?.() : undefined;
+    if (!service || !("ask" in model)) continue;
+    const queue = new BatchQueue(model, service, { ledger, concurrency, say });
+    const batched = createBatchedModel(model, queue, (one) => context.limits.guard(one));
+    opened.set(model.id, { queue, model: batched });
+  }
+  const find = ({ planned, model }: PlannedCell) => (isBatched(planned, model) ? opened.get(model.id) : undefined);
+  return {
+    ask: async (place, signal) => {
+      const found = find(place);
+      if (!found) return await runTrial(place, context, signal);
+      const { queue, model } = found;
+      return await runTrial({ ...place, model }, context, signal).finally(() => queue.finish(place.cell));
+    },
+    settle: ({ cell }) => opened.get(cell.model)?.queue.settle(cell),
+    lanes: (cells) => {
+      const all = [...cells];
+      return [
+        { cells: all.filter((one) => find(one)), concurrency: mostWaiting },
+        { cells: all.filter((one) => !find(one)), concurrency },
+      ];
+    },
+    close: async () => {
+      const left = (await Promise.all([...opened.values()].map(({ queue }) => queue.close()))).flat();
+      await ledger.close();
+      if (left.length === 0) return;
+      const resume = `evals run --resume ${out === "reports" ? manifest.id : dir}`;
+      say(
+        `Still running at the provider, and charged for: ${left.join(", ")}.\n` +
+          `  To get the replies: ${resume}\n  To cancel: ${resume} --cancel-batch`,
+      );
+    },
+  };
+}
+
+/** `--cancel-batch`: asks the providers to stop the batches of a record. Throws EvalsError when one does not. */
+export async function cancelBatches(resumed: Resumed | undefined, options: RequestOptions, io: Io): Promise<ExitCode> {
+  if (!resumed) throw usageError("--cancel-batch needs the run whose batches are canceled.", "Name it with --resume.");
+  const { dir, manifest } = resumed;
+  const release = await lockRun(dir);
+  try {
+    const ledger = await Ledger.open(dir, manifest.id, {
+      redact: knownSecrets(io.env).redact,
+      isNew: manifest.flags.batch !== true,
+    });
+    const ids = manifest.models.map(({ id }) => id).filter((id) => ledger.list(id).length > 0);
+    const canceled: string[] = [];
+    for (const model of await openModels(ids, options, io)) {
+      const service = "ask" in model ? await model.batches?.() : undefined;
+      if (!service || !("ask" in model)) continue;
+      const queue = new BatchQueue(model, service, { ledger, concurrency: 1, say: () => {} });
+      const result = await queue.cancel(io.signal);
+      if ("kind" in result)
+        throw new EvalsError(
+          {
+            severity: "error",
+            message: `A batch of ${model.id} was not canceled: ${result.message}.`,
+            hint: "Try again, or cancel it in the provider's dashboard.",
+          },
+          exitCodes.incomplete,
+        );
+      canceled.push(...result);
+    }
+    await ledger.close();
+    io.out(
+      canceled.length === 0
+        ? "No batch of this run is running.\n"
+        : `Canceling: ${canceled.join(", ")}. Requests that were answered are charged for; --resume collects their replies.\n`,
+    );
+    return exitCodes.passed;
+  } finally {
+    await release();
+  }
+}

@@ -1,0 +1,116 @@
+import { isAbsolute, relative, resolve } from "node:path";
+import { connectBroker } from "../queue/connection.ts";
+import { defaultQueued, openQueuedAsker } from "../queue/coordinator.ts";
+import { nameProvider } from "../queue/messages.ts";
+import { describePlan } from "../queue/plan.ts";
+import { type Asker, createLocalAsker } from "../trials/asker.ts";
+import { usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
+import { cellKey } from "../types/trial.ts";
+import type { SuiteOptions } from "../workspace/suites.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import type { AskOptions } from "./pipeline.ts";
+import { trialMost } from "./price.ts";
+import type { OpenRecord } from "./record.ts";
+import type { Resumed } from "./recordedOptions.ts";
+
+/** What of the options of a run matters to its queue. */
+type QueueOptions = SuiteOptions &
+  Pick<AskOptions, "concurrency" | "given"> & {
+    baselines: string;
+    prices?: string | undefined;
+    blame?: boolean | undefined;
+    changed?: boolean | undefined;
+    watch?: boolean | undefined;
+    batch?: boolean | undefined;
+    cache?: boolean | undefined;
+    /** Trials that workers start in a second, of one provider. */
+    rate?: number | undefined;
+  };
+
+/** The queue of a run whose trials workers ask. */
+export type QueueOfRun = {
+  /** How many trials are on the queue at a time. Workers have limits of their own. */
+  concurrency: number;
+  openAsker(workspace: Workspace, options: QueueOptions, record: OpenRecord, io: Io): Promise<Asker>;
+  close(): Promise<void>;
+};
+
+/**
+ * Connects to the queue of `--queue`, before anything else is opened. Throws a usage error for options that workers cannot
+ * follow, and what `connectBroker` throws.
+ */
+export async function connectQueue(
+  url: string,
+  options: QueueOptions,
+  resumed: Resumed | undefined,
+  io: Io,
+): Promise<QueueOfRun> {
+  if (resumed?.manifest.partial)
+    throw usageError(
+      `The run ${resumed.manifest.id} asks what changed, and a queue takes whole runs.`,
+      "Omit --queue.",
+    );
+  const broker = await connectBroker(url, io);
+  return {
+    concurrency: options.given?.has("concurrency") ? options.concurrency : defaultQueued,
+    close: broker.close,
+    openAsker: async (workspace, given, { manifest, done }, io) => {
+      refuseReplay(workspace);
+      const { context, judge } = workspace;
+      const local = createLocalAsker(context);
+      const plan = describePlan(workspace, relativeTo(io.cwd, given), given.given);
+      return await openQueuedAsker(
+        broker,
+        {
+          run: manifest.id,
+          plan,
+          limits: context.limits,
+          isRecorded: (cell) => done.has(cellKey(cell)),
+          ceiling: ({ planned, model }) => trialMost(planned, model, judge),
+          askHere: local.ask,
+          rate: given.rate,
+        },
+        io,
+      );
+    },
+  };
+}
+
+/** Throws a usage error for options that ask in this process, or that workers cannot follow. */
+export function refuseWithQueue({ blame, userSkills, inline, changed, watch, batch, cache }: QueueOptions): void {
+  const local = Object.entries({ "--changed": changed, "--watch": watch, "--batch": batch, "--cache": cache }).find(
+    ([, given]) => given,
+  );
+  if (local) throw usageError(`${local[0]} asks in this process, and --queue on workers.`, "Omit one of them.");
+  if (blame)
+    throw usageError("--blame asks in this process, and --queue on workers.", "Run `evals blame` after the run.");
+  if (userSkills)
+    throw usageError("--user-skills reads skills of this machine, which workers do not have.", "Omit one of them.");
+  if (inline) throw usageError("Suites that are not files cannot be asked over a queue.", "Write them to files.");
+}
+
+function refuseReplay({ models }: Workspace): void {
+  const replay = models.find(({ id }) => nameProvider(id) === "replay");
+  if (replay) throw usageError(`${replay.id} answers from a record here: no worker can ask it.`, "Omit --queue.");
+}
+
+/** The options with paths as workers find them: relative to the working directory, and inside of it. */
+function relativeTo(cwd: string, options: QueueOptions): object {
+  const move = (path: string) => {
+    const way = relative(cwd, resolve(cwd, path));
+    if (way.startsWith("..") || isAbsolute(way))
+      throw usageError(
+        `${path} is outside of the working directory, so workers cannot find it.`,
+        "Start the run and the workers in the folder of the project.",
+      );
+    return way === "" ? "." : way;
+  };
+  const { paths, prices, baselines } = options;
+  return {
+    ...options,
+    ...(paths && { paths: paths.map(move) }),
+    ...(prices !== undefined && { prices: move(prices) }),
+    baselines: move(baselines),
+  };
+}

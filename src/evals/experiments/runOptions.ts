@@ -1,0 +1,106 @@
+import type { Gate } from "../types/check.ts";
+import { usageError } from "../types/errors.ts";
+import type { ExposureOptions } from "../workspace/exposures.ts";
+import type { RequestOptions } from "../workspace/models.ts";
+import type { SuiteOptions } from "../workspace/suites.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import type { CheckOptions } from "./check.ts";
+import type { AskOptions } from "./pipeline.ts";
+
+export type RunOptions = SuiteOptions &
+  RequestOptions &
+  ExposureOptions &
+  AskOptions &
+  CheckOptions & {
+    model: readonly string[];
+    host: Workspace["host"];
+    seed?: number | undefined;
+    /** Asks cases of one request by the batch API of their model. */
+    batch?: boolean | undefined;
+    cancelBatch?: boolean | undefined;
+    /** The part of the plan that is asked, as `1/3`. */
+    shard?: string | undefined;
+    failOn?: Gate[] | undefined;
+    explain?: boolean;
+    blame: boolean;
+    dryRun: boolean;
+    resume?: string | undefined;
+    retryBroken: boolean;
+    json: boolean;
+    /** Makes the run the baseline, whatever its outcome. */
+    accept?: boolean | undefined;
+    surfaces?: boolean | undefined;
+    /** Forms that are printed after the report: names of reports, or `custom:<file>`. */
+    reporter?: readonly string[] | undefined;
+    /** Asks only what changed since the baseline, once. */
+    changed?: boolean | undefined;
+    /** Goes on, and asks what every change touches. */
+    watch?: boolean | undefined;
+    /** Trials that workers start in a second, of one provider. */
+    rate?: number | undefined;
+    /** The collector that gets each trial as a trace. */
+    otlp?: string | undefined;
+  };
+
+/** What is compared in a run beside its cases as they are: further exposures of the tools, and cases on other surfaces. */
+type Compared = { exposures: number; surfaces: number };
+
+/** Throws a usage error for options that exclude each other. */
+export function refuseContradictions(options: RunOptions, isResumed: boolean, compared: Compared): void {
+  if (options.shard !== undefined) refuseWithShard(options, isResumed);
+  if (options.cache) refuseWithCache(options);
+  if (options.surfaces) refuseOddSurfaces(compared);
+  const isChecked = options.check !== undefined && options.check !== "off";
+  if (isChecked && compared.exposures + compared.surfaces > 0)
+    throw usageError(
+      "A run of several exposures or surfaces compares them with each other, not with a baseline.",
+      "Omit --check, or compare nothing else.",
+    );
+}
+
+/** For a part of a run. */
+function refuseWithShard({ seed, accept, blame, shard }: RunOptions, isResumed: boolean): void {
+  if (seed === undefined && !isResumed)
+    throw usageError(
+      "--shard needs --seed: all shards of a run must have the same plan.",
+      "Give all of them the same --seed, for example the number of the CI run.",
+    );
+  const whole = accept ? "--accept" : blame ? "--blame" : undefined;
+  if (whole)
+    throw usageError(
+      `${whole} needs a whole run, and --shard ${shard} asks a part of it.`,
+      accept ? "Give --accept to `evals merge`." : "Run `evals blame` on the merged run.",
+    );
+}
+
+/**
+ * Replies that are used again are not new evidence, so nothing is decided. What the project's file sets has no effect
+ * here.
+ */
+function refuseWithCache({ check = "off", nightly, accept, blame, failOn, shard, batch, given }: RunOptions): void {
+  const isGiven = (name: string) => given?.has(name) ?? true;
+  const deciding = [
+    ...(check !== "off" && isGiven("check") ? ["--check"] : []),
+    ...(nightly ? ["--nightly"] : []),
+    ...(accept ? ["--accept"] : []),
+    ...(blame ? ["--blame"] : []),
+    ...(failOn !== undefined && isGiven("failOn") ? ["--fail-on"] : []),
+    ...(shard === undefined ? [] : ["--shard"]),
+    ...(batch ? ["--batch"] : []),
+  ];
+  if (deciding.length === 0) return;
+  throw usageError(
+    `${deciding.join(", ")} cannot be used with --cache, which repeats replies of earlier runs and decides nothing.`,
+    "Omit --cache.",
+  );
+}
+
+function refuseOddSurfaces({ exposures, surfaces }: Compared): void {
+  if (exposures > 0)
+    throw usageError("A run compares several surfaces or several exposures, not both.", "Name one exposure.");
+  if (surfaces === 0)
+    throw usageError(
+      "No suite has `surfaces`.",
+      "List other servers of the same cases under `surfaces`, or omit --surfaces.",
+    );
+}

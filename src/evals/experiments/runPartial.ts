@@ -1,0 +1,154 @@
+import { resolve } from "node:path";
+import type { AcceptedRecord, CurrentCases } from "../changes/accepted.ts";
+import { findTouched } from "../changes/touched.ts";
+import { asciiJson } from "../reports/escape.ts";
+import { describePartial } from "../reports/partial.ts";
+import { partialFolder } from "../runs/find.ts";
+import { toComparedRun } from "../types/baseline.ts";
+import { type ExitCode, exitCodes, formatProblem, usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
+import type { Model } from "../types/model.ts";
+import type { PartialRun, RunManifest, RunSummary } from "../types/run.ts";
+import { asksModel, type Suite } from "../types/suite.ts";
+import { comparability } from "../verdicts/comparable.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import { describeRun, findBaseline } from "./check.ts";
+import { toFlag } from "./recordedOptions.ts";
+import type { RunOptions } from "./runOptions.ts";
+
+// A run of the cases that a change touches, each asked once: a quick look, from which nothing is decided for the suite.
+
+/**
+ * The options of a partial run: each case is asked once unless -n is given, nothing is checked, and the record is where
+ * `latest` never finds it. The cache is that of whole runs. Throws a usage error for an option that needs a whole run.
+ */
+export function toPartialOptions(options: RunOptions): RunOptions {
+  const flag = options.watch ? "--watch" : "--changed";
+  const isGiven = (name: keyof RunOptions) =>
+    options.given?.has(name) && options[name] !== false && options[name] !== "off";
+  const whole = (["accept", "blame", "check", "nightly", "shard", "resume"] as const).find(isGiven);
+  if (whole)
+    throw usageError(`${flag} asks a part of the cases, and ${toFlag(whole)} needs a whole run.`, "Omit one of them.");
+  const once = options.watch ? (["json", "dryRun", "batch"] as const).find(isGiven) : undefined;
+  if (once) throw usageError(`--watch and ${toFlag(once)} exclude each other.`, "Omit --watch, or use --changed.");
+  const trials = options.given?.has("trials") ? options.trials : 1;
+  const given = new Set([...(options.given ?? []), "trials"]);
+  const { out } = options;
+  return { ...options, trials, given, check: "off", blame: false, out: partialFolder(out), cacheIn: out };
+}
+
+/** What the cases of a suite on a model were last asked with; undefined where nothing is known. */
+export type FindRecord = (suite: Suite, model: Model) => AcceptedRecord | undefined;
+
+/** The accepted baselines as records. One that a run cannot be compared with counts as none, with a warning. */
+export async function readAccepted(
+  { suites, models, cases }: Workspace,
+  { baselines, host, batch }: Pick<RunOptions, "baselines" | "host" | "batch">,
+  io: Pick<Io, "cwd" | "err">,
+): Promise<FindRecord> {
+  const found = new Map<Suite, Map<Model, AcceptedRecord>>();
+  const names = suites.map(({ name }) => name);
+  for (const suite of suites) {
+    const known = new Map<Model, AcceptedRecord>();
+    found.set(suite, known);
+    const own = cases.filter((planned) => planned.suite === suite);
+    // The lift of a skill is measured within each run, so such a suite has no baseline.
+    for (const model of suite.lift === undefined ? models.filter((one) => asksModel(suite, one)) : []) {
+      const { found: accepted } = await findBaseline(resolve(io.cwd, baselines), suite, model, names);
+      if (!accepted) continue;
+      const compared = comparability(
+        { ...toComparedRun(accepted.baseline), suite: suite.name },
+        describeRun(own, model, { host, ...(batch && { batch }) }),
+        { areAskedAnew: true },
+      );
+      if (compared.kind === "comparable") known.set(model, accepted.baseline);
+      else {
+        const message = `Every case of "${suite.name}" is asked: its baseline cannot be compared. ${compared.reasons.join(" ")}`;
+        io.err(`${formatProblem({ severity: "warning", message })}\n`);
+      }
+    }
+  }
+  return (suite, model) => found.get(suite)?.get(model);
+}
+
+/** The cases that changes since their records touch, on any of their models. Where there is no record, all cases. */
+export function selectTouched(
+  { suites, models, cases }: Workspace,
+  findRecord: FindRecord,
+  since: PartialRun["since"],
+): PartialRun {
+  const perSuite = suites.map((suite) => {
+    const now = describeCases({ cases }, suite);
+    const asked = new Map<string, PartialRun["asked"][number]>();
+    for (const model of models.filter((one) => asksModel(suite, one))) {
+      const record = findRecord(suite, model);
+      const touched = record
+        ? findTouched(record, now)
+        : now.cases.map(({ id }) => ({ id, why: "no record" as const, tools: [] }));
+      for (const { id, why, tools } of touched)
+        if (!asked.has(id)) asked.set(id, { suite: suite.name, case: id, why, tools });
+    }
+    return { suite, asked: now.cases.flatMap(({ id }) => asked.get(id) ?? []), total: now.cases.length };
+  });
+  return {
+    since,
+    asked: perSuite.flatMap(({ asked }) => asked),
+    leftOut: perSuite.flatMap(({ suite, asked, total }) =>
+      total > asked.length ? [{ suite: suite.name, why: "unchanged" as const, cases: total - asked.length }] : [],
+    ),
+  };
+}
+
+/** The cases of a suite with the tools that they are shown now. */
+export function describeCases({ cases }: Pick<Workspace, "cases">, suite: Suite): CurrentCases {
+  const own = cases.filter((planned) => planned.suite === suite);
+  return {
+    cases: own.map((planned) => ({ ...planned.case, toolset: planned.toolset.hash })),
+    toolsets: Object.fromEntries(own.map(({ toolset }) => [toolset.hash, toolset.tools])),
+  };
+}
+
+/** The workspace with these cases only, each of which is asked in all its wordings. */
+export function narrow(workspace: Workspace, asked: readonly { suite: string; case: string }[]): Workspace {
+  const wanted = new Set(asked.map((one) => JSON.stringify([one.suite, one.case])));
+  const keep = (planned: Workspace["cases"][number]) =>
+    wanted.has(JSON.stringify([planned.suite.name, planned.case.id]));
+  const askAll = (planned: Workspace["cases"][number]) => {
+    const { trials, paraphrases = [] } = planned.case;
+    return { ...planned, case: { ...planned.case, trials: Math.max(trials, paraphrases.length) } };
+  };
+  const cases = workspace.cases.filter(keep).map(askAll);
+  const suites = workspace.suites.filter((suite) => cases.some((planned) => planned.suite === suite));
+  return { ...workspace, suites, cases, surfaceCases: workspace.surfaceCases.filter(keep).map(askAll) };
+}
+
+/** What a partial run reports that asks nothing: it makes no record. */
+export function reportNothing({ json }: RunOptions, partial: PartialRun, io: Io): ExitCode {
+  const totals = { trials: 0, passed: 0, broken: 0, missing: 0, calls: 0, executed: 0, toolErrors: 0 };
+  const summary: RunSummary = {
+    run: "",
+    dir: "",
+    suites: [],
+    totals: { ...totals, inputTokens: 0, outputTokens: 0, costUsd: 0 },
+    partial,
+    ok: true,
+    exitCode: exitCodes.passed,
+  };
+  io.out(json ? `${asciiJson(summary)}\n` : `${describePartial(partial).join("\n")}\n`);
+  return exitCodes.passed;
+}
+
+/** Which cases a run asks: those of the partial record that it finishes, those that changed, or all. */
+export async function selectCases(
+  workspace: Workspace,
+  options: RunOptions,
+  resumed: { manifest: RunManifest } | undefined,
+  io: Io,
+): Promise<{ workspace: Workspace; partial?: PartialRun }> {
+  const recorded = resumed?.manifest.partial;
+  if (recorded) return { workspace: narrow(workspace, recorded.asked), partial: recorded };
+  if (!options.changed || resumed) return { workspace };
+  const partial = selectTouched(workspace, await readAccepted(workspace, options, io), "baseline");
+  if (partial.asked.length > 0) io.err(`${describePartial(partial).join("\n")}\n`);
+  return { workspace: narrow(workspace, partial.asked), partial };
+}

@@ -1,0 +1,225 @@
+import { relative, resolve } from "node:path";
+import { stampFile, trackReads } from "../parsing/read.ts";
+import { count, money, some } from "../reports/format.ts";
+import { describePartial } from "../reports/partial.ts";
+import type { SpendingLimits } from "../trials/limits.ts";
+import { EvalsError, type ExitCode, exitCodes } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
+import type { PartialRun, RunSummary } from "../types/run.ts";
+import type { Suite } from "../types/suite.ts";
+import { addCost, type Cost } from "../types/trial.ts";
+import { createLimits, type Workspace, withWorkspace } from "../workspace/workspace.ts";
+import type { RunOptions } from "./runOptions.ts";
+import { describeCases, type FindRecord, narrow, readAccepted, selectTouched, toPartialOptions } from "./runPartial.ts";
+import { runSuites } from "./runSuites.ts";
+import { FileWatcher, listServerPaths, listSkillFolders, type WatchedPaths } from "./watchedFiles.ts";
+
+/** The options of a watch. `project`: the files that options are also read from, and how they are read again. */
+export type WatchOptions = RunOptions & {
+  project?: { files: readonly string[]; reread(): Promise<RunOptions> } | undefined;
+};
+
+/**
+ * `evals run --watch`: asks every case once (with `changed`: those that changed since the baseline), then after each
+ * change of a file those that it touches, until a signal or a limit ends it. What is wrong with a file is printed, and the
+ * next change awaited.
+ */
+export async function watchRuns(given: WatchOptions, io: Io): Promise<ExitCode> {
+  const session = new WatchSession(given, io);
+  try {
+    return await session.run();
+  } finally {
+    await session.close();
+  }
+}
+
+class WatchSession {
+  readonly #io: Io;
+  readonly #limits: SpendingLimits;
+  readonly #watcher: FileWatcher;
+  readonly #asked = new AskedCases();
+  #given: WatchOptions;
+  #options: RunOptions;
+  #paths: WatchedPaths = { files: new Set(), skills: new Set(), suites: new Set(), code: new Set() };
+  #rounds = 0;
+  #trials = 0;
+  #spent: Cost = 0;
+
+  constructor(given: WatchOptions, io: Io) {
+    this.#given = given;
+    this.#options = toPartialOptions(given);
+    this.#io = io;
+    this.#limits = createLimits(this.#options);
+    this.#watcher = new FileWatcher(resolve(io.cwd, given.out));
+  }
+
+  async run(): Promise<ExitCode> {
+    const { signal } = this.#io;
+    let changed: string[] = [];
+    for (;;) {
+      const { reads, isEmpty } = await this.#round();
+      if (signal.aborted) return this.#end(this.#io.signalExitCode());
+      if (this.#limits.reached !== undefined) return this.#end(exitCodes.incomplete, `${this.#limits.reached}. `);
+      // A file that a server writes whenever it is started would start it again and again.
+      if (isEmpty) this.#watcher.forget(changed);
+      else for (const [path, stamp] of reads) if (stampFile(path) !== stamp) this.#watcher.note(path);
+      const next = await this.#wait();
+      // Ctrl-C is how a watch is meant to end.
+      if (!next) return this.#end(exitCodes.passed);
+      changed = next;
+      this.#io.err(`Changed: ${some(changed.map((path) => relative(this.#io.cwd, path)))}\n`);
+      await this.#reread(changed);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#watcher.close();
+  }
+
+  /** Loads everything again, and asks what is touched. `isEmpty`: nothing was. */
+  async #round(): Promise<{ reads: Map<string, string>; isEmpty: boolean }> {
+    const reads = new Map<string, string>();
+    let isEmpty = true;
+    const use = async (workspace: Workspace) => {
+      await this.#watch(reads, workspace.suites);
+      const { listed, partial } = await this.#select(workspace);
+      isEmpty = partial.asked.length === 0;
+      if (isEmpty || this.#rounds > 0 || partial.leftOut.length > 0)
+        this.#io.err(`${describePartial(partial).join("\n")}\n`);
+      if (isEmpty) return;
+      this.#rounds++;
+      const asked = narrow(listed, partial.asked);
+      const onSummary = (summary: RunSummary) => {
+        this.#asked.add(listed, summary);
+        this.#trials += summary.totals.trials - summary.totals.missing;
+        this.#spent = addCost(this.#spent, summary.totals.costUsd);
+      };
+      const report = await runSuites(asked, this.#options, undefined, this.#io, { partial, onSummary });
+      await report();
+    };
+    try {
+      const options = { ...this.#options, limits: this.#limits };
+      await trackReads(reads, () => withWorkspace(options, this.#io, use));
+    } catch (error) {
+      if (!(error instanceof EvalsError)) throw error;
+      this.#io.err(`${error.message}\n`);
+      await this.#watch(reads, []);
+    }
+    return { reads, isEmpty };
+  }
+
+  /** The cases that are asked, among those whose server is listed. */
+  async #select(workspace: Workspace): Promise<{ listed: Workspace; partial: PartialRun }> {
+    const isListed = (one: Workspace["cases"][number]) => one.unavailable?.stage !== "server";
+    const lost = workspace.suites.filter(
+      (suite) => !workspace.cases.some((one) => one.suite === suite && isListed(one)),
+    );
+    const suites = workspace.suites.filter((suite) => !lost.includes(suite));
+    const listed = { ...workspace, suites, cases: workspace.cases.filter(isListed) };
+    const isFirst = this.#asked.isEmpty;
+    const { changed } = this.#options;
+    if (isFirst && changed) {
+      const accepted = await readAccepted(listed, this.#options, this.#io);
+      this.#asked.start(listed, accepted);
+    }
+    const partial = selectTouched(listed, this.#asked.find, isFirst && changed ? "baseline" : "last asked");
+    const leftOut = lost.map(({ name, cases }) => ({ suite: name, why: "not listed" as const, cases: cases.length }));
+    return { listed, partial: { ...partial, leftOut: [...partial.leftOut, ...leftOut] } };
+  }
+
+  /** Watches what was read, and what the suites start. What could not be loaded stays watched. */
+  async #watch(reads: ReadonlyMap<string, string>, suites: readonly Suite[]): Promise<void> {
+    const { cwd } = this.#io;
+    const { paths = [], project } = this.#given;
+    const server = await listServerPaths(suites, this.#io);
+    const before = suites.length === 0 ? this.#paths : undefined;
+    this.#paths = {
+      files: new Set([...reads.keys(), ...server.files, ...(project?.files ?? []), ...(before?.files ?? [])]),
+      skills: new Set([...listSkillFolders(reads.keys()), ...(before?.skills ?? [])]),
+      suites: new Set((paths.length > 0 ? paths : ["evals"]).map((path) => resolve(cwd, path))),
+      code: new Set([...server.code, ...(before?.code ?? [])]),
+    };
+    await this.#watcher.watch(this.#paths);
+  }
+
+  /** Waits for changes; undefined when the user ends the watch. On a terminal its line goes when it is over. */
+  async #wait(): Promise<string[] | undefined> {
+    const { err, errIsTerminal, signal } = this.#io;
+    const files = count(this.#paths.files.size, "file");
+    const spent = this.#spent === 0 ? "" : `, ${money(this.#spent)}`;
+    err(
+      `Watching ${files} (${count(this.#trials, "trial")} so far${spent}). Press Ctrl-C to stop.${errIsTerminal ? "" : "\n"}`,
+    );
+    const changed = await this.#watcher.next(signal);
+    if (errIsTerminal) err("\r\x1b[K");
+    return changed;
+  }
+
+  /** Takes the options from the files of the project again, where one of them changed. */
+  async #reread(changed: readonly string[]): Promise<void> {
+    const { project } = this.#given;
+    if (!project?.files.some((file) => changed.includes(file))) return;
+    try {
+      this.#given = { ...(await project.reread()), project };
+      this.#options = toPartialOptions(this.#given);
+    } catch (error) {
+      if (!(error instanceof EvalsError)) throw error;
+      this.#io.err(`${error.message}\n`);
+    }
+  }
+
+  #end(exitCode: ExitCode, why = ""): ExitCode {
+    const spent = this.#spent === 0 ? "" : `, ${money(this.#spent)}`;
+    const records = this.#rounds === 0 ? "" : ` Records: ${this.#options.out}`;
+    this.#io.err(
+      `${why}Stopped watching after ${count(this.#rounds, "run")} (${count(this.#trials, "trial")}${spent}).${records}\n`,
+    );
+    return exitCode;
+  }
+}
+
+/** What each case was last asked with, by suite and model. */
+class AskedCases {
+  readonly #records = new Map<string, NonNullable<ReturnType<FindRecord>>>();
+
+  get isEmpty(): boolean {
+    return this.#records.size === 0;
+  }
+
+  readonly find: FindRecord = (suite, model) => this.#records.get(this.#key(suite.name, model.id));
+
+  /** Begins with these records. */
+  start({ suites, models }: Workspace, find: FindRecord): void {
+    for (const suite of suites)
+      for (const model of models) {
+        const record = find(suite, model);
+        if (record) this.#records.set(this.#key(suite.name, model.id), record);
+      }
+  }
+
+  /** Adds what was asked and answered. */
+  add(workspace: Workspace, summary: RunSummary): void {
+    for (const { name, model, cases: asked } of summary.suites) {
+      const suite = workspace.suites.find((one) => one.name === name);
+      if (!suite) continue;
+      const now = describeCases(workspace, suite);
+      const key = this.#key(name, model);
+      const before = this.#records.get(key) ?? { cases: [], toolsets: {} };
+      const kept = new Map(before.cases.map((one) => [one.id, one]));
+      const answered = new Map(asked.map((one) => [one.id, one.trials + one.notGradable]));
+      for (const { id, hash, toolset } of now.cases) {
+        const trials = answered.get(id);
+        if (trials !== undefined) kept.set(id, { id, hash, toolset, trials });
+      }
+      const cases = [...kept.values()];
+      const lists = { ...before.toolsets, ...now.toolsets };
+      const used = new Set(cases.map(({ toolset }) => toolset));
+      const toolsets = Object.fromEntries(Object.entries(lists).filter(([hash]) => used.has(hash)));
+      this.#records.set(key, { cases, toolsets });
+    }
+  }
+
+  #key(suite: string, model: string): string {
+    return JSON.stringify([suite, model]);
+  }
+}

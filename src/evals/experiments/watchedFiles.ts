@@ -1,0 +1,185 @@
+import { statSync } from "node:fs";
+import { basename, dirname, isAbsolute, relative, resolve, sep } from "node:path";
+import { type FSWatcher, watch } from "chokidar";
+import { listEnabled } from "../toolsets/configuration.ts";
+import { type LiveServer, readHostFile, resolveServer } from "../toolsets/spec.ts";
+import type { Io } from "../types/io.ts";
+import type { Configuration, Suite } from "../types/suite.ts";
+
+/**
+ * What is watched, as absolute paths: files of any kind, folders of skills (every file), folders with suites (files that a
+ * suite can be or name) and folders with the code of servers (sources).
+ */
+export type WatchedPaths = {
+  files: ReadonlySet<string>;
+  skills: ReadonlySet<string>;
+  suites: ReadonlySet<string>;
+  code: ReadonlySet<string>;
+};
+
+const suiteFile = /\.(?:yaml|yml|json|jsonl|csv)$/i;
+const sourceFile = /\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|scala|cs|fs|php|swift|ex|exs|lua|sh)$/i;
+/** Folders that hold neither suites nor sources of the project. */
+const skipped = new Set(["node_modules", "baselines", "judges"]);
+
+/** The entry points of the commands of these suites and the folders of their sources, as far as they are in `cwd`. */
+export async function listServerPaths(
+  suites: readonly Suite[],
+  { cwd, env }: Pick<Io, "cwd" | "env">,
+): Promise<Pick<WatchedPaths, "files" | "code">> {
+  const files = new Set<string>();
+  const code = new Set<string>();
+  for (const { dir, name, server, distractors, surfaces = [] } of suites)
+    for (const spec of [server, ...distractors, ...surfaces.map((surface) => surface.server)]) {
+      for (const path of await listArguments(spec, { dir, name, env })) {
+        const found = isInside(cwd, path) ? statSync(path, { throwIfNoEntry: false }) : undefined;
+        if (found?.isDirectory()) code.add(path);
+        if (!found?.isFile()) continue;
+        files.add(path);
+        if (sourceFile.test(path)) code.add(dirname(path));
+      }
+    }
+  return { files, code };
+}
+
+/** The words of the commands of a suite's server that can be paths, as absolute paths. */
+async function listArguments(written: Suite["server"], about: ServerPlace): Promise<string[]> {
+  if (!written || "tools" in written) return [];
+  // What is wrong with a server is reported where it is opened.
+  const servers = await expandConfiguration(written, about).catch(() => []);
+  const resolved = servers.map((one) => resolveServer(one, about.name, about.dir, about.env).catch(() => undefined));
+  return (await Promise.all(resolved)).flatMap((one) => {
+    if (!one || !("command" in one.spec)) return [];
+    const { command, args = [], cwd = "." } = one.spec;
+    const isPath = /[\\/]/.test(command);
+    const words = [...(isPath ? [command] : []), ...args.filter((word) => word !== "" && !word.startsWith("-"))];
+    return words.map((word) => resolve(one.dir, cwd, word));
+  });
+}
+
+type ServerPlace = { dir: string; name: string; env: Io["env"] };
+
+async function expandConfiguration(written: LiveServer | Configuration, { dir }: ServerPlace): Promise<LiveServer[]> {
+  if (!("all" in written)) return [written];
+  const { config } = written;
+  return listEnabled(await readHostFile(resolve(dir, config))).map((name) => ({ config, name }));
+}
+
+function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way) && !way.split(sep).includes("node_modules");
+}
+
+/**
+ * Waits for changes of files. Made by chokidar: it follows files that editors replace, and skips folders, on every
+ * system.
+ */
+export class FileWatcher {
+  readonly #out: string;
+  readonly #changed = new Set<string>();
+  #paths: WatchedPaths = { files: new Set(), skills: new Set(), suites: new Set(), code: new Set() };
+  #watcher: FSWatcher | undefined;
+  /** Whether a given folder was removed: chokidar does not see it when it is made again. */
+  #isLost = false;
+  #wake = () => {};
+
+  /** `out`: the folder of the records, in which nothing is watched. */
+  constructor(out: string) {
+    this.#out = out;
+  }
+
+  /** Watches these paths from now on; resolves when it does. */
+  async watch(paths: WatchedPaths): Promise<void> {
+    const before = this.#watcher;
+    if (before && !this.#isLost && isSame(paths, this.#paths)) return;
+    this.#paths = paths;
+    const folders = [...paths.skills, ...paths.suites, ...paths.code];
+    const watcher = watch([...folders, ...paths.files], {
+      // What is in a folder that was removed and made again since is new.
+      ignoreInitial: !this.#isLost,
+      ignored: (path, found) => this.#isIgnored(path, found?.isFile()),
+    });
+    this.#watcher = watcher;
+    this.#isLost = false;
+    watcher.on("all", (event, path) => {
+      if (event === "addDir" || (event === "unlinkDir" && !folders.includes(path))) return;
+      if (event === "unlinkDir") this.#isLost = true;
+      this.#changed.add(path);
+      this.#wake();
+    });
+    // A folder that cannot be read, or too many files: what can be watched still is.
+    watcher.on("error", () => {});
+    await new Promise<void>((done) => watcher.once("ready", done));
+    await before?.close();
+  }
+
+  /** Forgets the changes of these files until now. */
+  forget(paths: Iterable<string>): void {
+    for (const path of paths) this.#changed.delete(path);
+  }
+
+  /** Adds a change that was seen elsewhere. */
+  note(path: string): void {
+    this.#changed.add(path);
+  }
+
+  /**
+   * The files that changed since the last call, once no others do, or after two seconds; undefined when `signal` aborts
+   * before.
+   */
+  async next(signal: AbortSignal): Promise<string[] | undefined> {
+    if (this.#changed.size === 0 && !signal.aborted) await this.#waitForChange(signal);
+    // An editor or a compiler writes several files in a row.
+    for (let waits = 0; waits < mostWaits && !signal.aborted; waits++) {
+      const before = this.#changed.size;
+      await new Promise((done) => setTimeout(done, settleMs));
+      if (this.#changed.size === before) break;
+    }
+    if (signal.aborted) return undefined;
+    const changed = [...this.#changed].sort();
+    this.#changed.clear();
+    return changed;
+  }
+
+  async close(): Promise<void> {
+    await this.#watcher?.close();
+  }
+
+  #waitForChange(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        signal.removeEventListener("abort", done);
+        this.#wake = () => {};
+        resolve();
+      };
+      this.#wake = done;
+      signal.addEventListener("abort", done);
+    });
+  }
+
+  #isIgnored(path: string, isFile: boolean | undefined): boolean {
+    const { files, skills, suites, code } = this.#paths;
+    if (isInside(this.#out, path)) return true;
+    if ([files, skills, suites, code].some((given) => given.has(path))) return false;
+    const inAny = (folders: ReadonlySet<string>) => [...folders].some((folder) => isInside(folder, path));
+    if (inAny(skills)) return false;
+    const name = basename(path);
+    if (name.startsWith(".") || skipped.has(name)) return true;
+    // Before a path is looked up, it is not known what it is.
+    if (!isFile) return false;
+    return !(inAny(suites) && suiteFile.test(path)) && !(inAny(code) && sourceFile.test(path));
+  }
+}
+
+const settleMs = 100;
+const mostWaits = 20;
+
+function isSame(one: WatchedPaths, other: WatchedPaths): boolean {
+  const keys = ["files", "skills", "suites", "code"] as const;
+  return keys.every((key) => one[key].size === other[key].size && [...one[key]].every((path) => other[key].has(path)));
+}
+
+/** The folders of the skills whose `SKILL.md` is among these files. */
+export function listSkillFolders(files: Iterable<string>): Set<string> {
+  return new Set([...files].filter((path) => basename(path) === "SKILL.md").map((path) => dirname(path)));
+}

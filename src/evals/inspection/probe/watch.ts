@@ -1,0 +1,72 @@
+import { readdirSync, realpathSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import type { LiveServer } from "../../toolsets/spec.ts";
+
+/** More entries than these are not watched: to read them would take longer than the calls. */
+const mostEntries = 5_000;
+/** Folders that tools fill and nobody looks into. */
+const skipped = new Set(["node_modules", ".git"]);
+
+/**
+ * Remembers the folders that a local server can reach by its command line: those it names, and that of its program or
+ * script. Returns a function that lists what is new or changed there since: paths, sorted, a new folder without its
+ * content. Folders of other servers, and of more than 5,000 entries, are not watched.
+ * @param dir the folder that its paths are relative to
+ */
+export function watchFolders(server: LiveServer, dir: string): () => string[] {
+  const before = listFolders(server, dir).flatMap((folder) => {
+    const entries = readEntries(folder);
+    return entries ? [{ folder, entries }] : [];
+  });
+  return () => {
+    const changed = before.flatMap(({ folder, entries }) => {
+      const now = [...(readEntries(folder) ?? [])];
+      return now.filter(([path, state]) => entries.get(path) !== state).map(([path]) => path);
+    });
+    const all = new Set(changed);
+    return [...all].filter((path) => !all.has(dirname(path))).sort();
+  };
+}
+
+function listFolders(server: LiveServer, dir: string): string[] {
+  if (!("command" in server)) return [];
+  const cwd = resolve(dir, server.cwd ?? ".");
+  const words = [...(server.command.includes("/") ? [server.command] : []), ...(server.args ?? [])];
+  const named = words.flatMap((word) => {
+    try {
+      const path = realpathSync(resolve(cwd, word));
+      return [statSync(path).isDirectory() ? path : dirname(path)];
+    } catch {
+      return [];
+    }
+  });
+  return [...new Set(named)];
+}
+
+/** The state of every entry by its path; undefined if there are too many. Folders have no state: their entries have. */
+function readEntries(folder: string): Map<string, string> | undefined {
+  const found = new Map<string, string>();
+  const open = [folder];
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    for (const entry of readFolder(at)) {
+      const path = join(at, entry.name);
+      if (found.size >= mostEntries) return undefined;
+      if (entry.isDirectory() && !skipped.has(entry.name)) open.push(path);
+      found.set(path, entry.isDirectory() ? "folder" : readState(path));
+    }
+  }
+  return found;
+}
+
+function readFolder(path: string) {
+  try {
+    return readdirSync(path, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+function readState(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found ? `${found.size} ${found.mtimeMs}` : "gone";
+}

@@ -1,0 +1,194 @@
+import type { Redis } from "ioredis";
+import { withoutSecrets } from "../types/endpoint.ts";
+import { EvalsError, exitCodes, formatProblem, messageOf, usageError } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
+import { knownSecrets } from "../types/secrets.ts";
+
+/** A Redis server that carries trials to workers, and the packages that speak to it. */
+export type Broker = {
+  /** Its URL without credentials, as messages name it. */
+  name: string;
+  bullmq: typeof import("bullmq");
+  /** For commands. It reconnects for as long as it is open. */
+  redis: Redis;
+  /** A further connection: every consumer of a queue needs one. */
+  connect(): Redis;
+  close(): Promise<void>;
+};
+
+const example = "redis://127.0.0.1:6379";
+const packages = { bullmq: "bullmq@6", ioredis: "ioredis@6" } as const;
+
+/**
+ * Connects to the Redis or Valkey server of a URL, `redis://` or with TLS `rediss://`. User and password come from the URL,
+ * or from REDIS_USERNAME and REDIS_PASSWORD. Warns where the server may lose jobs. Throws a usage error for a bad URL, a
+ * missing package and a refused login, and an EvalsError with exit code 3 for a server that cannot be reached.
+ */
+export async function connectBroker(url: string, io: Io): Promise<Broker> {
+  const { name, options } = parseUrl(url, io);
+  const { bullmq, ioredis } = await loadPackages();
+  await tryConnection((retryStrategy) => new ioredis({ ...options, retryStrategy }), name, io);
+  const reports = createReports(name, io);
+  const opened: Redis[] = [];
+  const connect = () => {
+    const client = new ioredis({ ...options, retryStrategy: (times: number) => Math.min(50 * 2 ** times, 2_000) });
+    client.on("error", (error) => reports.lost(error));
+    client.on("ready", reports.back);
+    opened.push(client);
+    return client;
+  };
+  const redis = connect();
+  return {
+    name,
+    bullmq,
+    redis,
+    connect,
+    async close() {
+      reports.end();
+      for (const client of opened) client.disconnect();
+    },
+  };
+}
+
+function parseUrl(text: string, io: Io) {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const db = url && /^\/?$/.test(url.pathname) ? 0 : Number(/^\/(\d{1,4})$/.exec(url?.pathname ?? "")?.[1]);
+  if (!url || !/^rediss?:$/.test(url.protocol) || url.hostname === "" || Number.isNaN(db))
+    throw usageError(
+      `"${withoutSecrets(text).replace(/\/\/[^/]*@/, "//")}" is not the URL of a Redis server.`,
+      `Write it as ${example}, with TLS as rediss://<host>:6380, with a database as ${example}/1.`,
+    );
+  knownSecrets(io.env).addUrl("queue", text);
+  const username = decodeURIComponent(url.username) || io.env.REDIS_USERNAME;
+  const password = decodeURIComponent(url.password) || io.env.REDIS_PASSWORD;
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  return {
+    name: withoutSecrets(url),
+    options: {
+      host,
+      port: url.port === "" ? 6379 : Number(url.port),
+      db,
+      ...(username && { username }),
+      ...(password && { password }),
+      ...(url.protocol === "rediss:" && { tls: { servername: host } }),
+      connectTimeout: 5_000,
+      // Commands wait for the server to come back, however long that takes.
+      maxRetriesPerRequest: null,
+      // A pipeline whose connection ends after its first replies is not sent again, and a single command is.
+      enableAutoPipelining: false,
+      lazyConnect: false,
+    },
+  };
+}
+
+/** Both packages are optional, and load in half a second: they are loaded for a queue alone. */
+async function loadPackages() {
+  const [bullmq, ioredis] = await Promise.all([import("bullmq").catch(keepError), import("ioredis").catch(keepError)]);
+  const missing = Object.entries({ bullmq, ioredis }).flatMap(([name, loaded]) => ("failure" in loaded ? [name] : []));
+  if ("failure" in bullmq || "failure" in ioredis)
+    throw usageError(
+      `A queue needs the packages bullmq and ioredis, but ${missing.join(" and ")} cannot be loaded.`,
+      `Install ${missing.length === 1 ? "it" : "them"}: npm install ${missing.map((name) => packages[name as keyof typeof packages]).join(" ")}`,
+    );
+  return { bullmq, ioredis: ioredis.Redis };
+}
+
+const keepError = (failure: unknown) => ({ failure });
+
+/** A server that is started at the same time, or again, gets this time (in ms) until it listens. */
+const startMs = 5_000;
+const retryMs = 250;
+
+/**
+ * Connects once, so that what is wrong is reported before anything starts, and checks the settings of the server. A server
+ * that does not listen yet is tried again for a while.
+ */
+async function tryConnection(
+  open: (retryStrategy: (times: number) => number | null) => Redis,
+  name: string,
+  io: Io,
+): Promise<void> {
+  let cause: (Error & { code?: string }) | undefined;
+  const client = open((times) => (cause?.code === "ECONNREFUSED" && times * retryMs <= startMs ? retryMs : null));
+  client.on("error", (error) => {
+    cause = error;
+  });
+  try {
+    const info = await client.info();
+    for (const message of listWarnings(info)) io.err(`${formatProblem({ severity: "warning", ...message })}\n`);
+  } catch (error) {
+    // A client whose connection failed rejects its commands with less than it emits.
+    const { message } = cause ? { message: describeCause(cause) } : { message: messageOf(error) };
+    const refusal = refusals.find(({ pattern }) => pattern.test(message));
+    if (refusal)
+      throw usageError(
+        `${name} refused the login: ${refusal.reason}.`,
+        "Give user and password in the URL, or in REDIS_USERNAME and REDIS_PASSWORD.",
+      );
+    throw new EvalsError(
+      {
+        severity: "error",
+        message: `The queue at ${name} cannot be reached: ${message}.`,
+        hint: "Start the Redis server, or correct the URL.",
+      },
+      exitCodes.incomplete,
+    );
+  } finally {
+    client.disconnect();
+  }
+}
+
+const refusals = [
+  { pattern: /NOAUTH|Authentication required/i, reason: "it asks for a password" },
+  { pattern: /WRONGPASS|invalid password/i, reason: "the user or the password is wrong" },
+  { pattern: /NOPERM/, reason: "the user may not run the commands of a queue" },
+];
+
+function describeCause(cause: Error): string {
+  return cause.message || (cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : cause.name);
+}
+
+/** What makes a server lose jobs, from its answer to INFO. */
+function listWarnings(info: string): { message: string; hint: string }[] {
+  const read = (key: string) => new RegExp(`^${key}:(.*)$`, "m").exec(info)?.[1]?.trim();
+  const policy = read("maxmemory_policy");
+  return [
+    ...(policy !== undefined && policy !== "noeviction"
+      ? [
+          {
+            message: `The Redis server drops keys when its memory is full (maxmemory-policy ${policy}), so trials can be lost.`,
+            hint: "Set maxmemory-policy to noeviction.",
+          },
+        ]
+      : []),
+    ...(read("aof_enabled") === "0"
+      ? [
+          {
+            message:
+              "The Redis server keeps no append-only file, so a restart loses the answers that are not recorded yet.",
+            hint: "Set appendonly to yes.",
+          },
+        ]
+      : []),
+  ];
+}
+
+/** Reports a lost connection once, until it is back: every client loses it at the same time, and again at each attempt. */
+function createReports(name: string, io: Io) {
+  let isLost = false;
+  let isOver = false;
+  return {
+    lost(error: Error) {
+      if (isLost || isOver) return;
+      isLost = true;
+      io.err(`The queue at ${name} is lost (${describeCause(error)}). Trying again.\n`);
+    },
+    back() {
+      if (isLost && !isOver) io.err(`The queue at ${name} is back.\n`);
+      isLost = false;
+    },
+    end() {
+      isOver = true;
+    },
+  };
+}

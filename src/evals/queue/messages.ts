@@ -1,0 +1,68 @@
+import { createHash } from "node:crypto";
+import * as z from "zod";
+import { isNestedDeeper } from "../types/json.ts";
+import { type Cell, cellKey, type Trial, trialSchema } from "../types/trial.ts";
+
+// Everything that is on a queue. It holds no key, no command and no path that a worker would execute: whoever can write to
+// the server can make workers ask cases of their own checkout, and forge answers, but not run programs.
+
+/** Longest trial in characters of JSON; replies and results are cut far below. */
+const longestTrial = 64 * 1024 * 1024;
+const longestCell = 8_192;
+
+const runSchema = z.string().regex(/^[\w.-]{1,100}$/);
+const hashSchema = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** One cell to be asked. `plan` is the hash of the plan that it belongs to, `toolset` that of the list to be shown. */
+export const jobSchema = z.strictObject({
+  run: runSchema,
+  plan: hashSchema,
+  cell: trialSchema.shape.cell.refine((cell) => JSON.stringify(cell).length <= longestCell, "a name is too long"),
+  toolset: z.string().max(200),
+  orderSeed: z.number().int(),
+});
+export type TrialJob = z.infer<typeof jobSchema>;
+
+/**
+ * What a worker returns: the trial of a job as JSON, without the secrets that the worker knows, or why it runs none of this
+ * plan.
+ */
+export const resultSchema = z.discriminatedUnion("kind", [
+  z.strictObject({
+    kind: z.literal("trial"),
+    worker: z.string().max(300),
+    job: z.string().max(200),
+    trial: z.string().max(longestTrial),
+  }),
+  z.strictObject({ kind: z.literal("refused"), worker: z.string().max(300), reason: z.string().max(8_192) }),
+]);
+export type Result = z.infer<typeof resultSchema>;
+
+/** The id of the job of a cell: a cell is on a queue once only. */
+export const nameJob = (run: string, cell: Cell): string =>
+  `${run}-${createHash("sha256").update(cellKey(cell)).digest("hex").slice(0, 32)}`;
+
+/** The queue of a provider: the word before the colon of a model's id. */
+export const nameProvider = (model: string): string =>
+  (/^lexical-\d+$/.test(model) ? "lexical" : model.split(":")[0]) ?? "";
+
+export const nameQueue = (provider: string): string => `trials-${provider}`;
+
+/** All keys begin with this word. */
+export const keyPrefix = "evals";
+/** The stream of the answers to a run. It is there until the run is over. */
+export const nameAnswers = (run: string): string => `${keyPrefix}:answers:${run}`;
+export const namePlan = (hash: string): string => `${keyPrefix}:plan:${hash}`;
+
+/** A job is given up after this many of its workers died. */
+export const mostStalls = 5;
+
+/** Parses the trial in a result. Throws for one that is not the answer to the job. */
+export function parseTrial(text: string, { cell, toolset, orderSeed }: TrialJob): Trial {
+  const data: unknown = JSON.parse(text);
+  if (isNestedDeeper(data)) throw new Error("it is nested too deep");
+  const trial = trialSchema.parse(data);
+  if (cellKey(trial.cell) !== cellKey(cell) || trial.toolset !== toolset || trial.orderSeed !== orderSeed)
+    throw new Error("it answers another cell");
+  return trial;
+}

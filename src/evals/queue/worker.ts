@@ -1,0 +1,243 @@
+import { hostname } from "node:os";
+import type { Job, Worker } from "bullmq";
+import { runTrial } from "../trials/runTrial.ts";
+import { type ExitCode, exitCodes, formatProblem, messageOf } from "../types/errors.ts";
+import type { Io } from "../types/io.ts";
+import { knownSecrets } from "../types/secrets.ts";
+import { excerpt } from "../types/text.ts";
+import type { Trial } from "../types/trial.ts";
+import { type Broker, connectBroker } from "./connection.ts";
+import {
+  jobSchema,
+  keyPrefix,
+  mostStalls,
+  nameAnswers,
+  nameJob,
+  namePlan,
+  nameQueue,
+  type Result,
+  type TrialJob,
+} from "./messages.ts";
+import { type OpenPlan, openPlanHere, type Permissions, Refusal } from "./openPlan.ts";
+import { openPlan } from "./plan.ts";
+
+export type WorkerOptions = Omit<Permissions, "providers"> & {
+  /** The URL of the Redis server. */
+  queue: string;
+  /** Maximum concurrent trials of one provider. */
+  concurrency: number;
+  /** Providers that run programs on this machine. */
+  hosts?: readonly string[] | undefined;
+  /** Exits after this many seconds without a trial. */
+  maxIdle?: number | undefined;
+};
+
+/** Providers that every worker asks: they run nothing on its machine. */
+const everywhere = ["lexical", "anthropic", "openai"] as const;
+
+/** Longest plan in bytes. */
+const longestPlan = 64 * 1024 * 1024;
+
+/**
+ * `evals worker`: runs trials from a queue, with the suites, keys and servers of this machine, until it is stopped. A trial
+ * that is interrupted goes back to the queue. Ends with exit code 3 when a run has another plan than this checkout.
+ */
+export async function work(options: WorkerOptions, io: Io): Promise<ExitCode> {
+  const broker = await connectBroker(options.queue, io);
+  const providers = [...everywhere, ...(options.hosts ?? [])];
+  const machine = new TrialWorker(broker, { ...options, providers: new Set(providers) }, io);
+  const consumers = providers.map((provider) => machine.consume(provider, options.concurrency));
+  io.err(`Worker ${machine.name} takes trials of ${providers.join(", ")} from ${broker.name}.\n`);
+  try {
+    const end = await machine.untilEnd(options.maxIdle);
+    await Promise.all(consumers.map((consumer) => consumer.close()));
+    io.err(`Worker ${machine.name}: ${machine.describeWork()}.\n`);
+    if (end !== "refused") return end === "stopped" ? io.signalExitCode() : exitCodes.passed;
+    return exitCodes.incomplete;
+  } finally {
+    await machine.close();
+    await broker.close();
+  }
+}
+
+type End = "stopped" | "idle" | "refused";
+type Opened = { plan: Promise<OpenPlan>; inFlight: number };
+
+/** Runs the trials of all queues of this process. */
+class TrialWorker {
+  readonly name = `${hostname()}-${process.pid}`;
+  readonly #broker: Broker;
+  readonly #permissions: Permissions;
+  readonly #io: Io;
+  readonly #plans = new Map<string, Opened>();
+  readonly #over: Promise<End>;
+  #end: (end: End) => void = () => {};
+  #hasEnded = false;
+  #done = 0;
+  #returned = 0;
+  #inFlight = 0;
+  #activeAt = performance.now();
+
+  constructor(broker: Broker, permissions: Permissions, io: Io) {
+    this.#broker = broker;
+    this.#permissions = permissions;
+    this.#io = io;
+    this.#over = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  consume(provider: string, concurrency: number): Worker {
+    const { bullmq, connect } = this.#broker;
+    const consumer = new bullmq.Worker(nameQueue(provider), (job: Job, token = "") => this.#run(job, token), {
+      prefix: keyPrefix,
+      connection: connect(),
+      skipVersionCheck: true,
+      name: this.name,
+      concurrency,
+      // The lock of a trial is renewed while it runs, four times before it ends: a busy process may miss some. The trials
+      // of a dead worker are free when their locks end and the next check for such trials is due.
+      lockDuration: 10_000,
+      lockRenewTime: 2_500,
+      stalledInterval: 2_000,
+      maxStalledCount: mostStalls,
+      // After a failed command, such as one on a lost connection.
+      runRetryDelay: 1_000,
+    });
+    consumer.on("error", () => {});
+    return consumer;
+  }
+
+  /** Resolves when the process is asked to stop, it was idle for too long, or a plan was refused. */
+  async untilEnd(maxIdle?: number): Promise<End> {
+    const { signal } = this.#io;
+    if (signal.aborted) this.#end("stopped");
+    signal.addEventListener("abort", () => this.#end("stopped"), { once: true });
+    const timer = setInterval(() => {
+      const idleMs = performance.now() - this.#activeAt;
+      if (maxIdle !== undefined && this.#inFlight === 0 && idleMs > maxIdle * 1_000) this.#end("idle");
+    }, 250);
+    const end = await this.#over.finally(() => clearInterval(timer));
+    this.#hasEnded = true;
+    return end;
+  }
+
+  describeWork(): string {
+    const trials = `${this.#done} trials run`;
+    return this.#returned > 0 ? `${trials}, ${this.#returned} handed back` : trials;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#plans.values()].map(({ plan }) => plan.then((one) => one.close()).catch(() => {})));
+  }
+
+  /** Runs one job: its answer is on the server before the job is done, and the job is removed then. */
+  async #run(job: Job, token: string): Promise<void> {
+    const parsed = jobSchema.safeParse(job.data);
+    // No coordinator put it there: nobody waits for its answer.
+    if (!parsed.success || job.id !== nameJob(parsed.data.run, parsed.data.cell)) return;
+    if (this.#hasEnded || this.#io.signal.aborted) return await this.#handBack(job, token, 0);
+    // Its worker died after it had answered, and the run has ended since.
+    if (job.stalledCounter > 0 && (await this.#broker.redis.exists(nameAnswers(parsed.data.run))) === 0) return;
+    this.#inFlight++;
+    try {
+      const trial = await this.#runTrial(parsed.data);
+      const isInterrupted = trial.outcome.kind === "broken" && trial.outcome.stage === "cancelled";
+      if (isInterrupted && this.#io.signal.aborted) return await this.#handBack(job, token, 0);
+      const text = knownSecrets(this.#io.env).redact(JSON.stringify(trial));
+      await this.#answer(parsed.data, { kind: "trial", worker: this.name, job: job.id, trial: text });
+      this.#done++;
+    } catch (thrown) {
+      // The server keeps the message of an error, and its stack.
+      if (!(thrown instanceof Refusal)) throw redactError(thrown, this.#io);
+      await this.#refuse(parsed.data, thrown.message);
+      // Others may run it: this worker takes no more.
+      await this.#handBack(job, token, 1_000);
+    } finally {
+      this.#inFlight--;
+      this.#activeAt = performance.now();
+    }
+  }
+
+  async #runTrial(job: TrialJob): Promise<Trial> {
+    const opened = this.#plans.get(job.plan) ?? this.#open(job.plan);
+    opened.inFlight++;
+    try {
+      const plan = await opened.plan;
+      const trial = await runTrial(plan.find(job), plan.workspace.context, this.#io.signal);
+      // The model answers no request any more. A resumed run asks it again.
+      if (trial.outcome.kind === "broken" && trial.outcome.again) this.#plans.delete(job.plan);
+      return trial;
+    } finally {
+      opened.inFlight--;
+      if (opened.inFlight === 0 && this.#plans.get(job.plan) !== opened) await opened.plan.then((one) => one.close());
+    }
+  }
+
+  /** Opens a plan, and forgets those that nothing is run of. */
+  #open(hash: string): Opened {
+    for (const [other, { inFlight, plan }] of this.#plans) {
+      if (inFlight > 0) continue;
+      this.#plans.delete(other);
+      plan.then((one) => one.close()).catch(() => {});
+    }
+    const opened = { plan: this.#read(hash), inFlight: 0 };
+    this.#plans.set(hash, opened);
+    // What could not be opened is tried again by the next trial.
+    opened.plan.catch(() => this.#plans.delete(hash));
+    return opened;
+  }
+
+  async #read(hash: string): Promise<OpenPlan> {
+    const { redis } = this.#broker;
+    if ((await redis.strlen(namePlan(hash))) > longestPlan) throw new Refusal("the plan of the run is too large");
+    const sealed = await redis.get(namePlan(hash));
+    if (sealed === null) throw new Refusal("the plan of the run is not on the server");
+    const plan = readOrRefuse(() => openPlan(sealed, hash));
+    this.#io.err(`Opening ${plan.suites.map(({ file }) => file).join(", ")}.\n`);
+    return await openPlanHere(plan, this.#permissions, this.#io);
+  }
+
+  /** Adds an answer to the stream of its run, which is there until the run is over. */
+  async #answer({ run }: TrialJob, result: Result): Promise<void> {
+    await this.#broker.redis.xadd(nameAnswers(run), "NOMKSTREAM", "*", ...Object.entries(result).flat());
+  }
+
+  async #refuse(job: TrialJob, reason: string): Promise<void> {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    const safe = excerpt(knownSecrets(this.#io.env).redact(reason), 4_000);
+    const message = `The run ${job.run} has another plan than this worker: ${safe}.`;
+    const hint = "Check out the files that the run was started with, and start the worker again.";
+    this.#io.err(`${formatProblem({ severity: "error", message, hint })}\n`);
+    await this.#answer(job, { kind: "refused", worker: this.name, reason: safe });
+    this.#end("refused");
+  }
+
+  /** Puts a job back, for another worker. */
+  async #handBack(job: Job, token: string, delayMs: number): Promise<never> {
+    this.#returned++;
+    const { DelayedError, WaitingError } = this.#broker.bullmq;
+    if (delayMs > 0) {
+      await job.moveToDelayed(Date.now() + delayMs, token);
+      throw new DelayedError();
+    }
+    await job.moveToWait(token);
+    throw new WaitingError();
+  }
+}
+
+/** An error without the secrets that are known here, in its message alone. */
+function redactError(thrown: unknown, { env }: Io): Error {
+  const error = new Error(excerpt(knownSecrets(env).redact(messageOf(thrown)), 1_000));
+  error.stack = error.message;
+  return error;
+}
+
+function readOrRefuse<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    throw new Refusal(`the plan of the run cannot be read: ${excerpt(messageOf(thrown), 500)}`);
+  }
+}

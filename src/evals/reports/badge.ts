@@ -1,0 +1,26 @@
+import type { RunManifest, RunSummary } from "../types/run.ts";
+import { meanRate } from "../verdicts/history.ts";
+import { plain } from "./escape.ts";
+import { percent, range, some } from "./format.ts";
+import { runStatus, statusTone } from "./runText.ts";
+
+/** The file of a badge endpoint, as shields.io reads it (https://shields.io/badges/endpoint-badge). */
+export type Badge = { schemaVersion: 1; label: string; message: string; color: string };
+
+const colours = { good: "brightgreen", warn: "yellow", bad: "red" } as const;
+
+/** For each model its mean pass rate over cases with the 95% interval, and the day of the run; the colour is its status. */
+export function makeBadge(summary: RunSummary, { startedAt }: RunManifest): Badge {
+  const models = [...new Set(summary.suites.map(({ model }) => model))];
+  const rates = models.map((model) => {
+    const own = summary.suites.filter((suite) => suite.model === model);
+    const { rate, interval } = meanRate(own.flatMap(({ cases }) => cases));
+    return `${rate === null || interval === null ? "no result" : `${percent(rate)} (${range(interval)})`} ${model}`;
+  });
+  return {
+    schemaVersion: 1,
+    label: "tool selection",
+    message: plain(`${some(rates, 3) || "no result"} · ${startedAt.slice(0, 10)}`),
+    color: colours[statusTone[runStatus(summary)]],
+  };
+}

@@ -1,0 +1,125 @@
+import type * as z from "zod";
+import { exitCodes } from "../types/errors.ts";
+import type { Experiment, RunManifest } from "../types/run.ts";
+import { blameExitCode, blameReportSchema } from "../verdicts/blame.ts";
+import { calibrationSummarySchema } from "../verdicts/calibrate.ts";
+import { crowdSummarySchema } from "../verdicts/crowd.ts";
+import { variantsSummarySchema } from "../verdicts/variants.ts";
+import { blameDocument, blameJson } from "./blame.ts";
+import { calibrationDocument } from "./calibrate.ts";
+import { type ComparisonReport, comparisonDocument, comparisonJson } from "./comparison.ts";
+import { crowdDocument } from "./crowd.ts";
+import { type Blocks, plainText } from "./document.ts";
+import type { Report } from "./index.ts";
+import type { PageTrialCollector } from "./pageTrials.ts";
+import { blocksPage, experimentPage } from "./runPage.ts";
+import { variantsDocument, variantsJson } from "./variants.ts";
+import { manifestFacts, measureTime, type Verdict, type VerdictSuite } from "./verdicts.ts";
+
+/** How the result of a command is read from its record and shown. `verdicts`: where it has more than one. */
+type Kind<S> = {
+  schema: z.ZodType<S>;
+  document(result: S): Blocks;
+  json(result: S): object;
+  exitCode(result: S): number;
+  verdicts?(result: S): Pick<Verdict, "name" | "level" | "kind" | "lines">[];
+};
+
+const defineKind = <S>(kind: Kind<S>): Kind<unknown> => kind as Kind<unknown>;
+const exitCodeOf = ({ exitCode }: { exitCode: number }) => exitCode;
+
+/** Every command with a result on its record, but `run`. A new one is an entry here. */
+const kinds: Readonly<Record<Experiment["command"], Kind<unknown>>> = {
+  variants: defineKind({
+    schema: variantsSummarySchema,
+    document: variantsDocument,
+    json: variantsJson,
+    exitCode: exitCodeOf,
+  }),
+  blame: defineKind({
+    schema: blameReportSchema,
+    document: blameDocument,
+    json: (report) => ({ blames: [blameJson(report)], exitCode: blameExitCode(report, undefined) }),
+    exitCode: (report) => blameExitCode(report, undefined),
+    verdicts: (report) =>
+      blameJson(report).cases.map(({ case: name, verdict, headline, reason, next }) => ({
+        name,
+        level: blameExitCode({ ...report, cases: [{ verdict }] }, undefined) === exitCodes.passed ? "notice" : "error",
+        kind: verdict?.kind ?? "stopped",
+        lines: [headline, reason, `Next: ${next}`],
+      })),
+  }),
+  crowd: defineKind({
+    schema: crowdSummarySchema,
+    document: crowdDocument,
+    json: (summary) => summary,
+    exitCode: exitCodeOf,
+  }),
+  calibrate: defineKind({
+    schema: calibrationSummarySchema,
+    document: calibrationDocument,
+    json: (summary) => summary,
+    exitCode: exitCodeOf,
+  }),
+};
+
+/** The report of an experiment: the result that is on its record. Throws ZodError for a result of another version. */
+export function experimentReport(manifest: RunManifest, experiment: Experiment, trials: PageTrialCollector): Report {
+  const { command, suite, model } = experiment;
+  const { schema, document, json, exitCode, verdicts } = kinds[command];
+  const result = schema.parse(experiment.result);
+  const cases = new Map(manifest.suites.flatMap((one) => one.cases.map((each) => [each.id, each] as const)));
+  const blocks = document(result);
+  return {
+    command,
+    version: manifest.harness,
+    exitCode: exitCode(result),
+    document: () => blocks,
+    json: () => json(result),
+    page: () => experimentPage(blocks, manifest, trials),
+    verdicts: () => {
+      const timed = measureTime(manifest);
+      const listed = verdicts?.(result) ?? [leadVerdict(command, blocks, exitCode(result), timed.ms)];
+      const placed = listed.map((one): Verdict => {
+        const { file = "", line } = cases.get(one.name) ?? {};
+        return { rule: verdicts ? "blame" : "experiment", ...one, ...(file !== "" && { place: { file, line } }) };
+      });
+      const own = { name: suite, model, facts: { model, ...manifestFacts(manifest) }, verdicts: placed };
+      return { suites: [own], where: ` with \`evals report ${manifest.id}\``, ...timed };
+    },
+    isPlaced: verdicts !== undefined,
+  };
+}
+
+/** The report of a comparison, which has no record. */
+export function comparisonReport(report: ComparisonReport, exitCode: number, version: string): Report {
+  const blocks = comparisonDocument(report);
+  return {
+    command: "compare",
+    version,
+    exitCode,
+    document: () => blocks,
+    json: () => ({ ...comparisonJson(report), exitCode }),
+    page: () => blocksPage(blocks),
+    verdicts: () => ({
+      suites: report.comparisons.map((one): VerdictSuite => {
+        const facts = { A: report.base.name, B: report.head.name };
+        const verdict = leadVerdict("compare", comparisonDocument({ ...report, comparisons: [one] }), one.exitCode);
+        return { name: one.suite, model: one.model, facts, verdicts: [verdict] };
+      }),
+      where: " in the log of this step",
+    }),
+    isPlaced: false,
+  };
+}
+
+/** The one verdict at the top of a report. */
+function leadVerdict(name: string, blocks: Blocks, exitCode: number, ms?: number): Verdict {
+  const texts = blocks.slice(0, 3).flatMap((block) => {
+    if (block.kind === "heading") return block.level === 1 ? [plainText(block.text)] : [];
+    return block.kind === "text" ? block.lines.map(plainText) : [];
+  });
+  const red = exitCode === exitCodes.failed ? "failed" : "error";
+  const level = exitCode === exitCodes.passed ? "notice" : red;
+  return { rule: "experiment", name, level, kind: name, lines: texts, ms };
+}

@@ -1,0 +1,68 @@
+import type { PartialRun, RunSummary, Touch } from "../types/run.ts";
+import { count, some } from "./format.ts";
+
+const sumCases = (leftOut: PartialRun["leftOut"]) => leftOut.reduce((sum, { cases }) => sum + cases, 0);
+
+/** `9 cases left out`; empty where none is. */
+export function leftOutPhrase({ leftOut }: PartialRun): string {
+  const cases = sumCases(leftOut);
+  return cases === 0 ? "" : `${count(cases, "case")} left out`;
+}
+
+/** How many cases a partial run asks of how many: `3 of 12 cases`. */
+export function askedPhrase({ asked, leftOut }: PartialRun): string {
+  return `${asked.length} of ${count(asked.length + sumCases(leftOut), "case")}`;
+}
+
+/** Which cases a partial run asks and why, and which it leaves out and why, each in a line. */
+export function describePartial(partial: PartialRun): string[] {
+  const { asked, leftOut, since } = partial;
+  const before = describeSince(since);
+  const groups = new Map<string, string[]>();
+  for (const one of asked) {
+    const why = explainTouch(one, since);
+    groups.set(why, [...(groups.get(why) ?? []), one.case]);
+  }
+  const nothing = `No case is asked: no change ${before} touches one of ${count(sumCases(leftOut), "case")}.`;
+  const isSame = leftOut.every(({ why }) => why === "unchanged");
+  if (asked.length === 0 && isSame) return [nothing];
+  return [
+    asked.length === 0 ? "No case is asked." : `Asking ${askedPhrase(partial)}.`,
+    ...[...groups].map(([why, ids]) => `  ${some(ids, 10)}: ${why}`),
+    ...describeLeftOut(partial).map((text) => `Left out: ${text}`),
+  ];
+}
+
+/** What a partial run leaves out and why, a phrase for each reason. */
+function describeLeftOut({ leftOut, since }: PartialRun): string[] {
+  const reasons = {
+    unchanged: `No change ${describeSince(since)} touches them.`,
+    "not listed": "Their server could not be listed.",
+  };
+  return (["unchanged", "not listed"] as const).flatMap((why) => {
+    const suites = leftOut.filter((one) => one.why === why);
+    const list = suites.map(({ suite, cases }) => `${count(cases, "case")} of ${suite}`);
+    return list.length === 0 ? [] : [`${some(list)}. ${reasons[why]}`];
+  });
+}
+
+const describeSince = (since: PartialRun["since"]) =>
+  since === "baseline" ? "since the accepted baseline" : "since they were last asked";
+
+/** What a report says of the cases that were not asked. */
+export function partialFacts({ partial }: RunSummary): (readonly [string, string])[] {
+  return (partial ? describeLeftOut(partial) : []).map((text) => ["Left out", text] as const);
+}
+
+const reasons: Record<Exclude<Touch, "stale" | "neighbour" | "no record">, string> = {
+  new: "new",
+  edited: "the case, its mocks or its skill changed",
+  "not graded": "no graded trial yet",
+};
+
+function explainTouch({ why, tools }: PartialRun["asked"][number], since: PartialRun["since"]): string {
+  if (why === "no record") return since === "baseline" ? "there is no accepted baseline" : "not asked before";
+  if (why === "stale") return `${some(tools)} changed`;
+  if (why === "neighbour") return `${some(tools)} changed, which is similar to an expected tool`;
+  return reasons[why];
+}

@@ -1,0 +1,162 @@
+import { exitCodes } from "../types/errors.ts";
+import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
+import { checkLines } from "./check.ts";
+import { driftLines } from "./drift.ts";
+import { discoverySentence } from "./exposures.ts";
+import { tally } from "./format.ts";
+import type { RunInput } from "./run.ts";
+import { caseSentence, caseState, headline, isGatedByRate, modelLabel } from "./runText.ts";
+
+export type Place = { file?: string | undefined; line?: number | undefined; column?: number | undefined };
+
+/**
+ * One thing that a command decided, for the forms that list results: a test case of JUnit, an annotation of GitHub, a result
+ * of SARIF. Red are `failed`, which missed a gate, and `error`, which has no answer to judge.
+ */
+export type Verdict = {
+  rule: RuleId;
+  /** What it is about, such as a case. */
+  name: string;
+  level: "failed" | "error" | "warning" | "notice" | "passed";
+  /** The state in a word. */
+  kind: string;
+  /** The first is a sentence that can stand alone; none where there is nothing to explain. */
+  lines: readonly string[];
+  place?: Place | undefined;
+  /** Of all its trials, in milliseconds; they can run at the same time. */
+  ms?: number | undefined;
+};
+
+/** The verdicts on one suite and model. `facts`: what else is known of them, by name. */
+export type VerdictSuite = {
+  name: string;
+  model?: string;
+  facts: Readonly<Record<string, string | undefined>>;
+  verdicts: readonly Verdict[];
+};
+
+/** All verdicts of a command. `where` ends a sentence on what is left out. `ms`: the time that passed. */
+export type VerdictList = {
+  suites: readonly VerdictSuite[];
+  where: string;
+  startedAt?: string | undefined;
+  ms?: number | undefined;
+};
+
+/** What a verdict is on. */
+export const verdictRules = {
+  case: "A case passes in at least the share of its trials that its pass rate names.",
+  "regression-check": "With the tools as they are now, cases pass as often as with those of the baseline.",
+  drift: "While the tools are unchanged, cases pass as often as on the nights before.",
+  run: "Every planned trial gets an answer that can be graded.",
+  blame: "A change that broke a case is found and confirmed by reverting it.",
+  experiment: "The experiment reaches a verdict.",
+} as const;
+type RuleId = keyof typeof verdictRules;
+
+export const isRed = ({ level }: Verdict) => level === "failed" || level === "error";
+
+/** The verdicts of a run: each check, drift and case, and the run as a whole where it is red for a reason beyond them. */
+export function runVerdicts({ summary, manifest }: RunInput): VerdictList {
+  const suites = summary.suites.map((suite): VerdictSuite => {
+    const { name, model, note, discovery } = suite;
+    const search = discovery && discoverySentence(discovery);
+    return {
+      name,
+      model,
+      facts: { model, note, ...manifestFacts(manifest), search },
+      verdicts: [
+        ...checkVerdicts(suite),
+        ...driftVerdicts(suite),
+        ...suite.cases.map((one) => caseVerdict(suite, one)),
+      ],
+    };
+  });
+  // A reader of one form alone must see red whenever the run is red.
+  const isShown = summary.exitCode === exitCodes.passed || suites.some(({ verdicts }) => verdicts.some(isRed));
+  return {
+    suites: isShown ? suites : [...suites, { name: "the run as a whole", facts: {}, verdicts: [wholeRun(summary)] }],
+    where: ` in the report in ${summary.dir}`,
+    ...measureTime(manifest),
+  };
+}
+
+export const manifestFacts = ({ id, seed, git }: RunManifest) => ({
+  run: id,
+  seed: String(seed),
+  commit: git?.commit,
+});
+
+/** When a record was started, and how long it took if it is finished. */
+export function measureTime({ startedAt, finishedAt }: RunManifest): Pick<VerdictList, "startedAt" | "ms"> {
+  const ms = Date.parse(finishedAt ?? "") - Date.parse(startedAt);
+  return { startedAt, ...(Number.isFinite(ms) && { ms }) };
+}
+
+function wholeRun(summary: RunSummary): Verdict {
+  return { rule: "run", name: `run ${summary.run}`, level: "error", kind: "run", lines: [headline(summary)] };
+}
+
+/** On the line of the case that dropped most, or of the suite's first case. */
+function checkVerdicts({ verdict, cases }: SuiteSummary): Verdict[] {
+  if (!verdict) return [];
+  const { kind, exitCode } = verdict;
+  const worst = "flagged" in verdict ? verdict.flagged[0]?.case : undefined;
+  const open = kind === "regressed" ? "warning" : "notice";
+  const level = exitCode === exitCodes.failed ? "failed" : exitCode === exitCodes.passed ? open : "error";
+  return [
+    {
+      rule: "regression-check",
+      name: "regression check",
+      level,
+      kind,
+      lines: checkLines(verdict, 100),
+      place: findPlace(cases, worst),
+    },
+  ];
+}
+
+/** On the line of the case that drifted, or of the suite's first case. */
+function driftVerdicts({ drift, failed = [], cases }: SuiteSummary): Verdict[] {
+  const lines = drift ? driftLines(drift) : [];
+  if (!drift || lines.length === 0) return [];
+  const { verdict } = drift;
+  const { kind } = verdict;
+  const worst = "alarm" in verdict ? verdict.alarm.cases[0]?.case : undefined;
+  const isFailed = (kind === "drifted" || kind === "inconclusive") && failed.includes(kind);
+  const isOpen = drift.nightly && drift.uncounted !== null;
+  const free = kind === "drifted" ? "warning" : "notice";
+  const level = isFailed ? "failed" : isOpen ? "error" : free;
+  return [{ rule: "drift", name: "drift", level, kind, lines, place: findPlace(cases, worst) }];
+}
+
+function findPlace(cases: readonly CaseSummary[], id: string | undefined): Place | undefined {
+  return casePlace(cases.find((one) => one.id === id) ?? cases[0]);
+}
+
+function casePlace(one: { file: string; line: number } | undefined): Place | undefined {
+  return one === undefined || one.file === "" ? undefined : { file: one.file, line: one.line };
+}
+
+function caseVerdict(suite: SuiteSummary, one: CaseSummary): Verdict {
+  const kind = caseState(one);
+  const isWhole = one.trials >= one.planned;
+  // A rate is no part of a check: reported, and no failure.
+  const failed = isGatedByRate(suite) ? "failed" : "warning";
+  const level = kind === "failed" ? failed : kind !== "passed" ? "error" : isWhole ? "passed" : "warning";
+  const isPlain = level === "passed" && one.reasons.length === 0;
+  const lines = isPlain ? [] : describeCase(suite, one);
+  return { rule: "case", name: one.id, level, kind, lines, place: casePlace(one), ms: one.ms };
+}
+
+function describeCase(suite: SuiteSummary, one: CaseSummary): string[] {
+  return [
+    caseSentence(one),
+    `input: ${one.input}`,
+    `expected: ${one.expected}`,
+    `model: ${modelLabel(suite)}`,
+    `outcomes: ${tally(one.outcomes).join(", ") || "none"}`,
+    ...(one.broken > 0 ? [`broken (excluded from the rate): ${tally(one.brokenStages).join(", ")}`] : []),
+    ...one.reasons.map(({ text, n }) => `${n}x ${text}`),
+  ];
+}

@@ -1,0 +1,107 @@
+import { readdir } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { EvalsError, type Problem, usageError } from "../types/errors.ts";
+import { experimentCommands, type RunManifest } from "../types/run.ts";
+import { isRun, readManifest } from "./record.ts";
+
+/** A record on disk: its folder and its manifest. */
+export type FoundRecord = { dir: string; manifest: RunManifest };
+
+/**
+ * Gets a warning for each record that cannot be read and is passed over. Where nobody gets it, such a record is an error:
+ * what acts on the newest record must not act on another one.
+ */
+export type Warn = (warning: Problem) => void;
+
+/**
+ * The result of reading a record; undefined where it cannot be read, which `warn` gets as a warning. Throws what is no
+ * usage error, and without `warn` everything.
+ */
+export async function readOrWarn<T>(read: Promise<T>, warn: Warn | undefined): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (!warn || !(error instanceof EvalsError)) throw error;
+    for (const problem of error.problems)
+      warn({ ...problem, severity: "warning", message: `${problem.message} The record is left out.` });
+    return undefined;
+  }
+}
+
+/** The command that made a record. */
+export type RecordOf = "run" | NonNullable<RunManifest["experiment"]>["command"];
+
+/**
+ * Finds the record of a command: a folder, an id under `out`, or `latest` for the newest one under `out`. Throws a usage
+ * error when there is none, or when another command made it.
+ */
+export async function findRecord(of: RecordOf, run: string, out: string, warn?: Warn): Promise<FoundRecord> {
+  if (run === "latest") return latestRecord(of, out, warn);
+  const dir = await findRun(run, out);
+  const manifest = await readManifest(dir);
+  const maker = manifest.experiment?.command ?? "run";
+  if (maker === of) return { dir, manifest };
+  throw usageError(
+    `The record ${manifest.id} was made by \`evals ${maker}\`, not by \`evals ${of}\`.`,
+    `Give a record of \`evals ${of}\`.`,
+  );
+}
+
+/**
+ * Finds the record of any command: a folder, an id under `out`, `latest` for the newest run, or the name of a command for
+ * its newest record. Throws a usage error when there is none.
+ */
+export async function findAnyRecord(named: string, out: string, warn?: Warn): Promise<FoundRecord> {
+  const of = (["run", ...experimentCommands] as const).find((command) => command === named);
+  if (named === "latest" || of !== undefined) return latestRecord(of ?? "run", out, warn);
+  const dir = await findRun(named, out);
+  return { dir, manifest: await readManifest(dir) };
+}
+
+/** The records of a command under a folder, newest first. */
+export async function* listRecords(of: RecordOf, out: string, warn?: Warn): AsyncGenerator<FoundRecord> {
+  const entries = await readdir(out).catch(() => []);
+  for (const entry of entries.sort().reverse()) {
+    const dir = join(out, entry);
+    if (!(await isRun(dir))) continue;
+    const manifest = await readOrWarn(readManifest(dir), warn);
+    if (manifest && (manifest.experiment?.command ?? "run") === of) yield { dir, manifest };
+  }
+}
+
+async function latestRecord(of: RecordOf, out: string, warn: Warn | undefined): Promise<FoundRecord> {
+  for await (const record of listRecords(of, out, warn)) return record;
+  throw usageError(
+    `There is no record of \`evals ${of}\` under ${out}.`,
+    `Make one with \`evals ${of}\`, or give its folder.`,
+  );
+}
+
+/**
+ * The ids of the finished records under `out`, the oldest first. Folders that are no record, that are not finished (they
+ * can be resumed, or are being written) or, with a warning, that cannot be read are left out.
+ */
+export async function listFinishedRuns(out: string, warn: Warn): Promise<string[]> {
+  const entries = await readdir(out, { withFileTypes: true }).catch(() => []);
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const finished: string[] = [];
+  for (const name of folders.sort()) {
+    const dir = join(out, name);
+    const manifest = (await isRun(dir)) ? await readOrWarn(readManifest(dir), warn) : undefined;
+    if (manifest?.id === name && manifest.finishedAt !== undefined) finished.push(name);
+  }
+  return finished;
+}
+
+/** The folder under `out` with the records of partial runs: `latest` and the history never mean one of them. */
+export const partialFolder = (out: string) => join(out, "partial");
+
+/** Finds the folder of any record: a path, or an id under `out`, also of a partial run. */
+export async function findRun(run: string, out: string): Promise<string> {
+  for (const dir of [run, join(out, run), join(partialFolder(out), run)]) if (await isRun(dir)) return dir;
+  const hint =
+    basename(run) === run
+      ? `Runs are read from ${out}; change the folder with --out.`
+      : "Give the folder that contains run.json.";
+  throw usageError(`There is no run "${run}".`, hint);
+}

@@ -1,0 +1,207 @@
+import { dirname, join } from "node:path";
+import { readConfined } from "../parsing/confined.ts";
+import { parseYaml } from "../parsing/yaml.ts";
+import { isJsonObject, type Json } from "../types/json.ts";
+import type { SkillPackage, SkillRoot } from "../types/skill.ts";
+import { type ClaudeSettings, readClaudeSettings } from "./claudeSettings.ts";
+import type { Reader } from "./package.ts";
+import { findGitRoot } from "./packageFiles.ts";
+
+/** What a host does with the packages in its folders. */
+export type HostRules = {
+  reader: Reader;
+  /** The level whose skill is loaded when two skills have the same name. */
+  precedence: "project" | "user";
+  /** What a skill is called: the name in its front matter, or its folder. */
+  namedBy: "name" | "folder";
+  /** Whether skills of one name are offered side by side. Otherwise the first is loaded. */
+  keepsEqualNames: boolean;
+  /** How many folders below a root a package can be. */
+  depth: number;
+  isSearched(folder: string): boolean;
+  /** The description that the model is shown of a loaded skill, or why it is shown nothing. */
+  show(skill: SkillPackage): { description: string } | Hidden;
+};
+
+/** Why a skill is not shown to models. `key`: of its front matter, where that says so. */
+export type Hidden = { hidden: string; key?: string };
+
+/** The key of front matter by which a skill is for users only. */
+const closing = "disable-model-invocation";
+
+/** The rules of the Agent Skills format, for hosts that were not measured. */
+export const formatRules: HostRules = {
+  reader: "format",
+  precedence: "project",
+  namedBy: "name",
+  keepsEqualNames: false,
+  depth: 1,
+  isSearched: (folder) => !folder.startsWith(".") && folder !== "node_modules",
+  show: ({ description, document: { frontMatter } }) => {
+    if (frontMatter[closing] !== true) return { description };
+    return { hidden: `\`${closing}\` is true`, key: closing };
+  },
+};
+
+/** Where a host is started: absolute paths and its environment. */
+export type HostPlace = {
+  home: string | undefined;
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Whether the skills, plugins and settings of the user count beside those of the project. */
+  withUser: boolean;
+};
+
+/** Where a host looks for skills, and by which rules. */
+export type HostSkills = { roots: SkillRoot[]; rules: HostRules };
+
+/** The folders that hold `skills/`, in their order. `climbs`: also those of the folders up to the repository's root. */
+type Layout = { project: readonly string[]; user: readonly string[]; climbs?: boolean; rules: HostRules };
+
+const showToModels = ({ description }: SkillPackage) => ({ description: toLine(description) });
+
+/** Hosts that read a package within the format as the format says. */
+const layouts: Readonly<Record<string, Layout>> = {
+  copilot: {
+    project: [".github", ".agents", ".claude"],
+    user: [".copilot", ".agents"],
+    climbs: true,
+    rules: {
+      ...{ ...formatRules, depth: Number.POSITIVE_INFINITY, isSearched: (folder) => !folder.startsWith(".") },
+      show: (skill) =>
+        (skill.document.frontMatter[closing] ?? false) === false
+          ? showToModels(skill)
+          : { hidden: `\`${closing}\` is set`, key: closing },
+    },
+  },
+  goose: {
+    project: [".agents", ".goose", ".claude"],
+    user: [".agents", ".config/goose", ".claude", ".config/agents"],
+    rules: { ...formatRules, depth: Number.POSITIVE_INFINITY, isSearched: () => true, show: showToModels },
+  },
+  "gemini-cli": {
+    project: [".agents", ".gemini"],
+    user: [".agents", ".gemini"],
+    rules: { ...formatRules, show: showToModels },
+  },
+};
+const formatDirs = [".claude", ".agents"];
+
+/**
+ * Where a host looks for skills, and by which rules: what the pinned version of the program shows to its model, without
+ * commands and the skills that it brings along. For other hosts, `.claude` and `.agents` by the rules of the format; with
+ * `hostDirs`, these folders by the same rules.
+ */
+export function findHostSkills(host: string, place: HostPlace, hostDirs?: readonly string[]): HostSkills {
+  if (hostDirs === undefined && host === "claude-code") return describeClaudeCode(place);
+  if (hostDirs === undefined && host === "codex") return describeCodex(place);
+  const dirs = hostDirs ?? formatDirs;
+  const rules: HostRules = { ...formatRules, precedence: host === "claude-code" ? "user" : "project" };
+  const layout = (hostDirs === undefined && layouts[host]) || { project: dirs, user: dirs, rules };
+  const { home, cwd, withUser } = place;
+  const under = (base: string, level: SkillRoot["level"], names: readonly string[]) =>
+    names.map((name) => ({ dir: join(base, name, "skills"), level }));
+  return {
+    roots: [
+      ...(home !== undefined && withUser ? under(home, "user", layout.user) : []),
+      ...(layout.climbs ? listRepositoryFolders(cwd) : [cwd]).flatMap((base) => under(base, "project", layout.project)),
+    ],
+    rules: layout.rules,
+  };
+}
+
+function describeClaudeCode({ home, cwd, withUser }: HostPlace): HostSkills {
+  const settings = readClaudeSettings(withUser ? home : undefined, cwd);
+  const skills = (base: string, level: SkillRoot["level"]) => ({ dir: join(base, ".claude/skills"), level });
+  return {
+    roots: [
+      ...(home !== undefined && withUser ? [skills(home, "user")] : []),
+      ...listFoldersAbove(cwd, home).map((folder) => skills(folder, "project")),
+      ...settings.plugins.map(({ name, dir }) => ({ dir, level: "plugin" as const, plugin: name })),
+    ],
+    rules: {
+      reader: "claude-code",
+      precedence: "user",
+      namedBy: "folder",
+      keepsEqualNames: false,
+      depth: 1,
+      isSearched: () => true,
+      show: (skill) => showInClaudeCode(skill, settings),
+    },
+  };
+}
+
+function showInClaudeCode(skill: SkillPackage, { overrides }: ClaudeSettings): ReturnType<HostRules["show"]> {
+  const { name, level, description } = skill;
+  const values = skill.document.frontMatter;
+  if (isSet(values[closing])) return { hidden: `\`${closing}\` is set`, key: closing };
+  const override = level === "plugin" ? undefined : overrides[name];
+  if (override === "off" || override === "user-invocable-only")
+    return { hidden: `the setting \`skillOverrides\` has "${override}" for it` };
+  if (isForSomeFiles(values.paths))
+    return { hidden: "it is shown only once the model works on files that `paths` names", key: "paths" };
+  const situation = typeof values.when_to_use === "string" ? values.when_to_use : "";
+  if (level === "plugin" && !values.description && !situation)
+    return { hidden: "a skill of a plugin is shown only with a `description` or `when_to_use`" };
+  if (override === "name-only") return { description: "" };
+  return { description: toLine(situation === "" ? description : `${description} - ${situation}`) };
+}
+
+const isSet = (value: Json | undefined) => !Array.isArray(value) && /^(?:true|yes|on|1)$/i.test(String(value));
+
+function isForSomeFiles(paths: Json | undefined): boolean {
+  const list = Array.isArray(paths) ? paths : typeof paths === "string" && paths !== "" ? [paths] : [];
+  return list.some((one) => one !== "**");
+}
+
+function describeCodex({ home, cwd, env, withUser }: HostPlace): HostSkills {
+  const own = env.CODEX_HOME || (home !== undefined && join(home, ".codex"));
+  const root = (dir: string, level: SkillRoot["level"]): SkillRoot => ({ dir: join(dir, "skills"), level });
+  const ofUser = [...(own ? [root(own, "user")] : []), ...(home ? [root(join(home, ".agents"), "user")] : [])];
+  return {
+    roots: [
+      ...listRepositoryFolders(cwd).flatMap((folder) =>
+        [".codex", ".agents"].map((dir) => root(join(folder, dir), "project")),
+      ),
+      ...(withUser ? ofUser : []),
+    ],
+    rules: {
+      reader: "codex",
+      precedence: "project",
+      namedBy: "name",
+      keepsEqualNames: true,
+      depth: 6,
+      isSearched: (folder) => !folder.startsWith("."),
+      show: (skill) =>
+        isClosedToCodex(skill)
+          ? { hidden: "agents/openai.yaml has `allow_implicit_invocation: false`" }
+          : { description: toLine(skill.description) },
+    },
+  };
+}
+
+function isClosedToCodex({ dir }: SkillPackage): boolean {
+  const read = readConfined(join(dir, "agents/openai.yaml"), dir, 64 * 1024);
+  if (!("text" in read)) return false;
+  const { value, problems } = parseYaml(read.text, "");
+  const policy = problems.length === 0 && isJsonObject(value) ? value.policy : undefined;
+  return isJsonObject(policy) && policy.allow_implicit_invocation === false;
+}
+
+/** A folder and those above it in its repository, nearest first; the folder alone outside of one. */
+function listRepositoryFolders(cwd: string): string[] {
+  return findGitRoot(cwd) === undefined ? [cwd] : listFoldersAbove(cwd);
+}
+
+/** A folder and those above it, nearest first: up to the root of its repository, else until `home`, which is left out. */
+function listFoldersAbove(cwd: string, home?: string): string[] {
+  const last = findGitRoot(cwd);
+  const folders: string[] = [];
+  for (let folder = cwd; folder !== home; folder = dirname(folder)) {
+    folders.push(folder);
+    if (folder === last || folder === dirname(folder)) break;
+  }
+  return folders;
+}
+
+const toLine = (text: string) => text.replace(/\s+/g, " ").trim();

@@ -1,0 +1,31 @@
+/**
+ * A relative path with `/` between its parts, without `.` and `..`; "." for the folder itself. Undefined for a path that is
+ * absolute on any system or leads out of its start.
+ */
+export function toInnerPath(written: string): string | undefined {
+  if (/^(?:[/\\]|[A-Za-z]:)/.test(written) || written.includes("\0")) return undefined;
+  const parts: string[] = [];
+  for (const part of written.split(/[/\\]/)) {
+    if (part === ".." && parts.pop() === undefined) return undefined;
+    if (part !== ".." && part !== "." && part !== "") parts.push(part);
+  }
+  return parts.join("/") || ".";
+}
+
+/** What file systems allow of one name, in bytes. */
+const maxNameBytes = 255;
+
+/**
+ * Why no file can have the path `path` (see `toInnerPath`) beside files with the paths `others`, as the end of a sentence
+ * about it; undefined when one can.
+ */
+export function whyNoFile(path: string, others: Iterable<string>): string | undefined {
+  if (path === ".") return "is the folder itself";
+  if (path.split("/").some((name) => Buffer.byteLength(name) > maxNameBytes))
+    return `has a name of more than ${maxNameBytes} bytes`;
+  for (const other of others) {
+    if (other.startsWith(`${path}/`)) return `is a folder, because "${other}" is in it`;
+    if (path.startsWith(`${other}/`)) return `is in "${other}", which is a file`;
+  }
+  return undefined;
+}

@@ -1,0 +1,48 @@
+/** Each part takes a write, and is in memory while it is made. */
+const partLength = 64 * 1024;
+/** The list of cases of a record is two levels inside of it. Values below that level are in one piece. */
+const levels = 4;
+
+/**
+ * What `JSON.stringify(value, null, indent)` returns, in parts: as one text, the record of a long run takes several times
+ * the memory of its value. No text of the value is split over two parts. The value holds plain data.
+ */
+export function stringifyInParts(value: unknown, indent = 0): Generator<string> {
+  return joinPieces(listPieces(value, levels, { line: indent > 0 ? "\n" : "", indent: " ".repeat(indent) }));
+}
+
+/** Texts with `separator` between them, joined to parts of a size that is worth a write. */
+export function* joinPieces(pieces: Iterable<string>, separator = ""): Generator<string> {
+  let part = "";
+  let between = "";
+  for (const piece of pieces) {
+    part += between + piece;
+    between = separator;
+    if (part.length < partLength) continue;
+    yield part;
+    part = "";
+  }
+  if (part !== "") yield part;
+}
+
+/** `line`: the line break before a closing bracket, with its indentation; `indent`: that of one level. */
+type Layout = { line: string; indent: string };
+
+function* listPieces(value: unknown, depth: number, { line, indent }: Layout): Generator<string> {
+  if (depth === 0 || typeof value !== "object" || value === null) {
+    const json = JSON.stringify(value, null, indent) ?? "null";
+    yield line === "" ? json : json.replaceAll("\n", line);
+    return;
+  }
+  const inside = line + indent;
+  const [open, close] = Array.isArray(value) ? "[]" : "{}";
+  let before = open;
+  for (const [key, member] of Object.entries(value)) {
+    if (member === undefined && !Array.isArray(value)) continue;
+    const name = Array.isArray(value) ? "" : `${JSON.stringify(key)}:${indent === "" ? "" : " "}`;
+    yield `${before}${inside}${name}`;
+    yield* listPieces(member, depth - 1, { line: inside, indent });
+    before = ",";
+  }
+  yield before === open ? `${open}${close}` : `${line}${close}`;
+}

@@ -1,0 +1,23 @@
+/** The outputs of commands that have a schema, by the name of their command; see `reports/outputs.ts`. */
+export const outputNames = [
+  "run",
+  "variants",
+  "blame",
+  "crowd",
+  "calibrate",
+  "compare",
+  "judge",
+  "history",
+  "show",
+  "try",
+  "import",
+  "lint",
+  "lint-rules",
+  "search",
+  "probe",
+  "doctor",
+  "verify",
+  "tools",
+  "skills",
+] as const;
+export type OutputName = (typeof outputNames)[number];

@@ -1,0 +1,200 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import { type BatchEndpoint, startCompletionBatches, startMessageBatches } from "../fixtures/endpoints/batches.ts";
+import { evals, start, timeless, trialsOf } from "./evals.ts";
+
+const cleanup: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanup.splice(0)) await clean();
+});
+
+type Endpoint = BatchEndpoint<object>;
+type Treat = NonNullable<Parameters<typeof startMessageBatches>[0]["treat"]>;
+
+const providers = {
+  anthropic: {
+    model: "anthropic:claude-haiku-5-5",
+    open: (treat: Treat, polls: number): Promise<Endpoint> =>
+      startMessageBatches({ treat, polls, answer: () => ({ calls: [{ name: "read", input: {} }] }) }),
+    env: (url: string) => ({ ANTHROPIC_BASE_URL: url }),
+  },
+  openai: {
+    model: "openai:gpt-6.1",
+    open: (treat: Treat, polls: number): Promise<Endpoint> =>
+      startCompletionBatches({ treat, polls, answer: () => ({ calls: [{ name: "read", arguments: "{}" }] }) }),
+    env: (url: string) => ({ OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: "test" }),
+  },
+};
+
+const cases = 4;
+const trials = 40;
+
+/** A folder with a suite of 160 cells. */
+function createProject(): string {
+  const dir = mkdtempSync(join(tmpdir(), "evals-batches-"));
+  cleanup.push(() => rmSync(dir, { recursive: true, force: true }));
+  mkdirSync(join(dir, "evals"));
+  const tools = ["read", "list", "move"].map((name) => ({
+    name,
+    description: `The tool ${name}.`,
+    inputSchema: { type: "object" },
+  }));
+  const list = Array.from({ length: cases }, (_, i) => ({
+    id: `c${i}`,
+    input: `Read the file ${i}`,
+    expect: { tool: "read" },
+  }));
+  writeFileSync(join(dir, "tools.json"), JSON.stringify(tools));
+  const suite = { name: "files", server: { tools: "../tools.json" }, trials, maxTurns: 1, cases: list };
+  writeFileSync(join(dir, "evals/files.json"), JSON.stringify(suite));
+  return dir;
+}
+
+/** The first record. A process can be killed after it made the folder of one, and before the record. */
+function findRecord(dir: string): string | undefined {
+  const out = join(dir, "reports");
+  const names = existsSync(out) ? readdirSync(out).sort() : [];
+  return names.map((name) => join(out, name)).find((folder) => existsSync(join(folder, "run.json")));
+}
+
+const recordIn = (dir: string) => findRecord(dir) ?? join(dir, "reports");
+const args = (model: string) => ["run", "--batch", "-m", model, "--seed", "7"];
+
+function countLines(dir: string): number {
+  if (!existsSync(join(dir, "reports"))) return 0;
+  const file = join(recordIn(dir), "trials.jsonl");
+  return existsSync(file) ? readFileSync(file, "utf8").split("\n").length - 1 : 0;
+}
+
+/** The record without ids and times, and which part of it came in batches. */
+function readRecord(dir: string) {
+  const all = trialsOf(recordIn(dir));
+  const batched = all.filter(({ turns }) => turns[0]?.batch !== undefined).length;
+  const plain = all.map((trial) => {
+    const { costUsd, ...rest } = timeless(trial) as {
+      costUsd: number;
+      turns: { batch?: string; requestId?: string; calls: { id: string }[] }[];
+    };
+    for (const turn of rest.turns) {
+      delete turn.batch;
+      delete turn.requestId;
+      for (const call of turn.calls) call.id = "";
+    }
+    return rest;
+  });
+  return { plain, batched };
+}
+
+describe.each(["anthropic", "openai"] as const)("a run in batches on %s that is killed", (name) => {
+  const { model, open, env } = providers[name];
+
+  /** Runs until the process is killed, and then to its end. Returns the record and the endpoint. */
+  async function killAt(treatWith: (kill: () => void, dir: string, endpoint: () => Endpoint) => Treat) {
+    const dir = createProject();
+    let kill = () => {};
+    let endpoint: Endpoint | undefined;
+    const treat = treatWith(
+      () => kill(),
+      dir,
+      () => endpoint as Endpoint,
+    );
+    endpoint = await open(treat, 2);
+    cleanup.push(endpoint.close);
+    const world = { cwd: dir, env: env(endpoint.url) };
+    const { child, ended } = start(args(model), world);
+    kill = () => void child.kill("SIGKILL");
+    const isKilled = (await ended).code === null;
+    const resumed = await evals(["run", "--resume", "latest"], world);
+    expect(resumed.err).not.toContain("error");
+    expect(resumed.code).toBe(0);
+    return { dir, endpoint, isKilled };
+  }
+
+  const expectPaidOnce = ({ dir, endpoint, isKilled }: Awaited<ReturnType<typeof killAt>>) => {
+    expect(isKilled).toBe(true);
+    const { plain, batched } = readRecord(dir);
+    expect(plain).toHaveLength(cases * trials);
+    expect(endpoint.paid.batched).toBe(batched);
+    expect(endpoint.paid.plain + endpoint.paid.batched).toBe(cases * trials);
+    expect(endpoint.refused).toEqual([]);
+  };
+
+  it("before its submission arrives: submits it again", async () => {
+    const done = await killAt((kill) => (operation, n) => {
+      if (operation !== "create" || n > 1) return "normal";
+      kill();
+      return "drop";
+    });
+    expect(done.endpoint.counts.create).toBe(2);
+    expect(done.endpoint.batches).toHaveLength(1);
+    expectPaidOnce(done);
+  });
+
+  it("after its submission arrived, before the id was written: finds it", async () => {
+    const done = await killAt((kill, _, endpoint) => (operation, n) => {
+      if (operation !== "create" || n > 1) return "normal";
+      void until(() => endpoint().batches.length > 0).then(kill);
+      return "hang-late";
+    });
+    expect(done.endpoint.counts.create).toBe(1);
+    expectPaidOnce(done);
+  });
+
+  it("while it polls: goes on polling", async () => {
+    const done = await killAt((kill) => (operation, n) => {
+      if (operation !== "poll" || n > 1) return "normal";
+      kill();
+      return "drop";
+    });
+    expect(done.endpoint.counts.create).toBe(1);
+    expectPaidOnce(done);
+  });
+
+  it("while results are recorded: records the rest", async () => {
+    const killAtRecord = () =>
+      killAt((kill, dir) => (operation, n) => {
+        if (operation === "results" && n === 1) void until(() => countLines(dir) > 20).then(kill);
+        return "normal";
+      });
+    let done = await killAtRecord();
+    // On a busy machine the run can be over before the kill.
+    while (!done.isKilled) done = await killAtRecord();
+    expect(done.endpoint.counts.create).toBe(1);
+    expectPaidOnce(done);
+  });
+
+  it("again and again, at any time: has the record of a run that was not, and pays for no request twice", async () => {
+    const whole = createProject();
+    const undisturbed = await open(() => "normal", 1);
+    cleanup.push(undisturbed.close);
+    expect((await evals(args(model), { cwd: whole, env: env(undisturbed.url) })).code).toBe(0);
+
+    const dir = createProject();
+    const endpoint = await open(() => "normal", 6);
+    cleanup.push(endpoint.close);
+    const world = { cwd: dir, env: env(endpoint.url) };
+    let kills = 0;
+    for (let wait = 500; wait < 2_500; wait += 250) {
+      const { child, ended } = start(findRecord(dir) ? ["run", "--resume", "latest"] : args(model), world);
+      await Promise.race([sleep(wait), ended]);
+      if (child.exitCode !== null) break;
+      child.kill("SIGKILL");
+      await ended;
+      kills++;
+    }
+    const last = await evals(findRecord(dir) ? ["run", "--resume", "latest"] : args(model), world);
+    expect(last.code).toBe(0);
+    const record = readRecord(dir);
+    expect(record.plain).toEqual(readRecord(whole).plain);
+    expect(endpoint.paid.batched).toBe(record.batched);
+    // Only the one request that is sent alone can be lost with a process that is killed before it recorded the reply.
+    expect(endpoint.paid.plain - (cases * trials - record.batched)).toBeLessThanOrEqual(kills);
+  });
+});
+
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await sleep(5);
+}

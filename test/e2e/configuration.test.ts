@@ -1,0 +1,181 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { CrowdSummary } from "../../src/evals/verdicts/crowd.ts";
+import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { type Ended, evals, pageOf, summaryOf, trialsOf, workspace } from "./evals.ts";
+
+// A host's file with three servers of packages and fixtures, and one that does not start. `echo` is on two of them.
+const dir = workspace();
+const run = (...args: string[]) => evals(args, { cwd: dir });
+const fixture = (name: string) => join(import.meta.dirname, "../fixtures/servers", name);
+const ofPackage = (name: string) => join(dir, "node_modules/@modelcontextprotocol", name, "dist/index.js");
+
+mkdirSync(join(dir, "data"));
+writeFileSync(join(dir, "data/notes.txt"), "Buy flour.\n");
+const file = (name: string, content: unknown) => writeFileSync(join(dir, name), JSON.stringify(content));
+file(".mcp.json", {
+  mcpServers: {
+    files: { command: "node", args: [ofPackage("server-filesystem"), join(dir, "data")] },
+    everything: { command: "node", args: [ofPackage("server-everything")] },
+    "my kit": { command: "node", args: [fixture("sdk1.mjs")] },
+    gone: { command: "node", args: ["-e", "process.exit(7)"] },
+    off: { command: "node", args: ["-e", "process.exit(8)"], disabled: true },
+  },
+});
+const suite = (name: string, more: object, ...cases: object[]) => {
+  file(`evals/${name}.json`, { server: { config: "../.mcp.json", all: true }, execute: "never", ...more, cases });
+  return `evals/${name}.json`;
+};
+const asks = (id: string, tool: string, more = {}) => ({ id, input: `please ${id}`, expect: { tool, ...more } });
+const all = suite(
+  "all",
+  {},
+  asks("read", "files__read_text_file"),
+  asks("echo", "everything__echo"),
+  asks("kit", "my_kit__echo"),
+  asks("either", "everything__echo", { tool: ["files__read_text_file", "everything__echo"] }),
+  asks("search", "gone__search"),
+  asks("beside", "my_kit__get_sum", { avoid: "gone__add" }),
+  asks("thanks", "none"),
+);
+
+/** A model that calls the echo of `my kit` for every echo, and for thanks. */
+const startModel = () =>
+  startMessagesEndpoint((body) => {
+    const said = JSON.stringify(body.messages[0]?.content);
+    const names = (body.tools ?? []).map(({ name }) => name);
+    const find = (end: string) => names.find((name) => name.endsWith(end)) ?? "none";
+    const own = names.find((name) => /my.kit.*__echo$/.test(name)) ?? find("everything__echo");
+    const name = /please (echo|kit|thanks|either)/.test(said) ? own : find("files__read_text_file");
+    return { calls: [{ name, input: { path: join(dir, "data/notes.txt"), message: "hi", text: "hi" } }] };
+  });
+const asked = (url: string) => ["-m", "anthropic:claude-sonnet-5-5", "--base-url", url, "--seed", "4"];
+
+describe("a suite over a whole configuration", () => {
+  it("counts what each server loses to and takes from the others, and goes on without one", async () => {
+    const endpoint = await startModel();
+    const ended = await run("run", all, ...asked(endpoint.url), "-n", "4", "--json");
+    await endpoint.close();
+    expect(ended.code).toBe(1);
+    expect(ended.err).toContain('warning: Server "gone" exited with code 7.');
+    expect(ended.err).toContain("evals doctor --config");
+    expect(ended.err).not.toContain("off");
+    const summary = summaryOf(ended);
+    const servers = summary.suites[0]?.servers;
+    expect(
+      servers?.servers.map(({ name, tools, cases, right, lost, taken, broken, noTool }) => ({
+        ...{ name, tools, cases, broken, noTool },
+        ...{ right: `${right.passed}/${right.trials}`, lost: lost.passed, taken: `${taken.passed}/${taken.trials}` },
+      })),
+    ).toEqual([
+      { name: "files", tools: 14, cases: 1, broken: 0, noTool: 0, right: "4/4", lost: 0, taken: "0/12" },
+      { name: "everything", tools: 13, cases: 1, broken: 0, noTool: 0, right: "0/4", lost: 4, taken: "0/12" },
+      { name: "my kit", tools: 8, cases: 2, broken: 4, noTool: 0, right: "4/4", lost: 0, taken: "8/12" },
+      { name: "gone", tools: 0, cases: 1, broken: 4, noTool: 0, right: "0/0", lost: 0, taken: "0/16" },
+    ]);
+    expect(servers?.servers.map(({ tokens }) => tokens > 100)).toEqual([true, true, true, false]);
+    expect(servers?.lost).toMatchObject([
+      {
+        from: "everything",
+        to: "my kit",
+        share: { passed: 4, trials: 4, interval: [expect.closeTo(0.51, 2), expect.closeTo(1, 6)] },
+        confusions: [{ expected: "everything__echo", picked: "my_kit__echo", n: 4 }],
+      },
+      { from: null, to: "my kit", share: { passed: 4, trials: 4 } },
+    ]);
+    expect(servers).toMatchObject({ several: 1, clashes: [{ name: "echo", servers: ["everything", "my kit"] }] });
+    const broken = trialsOf(summary.dir).filter(({ outcome }) => outcome.kind === "broken");
+    expect(broken.map(({ cell, outcome }) => [cell.case, outcome])).toContainEqual([
+      "search",
+      { kind: "broken", stage: "server", message: 'Server "gone" exited with code 7.' },
+    ]);
+    // In the page, servers are beside each other as a grid.
+    expect(JSON.stringify(pageOf(summary.dir).before)).toContain("Server of the case (rows) and of the pick (columns)");
+    const { out } = await run("report", "latest");
+    expect(out.slice(out.indexOf("Servers\n"), out.indexOf("Right tool: trials"))).toMatchInlineSnapshot(`
+      "Servers
+      server      tools  tokens  right tool          lost           taken
+      ───────────────────────────────────────────────────────────────────────────
+      files       14     2,021   4/4 100% (51-100%)  0/4 (0-49%)    0/12 (0-24%)
+      everything  13     1,697   0/4 0% (0-49%)      4/4 (51-100%)  0/12 (0-24%)
+      my kit      8      240     4/4 100% (51-100%)  0/4 (0-49%)    8/12 (39-86%)
+      gone        -      -       not started         -              -
+
+        everything lost to my kit: 4/4 100% (51-100%)
+          4x expected everything__echo, picked my_kit__echo
+        Cases that expect no tool lost to my kit: 4/4 100% (51-100%)
+          4x expected (none), picked my_kit__echo
+
+      1 name on several servers: echo (everything, my kit).
+
+      gone did not start, 4 trials broken: Server "gone" exited with code 7.
+
+      1 case with tools of several servers: excluded.
+
+      With 95% confidence intervals. "
+    `);
+  });
+
+  it("shows names as a host does, and executes a call on its server", async () => {
+    const endpoint = await startModel();
+    const live = suite(
+      "live",
+      { execute: "always", isolate: "trial" },
+      asks("read", "files__read_text_file", { result: { contains: "flour" } }),
+      asks("kit", "my_kit__echo", { result: { contains: "Echo: hi" } }),
+    );
+    const ended = await run("run", live, ...asked(endpoint.url), "-n", "1", "--host", "claude-code", "--json");
+    await endpoint.close();
+    expect(summaryOf(ended).totals).toMatchObject({ trials: 2, passed: 2, executed: 2 });
+    const shown = endpoint.requests[0]?.body.tools?.map(({ name }) => name);
+    expect(shown).toContain("mcp__files__read_text_file");
+    expect(shown).toContain("mcp__my_kit__echo");
+  });
+
+  it("measures each server alone and beside more and more of the others", async () => {
+    const endpoint = await startModel();
+    const ended = await run("crowd", all, ...asked(endpoint.url), "-n", "4", "--json");
+    await endpoint.close();
+    expect(ended.err).toContain("Left out: 2 cases that are not about one server.\n");
+    const curve: CrowdSummary = JSON.parse(ended.out);
+    expect(curve).toMatchObject({ cases: 3, servers: true, exitCode: 0 });
+    // `everything` is alone, beside `files`, then beside `my kit` too, which takes its echo.
+    expect(curve.points.map(({ size, passed, trials, instead }) => [size, passed, trials, instead])).toEqual([
+      [0, 12, 12, {}],
+      [1, 12, 12, {}],
+      [2, 8, 12, { "foreign tool": 4 }],
+    ]);
+    expect(curve.falls).toMatchObject([{ case: "echo", picked: [{ tool: "my_kit__echo", n: 4 }] }]);
+    const lists = endpoint.requests.map(({ body }) => body.tools?.length ?? 0);
+    expect([...new Set(lists)].sort((a, b) => a - b)).toEqual([8, 13, 14, 22, 27, 35]);
+  });
+
+  it("says how many servers there are, and that a configuration is needed", async () => {
+    const many = await run("crowd", all, "--sizes", "0,5");
+    expect([many.code, many.err.split("\n").slice(-3)]).toEqual([
+      2,
+      [
+        "error: --sizes needs 5 other servers, but there are 2.",
+        "  In a suite over a whole configuration, sizes count servers.",
+        "",
+      ],
+    ]);
+    const none = await run("crowd", "evals/filesystem.yaml");
+    expect(none.err).toContain("write a suite over a whole configuration (server: { config, all: true })");
+  });
+
+  it("is not verified while a server is missing, and lints each server", async () => {
+    const verified = await run("verify", all);
+    expect([verified.code, verified.out]).toEqual([3, expect.stringContaining('Server "gone" exited with code 7.')]);
+    const linted = await run("lint", all, "--json");
+    expect(linted.out).toContain("my kit");
+  });
+
+  it("fails as one server does when none of them starts", async () => {
+    file("dead.json", { mcpServers: { gone: { command: "node", args: ["-e", "process.exit(7)"] } } });
+    const dead = suite("dead", { server: { config: "../dead.json", all: true } }, asks("search", "gone__search"));
+    const ended: Ended = await run("run", dead);
+    expect([ended.code, ended.err]).toEqual([3, expect.stringContaining('Server "gone" exited with code 7.')]);
+  });
+});

@@ -1,0 +1,178 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { type MessageAnswer, type MessagesBody, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { evals, summaryOf, trialsOf } from "./evals.ts";
+
+// A live server that hides its tools behind a search, a call and a tool for a namespace, with every command for such servers.
+const server = join(import.meta.dirname, "../fixtures/servers/dispatcher.mjs");
+const model = ["-m", "anthropic:claude-sonnet-5-5"];
+const folders: string[] = [];
+let cwd = "";
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), "evals-dispatch-"));
+  folders.push(cwd);
+  mkdirSync(join(cwd, "evals"));
+  writeFileSync(join(cwd, "catalog.json"), execFileSync(process.execPath, [server, "catalog"]));
+});
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+const texts = (content: MessagesBody["messages"][number]["content"]): string =>
+  typeof content === "string"
+    ? content
+    : content.map((block) => String(block.text ?? texts((block.content ?? "") as never))).join("\n");
+
+/** Searches for tools that it is told of, calls what it found, runs commands of storage, and writes queries. */
+function answer(body: MessagesBody): MessageAnswer {
+  const { messages, tools = [] } = body;
+  const query = texts(messages[0]?.content ?? "");
+  const last = texts(messages.at(-1)?.content ?? "");
+  if (body.output_config !== undefined) return { text: write(texts(messages.at(-1)?.content ?? "")) };
+  if (messages.length > 3) return { text: "Here it is." };
+  const named = / (?:in|by|at) (.+)\?/.exec(query)?.[1] ?? "";
+  const organization = named;
+  if (/accounts/i.test(query) && messages.length === 1)
+    return { calls: [{ name: "storage", input: { command: "account_list", parameters: { subscription: named } } }] };
+  if (messages.length > 1) {
+    const wanted = /shipped|release/i.test(query) ? "find_releases" : "find_issues";
+    if (!last.includes(wanted)) return { text: "Nothing fits." };
+    return { calls: [{ name: "execute_tool", input: { name: wanted, arguments: { organization } } }] };
+  }
+  const search = tools.find(({ name }) => name === "search_tools");
+  const isKnown = String(search?.description).includes("issues");
+  return isKnown && /issue|error|release|shipped/i.test(query)
+    ? { calls: [{ name: "search_tools", input: { query } }] }
+    : { text: "I cannot do that." };
+}
+
+/** A query for each item, with its arguments. */
+function write(prompt: string): string {
+  const tool = /"name":"(\w+)"/.exec(prompt)?.[1] ?? "";
+  const about: Record<string, string> = {
+    find_issues: "Which errors does it have in",
+    find_releases: "What was shipped last week by",
+    account_list: "Which accounts do we keep in",
+  };
+  const items = prompt.split("\n").filter((line) => /^\d+\. /.test(line));
+  const values = (item: string) => [...item.matchAll(/":"([^"]+)"/g)].map(([, value]) => value).join(" ");
+  const queries = items.map(
+    (item, at) => `${about[tool] ?? "Tell me a joke about"} ${values(item) || `number ${at}`}?`,
+  );
+  return JSON.stringify({ queries });
+}
+
+const suite = (env: object = {}) =>
+  writeFileSync(
+    join(cwd, "evals/tracker.json"),
+    JSON.stringify({
+      server: { command: process.execPath, args: [server], env },
+      dispatch: {
+        search_tools: { search: "query" },
+        execute_tool: { name: "name", arguments: "arguments" },
+        storage: { name: "command", arguments: "parameters" },
+      },
+      catalog: "../catalog.json",
+      trials: 3,
+      cases: [
+        {
+          id: "issues",
+          input: "Which errors are open at acme?",
+          expect: { tool: "find_issues", args: { organization: "acme" } },
+        },
+        {
+          id: "releases",
+          input: "What was shipped by acme?",
+          expect: { tool: "find_releases", result: { contains: "find_releases of acme" } },
+        },
+        { id: "accounts", input: "Which accounts are there?", expect: { tool: "account_list", avoid: "find_issues" } },
+      ],
+    }),
+  );
+
+const open = async () => {
+  const endpoint = await startMessagesEndpoint(answer);
+  const env = { ANTHROPIC_API_KEY: "test", ANTHROPIC_BASE_URL: endpoint.url };
+  return { endpoint, run: (...args: string[]) => evals(args, { cwd, env }) };
+};
+
+describe("a live server with dispatchers", () => {
+  it("is drafted from a catalog, by a model too, and the drafts run", async () => {
+    const { endpoint, run } = await open();
+    const given = ["--server", `node ${server}`];
+    const plain = await run("init", ...given, "--file", "evals/plain.yaml");
+    expect(plain.out.replace(/\s+/g, " ")).toContain(
+      "Wrote evals/plain.yaml: 2 drafts that need no tool, because every tool of tracker calls or finds others: name a list of those with --catalog.",
+    );
+    const refused = await run("init", ...given, "--catalog", "catalog.json", ...model);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("Add --yes, or --budget")]);
+    const drafted = await run("init", ...given, "--catalog", "catalog.json", ...model, "--yes");
+    expect([drafted.code, drafted.err]).toEqual([0, expect.stringContaining("No tool is executed.")]);
+    const text = readFileSync(join(cwd, "evals/tracker.yaml"), "utf8");
+    expect(text).toContain("queries by anthropic:claude-sonnet-5-5, prompt ");
+    expect(text).toContain(
+      "dispatch: { search_tools: { search: query }, execute_tool: { name: name, arguments: arguments }",
+    );
+    expect(text).toContain("catalog: ../catalog.json");
+    expect(text).toContain("What was shipped last week by");
+    expect(text).not.toContain("expect: { tool: search_tools");
+    const ran = await run("run", "evals/tracker.yaml", ...model, "-n", "1", "--json");
+    await endpoint.close();
+    const [summary] = summaryOf(ran).suites;
+    expect(summary?.cases.flatMap(({ id, reasons }) => reasons.map(({ text: why }) => `${id}: ${why}`))).toEqual([]);
+    expect(summary?.cases.map(({ expected }) => expected)).toContain("find_releases");
+    expect(summary?.discovery).toMatchObject({ found: 4 });
+  });
+
+  it("is scored by the tool inside, verified, and a wording of its search is blamed", async () => {
+    const { endpoint, run } = await open();
+    suite();
+    const accepted = await run("run", ...model, "--accept", "--json");
+    expect([accepted.code, accepted.err]).toEqual([0, expect.not.stringContaining("warning")]);
+    const summary = summaryOf(accepted);
+    expect(summary.suites[0]).toMatchObject({ ok: true, discovery: { trials: 9, found: 6, chosen: 6 } });
+    const trials = trialsOf(summary.dir);
+    expect(
+      trials[0]?.turns.flatMap(({ calls }) => calls.map(({ tool, role, inner }) => [tool, role, inner?.tool])),
+    ).toEqual(expect.arrayContaining([["storage", undefined, "account_list"]]));
+    const verified = await run("verify");
+    expect([verified.code, verified.out]).toEqual([0, expect.stringContaining("3 of 3")]);
+    expect((await run("lint", "evals/tracker.json")).out).not.toContain("dispatcher-undeclared");
+
+    suite({ VAGUE: "1" });
+    const changed = await run("verify");
+    expect([changed.code, changed.out]).toEqual([1, expect.stringContaining("search_tools")]);
+    const checked = await run("run", ...model, "--check", "on", "-n", "12", "--blame");
+    await endpoint.close();
+    expect(checked.code).toBe(1);
+    const blamed = checked.out.slice(checked.out.indexOf("Record: "));
+    expect(blamed.split("\n").slice(1, 5).join("\n")).toMatchInlineSnapshot(`
+      "
+      BLAMED: search_tools
+        The change of search_tools breaks issues: with it reverted, issues passes 6 of 6 times; with it,
+          0 of 6."
+    `);
+  });
+
+  it("is proposed by lint where a suite does not declare it, and warned of where a case expects a dispatcher", async () => {
+    const { endpoint, run } = await open();
+    await endpoint.close();
+    suite();
+    const text = readFileSync(join(cwd, "evals/tracker.json"), "utf8");
+    const { dispatch, catalog, ...undeclared } = JSON.parse(text);
+    const cases = [{ input: "Search for tools", expect: { tool: "search_tools" } }];
+    writeFileSync(join(cwd, "evals/tracker.json"), JSON.stringify({ ...undeclared, cases }));
+    const linted = await run("lint", "evals/tracker.json");
+    expect(linted.out.replace(/\s+/g, " ")).toContain(
+      "dispatch: { execute_tool: { name: name, arguments: arguments } }",
+    );
+    writeFileSync(join(cwd, "evals/tracker.json"), JSON.stringify({ ...undeclared, dispatch, catalog, cases }));
+    const { err } = await run("run", "evals/tracker.json");
+    expect(err).toContain(
+      'expected tool "search_tools" is under "dispatch": a call of it counts as the tool that it calls.',
+    );
+  });
+});

@@ -1,0 +1,61 @@
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { ProbeReport } from "../../src/evals/probes/report.ts";
+import { evals } from "./evals.ts";
+
+const bad = join(import.meta.dirname, "../fixtures/servers/bad.mjs");
+
+function folder(): string {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), "probe-settings-")));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** The report of a probe in a folder, with its exit code and messages. */
+async function probe(cwd: string, server: string, ...more: string[]) {
+  const args = ["probe", "--server", server, "--seed", "1", "--timeout", "2", "--json", ...more];
+  const { code, out, err } = await evals(args, { cwd });
+  const { servers } = JSON.parse(out) as ProbeReport;
+  return { code, err, findings: servers.flatMap((one) => one.findings), servers };
+}
+
+describe("evals probe with the settings of lint", () => {
+  it("suppresses findings with their reason, and turns rules off", async () => {
+    const cwd = folder();
+    const tool = ["--tool", "get_a*"];
+    const before = await probe(cwd, `node ${bad}`, ...tool);
+    const [first] = before.findings;
+    if (!first) throw new Error("nothing was found");
+    mkdirSync(join(cwd, "evals"));
+    const ignore = [{ rule: first.check, tool: first.tool, reason: "known until 2.0" }];
+    writeFileSync(join(cwd, "evals/lint.yaml"), JSON.stringify({ ignore }));
+    const after = await probe(cwd, `node ${bad}`, ...tool);
+    const isFirst = ({ check, tool: name }: { check: string; tool: string }) =>
+      check === first.check && name === first.tool;
+    expect(after.findings.filter(isFirst)).toEqual(
+      before.findings.filter(isFirst).map((one) => expect.objectContaining({ check: one.check, tool: one.tool })),
+    );
+    expect(JSON.stringify(after.findings.filter(isFirst))).toContain("known until 2.0");
+    const off = await probe(cwd, `node ${bad}`, ...tool, "--severity", `${first.check}=off`);
+    expect(off.findings.filter(({ check }) => check === first.check)).toEqual([]);
+  });
+});
+
+describe("evals probe --execute safe", () => {
+  it("runs a server in its own folder where it does not start in an empty one", async () => {
+    const cwd = folder();
+    writeFileSync(join(cwd, "needed.txt"), "");
+    const script = `import { existsSync } from "node:fs";
+if (!existsSync("needed.txt")) process.exit(1);
+await import(${JSON.stringify(bad)});`;
+    writeFileSync(join(cwd, "server.mjs"), script);
+    const { servers } = await probe(cwd, "node server.mjs", "--tool", "get_a*");
+    expect(servers).toHaveLength(1);
+    expect(servers[0]?.calls).toBeGreaterThan(0);
+    // What it leaves in a folder of its own is not counted.
+    expect(servers[0]).not.toHaveProperty("left");
+    expect(existsSync(join(cwd, "needed.txt"))).toBe(true);
+  });
+});

@@ -1,0 +1,398 @@
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { Queue } from "bullmq";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { nameAnswers, nameJob, namePlan, nameQueue } from "../../src/evals/queue/messages.ts";
+import { type Plan, sealPlan } from "../../src/evals/queue/plan.ts";
+import type { Fault } from "../fixtures/endpoints/endpoint.ts";
+import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { noRedis, type RedisServer, startRedis } from "../fixtures/redis.ts";
+import { evals, start, summaryOf, timeless, trialsOf } from "./evals.ts";
+
+const key = "sk-ant-canary-4821";
+const tools = [
+  { name: "act", description: "Acts.", inputSchema: { type: "object", properties: { text: { type: "string" } } } },
+  { name: "wait", description: "Waits.", inputSchema: { type: "object" } },
+];
+const suite = {
+  name: "s",
+  server: { tools: "../tools.json" },
+  cases: Array.from({ length: 20 }, (_, at) => ({ id: `c${at}`, input: `Act ${at}.`, expect: { tool: "act" } })),
+};
+
+let redis: RedisServer;
+let dir: string;
+let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;
+let answer: (index: number) => MessageAnswer | Fault | Promise<MessageAnswer | Fault>;
+const act: MessageAnswer = { calls: [{ name: "act", id: "call", input: { text: "x" } }] };
+const workers: ReturnType<typeof start>[] = [];
+
+const flags = (trials = 2) => [
+  "-m",
+  "anthropic:x",
+  "--base-url",
+  endpoint.url,
+  "-n",
+  `${trials}`,
+  "--seed",
+  "7",
+  "--json",
+];
+/** The coordinator has no key. */
+const startRun = (args: readonly string[]) =>
+  start(["run", ...args, "--queue", redis.url], { cwd: dir, env: { ANTHROPIC_API_KEY: "" } });
+function startWorker(args: readonly string[] = [], cwd = dir) {
+  const worker = start(["worker", redis.url, "--base-url", endpoint.url, ...args], {
+    cwd,
+    env: { ANTHROPIC_API_KEY: key },
+  });
+  workers.push(worker);
+  return worker;
+}
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await pause(20);
+}
+/** How many trials are on the only record so far. */
+function countRecorded(): number {
+  const [id = ""] = readdirSync(join(dir, "reports"));
+  return readFileSync(join(dir, "reports", id, "trials.jsonl"), "utf8").split("\n").length - 1;
+}
+
+describe.skipIf(noRedis)("a run with --queue", () => {
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis.close());
+  beforeEach(async () => {
+    dir = mkdtempSync(join(tmpdir(), "evals-queue-"));
+    mkdirSync(join(dir, "evals"));
+    writeFileSync(join(dir, "tools.json"), JSON.stringify(tools));
+    writeFileSync(join(dir, "evals/suite.json"), JSON.stringify(suite));
+    answer = () => act;
+    endpoint = await startMessagesEndpoint((_, index) => answer(index));
+  });
+  afterEach(async () => {
+    for (const { child } of workers) child.kill("SIGKILL");
+    await Promise.all(workers.splice(0).map(({ ended }) => ended));
+    await redis.use((client) => client.flushall());
+    await endpoint.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  it("has the record of a run in one process; keys stay with the workers", async () => {
+    const whole = summaryOf(await evals(["run", ...flags()], { cwd: dir }));
+    const first = startWorker();
+    const second = startWorker();
+    const ended = await startRun(flags()).ended;
+    expect(ended.code, ended.err).toBe(0);
+    expect(trialsOf(summaryOf(ended).dir).map(timeless)).toEqual(trialsOf(whole.dir).map(timeless));
+    expect(endpoint.requests).toHaveLength(80);
+    first.child.kill("SIGINT");
+    second.child.kill("SIGTERM");
+    const [one, two] = await Promise.all([first.ended, second.ended]);
+    expect([one.code, two.code]).toEqual([130, 143]);
+    expect(`${one.err}${two.err}`.match(/\d+ trials run/g)?.map(Number.parseFloat).length).toBe(2);
+    // The file holds everything that was ever on the server.
+    const written = readdirSync(redis.dir).map((file) => readFileSync(join(redis.dir, file), "latin1"));
+    expect(written.join("")).toContain("trials-anthropic");
+    expect(written.join("")).not.toContain(key);
+  });
+
+  it("comes to the verdict of a check that asks as it goes", async () => {
+    answer = (index) => ({ ...act, id: `reply${index}` });
+    const model = ["-m", "anthropic:x", "--base-url", endpoint.url, "--seed", "7", "--json"];
+    const accepted = await evals(["run", "--accept", "--check", "off", "-n", "10", ...model], { cwd: dir });
+    expect(accepted.code, accepted.err).toBe(0);
+    const changed = tools.map((tool) => ({ ...tool, description: `${tool.description} Always use this tool.` }));
+    writeFileSync(join(dir, "tools.json"), JSON.stringify(changed));
+    const check = ["--check", "on", "-n", "4", ...model];
+    const whole = summaryOf(await evals(["run", ...check], { cwd: dir }));
+    startWorker();
+    const queued = summaryOf(await startRun(check).ended);
+    expect(whole.suites[0]?.verdict?.kind).toBeDefined();
+    expect(queued.suites[0]?.verdict).toEqual(whole.suites[0]?.verdict);
+    expect(trialsOf(queued.dir).some(({ cell }) => cell.arm === "base")).toBe(true);
+    expect(trialsOf(queued.dir).map(timeless)).toEqual(trialsOf(whole.dir).map(timeless));
+  });
+
+  it("takes what workers have begun when it is stopped and resumed, and pays nothing twice", async () => {
+    let go = () => {};
+    const held = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    answer = async (index) => {
+      if (index >= 10) await held;
+      return act;
+    };
+    startWorker(["-c", "5"]);
+    const run = startRun(flags());
+    // An answer is on its way to the run while its worker asks the next request.
+    await until(() => endpoint.requests.length >= 15 && countRecorded() >= 10);
+    run.child.kill("SIGINT");
+    const stopped = await run.ended;
+    expect(stopped.code).toBe(130);
+    expect(stopped.err).toMatch(/5 trials that workers have begun go on; evals run --resume takes their answers\./);
+    expect(trialsOf(summaryOf(stopped).dir)).toHaveLength(10);
+    go();
+    const resumed = await startRun(["--resume", "latest", "--json"]).ended;
+    expect(resumed.code, resumed.err).toBe(0);
+    expect(summaryOf(resumed).totals).toMatchObject({ trials: 40, passed: 40, missing: 0 });
+    expect(endpoint.requests).toHaveLength(40);
+    // The plan of a resumed run is that of the run.
+    expect(await redis.use((client) => client.keys("evals:plan:*"))).toHaveLength(1);
+  });
+
+  it("is finished by another worker when one is stopped by Ctrl-C", async () => {
+    let isHeld = true;
+    answer = async (index) => {
+      while (isHeld && index >= 10) await pause(10);
+      return act;
+    };
+    const first = startWorker(["-c", "5"]);
+    const run = startRun(flags());
+    await until(() => endpoint.requests.length >= 15);
+    first.child.kill("SIGINT");
+    const { code, err } = await first.ended;
+    expect({ code, err }).toEqual({ code: 130, err: expect.stringContaining("10 trials run, 5 handed back.") });
+    isHeld = false;
+    startWorker();
+    expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 40, passed: 40, broken: 0 });
+    expect(endpoint.requests).toHaveLength(45);
+  });
+
+  it("keeps --max-requests, and stops a model that refuses everything", async () => {
+    startWorker();
+    const limited = await startRun([...flags(), "--max-turns", "1", "--max-requests", "7"]).ended;
+    expect(limited.code).toBe(3);
+    expect(summaryOf(limited).totals).toMatchObject({ calls: 7, missing: 33 });
+    expect(endpoint.requests).toHaveLength(7);
+    answer = () => ({ fault: "status", status: 401, message: "no such key" });
+    const refused = await startRun(flags()).ended;
+    expect(refused.code).toBe(3);
+    expect(refused.err).toContain("anthropic:x was stopped: 401 authentication_error: no such key");
+    expect(endpoint.requests.length).toBeLessThan(20);
+  });
+
+  it("asks the judge on the workers", async () => {
+    const judged = { ...suite.cases[0], expected_behavior: ["The call acts."] };
+    writeFileSync(join(dir, "evals/suite.json"), JSON.stringify({ ...suite, execute: "never", cases: [judged] }));
+    answer = (index) => {
+      const { body } = endpoint.requests[index] as { body: { messages: unknown } };
+      const text = "I act on it as you asked.";
+      if (!JSON.stringify(body.messages).includes("The call acts.")) return { ...act, text };
+      const verdict = { number: 1, evidence: text, reason: "It does.", verdict: "met" };
+      return { text: JSON.stringify({ answers: [verdict] }) };
+    };
+    startWorker();
+    const ended = await startRun([...flags(3), "--judge", "anthropic:judge"]).ended;
+    expect(summaryOf(ended).totals, ended.err).toMatchObject({ trials: 3, passed: 3, broken: 0 });
+    const judges = trialsOf(summaryOf(ended).dir).map(({ judging }) => judging?.model);
+    expect(judges).toEqual(Array(3).fill("anthropic:judge"));
+  });
+
+  it("starts no more trials in a second than --rate, on all workers together", async () => {
+    startWorker();
+    startWorker();
+    const startedAt = performance.now();
+    const ended = await startRun([...flags(1), "--max-turns", "1", "--rate", "5"]).ended;
+    expect(summaryOf(ended).totals, ended.err).toMatchObject({ trials: 20, passed: 20 });
+    // Five trials at the beginning, and five in each of three seconds more: a busy machine only makes it longer.
+    expect(performance.now() - startedAt).toBeGreaterThan(3_000);
+  });
+
+  it("stops at --budget, with what one request more can cost", async () => {
+    answer = () => ({ ...act, usage: { input_tokens: 1_000, output_tokens: 1_000 } });
+    const priced = ["-m", "anthropic:claude-haiku-5-5", "--base-url", endpoint.url, "-n", "2", "--seed", "7", "--json"];
+    startWorker();
+    const ended = await startRun([...priced, "--max-turns", "1", "--budget", "0.0032"]).ended;
+    expect(ended.code, ended.err).toBe(3);
+    const { passed, missing, costUsd } = summaryOf(ended).totals;
+    // A trial costs $0.0006.
+    expect([passed + missing, costUsd === "unknown"]).toEqual([40, false]);
+    expect(Number(costUsd)).toBeLessThanOrEqual(0.0038 + 1e-9);
+    expect(endpoint.requests).toHaveLength(passed);
+  });
+
+  it("runs programs on workers that were started with --hosts alone", async () => {
+    writeFileSync(
+      join(dir, "model.mjs"),
+      'export default () => ({ calls: [{ tool: "act", arguments: { text: "x" } }] });',
+    );
+    const custom = ["-m", "custom:model.mjs", "-n", "1", "--seed", "7", "--max-turns", "1", "--json"];
+    startWorker();
+    const run = startRun(custom);
+    let err = "";
+    run.child.stderr?.on("data", (data) => (err += data));
+    await until(() => err.includes("No worker takes trials of custom"));
+    startWorker(["--hosts", "custom"]);
+    const ended = await run.ended;
+    expect(summaryOf(ended).totals, ended.err).toMatchObject({ trials: 20, passed: 20 });
+  });
+
+  it("is refused by a worker whose files differ, which names the file, and nothing is failed", async () => {
+    const other = join(dir, "other");
+    mkdirSync(other);
+    for (const part of ["evals", "tools.json"]) cpSync(join(dir, part), join(other, part), { recursive: true });
+    writeFileSync(join(other, "evals/suite.json"), JSON.stringify({ ...suite, cases: suite.cases.slice(1) }));
+    const worker = startWorker([], other);
+    const ended = await startRun(flags()).ended;
+    const refused = await worker.ended;
+    expect(refused.code).toBe(3);
+    expect(refused.err).toMatch(
+      /error: The run .* has another plan than this worker: evals\/suite\.json differs\.\n {2}Check out/,
+    );
+    expect(ended.code).toBe(3);
+    expect(ended.err).toMatch(/warning: The worker .* does not run this plan: evals\/suite\.json differs\./);
+    expect(ended.err).toMatch(
+      /anthropic:x was stopped: no worker runs this plan: .*evals\/suite\.json differs: 40 trials are missing/,
+    );
+    expect(summaryOf(ended).totals).toMatchObject({ passed: 0, broken: 0, missing: 40 });
+    expect(endpoint.requests).toEqual([]);
+  });
+
+  it("takes nothing executable from the queue", async () => {
+    writeFileSync(join(dir, "outside.json"), JSON.stringify({ ...suite, server: { command: "touch", args: ["ran"] } }));
+    const queue = new Queue(nameQueue("anthropic"), {
+      prefix: "evals",
+      connection: { host: "127.0.0.1", port: redis.port },
+    });
+    queue.on("error", () => {});
+    const cell = { suite: "s", case: "c0", arm: "head", model: "anthropic:x", trial: 1 };
+    const forge = async (options: object, more: object = {}) => {
+      const plan = {
+        format: "tool-evals plan 1",
+        harness: "0.1.0",
+        host: "plain",
+        options,
+        given: [],
+        suites: [],
+        models: [],
+        ...more,
+      };
+      const { text, hash } = sealPlan(plan as unknown as Plan);
+      await redis.use((client) => client.set(namePlan(hash), text));
+      const worker = startWorker();
+      await queue.add(
+        "trial",
+        { run: "forged", plan: hash, cell, toolset: "t", orderSeed: 1 },
+        { jobId: nameJob("forged", cell) },
+      );
+      const { code, err } = await worker.ended;
+      expect(code, err).toBe(3);
+      await queue.obliterate({ force: true });
+      return err;
+    };
+    expect(await forge({ paths: ["outside.json"] })).toContain("this worker runs suites in evals, not outside.json");
+    expect(await forge({ paths: ["../x.json"] })).toContain("this worker runs suites in evals, not ../x.json");
+    expect(await forge({ execute: "always" })).toContain(
+      "the run asks for --execute always: start the worker with it, too",
+    );
+    expect(await forge({ claudePath: "/bin/sh" })).toContain('Unrecognized key: "claudePath"');
+    expect(await forge({}, { judge: { id: "custom:x.mjs", settings: {} } })).toContain(
+      "does not ask the judge custom:x.mjs",
+    );
+    expect(await forge({ model: ["custom:/etc/x.mjs"] })).toContain("/etc/x.mjs is not in the folder of this worker");
+    expect(readdirSync(dir)).not.toContain("ran");
+    // What is no job at all is dropped, and an answer of another form breaks its trial.
+    const worker = startWorker();
+    await queue.add("trial", { run: "../x", plan: "y" });
+    const run = startRun([...flags(1), "--case", "c0"]);
+    expect(summaryOf(await run.ended).totals).toMatchObject({ trials: 1, passed: 1 });
+    worker.child.kill("SIGKILL");
+    await queue.close();
+  });
+
+  it("breaks a trial whose answer is none", async () => {
+    const run = startRun([...flags(1), "--case", "c0"]);
+    await until(() => readdirSync(dir).includes("reports") && readdirSync(join(dir, "reports")).length > 0);
+    const [id = ""] = readdirSync(join(dir, "reports"));
+    const cell = { suite: "s", case: "c0", arm: "head", model: "anthropic:x", trial: 1 };
+    const trial = JSON.stringify({ cell, verdict: { grade: "pass" } });
+    const answer = { kind: "trial", worker: "forger", job: nameJob(id, cell), trial };
+    await redis.use((client) => client.xadd(nameAnswers(id), "*", ...Object.entries(answer).flat()));
+    const ended = await run.ended;
+    expect(ended.code).toBe(3);
+    expect(JSON.stringify(trialsOf(summaryOf(ended).dir)[0]?.outcome)).toContain("the worker's answer cannot be read");
+  });
+});
+
+describe.skipIf(noRedis)("a queue that cannot be used is reported before anything starts", () => {
+  const cwd = mkdtempSync(join(tmpdir(), "evals-queue-"));
+  afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+  const connect = async (url: string, env: Record<string, string> = {}) => {
+    const { code, err } = await evals(["worker", url, "--max-idle", "0.1"], { cwd, env });
+    return { code, err };
+  };
+
+  it("a URL of another kind, a server that is not there", async () => {
+    expect(await connect("http://user:secret-word@queue")).toEqual({
+      code: 2,
+      err: expect.stringMatching(/^error: "http:\/\/queue\/?" is not the URL of a Redis server\.\n {2}Write it as/),
+    });
+    const unreachable = {
+      code: 3,
+      err: "error: The queue at redis://127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1.\n  Start the Redis server, or correct the URL.\n",
+    };
+    const url = "redis://user:secret-word@127.0.0.1:1";
+    expect(await connect(url)).toEqual(unreachable);
+    expect(await evals(["run", "--queue", url], { cwd })).toEqual({ ...unreachable, out: "" });
+  });
+
+  it("a login, eviction and a server without an append-only file", async () => {
+    const password = "correct-horse-battery";
+    const server = await startRedis(
+      ["--requirepass", password, "--appendonly", "no", "--maxmemory-policy", "allkeys-lru"],
+      { password },
+    );
+    try {
+      const hint = "Give user and password in the URL, or in REDIS_USERNAME and REDIS_PASSWORD.";
+      expect(await connect(server.url)).toEqual({
+        code: 2,
+        err: `error: ${server.url} refused the login: it asks for a password.\n  ${hint}\n`,
+      });
+      expect(await connect(server.url.replace("//", "//:wrong-password@"))).toEqual({
+        code: 2,
+        err: `error: ${server.url} refused the login: the user or the password is wrong.\n  ${hint}\n`,
+      });
+      const inUrl = await connect(server.url.replace("//", `//default:${password}@`));
+      const inEnv = await connect(server.url, { REDIS_PASSWORD: password });
+      for (const ended of [inUrl, inEnv]) {
+        expect(ended.code).toBe(0);
+        expect(ended.err).toContain("maxmemory-policy allkeys-lru");
+        expect(ended.err).toContain("keeps no append-only file");
+        expect(ended.err).not.toContain(password);
+      }
+    } finally {
+      await server.close();
+    }
+  });
+
+  it("a server with TLS is reached with its CA", async () => {
+    const secure = await startRedis([], { tls: true });
+    try {
+      const ca = join(import.meta.dirname, "../fixtures/tls/ca.pem");
+      const trusted = await connect(secure.url, { NODE_EXTRA_CA_CERTS: ca });
+      expect(trusted.code, trusted.err).toBe(0);
+      const untrusted = await connect(secure.url);
+      expect(untrusted.code).toBe(3);
+      expect(untrusted.err).toMatch(/cannot be reached: .*certificate/);
+    } finally {
+      await secure.close();
+    }
+  });
+
+  it("packages that are not installed", async () => {
+    const hook = `export const resolve = (name, context, next) => {
+      if (name === "ioredis") throw Object.assign(new Error("Cannot find package 'ioredis'"), { code: "ERR_MODULE_NOT_FOUND" });
+      return next(name, context);
+    };`;
+    const register = `import { register } from "node:module"; register("data:text/javascript,${encodeURIComponent(hook)}");`;
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(register)}`;
+    expect(await connect("redis://127.0.0.1:1", { NODE_OPTIONS })).toEqual({
+      code: 2,
+      err: "error: A queue needs the packages bullmq and ioredis, but ioredis cannot be loaded.\n  Install it: npm install ioredis@6\n",
+    });
+  });
+});

@@ -1,0 +1,201 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { runCommandLine } from "../../src/evals/commands/index.ts";
+import { EvalsError, formatProblem } from "../../src/evals/types/errors.ts";
+import { anIo } from "../fakes/io.ts";
+import { listJenkinsFaults } from "../reports/jenkins.ts";
+import { listSarifFaults, validator } from "../reports/sarif.ts";
+import { all, parse } from "../reports/xml.ts";
+import { workspace } from "./evals.ts";
+import { spoilable } from "./spoiled.ts";
+
+// Every command with a result on its record, and every form of its report.
+
+const dir = workspace();
+
+/** Runs a command line in this process: there are too many to start one for each. */
+async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const io = anIo({ cwd: dir, env: { HOME: dir } });
+  try {
+    return { code: await runCommandLine(args, io, "0.0.0"), out: io.printed(), err: io.warned() };
+  } catch (error) {
+    if (!(error instanceof EvalsError)) throw error;
+    return {
+      code: error.exitCode,
+      out: io.printed(),
+      err: error.problems.map((one) => `${formatProblem(one)}\n`).join(""),
+    };
+  }
+}
+
+const forms = ["terminal", "json", "markdown", "html", "junit", "github", "sarif", "badge", "csv"] as const;
+const printed = new Map<string, Awaited<ReturnType<typeof run>>>();
+const commands = ["run", "variants", "blame", "crowd", "calibrate"] as const;
+let baseline = "";
+
+beforeAll(async () => {
+  const files = await spoilable(dir);
+  await run("run", files.suite, "--accept", "--fail-on", "rate");
+  baseline = "evals/baselines/files.lexical-2.json";
+  files.spoil();
+  await run("run", files.suite, "--fail-on", "any");
+  await run("blame");
+  writeFileSync(
+    join(dir, "variants.json"),
+    JSON.stringify({ variants: { clear: { get_file_info: "When a file was modified." } } }),
+  );
+  const joining = { name: "send_mail", description: "Sends mail.", inputSchema: { type: "object" } };
+  writeFileSync(join(dir, "mail.json"), JSON.stringify([joining]));
+  await run("variants", "variants.json", files.suite);
+  await run("crowd", files.suite, "-d", "mail.json", "--sizes", "0,1");
+  await run("calibrate", files.suite);
+  for (const command of commands)
+    for (const form of forms) printed.set(`${command} ${form}`, await run("report", command, "--as", form));
+  for (const form of forms) printed.set(`compare ${form}`, await run("compare", baseline, "latest", "--as", form));
+});
+
+/** A check and a comparison have no trials of their own, and what is blamed is asked together. */
+const withoutTime: Readonly<Record<string, string[]>> = {
+  run: ["regression check"],
+  blame: ["when-changed"],
+  compare: ["compare"],
+};
+
+const textOf = (command: string, form: string) => printed.get(`${command} ${form}`)?.out ?? "";
+
+it("has these forms of each command, and says which there are instead of another", () => {
+  const rows = [...commands, "compare"].map((command) => {
+    const has = forms.filter((form) => printed.get(`${command} ${form}`)?.out !== "");
+    return `${command}: ${has.join(" ")}`;
+  });
+  expect(rows).toMatchInlineSnapshot(`
+    [
+      "run: terminal json markdown html junit github sarif badge csv",
+      "variants: terminal json markdown html junit github csv",
+      "blame: terminal json markdown html junit github sarif csv",
+      "crowd: terminal json markdown html junit github csv",
+      "calibrate: terminal json markdown html junit github csv",
+      "compare: terminal json markdown html junit github",
+    ]
+  `);
+  for (const { out, code } of printed.values()) if (out === "") expect(code).toBe(2);
+  expect([printed.get("crowd sarif")?.err, printed.get("variants badge")?.err].join("\n")).toMatchInlineSnapshot(`
+    "error: A record of \`evals crowd\` has no report as sarif.
+      Use one of terminal, json, markdown, html, junit, github, csv.
+
+    error: A record of \`evals variants\` has no report as badge.
+      Use one of terminal, json, markdown, html, junit, github, csv.
+    "
+  `);
+});
+
+describe.each([...commands, "compare"])("%s", (command) => {
+  it("begins with what happened, how sure that is, and what to do", () => {
+    const lines = textOf(command, "terminal").split("\n").slice(0, 4).join("\n");
+    expect(lines.replaceAll(/2\d{3}-[\dT-]{10,}/g, "RUN")).toMatchSnapshot();
+  });
+
+  it("is JSON, Markdown, and a page with its data", () => {
+    expect(JSON.parse(textOf(command, "json"))).toHaveProperty("exitCode");
+    expect(textOf(command, "markdown")).toMatch(/^### /);
+    const data = /<script type="application\/json" id="data">([^<]*)</.exec(textOf(command, "html"))?.[1];
+    expect(JSON.parse(data ?? "")).toMatchObject({ kind: "report" });
+  });
+
+  it("is JUnit that is valid under Jenkins' XSD, with the time of its cases", async () => {
+    const xml = textOf(command, "junit");
+    const document = parse(xml);
+    expect(await listJenkinsFaults({ "junit.xml": xml })).toEqual([]);
+    expect(all(document, "testcase").length).toBeGreaterThan(0);
+    const untimed = all(document, "testcase").filter(({ attributes }) => !/^\d+\.\d{3}$/.test(attributes.time ?? ""));
+    expect(untimed.map(({ attributes }) => attributes.name)).toEqual(withoutTime[command] ?? []);
+  });
+
+  it("is a log of GitHub with commands switched off around the report", () => {
+    expect(textOf(command, "github")).toMatch(/^::stop-commands::/);
+    expect(textOf(command, "github")).toMatch(/^::(notice|warning|error) /m);
+  });
+});
+
+it("writes the forms with a file beside each record", async () => {
+  const { out } = await run("report", "variants", "--as", "json");
+  const record = join(dir, "reports", JSON.parse(out).run);
+  expect(readFileSync(join(record, "junit.xml"), "utf8")).toBe(textOf("variants", "junit"));
+  expect(readFileSync(join(record, "summary.md"), "utf8")).toBe(textOf("variants", "markdown"));
+});
+
+it("prints what the command itself prints with --json", async () => {
+  const { run: id } = JSON.parse(textOf("calibrate", "json"));
+  const again = await run("calibrate", "--resume", id, "--json");
+  expect(JSON.parse(again.out)).toEqual(JSON.parse(textOf("calibrate", "json")));
+});
+
+it("has the trials of every record as CSV", () => {
+  for (const command of commands) expect(textOf(command, "csv").split("\r\n").length).toBeGreaterThan(3);
+});
+
+it("makes a badge of the run", () => {
+  const badge = JSON.parse(textOf("run", "badge"));
+  expect({ ...badge, message: badge.message.replace(/\d{4}-\d\d-\d\d$/, "DAY") }).toMatchInlineSnapshot(`
+    {
+      "color": "yellow",
+      "label": "tool selection",
+      "message": "80% (49-94%) lexical-2 · DAY",
+      "schemaVersion": 1,
+    }
+  `);
+});
+
+it("asks to finish an experiment that has no result on its record", async () => {
+  const { run: id } = JSON.parse(textOf("crowd", "json"));
+  const file = join(dir, "reports", id, "run.json");
+  const manifest = JSON.parse(readFileSync(file, "utf8"));
+  delete manifest.experiment.result;
+  writeFileSync(file, JSON.stringify(manifest));
+  const { code, err } = await run("report", id);
+  expect([code, err.replaceAll(id, "RUN")]).toMatchInlineSnapshot(`
+    [
+      2,
+      "error: The record RUN of \`evals crowd\` has no result.
+      Finish it with \`evals crowd --resume RUN\`: no recorded trial is asked again.
+    ",
+    ]
+  `);
+  expect((await run("crowd", "--resume", id)).code).toBe(0);
+  expect((await run("report", id)).code).toBe(0);
+});
+
+describe("SARIF", () => {
+  it.each(["run", "blame"])("of %s is valid under the schema", (command) => {
+    expect(listSarifFaults(JSON.parse(textOf(command, "sarif")))).toEqual([]);
+  });
+
+  // The official validator has no build for Linux on other processors.
+  const hasValidator = process.platform !== "linux" || process.arch === "x64";
+  if (!hasValidator) console.warn(`Skipped: the validator of SARIF does not run on ${process.arch}.`);
+  it.runIf(hasValidator)("has neither an error nor a warning in the official validator", async () => {
+    // npm may not have run its install script.
+    chmodSync(validator, 0o755);
+    const lint = await run("lint", "--tools", "tools.json", "--format", "sarif", "--failure-threshold", "info");
+    const logs = { lint: lint.out, run: textOf("run", "sarif"), blame: textOf("blame", "sarif") };
+    for (const [name, text] of Object.entries(logs)) writeFileSync(join(dir, `${name}.sarif`), text);
+    const files = Object.keys(logs).map((name) => `${name}.sarif`);
+    const env = { ...process.env, DOTNET_SYSTEM_GLOBALIZATION_INVARIANT: "1" };
+    const args = ["validate", ...files, "--output", "found.sarif", "--log", "ForceOverwrite"];
+    const { stdout, status } = spawnSync(validator, args, { cwd: dir, env, encoding: "utf8" });
+    expect(stdout).toContain("3 files scanned");
+    expect(status).toBe(0);
+    const found = JSON.parse(readFileSync(join(dir, "found.sarif"), "utf8")).runs[0].results ?? [];
+    expect(found.map((one: { ruleId: string; message: object }) => [one.ruleId, one.message])).toEqual([]);
+    // A log without a tool is refused, so that an empty list means something.
+    writeFileSync(join(dir, "bad.sarif"), JSON.stringify({ version: "2.1.0", runs: [{ results: [{}] }] }));
+    const bad = spawnSync(validator, ["validate", "bad.sarif", "--log", "ForceOverwrite"], {
+      cwd: dir,
+      env,
+      encoding: "utf8",
+    });
+    expect(bad.stdout).toMatch(/error/);
+  });
+});

@@ -1,0 +1,316 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { runManifestSchema } from "../../src/evals/types/run.ts";
+import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { evals, start, summaryOf } from "./evals.ts";
+
+const root = join(import.meta.dirname, "../..");
+let dir = "";
+const cleanup: (() => unknown)[] = [];
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "evals-watch-"));
+  symlinkSync(join(root, "node_modules"), join(dir, "node_modules"));
+  write("evals/mail.yaml", mailSuite("Send a mail to Ann"));
+  write("evals/files.yaml", filesSuite);
+  write("lists/mail.json", mailTools);
+  write("server/main.mjs", serverMain);
+  write("server/texts.mjs", texts("Reads the text of one file.", "Reads the entries of one folder."));
+  write("home/.keep", "");
+});
+afterEach(async () => {
+  for (const clean of cleanup.splice(0)) await clean();
+});
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+function write(name: string, content: string): void {
+  if (!folders.includes(dir)) folders.push(dir);
+  mkdirSync(dirname(join(dir, name)), { recursive: true });
+  // As editors do: a reader never sees a half-written file.
+  writeFileSync(join(dir, `${name}.new`), content);
+  renameSync(join(dir, `${name}.new`), join(dir, name));
+}
+
+const mailSuite = (input: string) => `server: { tools: ../lists/mail.json }
+cases:
+  - { id: send, input: ${input}, expect: { tool: send_mail } }
+`;
+const mailTools = JSON.stringify([
+  { name: "send_mail", description: "Sends a mail to a person.", inputSchema: { type: "object" } },
+]);
+const filesSuite = `server: { command: node, args: [../server/main.mjs] }
+cases:
+  - { id: read, input: Read the text of the file notes.txt, expect: { tool: read_file } }
+  - { id: list, input: Read the entries of the folder src, expect: { tool: read_folder } }
+  - { id: zone, input: Which zone of time is Oslo in, expect: { tool: lookup_zone } }
+`;
+const serverMain = `import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { texts } from "./texts.mjs";
+const server = new Server({ name: "files", version: "1" }, { capabilities: { tools: {} } });
+const tools = Object.entries(texts).map(([name, description]) => ({ name, description, inputSchema: { type: "object" } }));
+server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
+await server.connect(new StdioServerTransport());
+`;
+const texts = (file: string, folder: string) =>
+  `export const texts = ${JSON.stringify({ read_file: file, read_folder: folder, lookup_zone: "Looks up the zone of time of a city." })};\n`;
+
+/** `evals run --watch`, and what it printed. `waits(n)` resolves when it waits for changes for the n-th time. */
+function watchRun(args: readonly string[] = [], env: Record<string, string> = {}) {
+  const { child, ended } = start(["run", "--watch", ...args], { cwd: dir, env: { HOME: join(dir, "home"), ...env } });
+  let err = "";
+  const waiting: { n: number; done: () => void }[] = [];
+  const check = () => {
+    const n = err.match(/^Watching /gm)?.length ?? 0;
+    for (const one of waiting) if (n >= one.n) one.done();
+  };
+  child.stderr?.on("data", (data) => {
+    err += data;
+    check();
+  });
+  cleanup.push(() => child.kill("SIGKILL"));
+  const waits = (n: number) =>
+    Promise.race([
+      new Promise<void>((done) => {
+        waiting.push({ n, done });
+        check();
+      }),
+      ended.then(({ out, err: all }) => Promise.reject(new Error(`ended early:\n${out}\n${all}`))),
+    ]);
+  const stop = async () => {
+    child.kill("SIGINT");
+    return await ended;
+  };
+  return { waits, stop, ended };
+}
+
+const partialRecords = () =>
+  readdirSync(join(dir, "reports/partial"))
+    .filter((name) => name !== "last-result")
+    .sort()
+    .map((id) =>
+      runManifestSchema.parse(JSON.parse(readFileSync(join(dir, "reports/partial", id, "run.json"), "utf8"))),
+    );
+const askedIn = (record: ReturnType<typeof partialRecords>[number] | undefined) =>
+  record?.partial?.asked.map(({ case: id, why, tools }) => [id, why, ...tools].join(" "));
+
+describe("evals run --watch", () => {
+  it("asks all cases, then those that a change of a suite, of a list and of a server's source touches", async () => {
+    const watch = watchRun();
+    await watch.waits(1);
+    write("evals/mail.yaml", mailSuite("Send a mail to Bob"));
+    await watch.waits(2);
+    write("lists/mail.json", mailTools.replace("to a person", "to one person"));
+    await watch.waits(3);
+    write("server/texts.mjs", texts("Reads the text of a single file.", "Reads the entries of one folder."));
+    await watch.waits(4);
+    // The text of a case is what was asked; a comment changes nothing.
+    write("evals/mail.yaml", `# Cases on mail\n${mailSuite("Send a mail to Bob")}`);
+    await watch.waits(5);
+    write("evals/more.yaml", mailSuite("Send a mail to Eve"));
+    await watch.waits(6);
+    const { code, err } = await watch.stop();
+    expect(code).toBe(0);
+    expect(partialRecords().map(askedIn)).toEqual([
+      ["read no record", "list no record", "zone no record", "send no record"],
+      ["send edited"],
+      ["send stale send_mail"],
+      ["read stale read_file", "list neighbour read_file"],
+      ["send no record"],
+    ]);
+    expect(partialRecords().at(3)?.partial?.leftOut).toEqual([
+      { suite: "files", why: "unchanged", cases: 1 },
+      { suite: "mail", why: "unchanged", cases: 1 },
+    ]);
+    expect(err).toContain("Changed: server/texts.mjs\n");
+    expect(err).toContain("No case is asked: no change since they were last asked touches one of 4 cases.\n");
+    expect(err).toContain("Stopped watching after 5 runs (9 trials). Records: reports/partial\n");
+  });
+
+  it("prints what is wrong while a suite or a server is edited, and goes on", async () => {
+    write(
+      "evals/mail.yaml",
+      "server: { tools: ../lists/mail.json }\ncases:\n  - { id: send, input: Hello, expct: {} }\n",
+    );
+    const watch = watchRun();
+    await watch.waits(1);
+    write("evals/mail.yaml", mailSuite("Send a mail to Ann"));
+    await watch.waits(2);
+    write("server/texts.mjs", "throw new Error('half written');\nexport const texts = {};\n");
+    await watch.waits(3);
+    write("server/texts.mjs", texts("Reads one text file.", "Reads the entries of one folder."));
+    await watch.waits(4);
+    write("evals.config.yaml", "trails: 3\n");
+    await watch.waits(5);
+    write("evals.config.yaml", "suites: { mail: { maxTurns: 2 } }\n");
+    await watch.waits(6);
+    const { code, err } = await watch.stop();
+    expect(code).toBe(0);
+    expect(err).toMatch(/evals\/mail\.yaml:3:\d+: error: .*expct/);
+    expect(err).toContain("half written");
+    expect(err).toContain("Left out: 3 cases of files. Their server could not be listed.\n");
+    expect(err).toMatch(/evals\.config\.yaml:1:1: error: .*trails/);
+    expect(partialRecords().map(askedIn)).toEqual([
+      ["read no record", "list no record", "zone no record", "send no record"],
+      ["read stale read_file", "list neighbour read_file"],
+      ["send edited"],
+    ]);
+  });
+
+  it("keeps one budget for all its runs, and records each reply once", async () => {
+    const endpoint = await startMessagesEndpoint(() => ({
+      calls: [{ name: "send_mail", input: {} }],
+      usage: { input_tokens: 1_000_000 },
+    }));
+    cleanup.push(endpoint.close);
+    rmSync(join(dir, "evals/files.yaml"));
+    const watch = watchRun(["-m", "anthropic:claude-haiku-5-5", "--base-url", endpoint.url, "--budget", "0.8"]);
+    await watch.waits(1);
+    write("evals/mail.yaml", mailSuite("Send a mail to Bob"));
+    const { code, err } = await watch.ended;
+    expect(code).toBe(3);
+    expect(err).toContain("The budget of $0.8 is spent. Stopped watching after 2 runs (2 trials, $1.00).");
+    expect(endpoint.requests.length).toBe(2);
+  });
+
+  it("asks with --cache only what no save before had asked, and needs the model for nothing else", async () => {
+    const endpoint = await startMessagesEndpoint(() => ({ calls: [{ name: "send_mail", input: {} }] }));
+    cleanup.push(endpoint.close);
+    rmSync(join(dir, "evals/files.yaml"));
+    const second = (input: string) =>
+      `${mailSuite("Send a mail to Ann")}  - { id: more, input: ${input}, expect: { tool: send_mail } }\n`;
+    write("evals/mail.yaml", second("Send a mail to Bob"));
+    const watch = watchRun(["-m", "anthropic:claude-haiku-5-5", "--base-url", endpoint.url, "--cache"]);
+    await watch.waits(1);
+    write("lists/mail.json", mailTools.replace("to a person", "to one person"));
+    await watch.waits(2);
+    // One save takes the change of the list back and edits one case: the other is asked as it was at first.
+    write("evals/mail.yaml", second("Send a mail to Eve"));
+    await watch.waits(3);
+    write("lists/mail.json", mailTools);
+    await watch.waits(4);
+    const { code, out } = await watch.stop();
+    expect(code).toBe(0);
+    expect(partialRecords().map(({ totals }) => [totals?.calls, totals?.cached ?? 0])).toEqual([
+      [2, 0],
+      [2, 0],
+      [1, 0],
+      [1, 1],
+    ]);
+    expect(endpoint.requests.map(({ body }) => /to (Ann|Bob|Eve)/.exec(JSON.stringify(body.messages))?.[1])).toEqual([
+      "Ann",
+      "Bob",
+      "Ann",
+      "Bob",
+      "Eve",
+      "Eve",
+    ]);
+    expect(out).toContain("DRAFT");
+  });
+
+  it("ends at once on a signal while a model is asked, and the rest can be resumed", async () => {
+    let answer = () => {};
+    const asked = new Promise<void>((done) => {
+      answer = done;
+    });
+    const endpoint = await startMessagesEndpoint(() => {
+      answer();
+      return { fault: "hang" };
+    });
+    cleanup.push(endpoint.close);
+    rmSync(join(dir, "evals/files.yaml"));
+    const model = ["-m", "anthropic:claude-haiku-5-5", "--base-url", endpoint.url];
+    const watch = watchRun(model);
+    await asked;
+    const { code, err } = await watch.stop();
+    expect(code).toBe(130);
+    const [record] = partialRecords();
+    expect(err).toContain(`evals run --resume ${join(dir, "reports/partial", record?.id ?? "")}`);
+    expect(record?.finishedAt).toBeUndefined();
+  });
+
+  it("refuses what needs a whole run or another output", async () => {
+    for (const flag of ["--accept", "--json", "--dry-run", "--nightly"]) {
+      const { code, err } = await evals(["run", "--watch", flag], { cwd: dir });
+      expect([code, err]).toEqual([2, expect.stringContaining(flag)]);
+    }
+  });
+});
+
+describe("evals run --changed", () => {
+  const run = (...args: string[]) => evals(["run", ...args], { cwd: dir, env: { HOME: join(dir, "home") } });
+
+  it("asks the cases that changed since the baseline, and is no baseline and no latest run", async () => {
+    expect((await run("--accept")).code).toBe(0);
+    const before = await evals(["report", "--as", "json"], { cwd: dir });
+    const nothing = await run("--changed");
+    expect([nothing.code, nothing.out]).toEqual([
+      0,
+      "No case is asked: no change since the accepted baseline touches one of 4 cases.\n",
+    ]);
+    write("server/texts.mjs", texts("Reads the text of a single file.", "Reads the entries of one folder."));
+    write("evals/mail.yaml", mailSuite("Mail Ann"));
+
+    const planned = await run("--changed", "--dry-run");
+    expect(planned.out).toContain("files: 2 cases");
+    expect(planned.err).toMatchInlineSnapshot(`
+      "Asking 3 of 4 cases.
+        read: read_file changed
+        list: read_file changed, which is similar to an expected tool
+        send: the case, its mocks or its skill changed
+      Left out: 1 case of files. No change since the accepted baseline touches them.
+      "
+    `);
+    const changed = await run("--changed");
+    expect(changed.code).toBe(0);
+    expect(changed.out.replace(/\s+/g, " ")).toContain("in 3 of 3 cases · partial run, 1 case left out");
+
+    const summary = summaryOf(await run("--changed", "--json"));
+    expect(summary.partial?.leftOut).toEqual([{ suite: "files", why: "unchanged", cases: 1 }]);
+    expect(summaryOf(await evals(["report", summary.run, "--as", "json"], { cwd: dir })).partial).toBeDefined();
+
+    expect(summaryOf(await evals(["report", "--as", "json"], { cwd: dir })).run).toBe(summaryOf(before).run);
+    const history = JSON.parse((await evals(["history", "--json"], { cwd: dir })).out);
+    expect(history.histories.flatMap((one: { runs: unknown[] }) => one.runs)).toHaveLength(2);
+    for (const more of [[], ["--force"]]) {
+      const refused = await evals(["baseline", "accept", summary.run, ...more], { cwd: dir });
+      expect([refused.code, refused.err]).toEqual([
+        2,
+        expect.stringContaining(`error: The run ${summary.run} is partial: it asked 3 of 4 cases.\n`),
+      ]);
+    }
+  });
+
+  it("asks every case where nothing is accepted, or nothing that can be compared", async () => {
+    const first = await run("--changed");
+    expect(first.err).toContain("read, list, zone, send: there is no accepted baseline\n");
+    await run("--accept");
+    const other = await run("--changed", "--host", "codex");
+    expect(other.err).toContain(
+      'warning: Every case of "files" is asked: its baseline cannot be compared. The host profile',
+    );
+    expect(other.err).toContain("Asking 4 of 4 cases.");
+  });
+
+  it("is broken, not passed, where a server cannot be listed", async () => {
+    await run("--accept");
+    write("server/texts.mjs", "throw new Error('half written');\n");
+    const { code, err } = await run("--changed");
+    expect(code).toBe(3);
+    expect(err).toContain("Asking 3 of 4 cases.");
+  });
+});

@@ -1,0 +1,56 @@
+import { caseOf, runOf, suiteOf } from "./samples.ts";
+
+const tool = (expected: string, given: object) => ({
+  ...{ expected, trials: 10, picked: 0, passed: 0, wrongArguments: 0, reachedLater: 0, instead: [], ...given },
+});
+/** A run with everything that explains why trials missed, or passed in another way. */
+export const missed = runOf(
+  [
+    suiteOf({
+      cases: [
+        caseOf({
+          ...{ id: "read", input: "Read it", expected: "read_note", passed: 1 },
+          outcomes: { "right-tool": 0, substituted: 1, "wrong-arguments": 4 },
+        }),
+      ],
+      substituted: [{ expected: "read_note", picked: "open_note", n: 1 }],
+      points: { mean: 0.875, trials: 4, counts: { "0.75": 2, "1": 2 } },
+      mocks: { answered: 12, unused: ["list_notes[2]"], unmatched: [{ text: "save_note has no mock", n: 3 }] },
+      misses: {
+        tools: [
+          tool("save_note", {
+            instead: [
+              { picked: "append_note", n: 8 },
+              { picked: "(none)", n: 2 },
+            ],
+          }),
+          tool("read_note", { picked: 10, passed: 6, wrongArguments: 4 }),
+          tool("find_note", {
+            picked: 4,
+            passed: 3,
+            wrongArguments: 1,
+            reachedLater: 5,
+            instead: [{ picked: "list_notes", n: 6 }],
+          }),
+        ],
+        parameters: [{ tool: "read_note", parameter: "name", missing: 3, wrongType: 0, wrongValue: 1, invented: 0 }],
+        preconditions: [{ tool: "find_note", before: "list_notes", named: false, n: 5 }],
+        repeated: [{ tool: "save_note", after: "denial", n: 7 }],
+      },
+    }),
+  ],
+  1,
+);
+/** What its reports say of that. */
+export const missSentences = [
+  "save_note: never picked in 10 trials (picked instead: append_note 8, (none) 2).",
+  "read_note: picked in all 10 trials; arguments wrong in 4.",
+  "find_note: picked in 4 of 10 trials; arguments wrong in 1 (picked instead: list_notes 6); reached later in 5.",
+  "Before find_note came list_notes in 5 trials: its description does not name it.",
+  "save_note: 7 calls repeated with the same arguments after it had not been executed.",
+  "Substituted (1 trial passed with an acceptable tool)",
+  "mean 0.875 of 4 trials (0.75: 2, 1: 2)",
+  "12 calls answered",
+  "list_notes[2]",
+  "save_note has no mock",
+];

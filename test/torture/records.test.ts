@@ -1,0 +1,141 @@
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Ended, evals, start, summaryOf } from "../e2e/evals.ts";
+import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+
+let dir: string;
+let endpoint: Awaited<ReturnType<typeof startMessagesEndpoint>>;
+let onRequest: (index: number) => void;
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), "evals-records-"));
+  onRequest = () => {};
+  endpoint = await startMessagesEndpoint((_, index) => {
+    onRequest(index);
+    return { calls: [{ name: "act", id: "call", input: {} }] };
+  });
+  const tools = [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }];
+  writeFileSync(join(dir, "tools.json"), JSON.stringify(tools));
+  const cases = Array.from({ length: 20 }, (_, at) => ({ id: `c${at}`, input: `Act ${at}.`, expect: { tool: "act" } }));
+  const suite = { name: "s", server: { tools: "tools.json" }, maxTurns: 1, cases };
+  writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
+});
+afterEach(async () => {
+  await endpoint.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const ask = (...flags: string[]) =>
+  evals(["run", "suite.json", "-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "--json", ...flags], {
+    cwd: dir,
+  });
+const path = (id: string, name: string) => join(dir, "reports", id, name);
+const isPlain = ({ err }: Ended) => expect(err).not.toMatch(/Internal error|\n\s+at /);
+
+describe("one record that cannot be read", () => {
+  const unreadable = (id: string) =>
+    new RegExp(
+      `${id}/run\\.json: warning: The manifest is not JSON\\. The record is left out\\.\\n {2}Restore the file, or remove its folder`,
+    );
+
+  it("is left out with a warning by what reads many records, and is an error for what acts on the latest", async () => {
+    const ids: string[] = [];
+    for (let made = 0; made < 4; made++) ids.push(summaryOf(await ask()).run);
+    const [oldest = "", old = "", newer = "", newest = ""] = ids;
+    truncateSync(path(newest, "run.json"), 700);
+    const edited = readFileSync(path(oldest, "trials.jsonl"), "utf8").replace("right-tool", "wrong-tool");
+    writeFileSync(path(oldest, "trials.jsonl"), edited);
+    for (const args of [
+      ["report"],
+      ["show"],
+      ["compare", old, "latest"],
+      ["history", "--json"],
+      ["clean", "--dry-run"],
+    ]) {
+      const ended = await evals(args, { cwd: dir });
+      expect(ended, args.join(" ")).toMatchObject({ code: 0, err: expect.stringMatching(unreadable(newest)) });
+      isPlain(ended);
+    }
+    const history = await evals(["history", "--json"], { cwd: dir });
+    const { histories } = JSON.parse(history.out);
+    expect(histories[0].runs.map(({ run }: { run: string }) => run)).toEqual([old, newer]);
+    expect(history.err).toMatch(/trials\.jsonl:1: warning: .*checksum mismatch\. The record is left out\./);
+    expect((await evals(["report"], { cwd: dir })).out).toContain(newer);
+    for (const args of [["run", "--resume", "latest"], ["baseline", "accept"], ["blame"]]) {
+      const ended = await evals(args, { cwd: dir });
+      expect(ended, args.join(" ")).toMatchObject({
+        code: 2,
+        err: expect.stringContaining(`${newest}/run.json: error: The manifest is not JSON.`),
+      });
+      isPlain(ended);
+    }
+    // What cannot be read is not removed.
+    await evals(["clean", "--keep", "0"], { cwd: dir });
+    expect(readdirSync(join(dir, "reports")).filter((name) => ids.includes(name))).toEqual([newest]);
+    const none = await evals(["history"], { cwd: dir });
+    expect(none).toMatchObject({ code: 2, err: expect.stringMatching(unreadable(newest)) });
+    expect(none.err).toContain("There is no finished run under reports that can be read");
+  });
+
+  it("is named on the list of evals view", async () => {
+    const good = summaryOf(await ask()).run;
+    const bad = "2020-01-01T00-00-00-000";
+    cpSync(join(dir, "reports", good), join(dir, "reports", bad), { recursive: true });
+    truncateSync(path(bad, "run.json"), 100);
+    const view = start(["view", "--port", "0"], { cwd: dir });
+    const url = await new Promise<string>((resolve) => {
+      view.child.stdout?.on("data", (data) => resolve(String(data).trim()));
+    });
+    const text = await (await fetch(url)).text();
+    view.child.kill("SIGTERM");
+    await view.ended;
+    expect(text).toContain(good);
+    expect(text).toMatch(new RegExp(`${bad}/run.json: warning: The manifest is not JSON`));
+  });
+});
+
+describe("a journal that is removed or shortened", () => {
+  it("during a run stops it, and the run is not resumed as if nothing had been paid", async () => {
+    onRequest = (index) => {
+      const [id = ""] = readdirSync(join(dir, "reports"));
+      if (index === 5) rmSync(path(id, "trials.jsonl"));
+    };
+    const stopped = await ask("-c", "1");
+    expect(stopped.code).toBe(3);
+    expect(stopped.err).toContain("trials.jsonl cannot be written: it was removed.");
+    const asked = endpoint.requests.length;
+    expect(asked).toBeLessThan(20);
+    const [id = ""] = readdirSync(join(dir, "reports"));
+    expect(existsSync(path(id, "trials.jsonl"))).toBe(false);
+    const resumed = await evals(["run", "--resume", id], { cwd: dir });
+    expect(resumed).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(
+        /trials\.jsonl: error: The journal of the run is missing: it was removed, and its trials would be asked and paid for again\.\n {2}Restore the file, or start a new run\./,
+      ),
+    });
+    expect(endpoint.requests).toHaveLength(asked);
+  });
+
+  it("after a run was stopped is reported with the number of its answers that are asked again", async () => {
+    const { run: id } = summaryOf(await ask("--max-requests", "10"));
+    const lines = readFileSync(path(id, "trials.jsonl"), "utf8").split("\n");
+    writeFileSync(path(id, "trials.jsonl"), `${lines.slice(0, 4).join("\n")}\n`);
+    const resumed = await evals(["run", "--resume", id, "--json"], { cwd: dir });
+    expect(resumed.code, resumed.err).toBe(0);
+    expect(resumed.err).toMatch(
+      /trials\.jsonl: warning: The journal lacks 6 answered trials that it had when the run was stopped\. They are asked and paid for again\./,
+    );
+    expect(endpoint.requests).toHaveLength(26);
+  });
+});

@@ -1,0 +1,98 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { start } from "../e2e/evals.ts";
+
+let dir: string;
+let watch: ReturnType<typeof start>;
+let err = "";
+const tools = [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }];
+const suite = (input: string) =>
+  JSON.stringify({
+    name: "s",
+    server: { tools: "../tools.json" },
+    cases: [{ id: "a", input, expect: { tool: "act" } }],
+  });
+
+/** Replaces a file as editors do. */
+function write(name: string, content: string): void {
+  writeFileSync(join(dir, `${name}.new`), content);
+  renameSync(join(dir, `${name}.new`), join(dir, name));
+}
+/** Waits until the watch has printed this after `from` characters. */
+async function until(pattern: RegExp, from = 0): Promise<void> {
+  while (!pattern.test(err.slice(from))) {
+    if (watch.child.exitCode !== null) throw new Error(`the watch has ended: ${err}`);
+    await pause(20);
+  }
+}
+const watching = /Watching \d+ files?.*\n$/;
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), "evals-watch-attack-"));
+  mkdirSync(join(dir, "evals"));
+  write("tools.json", JSON.stringify(tools));
+  write("evals/s.json", suite("Act."));
+  err = "";
+  watch = start(["run", "--watch"], { cwd: dir });
+  watch.child.stderr?.on("data", (data) => (err += data));
+  await until(watching);
+});
+afterEach(async () => {
+  watch.child.kill("SIGKILL");
+  await watch.ended;
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** The watch lives: it asks after the next change, and ends in order. */
+async function expectAlive(): Promise<void> {
+  const from = err.length;
+  mkdirSync(join(dir, "evals"), { recursive: true });
+  write("evals/s.json", suite(`Act again, ${from}.`));
+  await until(/1 case.*\n[\s\S]*Watching/, from);
+  watch.child.kill("SIGINT");
+  const ended = await watch.ended;
+  expect(ended.code, ended.err).toBe(0);
+  expect(ended.err).not.toMatch(/Internal error|\n\s+at /);
+}
+
+describe("a watch", () => {
+  it.skipIf(process.platform === "win32").each([
+    ["a pipe", (path: string) => void execFileSync("mkfifo", [path])],
+    ["a link to a device without end", (path: string) => symlinkSync("/dev/zero", path)],
+    ["a link to a file outside", (path: string) => symlinkSync("/etc/passwd", path)],
+    ["a link to itself", (path: string) => symlinkSync(path, path)],
+    ["a folder", (path: string) => void mkdirSync(path)],
+  ])("whose suite becomes %s reports it and goes on", async (_, make) => {
+    const path = join(dir, "evals/s.json");
+    const from = err.length;
+    rmSync(path);
+    make(path);
+    await until(/error: [\s\S]*Watching/, from);
+    expect(err.slice(from)).not.toContain("root:");
+    rmSync(path, { recursive: true });
+    await expectAlive();
+  });
+
+  it("whose folder is removed follows the folder that is made in its place", async () => {
+    const from = err.length;
+    rmSync(join(dir, "evals"), { recursive: true });
+    await until(/error: [\s\S]*Watching/, from);
+    await expectAlive();
+  });
+
+  it("goes on while more and more files are written", async () => {
+    const from = err.length;
+    let made = 0;
+    while (!/Changed: /.test(err.slice(from))) {
+      write(`evals/${made++}.json`, "{");
+      await pause(5);
+    }
+    expect(made).toBeGreaterThan(50);
+    for (let at = 0; at < made; at++) rmSync(join(dir, `evals/${at}.json`));
+    await expectAlive();
+  });
+});
