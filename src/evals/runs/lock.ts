@@ -1,4 +1,5 @@
-import { type FileHandle, open, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { type FileHandle, link, open, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -44,7 +45,7 @@ export async function inTurn<T>(
     if ("release" in taken) {
       try {
         // Whoever had it before may have removed the file that is locked here.
-        if (await taken.isInPlace()) return await work().finally(() => rm(lock, { force: true }));
+        if (await taken.isInPlace()) return await work().finally(taken.remove);
       } finally {
         await taken.release();
       }
@@ -54,8 +55,11 @@ export async function inTurn<T>(
 }
 
 type Release = () => Promise<void>;
-/** `isInPlace`: whether the locked file is still the one of that name. `holder`: the process id, where it is known. */
-type Taken = { release: Release; isInPlace(): Promise<boolean> } | { holder: string };
+/**
+ * `isInPlace`: whether the locked file is still the one of that name. `remove`: removes the file while it is locked.
+ * `holder`: the process id, where it is known.
+ */
+type Taken = { release: Release; remove: Release; isInPlace(): Promise<boolean> } | { holder: string };
 
 const take = (file: string, tryLock: TryLock | null) => (tryLock ? takeByKernel(file, tryLock) : takeByProcessId(file));
 
@@ -86,21 +90,59 @@ async function takeByKernel(file: string, tryLock: TryLock): Promise<Taken> {
     const [own, named] = await Promise.all([handle.stat(), stat(file).catch(() => undefined)]);
     return own.ino === named?.ino && own.dev === named.dev;
   };
-  return { release: () => handle.close(), isInPlace };
+  return { release: () => handle.close(), remove: () => rm(file, { force: true }), isInPlace };
 }
 
+/** The file exists as long as it is locked, and always with its text: an empty one is damaged. */
 async function takeByProcessId(file: string): Promise<Taken> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await writeFile(file, String(process.pid), { flag: "wx" });
-      return { release: () => rm(file, { force: true }), isInPlace: async () => true };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  const own = `${file}.${process.pid}.${randomUUID()}`;
+  await writeFile(own, String(process.pid));
+  try {
+    for (let attempt = 1; ; attempt++) {
+      if (await isDone(link(own, file), "EEXIST")) {
+        const release = once(() => rm(file, { force: true }));
+        return { release, remove: release, isInPlace: async () => true };
+      }
+      const holder = await readFile(file, "utf8").catch(() => undefined);
+      if (attempt === 3 || isRunning(Number(holder))) return { holder: holder ?? "" };
+      if (holder !== undefined) await removeEnded(file, holder, own);
     }
-    const holder = await readFile(file, "utf8").catch(() => "");
-    if (attempt === 3 || isRunning(Number(holder))) return { holder };
-    await rm(file, { force: true });
+  } finally {
+    await rm(own, { force: true });
   }
+}
+
+/**
+ * Removes the lock of a process that has ended. One process at a time looks and removes, because otherwise it could remove
+ * the lock of one that has taken the file since. `own` is a file with the id of this process.
+ */
+async function removeEnded(file: string, holder: string, own: string): Promise<void> {
+  const turn = `${file}.ended`;
+  const read = (path: string) => readFile(path, "utf8").catch(() => undefined);
+  if (await isDone(link(own, turn), "EEXIST")) {
+    if ((await read(file)) === holder) await rm(file);
+    await rm(turn, { force: true });
+    return;
+  }
+  const remover = await read(turn);
+  if (remover !== undefined && !isRunning(Number(remover))) await rm(turn, { force: true });
+}
+
+/** False when the call fails with this code; rejects with any other error. */
+async function isDone(call: Promise<void>, code: string): Promise<boolean> {
+  try {
+    await call;
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === code) return false;
+    throw error;
+  }
+}
+
+/** A second call waits for the first: by then, the file may be another process's lock. */
+function once(release: Release): Release {
+  let released: Promise<void> | undefined;
+  return () => (released ??= release());
 }
 
 function isRunning(pid: number): boolean {
