@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { doctorReportSchema } from "../../src/evals/diagnosis/report.ts";
+import { reservePort } from "../fixtures/ports.ts";
 import { evals } from "./evals.ts";
 
 const servers = join(import.meta.dirname, "../fixtures/servers");
@@ -346,15 +347,12 @@ test("URLs without a server", async () => {
   };
   const web = createServer((req, res) => (answers[req.url ?? ""] ?? answers["/404"])?.(req, res));
   await new Promise<void>((listening) => web.listen(0, "127.0.0.1", listening));
-  const free = createServer();
-  await new Promise<void>((listening) => free.listen(0, "127.0.0.1", listening));
-  const closed = (free.address() as AddressInfo).port;
-  await new Promise((done) => free.close(done));
+  const closed = await reservePort();
   const host = `127.0.0.1:${(web.address() as AddressInfo).port}`;
   const urls = [
     ...Object.keys(answers).map((path) => `http://${host}${path}`),
     `https://${host}/mcp`,
-    `http://127.0.0.1:${closed}/mcp`,
+    `http://127.0.0.1:${closed.port}/mcp`,
   ];
   try {
     const { code, out } = await doctor(urls.flatMap((url) => ["--url", url]));
@@ -408,6 +406,7 @@ test("URLs without a server", async () => {
     `);
     expect(code).toBe(1);
   } finally {
+    closed.release();
     web.closeAllConnections();
     await new Promise((done) => web.close(done));
   }

@@ -34,6 +34,18 @@ export function start(
   return { child, ended };
 }
 
+/** Resolves when a program that was started just now has printed this on standard error, or has ended. */
+export function untilPrinted({ child, ended }: ReturnType<typeof start>, text: string): Promise<unknown> {
+  let err = "";
+  const printed = new Promise<void>((resolve) => {
+    child.stderr?.on("data", (data) => {
+      err += data;
+      if (err.includes(text)) resolve();
+    });
+  });
+  return Promise.race([printed, ended]);
+}
+
 export const evals = (args: readonly string[], options?: Parameters<typeof start>[1]) => start(args, options).ended;
 
 /** A folder of its own for one test file, with this project's suites and what their servers need; removed at the end. */

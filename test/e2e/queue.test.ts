@@ -9,7 +9,7 @@ import { type Plan, sealPlan } from "../../src/evals/queue/plan.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { noRedis, type RedisServer, startRedis } from "../fixtures/redis.ts";
-import { evals, start, summaryOf, timeless, trialsOf } from "./evals.ts";
+import { evals, start, summaryOf, timeless, trialsOf, untilPrinted } from "./evals.ts";
 
 const key = "sk-ant-canary-4821";
 const tools = [
@@ -85,6 +85,8 @@ describe.skipIf(noRedis)("a run with --queue", () => {
     const whole = summaryOf(await evals(["run", ...flags()], { cwd: dir }));
     const first = startWorker();
     const second = startWorker();
+    // A process that has just been started ends at a signal without a word.
+    await Promise.all([first, second].map((worker) => untilPrinted(worker, "takes trials")));
     const ended = await startRun(flags()).ended;
     expect(ended.code, ended.err).toBe(0);
     expect(trialsOf(summaryOf(ended).dir).map(timeless)).toEqual(trialsOf(whole.dir).map(timeless));

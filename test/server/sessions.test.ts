@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { listen } from "../../src/server/http.ts";
 import { clients } from "./clients.ts";
 import { initialize, json, openSession, send, started, tidyUp } from "./raw.ts";
@@ -39,13 +39,15 @@ describe.each(["sse", "http"] as const)("sessions over %s", (transport) => {
   });
 
   it("end with their event stream when they are idle, and not while they are used", async () => {
-    const url = await started(transport, { idleMs: 300 });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const url = await started(transport, { idleMs: 60_000 });
     const [idle, busy] = [await openSession(transport, url), await openSession(transport, url)];
-    let ended = false;
-    once(idle.stream.resume(), "end").then(() => {
-      ended = true;
-    });
-    while (!ended) expect((await busy.use()).status).toBeLessThan(300);
+    const ended = once(idle.stream.resume(), "end");
+    vi.advanceTimersByTime(40_000);
+    expect((await busy.use()).status).toBeLessThan(300);
+    vi.advanceTimersByTime(40_000);
+    await ended;
     expect(await idle.use()).toMatchObject({ status: 404 });
     expect((await busy.use()).status).toBeLessThan(300);
   });

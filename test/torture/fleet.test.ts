@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { seededRandom, shuffle } from "../../src/evals/stats/random.ts";
-import { type Ended, evals, start, summaryOf, timeless, trialsOf } from "../e2e/evals.ts";
+import { type Ended, evals, start, summaryOf, timeless, trialsOf, untilPrinted } from "../e2e/evals.ts";
 import { startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
 import { noRedis, type RedisServer, startRedis } from "../fixtures/redis.ts";
 import { readPeakMiB } from "./memory.ts";
@@ -82,7 +82,10 @@ describe.skipIf(noRedis)("a run on workers", () => {
     asked.clear();
     requests = 0;
 
-    const startWorker = () => startHere(["worker", redis.url, "-c", `${concurrency}`, "--base-url", endpoint.url]);
+    const startWorker = () => {
+      const worker = startHere(["worker", redis.url, "-c", `${concurrency}`, "--base-url", endpoint.url]);
+      return { ...worker, isReady: untilPrinted(worker, "takes trials") };
+    };
     const fleet = Array.from({ length: workers }, startWorker);
     const startRun = (args: readonly string[]) => startHere(["run", ...args, "--queue", redis.url, "--out", "fleet"]);
     let run = startRun(flags());
@@ -132,6 +135,7 @@ describe.skipIf(noRedis)("a run on workers", () => {
       return await untilEnd();
     };
     const ended = await untilEnd();
+    await killing;
     clearInterval(watching);
     const seconds = (performance.now() - began) / 1_000;
     const twice = [...asked.values()].reduce((sum, times) => sum + Math.max(0, times - trials), 0);
@@ -150,6 +154,8 @@ describe.skipIf(noRedis)("a run on workers", () => {
       await pause(100);
       left = (await redis.use((client) => client.keys("evals:*"))).filter((key) => !settings.test(key));
     } while (left.length > 0);
+    // One that has just been started ends at a signal without a word.
+    await Promise.all(fleet.map(({ isReady }) => isReady));
     for (const { child } of fleet) child.kill("SIGTERM");
     const codes = await Promise.all(fleet.map(async (worker) => (await worker.ended).code));
     expect(codes).toEqual(Array(workers).fill(143));

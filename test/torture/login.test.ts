@@ -84,7 +84,7 @@ const changed = (change: (urls: { origin: string; other: string }) => object): A
 async function logIn(
   browse?: (callback: URL, state: string) => unknown,
   flags: readonly string[] = ["--no-browser"],
-  timeout = "20",
+  timeout = "600",
 ): Promise<Ended> {
   const url = await startHostile();
   const { child, ended } = start(["login", url, "--timeout", timeout, ...flags], {
@@ -155,7 +155,7 @@ describe("a hostile authorization server", () => {
       const timer = setInterval(() => response.write(" "), 100);
       response.on("close", () => clearInterval(timer));
     };
-    expectRefused(await logIn(permit, ["--no-browser"], "3"), /timeout|aborted/);
+    expectRefused(await logIn(permit, ["--no-browser"], "10"), /timeout|aborted/);
   });
 
   it.each(["javascript:alert(1)", "file:///etc/passwd", "vscode://x/y"])(

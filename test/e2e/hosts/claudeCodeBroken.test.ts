@@ -47,6 +47,6 @@ describe("a trial that Claude Code breaks", () => {
     await underway;
     controller.abort();
     expect((await answer).outcome).toEqual({ kind: "broken", stage: "cancelled", message: "the trial was cancelled" });
-    await vi.waitFor(isGone, { timeout: 60_000 });
+    await vi.waitFor(isGone, { timeout: 600_000 });
   });
 });

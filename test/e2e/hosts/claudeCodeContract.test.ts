@@ -27,5 +27,4 @@ describeHost({
   toShownName: (server, tool) => `mcp__${server}__${tool}`,
   loadSkill: (skill) => ({ name: "Skill", input: { skill } }),
   oddNames,
-  patienceMs: 30_000,
 });

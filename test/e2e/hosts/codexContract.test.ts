@@ -40,5 +40,4 @@ describeHost({
   toShownName: (server, tool) => `mcp__${server}__${tool}`,
   loadSkill: (skill) => ({ name: "exec_command", input: { cmd: `cat .agents/skills/${skill}/SKILL.md` } }),
   oddNames,
-  patienceMs: 30_000,
 });

@@ -26,7 +26,6 @@ const shared = {
   loadSkill: (skill: string) => ({ name: "skill", input: { skill } }),
   // It cuts names at 64 characters.
   oddNames,
-  patienceMs: 40_000,
 };
 const isDeferring = (count: number) => (count > 13 ? "deferred" : "full");
 

@@ -33,7 +33,6 @@ describeHost({
   toShownName: (server, tool) => `${server}__${tool}`,
   loadSkill: (name) => ({ name: "load_skill", input: { name } }),
   oddNames: ["put-item", "Camel_Case", "x".repeat(40)],
-  patienceMs: 15_000,
 });
 
 describe("goose, beyond what all hosts do", () => {
