@@ -171,6 +171,27 @@ describe("evals run --watch", () => {
     ]);
   });
 
+  it("asks with what is saved while a server is started that fails", async () => {
+    const watch = watchRun();
+    await watch.waits(1);
+    const repaired = texts("Reads one text file.", "Reads the entries of one folder.");
+    // It is started twice before it is given up. At the second time it does what a user does who saves the file again.
+    const broken = [
+      'import { existsSync, renameSync, writeFileSync } from "node:fs";',
+      "const own = new URL(import.meta.url).pathname;",
+      'const isSecond = existsSync(own + ".once");',
+      `writeFileSync(own + ".once", ${JSON.stringify(repaired)});`,
+      'if (isSecond) renameSync(own + ".once", own);',
+      'throw new Error("half written");',
+      "export const texts = {};",
+    ];
+    write("server/texts.mjs", broken.join("\n"));
+    await watch.waits(3);
+    const { err } = await watch.stop();
+    expect(err).toContain("half written");
+    expect(partialRecords().map(askedIn).at(-1)).toEqual(["read stale read_file", "list neighbour read_file"]);
+  });
+
   it("keeps one budget for all its runs, and records each reply once", async () => {
     const endpoint = await startMessagesEndpoint(() => ({
       calls: [{ name: "send_mail", input: {} }],

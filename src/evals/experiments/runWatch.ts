@@ -56,13 +56,16 @@ class WatchSession {
   async run(): Promise<ExitCode> {
     const { signal } = this.#io;
     let changed: string[] = [];
+    /** The changes after which nothing was asked the last time. */
+    let idle: readonly string[] = [];
     for (;;) {
       const { reads, isEmpty } = await this.#round();
       if (signal.aborted) return this.#end(this.#io.signalExitCode());
       if (this.#limits.reached !== undefined) return this.#end(exitCodes.incomplete, `${this.#limits.reached}. `);
-      // A file that a server writes whenever it is started would start it again and again.
-      if (isEmpty) this.#watcher.forget(changed);
+      // A file that a server writes whenever it is started would start it again and again; a user may save one once more.
+      if (isEmpty) this.#watcher.forget(changed.filter((path) => idle.includes(path)));
       else for (const [path, stamp] of reads) if (stampFile(path) !== stamp) this.#watcher.note(path);
+      idle = isEmpty ? changed : [];
       const next = await this.#wait();
       // Ctrl-C is how a watch is meant to end.
       if (!next) return this.#end(exitCodes.passed);
