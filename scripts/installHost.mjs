@@ -84,10 +84,11 @@ function install(name) {
     const isTestedPlatform = platform === "linux" && arch === "x64" && !isMusl;
     if (isTestedPlatform && installed.integrity !== integrity)
       throw new Error(`its checksum is ${installed.integrity}, not ${integrity}`);
-    // Complete or not at all, also when it is interrupted or two run at once.
-    if (!existsSync(folder)) renameSync(unfinished, folder);
+    // Complete or not at all, also when it is interrupted.
+    renameSync(unfinished, folder);
   } catch (error) {
-    throw new Error(`${name} ${version} cannot be installed in ${folder}: ${error.message}`);
+    // Another process may have installed it meanwhile.
+    if (!existsSync(program)) throw new Error(`${name} ${version} cannot be installed in ${folder}: ${error.message}`);
   } finally {
     if (existsSync(unfinished)) rmSync(unfinished, { recursive: true });
   }
