@@ -120,6 +120,33 @@ describe("Cohen's kappa", () => {
     );
   });
 
+  test.each([
+    [
+      "[3, 1] of one rater, all of one category for the other",
+      [
+        [3, 1],
+        [0, 0],
+      ],
+    ],
+    [
+      "the same where shares are rounded",
+      [
+        [2, 2, 1],
+        [0, 0, 0],
+        [0, 0, 0],
+      ],
+    ],
+    [
+      "the same by the other rater",
+      [
+        [0, 1],
+        [0, 4],
+      ],
+    ],
+  ])("has no interval where nothing varies: %s", (_, table) => {
+    expect(kappa(table)).toEqual({ kappa: expect.closeTo(0, 12), standardError: 0 });
+  });
+
   test("has no interval without disagreement, and is not defined where both know one category", () => {
     expect(
       kappa([

@@ -43,12 +43,17 @@ export type ChangeEffect = { id: string; tool: string; path: Path } & Impact;
 
 /** The order in which effects are listed. */
 const listOrder: readonly ChangeClass[] = ["breaking", "unknown", "compatible", "description only"];
-/** Sorts by tool, then by class. */
+/** Sorts by tool, then by class. The order is the same whatever the order of keys was. */
 export function sortEffects(effects: ChangeEffect[]): ChangeEffect[] {
   const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
   const rank = (effect: ChangeEffect) => listOrder.indexOf(effect.class);
   return effects.sort(
-    (a, b) => order(a.tool, b.tool) || rank(a) - rank(b) || order(a.id, b.id) || order(a.what, b.what),
+    (a, b) =>
+      order(a.tool, b.tool) ||
+      rank(a) - rank(b) ||
+      order(a.id, b.id) ||
+      order(a.what, b.what) ||
+      order(a.path.join("/"), b.path.join("/")),
   );
 }
 

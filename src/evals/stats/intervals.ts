@@ -78,9 +78,11 @@ export function kappa(table: readonly (readonly number[])[], confidence = 0.95):
       ? p * (1 - expected - (row(i) + column(i)) * (1 - observed)) ** 2
       : p * (1 - observed) ** 2 * (column(i) + row(j)) ** 2,
   );
-  const spread = sum(squares) - (observed * expected - 2 * expected + observed) ** 2;
+  const square = sum(squares);
+  const spread = square - (observed * expected - 2 * expected + observed) ** 2;
   const value = (observed - expected) / (1 - expected);
-  if (observed === 1 || spread <= 0) return { kappa: value, standardError: 0 };
+  // Rounding leaves a little of a spread of zero, such as that of a rater who knows one category.
+  if (observed === 1 || spread <= 1e-12 * square) return { kappa: value, standardError: 0 };
   const standardError = Math.sqrt(spread / n) / (1 - expected) ** 2;
   const half = normalQuantile((1 + confidence) / 2) * standardError;
   return { kappa: value, standardError, interval: [Math.max(-1, value - half), Math.min(1, value + half)] };
