@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { Ledger } from "../../src/evals/batches/ledger.ts";
 import { BatchQueue } from "../../src/evals/batches/queue.ts";
 import { type AskedModel, type BatchService, noUsage } from "../../src/evals/types/model.ts";
@@ -13,7 +13,12 @@ afterEach(() => {
 });
 
 /** A queue on a service that answers every batch at its first poll, and keeps what was submitted. */
-async function openQueue({ requests = 100_000, bytes = 1e9, concurrency = 10 } = {}) {
+async function openQueue({
+  requests = 100_000,
+  bytes = 1e9,
+  concurrency = 10,
+  ...changes
+}: { requests?: number; bytes?: number; concurrency?: number } & Partial<BatchService> = {}) {
   const dir = mkdtempSync(join(tmpdir(), "evals-queue-"));
   dirs.push(dir);
   const submitted: { id: string }[][] = [];
@@ -33,11 +38,12 @@ async function openQueue({ requests = 100_000, bytes = 1e9, concurrency = 10 } =
       return undefined;
     },
     cancel: async () => undefined,
+    ...changes,
   };
   const ledger = await Ledger.open(dir, "run", { redact: (text) => text, isNew: true });
   const queue = new BatchQueue({ id: "m" } as AskedModel, service, { ledger, concurrency, say: () => {} });
-  const ask = (trial: number) =>
-    queue.ask(requestOf("hi", [], { cell: { ...cell, trial } }), new AbortController().signal);
+  const ask = (trial: number, signal = new AbortController().signal) =>
+    queue.ask(requestOf("hi", [], { cell: { ...cell, trial } }), signal);
   return { queue, ledger, submitted, ask };
 }
 
@@ -94,4 +100,47 @@ it("submits nothing again that was submitted before", async () => {
   expect(submitted.map((entries) => entries.length)).toEqual([2]);
   await queue.close();
   await ledger.close();
+});
+
+describe("a submission that the service refuses", () => {
+  const refused = { kind: "fault", stage: "model", status: 429, message: "too many batches" } as const;
+
+  /** How often it is submitted, what becomes of its request, and whether the ledger still holds it. */
+  async function submit(isTransient: boolean, refusals: number, stopAt = 0) {
+    const stopping = new AbortController();
+    let made = 0;
+    const { queue, ledger, ask } = await openQueue({
+      retries: 2,
+      submit: async () => {
+        made++;
+        if (made === stopAt) stopping.abort();
+        return made <= refusals ? { ...refused, isTransient } : "batch_1";
+      },
+      readResults: async (_, onResult) => {
+        onResult(ids[0] ?? "", { kind: "reply", body: {} });
+        return undefined;
+      },
+      write: (id) => {
+        ids.push(id);
+        return { id };
+      },
+    });
+    const ids: string[] = [];
+    const result = await ask(1, stopping.signal);
+    await queue.close();
+    await ledger.close();
+    return { made, result };
+  }
+
+  it("is made again as often as retries permit where the fault passes", async () => {
+    expect(await submit(true, 2)).toMatchObject({ made: 3, result: { kind: "turn" } });
+    const given = await submit(true, 3);
+    expect(given.made).toBe(3);
+    expect(JSON.stringify(given.result)).toContain("the batch was refused: too many batches");
+  });
+
+  it("is made once where the fault lasts, and not again once the run is stopped", async () => {
+    expect((await submit(false, 1)).made).toBe(1);
+    expect((await submit(true, 3, 1)).made).toBe(1);
+  });
 });

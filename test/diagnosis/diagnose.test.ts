@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { diagnose, type ServerFacts } from "../../src/evals/diagnosis/diagnose.ts";
 import type { LocalStart } from "../../src/evals/diagnosis/local.ts";
 import type { RemoteStart } from "../../src/evals/diagnosis/remote.ts";
+import type { JsonObject } from "../../src/evals/types/json.ts";
 import type { CallOutcome } from "../../src/evals/types/tool.ts";
 
 const started: LocalStart = {
@@ -235,6 +236,25 @@ const answer = (text: string, isError = true): CallOutcome => {
   return { kind: "result", result: { isError, content: [{ type: "text", text }] } };
 };
 const calling = (outcome: CallOutcome) => summarize({ ...working, calls: [{ tool: "get_weather", outcome }] });
+
+test("a call that fails is an error where the schema of its tool is invalid, and a warning where only the answer is odd", () => {
+  const fails = (inputSchema: JsonObject, other: JsonObject = { type: "object" }) =>
+    diagnose({
+      ...working,
+      listed: {
+        kind: "yes",
+        tools: [
+          { ...tool, inputSchema },
+          { name: "get_other", inputSchema: other },
+        ],
+      },
+      calls: [{ tool: "get_weather", outcome: answer("Log in first.") }],
+    }).flatMap(({ id, severity }) => (id === "call-fails" ? [severity] : []));
+  const invalid = { type: "object", required: ["city"] };
+  expect(fails(invalid)).toEqual(["error"]);
+  expect(fails({ type: "object" })).toEqual(["warning"]);
+  expect(fails({ type: "object" }, invalid)).toEqual(["warning"]);
+});
 
 test("what is wrong with a server that starts", () => {
   expect([

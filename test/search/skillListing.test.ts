@@ -44,6 +44,23 @@ it("keeps the descriptions that come first by name", () => {
   expect(listed.map(({ name, shown }) => `${name} ${shown}`)).toEqual(["a whole", "b whole", "c name only"]);
 });
 
+it("shows a description whole up to the length to which Codex cuts the others, and a name where nothing is left", () => {
+  const names = ["a", "b", "ccc"];
+  const { budget, markup }: { budget: number; markup: number } = skillListings.codex;
+  // Its name is in a line twice, and a colon and a space follow it.
+  const room = names.reduce((rest, name) => rest - 2 * name.length - markup - 2, budget) / 3;
+  expect(room).toBe(Math.floor(room));
+  const list = (...lengths: number[]) => {
+    const skills = lengths.map((length, at) => ({ name: names[at] ?? "", description: "d".repeat(length) }));
+    return listSkills(skills, "codex").map(({ shown, description }) => [shown, description.length]);
+  };
+  const cut = ["cut", room];
+  expect(list(room, room + 5, room + 10)).toEqual([["whole", room], cut, cut]);
+  expect(list(room + 1, room + 5, room + 10)).toEqual([cut, cut, cut]);
+  const many = Array.from({ length: 1_000 }, (_, at) => ({ name: `skill-${at}`, description: "Does it." }));
+  expect(new Set(listSkills(many, "codex").map(({ shown }) => shown))).toEqual(new Set(["name only"]));
+});
+
 describe.each(listingHosts)("%s", (host) => {
   const skill = fc.record({
     name: fc.string({ minLength: 1, maxLength: 20 }),

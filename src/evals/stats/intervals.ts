@@ -55,8 +55,9 @@ export type Kappa = { kappa: number; standardError: number; interval?: Interval 
 /**
  * Cohen's kappa of two raters, from a square table: `table[i][j]` items were put into category i by the first rater and j
  * by the second. kappa = (po - pe) / (1 - pe), with the large-sample standard error that does not suppose kappa to be 0.
- * With every item on the diagonal that error is 0, which only means that the sample shows no disagreement: then there is
- * no interval. Undefined without items, and where both raters used a single category, the same one (pe = 1).
+ * That error is 0 where every item is on the diagonal, or all are in one row or column: the sample does not show how much
+ * kappa varies, so there is no interval. Undefined without items, and where both raters used a single category, the same
+ * one (pe = 1).
  * Source: Cohen, Educational and Psychological Measurement 20 (1960); Fleiss, Cohen and Everitt, Psychological Bulletin
  * 72 (1969).
  */
@@ -81,8 +82,8 @@ export function kappa(table: readonly (readonly number[])[], confidence = 0.95):
   const square = sum(squares);
   const spread = square - (observed * expected - 2 * expected + observed) ** 2;
   const value = (observed - expected) / (1 - expected);
-  // Rounding leaves a little of a spread of zero, such as that of a rater who knows one category.
-  if (observed === 1 || spread <= 1e-12 * square) return { kappa: value, standardError: 0 };
+  // Rounding leaves a little of a spread of zero: without disagreement, or where a rater knows one category.
+  if (spread <= 1e-12 * square) return { kappa: value, standardError: 0 };
   const standardError = Math.sqrt(spread / n) / (1 - expected) ** 2;
   const half = normalQuantile((1 + confidence) / 2) * standardError;
   return { kappa: value, standardError, interval: [Math.max(-1, value - half), Math.min(1, value + half)] };
