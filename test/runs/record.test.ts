@@ -105,16 +105,21 @@ describe("the run record", () => {
     appendFileSync(join(dir, "trials.jsonl"), '{"cell":');
     const kept: number[] = [];
     writeFileSync(join(dir, "trials.jsonl.0123456789ab"), "left by a killed process");
-    const lines = await compactJournal(
-      dir,
-      "run-1",
-      (trial) => trial.outcome.kind === "answered",
-      (trial) => kept.push(trial.cell.trial),
-    );
+    const lines = await compactJournal(dir, "run-1", {
+      keep: (trial) => trial.outcome.kind === "answered",
+      onKept: (trial) => kept.push(trial.cell.trial),
+    });
     expect(kept).toEqual([1, 3]);
     expect(lines).toBe(2);
     expect(readdirSync(dir).sort()).toEqual(["run.json", "trials.jsonl"]);
     expect(await recorded()).toEqual([aTrial("c", 1), aTrial("c", 3)]);
+  });
+
+  it("checks the shape of lines without a checksum, also in a journal of this version", async () => {
+    await createRun(out, aManifest("c"));
+    appendFileSync(join(dir, "trials.jsonl"), '{"cell":{"case":"c"}}\n');
+    const compaction = compactJournal(dir, "run-1", { isOwn: true, keep: () => true, onKept: () => {} });
+    await expect(compaction).rejects.toThrow("Not a run record of this version");
   });
 
   it("is not written again where every line stays: a torn line is cut off, and the numbers go on", async () => {
@@ -123,13 +128,7 @@ describe("the run record", () => {
     const file = join(dir, "trials.jsonl");
     const { ino } = statSync(file);
     appendFileSync(file, '{"cell":');
-    const compact = () =>
-      compactJournal(
-        dir,
-        "run-1",
-        () => true,
-        () => {},
-      );
+    const compact = () => compactJournal(dir, "run-1", { keep: () => true, onKept: () => {} });
     const lines = await compact();
     expect([lines, statSync(file).ino]).toEqual([2, ino]);
     const journal = await openJournal(file, "run-1", { lines });

@@ -29,6 +29,7 @@ export type OpenRecord = {
   lost: number;
   /** Keys of the cells of these that had come to their end, and are asked again with `retryBroken`. */
   retried: Set<string>;
+  /** The replies of an experiment or of a run with checks, which ask a trial again whose reply is a copy. */
   seen: SeenReplies;
   results: Summariser;
   /** All of its trials as its page shows them. */
@@ -93,17 +94,19 @@ export async function resumeRecord(
     if (trial.costUsd !== "unknown") record.spentUsd += trial.costUsd;
     return kept;
   };
+  const isRepeatable = manifest.experiment !== undefined || suites.some(({ checks }) => checks !== undefined);
   let answered = 0;
   const keep = (trial: Trial) => {
     if (trial.outcome.kind === "answered") answered++;
     record.done.add(cellKey(trial.cell));
-    record.seen.add(trial);
+    if (isRepeatable) record.seen.add(trial);
     record.results.add(trial);
     record.trials.add(trial);
     onKept(trial);
   };
   try {
-    record.lines = await compactJournal(dir, manifest.id, isKept, keep, redact);
+    const isOwn = before.harness === now.harness;
+    record.lines = await compactJournal(dir, manifest.id, { isOwn, keep: isKept, onKept: keep, redact });
   } catch (error) {
     await record.release();
     throw error;

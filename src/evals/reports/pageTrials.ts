@@ -23,8 +23,8 @@ type Limit = (text: string) => string;
 export class PageTrialCollector {
   readonly #limits: { trials: number; characters: number };
   readonly #limit: Limit;
-  /** Where each case is in the list, by suite and model, then by its id. */
-  readonly #places = new Map<string, Map<string, number>>();
+  /** Where each case is in the list, by suite, model and id. */
+  readonly #places = new Map<string, Map<string, Map<string, number>>>();
   readonly #cases: { suite: string; model: string; case: ManifestCase; arms: ArmTally[] }[] = [];
   readonly #passed = new Sample();
   readonly #others = new Sample();
@@ -34,22 +34,25 @@ export class PageTrialCollector {
     this.#limits = limits;
     this.#limit = (text) => (text.length <= pageLimits.text ? text : limitText(redact(text)));
     const { experiment } = manifest;
-    for (const suite of manifest.suites)
+    for (const suite of manifest.suites) {
+      const models = new Map<string, Map<string, number>>();
+      this.#places.set(suite.name, models);
       for (const model of manifest.models) {
         if (suite.models && !suite.models.includes(model.id)) continue;
         const places = new Map<string, number>();
-        this.#places.set(placeKey(suite.name, model.id), places);
+        models.set(model.id, places);
         for (const one of suite.cases) {
           if (experiment && !experiment.cases.includes(one.id)) continue;
           places.set(one.id, this.#cases.length);
           this.#cases.push({ suite: suite.name, model: model.id, case: one, arms: [] });
         }
       }
+    }
   }
 
   add(trial: Trial): void {
     const { suite, model, case: id, arm } = trial.cell;
-    const at = this.#places.get(placeKey(suite, model))?.get(id);
+    const at = this.#places.get(suite)?.get(model)?.get(id);
     const place = at === undefined ? undefined : this.#cases[at];
     if (at === undefined || !place || trial.copy) return;
     const known = place.arms.find((one) => one.arm === arm);
@@ -57,8 +60,8 @@ export class PageTrialCollector {
     if (!known) place.arms.push({ arm, tally });
     tally.add(trial);
     this.#recorded++;
-    const one = describeTrial(trial, at, this.#limit);
-    (one.result === "passed" ? this.#passed : this.#others).add(one);
+    const sample = readResult(trial) === "passed" ? this.#passed : this.#others;
+    sample.add(() => describeTrial(trial, at, this.#limit));
     while (this.#isFull()) (this.#passed.kept.length > 0 ? this.#passed : this.#others).thin();
   }
 
@@ -139,8 +142,9 @@ class Sample {
   #seen = 0;
   characters = 0;
 
-  add(trial: PageTrial): void {
+  add(describe: () => PageTrial): void {
     if (this.#seen++ % this.#step !== 0) return;
+    const trial = describe();
     const { at, arm, number, attempt } = trial;
     const json = JSON.stringify(trial);
     this.kept.push({ at, arm, number, ...(attempt && { attempt }), json });

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import * as z from "zod";
 import { replaceFile, temporaryName } from "../files/replaceFile.ts";
 import { type EvalsError, usageError } from "../types/errors.ts";
@@ -153,37 +152,48 @@ export async function readManifest(dir: string): Promise<RunManifest> {
  * read, was edited, is doubled or belongs to another run.
  */
 export async function* readTrials(dir: string, run: string): AsyncGenerator<Trial> {
-  for await (const { trial } of readLines(dir, run)) yield trial;
+  for await (const lines of readLines(dir, run)) for (const { trial } of lines) yield trial;
 }
 
-/** The lines of a journal: their trials, and the numbers that they have in the file. */
-async function* readLines(dir: string, run: string): AsyncGenerator<{ trial: Trial; seq: unknown }> {
+/** Parses each line when it is asked for: a trial that lives shortly costs less garbage collection. */
+function* parseLines(
+  texts: readonly string[],
+  readers: LineReaders,
+  file: string,
+  line: number,
+): Generator<JournalLine> {
+  for (const text of texts) yield parseLine(text.endsWith("\r") ? text.slice(0, -1) : text, readers, file, ++line);
+}
+
+type JournalLine = { trial: Trial; seq: unknown };
+
+/**
+ * The lines of a journal, some hundred at a time because waiting for each would cost as much as reading it: their trials,
+ * and the numbers that they have in the file.
+ */
+async function* readLines(dir: string, run: string, isOwn = false): AsyncGenerator<Iterable<JournalLine>> {
   const file = journalPath(dir);
   const complete = await measureCompleteLines(file);
   if (complete === 0) return;
-  const lines = createInterface({
-    input: createReadStream(file, { end: complete - 1 }),
-    crlfDelay: Number.POSITIVE_INFINITY,
-  });
-  const readers = { check: createLineCheck(run), texts: new TextReader() };
+  const readers = { check: createLineCheck(run), texts: new TextReader(), isOwn };
   let line = 0;
-  for await (const text of lines) {
-    line++;
-    yield parseLine(text, readers, file, line);
+  let rest = "";
+  const chunks = createReadStream(file, { end: complete - 1, encoding: "utf8" });
+  for await (const chunk of chunks) {
+    const texts = (rest + chunk).split("\n");
+    rest = texts.pop() ?? "";
+    yield parseLines(texts, readers, file, line);
+    line += texts.length;
   }
 }
 
 const restoreHint = "Restore the file, or remove the line and resume the run: its trial is asked again.";
 
-type LineReaders = { check: ReturnType<typeof createLineCheck>; texts: TextReader };
+/** `isOwn`: this version wrote the journal, so a line whose checksum holds has the shape of a trial. */
+type LineReaders = { check: ReturnType<typeof createLineCheck>; texts: TextReader; isOwn: boolean };
 
-function parseLine(
-  text: string,
-  { check, texts }: LineReaders,
-  file: string,
-  line: number,
-): { trial: Trial; seq: unknown } {
-  let data: { seq?: unknown };
+function parseLine(text: string, { check, texts, isOwn }: LineReaders, file: string, line: number): JournalLine {
+  let data: { seq?: unknown; sum?: unknown };
   try {
     data = texts.parse(text);
   } catch (thrown) {
@@ -200,6 +210,7 @@ function parseLine(
   }
   const fault = check(text, data);
   if (fault !== undefined) throw usageError(fault, restoreHint, { file, line });
+  if (isOwn && data.sum !== undefined) return { trial: data as Trial, seq: data.seq };
   const parsed = trialSchema.safeParse(data);
   if (!parsed.success) throw invalid(parsed.error, file, line);
   return { trial: parsed.data, seq: data.seq };
@@ -236,6 +247,17 @@ async function measureCompleteLines(file: string): Promise<number> {
 const leftBehind = (name: string) => /^trials\.jsonl\.[0-9a-f]{12}$/.test(name) || temporaryName.test(name);
 
 /**
+ * How the journal of a run is prepared to be resumed. `isOwn`: this version of tool-evals wrote it, so that the shape of lines
+ * whose checksums hold needs no check.
+ */
+type Compaction = {
+  isOwn?: boolean;
+  keep(trial: Trial): boolean;
+  onKept(trial: Trial): void;
+  redact?: Redact;
+};
+
+/**
  * Prepares the journal of a run to be resumed: drops an incomplete last line and the trials that `keep` rejects, so that
  * every cell is in it at most once, and numbers the lines from 1. Calls `onKept` for every trial that stays. Returns the
  * number of lines. A journal of which every line stays is not written again. The caller holds the lock. Throws a usage
@@ -244,9 +266,7 @@ const leftBehind = (name: string) => /^trials\.jsonl\.[0-9a-f]{12}$/.test(name) 
 export async function compactJournal(
   dir: string,
   run: string,
-  keep: (trial: Trial) => boolean,
-  onKept: (trial: Trial) => void,
-  redact: Redact = asIs,
+  { isOwn = false, keep, onKept, redact = asIs }: Compaction,
 ): Promise<number> {
   for (const name of await readdir(dir)) if (leftBehind(name)) await rm(join(dir, name), { force: true });
   const file = journalPath(dir);
@@ -258,12 +278,13 @@ export async function compactJournal(
     );
   const stays: boolean[] = [];
   let isNumbered = true;
-  for await (const { trial, seq } of readLines(dir, run)) {
-    const isKept = keep(trial);
-    if (isKept) onKept(trial);
-    stays.push(isKept);
-    isNumbered &&= seq === stays.length;
-  }
+  for await (const lines of readLines(dir, run, isOwn))
+    for (const { trial, seq } of lines) {
+      const isKept = keep(trial);
+      if (isKept) onKept(trial);
+      stays.push(isKept);
+      isNumbered &&= seq === stays.length;
+    }
   if (isNumbered && !stays.includes(false)) {
     await truncate(file, await measureCompleteLines(file)).catch((error) => {
       throw writeError(file, error);

@@ -110,6 +110,7 @@ function rank<T extends { n: number }>(counts: ReadonlyMap<string, T>): T[] {
 
 /** Calls with the tool and arguments of an earlier one that was not executed, or that came back as an error. */
 function findRepeated(calls: readonly Call[]): { tool: string; after: "denial" | "error" }[] {
+  if (calls.length < 2) return [];
   const failed = new Map<string, "denial" | "error">();
   return calls.flatMap(({ tool, arguments: args, execution }) => {
     const key = canonicalJson([tool, args ?? null]);

@@ -32,8 +32,6 @@ export type Summariser = {
   drift(suite: string, model: string): DriftWatch | undefined;
 };
 
-const key = (suite: string, model: string) => JSON.stringify([suite, model]);
-
 /**
  * Makes the summariser of a run. A case is ok when it was graded at all, no trial was left ungraded, and its rate is at
  * least its pass rate; broken trials are in no rate. A suite exits with 1 when something happened that `failOn` names:
@@ -42,20 +40,22 @@ const key = (suite: string, model: string) => JSON.stringify([suite, model]);
  * does not cover is incomplete, else with 0. The run exits with 1 where a suite does, else with 3, else with 0.
  */
 export function summariser(manifest: RunManifest, dir: string): Summariser {
-  const tallies = new Map<string, SuiteTally>();
-  for (const suite of manifest.suites)
-    for (const model of manifest.models.filter(({ id }) => suite.models?.includes(id) ?? true))
-      tallies.set(key(suite.name, model.id), new SuiteTally(manifest, suite, model));
+  const tallies = new Map(
+    manifest.suites.map((suite) => {
+      const models = manifest.models.filter(({ id }) => suite.models?.includes(id) ?? true);
+      return [suite.name, new Map(models.map((model) => [model.id, new SuiteTally(manifest, suite, model)]))];
+    }),
+  );
   const skills = skillTallies(manifest);
   return {
     add(trial) {
-      tallies.get(key(trial.cell.suite, trial.cell.model))?.add(trial);
+      tallies.get(trial.cell.suite)?.get(trial.cell.model)?.add(trial);
       if (!trial.copy) skills.add(trial);
     },
-    check: (suite, model) => tallies.get(key(suite, model))?.check,
-    drift: (suite, model) => tallies.get(key(suite, model))?.drift,
+    check: (suite, model) => tallies.get(suite)?.get(model)?.check,
+    drift: (suite, model) => tallies.get(suite)?.get(model)?.drift,
     summary() {
-      const suites = [...tallies.values()].map((tally) => tally.summary());
+      const suites = [...tallies.values()].flatMap((models) => [...models.values()].map((tally) => tally.summary()));
       const ok = suites.length > 0 && suites.every((suite) => suite.ok);
       const failed = suites.some((suite) => (suite.failed ?? []).length > 0);
       const exitCode = toExitCode({ failed, undecided: !ok });
@@ -90,18 +90,19 @@ function skillTallies(manifest: RunManifest) {
       origin === "skill" ? [name.slice(prefix.length)] : [],
     );
   const lists = new Map<string, readonly string[]>();
-  const cases = new Map(
-    manifest.suites.flatMap(({ name, cases }) =>
-      cases.flatMap(({ id, skills, toolset }) => {
+  const suites = new Map(
+    manifest.suites.map(({ name, cases }) => {
+      const known = cases.flatMap(({ id, skills, toolset }) => {
         if (!skills) return [];
         lists.set(toolset, lists.get(toolset) ?? offered(toolset));
-        return [[key(name, id), { about: skills, offered: lists.get(toolset) ?? [] }] as const];
-      }),
-    ),
+        return [[id, { about: skills, offered: lists.get(toolset) ?? [] }] as const];
+      });
+      return [name, new Map(known)];
+    }),
   );
   return {
     add(trial: Trial) {
-      const one = trial.cell.arm === "head" ? cases.get(key(trial.cell.suite, trial.cell.case)) : undefined;
+      const one = trial.cell.arm === "head" ? suites.get(trial.cell.suite)?.get(trial.cell.case) : undefined;
       if (one) tallies.get(trial.cell.model)?.add(trial, one.about, one.offered);
     },
     summary: () => [...tallies].flatMap(([model, tally]) => tally.summary(model) ?? []),
