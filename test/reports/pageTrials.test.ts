@@ -3,6 +3,7 @@ import type { PageTrial } from "../../src/evals/reports/page.ts";
 import { PageTrialCollector, pageLimits } from "../../src/evals/reports/pageTrials.ts";
 import type { RunManifest } from "../../src/evals/types/run.ts";
 import type { Trial } from "../../src/evals/types/trial.ts";
+import { summariser } from "../../src/evals/verdicts/summary.ts";
 import { manifest as sample } from "./samples.ts";
 
 const place = { hash: "h", expectedTools: ["read"], toolset: "t", trials: 5, passRate: 0.8, maxTurns: 1 };
@@ -59,8 +60,12 @@ function trial(
 
 function collect(trials: readonly Trial[], limits?: { trials: number; characters: number }) {
   const collector = new PageTrialCollector(manifest, limits && { limits });
-  for (const one of trials) collector.add(one);
-  const { cases, trials: texts, recorded } = collector.collect();
+  const results = summariser(manifest, "reports/run");
+  for (const one of trials) {
+    collector.add(one);
+    results.add(one);
+  }
+  const { cases, trials: texts, recorded } = collector.collect(results.summary());
   return { collector, cases, trials: texts.map((json) => JSON.parse(json) as PageTrial), recorded };
 }
 
@@ -150,8 +155,8 @@ it("counts what was picked for what was expected in the arm head", () => {
     trial("b", 1, { arm: "base", pass: false }),
   ]);
   expect(collector.picks("files", "lexical")).toEqual([
-    { expected: "read", picked: "read", n: 1 },
     { expected: "read", picked: "list", n: 1 },
+    { expected: "read", picked: "read", n: 1 },
   ]);
 });
 

@@ -1,8 +1,8 @@
-import { type RunManifest, type RunSummary, withoutArm } from "../types/run.ts";
+import { type CaseSummary, type RunManifest, type RunSummary, withoutArm } from "../types/run.ts";
 import { shownLevels } from "../types/shown.ts";
 import { joinResult } from "../types/tool.ts";
 import type { Call, Execution, Score, Trial, Turn } from "../types/trial.ts";
-import { CaseTally, promptTokens } from "../verdicts/tally.ts";
+import { CaseTally, Counter, promptTokens } from "../verdicts/tally.ts";
 import { integer } from "./format.ts";
 import type { PageCall, PageCase, PageTrial, PageTurn, TrialResult, WrittenTrials } from "./page.ts";
 import { caseState } from "./runText.ts";
@@ -23,9 +23,10 @@ type Limit = (text: string) => string;
 export class PageTrialCollector {
   readonly #limits: { trials: number; characters: number };
   readonly #limit: Limit;
-  /** Where each case is in the list, by suite, model and id. */
-  readonly #places = new Map<string, Map<string, Map<string, number>>>();
-  readonly #cases: { suite: string; model: string; case: ManifestCase; arms: ArmTally[] }[] = [];
+  readonly #suites = new Map<string, Map<string, SuiteOnModel>>();
+  readonly #cases: { suite: string; model: string; case: ManifestCase; arms: readonly ArmTally[] }[] = [];
+  /** The summary of a run counts the trials of the arm head. */
+  readonly #isRun: boolean;
   readonly #passed = new Sample();
   readonly #others = new Sample();
   #recorded = 0;
@@ -34,17 +35,18 @@ export class PageTrialCollector {
     this.#limits = limits;
     this.#limit = (text) => (text.length <= pageLimits.text ? text : limitText(redact(text)));
     const { experiment } = manifest;
+    this.#isRun = experiment === undefined;
     for (const suite of manifest.suites) {
-      const models = new Map<string, Map<string, number>>();
-      this.#places.set(suite.name, models);
+      const models = new Map<string, SuiteOnModel>();
+      this.#suites.set(suite.name, models);
       for (const model of manifest.models) {
         if (suite.models && !suite.models.includes(model.id)) continue;
         const places = new Map<string, number>();
-        models.set(model.id, places);
+        models.set(model.id, { places, picks: new Map() });
         for (const one of suite.cases) {
           if (experiment && !experiment.cases.includes(one.id)) continue;
           places.set(one.id, this.#cases.length);
-          this.#cases.push({ suite: suite.name, model: model.id, case: one, arms: [] });
+          this.#cases.push({ suite: suite.name, model: model.id, case: one, arms: noArms });
         }
       }
     }
@@ -52,13 +54,18 @@ export class PageTrialCollector {
 
   add(trial: Trial): void {
     const { suite, model, case: id, arm } = trial.cell;
-    const at = this.#places.get(suite)?.get(model)?.get(id);
+    const known = this.#suites.get(suite)?.get(model);
+    const at = known?.places.get(id);
     const place = at === undefined ? undefined : this.#cases[at];
-    if (at === undefined || !place || trial.copy) return;
-    const known = place.arms.find((one) => one.arm === arm);
-    const { tally } = known ?? { tally: new CaseTally() };
-    if (!known) place.arms.push({ arm, tally });
-    tally.add(trial);
+    if (!known || at === undefined || !place || trial.copy) return;
+    if (arm === "head") countPick(known.picks, place.case.expected, trial);
+    if (arm !== "head" || !this.#isRun) {
+      const own = place.arms.find((one) => one.arm === arm);
+      const { tally } = own ?? { tally: new CaseTally() };
+      // A push onto an empty list would reserve room for 17 entries.
+      if (!own) place.arms = [...place.arms, { arm, tally }];
+      tally.add(trial);
+    }
     this.#recorded++;
     const sample = readResult(trial) === "passed" ? this.#passed : this.#others;
     sample.add(() => describeTrial(trial, at, this.#limit));
@@ -84,6 +91,7 @@ export class PageTrialCollector {
       const known = states.get(placeKey(suite, model))?.get(one.id);
       const head = arms.find(({ arm }) => arm === "head")?.tally;
       const reasons = known?.reasons ?? head?.reasons.ranked().map(([text, n]) => ({ text, n })) ?? [];
+      const ofHead = known && !head && known.trials + known.broken + known.notGradable > 0 ? [countHead(known)] : [];
       return {
         suite,
         model,
@@ -93,9 +101,7 @@ export class PageTrialCollector {
         expected: one.expected,
         place: one.file === "" ? "" : `${one.file}:${one.line}`,
         ...(known && { passRate: known.passRate, state: caseState(known) }),
-        arms: arms.map(({ arm, tally: { passed, failed, broken, notGradable } }) => {
-          return { arm, passed, trials: passed + failed, broken, notGradable };
-        }),
+        arms: [...ofHead, ...arms.map(countArm)],
         reasons: reasons.slice(0, 5).map(({ text, n }) => ({ text: this.#limit(text), n })),
       };
     });
@@ -105,20 +111,35 @@ export class PageTrialCollector {
 
   /** What was picked for what was expected in the arm head, by suite and model. */
   picks(suite: string, model: string): { expected: string; picked: string; n: number }[] {
-    return this.#cases
-      .filter((one) => one.suite === suite && one.model === model)
-      .flatMap(({ case: { expected }, arms }) =>
-        (arms.find(({ arm }) => arm === "head")?.tally.picks.ranked() ?? []).map(([picked, n]) => ({
-          expected,
-          picked,
-          n,
-        })),
-      );
+    const picks = this.#suites.get(suite)?.get(model)?.picks ?? new Map<string, Counter>();
+    return [...picks].flatMap(([expected, counter]) =>
+      counter.ranked().map(([picked, n]) => ({ expected, picked, n })),
+    );
   }
+}
+
+/** Where each case is in the list, by its id, and what was picked in the arm head, by what was expected. */
+type SuiteOnModel = { places: Map<string, number>; picks: Map<string, Counter> };
+
+function countPick(picks: Map<string, Counter>, expected: string, { verdict }: Trial): void {
+  if (!verdict || verdict.grade === "not-gradable") return;
+  const counter = picks.get(expected) ?? new Counter();
+  picks.set(expected, counter);
+  counter.add(verdict.picked);
+}
+
+function countHead({ passed, trials, broken, notGradable }: CaseSummary): PageCase["arms"][number] {
+  return { arm: "head", passed, trials, broken, notGradable };
+}
+
+function countArm({ arm, tally: { passed, failed, broken, notGradable } }: ArmTally): PageCase["arms"][number] {
+  return { arm, passed, trials: passed + failed, broken, notGradable };
 }
 
 /** The trials of a case in one arm. */
 type ArmTally = { arm: string; tally: CaseTally };
+
+const noArms: readonly ArmTally[] = [];
 
 type ManifestCase = RunManifest["suites"][number]["cases"][number];
 
