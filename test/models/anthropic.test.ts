@@ -185,6 +185,14 @@ describe("faults", () => {
     ],
     [{ fault: "empty" }, "the reply is empty (status 200, no body) (after 5 attempts)"],
     [{ fault: "truncated" }, "the connection failed: the reply was cut off (after 5 attempts)"],
+    [
+      { fault: "body", body: { type: "error", error: { type: "overloaded_error", message: "Overloaded" } } },
+      "the reply is not a message: Overloaded (after 5 attempts)",
+    ],
+    [
+      { fault: "body", body: "<html>Sign in to the proxy</html>" },
+      'the reply is not a message but the text "<html>Sign in to the proxy</html>" (after 5 attempts)',
+    ],
   ])("%j that lasts is broken with its cause, within bounds", async (fault, message) => {
     const { model, endpoint, waits } = await modelOn(() => fault);
     expect(await ask(model)).toMatchObject({ kind: "broken", stage: "model", message });

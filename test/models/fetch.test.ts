@@ -1,5 +1,9 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import { anthropic } from "../../src/evals/models/anthropic.ts";
+import { createFetch } from "../../src/evals/models/fetch.ts";
 import { openai } from "../../src/evals/models/openai.ts";
 import { startCompletionsEndpoint } from "../fixtures/endpoints/completions.ts";
 import type { Fault } from "../fixtures/endpoints/endpoint.ts";
@@ -113,4 +117,33 @@ it("names the remedy for a certificate of an unknown CA, and does not retry", as
     message,
   });
   expect(endpoint.requests).toEqual([]);
+});
+
+describe("a reply that is compressed although no compression was asked for", () => {
+  async function fetchText(encoding: string, body: Buffer): Promise<string> {
+    const server = createServer((_, res) => res.writeHead(200, { "content-encoding": encoding }).end(body));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    closing.push({ close: async () => void server.close() });
+    const response = await createFetch({})(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    return await response.text();
+  }
+
+  it.each([
+    ["gzip", gzipSync],
+    ["deflate", deflateSync],
+    ["br", brotliCompressSync],
+  ])("is read (%s)", async (encoding, compress) => {
+    expect(await fetchText(encoding, compress("hello"))).toBe("hello");
+  });
+
+  it("is bounded by its length without compression", async () => {
+    const body = gzipSync(Buffer.alloc(16 * 1024 * 1024 + 1));
+    await expect(fetchText("gzip", body)).rejects.toThrow("the reply is larger than 16 MiB");
+  });
+
+  it("breaks when it is damaged or cut off", async () => {
+    const whole = gzipSync("hello");
+    await expect(fetchText("gzip", Buffer.from("hello"))).rejects.toThrow("the reply was cut off");
+    await expect(fetchText("gzip", whole.subarray(0, -4))).rejects.toThrow("the reply was cut off");
+  });
 });

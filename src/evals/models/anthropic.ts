@@ -23,6 +23,7 @@ import {
   permanentFault,
   toFault,
   transientFault,
+  unreadableReply,
 } from "./remote.ts";
 import { cacheByToolset, mapToWireNames, type WireNames } from "./wireNames.ts";
 
@@ -237,11 +238,8 @@ const replySchema = z.object({
 });
 
 function readReply(body: unknown, names: WireNames): Attempt {
-  if (body === undefined || body === null || body === "")
-    return transientFault("the reply is empty (status 200, no body)");
   const parsed = replySchema.safeParse(body);
-  if (!parsed.success)
-    return transientFault(`the reply is not a message: ${z.prettifyError(parsed.error).replace(/\s+/g, " ")}`);
+  if (!parsed.success) return unreadableReply("a message", body, parsed.error);
   const { id, content, stop_reason, usage } = parsed.data;
   const searches = readSearches((body as { content: readonly unknown[] }).content, names);
   if ("kind" in searches) return searches;

@@ -5,6 +5,8 @@ import {
   request as plainRequest,
 } from "node:http";
 import { Agent as SecureAgent, request as secureRequest } from "node:https";
+import { pipeline, type Readable, type Transform } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { createProxyFetch } from "../network/proxy.ts";
 
 /** The part of `RequestInit` that the SDKs use here. */
@@ -73,18 +75,19 @@ function createPooledFetch(): Fetch {
         headers: { ...Object.fromEntries(headerEntries(init.headers)), "accept-encoding": "identity" },
       };
       const onResponse = (response: IncomingMessage) => {
+        const body = decode(response);
         const parts: Buffer[] = [];
         let bytes = 0;
-        response.on("data", (part: Buffer) => {
+        body.on("data", (part: Buffer) => {
           bytes += part.length;
           if (bytes <= maxReplyBytes) parts.push(part);
           else {
             reject(new OversizedReplyError());
-            response.destroy();
+            body.destroy();
           }
         });
-        response.on("error", () => reject(new Error(cutOff)));
-        response.on("end", () => {
+        body.on("error", () => reject(new Error(cutOff)));
+        body.on("end", () => {
           const text = Buffer.concat(parts).toString();
           resolve(bufferedResponse(String(url), response.statusCode ?? 0, response.headers, text));
         });
@@ -100,6 +103,18 @@ function createPooledFetch(): Fetch {
       if (init.signal?.aborted) abort();
       request.end(typeof init.body === "string" ? init.body : undefined);
     });
+}
+
+const decoders: Partial<Record<string, () => Transform>> = {
+  gzip: createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+};
+
+/** Some gateways compress what they were asked to send as it is. */
+function decode(response: IncomingMessage): Readable {
+  const decoder = decoders[response.headers["content-encoding"] ?? ""]?.();
+  return decoder ? pipeline(response, decoder, () => {}) : response;
 }
 
 function headerEntries(headers: unknown): Iterable<[string, string]> {

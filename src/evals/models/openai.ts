@@ -22,6 +22,7 @@ import {
   permanentFault,
   toFault,
   transientFault,
+  unreadableReply,
 } from "./remote.ts";
 import { cacheByToolset, mapToWireNames, type WireNames } from "./wireNames.ts";
 
@@ -173,11 +174,9 @@ type Body = z.infer<typeof replySchema>;
 type ToolCall = NonNullable<Body["choices"][number]["message"]["tool_calls"]>[number];
 
 function readReply(body: unknown, names: WireNames, turn: number): Attempt {
-  if (body === undefined || body === null || body === "")
-    return transientFault("the reply is empty (status 200, no body)");
   const parsed = replySchema.safeParse(body);
   const choice = parsed.data?.choices[0];
-  if (!choice) return transientFault(`the reply is not a completion: ${describeUnreadable(body, parsed.error)}`);
+  if (!choice) return unreadableReply("a completion", body, parsed.error);
   const { finish_reason, message } = choice;
   const written = withIds(message.tool_calls ?? [], turn);
   const stop = message.refusal ? "refused" : readStop(finish_reason, written.length);
@@ -205,12 +204,6 @@ function readReply(body: unknown, names: WireNames, turn: number): Attempt {
       ...(parsed.data?.model && { model: parsed.data.model }),
     },
   };
-}
-
-function describeUnreadable(body: unknown, error: z.ZodError | undefined): string {
-  const { error: reported } = body as { error?: { message?: unknown } };
-  if (typeof reported?.message === "string") return reported.message;
-  return error ? z.prettifyError(error).replace(/\s+/g, " ") : "no choices";
 }
 
 /** Gives every call a unique id: some local servers send none, or the same one for all. */

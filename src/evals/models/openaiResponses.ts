@@ -14,7 +14,7 @@ import type { AskedModel, Message, ModelRequest } from "../types/model.ts";
 import type { OfferedTool } from "../types/tool.ts";
 import type { StopReason, ToolSearch, Usage } from "../types/trial.ts";
 import { connectOpenai, readArguments } from "./openai.ts";
-import { askRemote, boundArguments, boundText, permanentFault, transientFault } from "./remote.ts";
+import { askRemote, boundArguments, boundText, permanentFault, transientFault, unreadableReply } from "./remote.ts";
 import { cacheByToolset, mapToWireNames, type WireNames } from "./wireNames.ts";
 
 /** The tool search of the API, which names no ranking. */
@@ -161,10 +161,8 @@ const replySchema = z.object({
 type Body = z.infer<typeof replySchema>;
 
 function readReply(body: unknown, names: WireNames): Attempt {
-  if (body === undefined || body === null || body === "")
-    return transientFault("the reply is empty (status 200, no body)");
   const { data, error } = replySchema.safeParse(body);
-  if (!data) return transientFault(`the reply is not a response: ${z.prettifyError(error).replace(/\s+/g, " ")}`);
+  if (!data) return unreadableReply("a response", body, error);
   const parts = data.output.flatMap((item) => ("content" in item ? item.content : []));
   const text = parts.map((one) => ("text" in one ? one.text : "refusal" in one ? one.refusal : "")).join("");
   const written = data.output.flatMap((item) =>

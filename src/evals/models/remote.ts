@@ -1,11 +1,12 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod";
 import { type Attempt, boundMessage, type Fault, isRetried, toBroken } from "../types/attempt.ts";
 import type { Delay } from "../types/endpoint.ts";
 import { messageOf } from "../types/errors.ts";
 import { isNestedDeeper, maxDepth } from "../types/json.ts";
 import type { Reply } from "../types/model.ts";
-import { excerpt } from "../types/text.ts";
+import { excerpt, quote } from "../types/text.ts";
 import { addUsage, type Broken, type Call, type Usage } from "../types/trial.ts";
 import { OversizedReplyError } from "./fetch.ts";
 import { Pacer, type Report, realClock } from "./pacer.ts";
@@ -141,6 +142,21 @@ type SdkError = Error & {
   requestID?: string | null;
   error?: unknown;
 };
+
+/**
+ * The fault of a body that came with status 200 and is not a reply, which may be another one next time: the error that the
+ * service reports in it, its start if it is a text such as a login page, else what is wrong with it. `what`: what a reply
+ * would be.
+ */
+export function unreadableReply(what: string, body: unknown, error: z.ZodError | undefined): Fault {
+  if (body === undefined || body === null || body === "")
+    return transientFault("the reply is empty (status 200, no body)");
+  if (typeof body === "string") return transientFault(`the reply is not ${what} but the text ${quote(body)}`);
+  const { error: reported } = body as { error?: { message?: unknown } };
+  const why =
+    typeof reported?.message === "string" ? reported.message : error ? z.prettifyError(error) : "it has no content";
+  return transientFault(`the reply is not ${what}: ${why.replace(/\s+/g, " ")}`);
+}
 
 /**
  * Converts what an SDK threw into a fault. Transient are: broken connections, timeouts, statuses 408, 409, 429 and 5xx
