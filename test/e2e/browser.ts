@@ -4,6 +4,9 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from "p
 
 const names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
+/** Ends what hangs, however busy the machine is. */
+const patienceMs = 600_000;
+
 /** The browser of this machine: `CHROMIUM`, or the first on the path. */
 function findBrowser(): string | undefined {
   if (process.env.CHROMIUM) return process.env.CHROMIUM;
@@ -17,7 +20,7 @@ export async function launchBrowser(): Promise<Browser> {
   if (!executablePath)
     throw new Error("No Chromium was found. Install it (`apt-get install chromium`), or name it in CHROMIUM.");
   // Continuous integration runs as root, where the sandbox does not start.
-  return await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  return await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: patienceMs });
 }
 
 /** How many times slower than this machine the pages run: EVALS_BROWSER_SLOWDOWN=20 shows what a test does not wait for. */
@@ -42,7 +45,7 @@ export async function openPage(
   const page = await context.newPage();
   const devtools = await context.newCDPSession(page);
   await devtools.send("Emulation.setCPUThrottlingRate", { rate: slowdown });
-  page.setDefaultTimeout(600_000);
+  page.setDefaultTimeout(patienceMs);
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
   page.on("dialog", async (dialog) => {

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { startOfflineProvider } from "../../../src/evals/hosts/offline.ts";
 import type { SkillListing } from "../../../src/evals/reports/skills.ts";
 import { evals } from "../evals.ts";
@@ -289,6 +289,10 @@ const malformed = new Set([
   ...["42", "number-text"],
 ]);
 
+/** What these hosts unpack at their first start, for all tests here. */
+const cache = mkdtempSync(join(tmpdir(), "evals-host-cache-"));
+afterAll(() => rmSync(cache, { recursive: true, force: true, maxRetries: 3 }));
+
 describe.each(["copilot", "goose", "gemini-cli"] as const)("evals skills list --host %s", (host) => {
   const program = needsHost(host);
 
@@ -309,7 +313,7 @@ describe.each(["copilot", "goose", "gemini-cli"] as const)("evals skills list --
       return {
         program: isScript ? process.execPath : program(),
         args: [...(isScript ? [program()] : []), ...args],
-        env: { ...env(url), XDG_CACHE_HOME: join(tmpdir(), "evals-host-cache") },
+        env: { ...env(url), XDG_CACHE_HOME: cache },
       };
     });
     const shown = [...prompt.matchAll(listing)].flatMap(([, name = "", text = ""]) =>
