@@ -134,10 +134,11 @@ describe("a program in place of Claude Code", () => {
     second.abort();
     const outcome = { kind: "broken", stage: "cancelled", message: "the trial was cancelled" };
     expect(await waiting).toEqual({ outcome, turns: [] });
-    await expect.poll(() => existsSync(started)).toBe(true);
+    const starts = () => (existsSync(started) ? readFileSync(started, "utf8") : "");
+    await expect.poll(starts).toBe("x\n");
     first.abort();
     expect((await running).outcome).toEqual(outcome);
-    expect(readFileSync(started, "utf8")).toBe("x\n");
+    expect(starts()).toBe("x\n");
   });
 
   it("is ended when it takes too long", async () => {
