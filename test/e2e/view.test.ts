@@ -105,13 +105,14 @@ describe("evals view", () => {
     };
     writeFileSync(`${dir}/slow.json`, JSON.stringify(suite));
     const args = ["run", "slow.json", "-m", "anthropic:claude-sonnet-5-5", "--base-url", endpoint.url, "-c", "4"];
-    const { ended } = start(args, { cwd: dir });
-    const { page, faults } = await open("/");
+    const { ended } = start([...args, "--out", "followed"], { cwd: dir });
+    const { url, stop } = await startView("--out", "followed");
+    const { page, faults } = await openPage(browser, url, { origin: url });
     // The list is made on request, so it is asked for until the run is on it.
     await expect
       .poll(async () => {
         await page.reload();
-        return await page.locator("table.runs tbody tr").first().innerText();
+        return (await page.locator("table.runs tbody tr").allInnerTexts()).join("\n");
       })
       .toContain("not finished");
     await page.getByRole("link", { name: /^20/ }).first().click();
@@ -128,6 +129,7 @@ describe("evals view", () => {
     await endpoint.close();
     expect(faults).toEqual([]);
     await page.context().close();
+    await stop();
   });
 
   it("has no serious finding of axe", async () => {
