@@ -211,7 +211,7 @@ describe("a baseline on disk", () => {
   it("is refused when it cannot be read or written", async () => {
     mkdirSync(file);
     expect(await refusal()).toMatchInlineSnapshot(
-      `"s.scripted.json: error: The baseline cannot be read: EISDIR: illegal operation on a directory, read."`,
+      `"s.scripted.json: error: The baseline cannot be read: it is not a regular file."`,
     );
     await expect(writeBaseline(file, aBaseline())).rejects.toThrow(
       /s\.scripted\.json: error: The baseline cannot be written: /,

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -56,6 +56,27 @@ describe("odd files", () => {
       await expectMessage(["run", file]);
       await expectMessage(["lint", "--tools", file]);
       await expectMessage(["lint", "--config", file]);
+    }
+  });
+
+  it("a pipe or a device in the place of a baseline ends", async () => {
+    const suite = join(dir, "evals");
+    mkdirSync(join(suite, "baselines"), { recursive: true });
+    writeFileSync(join(suite, "tools.json"), '[{ "name": "read", "inputSchema": { "type": "object" } }]');
+    writeFileSync(
+      join(suite, "s.json"),
+      '{ "server": { "tools": "tools.json" }, "cases": [{ "id": "a", "input": "Read", "expect": { "tool": "read" } }] }',
+    );
+    const baseline = join(suite, "baselines/s.lexical-2.json");
+    for (const place of [() => execFileSync("mkfifo", [baseline]), () => symlinkSync("/dev/zero", baseline)]) {
+      rmSync(baseline, { force: true });
+      place();
+      for (const args of [
+        ["run", "evals/s.json"],
+        ["run", "evals/s.json", "--changed"],
+        ["verify", "evals/s.json"],
+      ])
+        expect(await expectMessage(args)).toContain("The baseline cannot be read: it is not a regular file.");
     }
   });
 

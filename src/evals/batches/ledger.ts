@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
-import { type FileHandle, open, readFile, truncate } from "node:fs/promises";
+import { type FileHandle, open, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
+import { readRegularFile } from "../files/readRegularFile.ts";
 import { writeError } from "../runs/disk.ts";
 import { createLineCheck, formatLine } from "../runs/journal.ts";
 import { EvalsError, messageOf, usageError } from "../types/errors.ts";
@@ -89,7 +90,7 @@ export class Ledger {
     { redact, isNew }: { redact(text: string): string; isNew: boolean },
   ): Promise<Ledger> {
     const path = join(dir, fileName);
-    const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    const text = await readRegularFile(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT") throw writeError(path, error);
       if (isNew) return "";
       throw usageError("The list of the run's batches is missing: it was removed.", restoreHint, { file: path });

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
+import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as z from "zod";
+import { readRegularFile } from "../files/readRegularFile.ts";
 import { replaceFile } from "../files/replaceFile.ts";
 import { type AskedModel, type Message, type ModelRequest, noUsage, type Reply } from "../types/model.ts";
 import { turnSchema, type Usage } from "../types/trial.ts";
@@ -39,7 +40,7 @@ export async function openReplyCache(
   return {
     async read(key) {
       try {
-        return storedSchema.parse(JSON.parse(await readFile(fileOf(key), "utf8")));
+        return storedSchema.parse(JSON.parse(await readRegularFile(fileOf(key))));
       } catch {
         return undefined;
       }

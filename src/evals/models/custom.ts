@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import * as z from "zod";
 import { importModule } from "../code/module.ts";
+import { readRegularFile } from "../files/readRegularFile.ts";
 import { type CustomMessage, type CustomModel, type CustomRequest, customReplySchema } from "../types/custom.ts";
 import { messageOf, usageError } from "../types/errors.ts";
 import { type AskedModel, type Message, type ModelRequest, noUsage, type Reply } from "../types/model.ts";
@@ -20,7 +20,7 @@ const defaultTimeoutMs = 120_000;
  */
 export async function custom(id: string, file: string, options: CustomOptions): Promise<AskedModel> {
   const path = resolve(options.cwd ?? ".", file);
-  const content = await readFile(path).catch(() => {
+  const content = await readRegularFile(path).catch(() => {
     throw usageError(`There is no file "${file}" for the model ${id}.`, "Name it relative to the working directory.");
   });
   const loaded = await importModule(path).catch((error) => {

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as z from "zod";
+import { readRegularFile } from "../files/readRegularFile.ts";
 import { replaceFile } from "../files/replaceFile.ts";
 import { type Baseline, baselineFormat, baselineSchema } from "../types/baseline.ts";
 import { EvalsError, messageOf, type Place, usageError } from "../types/errors.ts";
@@ -123,7 +124,7 @@ export async function writeBaseline(file: string, baseline: Baseline): Promise<v
  * or edited by hand.
  */
 export async function readBaseline(file: string): Promise<Baseline | undefined> {
-  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+  const text = await readRegularFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw usageError(`The baseline cannot be read: ${error.message}.`, undefined, { file });
   });

@@ -1,6 +1,7 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import * as z from "zod";
+import { readRegularFile } from "../files/readRegularFile.ts";
 import { replaceFile } from "../files/replaceFile.ts";
 import { type Night, nightSchema } from "../types/drift.ts";
 import { EvalsError, messageOf, type Place, usageError } from "../types/errors.ts";
@@ -25,7 +26,7 @@ export function nightsFile(baseline: string): string {
  * with the line for one that cannot be read.
  */
 export async function readNights(file: string, of: NightsOf): Promise<Night[]> {
-  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+  const text = await readRegularFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw usageError(`The nights cannot be read: ${error.message}.`, undefined, { file });
   });

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { readRegularFile } from "../files/readRegularFile.ts";
 import type { ParsedFile } from "../parsing/json.ts";
 import { readParsed } from "../parsing/read.ts";
 import { EvalsError, type Place, type Problem, usageError } from "../types/errors.ts";
@@ -90,7 +90,7 @@ async function hashCode(cases: CheckedSuite["cases"], dir: string) {
   const problems: PathProblem[] = [];
   for (const { path, file } of named) {
     try {
-      const text = await readFile(resolve(dir, file));
+      const text = await readRegularFile(resolve(dir, file));
       hashes.set(file, createHash("sha256").update(text).digest("hex"));
     } catch {
       const hint = "Paths are relative to the suite file.";

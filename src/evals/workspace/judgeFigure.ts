@@ -1,6 +1,7 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as z from "zod";
+import { readRegularFile } from "../files/readRegularFile.ts";
 import { replaceFile } from "../files/replaceFile.ts";
 import { judgeSentence } from "../reports/judge.ts";
 import { hashPrompt } from "../scoring/judge.ts";
@@ -26,7 +27,7 @@ export async function readJudgeFigure(
   judge: string,
 ): Promise<{ figure: JudgeFigure; sentence: string } | undefined> {
   const file = judgeFigureFile(dir, judge);
-  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+  const text = await readRegularFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw usageError(`The judge's figure cannot be read: ${error.message}.`, undefined, { file });
   });
