@@ -122,6 +122,16 @@ describe("the run record", () => {
     await expect(compaction).rejects.toThrow("Not a run record of this version");
   });
 
+  it("names a line of another shape whose checksum holds", async () => {
+    await createRun(out, aManifest("c"));
+    const { outcome: _, ...edited } = aTrial("c", 2);
+    await record(aTrial("c", 1), edited as Trial);
+    const keep = (trial: Trial) => trial.outcome.kind === "answered";
+    await expect(compactJournal(dir, "run-1", { isOwn: true, keep, onKept: () => {} })).rejects.toThrow(
+      `${join(dir, "trials.jsonl")}:2: error: Not a run record of this version:`,
+    );
+  });
+
   it("is not written again where every line stays: a torn line is cut off, and the numbers go on", async () => {
     await createRun(out, aManifest("c"));
     await record(aTrial("c", 1), aTrial("c", 2));

@@ -280,9 +280,15 @@ export async function compactJournal(
   let isNumbered = true;
   for await (const lines of readLines(dir, run, isOwn))
     for (const { trial, seq } of lines) {
-      const isKept = keep(trial);
-      if (isKept) onKept(trial);
-      stays.push(isKept);
+      try {
+        const isKept = keep(trial);
+        if (isKept) onKept(trial);
+        stays.push(isKept);
+      } catch (error) {
+        // A checksum that somebody computed for an edited line holds, too.
+        const parsed = trialSchema.safeParse(trial);
+        throw parsed.success ? error : invalid(parsed.error, file, stays.length + 1);
+      }
       isNumbered &&= seq === stays.length;
     }
   if (isNumbered && !stays.includes(false)) {
