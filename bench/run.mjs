@@ -64,7 +64,8 @@ async function cpuAndMemory() {
     const { peakMiB: many } = await load(url, 100_000);
     row("peak memory, 100000 cases", `${many.toFixed(0)} MiB`, "<= 500 MiB", many <= 500);
     const { resumed } = await load(url, 100_000, 100, { resumes: true });
-    row("resume of 100000 trials", `${resumed.cpuS.toFixed(2)} s of CPU`, "<= 3 s", resumed.cpuS <= 3);
+    const figure = `${resumed.wallS.toFixed(2)} s (${resumed.cpuS.toFixed(2)} s of CPU)`;
+    row("resume of 100000 trials", figure, "<= 3 s", resumed.wallS <= 3);
   }
   stop();
 }
