@@ -1,3 +1,4 @@
+import { abortAfter } from "../network/deadline.ts";
 import { createProxyFetch } from "../network/proxy.ts";
 import { buildTraces } from "../reports/otlp.ts";
 import { readTrials } from "../runs/record.ts";
@@ -73,7 +74,7 @@ async function post(url: URL, body: string, { env, signal }: Io): Promise<void> 
   const send = createProxyFetch(env) ?? fetch;
   const response = await send(url, {
     ...{ method: "POST", headers, body, redirect: "error" },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    signal: abortAfter(signal, timeoutMs),
   });
   await response.body?.cancel();
   if (!response.ok) throw new Error(`it answered ${response.status}`);

@@ -8,6 +8,7 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
+import { abortAfter } from "../network/deadline.ts";
 import { createProxyFetch } from "../network/proxy.ts";
 import { EvalsError, messageOf, usageError } from "../types/errors.ts";
 import { knownSecrets } from "../types/secrets.ts";
@@ -45,7 +46,7 @@ export async function login(url: string, settings: LoginSettings): Promise<boole
   const { resourceMetadataUrl, scope: named } = sdk.extractWWWAuthenticateParams(challenge);
   const scope = settings.scope ?? named;
   const discovered = { ...(resourceMetadataUrl && { resourceMetadataUrl }), ...(scope !== undefined && { scope }) };
-  const callback = await receiveCallback(AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]), settings.port);
+  const callback = await receiveCallback(abortAfter(signal, timeoutMs), settings.port);
   try {
     const provider = createProvider(url, callback, settings);
     const options = { serverUrl: url, ...discovered, fetchFn };
@@ -135,7 +136,7 @@ const maxBytes = 1024 * 1024;
  */
 function createBoundedFetch(send: typeof fetch, signal: AbortSignal, ms: number): typeof fetch {
   return async (input, init) => {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(ms), ...(init?.signal ? [init.signal] : [])]);
+    const limit = abortAfter(init?.signal ? AbortSignal.any([signal, init.signal]) : signal, ms);
     const response = await send(input, { ...init, redirect: "manual", signal: limit });
     const { status, statusText, headers } = response;
     const where = new URL(input instanceof Request ? input.url : input).origin;

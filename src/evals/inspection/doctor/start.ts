@@ -3,6 +3,7 @@ import { delimiter, isAbsolute, join, resolve } from "node:path";
 import type { LocalStart } from "../../diagnosis/local.ts";
 import type { RemoteStart } from "../../diagnosis/remote.ts";
 import { findScript } from "../../lint/rules/registration.ts";
+import { abortAfter } from "../../network/deadline.ts";
 import type { CommandSpec, Env, UrlSpec } from "../../toolsets/spec.ts";
 import { inheritedVariables, launch } from "../../toolsets/stdio.ts";
 import { messageOf } from "../../types/errors.ts";
@@ -136,8 +137,8 @@ export async function requestPlainly(spec: UrlSpec, signal: AbortSignal): Promis
   const headers = { ...spec.headers, accept, "content-type": "application/json" };
   const body = transport === "sse" ? {} : { method: "POST", body: initializeRequest };
   try {
-    const timeout = AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]);
-    const response = await fetch(spec.url, { ...body, headers, redirect: "manual", signal: timeout });
+    const limit = abortAfter(signal, requestTimeoutMs);
+    const response = await fetch(spec.url, { ...body, headers, redirect: "manual", signal: limit });
     const header = (name: string) => response.headers.get(name) ?? undefined;
     // A stream of events need not end.
     const isStream = header("content-type")?.startsWith("text/event-stream") ?? false;
