@@ -182,7 +182,7 @@ function warnAboutNightly(isChanged: boolean, io: Io): void {
   const message = isChanged
     ? "--nightly: the tools are no longer those of the baseline, so they are checked, and no night is added."
     : "--nightly: there is nothing to watch, because no model can drift or no run can be compared.";
-  const hint = isChanged ? "Accept a new baseline to go on with nights." : "See the report.";
+  const hint = isChanged ? "Accept a new baseline; later nights are compared with it." : "See the report.";
   io.err(`${formatProblem({ severity: "warning", message, hint })}\n`);
 }
 

@@ -4,7 +4,7 @@ import { readConfined } from "../parsing/confined.ts";
 import { parseYaml } from "../parsing/yaml.ts";
 import { EvalsError, messageOf, type Problem } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
-import type { SkillDocument, SkillPackage } from "../types/skill.ts";
+import { frontMatterKeys, type SkillDocument, type SkillPackage } from "../types/skill.ts";
 import { parseBody } from "./body.ts";
 import { hashPackage } from "./packageFiles.ts";
 
@@ -12,9 +12,6 @@ import { hashPackage } from "./packageFiles.ts";
 const maxSkillBytes = 1024 * 1024;
 /** Far more than any front matter needs; below it everything here stays fast. */
 const maxFrontMatterChars = 64 * 1024;
-
-/** The keys of the Agent Skills format. */
-const knownKeys = new Set(["name", "description", "license", "compatibility", "metadata", "allowed-tools"]);
 
 /** Why a package cannot be loaded, in words that complete a sentence, and the line of its `SKILL.md`. */
 export type LoadFailure = { reason: string; line?: number };
@@ -126,7 +123,7 @@ function checkFrontMatter({ values, places, quoted }: FrontMatter, folder: strin
   };
   const quoteAll = (keys: readonly string[]) => keys.map((key) => `"${key}"`).join(", ");
   const name = readText(values, "name", "format");
-  const extra = Object.keys(values).filter((key) => !knownKeys.has(key));
+  const extra = Object.keys(values).filter((key) => !frontMatterKeys.has(key));
   return [
     ...quoted.slice(0, 1).map((key) => {
       const message = `The front matter is not valid YAML: ${quoteAll(quoted)} contains characters of YAML outside of quotes, such as ": ".`;

@@ -7,6 +7,16 @@ import type { JsonObject } from "./json.ts";
  */
 export type SkillForm = "skill-tool" | "available-skills";
 
+/** The keys that the Agent Skills format defines for the front matter. */
+export const frontMatterKeys: ReadonlySet<string> = new Set([
+  "name",
+  "description",
+  "license",
+  "compatibility",
+  "metadata",
+  "allowed-tools",
+]);
+
 /** One line of a body, with its number in the file, from 1. */
 export type SkillLine = { text: string; line: number };
 

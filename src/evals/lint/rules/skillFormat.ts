@@ -1,12 +1,12 @@
 import { percentDecoded } from "../../jsonSchema/walk.ts";
 import type { Path } from "../../types/json.ts";
 import { isJsonObject, type Json } from "../../types/json.ts";
+import { frontMatterKeys } from "../../types/skill.ts";
 import { describeHidden, findHidden, hiddenRanges, quote, showValue, showValues } from "../../types/text.ts";
 import { defineRules, type SkillSubject, type Violation } from "../rule.ts";
 import { injectionPatterns, maxSearched } from "../text.ts";
 
 const format = "https://agentskills.io/specification";
-const knownKeys = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
 const maxLength = { name: 64, description: 1024, compatibility: 500 } as const;
 /** Of hidden characters, per file. */
 const maxLines = 100;
@@ -128,7 +128,7 @@ export const skillFormatRules = defineRules<SkillSubject>([
     why: "A key that the format does not define is read by one host at most, or it is misspelled.",
     clauses: ["only name, description, license, compatibility, metadata and allowed-tools"],
     *check({ package: { document } }) {
-      for (const key of Object.keys(document.frontMatter).filter((one) => !knownKeys.includes(one))) {
+      for (const key of Object.keys(document.frontMatter).filter((one) => !frontMatterKeys.has(one))) {
         const message = `The skill format does not define the key ${quote(key)}.`;
         yield {
           at: ["frontMatter", key],
