@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -368,6 +370,28 @@ describe.skipIf(noRedis)("a queue that cannot be used is reported before anythin
       }
     } finally {
       await server.close();
+    }
+  });
+
+  it("a server that ends as it is tried is tried again", async () => {
+    const redis = await startRedis();
+    const ends = [(socket: Socket) => socket.resetAndDestroy(), (socket: Socket) => socket.end()];
+    // In front of it: the first connections end as those to a server that is killed.
+    const front = createServer((socket) => {
+      socket.on("error", () => {});
+      const end = ends.shift();
+      if (end) return void socket.once("data", () => end(socket));
+      const behind = createConnection(redis.port, "127.0.0.1").on("error", () => {});
+      socket.pipe(behind).pipe(socket);
+    }).listen(0, "127.0.0.1");
+    try {
+      await once(front, "listening");
+      const { code, err } = await connect(`redis://127.0.0.1:${(front.address() as AddressInfo).port}`);
+      expect(code, err).toBe(0);
+      expect(ends).toEqual([]);
+    } finally {
+      front.close();
+      await redis.close();
     }
   });
 

@@ -95,13 +95,15 @@ async function loadPackages() {
 
 const keepError = (failure: unknown) => ({ failure });
 
-/** A server that is started at the same time, or again, gets this time (in ms) until it listens. */
+/** A server that is started at the same time, or again, gets this time (in ms) until it answers. */
 const startMs = 5_000;
 const retryMs = 250;
+/** How connections to a server fail that does not listen yet, or that ends meanwhile. */
+const passing = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE"]);
 
 /**
  * Connects once, so that what is wrong is reported before anything starts, and checks the settings of the server. A server
- * that does not listen yet is tried again for a while.
+ * that is starting, or starting again, is tried for a while.
  */
 async function tryConnection(
   open: (retryStrategy: (times: number) => number | null) => Redis,
@@ -109,7 +111,10 @@ async function tryConnection(
   io: Io,
 ): Promise<void> {
   let cause: (Error & { code?: string }) | undefined;
-  const client = open((times) => (cause?.code === "ECONNREFUSED" && times * retryMs <= startMs ? retryMs : null));
+  const client = open((times) => {
+    const mayPass = cause === undefined || (cause.code !== undefined && passing.has(cause.code));
+    return mayPass && times * retryMs <= startMs ? retryMs : null;
+  });
   client.on("error", (error) => {
     cause = error;
   });
