@@ -180,6 +180,7 @@ describe("a hostile authorization server", () => {
     const verifier = new URLSearchParams(sent).get("code_verifier") ?? "";
     expect(verifier).not.toBe("");
     expect(ended.err).not.toContain(verifier);
+    expect(ended.err).not.toContain("issuer");
   });
 
   it("cannot mix in the answer of another one, nor one to another login", async () => {

@@ -89,15 +89,23 @@ function createProvider(url: string, { redirectUrl, state }: Callback, settings:
   const { env, open, clientId } = settings;
   const store = new TokenStore(url, env);
   const secret = env.OAUTH_CLIENT_SECRET;
-  let client: StoredOAuthClientInformation | undefined =
-    clientId === undefined ? undefined : { client_id: clientId, ...(secret && { client_secret: secret }) };
+  let client: StoredOAuthClientInformation | undefined;
   let verifier = "";
   let discovery: OAuthDiscoveryState | undefined;
   return {
     redirectUrl,
     clientMetadata: clientMetadata(redirectUrl),
     state: () => state,
-    clientInformation: () => client,
+    // A client that was registered by hand is for the authorization server that the first request finds.
+    clientInformation: (context) => {
+      if (clientId !== undefined)
+        client ??= {
+          client_id: clientId,
+          ...(secret && { client_secret: secret }),
+          ...(context && { issuer: context.issuer }),
+        };
+      return client;
+    },
     saveClientInformation: (registered) => {
       client = registered;
       if (registered.client_secret !== undefined) knownSecrets(env).add("login", registered.client_secret);
