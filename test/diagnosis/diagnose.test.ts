@@ -122,6 +122,18 @@ test.each([
   expect(ended(...text.split("\n"))).toBe(`error ${expected}`);
 });
 
+test("tools that fail with the same answer are one diagnosis", () => {
+  const calls = Object.entries({ a: "No project is open.", b: "Not found.", c: "No project is open." });
+  expect(
+    summarize({ ...working, calls: calls.map(([tool, text]) => ({ tool, outcome: answer(text) })) }),
+  ).toMatchInlineSnapshot(`
+      [
+        "warning call-fails: A call of "a" without arguments fails, although its schema requires none. | the server answered "No project is open." | for the same reason: c -> If it needs another step first, say so in its description and in the retry_hint of its result.",
+        "warning call-fails: A call of "b" without arguments fails, although its schema requires none. | the server answered "Not found." -> If it needs another step first, say so in its description and in the retry_hint of its result.",
+      ]
+    `);
+});
+
 test("a notice of a missing key is the first diagnosis of a server that starts", () => {
   const notice = { ...started, stderr: ["no TAVILY_API_KEY set; running in keyless mode"] };
   const refusal = answer("search error (401): API key must be provided as an environment variable (TAVILY_API_KEY)");

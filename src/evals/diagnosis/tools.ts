@@ -42,12 +42,26 @@ export function diagnoseTools(tools: readonly Tool[], calls: readonly TestCall[]
   return [
     ...mergeOuterCauses(explained),
     ...diagnoseSchemas(faultsByTool),
-    ...others.flatMap(({ tool, outcome }) => {
-      const diagnosis = diagnoseCall(tool, outcome, (faultsByTool.get(tool) ?? []).length > 0);
-      return diagnosis ? [{ ...diagnosis, tool }] : [];
-    }),
+    ...mergeEqualAnswers(
+      others.flatMap(({ tool, outcome }) => {
+        const diagnosis = diagnoseCall(tool, outcome, (faultsByTool.get(tool) ?? []).length > 0);
+        return diagnosis ? [{ ...diagnosis, tool }] : [];
+      }),
+    ),
   ];
 }
+
+/** One diagnosis for all tools that fail in the same way with the same answer. */
+function mergeEqualAnswers(diagnoses: readonly (ToolDiagnosis & { tool: string })[]): ToolDiagnosis[] {
+  const keys = diagnoses.map(({ id, evidence }) => JSON.stringify([id, evidence]));
+  return diagnoses.flatMap((one, at) => {
+    if (keys.indexOf(keys[at] as string) !== at) return [];
+    const others = diagnoses.filter((_, other) => other !== at && keys[other] === keys[at]);
+    return [{ ...one, evidence: [...one.evidence, ...listOthers(others.map(({ tool }) => tool))] }];
+  });
+}
+
+const listOthers = (tools: readonly string[]) => (tools.length > 0 ? [`for the same reason: ${tools.join(", ")}`] : []);
 
 /** The text of a failed call; undefined if it was answered, or not at all. */
 function readFailure(outcome: CallOutcome): string | undefined {
@@ -81,7 +95,7 @@ function mergeOuterCauses(failures: readonly { tool: string; text: string; known
       id,
       severity: isService ? "warning" : "error",
       wrong: `A call of "${tool}" fails: ${isService ? "the server cannot reach a service." : lowerFirst(wrong)}`,
-      evidence: [quoteAnswer(text), ...(others.length > 0 ? [`for the same reason: ${others.join(", ")}`] : [])],
+      evidence: [quoteAnswer(text), ...listOthers(others)],
       remedy: isService ? "Check the network and its proxy, and the address of the service." : remedy,
       tool,
     };
