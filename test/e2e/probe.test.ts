@@ -31,10 +31,10 @@ describe("evals probe", () => {
         Next: probe more inputs with \`--runs\`.
 
       reference · 1 tool called · 12 calls
-      tool            calls  ok  not probed  findings
-      ───────────────────────────────────────────────
-      echo            11     9   3           ·
-      (unknown tool)  1      4   0           ·
+      tool            calls  checks ok  not probed  findings
+      ──────────────────────────────────────────────────────
+      echo            11     9          3           ·
+      (unknown tool)  1      4          0           ·
 
       output-schema not probed: it needs a success of a tool with an outputSchema
       defaults-work not probed: it needs parameters with defaults, and a success without them (of a
@@ -200,9 +200,9 @@ describe("evals probe", () => {
         Next: fix what could not be probed: No tool of "bad" was called.
 
       bad · 1 tool not · 2 calls · started 2 times
-      tool            calls  ok  not probed  findings
-      ───────────────────────────────────────────────────────────
-      (unknown tool)  2      3   0           unknown-tool-refused
+      tool            calls  checks ok  not probed  findings
+      ──────────────────────────────────────────────────────────────────
+      (unknown tool)  2      3          0           unknown-tool-refused
 
       delete_all not probed: delete_all is not annotated read-only or non-destructive (execute: safe)
 

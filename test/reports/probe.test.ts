@@ -77,11 +77,11 @@ describe("the report of probes", () => {
         Next: fix what could not be probed: server "other" did not start
 
       files · 2 tools called · 1 tool not · 31 calls · started 3 times
-      tool            calls  ok  not probed  findings
-      ─────────────────────────────────────────────────────────
-      get_total       12     1   1           refuses-wrong-type
-      get_page        18     1   1           ·
-      (unknown tool)  1      1   0           ·
+      tool            calls  checks ok  not probed  findings
+      ────────────────────────────────────────────────────────────────
+      get_total       12     1          1           refuses-wrong-type
+      get_page        18     1          1           ·
+      (unknown tool)  1      1          0           ·
 
       get_page: no call with valid input succeeded
       repeats not probed: it needs a read-only tool that succeeds

@@ -141,7 +141,15 @@ async function createParser(
     .scriptName("evals")
     .usage(
       "$0 <command>\n\nTest whether models pick the right MCP tool or skill, and whether a change of wording helps.",
-    );
+    )
+    .example([
+      ['evals init --server "node dist/main.js"', "Write a first suite"],
+      ["evals run", "Run all suites with a keyword search, without a key"],
+      ["evals run -m anthropic:claude-haiku-5-5", "Run them with a language model"],
+      ["evals baseline accept", "Compare later runs with this one"],
+      ["evals blame", "Find the wording that broke a case"],
+    ])
+    .epilogue("Flags and examples of a command: evals <command> --help");
 }
 
 function build({ command, positionals, flags, epilogue = "", examples }: Command, yargs: Argv): Argv {

@@ -106,7 +106,7 @@ function toolTable(tools: readonly ToolReport[]): Block {
   ]);
   const columns = [
     ...makeColumns("name", "tool"),
-    ...makeColumns("figure", "calls", "ok", "not probed"),
+    ...makeColumns("figure", "calls", "checks ok", "not probed"),
     ...makeColumns("text", "findings"),
   ];
   return table("tool", columns, rows, { most: unlimited });
