@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { preflight } from "../../src/evals/scoring/preflight.ts";
 import { formatProblem } from "../../src/evals/types/errors.ts";
+import type { ExecutionPolicy } from "../../src/evals/types/execution.ts";
 import type { JsonObject } from "../../src/evals/types/json.ts";
-import type { ExecutionPolicy, Expectation } from "../../src/evals/types/suite.ts";
+import type { Expectation } from "../../src/evals/types/suite.ts";
 import type { Toolset } from "../../src/evals/types/tool.ts";
 import { caseOf, expectCalls, expectTool, toolsetOf } from "./make.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { converse } from "../../src/evals/trials/conversation.ts";
 import { createExecutor, isolatedPool, sharedPool } from "../../src/evals/trials/execution.ts";
+import type { ExecutionPolicy } from "../../src/evals/types/execution.ts";
 import type { AskedModel } from "../../src/evals/types/model.ts";
-import type { ExecutionPolicy } from "../../src/evals/types/suite.ts";
 import type { Execution } from "../../src/evals/types/trial.ts";
 import { scriptedModel, turn } from "../fakes/model.ts";
 import { scriptedServer, text } from "../fakes/server.ts";

@@ -1,3 +1,4 @@
+import { executionPolicies } from "../types/execution.ts";
 import { defineCommand, number } from "./command.ts";
 import { jsonFlag, serverFlags } from "./flags.ts";
 
@@ -15,7 +16,7 @@ export const doctorCommand = defineCommand({
   flags: {
     ...serverFlags,
     execute: {
-      choices: ["always", "safe", "never"] as const,
+      choices: executionPolicies,
       default: "safe" as const,
       describe:
         "Which tools without required arguments are called once; safe: those annotated read-only or non-destructive",

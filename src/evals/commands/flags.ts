@@ -1,5 +1,6 @@
 import type { Options } from "yargs";
 import { gates } from "../types/check.ts";
+import { executionPolicies } from "../types/execution.ts";
 import { nearest } from "../types/nearest.ts";
 import { number } from "./command.ts";
 
@@ -179,7 +180,7 @@ export const suiteFlags = inGroup("Suites:", {
     describe: "Maximum replies per trial; overrides the suites",
   }),
   execute: {
-    choices: ["always", "safe", "never"] as const,
+    choices: executionPolicies,
     describe: "Which tool calls are executed; overrides the suites (their default: safe)",
   },
   denial: {

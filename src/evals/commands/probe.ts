@@ -1,3 +1,4 @@
+import { executionPolicies } from "../types/execution.ts";
 import { defineCommand, number } from "./command.ts";
 import { formerThresholdFlag, jsonFlag, seedRange, serverFlags, severityFlag } from "./flags.ts";
 
@@ -21,7 +22,7 @@ export const probeCommand = defineCommand({
       describe: "Probe only tools whose name matches this pattern (* matches any text)",
     },
     execute: {
-      choices: ["always", "safe", "never"] as const,
+      choices: executionPolicies,
       describe:
         "Which tools are called (default: as the suite says, else safe: those annotated read-only or non-destructive; " +
         "the latter may leave data behind)",

@@ -1,3 +1,4 @@
+import { executionPolicies } from "../types/execution.ts";
 import { defineCommand, number } from "./command.ts";
 
 /** `evals worker`: runs the trials of runs that are started elsewhere with --queue. */
@@ -24,7 +25,7 @@ export const workerCommand = defineCommand({
         "Also run trials that start programs here: claude-code, codex, copilot, goose, custom (with commas between)",
     },
     execute: {
-      choices: ["always", "safe", "never"] as const,
+      choices: executionPolicies,
       default: "safe" as const,
       describe: "Most permissive --execute that a run may ask for in place of its suites' own",
     },

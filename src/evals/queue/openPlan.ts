@@ -3,8 +3,9 @@ import { isAbsolute, relative, resolve } from "node:path";
 import { readSuiteBaselines } from "../runs/baseline.ts";
 import type { PlannedCase, PlannedCell } from "../trials/plan.ts";
 import { EvalsError, messageOf } from "../types/errors.ts";
+import { type ExecutionPolicy, executionPolicies } from "../types/execution.ts";
 import type { Io } from "../types/io.ts";
-import type { ExecutionPolicy, SuiteSettings } from "../types/suite.ts";
+import type { SuiteSettings } from "../types/suite.ts";
 import type { Toolset } from "../types/tool.ts";
 import { addExposureArms, addLiftArms } from "../workspace/cases.ts";
 import { listFurtherExposures, verifySearches } from "../workspace/exposures.ts";
@@ -71,8 +72,6 @@ export async function openPlanHere(plan: Plan, permissions: Permissions, io: Io)
   }
 }
 
-const policies: readonly ExecutionPolicy[] = ["never", "safe", "always"];
-
 /** Whoever writes to the queue must not choose what is executed here: neither files nor what tools may do. */
 async function refuseForbidden({ options, models, judge }: Plan, permissions: Permissions, cwd: string): Promise<void> {
   const { paths = [], execute, providers } = permissions;
@@ -91,7 +90,7 @@ async function refuseForbidden({ options, models, judge }: Plan, permissions: Pe
     throw new Refusal(
       `this worker does not ask the judge ${judge.id}: start it with --hosts ${nameProvider(judge.id)}`,
     );
-  if (options.execute !== undefined && policies.indexOf(options.execute) > policies.indexOf(execute))
+  if (options.execute !== undefined && executionPolicies.indexOf(options.execute) < executionPolicies.indexOf(execute))
     throw new Refusal(`the run asks for --execute ${options.execute}: start the worker with it, too`);
 }
 

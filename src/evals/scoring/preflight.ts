@@ -1,17 +1,11 @@
 import { listRequired } from "../jsonSchema/values.ts";
 import type { Problem } from "../types/errors.ts";
+import type { ExecutionPolicy } from "../types/execution.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { readMatcher } from "../types/matcher.ts";
 import { nearest } from "../types/nearest.ts";
 import { skillEntryName } from "../types/skill.ts";
-import {
-  type ArgsRules,
-  type Case,
-  type ExecutionPolicy,
-  type Expectation,
-  type ExpectedCall,
-  listExpectedCalls,
-} from "../types/suite.ts";
+import { type ArgsRules, type Case, type Expectation, type ExpectedCall, listExpectedCalls } from "../types/suite.ts";
 import { showJson } from "../types/text.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 import { getFinder } from "./call.ts";

@@ -1,6 +1,6 @@
 import { compileSchema, type Validate } from "../jsonSchema/validate.ts";
+import type { ExecutionPolicy } from "../types/execution.ts";
 import { once } from "../types/once.ts";
-import type { ExecutionPolicy } from "../types/suite.ts";
 import type { OfferedTool, Toolset } from "../types/tool.ts";
 import type { Call } from "../types/trial.ts";
 

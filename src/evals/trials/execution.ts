@@ -1,8 +1,8 @@
 import type { AnswerByMock } from "../scoring/mocks.ts";
 import { executable } from "../scoring/tools.ts";
 import { messageOf } from "../types/errors.ts";
+import type { ExecutionPolicy } from "../types/execution.ts";
 import { isJsonObject } from "../types/json.ts";
-import type { ExecutionPolicy } from "../types/suite.ts";
 import { isCallable, joinResult, type ToolServer, type Toolset } from "../types/tool.ts";
 import type { Broken, Call, Execution } from "../types/trial.ts";
 

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type Gate, gateSchema } from "./check.ts";
 import type { Place } from "./errors.ts";
+import { type ExecutionPolicy, executionPolicies } from "./execution.ts";
 import { type JsonObject, jsonObjectSchema, jsonSchema } from "./json.ts";
 import { type LintSettings, lintSettingsSchema } from "./lint.ts";
 import { argsSchema } from "./matcher.ts";
@@ -75,9 +76,7 @@ const inlineToolSchema = z.strictObject({
   inputSchema: jsonObjectSchema,
 });
 
-export const executionPolicySchema = z.enum(["always", "safe", "never"]);
-/** Which calls are executed: all, only those of tools that are annotated as harmless, or none. */
-export type ExecutionPolicy = z.infer<typeof executionPolicySchema>;
+export const executionPolicySchema = z.enum(executionPolicies);
 
 const caseFileSchema = z.strictObject({
   id: z.string().min(1).optional().describe("Unique in the suite; default: a slug of the input"),

@@ -4,10 +4,11 @@ import { loadInlineSuites, loadSuites } from "../suites/load.ts";
 import { type HostName, hosts } from "../toolsets/host.ts";
 import type { Gate } from "../types/check.ts";
 import { EvalsError, type Problem, usageError } from "../types/errors.ts";
+import type { ExecutionPolicy } from "../types/execution.ts";
 import type { Io } from "../types/io.ts";
 import { nearest } from "../types/nearest.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
-import type { Case, DispatchRules, ExecutionPolicy, Suite, SuiteSettings } from "../types/suite.ts";
+import type { Case, DispatchRules, Suite, SuiteSettings } from "../types/suite.ts";
 import {
   addPackageHash,
   findNamedSkills,

@@ -8,8 +8,8 @@ import { renderTerminal } from "../../reports/terminal.ts";
 import { type LiveSpec, resolveServer } from "../../toolsets/spec.ts";
 import { schedule } from "../../trials/schedule.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem } from "../../types/errors.ts";
+import type { ExecutionPolicy } from "../../types/execution.ts";
 import type { Io } from "../../types/io.ts";
-import type { ExecutionPolicy } from "../../types/suite.ts";
 import { callFlag, shellTemplate, shellWord } from "../shell.ts";
 import {
   describeRegistration,

@@ -5,8 +5,8 @@ import { executable } from "../../scoring/tools.ts";
 import { connect } from "../../toolsets/connect.ts";
 import type { LiveSpec } from "../../toolsets/spec.ts";
 import { EvalsError } from "../../types/errors.ts";
+import type { ExecutionPolicy } from "../../types/execution.ts";
 import type { Io } from "../../types/io.ts";
-import type { ExecutionPolicy } from "../../types/suite.ts";
 import type { Tool, ToolServer } from "../../types/tool.ts";
 import { requestPlainly, startDirectly } from "./start.ts";
 

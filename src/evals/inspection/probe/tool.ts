@@ -12,9 +12,9 @@ import type { ProbeCall, ProbeFinding, ToolReport } from "../../probes/report.ts
 import { getResult, isFailure } from "../../probes/results.ts";
 import { checkRules, toolRules } from "../../probes/rules.ts";
 import { shorten, shrink, simplifyObject } from "../../probes/shrink.ts";
+import type { ExecutionPolicy } from "../../types/execution.ts";
 import { canonicalJson } from "../../types/json.ts";
 import type { Level } from "../../types/lint.ts";
-import type { ExecutionPolicy } from "../../types/suite.ts";
 import { callFlag } from "../shell.ts";
 import { makeProbe, type ProbeSession } from "./session.ts";
 
