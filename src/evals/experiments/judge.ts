@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
+import { readText } from "../parsing/read.ts";
 import { safeJson } from "../reports/escape.ts";
 import { judgeDocument } from "../reports/judge.ts";
 import { renderTerminal } from "../reports/terminal.ts";
@@ -9,7 +9,7 @@ import type { Match } from "../scoring/match.ts";
 import { askJudge, refuseAsJudge } from "../trials/judge.ts";
 import { SpendingLimits } from "../trials/limits.ts";
 import { schedule } from "../trials/schedule.ts";
-import { type ExitCode, messageOf, usageError } from "../types/errors.ts";
+import { type ExitCode, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { judgeFormat, type Opinion } from "../types/judge.ts";
 import type { AskedModel } from "../types/model.ts";
@@ -27,19 +27,19 @@ export type JudgeOptions = Omit<RequestOptions, "out"> & {
   json: boolean;
 };
 
+const maxLabelsBytes = 64 * 1024 * 1024;
+
 type Asked = { judged: JudgedLabel[]; costUsd: Cost };
 
 /** `evals judge check`: sends every label to the judge and prints how far it agrees with people. */
 export async function judge(flags: JudgeOptions, io: Io): Promise<ExitCode> {
   const file = relative(io.cwd, resolve(io.cwd, flags.labels));
-  const text = await readFile(resolve(io.cwd, flags.labels), "utf8").catch((error) => {
-    const message =
-      error.code === "ENOENT"
-        ? `There is no file "${flags.labels}".`
-        : `The labels cannot be read: ${messageOf(error)}.`;
-    throw usageError(message, "Give the path of a JSON Lines file with labels.");
-  });
-  const labels = parseLabels(text, file);
+  const read = readText(resolve(io.cwd, flags.labels), maxLabelsBytes, { pipes: true });
+  if ("kind" in read)
+    throw usageError(`The labels cannot be read: ${read.reason}.`, "Give the path of a JSON Lines file with labels.", {
+      file,
+    });
+  const labels = parseLabels(read.text, file);
   const [model] = await openModels([flags.judge], { ...flags, out: "reports" }, io);
   if (!model) throw new Error("one id opens one model");
   refuseAsJudge(model);
@@ -48,7 +48,7 @@ export async function judge(flags: JudgeOptions, io: Io): Promise<ExitCode> {
   const checked = summariseJudgeCheck(judged, {
     judge: model.id,
     prompt: hashPrompt(),
-    labels: { file, sha256: createHash("sha256").update(text).digest("hex"), count: labels.length },
+    labels: { file, sha256: createHash("sha256").update(read.text).digest("hex"), count: labels.length },
     minKappa: flags.minKappa ?? null,
     costUsd,
     stopped: io.signal.aborted ? io.signalExitCode() : undefined,

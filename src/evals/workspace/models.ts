@@ -1,9 +1,9 @@
-import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import * as z from "zod";
 import type { ClaudeCodeOptions } from "../hosts/claudeCode/index.ts";
 import type { CustomOptions } from "../models/custom.ts";
 import type { ReplayOptions } from "../models/replay.ts";
+import { readText } from "../parsing/read.ts";
 import { writeError } from "../runs/disk.ts";
 import { findRecord, findRun } from "../runs/find.ts";
 import { readManifest, readTrials } from "../runs/record.ts";
@@ -81,7 +81,7 @@ export async function openJudge(
 
 async function readModelOptions(options: RequestOptions, io: Io): Promise<ModelOptions> {
   const { baseUrl, maxTokens, timeout, retries, effort, claudePath } = options;
-  const prices = options.prices === undefined ? undefined : await readPrices(resolve(io.cwd, options.prices));
+  const prices = options.prices === undefined ? undefined : readPrices(resolve(io.cwd, options.prices));
   return {
     env: io.env,
     cwd: io.cwd,
@@ -109,13 +109,17 @@ async function findRecording(run: string, out: string): Promise<string> {
   return run === "latest" ? (await findRecord("run", run, out)).dir : findRun(run, out);
 }
 
-async function readPrices(file: string): Promise<Prices> {
-  const text = await readFile(file, "utf8").catch((error) => {
-    throw usageError(`The price list cannot be read: ${messageOf(error)}.`, "Give --prices the path of a JSON file.");
-  });
+const maxPricesBytes = 16 * 1024 * 1024;
+
+function readPrices(file: string): Prices {
+  const read = readText(file, maxPricesBytes, { pipes: true });
+  if ("kind" in read)
+    throw usageError(`The price list cannot be read: ${read.reason}.`, "Give --prices the path of a JSON file.", {
+      file,
+    });
   let data: unknown;
   try {
-    data = JSON.parse(text);
+    data = JSON.parse(read.text);
   } catch (error) {
     throw usageError(`The price list is not JSON: ${messageOf(error)}.`, undefined, { file });
   }
