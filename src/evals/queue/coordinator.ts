@@ -1,4 +1,3 @@
-import type { JobType, Queue } from "bullmq";
 import type { Asker } from "../trials/asker.ts";
 import type { SpendingLimits } from "../trials/limits.ts";
 import type { PlannedCell } from "../trials/plan.ts";
@@ -8,7 +7,8 @@ import { excerpt } from "../types/text.ts";
 import { type Broken, type Cell, type Cost, type Trial, trialSchema } from "../types/trial.ts";
 import { type Answer, type Answers, openAnswers } from "./answers.ts";
 import type { Broker } from "./connection.ts";
-import { keyPrefix, nameJob, namePlan, nameProvider, nameQueue, parseTrial, type TrialJob } from "./messages.ts";
+import { RunJobs } from "./jobs.ts";
+import { nameJob, namePlan, nameProvider, parseTrial, type TrialJob } from "./messages.ts";
 import { type Plan, sealPlan } from "./plan.ts";
 
 /** What the trials of one run are asked with. */
@@ -30,12 +30,9 @@ export type QueuedRun = {
 /** How many trials are on the queue at a time, unless --concurrency says otherwise. */
 export const defaultQueued = 1_000;
 
-/** A plan that nobody asked for in this time is dropped, in seconds; so is a job that was given up. */
+/** A plan that nobody asked for in this time is dropped, in seconds. */
 const keptSeconds = 30 * 86_400;
 const checkMs = 5_000;
-
-/** The states of a job that a worker runs, or will. */
-const unfinished: JobType[] = ["active", "wait", "delayed", "prioritized"];
 
 /** A cell whose answer is awaited, since `askedAt` (monotonic, in ms), until `signal` aborts. */
 type Awaited = { place: PlannedCell; job: TrialJob; askedAt: number; signal: AbortSignal; resolve(trial: Trial): void };
@@ -44,12 +41,13 @@ type Arrived = { trial: string; answer: Answer };
 
 /**
  * Asks the trials of a run on workers: puts each cell on the queue of its provider, and takes the answers from a stream,
- * where they stay until they are on disk (`settle`). A job has the id of its cell, so a cell is on the queue once, however
- * often it is put there. A worker answers before its job is removed: so what a killed run was waiting for is either on the
- * queue or on the stream when another run resumes it.
+ * where they stay until they are on disk (`settle`). A worker answers before its job is removed: so what a killed run was
+ * waiting for is either on the queue or on the stream when another run resumes it.
  */
 export async function openQueuedAsker(broker: Broker, queued: QueuedRun, io: Io): Promise<Asker> {
-  const asker = new QueuedAsker(broker, queued, io);
+  const models = queued.plan.models.map(({ id }) => id);
+  const jobs = await RunJobs.open(broker, queued.run, models, queued.rate);
+  const asker = new QueuedAsker(broker, jobs, queued, io);
   await asker.open();
   return {
     ask: (place, signal) => asker.ask(place, signal),
@@ -63,9 +61,9 @@ class QueuedAsker {
   readonly #queued: QueuedRun;
   readonly #plan: ReturnType<typeof sealPlan>;
   readonly #io: Io;
-  readonly #queues = new Map<string, Queue>();
+  readonly #jobs: RunJobs;
   /** Jobs that a killed run, which this one resumes, has put on the queue: they are not put there again. */
-  readonly #begun = new Set<string>();
+  #begun = new Set<string>();
   readonly #awaited = new Map<string, Awaited>();
   readonly #arrived = new Map<string, Arrived>();
   readonly #settled = new Set<string>();
@@ -79,8 +77,9 @@ class QueuedAsker {
   readonly #unserved = new Set<string>();
   #left = 0;
 
-  constructor(broker: Broker, queued: QueuedRun, io: Io) {
+  constructor(broker: Broker, jobs: RunJobs, queued: QueuedRun, io: Io) {
     this.#broker = broker;
+    this.#jobs = jobs;
     this.#queued = queued;
     this.#plan = sealPlan(queued.plan);
     this.#io = io;
@@ -90,11 +89,7 @@ class QueuedAsker {
   /** Makes ready what workers need, and takes over what a killed run, which this one resumes, was waiting for. */
   async open(): Promise<void> {
     await this.#store();
-    for (const provider of new Set(this.#queued.plan.models.map(({ id }) => nameProvider(id)))) {
-      const queue = await this.#openQueue(provider);
-      this.#queues.set(provider, queue);
-      for (const id of await listJobs(queue, unfinished)) if (this.#isOwn(id)) this.#begun.add(id);
-    }
+    this.#begun = new Set(await this.#jobs.list());
     await this.#answers.catchUp();
     this.#timer = setInterval(() => this.#track(this.#check()), checkMs);
   }
@@ -138,8 +133,7 @@ class QueuedAsker {
   /** Removes all that the run has on the server, but jobs that a worker runs a second time: it finds that nobody waits. */
   async #removeAll(): Promise<void> {
     await this.#answers.remove();
-    for (const queue of this.#queues.values())
-      for (const id of await listJobs(queue, [...unfinished, "failed"])) if (this.#isOwn(id)) await queue.remove(id);
+    await this.#jobs.removeAll();
   }
 
   async #await(place: PlannedCell, signal: AbortSignal): Promise<Trial> {
@@ -154,7 +148,7 @@ class QueuedAsker {
     this.#watch(signal);
     return await new Promise<Trial>((resolve) => {
       this.#awaited.set(id, { place, job, askedAt: performance.now(), signal, resolve });
-      if (!this.#begun.delete(id)) this.#track(this.#put(id, job));
+      if (!this.#begun.delete(id)) this.#track(this.#jobs.put(id, job));
     });
   }
 
@@ -175,37 +169,9 @@ class QueuedAsker {
     resolve(toUnasked(place, outcome));
   }
 
-  async #put(id: string, job: TrialJob): Promise<void> {
-    const keptOnFail = { age: keptSeconds };
-    await this.#queueOf(job.cell).add("trial", job, { jobId: id, removeOnComplete: true, removeOnFail: keptOnFail });
-  }
-
   /** Removes a job that no worker has begun. */
   async #takeBack(id: string, cell: Cell): Promise<void> {
-    if ((await this.#queueOf(cell).remove(id)) === 0) this.#left++;
-  }
-
-  #queueOf({ model }: Cell): Queue {
-    const queue = this.#queues.get(nameProvider(model));
-    if (!queue) throw new Error(`${model} is not in the plan of the run`);
-    return queue;
-  }
-
-  async #openQueue(provider: string): Promise<Queue> {
-    const { bullmq, redis } = this.#broker;
-    const queue = new bullmq.Queue(nameQueue(provider), {
-      prefix: keyPrefix,
-      skipVersionCheck: true,
-      connection: redis,
-    });
-    queue.on("error", () => {});
-    const { rate } = this.#queued;
-    await (rate === undefined ? queue.removeGlobalRateLimit() : queue.setGlobalRateLimit(rate, 1_000));
-    return queue;
-  }
-
-  #isOwn(id: string): boolean {
-    return id.startsWith(`${this.#queued.run}-`);
+    if (!(await this.#jobs.remove(id, cell))) this.#left++;
   }
 
   #take(answer: Answer): void {
@@ -249,40 +215,40 @@ class QueuedAsker {
     if (this.#isChecking) return;
     this.#isChecking = true;
     try {
-      for (const [provider, queue] of this.#queues) {
-        await this.#checkJobs(queue);
-        await this.#checkWorkers(provider, queue);
+      for (const provider of this.#jobs.providers) {
+        await this.#checkJobs(provider);
+        await this.#checkWorkers(provider);
       }
     } finally {
       this.#isChecking = false;
     }
   }
 
-  async #checkJobs(queue: Queue): Promise<void> {
-    const asked = [...this.#awaited].filter(
-      ([, { askedAt, place }]) => this.#queueOf(place.cell) === queue && performance.now() - askedAt > checkMs,
-    );
+  #awaitedOf(provider: string): [string, Awaited][] {
+    return [...this.#awaited].filter(([, { place }]) => nameProvider(place.cell.model) === provider);
+  }
+
+  async #checkJobs(provider: string): Promise<void> {
+    const asked = this.#awaitedOf(provider).filter(([, { askedAt }]) => performance.now() - askedAt > checkMs);
     if (asked.length === 0) return;
-    const present = new Set(await listJobs(queue, unfinished));
-    const failed = new Set(await listJobs(queue, ["failed"]));
+    const { unfinished, failed } = await this.#jobs.findPresent(provider);
     // A worker answers before its job is removed, so what is neither on the queue nor among these answers is lost.
     await this.#answers.catchUp();
-    const gone = asked.filter(([id, awaited]) => !present.has(id) && this.#awaited.get(id) === awaited);
+    const gone = asked.filter(([id, awaited]) => !unfinished.has(id) && this.#awaited.get(id) === awaited);
     if (gone.length > 0) await this.#store();
     for (const [id, { place, job, resolve }] of gone) {
       if (failed.has(id)) {
-        const reason = (await queue.getJob(id))?.failedReason ?? "no reason given";
-        await queue.remove(id);
+        const reason = await this.#jobs.readFailure(id, job.cell);
+        await this.#jobs.remove(id, job.cell);
         if (this.#awaited.delete(id)) resolve(toUnrun(place, `its workers failed: ${excerpt(reason, 500)}`));
-      } else this.#track(this.#put(id, job));
+      } else this.#track(this.#jobs.put(id, job));
     }
   }
 
-  async #checkWorkers(provider: string, queue: Queue): Promise<void> {
-    const asked = [...this.#awaited].filter(([, { place }]) => this.#queueOf(place.cell) === queue);
+  async #checkWorkers(provider: string): Promise<void> {
+    const asked = this.#awaitedOf(provider);
     if (asked.length === 0) return;
-    const workers = await queue.getWorkersCount().catch(() => undefined);
-    if (workers !== 0) {
+    if ((await this.#jobs.countWorkers(provider)) !== 0) {
       this.#unserved.delete(provider);
       return;
     }
@@ -320,9 +286,6 @@ function readTrial(text: string, place: PlannedCell, job: TrialJob): Trial {
     return toUnrun(place, `the worker's answer cannot be read: ${excerpt(messageOf(thrown), 500)}`);
   }
 }
-
-/** The ids of the jobs in some states, of all runs. */
-const listJobs = (queue: Queue, states: JobType[]): Promise<string[]> => queue.getRanges(states, 0, -1);
 
 /** The cell of a trial that cannot be checked yet. */
 function readCell(text: string): Cell | undefined {

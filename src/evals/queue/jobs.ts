@@ -1,0 +1,103 @@
+import type { JobType, Queue } from "bullmq";
+import type { Cell } from "../types/trial.ts";
+import type { Broker } from "./connection.ts";
+import { keyPrefix, nameProvider, nameQueue, type TrialJob } from "./messages.ts";
+
+/** A job that was given up is dropped after this time, in seconds. */
+const keptSeconds = 30 * 86_400;
+
+/** The states of a job that a worker runs, or will. */
+const unfinished: JobType[] = ["active", "wait", "delayed", "prioritized"];
+
+/** The jobs that are on a queue, of all runs, by their ids. `failed`: its workers have given them up. */
+export type Present = { unfinished: ReadonlySet<string>; failed: ReadonlySet<string> };
+
+/**
+ * The jobs of one run, each on the queue of its provider. A job has the id of its cell, so a cell is on the queue once,
+ * however often it is put there.
+ */
+export class RunJobs {
+  readonly #run: string;
+  readonly #queues: ReadonlyMap<string, Queue>;
+
+  private constructor(run: string, queues: ReadonlyMap<string, Queue>) {
+    this.#run = run;
+    this.#queues = queues;
+  }
+
+  /** Opens the queues of some models. `rate`: how many trials all workers together start in a second, of one provider. */
+  static async open(
+    { bullmq, redis }: Broker,
+    run: string,
+    models: readonly string[],
+    rate: number | undefined,
+  ): Promise<RunJobs> {
+    const queues = new Map<string, Queue>();
+    for (const provider of new Set(models.map(nameProvider))) {
+      const options = { prefix: keyPrefix, skipVersionCheck: true, connection: redis };
+      const queue = new bullmq.Queue(nameQueue(provider), options);
+      queue.on("error", () => {});
+      await (rate === undefined ? queue.removeGlobalRateLimit() : queue.setGlobalRateLimit(rate, 1_000));
+      queues.set(provider, queue);
+    }
+    return new RunJobs(run, queues);
+  }
+
+  get providers(): Iterable<string> {
+    return this.#queues.keys();
+  }
+
+  /** The ids of the run's jobs that a worker runs, or will. */
+  async list(): Promise<string[]> {
+    const ids = await Promise.all([...this.#queues.values()].map((queue) => queue.getRanges(unfinished, 0, -1)));
+    return ids.flat().filter((id) => this.#isOwn(id));
+  }
+
+  async put(id: string, job: TrialJob): Promise<void> {
+    const removeOnFail = { age: keptSeconds };
+    await this.#queueOf(job.cell).add("trial", job, { jobId: id, removeOnComplete: true, removeOnFail });
+  }
+
+  /** Removes a job; false where a worker has begun it. */
+  async remove(id: string, cell: Cell): Promise<boolean> {
+    return (await this.#queueOf(cell).remove(id)) > 0;
+  }
+
+  /** Removes all jobs of the run that no worker runs. */
+  async removeAll(): Promise<void> {
+    for (const queue of this.#queues.values())
+      for (const id of await queue.getRanges([...unfinished, "failed"], 0, -1))
+        if (this.#isOwn(id)) await queue.remove(id);
+  }
+
+  async findPresent(provider: string): Promise<Present> {
+    const queue = this.#find(provider);
+    const list = async (states: JobType[]) => new Set(await queue.getRanges(states, 0, -1));
+    return { unfinished: await list(unfinished), failed: await list(["failed"]) };
+  }
+
+  async readFailure(id: string, cell: Cell): Promise<string> {
+    return (await this.#queueOf(cell).getJob(id))?.failedReason ?? "no reason given";
+  }
+
+  /** How many workers take trials of a provider; undefined where the server does not say. */
+  async countWorkers(provider: string): Promise<number | undefined> {
+    return await this.#find(provider)
+      .getWorkersCount()
+      .catch(() => undefined);
+  }
+
+  #queueOf({ model }: Cell): Queue {
+    return this.#find(nameProvider(model));
+  }
+
+  #find(provider: string): Queue {
+    const queue = this.#queues.get(provider);
+    if (!queue) throw new Error(`${provider} is not in the plan of the run`);
+    return queue;
+  }
+
+  #isOwn(id: string): boolean {
+    return id.startsWith(`${this.#run}-`);
+  }
+}
