@@ -5,7 +5,6 @@ import type { Toolset } from "../types/tool.ts";
 import type { Assertion, Score, Turn } from "../types/trial.ts";
 import { type Activity, fileTools, readActivity, readingTools } from "./activity.ts";
 import { type Assessment, type CallScore, chooseBetter, compileCall, getFinder } from "./call.ts";
-import { compileFiles, isWritable, listWorkspace } from "./caseFiles.ts";
 import { assessDiscovery, explainDiscovery } from "./discovery.ts";
 import { labelCalls, labelExpectation, noneLabel } from "./labels.ts";
 import { type Judge, noJudge } from "./match.ts";
@@ -13,6 +12,7 @@ import { compileMongodb } from "./mongodb.ts";
 import { compileSequence } from "./sequence.ts";
 import { getLookup, type ToolLookup } from "./tools.ts";
 import { getRepliesTo, joinScores, type PartScore } from "./userTurns.ts";
+import { compileFiles, isWritable, listWorkspace } from "./writtenFiles.ts";
 
 /**
  * Grades the turns of one answered trial. `deferred`: the tools whose definitions were not shown from the start.

@@ -4,10 +4,10 @@ import type { ParsedFile } from "../parsing/json.ts";
 import { canonicalJson, type Json, type JsonObject, type Path } from "../types/json.ts";
 import type { Case, CaseFile, Expectation, ExpectedCall, Suite, UserTurn } from "../types/suite.ts";
 import type { Tool } from "../types/tool.ts";
-import type { WorkspaceFiles } from "./caseFiles.ts";
 import { type ExpectFile, getKind, listCodeFiles, toNames } from "./expectation.ts";
 import { buildMocks } from "./mocks.ts";
 import type { CheckedSuite, SuiteHeader } from "./validate.ts";
+import type { WorkspaceFiles } from "./workspaceFiles.ts";
 
 const defaults = {
   trials: 5,

@@ -8,12 +8,12 @@ import { isJsonObject, type Json, type Path } from "../types/json.ts";
 import { type LintSettings, lintSettingsSchema } from "../types/lint.ts";
 import type { Suite } from "../types/suite.ts";
 import { buildSuite } from "./build.ts";
-import { readWorkspaceFiles } from "./caseFiles.ts";
 import { readCaseList } from "./caseList.ts";
 import { listCodeFiles } from "./expectation.ts";
 import { explain, type PathProblem, placeProblem } from "./explain.ts";
 import { withMockFiles } from "./mocks.ts";
 import { type CheckedSuite, checkSuite } from "./validate.ts";
+import { readWorkspaceFiles } from "./workspaceFiles.ts";
 
 type Loaded = { suite?: Suite; namePlace?: Problem["place"]; problems: readonly Problem[] };
 

@@ -1,6 +1,6 @@
 import { listLoadedSkills } from "../scoring/activity.ts";
-import { isWritable } from "../scoring/caseFiles.ts";
 import { createDispatchReader, type ReadDispatch } from "../scoring/dispatch.ts";
+import { isWritable } from "../scoring/writtenFiles.ts";
 import type { AskedModel, HostedTrial, HostModel, Message, ModelRequest } from "../types/model.ts";
 import { type SkillPackage, skillEntryName } from "../types/skill.ts";
 import { type Case, getMessages } from "../types/suite.ts";

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { normalizeSkillName, skillTools } from "../scoring/activity.ts";
-import { projectFolder, readWrite, toWorkspacePath } from "../scoring/caseFiles.ts";
+import { projectFolder, readWrite, toWorkspacePath } from "../scoring/writtenFiles.ts";
 import { type ListingHost, listSkills } from "../search/skillListing.ts";
 import { whyNoFile } from "../types/innerPath.ts";
 import { isJsonObject, type JsonObject } from "../types/json.ts";
@@ -139,7 +139,7 @@ export type Library = { execute(call: Call): Promise<Execution | undefined> };
 
 /**
  * The results of the tools `Skill`, `Read` and `Write` in one trial. `offered` are the names of the skills that the
- * trial offers. Files are written to the workspace of the trial, which is on no disk; `scoring/caseFiles.ts` reads it
+ * trial offers. Files are written to the workspace of the trial, which is on no disk; `scoring/writtenFiles.ts` reads it
  * from the turns. Without `readable`, loading a skill returns no instructions: only whether it is loaded is measured
  * then, and its instructions must not change what the model does next.
  */

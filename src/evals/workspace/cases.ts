@@ -1,10 +1,10 @@
 import type { CodeCaller } from "../code/caller.ts";
 import { readingTools, skillTools } from "../scoring/activity.ts";
-import { isWritable } from "../scoring/caseFiles.ts";
 import { checkDispatch } from "../scoring/dispatch.ts";
 import type { CodeQuestion } from "../scoring/match.ts";
 import { createGrader, type Grade } from "../scoring/score.ts";
 import { listExpectations } from "../scoring/userTurns.ts";
+import { isWritable } from "../scoring/writtenFiles.ts";
 import { findRanker, type RankerName } from "../search/rankers.ts";
 import { listingHosts } from "../search/skillListing.ts";
 import { readPackageFile } from "../skills/packageFiles.ts";

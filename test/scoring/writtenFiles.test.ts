@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isWritable, listWorkspace, toWorkspacePath } from "../../src/evals/scoring/caseFiles.ts";
 import { createGrader } from "../../src/evals/scoring/score.ts";
+import { isWritable, listWorkspace, toWorkspacePath } from "../../src/evals/scoring/writtenFiles.ts";
 import type { Call, Execution, Turn } from "../../src/evals/types/trial.ts";
 import { aTool, aToolset } from "../fakes/suite.ts";
 
