@@ -76,6 +76,16 @@ describe("a run", () => {
     await page.context().close();
   });
 
+  it("opens as it stands in the documentation, with commands as code", async () => {
+    const sample = pathToFileURL(join(import.meta.dirname, "../../docs/sample/report.html")).href;
+    const { page, faults } = await openPage(browser, sample);
+    await status(page).toBe("5 cases, 5 of 5 trials.");
+    const commands = await page.locator("p code").allInnerTexts();
+    expect(commands).toContain("evals run -m anthropic:claude-haiku-5-5");
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
   it("narrows by outcome, tool, model and words together, and says how many are left", async () => {
     const { page } = await openPage(browser, writeRun());
     const search = page.getByRole("searchbox");

@@ -218,7 +218,8 @@ describe("the sentences", () => {
     const [suite] = checked["no-regression"].suites;
     const plain = suite ? checkBlocks(suite) : [];
     const explained = suite ? checkBlocks(suite, { explain: true }).slice(plain.length) : [];
-    const facts = explained.flatMap((block) => (block.kind === "facts" ? block.facts : []));
+    const folded = explained.flatMap((block) => (block.kind === "details" ? block.blocks : []));
+    const facts = folded.flatMap((block) => (block.kind === "facts" ? block.facts : []));
     expect(facts.length).toBeGreaterThan(6);
     for (const [, sentence] of facts) expect(String(sentence).split(/\.(?: |$)/).length).toBe(3);
   });

@@ -50,7 +50,7 @@ function BlockView({ block }: { block: Block }) {
       return (
         <>
           {block.lines.map((one, at) => (
-            <p key={at}>{line(one)}</p>
+            <p key={at}>{spans(one).map((span) => (typeof span === "string" ? prose(span) : inlineSpan(span)))}</p>
           ))}
         </>
       );
@@ -205,6 +205,11 @@ function line(inline: Inline): ComponentChildren {
   return spans(inline).map(inlineSpan);
 }
 
+/** Text with its parts between backticks as code. */
+function prose(text: string): ComponentChildren {
+  return text.split(/`([^`]+)`/).map((part, at) => (at % 2 === 0 ? plain(part) : <code key={at}>{plain(part)}</code>));
+}
+
 function inlineSpan(span: Span): ComponentChildren {
   if (typeof span === "string") return plain(span);
   if ("strong" in span) return <strong class={span.tone}>{plain(span.strong)}</strong>;
@@ -250,6 +255,7 @@ function BarView({ rate, interval: [low, high] = [rate, rate], needed }: Bar) {
 function Scale({ change, interval: [low, high], margin, tone }: Extract<Block, { kind: "scale" }>) {
   const reach = 1.2 * Math.max(margin, Math.abs(low), Math.abs(high));
   const x = (rate: number) => 160 + (rate / reach) * 160;
+  const edge = margin / reach > 0.75;
   const tick = (name: string, rate: number) => <rect class={name} x={x(rate) - 0.75} y="18" width="1.5" height="24" />;
   return (
     <svg class={`scale ${tone}`} viewBox="0 0 320 60" aria-hidden="true">
@@ -265,8 +271,8 @@ function Scale({ change, interval: [low, high], margin, tone }: Extract<Block, {
       <text x="320" y="10" text-anchor="end">
         better
       </text>
-      {/* Close to zero there is no room for a label around the margin's line. */}
-      <text x={x(-margin)} y="56" text-anchor={margin / reach < 0.3 ? "end" : "middle"}>
+      {/* Close to zero and to the edge there is no room for a label around the margin's line. */}
+      <text x={edge ? 0 : x(-margin)} y="56" text-anchor={edge ? "start" : margin / reach < 0.3 ? "end" : "middle"}>
         {`margin ${points(-margin)}`}
       </text>
       <text x="160" y="56" text-anchor="middle">

@@ -1,6 +1,6 @@
 import type { ComparedCheck } from "../types/check.ts";
 import { isCertain } from "./checkText.ts";
-import { type Block, facts, section } from "./document.ts";
+import { type Block, details, facts } from "./document.ts";
 import { count, integer, level, points, pValue, share } from "./format.ts";
 
 // The figures of a regression check under their textbook names, and what the names mean.
@@ -90,7 +90,7 @@ const terms: readonly [string, string][] = [
     "A check stops as soon as it can decide, so it looks at its figures several times. The error rates hold for all looks together.",
   ],
   [
-    "p",
+    "p-value",
     "The chance of a difference at least this large if nothing had changed. A check calls it shown when p is at most the level that is printed beside it.",
   ],
   [
@@ -118,5 +118,5 @@ const terms: readonly [string, string][] = [
 /** Two sentences on every term of this check. */
 export function explainCheck({ kind }: ComparedCheck): Block[] {
   const shown = kind === "no-regression" ? terms : terms.filter(([name]) => name !== "Reach");
-  return section("What the terms mean", [facts(...shown)]);
+  return [details("What the terms mean", facts(...shown))];
 }

@@ -1,5 +1,5 @@
 import type { Alarm, DriftSummary, DriftVerdict, Suspect } from "../types/drift.ts";
-import { type Block, facts, heading, section, type Tone, text } from "./document.ts";
+import { type Block, details, facts, heading, type Tone, text } from "./document.ts";
 import { count, integer, percent, points, ratio, size, some } from "./format.ts";
 
 type Uncounted = NonNullable<DriftSummary["uncounted"]>;
@@ -23,7 +23,7 @@ export function driftBlocks(drift: DriftSummary, { explain = false, isLeading = 
     heading(3, driftHeadline(drift), tone),
     text(driftReason(drift), ...(isLeading ? [] : [describeChanges(drift), `Next: ${driftNext(drift)}`])),
     facts(...listFacts(drift)),
-    ...(explain ? section("What the terms mean", [facts(...terms)]) : []),
+    ...(explain ? [details("What the terms mean", facts(...terms))] : []),
   ];
 }
 
