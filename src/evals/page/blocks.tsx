@@ -50,7 +50,7 @@ function BlockView({ block }: { block: Block }) {
       return (
         <>
           {block.lines.map((one, at) => (
-            <p key={at}>{spans(one).map((span) => (typeof span === "string" ? prose(span) : inlineSpan(span)))}</p>
+            <p key={at}>{line(one)}</p>
           ))}
         </>
       );
@@ -211,7 +211,7 @@ function prose(text: string): ComponentChildren {
 }
 
 function inlineSpan(span: Span): ComponentChildren {
-  if (typeof span === "string") return plain(span);
+  if (typeof span === "string") return prose(span);
   if ("strong" in span) return <strong class={span.tone}>{plain(span.strong)}</strong>;
   if ("mark" in span) return <MarkView mark={span.mark} />;
   if ("bar" in span) return <BarView {...span.bar} />;

@@ -10,8 +10,9 @@ export function integer(n: number): string {
   return grouped.format(n);
 }
 
+/** The text with a capital letter first; a single letter is a symbol, such as `p`. */
 export function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return text.length === 1 ? text : text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** `1 case`, `2 cases`; pass the plural where it is not the word with an s. */
