@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { Ledger } from "../../src/evals/batches/ledger.ts";
 import { BatchQueue } from "../../src/evals/batches/queue.ts";
+import { ledgerPath } from "../../src/evals/runs/record.ts";
 import { type AskedModel, type BatchService, noUsage } from "../../src/evals/types/model.ts";
 import { cell, requestOf } from "../models/request.ts";
 
@@ -40,7 +41,8 @@ async function openQueue({
     cancel: async () => undefined,
     ...changes,
   };
-  const ledger = await Ledger.open(dir, "run", { redact: (text) => text, isNew: true });
+  writeFileSync(ledgerPath(dir), "");
+  const ledger = await Ledger.open(dir, "run", (text) => text);
   const queue = new BatchQueue({ id: "m" } as AskedModel, service, { ledger, concurrency, say: () => {} });
   const ask = (trial: number, signal = new AbortController().signal) =>
     queue.ask(requestOf("hi", [], { cell: { ...cell, trial } }), signal);

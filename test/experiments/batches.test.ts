@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { run } from "../../src/evals/experiments/run.ts";
+import { createRun } from "../../src/evals/runs/record.ts";
 import type { Trial } from "../../src/evals/types/trial.ts";
 import {
   type BatchEndpoint,
@@ -383,6 +384,18 @@ describe("evals run --batch", () => {
     expect(trials().every(({ outcome }) => outcome.kind === "answered")).toBe(true);
   });
 
+  it("is resumed where it was killed as soon as it had a record", async () => {
+    const { world, options, resume, dir, records, manifest, trials, endpoint } = await open("anthropic");
+    expect(await run(options, world())).toBe(0);
+    const first = records()[0] ?? "";
+    const { finishedAt: _, totals: __, ...started } = manifest(first);
+    rmSync(join(dir, "reports", first), { recursive: true });
+    await createRun(join(dir, "reports"), started);
+    expect(await run(resume as never, world())).toBe(0);
+    expect(trials()).toHaveLength(9);
+    expect(endpoint.paid).toEqual({ plain: 2, batched: 16 });
+  });
+
   it("names the line of its file that was edited, and ignores one without its end", async () => {
     const { world, options, resume, dir, records, endpoint } = await open("anthropic", { polls: 1 });
     const io = world();
@@ -397,6 +410,13 @@ describe("evals run --batch", () => {
     await expect(run(resume as never, world())).rejects.toThrow(
       /batches\.jsonl:3: error: This line of the run's batches/,
     );
+  });
+
+  it("has none to cancel in a run that was started without them", async () => {
+    const { world, options, resume, records } = await open("anthropic");
+    expect(await run({ ...options, batch: false }, world())).toBe(0);
+    const canceling = run({ ...resume, cancelBatch: true } as never, world());
+    await expect(canceling).rejects.toThrow(`The run ${records()[0]} has no batches: it was started without --batch.`);
   });
 
   it("shows the price of batches before anything is asked", async () => {

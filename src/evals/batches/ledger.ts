@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
 import { type FileHandle, open, truncate } from "node:fs/promises";
-import { join } from "node:path";
 import * as z from "zod";
 import { readRegularFile } from "../files/readRegularFile.ts";
 import { writeError } from "../runs/disk.ts";
 import { createLineCheck, formatLine } from "../runs/journal.ts";
+import { ledgerPath } from "../runs/record.ts";
 import { EvalsError, messageOf, usageError } from "../types/errors.ts";
 import { usageSchema } from "../types/trial.ts";
 
@@ -53,8 +53,6 @@ export function createRequestId({ label }: Pick<Chunk, "label">, cell: string, a
 /** The last attempt of a cell, and the submission that it is in. */
 export type Sent = { entry: LedgerEntry; chunk: Chunk };
 
-const fileName = "batches.jsonl";
-
 /**
  * What a run has submitted to batch APIs, in the file `batches.jsonl` of its folder. Every change is on the disk before it
  * counts: what is submitted is written down before, so that no request is paid for twice, whenever the process is killed.
@@ -80,19 +78,14 @@ export class Ledger {
   }
 
   /**
-   * Opens the ledger of a run's folder. `redact` removes known secrets from its lines, also where a service has them in an
-   * id; `isNew`: the run has none yet. Throws EvalsError when it is missing, cannot be read or written, or was edited: then
-   * it is not known what was paid for.
+   * Opens the ledger of a run's folder, which every run in batches has from its start. `redact` removes known secrets from
+   * its lines, also where a service has them in an id. Throws EvalsError when it is missing, cannot be read or written, or
+   * was edited: then it is not known what was paid for.
    */
-  static async open(
-    dir: string,
-    run: string,
-    { redact, isNew }: { redact(text: string): string; isNew: boolean },
-  ): Promise<Ledger> {
-    const path = join(dir, fileName);
+  static async open(dir: string, run: string, redact: (text: string) => string): Promise<Ledger> {
+    const path = ledgerPath(dir);
     const text = await readRegularFile(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT") throw writeError(path, error);
-      if (isNew) return "";
       throw usageError("The list of the run's batches is missing: it was removed.", restoreHint, { file: path });
     });
     // A killed process leaves a line without its end, which did not count.

@@ -50,12 +50,11 @@ export function checkBatches(
 export async function openBatchAsker(
   { dir, manifest, retried }: OpenRecord,
   { context, models }: { context: TrialContext; models: readonly Model[] },
-  { out, concurrency, resume }: { out: string; concurrency: number; resume?: string | undefined },
+  { out, concurrency }: { out: string; concurrency: number },
   io: Io,
 ): Promise<Asker> {
-  const isNew = resume === undefined;
   const say = (line: string) => io.err(`${line}\n`);
-  const ledger = await Ledger.open(dir, manifest.id, { redact: knownSecrets(io.env).redact, isNew });
+  const ledger = await Ledger.open(dir, manifest.id, knownSecrets(io.env).redact);
   await ledger.restart(retried);
   const opened = new Map<string, { queue: BatchQueue; model: AskedModel }>();
   for (const model of models) {
@@ -98,12 +97,11 @@ export async function openBatchAsker(
 export async function cancelBatches(resumed: Resumed | undefined, options: RequestOptions, io: Io): Promise<ExitCode> {
   if (!resumed) throw usageError("--cancel-batch needs the run whose batches are canceled.", "Name it with --resume.");
   const { dir, manifest } = resumed;
+  if (manifest.flags.batch !== true)
+    throw usageError(`The run ${manifest.id} has no batches: it was started without --batch.`);
   const release = await lockRun(dir);
   try {
-    const ledger = await Ledger.open(dir, manifest.id, {
-      redact: knownSecrets(io.env).redact,
-      isNew: manifest.flags.batch !== true,
-    });
+    const ledger = await Ledger.open(dir, manifest.id, knownSecrets(io.env).redact);
     const ids = manifest.models.map(({ id }) => id).filter((id) => ledger.list(id).length > 0);
     const canceled: string[] = [];
     for (const model of await openModels(ids, options, io)) {

@@ -18,7 +18,7 @@ type Redact = (text: string) => string;
 const asIs: Redact = (text) => text;
 
 /** The files of a run folder. */
-const runFiles = { manifest: "run.json", journal: "trials.jsonl" } as const;
+const runFiles = { manifest: "run.json", journal: "trials.jsonl", ledger: "batches.jsonl" } as const;
 
 /** The id of a run: its start, to the millisecond, in a form that sorts and is a valid file name everywhere. */
 export function newRunId(now: Date): string {
@@ -52,8 +52,9 @@ export async function createRun(
   while (!(await makeFolder(join(out, id)))) id = nextRunId(id);
   const manifest = { ...planned, id };
   const dir = join(out, id);
-  // Before the manifest: where a record has no journal, it was removed.
-  await openJournal(journalPath(dir), id).then((journal) => journal.close());
+  // Before the manifest: where a record has no journal, or a run in batches no ledger, it was removed.
+  const paths = [journalPath(dir), ...(manifest.flags.batch === true ? [ledgerPath(dir)] : [])];
+  for (const path of paths) await openJournal(path, id).then((journal) => journal.close());
   await writeManifest(dir, manifest, redact);
   return { dir, manifest };
 }
@@ -83,6 +84,9 @@ async function writeManifest(dir: string, manifest: RunManifest, redact: Redact)
 
 /** The path of a run's journal. */
 export const journalPath = (dir: string) => join(dir, runFiles.journal);
+
+/** The path of the list of what a run submitted to batch APIs. */
+export const ledgerPath = (dir: string) => join(dir, runFiles.ledger);
 
 /** Writes the totals into the manifest, and the end time of a complete run. Returns the manifest. */
 export async function finishRun(
