@@ -290,9 +290,9 @@ describe("evals run --changed", () => {
     expect(planned.out).toContain("files: 2 cases");
     expect(planned.err).toMatchInlineSnapshot(`
       "Asking 3 of 4 cases.
-        read: read_file changed
-        list: read_file changed, which is similar to an expected tool
-        send: the case, its mocks or its skill changed
+        read of files: read_file changed
+        list of files: read_file changed, which is similar to an expected tool
+        send of mail: the case, its mocks or its skill changed
       Left out: 1 case of files. No change since the accepted baseline touches them.
       "
     `);
@@ -318,7 +318,9 @@ describe("evals run --changed", () => {
 
   it("asks every case where nothing is accepted, or nothing that can be compared", async () => {
     const first = await run("--changed");
-    expect(first.err).toContain("read, list, zone, send: there is no accepted baseline\n");
+    expect(first.err).toContain(
+      "  read, list, zone of files: there is no accepted baseline\n  send of mail: there is no accepted baseline\n",
+    );
     await run("--accept");
     const other = await run("--changed", "--host", "codex");
     expect(other.err).toContain(

@@ -14,13 +14,14 @@ export function askedPhrase({ asked, leftOut }: PartialRun): string {
   return `${asked.length} of ${count(asked.length + sumCases(leftOut), "case")}`;
 }
 
-/** Which cases a partial run asks and why, and which it leaves out and why, each in a line. */
+/** Which cases of which suites a partial run asks and why, and which it leaves out and why, each in a line. */
 export function describePartial(partial: PartialRun): string[] {
   const { asked, leftOut, since } = partial;
   const before = describeSince(since);
+  const isOneSuite = new Set([...asked, ...leftOut].map(({ suite }) => suite)).size === 1;
   const groups = new Map<string, string[]>();
   for (const one of asked) {
-    const why = explainTouch(one, since);
+    const why = `${isOneSuite ? "" : ` of ${one.suite}`}: ${explainTouch(one, since)}`;
     groups.set(why, [...(groups.get(why) ?? []), one.case]);
   }
   const nothing = `No case is asked: no change ${before} touches one of ${count(sumCases(leftOut), "case")}.`;
@@ -28,7 +29,7 @@ export function describePartial(partial: PartialRun): string[] {
   if (asked.length === 0 && isSame) return [nothing];
   return [
     asked.length === 0 ? "No case is asked." : `Asking ${askedPhrase(partial)}.`,
-    ...[...groups].map(([why, ids]) => `  ${some(ids, 10)}: ${why}`),
+    ...[...groups].map(([why, ids]) => `  ${some(ids, 10)}${why}`),
     ...describeLeftOut(partial).map((text) => `Left out: ${text}`),
   ];
 }
