@@ -94,7 +94,8 @@ export type Recalled<C extends RecordOf, O> = { command: C; options: O; resumed?
 
 /**
  * With `--resume`, finds the record to be finished and replaces the given options by the recorded ones. Throws a usage
- * error when there is no such record of this command, and for an explicit option that contradicts it.
+ * error when there is no such record of this command, for an explicit option that contradicts it, and for a merge that was
+ * interrupted.
  */
 export async function recallOptions<
   C extends RecordOf,
@@ -107,6 +108,12 @@ export async function recallOptions<
 >(command: C, options: O, cwd: string): Promise<Recalled<C, O>> {
   if (options.resume === undefined) return { command, options };
   const resumed = await findRecord(command, options.resume, resolve(cwd, options.out));
+  const { id, mergedFrom, finishedAt } = resumed.manifest;
+  if (mergedFrom && finishedAt === undefined)
+    throw usageError(
+      `The record ${id} is of a merge that was interrupted: it lacks trials that its shards have.`,
+      "Give the shards to `evals merge` again.",
+    );
   const { given: before, ...recorded } = readRecorded(resumed.manifest);
   const { baseUrl } = options;
   // Credentials of the base URL are not on the record: they are given again.

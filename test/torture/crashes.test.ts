@@ -1,0 +1,154 @@
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Ended, evals, timeless, trialsOf } from "../e2e/evals.ts";
+import { type BatchEndpoint, startMessageBatches } from "../fixtures/endpoints/batches.ts";
+
+const hook = pathToFileURL(join(import.meta.dirname, "../fixtures/crash.mjs")).href;
+
+let root: string;
+let endpoint: BatchEndpoint<object>;
+beforeEach(async () => {
+  root = mkdtempSync(join(tmpdir(), "evals-crashes-"));
+  endpoint = await startMessageBatches({
+    polls: 1,
+    answer: () => ({ calls: [{ name: "act", id: "call", input: {} }] }),
+  });
+});
+afterEach(async () => {
+  await endpoint.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+/** A project with a suite, in which these commands were run. */
+async function prepare(...before: (readonly string[])[]): Promise<string> {
+  const dir = mkdtempSync(join(root, "project-"));
+  const tools = [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }];
+  writeFileSync(join(dir, "tools.json"), JSON.stringify(tools));
+  const list = ["Act.", "Act now.", "Act later."].map((input, at) => ({
+    id: `c${at}`,
+    input,
+    expect: { tool: "act" },
+  }));
+  const suite = { name: "s", server: { tools: "tools.json" }, maxTurns: 1, cases: list };
+  writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
+  for (const args of before) isFine(await evals(args, { cwd: dir }));
+  return dir;
+}
+
+const isFine = (ended: Ended, why = "") =>
+  expect(ended, `${why}${ended.err}`).toMatchObject({
+    code: 0,
+    err: expect.not.stringMatching(/Internal error|\n\s+at /),
+  });
+
+/** Runs a command in copies of a project, killed before each of its changes of files, and in each what is to follow. */
+async function killAtEach(project: string, args: readonly string[], then: (dir: string, why: string) => Promise<void>) {
+  for (let at = 1; ; at++) {
+    const dir = mkdtempSync(join(root, "killed-"));
+    cpSync(project, dir, { recursive: true });
+    const env = { NODE_OPTIONS: `--import=${hook}`, EVALS_CRASH_AT: String(at) };
+    const ended = await evals(args, { cwd: dir, env });
+    if (ended.code !== null) return isFine(ended);
+    await then(dir, `killed before change ${at}: `);
+    rmSync(dir, { recursive: true });
+  }
+}
+
+/** The folders of the records, the oldest first. A process can be killed after it made one, and before its manifest. */
+function listRecords(dir: string): string[] {
+  const out = join(dir, "reports");
+  const names = existsSync(out) ? readdirSync(out).sort() : [];
+  return names.map((name) => join(out, name)).filter((folder) => existsSync(join(folder, "run.json")));
+}
+
+/** The trials of a record without what depends on when and how they were asked. */
+const readPlain = (record = "") =>
+  trialsOf(record).map((trial) => {
+    const { turns, costUsd: _, ...rest } = timeless(trial) as { turns: { calls: unknown }[]; costUsd: number };
+    return { ...rest, calls: turns.map(({ calls }) => calls) };
+  });
+
+/** How many trials are on a record, which are not asked again. */
+function countRecorded(record: string | undefined): number {
+  const journal = record && join(record, "trials.jsonl");
+  return journal && existsSync(journal) ? readFileSync(journal, "utf8").split("\n").length - 1 : 0;
+}
+
+/** Starts the command again, or finishes its record if it had made one, and expects that record to be whole. */
+async function finish(dir: string, args: readonly string[], why: string, earlier = 0): Promise<string> {
+  const isStarted = listRecords(dir).length > earlier;
+  isFine(await evals(isStarted ? ["run", "--resume", "latest"] : args, { cwd: dir }), why);
+  const records = listRecords(dir);
+  expect(records, why).toHaveLength(earlier + 1);
+  const record = records.at(-1) ?? "";
+  expect(readdirSync(record).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+  return record;
+}
+
+const run = (...more: string[]) => [
+  ...["run", "suite.json", "-m", "anthropic:claude-haiku-5-5", "--base-url", endpoint.url],
+  ...["--seed", "7", "-n", "2", "-c", "2", ...more],
+];
+
+describe("a command that is killed before any of its changes of files", () => {
+  it.each([[[]], [["--batch"]]])(
+    "run %j: has the record of one that was not, and pays for no answer twice",
+    async (more) => {
+      const whole = await prepare(run(...more));
+      const expected = readPlain(listRecords(whole)[0]);
+      let before = { ...endpoint.paid };
+      await killAtEach(await prepare(), run(...more), async (dir, why) => {
+        const killed = { ...endpoint.paid };
+        const recorded = countRecorded(listRecords(dir)[0]);
+        const record = await finish(dir, run(...more), why);
+        expect(readPlain(record), why).toEqual(expected);
+        const { plain, batched } = endpoint.paid;
+        const ofBatches = trialsOf(record).filter(({ turns }) => turns[0]?.batch !== undefined).length;
+        expect(batched - before.batched, why).toBe(ofBatches);
+        // Answers that were not on the record yet are asked for again, but not those of batches.
+        if (more.length === 0) expect(plain - killed.plain, why).toBe(expected.length - recorded);
+        else expect(plain - before.plain - (expected.length - ofBatches), why).toBeOneOf([0, 1]);
+        before = { plain, batched };
+      });
+    },
+  );
+
+  it("run --nightly: adds one night", async () => {
+    const project = await prepare(run("--accept"));
+    await killAtEach(project, run("--nightly"), async (dir, why) => {
+      const record = await finish(dir, run("--nightly"), why, 1);
+      const baselines = join(dir, "evals/baselines");
+      const nights = readdirSync(baselines).find((name) => name.endsWith(".nights.jsonl")) ?? "";
+      const lines = readFileSync(join(baselines, nights), "utf8").trimEnd().split("\n");
+      expect(lines, why).toHaveLength(2);
+      expect(JSON.parse(lines[1] ?? ""), why).toMatchObject({ night: basename(record) });
+    });
+  });
+
+  it("baseline accept: leaves the old baseline or the new one", async () => {
+    const project = await prepare(run("--accept"), run());
+    const [old = "", fresh = ""] = listRecords(project).map((record) => basename(record));
+    await killAtEach(project, ["baseline", "accept"], async (dir, why) => {
+      const shown = await evals(["baseline", "show"], { cwd: dir });
+      isFine(shown, why);
+      expect(shown.out.includes(old) || shown.out.includes(fresh), shown.out).toBe(true);
+      isFine(await evals(["baseline", "accept"], { cwd: dir }), why);
+    });
+  });
+
+  it("merge: can be merged again, and asks nothing", async () => {
+    const project = await prepare(run("--shard", "1/2"), run("--shard", "2/2"));
+    const { plain } = endpoint.paid;
+    await killAtEach(project, ["merge", "reports"], async (dir, why) => {
+      const { code, err } = await evals(["run", "--resume", "latest"], { cwd: dir });
+      const isMerge = listRecords(dir).length === 3;
+      expect([0, ...(isMerge ? [2] : [])], `${why}${err}`).toContain(code);
+      if (code === 2) expect(err).toMatch(/The record \S+ is of a merge that was interrupted/);
+      isFine(await evals(["merge", "reports"], { cwd: dir }), why);
+    });
+    expect(endpoint.paid.plain).toBe(plain);
+  });
+});
