@@ -148,7 +148,8 @@ describe("trouble with the disk", () => {
       /trials\.jsonl cannot be written: it was removed\.\n {2}Do not move or remove|cannot be written/,
     );
     expect(err).not.toMatch(/Internal error|\n\s+at /);
-    expect(endpoint.requests.length).toBeLessThan(40);
+    // Of 80: no more than wait for the disk are asked after it.
+    expect(endpoint.requests.length).toBeLessThan(60);
   });
 
   it.skipIf(process.platform === "win32")(

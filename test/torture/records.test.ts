@@ -26,14 +26,22 @@ beforeEach(async () => {
   });
   const tools = [{ name: "act", description: "Acts.", inputSchema: { type: "object" } }];
   writeFileSync(join(dir, "tools.json"), JSON.stringify(tools));
-  const cases = Array.from({ length: 20 }, (_, at) => ({ id: `c${at}`, input: `Act ${at}.`, expect: { tool: "act" } }));
-  const suite = { name: "s", server: { tools: "tools.json" }, maxTurns: 1, cases };
-  writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
+  writeSuite(20);
 });
 afterEach(async () => {
   await endpoint.close();
   rmSync(dir, { recursive: true, force: true });
 });
+
+function writeSuite(size: number): void {
+  const cases = Array.from({ length: size }, (_, at) => ({
+    id: `c${at}`,
+    input: `Act ${at}.`,
+    expect: { tool: "act" },
+  }));
+  const suite = { name: "s", server: { tools: "tools.json" }, maxTurns: 1, cases };
+  writeFileSync(join(dir, "suite.json"), JSON.stringify(suite));
+}
 
 const ask = (...flags: string[]) =>
   evals(["run", "suite.json", "-m", "anthropic:x", "--base-url", endpoint.url, "-n", "1", "--json", ...flags], {
@@ -106,6 +114,7 @@ describe("one record that cannot be read", () => {
 
 describe("a journal that is removed or shortened", () => {
   it("during a run stops it, and the run is not resumed as if nothing had been paid", async () => {
+    writeSuite(100);
     onRequest = (index) => {
       const [id = ""] = readdirSync(join(dir, "reports"));
       if (index === 5) rmSync(path(id, "trials.jsonl"));
@@ -114,7 +123,8 @@ describe("a journal that is removed or shortened", () => {
     expect(stopped.code).toBe(3);
     expect(stopped.err).toContain("trials.jsonl cannot be written: it was removed.");
     const asked = endpoint.requests.length;
-    expect(asked).toBeLessThan(20);
+    // What was answered before the next line could not be written: no more than wait for the disk.
+    expect(asked).toBeLessThan(45);
     const [id = ""] = readdirSync(join(dir, "reports"));
     expect(existsSync(path(id, "trials.jsonl"))).toBe(false);
     const resumed = await evals(["run", "--resume", id], { cwd: dir });

@@ -29,8 +29,11 @@ export type RunPlanOptions = {
  */
 export type PlanEnd = "complete" | "cancelled" | "budget" | "stopped";
 
-/** Maximum number of trials that wait for the disk before new ones are delayed. */
-const unrecordedLimit = 256;
+/**
+ * Maximum number of trials that wait for the disk before new ones are delayed: so many can be lost, and are asked again,
+ * when the process is killed or the disk fails. Twice what the journal writes at once, so that asking does not wait for it.
+ */
+const unrecordedLimit = 32;
 
 /**
  * Runs every cell of a plan that is not done. Starts no new ones when `signal` aborts or a limit of the run is reached, and
@@ -48,6 +51,7 @@ export async function runPlan(
   const trialSignal = AbortSignal.any([signal, broken.signal]);
   const anyStop = AbortSignal.any([signal, stop.signal]);
   const recording = new Set<Promise<void>>();
+  let recorded: Promise<void> | undefined;
   let failure: { error: unknown } | undefined;
   const { limits } = options;
   const stopAtLimit = () => {
@@ -85,7 +89,13 @@ export async function runPlan(
     const trial: Trial = isCopy ? { ...made, copy: true } : made;
     record(trial);
     stopAtLimit();
-    if (recording.size >= unrecordedLimit) await Promise.race(recording);
+    // All wait for the same: a race of their own for each would take quadratic time where very many are answered at once.
+    if (recording.size >= unrecordedLimit) {
+      recorded ??= Promise.race(recording).finally(() => {
+        recorded = undefined;
+      });
+      await recorded;
+    }
   });
   await Promise.all(recording);
   if (failure) throw failure.error;
