@@ -4,7 +4,6 @@ import * as z from "zod";
 import { importModule } from "../code/module.ts";
 import { replaceFile } from "../files/replaceFile.ts";
 import { csvHead, csvWriter } from "../reports/csv.ts";
-import { experimentReport } from "../reports/experiments.ts";
 import { type Form, type FormName, formNames, forms, listForms, type Report, runReport } from "../reports/index.ts";
 import { renderMarkdown } from "../reports/markdown.ts";
 import { PageTrialCollector } from "../reports/pageTrials.ts";
@@ -87,6 +86,7 @@ export async function readReport(
   if (!experiment) return runReport({ summary: results.summary(), manifest, explain, trials });
   const hint = `Finish it with \`evals ${experiment.command} --resume ${id}\`: no recorded trial is asked again.`;
   if (!experiment.result) throw usageError(`The record ${id} of \`evals ${experiment.command}\` has no result.`, hint);
+  const { experimentReport } = await loadExperiments();
   try {
     return experimentReport(manifest, experiment, trials);
   } catch (error) {
@@ -94,6 +94,9 @@ export async function readReport(
     throw usageError(`The result of the record ${id} cannot be read:\n${z.prettifyError(error)}`, hint);
   }
 }
+
+/** A run needs none of their reports. */
+const loadExperiments = () => import("../reports/experiments.ts");
 
 /** The folder under `out` with the reports of the last run: CI finds them under one path. It holds no record. */
 const lastResult = "last-result";
@@ -161,6 +164,7 @@ export async function recordExperiment(
 ): Promise<Report> {
   const decided = await recordResult(dir, manifest, result, knownSecrets(io.env).redact);
   if (!decided.experiment) throw new Error("the record of an experiment has its question");
+  const { experimentReport } = await loadExperiments();
   const made = experimentReport(decided, decided.experiment, trials);
   await writeForms(made, dir, io);
   return made;

@@ -1,4 +1,3 @@
-import { blameJson } from "../reports/blame.ts";
 import { asciiJson } from "../reports/escape.ts";
 import { count } from "../reports/format.ts";
 import type { PlanEnd } from "../trials/runPlan.ts";
@@ -22,6 +21,7 @@ export async function reportRun(
   let blameText: string | undefined;
   if (options.blame && end === "complete") {
     const { blameMarkdown, blameRun, printBlame } = await import("./blame.ts");
+    const { blameJson } = await import("../reports/blame.ts");
     const blamed = await blameRun(dir, options, io);
     blameText = blamed && blameMarkdown(blamed);
     if (blameText !== undefined) await writeReport(dir, "blame.md", blameText, io);

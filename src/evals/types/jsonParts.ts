@@ -8,7 +8,7 @@ const levels = 4;
  * the memory of its value. No text of the value is split over two parts. The value holds plain data.
  */
 export function stringifyInParts(value: unknown, indent = 0): Generator<string> {
-  return joinPieces(listPieces(value, levels, { line: indent > 0 ? "\n" : "", indent: " ".repeat(indent) }));
+  return listParts(value, levels, { line: indent > 0 ? "\n" : "", indent: " ".repeat(indent) });
 }
 
 /** Texts with `separator` between them, joined to parts of a size that is worth a write. */
@@ -28,21 +28,33 @@ export function* joinPieces(pieces: Iterable<string>, separator = ""): Generator
 /** `line`: the line break before a closing bracket, with its indentation; `indent`: that of one level. */
 type Layout = { line: string; indent: string };
 
-function* listPieces(value: unknown, depth: number, { line, indent }: Layout): Generator<string> {
-  if (depth === 0 || typeof value !== "object" || value === null) {
-    const json = JSON.stringify(value, null, indent) ?? "null";
-    yield line === "" ? json : json.replaceAll("\n", line);
-    return;
-  }
-  const inside = line + indent;
-  const [open, close] = Array.isArray(value) ? "[]" : "{}";
-  let before = open;
+function* listParts(value: unknown, depth: number, { line, indent }: Layout): Generator<string> {
+  if (!isParted(value, depth)) return yield stringify(value, { line, indent });
+  const inside = { line: line + indent, indent };
+  const [open = "", close = ""] = Array.isArray(value) ? "[]" : "{}";
+  let part = open;
+  let isEmpty = true;
   for (const [key, member] of Object.entries(value)) {
     if (member === undefined && !Array.isArray(value)) continue;
     const name = Array.isArray(value) ? "" : `${JSON.stringify(key)}:${indent === "" ? "" : " "}`;
-    yield `${before}${inside}${name}`;
-    yield* listPieces(member, depth - 1, { line: inside, indent });
-    before = ",";
+    part += `${isEmpty ? "" : ","}${inside.line}${name}`;
+    isEmpty = false;
+    // A generator for each value would take longer than its text.
+    const texts = isParted(member, depth - 1) ? listParts(member, depth - 1, inside) : [stringify(member, inside)];
+    for (const text of texts) {
+      part += text;
+      if (part.length < partLength) continue;
+      yield part;
+      part = "";
+    }
   }
-  yield before === open ? `${open}${close}` : `${line}${close}`;
+  yield isEmpty ? `${open}${close}` : `${part}${line}${close}`;
+}
+
+const isParted = (value: unknown, depth: number): value is object =>
+  depth > 0 && typeof value === "object" && value !== null;
+
+function stringify(value: unknown, { line, indent }: Layout): string {
+  const json = JSON.stringify(value, null, indent) ?? "null";
+  return line === "" ? json : json.replaceAll("\n", line);
 }
