@@ -1,6 +1,6 @@
 import type { Options } from "yargs";
-import { gates } from "../types/check.ts";
 import { executionPolicies } from "../types/execution.ts";
+import { gates } from "../types/gates.ts";
 import { nearest } from "../types/nearest.ts";
 import { number } from "./command.ts";
 

@@ -1,4 +1,4 @@
-import { verifyGates } from "../types/verify.ts";
+import { verifyGates } from "../types/gates.ts";
 import { defineCommand } from "./command.ts";
 import { baselinesFlag, jsonFlag, suiteFlags, suitePaths } from "./flags.ts";
 

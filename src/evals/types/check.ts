@@ -1,13 +1,12 @@
 import * as z from "zod";
 import { driftPlanSchema } from "./drift.ts";
+import { gates } from "./gates.ts";
 import { changeClassSchema } from "./lint.ts";
 
 const count = z.number().int();
 export const countsSchema = z.object({ passed: count, trials: count });
 export const intervalSchema = z.tuple([z.number(), z.number()]).readonly();
 
-/** What `--fail-on` takes: what makes a command exit with 1. */
-export const gates = ["regressed", "suite", "changed", "drifted", "inconclusive", "rate", "any"] as const;
 export const gateSchema = z.enum(gates);
 export type Gate = z.infer<typeof gateSchema>;
 

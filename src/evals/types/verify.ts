@@ -1,11 +1,10 @@
 import * as z from "zod";
+import { verifyGates } from "./gates.ts";
 import { listChangeSchema } from "./lint.ts";
 
 const count = z.number().int().min(0);
 const names = z.array(z.string());
 
-/** What `evals verify --fail-on` can name. */
-export const verifyGates = ["changed", "stale", "unaccepted", "uncovered-tools", "uncovered-parameters"] as const;
 const verifyGateSchema = z.enum(verifyGates);
 export type VerifyGate = z.infer<typeof verifyGateSchema>;
 
