@@ -3,11 +3,9 @@ import type { Interval } from "../stats/intervals.ts";
 
 // The one way in which numbers and counts are written, in every report and message.
 
-const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-
-/** A whole number with thousands separators, the same in every locale: `12,345`. */
+/** A whole number with thousands separators, the same in every locale: `12,345`. (`Intl` takes some milliseconds to load.) */
 export function integer(n: number): string {
-  return grouped.format(n);
+  return n.toFixed().replace(/\B(?=(?:\d{3})+$)/g, ",");
 }
 
 /** The text with a capital letter first; a single letter is a symbol, such as `p`. */

@@ -64,10 +64,12 @@ export function buildRanker<D extends SearchDocument>(name: RankerName, document
   };
 }
 
-/** The order of Claude Code's ties. The language is fixed, so that the result does not depend on the machine. */
-const collator = new Intl.Collator("en");
+/** Made with the first tie, because it takes some milliseconds. */
+let collator: Intl.Collator | undefined;
 
+/** The order of Claude Code's ties. The language is fixed, so that the result does not depend on the machine. */
 function compareNames({ document: { name: a } }: Listed, { document: { name: b } }: Listed): number {
+  collator ??= new Intl.Collator("en");
   return collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);
 }
 
