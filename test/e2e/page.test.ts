@@ -76,6 +76,24 @@ describe("a run", () => {
     await page.context().close();
   });
 
+  it("names in the row of a case the outcomes with the tools of now, not those with the baseline's", async () => {
+    const { trials } = makeRecord(1200);
+    const model = "openai:gpt-6-mini";
+    const failing = (arm: string) =>
+      new Set(
+        trials
+          .filter((one) => one.cell.model === model && one.cell.arm === arm && one.verdict?.grade !== "pass")
+          .map((one) => one.cell.case),
+      );
+    const [fixed = ""] = [...failing("base")].filter((id) => !failing("head").has(id));
+    const { page } = await openPage(browser, writeRun());
+    await page.getByLabel("Case", { exact: true }).selectOption(fixed);
+    const row = page.locator(".row.case", { hasText: model });
+    await expect.poll(() => row.count()).toBe(1);
+    expect(await row.locator(".outcomes > span").innerText()).toBe("");
+    await page.context().close();
+  });
+
   it("opens as it stands in the documentation, with commands as code", async () => {
     const sample = pathToFileURL(join(import.meta.dirname, "../../docs/sample/report.html")).href;
     const { page, faults } = await openPage(browser, sample);

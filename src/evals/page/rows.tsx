@@ -53,7 +53,9 @@ function rateText(one: PageCase): string {
 export function CaseRow({ common, one, isUnfolded }: { common: Common; one: Shown; isUnfolded: boolean }) {
   const { case: given, trials } = one;
   const main = mainArm(given);
-  const failed = trials.filter(({ result }) => result !== "passed");
+  // Trials with the baseline's tools do not decide about the case.
+  const judged = trials.filter(({ arm }) => arm === "head");
+  const failed = (judged.length > 0 ? judged : trials).filter(({ result }) => result !== "passed");
   const outcomes = [...new Set(failed.map(({ outcome }) => outcome))];
   const isRed = given.state !== undefined ? given.state !== "passed" : failed.length > 0;
   return (
