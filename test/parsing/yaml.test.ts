@@ -163,6 +163,8 @@ describe("a syntax error in YAML", () => {
     "x: foo # ok\n y: 1\n",
     'input: "He said "hi""\n',
     "input: 'It's'\n",
+    'input: "Read this" now\n',
+    "cases:\n  - id: a\n   expect: { tool: b }\n",
     `${"x".repeat(60)}: ${"y".repeat(60)}: ${"z".repeat(60)}`,
   ])("%j", (text) => {
     expect(complaintAbout(text)).toMatchSnapshot();

@@ -13,6 +13,9 @@ const about = (text: string) => complaint(load({ "s.yaml": text }));
 describe("a case", () => {
   it.each([
     ["expct: { tool: x }", 's.yaml:3:5: error: Unknown key "expct".\n  Did you mean "expect"?'],
+    ["tool: x", 's.yaml:3:5: error: Unknown key "tool".\n  Did you mean "expect: { tool: ... }"?'],
+    ["expected_tool: x", 's.yaml:3:5: error: Unknown key "expected_tool".\n  Did you mean "expect: { tool: ... }"?'],
+    ["name: x", 's.yaml:3:5: error: Unknown key "name".\n  Did you mean "id"?'],
     [
       "expect: { calls: [{ tool: x, optional: true }], extras: true }",
       's.yaml:3:15: error: All calls are optional and "extras" allows others, so nothing would be checked.\n  Require a call, or drop extras.',
@@ -286,7 +289,10 @@ describe("a suite", () => {
       "cases: []\nevals: []\n",
       's.yaml:2:1: error: The suite has both "cases" and "evals", which mean the same.\n  Put all cases into one of them.',
     ],
-    ["- input: hi\n", "s.yaml:1:1: error: The file must be an object, got a list."],
+    [
+      "- input: hi\n",
+      's.yaml:1:1: error: The file must be an object, got a list.\n  Indent the list below "cases:", and add "server:".',
+    ],
     [
       `${oneCase}  - { id: a, input: x, expect: { tool: t } }\n  - { id: a, input: y, expect: { tool: t } }\n`,
       's.yaml:5:11: error: An earlier case has the id "a" already.\n  Give each case of the suite its own id.',

@@ -103,12 +103,23 @@ export function writeFlag(flag: string, value: unknown): string[] {
   return [value].flat().map((one) => `--${flag}=${one}`);
 }
 
+/** Flags with one meaning, here and in other tools. */
+const synonyms: readonly (readonly string[])[] = [
+  ["--as", "--format", "--reporter", "--json"],
+  ["--trials", "--repeat", "--runs", "--iterations", "--samples"],
+  ["--case", "--filter", "--grep"],
+  ["--model", "--provider"],
+];
+
 function unknownFlag(spelled: string, flags: ReadonlyMap<string, Flag>, command: Command): EvalsError {
   const isLong = spelled.startsWith("--");
   // A camelCase spelling is accepted, but not what help shows.
   const candidates = [...flags.keys()].filter((flag) => flag.startsWith("--") && !/[A-Z]/.test(flag));
+  const group = synonyms.find((one) => one.includes(spelled));
   const near = isLong
-    ? (candidates.find((flag) => flag.startsWith(spelled)) ?? nearest(spelled, candidates))
+    ? (candidates.find((flag) => flag.startsWith(spelled)) ??
+      group?.find((flag) => flags.has(flag)) ??
+      nearest(spelled, candidates))
     : undefined;
   return usageError(
     `Unknown flag "${spelled}" of \`evals ${nameCommand(command)}\`.`,

@@ -12,6 +12,7 @@ export function explainYamlError(
   };
   const lineEnd = endOfLine(text, at);
   const rest = text.slice(at, lineEnd);
+  const quote = /(["'])[ \t]*$/.exec(text.slice(text.lastIndexOf("\n", at - 1) + 1, at))?.[1];
   if (/^Missing closing/.test(message)) {
     const open = findUnclosedString(tokens);
     const quote = text[open ?? at];
@@ -38,11 +39,21 @@ export function explainYamlError(
     case "BAD_DQ_ESCAPE":
       return invalid(at, `the unknown escape ${text.slice(at, at + 2)}`, "Write a backslash as \\\\.");
     case "UNEXPECTED_TOKEN":
-      if (/["']/.test(text[at - 1] ?? ""))
+      if (quote !== undefined)
         return invalid(
           at,
           "text after the closing quote",
-          text[at - 1] === '"' ? 'Write a quote inside of "..." as \\".' : "Write a quote inside of '...' as ''.",
+          quote === '"'
+            ? `Put all of it in '...', or write a quote inside of "..." as \\".`
+            : `Put all of it in "...", or write a quote inside of '...' as ''.`,
+        );
+      break;
+    case "MISSING_CHAR":
+      if (/^Sequence item without/.test(message))
+        return invalid(
+          nextText(text, at),
+          "a line that is neither a key of the item above nor a new item",
+          'Start the keys of an item in the column of its first key, and items with "- ".',
         );
   }
   return invalid(at, message);

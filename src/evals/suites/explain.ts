@@ -77,7 +77,10 @@ function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, pat
     case "invalid_type":
       return mustBe(
         typeNames[issue.expected] ?? issue.expected,
-        hintToQuote(issue, value) ?? hintToWrap(at.at(-1), value),
+        hintToQuote(issue, value) ??
+          (at.length === 0 && Array.isArray(value) && listKnownKeys(schema).includes("cases")
+            ? 'Indent the list below "cases:", and add "server:".'
+            : hintToWrap(at.at(-1), value)),
       );
     case "invalid_value": {
       const values = issue.values.map(String);
@@ -113,10 +116,11 @@ function missing(path: Path): PathProblem {
   return { path, message: `${quotePath(path)} is missing.` };
 }
 
-/** What authors who know other tools write, with the key that has its place here. */
-const synonyms: readonly (readonly [written: RegExp, key: string])[] = [
+/** What authors who know other tools write, with the key that has its place here, and its form where it is another one. */
+const synonyms: readonly (readonly [written: RegExp, key: string, form?: string])[] = [
+  [/^(tool|(expected|expect)_?tools?)$/i, "expect", "expect: { tool: ... }"],
   [/^(prompt|query|question|user|message|text|vars)$/i, "input"],
-  [/^(expected|assert|expected_?tools?|expect_?tools?|want|should)$/i, "expect"],
+  [/^(expected|assert|want|should)$/i, "expect"],
   [/^(arguments|params|parameters|input)$/i, "args"],
   [/^(function|name|tools|tool_?name)$/i, "tool"],
   [/^(tests|test_?cases|examples|scenarios)$/i, "cases"],
@@ -124,6 +128,7 @@ const synonyms: readonly (readonly [written: RegExp, key: string])[] = [
   [/^(repeat|repeats|runs|n|iterations|samples)$/i, "trials"],
   [/^(threshold|pass_?threshold|min_?pass_?rate)$/i, "passRate"],
   [/^(not|forbid|forbidden|never)$/i, "avoid"],
+  [/^(name|title)$/i, "id"],
   [/^(cmd|exec|program)$/i, "command"],
   [/^(uri|endpoint|href)$/i, "url"],
   [/^(input_?schema|parameters)$/i, "inputSchema"],
@@ -135,8 +140,8 @@ function unknownKey(key: string, known: readonly string[], path: Path): PathProb
 }
 
 function suggestKey(key: string, known: readonly string[]): string | undefined {
-  const [, meant] = synonyms.find(([written, own]) => written.test(key) && known.includes(own)) ?? [];
-  return meant === undefined ? suggest(key, known) : `Did you mean "${meant}"?`;
+  const [, meant, form = meant] = synonyms.find(([written, own]) => written.test(key) && known.includes(own)) ?? [];
+  return form === undefined ? suggest(key, known) : `Did you mean "${form}"?`;
 }
 
 function suggest(name: string, candidates: readonly string[]): string | undefined {
