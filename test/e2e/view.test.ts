@@ -33,6 +33,7 @@ beforeAll(async () => {
   browser = await launchBrowser();
   const { suite, spoil } = await spoilable(dir);
   runs.push(summaryOf(await run("run", suite, "--json")).run);
+  await run("run", "evals/filesystem.yaml");
   spoil();
   runs.push(summaryOf(await run("run", suite, "--json", "--check", "off")).run);
   await run("calibrate", suite, "-m", "lexical");
@@ -50,14 +51,21 @@ describe("evals view", () => {
   it("lists all records, the newest first, with the trend of each suite and the changes of its tools", async () => {
     const { page, faults } = await open("/");
     const shown = page.locator("table.runs tbody tr");
-    await expect.poll(() => shown.count()).toBe(4);
+    await expect.poll(() => shown.count()).toBe(5);
     const rows = await shown.allInnerTexts();
-    expect(rows[0]).toContain("calibrate");
+    expect(rows[0]).toContain("calibrate\tDETERMINISTIC");
     expect(rows[1]).toContain(runs[1]);
-    expect(rows[2]).toContain(runs[0]);
-    const curve = page.getByRole("img", { name: /^Pass rate by run\. lexical-2: from \d+% to \d+%/ });
+    expect(rows[3]).toContain(runs[0]);
+    const countLines =
+      "const all = document.createRange(); all.selectNodeContents(document.querySelector('td.command'));";
+    expect(await page.evaluate(`(() => { ${countLines} return all.getClientRects().length; })()`)).toBe(1);
+    const curves = page.getByRole("img", { name: /^Pass rate by run\. lexical-2: from \d+% to \d+%/ });
+    const curve = curves.filter({ has: page.locator(".changed") });
     expect(await curve.locator("circle").count()).toBe(2);
     expect(await curve.locator(".changed").count()).toBe(1);
+    // The runs are seconds apart, and the axis shows minutes.
+    const times = (await curve.locator("text").allTextContents()).filter((one) => /^\d\d:\d\d$/.test(one));
+    expect(times).toEqual([...new Set(times)]);
     expect(await curve.locator("title").last().textContent()).toContain("changed: ");
     await page.getByRole("searchbox").fill("calibrate");
     await expect.poll(() => shown.count()).toBe(1);
@@ -80,6 +88,9 @@ describe("evals view", () => {
 
   it("compares the two runs that are chosen", async () => {
     const { page, faults } = await open("/");
+    // The run before of the same suite, not the one before.
+    expect(await page.getByRole("radio", { name: `A: ${runs[0]}` }).isChecked()).toBe(true);
+    await page.getByRole("radio", { name: `B: ${runs[0]}` }).check();
     await page.getByRole("radio", { name: `A: ${runs[0]}` }).check();
     await page.getByRole("radio", { name: `B: ${runs[1]}` }).check();
     await page.getByRole("link", { name: "Compare A with B" }).click();

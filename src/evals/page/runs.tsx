@@ -8,8 +8,10 @@ import { plain } from "./text.tsx";
 export function Runs({ page: { folder, runs, trends } }: { page: RunsPage }) {
   const [text, setText] = useState("");
   const comparable = runs.filter(({ command }) => command === "run");
-  const [head, setHead] = useState(comparable[0]?.id);
-  const [base, setBase] = useState(comparable[1]?.id);
+  const [newest, ...older] = comparable;
+  const [head, setHead] = useState(newest?.id);
+  // The run before of the same suites and models, where there is one.
+  const [base, setBase] = useState((older.find(({ about }) => about === newest?.about) ?? older[0])?.id);
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = runs.filter((one) => {
     const searched = `${one.id} ${one.command} ${one.result.text} ${one.about}`.toLowerCase();
@@ -64,7 +66,7 @@ export function Runs({ page: { folder, runs, trends } }: { page: RunsPage }) {
                       <a href={`/runs/${encodeURIComponent(one.id)}`}>{one.startedAt.slice(0, 16).replace("T", " ")}</a>
                       <small class="id">{plain(one.id)}</small>
                     </th>
-                    <td>{plain(one.command)}</td>
+                    <td class="command">{plain(one.command)}</td>
                     <td class={one.result.tone}>{plain(one.result.text)}</td>
                     <td>{plain(one.about)}</td>
                     <td class="n">{one.trials === null ? "-" : integer(one.trials)}</td>

@@ -7,8 +7,11 @@ import { count, percent, range, ratio, some } from "./format.ts";
 import type { RunEntry, RunsPage } from "./page.ts";
 import { headline, runStatus, statusTone } from "./runText.ts";
 
-/** A record as the list shows it; `summary`: of a run whose journal was read. */
-export function describeRecord(manifest: RunManifest, summary: RunSummary | undefined): RunEntry {
+/** A record as the list shows it; `summary`: of a run whose journal was read; `verdict`: of another command. */
+export function describeRecord(
+  manifest: RunManifest,
+  { summary, verdict }: { summary?: RunSummary | undefined; verdict?: RunEntry["result"] | undefined },
+): RunEntry {
   const { id, experiment, startedAt, finishedAt, models, suites, totals } = manifest;
   const [names, ids] = [suites.map(({ name }) => name), models.map((one) => one.id)];
   return {
@@ -16,7 +19,7 @@ export function describeRecord(manifest: RunManifest, summary: RunSummary | unde
     command: experiment?.command ?? "run",
     startedAt,
     isFinished: finishedAt !== undefined,
-    result: describeResult(manifest, summary),
+    result: verdict ?? describeResult(manifest, summary),
     about: `${some(names, 3)} · ${some(ids, 3)}`,
     trials: summary?.totals.trials ?? totals?.trials ?? null,
     costUsd: summary?.totals.costUsd ?? totals?.costUsd ?? null,

@@ -4,8 +4,8 @@ import { defaultMargin } from "../decisions/statistics.ts";
 import { compareRecords } from "../experiments/compare.ts";
 import { readReport } from "../experiments/report.ts";
 import { comparisonDocument } from "../reports/comparison.ts";
-import { heading, text } from "../reports/document.ts";
-import type { RunsPage, WrittenReport } from "../reports/page.ts";
+import { heading, plainText, text } from "../reports/document.ts";
+import type { RunEntry, RunsPage, WrittenReport } from "../reports/page.ts";
 import { PageTrialCollector } from "../reports/pageTrials.ts";
 import { blocksPage, experimentPage, runPage } from "../reports/runPage.ts";
 import { describeRecord, runsPage, sideBySide } from "../reports/runsPage.ts";
@@ -48,9 +48,11 @@ export class Records {
     const entries = [];
     const past: PastRun[] = [];
     for (const [at, manifest] of found.entries()) {
-      const isRead = at < mostRead && manifest.experiment === undefined;
-      const summary = isRead ? await readOrWarn(this.#summary(manifest), warn) : undefined;
-      entries.push(describeRecord(manifest, summary));
+      const isRead = at < mostRead;
+      const isSummarised = isRead && manifest.experiment === undefined;
+      const summary = isSummarised ? await readOrWarn(this.#summary(manifest), warn) : undefined;
+      const verdict = isRead ? await this.#verdict(manifest) : undefined;
+      entries.push(describeRecord(manifest, { summary, verdict }));
       if (summary && manifest.finishedAt !== undefined) past.unshift({ manifest, suites: summary.suites });
     }
     return runsPage(this.#out, entries, makeHistories(past), unreadable);
@@ -108,6 +110,14 @@ export class Records {
     const dir = join(this.#out, id);
     const files = [join(dir, "run.json"), journalPath(dir)].map((file) => stat(file).catch(() => undefined));
     return (await Promise.all(files)).map((one) => `${one?.mtimeMs}:${one?.size}`).join(" ");
+  }
+
+  /** The first line of the report of a finished experiment; absent where its result cannot be read. */
+  async #verdict(manifest: RunManifest): Promise<RunEntry["result"] | undefined> {
+    if (manifest.experiment?.result === undefined || manifest.finishedAt === undefined) return undefined;
+    const read = await readReport({ dir: join(this.#out, manifest.id), manifest }, {}).catch(() => undefined);
+    const first = read?.page().before.find((block) => block.kind === "heading");
+    return first && { text: plainText(first.text), ...(first.tone && { tone: first.tone }) };
   }
 
   async #summary(manifest: RunManifest): Promise<RunSummary> {
