@@ -121,7 +121,8 @@ describe("a project file", () => {
       "evals.config.ts: error: The file has no object as its default export.
         Write: export default { ... }."
     `);
-    expect(await refusal("evals.config.mjs", "export default {")).toMatch(/The file cannot be loaded: .*\./);
+    for (const file of ["evals.config.mjs", "evals.config.ts"])
+      expect(await refusal(file, "export default {")).toMatch(/The file cannot be loaded: .*\.\n {2}Fix the file/);
   });
 
   it("has every flag of evals run as a key, but those of a single call", () => {

@@ -42,6 +42,9 @@ describe("cases in a CSV file", () => {
 
   it.each([
     ["input,tol\nhi,echo\n", 'cases.csv:1: error: Unknown column "tol".\n  Did you mean "tool"?'],
+    ["prompt,tool\nhi,echo\n", 'cases.csv:1: error: Unknown column "prompt".\n  Did you mean "input"?'],
+    ["input,expected_tool\nhi,echo\n", 'cases.csv:1: error: Unknown column "expected_tool".\n  Did you mean "tool"?'],
+    ["input;tool\nhi;echo\n", 'cases.csv:1: error: There is no column "input".\n  Separate the columns with commas.'],
     ["tool\necho\n", /^cases.csv:1: error: There is no column "input"/],
     ['input,tool,args\nhi,echo,"{"\n', /^cases.csv:2: error: "args" is not a JSON object: /],
     ["input,tool,trials\nhi,echo,many\n", 'cases.csv:2: error: "trials" is not a number: "many".'],

@@ -1,7 +1,7 @@
 import { maxBytes, readText } from "../parsing/read.ts";
 import { EvalsError, messageOf, type Place, type Problem, usageError } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
-import { nearest } from "../types/nearest.ts";
+import { suggestKey } from "./explain.ts";
 
 /** Cases of a CSV or JSON Lines file in the form of a suite file, and the line of each. */
 export type CaseList = { cases: readonly Json[]; place(index: number): Place };
@@ -94,17 +94,21 @@ async function parseCsv(text: string, file: string): Promise<{ record: string[];
 const countBreaks = (record: readonly string[]) => record.join("").split("\n").length - 1;
 
 function findWrongColumns(names: readonly string[], place: Place): Problem[] {
-  if (!names.includes("input"))
-    return [
-      { severity: "error", message: 'There is no column "input".', hint: `Columns: ${columns.join(", ")}.`, place },
-    ];
-  return names
+  const known = `Columns: ${columns.join(", ")}.`;
+  const unknown = names
     .filter((name) => !columns.includes(name))
-    .map((name) => {
-      const near = nearest(name, columns);
-      const hint = near === undefined ? `Columns: ${columns.join(", ")}.` : `Did you mean "${near}"?`;
-      return { severity: "error", message: `Unknown column "${name}".`, hint, place };
+    .map((name): Problem & { hint: string } => {
+      return {
+        severity: "error",
+        message: `Unknown column "${name}".`,
+        hint: suggestKey(name, columns) ?? known,
+        place,
+      };
     });
+  if (names.includes("input") || unknown.some(({ hint }) => hint.includes('"input"'))) return unknown;
+  const isOneColumn = names.length === 1 && /[;\t|]/.test(names[0] ?? "");
+  const hint = isOneColumn ? "Separate the columns with commas." : known;
+  return [{ severity: "error", message: 'There is no column "input".', hint, place }];
 }
 
 function readCell(name: string, cell: string): Json | Error {

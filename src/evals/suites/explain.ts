@@ -122,7 +122,7 @@ const synonyms: readonly (readonly [written: RegExp, key: string, form?: string]
   [/^(prompt|query|question|user|message|text|vars)$/i, "input"],
   [/^(expected|assert|want|should)$/i, "expect"],
   [/^(arguments|params|parameters|input)$/i, "args"],
-  [/^(function|name|tools|tool_?name)$/i, "tool"],
+  [/^(function|name|tools|tool_?name|expected|expected_?tools?)$/i, "tool"],
   [/^(tests|test_?cases|examples|scenarios)$/i, "cases"],
   [/^(mcp|mcp_?servers?|servers)$/i, "server"],
   [/^(repeat|repeats|runs|n|iterations|samples)$/i, "trials"],
@@ -139,7 +139,8 @@ function unknownKey(key: string, known: readonly string[], path: Path): PathProb
   return { path: [...path, key], part: "key", message: `Unknown key "${key}".`, hint };
 }
 
-function suggestKey(key: string, known: readonly string[]): string | undefined {
+/** The hint for an unknown key: the known one that was probably meant. */
+export function suggestKey(key: string, known: readonly string[]): string | undefined {
   const [, meant, form = meant] = synonyms.find(([written, own]) => written.test(key) && known.includes(own)) ?? [];
   return form === undefined ? suggest(key, known) : `Did you mean "${form}"?`;
 }
