@@ -251,7 +251,7 @@ export type CrowdOptions = {
   model?: string | undefined;
   /** Files with the foreign tools: tools/list results as JSON or YAML; a suite over a whole configuration needs none. */
   distractors?: string | readonly string[] | undefined;
-  /** Numbers of foreign tools, separated by commas (default: 0,10,50); in a whole configuration: of other servers (default: each). */
+  /** Numbers of foreign tools, separated by commas (default: 0,10,50, or all where there are fewer); in a whole configuration: of other servers (default: each). */
   sizes?: string | undefined;
   /** Trials per case and size; overrides the suite (its default: 5). */
   trials?: number | undefined;

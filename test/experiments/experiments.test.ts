@@ -111,6 +111,13 @@ describe("evals crowd", () => {
       "--sizes needs 5 foreign tools, but there are 4 (1 skipped).",
     );
   });
+
+  it("adds all foreign tools where there are fewer than the usual sizes", async () => {
+    const { io } = project({ "foreign.json": foreign });
+    const world = io();
+    expect(await crowd({ ...options, sizes: undefined }, world)).toBe(0);
+    expect(JSON.parse(world.printed()).points).toMatchObject([{ size: 0 }, { size: 4 }]);
+  });
 });
 
 describe("evals calibrate", () => {

@@ -18,7 +18,7 @@ export const crowdCommand = defineCommand({
     sizes: {
       type: "string",
       describe:
-        "Numbers of foreign tools, separated by commas (default: 0,10,50); in a whole configuration: of other servers (default: each)",
+        "Numbers of foreign tools, separated by commas (default: 0,10,50, or all where there are fewer); in a whole configuration: of other servers (default: each)",
     },
     trials: number({
       alias: "n",

@@ -74,15 +74,15 @@ export async function crowd(given: CrowdOptions, io: Io): Promise<ExitCode> {
 }
 
 /** The same foreign tools join every case. */
-function joinTools(bench: Bench, foreign: readonly OfferedTool[], given = "0,10,50", io: Io): Joining {
+function joinTools(bench: Bench, foreign: readonly OfferedTool[], given: string | undefined, io: Io): Joining {
   const { cases } = bench;
-  const sizes = parseSizes(given);
-  const joining = pickTools(bench, foreign, sizes, io);
+  const joining = pickTools(bench, foreign, given === undefined ? undefined : parseSizes(given), io);
+  const { sizes } = joining;
   const own = cases.flatMap(({ toolset }) => toolset.tools.filter(({ origin }) => origin === "distractor"));
-  const names = new Set([...own, ...joining].map(({ name }) => name));
+  const names = new Set([...own, ...joining.tools].map(({ name }) => name));
   return {
-    ...{ cases, sizes, servers: false, names: joining.map(({ name }) => name) },
-    listAt: (size) => changeListsOnce((tools) => [...tools, ...joining.slice(0, size)]),
+    ...{ cases, sizes, servers: false, names: joining.tools.map(({ name }) => name) },
+    listAt: (size) => changeListsOnce((tools) => [...tools, ...joining.tools.slice(0, size)]),
     isForeign: (_, tool) => names.has(tool),
   };
 }
@@ -141,13 +141,16 @@ async function readForeign(files: readonly string[], io: Io): Promise<readonly O
   return (await openSource({ distractors: specs, dir: io.cwd }, io.env, io.signal)).tools;
 }
 
-/** The foreign tools in the order they are added, at least as many as the largest size. Warns about skipped ones. */
+/**
+ * The foreign tools in the order they are added, at least as many as the largest of the given sizes. Without sizes: the
+ * usual ones, and all tools where there are fewer. Warns about skipped ones.
+ */
 function pickTools(
   { cases, seed }: Bench,
   foreign: readonly OfferedTool[],
-  sizes: readonly number[],
+  given: readonly number[] | undefined,
   io: Io,
-): readonly OfferedTool[] {
+): { tools: readonly OfferedTool[]; sizes: readonly number[] } {
   const own = new Set(cases.flatMap(({ toolset }) => toolset.tools.map(({ name }) => name)));
   const { tools, leftOut } = orderForeignTools(foreign, own, seed);
   if (leftOut.length > 0) {
@@ -155,9 +158,12 @@ function pickTools(
     const message = `Foreign tools skipped because of a duplicate name: ${which}.`;
     io.err(`${formatProblem({ severity: "warning", message })}\n`);
   }
+  const sizes = given ?? [...new Set([0, 10, 50].map((size) => Math.min(size, tools.length)))];
   const largest = sizes.at(-1) ?? 0;
-  if (tools.length >= largest) return tools;
   const skipped = leftOut.length > 0 ? ` (${leftOut.length} skipped)` : "";
+  if (tools.length === 0 && !given)
+    throw usageError(`There are no foreign tools to add${skipped}.`, "Name more files with --distractors.");
+  if (tools.length >= largest) return { tools, sizes };
   throw usageError(
     `--sizes needs ${largest} foreign tools, but there are ${tools.length}${skipped}.`,
     "Give more files with --distractors, or smaller sizes.",
