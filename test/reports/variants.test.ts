@@ -124,7 +124,7 @@ describe("the report of variants", () => {
       rename    118/136 -> 119/136  14 pp    15 pp
       move      34/34 -> 34/34      14.7 pp  15 pp
       find      34/34 -> 34/34      14.7 pp  15 pp
-      read-one  4/34 -> 32/34       51 pp    15 pp
+      read-one  4/34 -> 32/34       none     15 pp
 
       Changes in clear
         read: description

@@ -230,7 +230,7 @@ function caseTables(summary: VariantsSummary): Block[] {
   const losses = certificates.map((one) => [
     one.case,
     `${ratio(one.incumbent)} -> ${ratio(one.challenger)}`,
-    size(one.bound),
+    one.bound > 0 ? size(one.bound) : "none",
     size(one.harm),
   ]);
   return [
