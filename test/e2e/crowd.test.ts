@@ -77,7 +77,10 @@ describe("evals crowd", () => {
     for (const name of lists.get(13) ?? []) expect(lists.get(28)).toContain(name);
     expect(trialsOf(curve.dir)).toHaveLength(150);
     const page = pageOf(curve.dir);
-    expect(page.trials).toMatchObject({ recorded: 150, cases: [{ arms: [{}, {}, {}] }, {}, {}, {}, {}] });
+    expect(page.trials).toMatchObject({
+      recorded: 150,
+      cases: [{ arms: [{ arm: "crowd-0" }, { arm: "crowd-5" }, { arm: "crowd-20" }] }, {}, {}, {}, {}],
+    });
     expect(page.before).toContainEqual(
       expect.objectContaining({ kind: "figure", figure: expect.objectContaining({ type: "curve" }) }),
     );
@@ -105,7 +108,7 @@ describe("evals crowd", () => {
   });
 
   it.each([
-    [["-d", mail], "--sizes needs 50 foreign tools, but there are 11 (1 skipped)."],
+    [["-d", mail, "--sizes", "50"], "--sizes needs 50 foreign tools, but there are 11 (1 skipped)."],
     [["-d", mail, "--sizes", "0,ten"], '--sizes: "ten" is not a number of tools.'],
     [["-d", "gone.json"], '--distractors: there is no file "gone.json".'],
     [[], "There are no foreign tools to add."],

@@ -82,6 +82,7 @@ describe("evals view", () => {
     await page.getByRole("link", { name: /^20/ }).first().click();
     await page.locator("h1", { hasText: "DETERMINISTIC" }).waitFor();
     await page.locator(".row.case").first().waitFor();
+    expect(await page.locator(".row.case .rate strong").first().innerText()).toMatch(/^\d+\/\d+ → \d+\/\d+$/);
     expect(faults).toEqual([]);
     await page.context().close();
   });

@@ -5,7 +5,7 @@ import type { PageData, ReportPage } from "../reports/page.ts";
 import { BlockList } from "./blocks.tsx";
 import { Explorer } from "./explorer.tsx";
 import { everything, type Filter, FilterContext } from "./filter.ts";
-import { mainArm } from "./rows.tsx";
+import { findRates } from "./rows.tsx";
 import { Runs } from "./runs.tsx";
 import { plain } from "./text.tsx";
 
@@ -85,7 +85,7 @@ function PrintedCases({ page: { trials } }: { page: ReportPage }) {
       <h2>Cases that did not pass</h2>
       <ul>
         {red.slice(0, mostPrinted).map((one) => {
-          const main = mainArm(one);
+          const { main } = findRates(one);
           return (
             <li key={`${one.suite} ${one.model} ${one.id}`}>
               <strong>{plain(one.id)}</strong>{" "}

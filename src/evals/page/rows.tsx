@@ -36,23 +36,35 @@ export const resultMarks: Readonly<Record<TrialResult, Mark>> = {
   broken: "warn",
 };
 
-/** The arm that a case is judged by: `head`, or the first that there is. */
-export function mainArm({ arms }: PageCase): ArmCounts | undefined {
-  return arms.find(({ arm }) => arm === "head") ?? arms[0];
+type Rate = Pick<ArmCounts, "passed" | "trials">;
+
+/**
+ * The rate that a case is judged by, and the one before: with the tools of now and of the baseline, of two arms, of no and
+ * all foreign tools. Any other arms are counted together.
+ */
+export function findRates({ arms }: PageCase): { main?: Rate; before?: Rate } {
+  const head = arms.find(({ arm }) => arm === "head");
+  const [first, last] = [arms[0], arms.at(-1)];
+  if (!first || !last) return {};
+  const base = arms.find(({ arm }) => arm === "base");
+  if (head) return { main: head, ...(base && { before: base }) };
+  if (arms.length === 1) return { main: first };
+  if (arms.length === 2 || first.arm.startsWith("crowd-")) return { main: last, before: first };
+  const sum = (key: keyof Rate) => arms.reduce((all, one) => all + one[key], 0);
+  return { main: { passed: sum("passed"), trials: sum("trials") } };
 }
 
 /** `2/5 40%`, `2/5 → 1/5` where there are two arms. */
-function rateText(one: PageCase): string {
-  const main = mainArm(one);
-  const base = one.arms.find(({ arm }) => arm === "base");
+function rateText({ main, before }: ReturnType<typeof findRates>): string {
   if (!main) return "no trial";
-  if (base && base !== main) return `${ratio(base)} → ${ratio(main)}`;
+  if (before) return `${ratio(before)} → ${ratio(main)}`;
   return main.trials === 0 ? "none graded" : `${ratio(main)} ${percent(main.passed / main.trials)}`;
 }
 
 export function CaseRow({ common, one, isUnfolded }: { common: Common; one: Shown; isUnfolded: boolean }) {
   const { case: given, trials } = one;
-  const main = mainArm(given);
+  const rates = findRates(given);
+  const { main } = rates;
   // Trials with the baseline's tools do not decide about the case.
   const judged = trials.filter(({ arm }) => arm === "head");
   const failed = (judged.length > 0 ? judged : trials).filter(({ result }) => result !== "passed");
@@ -80,7 +92,7 @@ export function CaseRow({ common, one, isUnfolded }: { common: Common; one: Show
         <code>{plain(given.expected)}</code>
       </span>
       <span role="gridcell" class="rate">
-        <strong class={isRed ? "bad" : "good"}>{rateText(given)}</strong>
+        <strong class={isRed ? "bad" : "good"}>{rateText(rates)}</strong>
         <Meter
           rate={main && main.trials > 0 ? main.passed / main.trials : undefined}
           needed={given.passRate}

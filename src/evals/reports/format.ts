@@ -8,9 +8,9 @@ export function integer(n: number): string {
   return n.toFixed().replace(/\B(?=(?:\d{3})+$)/g, ",");
 }
 
-/** The text with a capital letter first; a single letter is a symbol, such as `p`. */
+/** The text with a capital letter first; a single letter is a symbol, such as `p` or `p (Holm)`. */
 export function capital(text: string): string {
-  return text.length === 1 ? text : text.charAt(0).toUpperCase() + text.slice(1);
+  return /^[b-z]\b/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** `1 case`, `2 cases`; pass the plural where it is not the word with an s. */

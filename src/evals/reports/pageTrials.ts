@@ -1,3 +1,4 @@
+import { incumbentArm } from "../decisions/variants.ts";
 import { type CaseSummary, type RunManifest, type RunSummary, withoutArm } from "../types/run.ts";
 import { shownLevels } from "../types/shown.ts";
 import { joinResult } from "../types/tool.ts";
@@ -101,7 +102,7 @@ export class PageTrialCollector {
         expected: one.expected,
         place: one.file === "" ? "" : `${one.file}:${one.line}`,
         ...(known && { passRate: known.passRate, state: caseState(known) }),
-        arms: [...ofHead, ...arms.map(countArm)],
+        arms: [...ofHead, ...arms.toSorted((a, b) => compareArms(a.arm, b.arm)).map(countArm)],
         reasons: reasons.slice(0, 5).map(({ text, n }) => ({ text: this.#limit(text), n })),
       };
     });
@@ -146,12 +147,13 @@ type ManifestCase = RunManifest["suites"][number]["cases"][number];
 const placeKey = (suite: string, model: string) => JSON.stringify([suite, model]);
 
 function byPlace(a: KeptTrial, b: KeptTrial): number {
-  const ofArm = armRank(a.arm) - armRank(b.arm) || Number(a.arm > b.arm) - Number(a.arm < b.arm);
-  return a.at - b.at || ofArm || a.number - b.number || (a.attempt ?? 1) - (b.attempt ?? 1);
+  return a.at - b.at || compareArms(a.arm, b.arm) || a.number - b.number || (a.attempt ?? 1) - (b.attempt ?? 1);
 }
 
-/** Known arms first; one that is not among them (-1) goes last. */
-const armRank = (arm: string) => ["head", "base", withoutArm].indexOf(arm) >>> 0;
+/** Known arms first; those that are not among them (-1) last, by their numbers: `crowd-5` before `crowd-10`. */
+const compareArms = (a: string, b: string) => (a === b ? 0 : armRank(a) - armRank(b) || byNumber.compare(a, b));
+const armRank = (arm: string) => ["head", "base", withoutArm, incumbentArm].indexOf(arm) >>> 0;
+const byNumber = new Intl.Collator("en", { numeric: true });
 
 /** The JSON of a trial, and its place in the list. */
 type KeptTrial = Pick<PageTrial, "at" | "arm" | "number" | "attempt"> & { json: string };
