@@ -108,8 +108,12 @@ describe("discover with paths", () => {
   });
 
   it("names every path that does not exist", async () => {
-    expect(await complaint(found({ "a.yaml": yaml }, ["b.yaml", "a.yaml", "c"]))).toBe(
-      'error: There is no file or folder "b.yaml".\n  Give a suite file, a skill package, or a folder that contains them.\nerror: There is no file or folder "c".\n  Give a suite file, a skill package, or a folder that contains them.',
+    const files = { "a.yaml": yaml, "evals/notes.yaml": yaml };
+    expect(await complaint(found(files, ["evals/note.yaml"]))).toBe(
+      'error: There is no file or folder "evals/note.yaml".\n  Did you mean "evals/notes.yaml"?',
+    );
+    expect(await complaint(found(files, ["gone.yaml", "a.yaml", "c"]))).toBe(
+      'error: There is no file or folder "gone.yaml".\n  Give a suite file, a skill package, or a folder that contains them.\nerror: There is no file or folder "c".\n  Give a suite file, a skill package, or a folder that contains them.',
     );
   });
 

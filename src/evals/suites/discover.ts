@@ -5,6 +5,7 @@ import type { ParsedFile } from "../parsing/json.ts";
 import { maxBytes, parseText, readText } from "../parsing/read.ts";
 import { EvalsError, messageOf, type Problem, usageError } from "../types/errors.ts";
 import { isJsonObject, type JsonObject } from "../types/json.ts";
+import { nearest } from "../types/nearest.ts";
 
 /** Folders under `evals/` that hold no suites. */
 const otherFolders = new Set(["baselines", "judges", "node_modules"]);
@@ -61,9 +62,12 @@ async function expand(
     return owner === undefined ? { ...none, files: [join(path)] } : { ...none, packages: [owner] };
   }
   if (!explicit) return none;
+  const near = nearest(basename(path), await readdir(resolve(cwd, dirname(path))).catch(() => []));
   const hint = /^https?:\/\//.test(path)
     ? "Commands that inspect a server take its URL with --url; a suite names it under `server`."
-    : "Give a suite file, a skill package, or a folder that contains them.";
+    : near === undefined
+      ? "Give a suite file, a skill package, or a folder that contains them."
+      : `Did you mean "${join(dirname(path), near)}"?`;
   return { ...none, problem: { severity: "error", message: `There is no file or folder "${path}".`, hint } };
 }
 
