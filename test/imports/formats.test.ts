@@ -284,6 +284,36 @@ describe("tables and lists of prompts", () => {
   });
 });
 
+describe("rows and lists of prompts that are malformed", () => {
+  it("are left out with their place; rows of other tables are no cases", async () => {
+    const { left, kept } = await importFiles({
+      "prompts.md": `| Option | Meaning |
+|---|---|
+| verbose | Print more |
+
+| Tool Name | Test Prompt |
+|:---|:---|
+| \`acr_list\` | List my registries |
+| acr_list |
+| | Which registry is the largest |
+| two words | Scale it |
+`,
+      "more-prompts.json": JSON.stringify({ acr: ["List registries", 5, ""] }),
+    });
+    expect(kept.map(({ input, expect: { tool } = {} }) => [tool, input])).toEqual([
+      ["acr", "List registries"],
+      ["acr_list", "List my registries"],
+    ]);
+    expect(left).toEqual([
+      "more-prompts.json:1 the prompt is not a text",
+      "more-prompts.json:1 the prompt is not a text",
+      "prompts.md:8 the row has no prompt",
+      "prompts.md:9 the row does not begin with the name of a tool",
+      "prompts.md:10 the row does not begin with the name of a tool",
+    ]);
+  });
+});
+
 describe("Vally and waza", () => {
   it("load required and forbidden tools, skills and rubrics; a namespace's command is the expected tool", async () => {
     const result = await importFiles({
@@ -451,5 +481,16 @@ describe("what is malformed or not known", () => {
     await expect(findImports(["gone"], { cwd, judged: false })).rejects.toThrow('There is no file or folder "gone".');
     const { problems } = await findImports(["notes.md"], { cwd, judged: false });
     expect(problems.map(formatProblem).join()).toContain("notes.md: error: The file is in none of the known formats.");
+  });
+
+  it("is a named file that is cut off before it shows its format, or cannot be read", async () => {
+    const cwd = mkdtempSync(join(tmpdir(), "imports-"));
+    writeFileSync(join(cwd, "tasks.yaml"), "tasks:\n  - id: a\n    intent: [x\n");
+    writeFileSync(join(cwd, "cases.json"), Buffer.from([0x7b, 0, 0, 0x7d]));
+    const { problems } = await findImports(["tasks.yaml", "cases.json"], { cwd, judged: false });
+    expect(problems.map(({ place, message }) => [place, message])).toEqual([
+      [expect.objectContaining({ file: "tasks.yaml", line: 3 }), 'Invalid YAML: list without a closing "]".'],
+      [{ file: "cases.json" }, expect.stringContaining("The file cannot be read: ")],
+    ]);
   });
 });

@@ -1,8 +1,9 @@
 import { readdirSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { maxBytes, readText } from "../parsing/read.ts";
+import { hints, maxBytes, readText } from "../parsing/read.ts";
 import { EvalsError, messageOf, type Problem, usageError } from "../types/errors.ts";
 import { nearest } from "../types/nearest.ts";
+import { parseData } from "./formats/data.ts";
 import type { Format, ImportContext, ImportedFile, SourceFile } from "./formats/imported.ts";
 import { formats } from "./formats/index.ts";
 
@@ -30,10 +31,13 @@ export async function findImports(
   const problems: Problem[] = [];
   for (const { path, isNamed } of listFiles(paths, context.cwd)) {
     const source = readSource(path, context.cwd);
-    if (!source) continue;
+    if ("reason" in source) {
+      if (isNamed) problems.push(unreadable(source));
+      continue;
+    }
     const format = isNamed && from !== undefined ? chosen[0] : chosen.find((one) => one.recognises(source));
     if (!format) {
-      if (isNamed) problems.push(unrecognised(source));
+      if (isNamed) problems.push(...(await explainUnrecognised(source)));
       continue;
     }
     try {
@@ -58,13 +62,22 @@ function findFormat(name: string): Format {
   throw usageError(`--from: there is no format "${name}".`, hint);
 }
 
-function unrecognised({ file }: SourceFile): Problem {
-  return {
-    severity: "error",
-    message: "The file is in none of the known formats.",
-    hint: `Name its format with --from: ${formats.map(({ name }) => name).join(", ")}.`,
-    place: { file },
-  };
+/** A file that is not well-formed shows no format: its first mistake is what to correct. */
+async function explainUnrecognised(source: SourceFile): Promise<readonly Problem[]> {
+  const { file } = source;
+  try {
+    if (/\.(?:ya?ml|json)$/i.test(file)) await parseData(source);
+  } catch (error) {
+    if (error instanceof EvalsError) return error.problems;
+    throw error;
+  }
+  const message = "The file is in none of the known formats.";
+  const hint = `Name its format with --from: ${formats.map(({ name }) => name).join(", ")}.`;
+  return [{ severity: "error", message, hint, place: { file } }];
+}
+
+function unreadable({ file, reason, hint }: Unreadable): Problem {
+  return { severity: "error", message: `The file cannot be read: ${reason}.`, hint, place: { file } };
 }
 
 function listFiles(paths: readonly string[], cwd: string): { path: string; isNamed: boolean }[] {
@@ -86,8 +99,10 @@ function* walkFolder(folder: string): Generator<string> {
   }
 }
 
-/** Undefined for what is no text of a usual size. */
-function readSource(path: string, cwd: string): SourceFile | undefined {
+type Unreadable = { file: string; reason: string; hint: string };
+
+function readSource(path: string, cwd: string): SourceFile | Unreadable {
+  const file = relative(cwd, path) || path;
   const read = readText(path, maxBytes);
-  return "kind" in read ? undefined : { path, file: relative(cwd, path) || path, text: read.text };
+  return "kind" in read ? { file, reason: read.reason, hint: hints[read.kind] } : { path, file, text: read.text };
 }

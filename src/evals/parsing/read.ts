@@ -106,7 +106,7 @@ function readSome(file: number, part: Uint8Array): number | "nothing yet" {
   }
 }
 
-const hints: Record<Refusal["kind"], string> = {
+export const hints: Record<Refusal["kind"], string> = {
   missing: "Check the path; a path in a suite file is relative to its folder.",
   unreadable: "Check the path and its permissions.",
   "not a file": "Give a .yaml, .yml or .json file.",

@@ -1,5 +1,5 @@
 import { isJsonObject } from "../../types/json.ts";
-import { asTexts, malformed, parseData } from "./data.ts";
+import { asText, malformed, parseData } from "./data.ts";
 import { type Format, type ImportedCase, keep, leaveOut } from "./imported.ts";
 
 const interactions: Readonly<Record<string, string>> = {
@@ -8,22 +8,37 @@ const interactions: Readonly<Record<string, string>> = {
   "investigation-required": "its source marks the expected tool as not certain",
 };
 
+const head = /^\|\s*Tool Name\s*\|\s*Test Prompt\s*\|/i;
+
+/** The cells of a row, without the code marks around the first. */
+function splitRow(line: string): string[] {
+  const row = line
+    .trim()
+    .replace(/^\|/, "")
+    .replace(/(?<!\\)\|$/, "");
+  const [tool = "", ...cells] = row.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
+  return [tool.replace(/^`(.*)`$/, "$1"), ...cells];
+}
+
 /** A Markdown table of `tool | prompt | interaction`, as microsoft/mcp has it in e2eTestPrompts.md. */
 export const promptTable: Format = {
   name: "prompt-table",
   label: "Markdown table of prompts (microsoft/mcp)",
   hasPlaceholders: true,
-  recognises: ({ file, text }) => /\.md$/i.test(file) && /^\|\s*Tool Name\s*\|\s*Test Prompt\s*\|/im.test(text),
+  recognises: ({ file, text }) => /\.md$/i.test(file) && text.split("\n").some((line) => head.test(line)),
   async read({ file, text }) {
+    let isInTable = false;
     const cases = text.split(/\r?\n/).flatMap((line, at): ImportedCase[] => {
-      const row = /^\|\s*([\w.-]+)\s*\|(.*)\|\s*$/.exec(line);
-      const [tool = "", rest = ""] = row?.slice(1) ?? [];
-      if (!row || /^:?-+:?$/.test(tool)) return [];
-      const cells = rest.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
+      const isHead = head.test(line);
+      const isRow = isInTable && /^\|/.test(line) && !/^[\s|:-]+$/.test(line);
+      isInTable = isHead || (isInTable && /^\|/.test(line));
+      if (isHead || !isRow) return [];
+      const [tool = "", ...cells] = splitRow(line);
       const interaction = cells.length > 1 && /^[a-z-]+$/.test(cells.at(-1) ?? "") ? cells.pop() : undefined;
       const prompt = cells.join(" | ");
       const common = { name: prompt, place: { file, line: at + 1 }, unsaid: [] };
       if (prompt === "") return [leaveOut({ ...common, name: tool }, "the row has no prompt")];
+      if (!/^[\w.-]+$/.test(tool)) return [leaveOut(common, "the row does not begin with the name of a tool")];
       const reason = interaction === undefined ? undefined : interactions[interaction];
       if (reason !== undefined) return [leaveOut(common, `${interaction}: ${reason}`)];
       if (interaction !== undefined && interaction !== "none")
@@ -46,9 +61,13 @@ export const promptLists: Format = {
     if (!isJsonObject(value)) throw malformed(parsed, [], "The file must be an object of lists by tool.");
     const cases = Object.entries(value).flatMap(([tool, list]) => {
       if (!Array.isArray(list)) throw malformed(parsed, [tool], `"${tool}" must be a list of prompts.`);
-      return asTexts(list).map((input, at) =>
-        keep({ name: input, place: parsed.place([tool, at]), unsaid: [] }, { input, expect: { tool } }),
-      );
+      return list.map((entry, at) => {
+        const input = asText(entry);
+        const common = { name: input ?? tool, place: parsed.place([tool, at]), unsaid: [] };
+        return input === undefined
+          ? leaveOut(common, "the prompt is not a text")
+          : keep(common, { input, expect: { tool } });
+      });
     });
     return { file: source.file, cases, unsaid: [] };
   },
