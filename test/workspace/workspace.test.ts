@@ -102,6 +102,48 @@ describe("withWorkspace", () => {
     expect(only.map(({ case: { id } }) => id)).toEqual(["no tools"]);
   });
 
+  it("does not refuse the mocks of a case that it leaves out", async () => {
+    const list = { name: "list", inputSchema: { type: "object" } };
+    const mocks = { create: [{ result: "made" }] };
+    const suite = (tool: string) => ({
+      name: "mocked",
+      server: { tools: "tools.json" },
+      cases: [
+        { id: "gone", input: "a", mocks, expect: { tool } },
+        { id: "listed", input: "b", expect: { tool: "list" } },
+      ],
+    });
+    const files = (tool: string) => ({ "evals/mocked.json": suite(tool), "evals/tools.json": [list] });
+    const open = (tool: string) => {
+      const { io } = project(files(tool));
+      const given = { ...options, paths: ["evals/mocked.json"] };
+      return withWorkspace(given, io(), async ({ cases }) => cases.map(({ unavailable }) => unavailable?.stage));
+    };
+    expect(await open("create")).toEqual(["setup", undefined]);
+    await expect(open("list")).rejects.toThrow('the tool "create" is not listed');
+  });
+
+  it("reports once what several cases have alike", async () => {
+    const { io } = project({
+      "evals/mixed.json": {
+        name: "mixed",
+        cases: [
+          ...["a", "b", "c", "d", "e"].map((id) => ({ id, input: id, tools: [], expect: { tool: "ehco" } })),
+          { id: "other", input: "x", tools: [], expect: { tool: "raed" } },
+          { id: "no tools", input: "y", tools: [], expect: { tool: "none" } },
+        ],
+      },
+    });
+    const world = io();
+    const given = { ...options, paths: ["evals/mixed.json"] };
+    const broken = await withWorkspace(given, world, async ({ cases }) => cases.map((one) => one.unavailable));
+    expect(broken.at(4)).toMatchObject({ message: 'Case "e": expected tool "ehco" is not listed.' });
+    expect(world.warned().match(/Case .*/g)).toEqual([
+      'Case "a": expected tool "ehco" is not listed; likewise "b", "c", "d", and 1 more.',
+      'Case "other": expected tool "raed" is not listed.',
+    ]);
+  });
+
   it("takes exactly one suite for an experiment", async () => {
     const { io } = project({ "evals/live.json": live });
     const use = async ({ suites }: Workspace) => suites.map(({ name }) => name);

@@ -193,7 +193,6 @@ async function prepare(
     ...opened.flatMap(({ suite }) => findUnofferedLift(suite, skills.get(suite.name) ?? [])),
     ...opened.flatMap((one) => findDispatchProblems(one)),
     ...opened.flatMap(({ suite }) => findReservedNames(suite, planned)),
-    ...opened.flatMap(({ suite }) => findUnlistedMocks(suite, planned)),
     ...opened.flatMap(({ suite }) => findRepeats(suite)),
     ...opened.flatMap(({ suite }) => findHostProblems(suite, planned, models)),
     ...opened.flatMap(({ suite }) => findReservedSearch(suite, planned, models)),
@@ -202,6 +201,8 @@ async function prepare(
   const inSurfaces = addSurfaceArms(cases, surfaces, skills);
   const problems = [
     ...ofSuites,
+    // A case that is left out has no calls to mock.
+    ...opened.flatMap(({ suite }) => findUnlistedMocks(suite, cases)),
     ...ofCases,
     // What a surface dispatches to is often what the suite's own list shows.
     ...surfaces.flatMap((one) => findDispatchProblems(one.opened, listNames(opened, one.of))),
@@ -256,8 +257,29 @@ async function leaveOutImpossible(
   };
   return {
     cases: checked.map(({ one }) => one),
-    problems: checked.flatMap(({ one, problems }) => problems.map((problem) => weigh(one.suite, problem))),
+    problems: shareProblems(
+      checked.flatMap(({ one, problems }) =>
+        problems.map((problem) => ({ ...one, problem: weigh(one.suite, problem) })),
+      ),
+    ),
   };
+}
+
+/** Of the problems that several cases of a suite have alike, the first, with the names of the other cases. */
+function shareProblems(found: readonly { suite: Suite; case: PlannedCase["case"]; problem: Problem }[]): Problem[] {
+  const groups = new Map<string, (typeof found)[number][]>();
+  for (const one of found) {
+    const { severity, message, hint } = one.problem;
+    const cause = JSON.stringify([one.suite.name, severity, message.replace(`Case "${one.case.id}"`, ""), hint]);
+    groups.set(cause, [...(groups.get(cause) ?? []), one]);
+  }
+  return [...groups.values()].flatMap(([first, ...others]) => {
+    if (first === undefined || others.length === 0) return first?.problem ?? [];
+    const named = others.slice(0, 3).map((one) => `"${one.case.id}"`);
+    const more = others.length > named.length ? `, and ${others.length - named.length} more` : "";
+    const { problem } = first;
+    return { ...problem, message: `${problem.message.slice(0, -1)}; likewise ${named.join(", ")}${more}.` };
+  });
 }
 
 /** Loaded late, because few runs have a judge. */
