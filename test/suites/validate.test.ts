@@ -253,7 +253,10 @@ describe("a suite", () => {
       's.yaml:1:23: error: "server" has both "command" and "url".\n  Give only one of "command", "url", "config", "tools".',
     ],
     [`server: { command: x, arg: [] }\n${oneCase}`, 's.yaml:1:23: error: Unknown key "arg".\n  Did you mean "args"?'],
-    [`server: { config: .mcp.json }\n${oneCase}`, 's.yaml:1:9: error: "name" is missing.'],
+    [
+      `server: { config: .mcp.json }\n${oneCase}`,
+      's.yaml:1:9: error: "name" is missing.\n  Name a server of the file, or write `all: true` for all of them.',
+    ],
     [
       `server: { url: 5, transport: ws }\n${oneCase}`,
       's.yaml:1:16: error: "url" must be text, got 5.\n  Put it in quotes: "5".\ns.yaml:1:30: error: "transport" must be http | sse, got "ws".',

@@ -113,7 +113,9 @@ const typeNames: Partial<Record<string, string>> = {
 };
 
 function missing(path: Path): PathProblem {
-  return { path, message: `${quotePath(path)} is missing.` };
+  const isOfConfig = path.at(-2) === "server" && path.at(-1) === "name";
+  const hint = isOfConfig ? "Name a server of the file, or write `all: true` for all of them." : undefined;
+  return { path, message: `${quotePath(path)} is missing.`, ...(hint !== undefined && { hint }) };
 }
 
 /** What authors who know other tools write, with the key that has its place here, and its form where it is another one. */
