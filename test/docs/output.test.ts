@@ -15,6 +15,8 @@ describe("isShown", () => {
     ["a|...|c|...", "a|b|d", false],
     ["...|b|c|...|e", "a|b|x|b|c|d|e", true],
     ["Took 12 ms, seed 7", "Took 1.5 s, seed 99", true],
+    ["Usage: 1 call · p50 0.1 ms,|  p95 136 ms|", "Usage: 1 call · p50 0 ms, p95|  1.7 ms|", true],
+    ["Usage: 1 call · p50 0.1 ms,|  p95 136 ms", "Usage: 2 calls · p50 0 ms, p95|  1.7 ms", false],
     ["Record: r/2026-11-22T10-00-00-000", "Record: r/2027-01-01T00-00-00-001", true],
   ])("%s as %s: %s", (shown, printed, expected) => {
     expect(isShown(lines(shown), lines(printed))).toBe(expected);

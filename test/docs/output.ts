@@ -12,6 +12,18 @@ const volatile: readonly [RegExp, string][] = [
 const normalise = (line: string): string =>
   volatile.reduce((text, [pattern, label]) => text.replaceAll(pattern, label), line.trimEnd());
 
+/** The line with durations in one piece: where it breaks depends on their width. */
+const joinUsage = (lines: readonly string[]): string[] => {
+  const joined: string[] = [];
+  for (const line of lines) {
+    const last = joined.at(-1);
+    if (last?.startsWith("Usage: ") && line.startsWith("  "))
+      joined.splice(-1, 1, `${last.trimEnd()} ${line.trimStart()}`);
+    else joined.push(line);
+  }
+  return joined;
+};
+
 /** The lines of an output, without blank ones at its end. */
 export const linesOf = (text: string): string[] => text.trimEnd().split("\n");
 
@@ -27,8 +39,8 @@ function segmentsOf(shown: readonly string[]): string[][] {
 
 /** Whether `printed` is what a page shows, apart from volatile parts and from the lines that `...` stands for. */
 export function isShown(shown: readonly string[], printed: readonly string[]): boolean {
-  const segments = segmentsOf(shown.map(normalise));
-  const lines = printed.map(normalise);
+  const segments = segmentsOf(joinUsage(shown).map(normalise));
+  const lines = joinUsage(printed).map(normalise);
   const startsAt = (segment: readonly string[], at: number) => segment.every((line, i) => lines[at + i] === line);
   let from = 0;
   for (const [index, segment] of segments.entries()) {
