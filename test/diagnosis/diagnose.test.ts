@@ -118,8 +118,36 @@ test.each([
   ],
   ["CITY_NAME is not set", "variable-missing: The server needs the environment variable CITY_NAME."],
   ["SyntaxError: Unexpected token ':'", "syntax: The interpreter cannot parse the code of the server."],
+  // The server goes on without the module, and stops for want of the key.
+  [
+    "[WARN] Failed to initialize encryption: Error: Cannot find module '../build/Release/keytar.node'\nRequire stack:\nError: appId and appSecret are required",
+    "credentials: The server has no valid API key or token.",
+  ],
+  [
+    "[WARN] Cannot find module 'keytar'\nError: Cannot find module '/srv/a.js'",
+    "module-missing: The server cannot load /srv/a.js.",
+  ],
 ])("stderr of a server without its key: %s", (text, expected) => {
   expect(ended(...text.split("\n"))).toBe(`error ${expected}`);
+});
+
+test("a silent server whose stderr names the cause", () => {
+  const ofSilent = (...stderr: string[]) => local({ ms: 30_000, stderr })[0];
+  expect(ofSilent("TypeError: fetch failed")).toContain(
+    "error service-unreachable: The server cannot reach a service that it needs to start. The server is running, but",
+  );
+  expect(ofSilent("no TAVILY_API_KEY set; running in keyless mode")).toContain("error silent:");
+});
+
+// Codes of errors are written like variables.
+test.each([
+  ["API request failed with status undefined: getaddrinfo EAI_AGAIN api.example.com", "warning service-unreachable"],
+  ["VALIDATION_ERROR: provide a name", "warning call-fails"],
+  ["9 FAILED_PRECONDITION: the project must be set", "warning call-fails"],
+  ["INVALID_ARGUMENT: the parent was not found", "warning call-fails"],
+  ["DATABASE_URL is not set", "error variable-missing"],
+])("a call that answers %s", (text, expected) => {
+  expect(calling(answer(text))[0]).toContain(`${expected}:`);
 });
 
 test("tools that fail with the same answer are one diagnosis", () => {
@@ -128,8 +156,8 @@ test("tools that fail with the same answer are one diagnosis", () => {
     summarize({ ...working, calls: calls.map(([tool, text]) => ({ tool, outcome: answer(text) })) }),
   ).toMatchInlineSnapshot(`
       [
-        "warning call-fails: A call of "a" without arguments fails, although its schema requires none. | the server answered "No project is open." | for the same reason: c -> If it needs another step first, say so in its description and in the retry_hint of its result.",
-        "warning call-fails: A call of "b" without arguments fails, although its schema requires none. | the server answered "Not found." -> If it needs another step first, say so in its description and in the retry_hint of its result.",
+        "warning call-fails: A call of "a" without arguments fails, although its schema requires none. | the server answered "No project is open." | for the same reason: c -> If it needs something first, such as another call, a program or a setting, say so in its description.",
+        "warning call-fails: A call of "b" without arguments fails, although its schema requires none. | the server answered "Not found." -> If it needs something first, such as another call, a program or a setting, say so in its description.",
       ]
     `);
 });
@@ -299,7 +327,7 @@ test("what is wrong with a server that starts", () => {
       "error call-unknown: "get_weather" is listed, but the server does not know it when it is called. | the server answered "Unknown tool: get_weather" -> Handle calls under the names that are listed.",
       "error call-unknown: "get_weather" is listed, but the server does not know it when it is called. | the server answered "MCP error -32602: Tool get_weather not found" -> Handle calls under the names that are listed.",
       "error call-fails: A call of "get_weather" without arguments fails, although its schema requires none. | the server answered "Invalid arguments: city is required" -> Correct its inputSchema: usually a type is wrong, or a required parameter is missing from "required".",
-      "warning call-fails: A call of "get_weather" without arguments fails, although its schema requires none. | the server answered "Log in first." -> If it needs another step first, say so in its description and in the retry_hint of its result.",
+      "warning call-fails: A call of "get_weather" without arguments fails, although its schema requires none. | the server answered "Log in first." -> If it needs something first, such as another call, a program or a setting, say so in its description.",
       "warning slow-start: The server takes 12 s to answer; some hosts give up after 10 s. |  -> Install it instead of downloading it at each start, and load heavy dependencies on first use.",
       "warning stdout-noise: The server writes output other than protocol messages to stdout; some hosts then close the connection. | stdout: Welcome! -> Write logs to stderr.",
     ]

@@ -262,7 +262,7 @@ test("servers with faulty lists or calls", async () => {
         | the server answered "Invalid arguments: city is required"
         $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_refused","arguments":{}}'
       warning: A call of "get_page" without arguments fails, although its schema requires none. [call-fails]
-        Fix: If it needs another step first, say so in its description and in the retry_hint of its result.
+        Fix: If it needs something first, such as another call, a program or a setting, say so in its description.
         | the server answered "Open a page first."
         $ evals probe --server 'node broken.mjs calls' --call '{"tool":"get_page","arguments":{}}'
       error: "get_unknown" is listed, but the server does not know it when it is called. [call-unknown]

@@ -204,7 +204,7 @@ describe("evals probe", () => {
       ──────────────────────────────────────────────────────────────────
       (unknown tool)  2      3          0           unknown-tool-refused
 
-      delete_all not probed: delete_all is not annotated read-only or non-destructive (execute: safe)
+      1 tool not probed, not annotated read-only or non-destructive (execute: safe): delete_all
 
         error unknown-tool-refused · bad · no_such_tool_grec6u
           A call of a tool that is not listed succeeds.

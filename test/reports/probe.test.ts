@@ -85,7 +85,7 @@ describe("the report of probes", () => {
 
       get_page: no call with valid input succeeded
       repeats not probed: it needs a read-only tool that succeeds
-      delete_all not probed: delete_all is not annotated read-only or non-destructive (execute: safe)
+      1 tool not probed, not annotated read-only or non-destructive (execute: safe): delete_all
 
         error refuses-wrong-type · files · get_total: count, tags
           A call with a value of the wrong type succeeds: "7". Found by 4 probes.

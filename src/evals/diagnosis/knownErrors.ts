@@ -9,7 +9,11 @@ export type KnownError = Pick<Diagnosis, "id" | "wrong" | "remedy"> & {
   variables?: readonly string[];
   /** The line of the text that says so. */
   line?: string;
+  /** Whether it is a key that the server goes on without. */
+  isNotice: boolean;
 };
+
+type Explained = Omit<KnownError, "line" | "isNotice">;
 
 /** Characters of a text that are read. */
 const maxRead = 20_000;
@@ -36,11 +40,16 @@ export function findKnownError(text: string): KnownError | undefined {
   const key = findMissingKey(read);
   if (key && !key.isNotice) return key;
   for (const { id, pattern, explain } of knownErrors) {
-    const match = pattern.exec(read);
-    if (match) return { id, line: lineAt(read, match.index), ...explain(match.slice(1)) };
+    for (const match of read.matchAll(new RegExp(pattern, "g"))) {
+      const line = lineAt(read, match.index);
+      if (line !== key?.line && !warning.test(line)) return { id, line, isNotice: false, ...explain(match.slice(1)) };
+    }
   }
   return key;
 }
+
+/** A line of a log that reports what the server goes on without. */
+const warning = /\bwarn(?:ing)?\b/i;
 
 function lineAt(text: string, index: number): string {
   const start = text.lastIndexOf("\n", index) + 1;
@@ -48,10 +57,10 @@ function lineAt(text: string, index: number): string {
   return text.slice(start, end === -1 ? undefined : end);
 }
 
-/** A key that a text asks for or refuses. `isNotice`: the server goes on without it. */
-type MissingKey = KnownError & { isNotice: boolean };
-
-const variableName = "\\b(?!ERR_)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\\b";
+/** Codes of errors are written like variables: EAI_AGAIN, INVALID_ARGUMENT, VALIDATION_ERROR, PERMISSION_DENIED. */
+const errorCode =
+  "(?:E|ERR|EAI|UND|INVALID|MISSING|NOT|BAD|UNKNOWN|UNABLE|VALIDATION)_|\\w+_(?:ERROR|DENIED|FAILED|INVALID|MISSING|REQUIRED|EXPIRED|EXCEEDED|EXHAUSTED|UNAVAILABLE|PRECONDITION|FOUND)\\b";
+const variableName = `\\b(?!${errorCode})[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\\b`;
 const variables = new RegExp(variableName, "g");
 const listVariables = (line: string) => line.match(variables) ?? [];
 
@@ -60,7 +69,7 @@ const near = (one: string, other: string) => `${one}[^\\n]{0,60}?${other}|${othe
 const lacks =
   "\\b(?:no|missing|without|required?|requires|not (?:set|defined|found|provided|configured|valid|specified)|undefined|unset|set|provided?|needs?|empty|invalid|expired|must be|lacks?|bad|KeyError)\\b";
 const credential =
-  "\\b(?:(?:API|access|secret|licen[cs]e)[ _-]?keys?|(?:access|auth|authentication|authorization|API|bearer|bot|OAuth)[ _-]?tokens?|credentials?|client secret)\\b";
+  "\\b(?:(?:API|access|secret|licen[cs]e)[ _-]?keys?|(?:access|auth|authentication|authorization|API|bearer|bot|OAuth)[ _-]?tokens?|credentials?|(?:app|client)[ _-]?secret)\\b";
 const lacksCredential = new RegExp(near(lacks, credential), "i");
 const refused =
   /\bunauthori[sz]ed\b|\bnot authenticated\b|\bauthentication (?:is )?(?:required|failed)\b|\bnot logged in\b|\bplease (?:log|sign) in\b/i;
@@ -69,7 +78,7 @@ const goesOn = /\b(?:running|continu\w*|keyless|optional|disabled?|skipp\w*|limi
 const linesAfter = 3;
 
 /** The first line that says that a key is missing or refused, and the variables that it names. */
-export function findMissingKey(text: string): MissingKey | undefined {
+export function findMissingKey(text: string): KnownError | undefined {
   const lines = text.slice(0, maxRead).split("\n");
   for (const [at, line] of lines.entries()) {
     const inWords = line.replace(variables, (name) => (isSecretName(name) ? "API key" : name));
@@ -90,7 +99,7 @@ function listNeeded(line: string): string[] {
   return all === undefined ? [first] : listVariables(all);
 }
 
-function explainKey(needed: readonly string[]): KnownError {
+function explainKey(needed: readonly string[]): Explained {
   if (needed.length > 0) return explainVariables(needed);
   return {
     id: "credentials",
@@ -99,7 +108,7 @@ function explainKey(needed: readonly string[]): KnownError {
   };
 }
 
-function explainVariables(needed: readonly string[]): KnownError {
+function explainVariables(needed: readonly string[]): Explained {
   const names = needed.join(" and ");
   return {
     id: "variable-missing",
@@ -116,7 +125,7 @@ const lacksVariable =
 const knownErrors: readonly {
   id: string;
   pattern: RegExp;
-  explain(groups: readonly (string | undefined)[]): Omit<KnownError, "id">;
+  explain(groups: readonly (string | undefined)[]): Omit<Explained, "id">;
 }[] = [
   {
     id: "module-missing",
@@ -169,7 +178,7 @@ const knownErrors: readonly {
     pattern: /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|[Cc]onnection refused|\bfetch failed\b/,
     explain: () => ({
       wrong: "The server cannot reach a service that it needs to start.",
-      remedy: "Start that service, or correct its address in the settings of the server.",
+      remedy: "Start that service, correct its address, or check the network and its proxy.",
     }),
   },
   {

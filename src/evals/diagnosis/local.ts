@@ -150,6 +150,11 @@ function diagnoseSilence(start: LocalStart): Cause {
       evidence,
       remedy: "Write logs to stderr: stdout is reserved for the protocol.",
     };
+  const known = findKnownError(start.stderr.join("\n"));
+  if (known?.isNotice === false) {
+    const cited = [...stdoutLines(start), ...quoteLines("stderr", start.stderr, known.line)];
+    return { id: known.id, wrong: `${known.wrong} ${wrong}`, evidence: cited, remedy: known.remedy };
+  }
   return { id: "silent", wrong, evidence, remedy: "Check that the command starts an MCP server over stdio." };
 }
 

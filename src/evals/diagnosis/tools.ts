@@ -177,7 +177,7 @@ function diagnoseCall(tool: string, outcome: CallOutcome, hasFaults: boolean): O
     evidence,
     remedy: contradicts
       ? 'Correct its inputSchema: usually a type is wrong, or a required parameter is missing from "required".'
-      : "If it needs another step first, say so in its description and in the retry_hint of its result.",
+      : "If it needs something first, such as another call, a program or a setting, say so in its description.",
   };
 }
 

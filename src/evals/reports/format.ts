@@ -129,3 +129,6 @@ export function some(list: readonly string[], most = 5): string {
   const shown = list.slice(0, most).join(", ");
   return list.length > most ? `${shown} and ${integer(list.length - most)} more` : shown;
 }
+
+/** The first line of a problem of a server, for a sentence: without the output of the server below it. */
+export const withoutOutput = (message: string) => message.split(/(?: Its stderr ends with:)?\n/, 1)[0] ?? message;

@@ -11,7 +11,7 @@ import {
   text,
   unlimited,
 } from "./document.ts";
-import { count } from "./format.ts";
+import { count, withoutOutput } from "./format.ts";
 
 const severities: readonly Severity[] = ["error", "warning", "info"];
 
@@ -48,7 +48,7 @@ export function lintDocument(report: LintReport, { isWhole = false } = {}): Bloc
 /** How sure the findings are, and what to do next. */
 function leadLines({ counts: { error }, problems }: LintReport, shown: number): string[] {
   const [first] = problems;
-  if (first) return [`Next: fix what could not be linted: ${first.message}`];
+  if (first) return [`Next: fix what could not be linted: ${withoutOutput(first.message)}`];
   if (shown === 0) return ["Next: see what a model picks with `evals run`."];
   const [sure, next] =
     error > 0

@@ -9,7 +9,7 @@ import {
 import { quoteWhole } from "../types/text.ts";
 
 import { type Block, heading, type Item, list, makeColumns, table, text, unlimited } from "./document.ts";
-import { count, some } from "./format.ts";
+import { count, some, withoutOutput } from "./format.ts";
 import { showSeverity, worstFirst } from "./lint.ts";
 
 const longest = 300;
@@ -38,7 +38,7 @@ export function probeDocument(report: ProbeReport): Block[] {
 
 function describeNext({ counts, stopped, problems, seed }: ProbeReport): string {
   const [first] = problems;
-  if (first) return `Next: fix what could not be probed: ${first.message}`;
+  if (first) return `Next: fix what could not be probed: ${withoutOutput(first.message)}`;
   if (stopped) return `Next: run it again with \`--seed ${seed}\` for the same inputs.`;
   return counts.error + counts.warning + counts.info > 0
     ? "Next: repeat a finding with its `--call` below, and fix the tool."
@@ -54,8 +54,7 @@ function serverBlocks(one: ServerReport, checks: ProbeReport["checks"]): Block[]
       ...tools.flatMap(({ tool, notes }) => notes.map((note) => `${tool}: ${note}`)),
       ...leftLines(one),
       ...uncheckedLines(one, checks),
-      ...skipped.slice(0, 20).map(({ tool, reason }) => `${tool} not probed: ${reason}`),
-      skipped.length > 20 ? `… and ${count(skipped.length - 20, "more tool")} not probed` : undefined,
+      ...skippedLines(skipped),
     ),
     list(
       "call",
@@ -68,6 +67,18 @@ function serverBlocks(one: ServerReport, checks: ProbeReport["checks"]): Block[]
       200,
     ),
   ];
+}
+
+/** The tools that were not called, by reason. */
+function skippedLines(skipped: ServerReport["skipped"]): string[] {
+  const byReason = new Map<string, string[]>();
+  for (const { tool, reason } of skipped) {
+    const why = reason.replace(`${tool} is `, "");
+    byReason.set(why, [...(byReason.get(why) ?? []), tool]);
+  }
+  return [...byReason].map(
+    ([reason, tools]) => `${count(tools.length, "tool")} not probed, ${reason}: ${some(tools, 20)}`,
+  );
 }
 
 /** What the calls left behind, and which tools may have left more where nobody looked, such as in a database. */
