@@ -26,10 +26,10 @@ test("says what is wrong with descriptions, where, and what to do", () => {
       ],
       "hidden-unicode": [
         "$.description: The text has hidden characters: U+0000 (control characters) at character 9. -> Remove them, and find out where they came from.",
-        "$.description: The text has hidden characters: U+200B (zero-width characters and direction marks) at character 12. -> Remove them, and find out where they came from.",
+        "$.description: The text has hidden characters: U+200B (zero-width characters and direction marks) at character 12 and 3 more. -> Remove them, and find out where they came from.",
         "$.title: The text has hidden characters: U+202E (direction overrides) at character 8. -> Remove them, and find out where they came from.",
-        "$.inputSchema.properties.city.enum[0]: The text has hidden characters: U+2060 (invisible operators and direction isolates) at character 5. -> Remove them, and find out where they came from.",
-        "$.description: The text has hidden characters: U+FEFF (byte order marks) at character 1. -> Remove them, and find out where they came from.",
+        "$.inputSchema.properties.city.enum[0]: The text has hidden characters: U+2061 (invisible operators and direction isolates) at character 5. -> Remove them, and find out where they came from.",
+        "$.description: The text has hidden characters: U+FEFF (byte order marks) at character 1 and 3 more. -> Remove them, and find out where they came from.",
         "$.description: The text has hidden characters: U+E0072 (tag characters) at character 21 and 10 more. -> Remove them, and find out where they came from.",
       ],
       "injection-wording": [
@@ -45,6 +45,9 @@ test("says what is wrong with descriptions, where, and what to do", () => {
       "parameter-description-missing": [
         "$.inputSchema.properties.zone: The parameter "zone" has no description. -> Say what it is, in which format, and with an example where one helps.",
         "$.inputSchema.properties.zone: The parameter "zone" has no description. -> Say what it is, in which format, and with an example where one helps.",
+      ],
+      "stray-unicode": [
+        "$.description: The text has hidden characters: U+200B (zero-width characters and direction marks) at character 12. -> Remove them, and find out where they came from.",
       ],
     }
   `);

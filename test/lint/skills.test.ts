@@ -97,6 +97,9 @@ test("says what is wrong, where, and what to do", () => {
       "skill-steps": [
         "$.line[5]: The body has no numbered steps. -> Write what to do as a numbered list, one action each.",
       ],
+      "skill-stray-unicode": [
+        "$.line[2]: The text has hidden characters: U+200B (zero-width characters and direction marks). -> Remove them, and find out where they came from.",
+      ],
       "skill-title": [
         "$.line[5]: The body has no title. -> Start it with a heading: # and what the skill is for.",
       ],
@@ -147,7 +150,7 @@ test("points at the line of the file", () => {
   expect(findingsIn(spoiled, "compressor")).toEqual([
     "skill-name-folder $.frontMatter.name",
     "skill-reference-missing $.line[12]",
-    "skill-hidden-unicode $.line[16]",
+    "skill-stray-unicode $.line[16]",
     "skill-step-single-action $.line[12]",
   ]);
 });

@@ -35,6 +35,20 @@ export function* findHidden(text: string): Iterable<HiddenCharacter> {
   }
 }
 
+/** Marks without width, of which copied text has a few. To hide a message takes a run of them, or other characters. */
+const strayMarks = "\\u200b-\\u200f\\u2060\\ufeff";
+const strayMark = new RegExp(`[${strayMarks}]`);
+const strayRun = new RegExp(`[${strayMarks}]{4}`);
+
+/** The hidden characters of a text that can carry a message, or those that are left of copying. */
+export function* findHiddenOf(kind: "message" | "stray", text: string): Iterable<HiddenCharacter> {
+  const hasRun = strayRun.test(text);
+  for (const one of findHidden(text)) {
+    const isStray = !hasRun && strayMark.test(String.fromCodePoint(one.code));
+    if (isStray === (kind === "stray")) yield one;
+  }
+}
+
 /** `U+200B (zero-width characters and direction marks)`. */
 export function describeHidden(code: number): string {
   const what = hiddenRanges.find(({ from, to }) => code >= from && code <= to)?.what ?? "hidden characters";

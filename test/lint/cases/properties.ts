@@ -189,6 +189,7 @@ export const propertyCases: CasesOf<ToolSubject> = {
       text("category", "Filter by category ('Dexes', 'Lending'). Use exact category names."),
       text("mentions", 'A JSON array, such as [{"type": "User"}]. Valid types are: User, Team.'),
       text("city", "Must be given, or the call fails."),
+      text("archivePath", "The path of the archive. Supported formats: zip, tar, tar.gz."),
       // Another rule reports that it is a unit, with the same fix.
       text("unit", "One of: celsius, fahrenheit."),
     ],

@@ -42,7 +42,7 @@ const aStep = (text: string) => aSkillWith({ steps: [{ text, line: 9, number: 1 
 const referringTo = (target: string, text = target, files: Readonly<Record<string, string | undefined>> = {}) =>
   aSkillWith({ references: [{ text, target, line: 20 }] }, files);
 const reading = (text: string, path = "SKILL.md") => aSkillWith({}, { [path]: text });
-const sign = (code: number) => reading(`line one\nline ${String.fromCodePoint(code)}two`);
+const sign = (code: number, times = 1) => reading(`line one\nline ${String.fromCodePoint(code).repeat(times)}two`);
 
 export const skillCases: CasesOf<SkillSubject> = {
   "skill-name": {
@@ -252,11 +252,17 @@ export const skillCases: CasesOf<SkillSubject> = {
     ],
     violations: {
       "no control characters": [sign(0x1b), sign(0x9b)],
-      "no zero-width characters and direction marks": [sign(0x200b)],
+      "no zero-width characters and direction marks": [sign(0x200b, 4)],
       "no direction overrides": [sign(0x202e)],
       "no invisible operators and direction isolates": [sign(0x2066)],
-      "no byte order marks": [sign(0xfeff)],
+      "no byte order marks": [sign(0xfeff, 4)],
       "no tag characters": [sign(0xe0041), reading("\u{e0041}", "references/a.md")],
+    },
+  },
+  "skill-stray-unicode": {
+    clean: [reading("\ufeffWith a byte order mark at its start."), sign(0x200b, 4)],
+    violations: {
+      "no single zero-width characters, direction marks and byte order marks": [sign(0x200b), sign(0xfeff)],
     },
   },
   "skill-injection-wording": {

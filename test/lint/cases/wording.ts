@@ -195,6 +195,7 @@ export const wordingCases: CasesOf<ToolSubject> = {
         "See list_view.items.",
         "So call get_tree().get_nodes().",
         "Use `is_enabled` to filter.",
+        "Use `step_order` to order the steps.",
         "For each city, use get_box to find its bounds.",
       ),
       described("Use get_unit to choose.", {

@@ -1,6 +1,6 @@
 import { followRef, type SchemaPlace, type Walk, walkToolSchema } from "../../jsonSchema/walk.ts";
 import { isJsonObject, type JsonObject, type Path } from "../../types/json.ts";
-import { describeHidden, findHidden, hiddenRanges, quote, showValue, showValues } from "../../types/text.ts";
+import { describeHidden, findHiddenOf, hiddenRanges, quote, showValue, showValues } from "../../types/text.ts";
 import {
   englishDescription,
   getVerbKind,
@@ -9,7 +9,7 @@ import {
   saysWhenToUse,
   splitSentences,
 } from "../language.ts";
-import { defineRules, type ToolSubject } from "../rule.ts";
+import { defineRules, type Rule, type ToolSubject } from "../rule.ts";
 import { collectTexts, injectionPatterns, isNamedIn, splitName, takeFirst } from "../text.ts";
 
 const writing =
@@ -156,15 +156,15 @@ export const descriptionRules = defineRules<ToolSubject>([
     docs: "https://www.unicode.org/reports/tr36/",
     why: "A model reads characters that no reviewer sees, which is how instructions are smuggled into a tool.",
     clauses: [...new Set(hiddenRanges.map(({ what }) => `no ${what}`))],
-    *check({ tool }) {
-      for (const { text, at } of collectTexts(tool).texts) {
-        const [first, ...others] = takeFirst(100, findHidden(text));
-        if (!first) continue;
-        const more = others.length === 0 ? "" : ` and ${others.length >= 99 ? "at least " : ""}${others.length} more`;
-        const message = `The text has hidden characters: ${describeHidden(first.code)} at character ${first.index + 1}${more}.`;
-        yield { at, message, fix: "Remove them, and find out where they came from." };
-      }
-    },
+    check: inTexts("message"),
+  },
+  {
+    id: "stray-unicode",
+    severity: "warning",
+    docs: "https://www.unicode.org/reports/tr36/",
+    why: "Marks without width come with copied text; words that contain one are not found, and compare as different.",
+    clauses: ["no single zero-width characters, direction marks and byte order marks"],
+    check: inTexts("stray"),
   },
   {
     id: "injection-wording",
@@ -361,4 +361,17 @@ function saysWhat(sentence: string): boolean {
 
 function isVerb(word: string): boolean {
   return listBaseForms(word).some((base) => getVerbKind(base) !== undefined);
+}
+
+/** A check of the hidden characters of one kind in every text of a tool. */
+function inTexts(kind: "message" | "stray"): Rule<ToolSubject>["check"] {
+  return function* ({ tool }) {
+    for (const { text, at } of collectTexts(tool).texts) {
+      const [first, ...others] = takeFirst(100, findHiddenOf(kind, text));
+      if (!first) continue;
+      const more = others.length === 0 ? "" : ` and ${others.length >= 99 ? "at least " : ""}${others.length} more`;
+      const message = `The text has hidden characters: ${describeHidden(first.code)} at character ${first.index + 1}${more}.`;
+      yield { at, message, fix: "Remove them, and find out where they came from." };
+    }
+  };
 }

@@ -127,7 +127,7 @@ export const propertyRules: readonly Rule<ToolSubject>[] = [
     id: "array-items-missing",
     severity: "error",
     docs: `${reference}/array#items`,
-    why: "Several providers and hosts reject a request, with all of its tools, for an array without items.",
+    why: "OpenAI's API rejects the request, with all of its tools (array schema missing items); VS Code drops the tool.",
     clauses: ["an array declares its items"],
     check: inInput(({ schema, at }) => {
       if (!listTypes(schema).includes("array") || "items" in schema || "prefixItems" in schema) return nothing;
@@ -316,7 +316,12 @@ const open = /e\.g\.|for example|such as|\betc\b|\.\.\.|…|examples?\b|\bor (?:
 /** Several values at once, or values that are found elsewhere: "Coin id ('bitcoin', 'ethereum')". */
 const notChosen = /\b(?:combin\w*|comma[- ]separated|json|array|ids?|exact)\b|[{[]/;
 
-function isChoice({ about }: Property): boolean {
+/** The formats of a file are no values of its path. */
+const fileFormats = /\b(?:types|formats)(?: are)? ?[:(]/;
+
+function isChoice({ about, words }: Property): boolean {
+  if (fileFormats.test(about) && /^(?:path|file|filename|url|uri|archive|image)$/.test(words.at(-1) ?? ""))
+    return false;
   return choice.test(about) && !open.test(about) && !notChosen.test(about);
 }
 

@@ -2,7 +2,7 @@ import { percentDecoded } from "../../jsonSchema/walk.ts";
 import type { Path } from "../../types/json.ts";
 import { isJsonObject, type Json } from "../../types/json.ts";
 import { frontMatterKeys } from "../../types/skill.ts";
-import { describeHidden, findHidden, hiddenRanges, quote, showValue, showValues } from "../../types/text.ts";
+import { describeHidden, findHiddenOf, hiddenRanges, quote, showValue, showValues } from "../../types/text.ts";
 import { defineRules, type SkillSubject, type Violation } from "../rule.ts";
 import { injectionPatterns, maxSearched } from "../text.ts";
 
@@ -174,19 +174,15 @@ export const skillFormatRules = defineRules<SkillSubject>([
     docs: "https://www.unicode.org/reports/tr36/",
     why: "A model reads characters that no reviewer sees, which is how instructions are smuggled into a skill.",
     clauses: [...new Set(hiddenRanges.map(({ what }) => `no ${what}`))],
-    *check(subject) {
-      for (const { path, text } of listModelTexts(subject)) {
-        let left = maxLines;
-        const lines = text.replace(/^\ufeff/, "").split("\n");
-        for (const [index, line] of lines.entries()) {
-          // A zero-width space next to a fence is how Markdown is quoted in Markdown.
-          const [first] = findHidden(line.replace(/\r$/, "").replace(/\u200b(?=`{3}|~{3})|(?<=`{3}|~{3})\u200b/g, ""));
-          if (!first || left-- <= 0) continue;
-          const message = `The text has hidden characters: ${describeHidden(first.code)}.`;
-          yield { at: locateLine(path, index), message, fix: "Remove them, and find out where they came from." };
-        }
-      }
-    },
+    check: (subject) => findHiddenLines("message", subject),
+  },
+  {
+    id: "skill-stray-unicode",
+    severity: "warning",
+    docs: "https://www.unicode.org/reports/tr36/",
+    why: "Marks without width come with copied text; words and commands that contain one are different ones.",
+    clauses: ["no single zero-width characters, direction marks and byte order marks"],
+    check: (subject) => findHiddenLines("stray", subject),
   },
   {
     id: "skill-injection-wording",
@@ -290,4 +286,20 @@ function* listModelTexts({ files }: SkillSubject): Iterable<{ path: string; text
 /** `line` counts from 0. */
 function locateLine(path: string, line: number): Path {
   return path === "SKILL.md" ? ["line", line + 1] : ["file", path];
+}
+
+/** The lines of the Markdown files that have hidden characters of one kind. */
+function* findHiddenLines(kind: "message" | "stray", subject: SkillSubject): Iterable<Violation> {
+  for (const { path, text } of listModelTexts(subject)) {
+    let left = maxLines;
+    const lines = text.replace(/^\ufeff/, "").split("\n");
+    for (const [index, line] of lines.entries()) {
+      // A zero-width space next to a fence is how Markdown is quoted in Markdown.
+      const shown = line.replace(/\r$/, "").replace(/\u200b(?=`{3}|~{3})|(?<=`{3}|~{3})\u200b/g, "");
+      const [first] = findHiddenOf(kind, shown);
+      if (!first || left-- <= 0) continue;
+      const message = `The text has hidden characters: ${describeHidden(first.code)}.`;
+      yield { at: locateLine(path, index), message, fix: "Remove them, and find out where they came from." };
+    }
+  }
 }
