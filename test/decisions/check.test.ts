@@ -265,6 +265,25 @@ describe("requests that repeat", () => {
     expect(sampling.verdict.trials).toBeGreaterThan(2);
   });
 
+  test("a finished record says what was decided while it was made, however many different requests there are", () => {
+    for (let seed = 0; seed < 60; seed++) {
+      const rates = [1, 1, 0.9, 1, 0.95];
+      const ids = idsOf(rates);
+      const design = check({ cases: ids, seed, requests: () => (seed % 2 ? 6 : 24) });
+      const random = seededRandom(seed);
+      const record = new TrialRecord();
+      const play = design.play(record);
+      let step = play.next();
+      for (; !step.done; step = play.next())
+        for (const { case: id, trial, arms } of step.value.requests)
+          for (const arm of arms) {
+            const passed = random.next() < (rates[ids.indexOf(id)] ?? 0);
+            record.add(id, arm, trial, passed ? "pass" : "fail", passed ? "right()" : "");
+          }
+      expect(nextStep(design, record)).toEqual({ kind: "decided", verdict: step.value });
+    }
+  });
+
   test("repeats are of cases that vary, and compare tool and arguments", () => {
     const record = new TrialRecord();
     for (const trial of [1, 2]) {
@@ -272,7 +291,7 @@ describe("requests that repeat", () => {
       record.add("varies", "base", trial, "pass", `a(${trial})`);
     }
     const known = ["steady", "varies"].map((id) => ({ id, requests: 2 }));
-    const cells = probeCells(record, known);
+    const cells = probeCells(record, known, 2);
     expect(cells).toEqual([
       { id: "varies", first: 1, repeat: 3 },
       { id: "varies", first: 2, repeat: 4 },

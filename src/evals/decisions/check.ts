@@ -118,6 +118,8 @@ class PlayedCheck {
   readonly #margin: number;
   readonly #hits = new Set<PlayedCase>();
   #isProbed: boolean;
+  /** Pairs that every case had at the last look: what the probe may know, however many the record has by now. */
+  #settled = 0;
 
   constructor(setup: CheckSetup & Required<Pick<CheckSetup, "requests">>, plan: LookPlan, record: TrialRecord) {
     this.#setup = setup;
@@ -136,6 +138,7 @@ class PlayedCheck {
     const { looks, least } = this.#plan;
     for (const [j, trials] of looks.entries()) {
       yield* this.#bring(this.#cases, trials, j + 1);
+      this.#settled = trials;
       if (this.#cases.every(({ limit }) => limit <= trials)) return this.#exhausted(j + 1);
       for (const one of this.#cases) while (one.rung < j) this.#test(one, one.rung + 1);
       const now = this.#judge(j + 1, trials);
@@ -159,7 +162,8 @@ class PlayedCheck {
   *#bring(cases: readonly PlayedCase[], trials: number, look: number): Play<void> {
     if (!this.#isProbed && cases.some(({ requests }) => trials > requests)) {
       this.#isProbed = true;
-      const isAlike = yield* probeRepeats(this.#record, this.#cases, this.#plan.looks[0] ?? 1, look);
+      const first = Math.max(this.#settled, this.#plan.looks[0] ?? 1);
+      const isAlike = yield* probeRepeats(this.#record, this.#cases, first, look);
       if (isAlike) for (const one of this.#cases) one.limit = one.requests;
     }
     for (;;) {

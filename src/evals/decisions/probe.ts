@@ -8,7 +8,8 @@ export type ProbeCell = { id: string; first: number; repeat: number };
 
 /**
  * Finds out whether repeated requests are answered alike, by asking some of the base arm again: then repeats carry no
- * information. The repeats count as trials if the model samples. `first`: trials that a case should have before.
+ * information. The repeats count as trials if the model samples. `first`: trials that a case has before. Later ones are
+ * not looked at: with them, a record would be read again in another way than while it was made.
  */
 export function* probeRepeats(
   record: TrialRecord,
@@ -21,7 +22,7 @@ export function* probeRepeats(
     Array.from({ length: Math.min(requests, first) }, (_, t) => ({ case: id, trial: t + 1, arms: ["base"] })),
   );
   yield* ask(record, asked, look);
-  const cells = probeCells(record, known);
+  const cells = probeCells(record, known, first);
   yield* ask(
     record,
     cells.map(({ id, repeat }) => ({ case: id, trial: repeat, arms: ["base"] })),
@@ -43,9 +44,16 @@ function* ask(record: TrialRecord, requests: readonly TrialRequest[], look: numb
  * to show itself there; of any cases when none varies. `requests`: the different requests of a case; trial t and trial
  * t + requests are the same one. An outcome is the tool and its arguments.
  */
-export function probeCells(record: TrialRecord, cases: readonly { id: string; requests: number }[]): ProbeCell[] {
+export function probeCells(
+  record: TrialRecord,
+  cases: readonly { id: string; requests: number }[],
+  first: number,
+): ProbeCell[] {
   const answered = cases.map(({ id, requests }) => {
-    const trials = Array.from({ length: Math.min(requests, record.answers(id, "base").length) }, (_, t) => t + 1);
+    const trials = Array.from(
+      { length: Math.min(requests, first, record.answers(id, "base").length) },
+      (_, t) => t + 1,
+    );
     return { id, requests, trials: trials.filter((t) => record.outcome(id, "base", t) !== undefined) };
   });
   const varying = answered.filter(
@@ -56,8 +64,8 @@ export function probeCells(record: TrialRecord, cases: readonly { id: string; re
   const rounds = Math.max(0, ...chosen.map(({ trials }) => trials.length));
   for (let round = 0; round < rounds; round++)
     for (const { id, requests, trials } of chosen) {
-      const first = trials[round];
-      if (first !== undefined && cells.length < mostRepeats) cells.push({ id, first, repeat: first + requests });
+      const trial = trials[round];
+      if (trial !== undefined && cells.length < mostRepeats) cells.push({ id, first: trial, repeat: trial + requests });
     }
   return cells;
 }
