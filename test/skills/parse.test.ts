@@ -271,12 +271,14 @@ Never
 
   it("distinguishes links to files from others", () => {
     const text =
-      "[a](a.md) [b](https://x.y/b.md) [c](#c) [d](mailto:d@x.y) ![e](img/e.png) `[f](f.md)` [`g`](g.md#part) [[h](h.md)](i)";
+      '[a](a.md) [b](https://x.y/b.md) [c](#c) [d](mailto:d@x.y) ![e](img/e.png) `[f](f.md)` [`g`](g.md#part) [[h](h.md)](i) [j](<j k.md>) [l](l m.md "title")';
     expect(bodyOf(`${text}\n`).references.map(({ target }) => target)).toEqual([
       "a.md",
       "img/e.png",
       "g.md#part",
       "h.md",
+      "j k.md",
+      "l m.md",
     ]);
   });
 

@@ -70,7 +70,7 @@ function classifyHeading(heading: string): Section["kind"] {
 }
 
 // Each match stops at the next bracket, so that a line of brackets takes linear time.
-const links = /\[([^[\]]*)\]\(\s*<?([^()\s<>]+)/g;
+const links = /\[([^[\]]*)\]\(\s*(?:<([^<>]+)>|([^()\s<>]+(?: [^()\s<>"']+)*))/g;
 const bare =
   /`([^`\s]+)`|<([^<>\s]+)>|(https?:\/\/[^\s<>()]*[^\s<>(),.;:])|((?:[\w.-]+\/)*[\w-]+\.[A-Za-z]\w{0,7})(?![\w/])/;
 const scheme = /^(?:#|[A-Za-z][A-Za-z0-9+.-]*:|\/\/)/;
@@ -80,7 +80,7 @@ function findReferences(block: Block, listed: boolean): Structure["references"] 
   const found = block.lines.flatMap(({ text, line }) => {
     // A link inside of code is only an example.
     const shown = text.includes("](") ? text.replace(/`[^`]*`/g, (code) => (code.includes("](") ? "" : code)) : "";
-    return [...shown.matchAll(links)].flatMap(([, label = "", target = ""]) =>
+    return [...shown.matchAll(links)].flatMap(([, label = "", quoted, target = quoted ?? ""]) =>
       (listed && !target.startsWith("#")) || !scheme.test(target) ? [{ text: label, line, target }] : [],
     );
   });

@@ -218,6 +218,9 @@ export const skillCases: CasesOf<SkillSubject> = {
       referringTo("console_logging.py", "`console_logging.py`: an example", { "examples/console_logging.py": "" }),
       referringTo("../shared/sizes.md", "sizes"),
       referringTo("/etc/sizes.md", "sizes"),
+      referringTo("scripts/rotate.py", "**Example**: `scripts/rotate.py` for a PDF"),
+      referringTo(".wiki/lineage.md", "the lineage"),
+      referringTo("references/a b.md", "a file with a space", { "references/a b.md": "" }),
     ],
     violations: {
       "a file that is referred to is in the package": [

@@ -231,14 +231,20 @@ const fileEndings = /\.(?:md|mdx|txt|json|ya?ml|toml|csv|tsv|xml|html?|css|pdf|p
 /** Folders of a package by the specification: a path that starts with one means the package. */
 const usualFolders = new Set(["references", "scripts", "assets"]);
 
+const exampleItem = /^\W*(?:examples?|e\.g\.|for example)(?!\w)/i;
+
 /**
  * Whether a reference means a file: a link does unless it is a URL or a placeholder. A path that is only named in a list
  * can be of any project, so it counts if it starts with a folder of the package, and there is no such file in another.
  */
 function isFileReference({ text, target }: { text: string; target: string }, paths: ReadonlySet<string>): boolean {
   if (target === "" || /^(?:#|[a-z][a-z0-9+.-]+:|\/\/)/i.test(target) || /[*{}<>$]|\.\.\./.test(target)) return false;
-  if (!text.includes(target)) return true;
   const named = normalizePath(target);
+  const [root = ""] = named.split("/");
+  // .wiki/index.md is in the project of the user.
+  if (/^\.\w/.test(root) && !paths.has(root)) return false;
+  if (!text.includes(target)) return true;
+  if (exampleItem.test(text)) return false;
   if (!fileEndings.test(named) || [...paths].some((path) => path.endsWith(`/${named}`))) return false;
   const [folder = "", ...inside] = named.split("/");
   return inside.length > 0 && (folder === ".." || usualFolders.has(folder) || paths.has(folder));
