@@ -88,6 +88,11 @@ metadata:
     ]);
   });
 
+  it("takes no name of a clone for the name of a package", () => {
+    const location = { folder: "repo-main", file: "repo-main/SKILL.md", isRepository: true };
+    expect(parseSkill("---\nname: shrink\ndescription: d\n---\n", location)).toMatchObject({ warnings: [] });
+  });
+
   it("warns of what only some hosts take", () => {
     expect(loaded("---\nname: other\nversion: 2\nmodel: x\ndescription: d\n---\n").warnings).toMatchInlineSnapshot(`
       [

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readConfined } from "../parsing/confined.ts";
 import { parseYaml } from "../parsing/yaml.ts";
@@ -34,7 +34,8 @@ export function readPackage(
   if ("reason" in read) return { reason: `SKILL.md cannot be loaded: ${read.reason}` };
   if (reader === "codex" && readFileSync(join(location.dir, "SKILL.md"))[0] === 0xef)
     return { reason: "it starts with a byte order mark, which Codex does not read", line: 1 };
-  const parsed = parseSkill(read.text, location, reader);
+  const isRepository = existsSync(join(location.dir, ".git"));
+  const parsed = parseSkill(read.text, { ...location, isRepository }, reader);
   if ("reason" in parsed) return parsed;
   try {
     const hashed = hashPackage(location.dir);
@@ -62,11 +63,12 @@ export type ParsedSkill = Pick<SkillPackage, "name" | "description" | "document"
 
 /**
  * Parses the text of a `SKILL.md`. Only what makes hosts skip the skill is a failure; everything else is a warning.
- * Takes time linear in the text, and does not throw.
+ * `isRepository`: the folder is a whole repository, whose name is that of the clone. Takes time linear in the text, and
+ * does not throw.
  */
 export function parseSkill(
   text: string,
-  { folder, file }: Pick<PackageLocation, "folder" | "file">,
+  { folder, file, isRepository }: Pick<PackageLocation, "folder" | "file"> & { isRepository?: boolean },
   reader: Reader = "format",
 ): ParsedSkill | LoadFailure {
   const plain = text.replace(/^\uFEFF/, "").replace(/\r\n?/g, "\n");
@@ -82,7 +84,8 @@ export function parseSkill(
   if (description === undefined) return { reason: 'it has no "description"', line: 1 };
   if (typeof description === "object") return { ...description, ...findLine(front, "description") };
   const document: SkillDocument = { frontMatter: values, places, body, bodyLine, ...parseBody(body, bodyLine) };
-  return { name, description, document, warnings: checkFrontMatter(front, folder, file) };
+  const warnings = checkFrontMatter(front, folder, file, isRepository === true);
+  return { name, description, document, warnings };
 }
 
 const noFrontMatter: Omit<FrontMatter, "body"> = { values: {}, places: {}, quoted: [], bodyLine: 1 };
@@ -117,7 +120,12 @@ function findLine({ places }: FrontMatter, key: string): { line?: number } {
   return place ? { line: place.line } : {};
 }
 
-function checkFrontMatter({ values, places, quoted }: FrontMatter, folder: string, file: string): Problem[] {
+function checkFrontMatter(
+  { values, places, quoted }: FrontMatter,
+  folder: string,
+  file: string,
+  isRepository: boolean,
+): Problem[] {
   const warning = (key: string, message: string, hint: string): Problem => {
     return { severity: "warning", message, hint, place: { file, ...(places[key] ?? { line: 1 }) } };
   };
@@ -136,7 +144,7 @@ function checkFrontMatter({ values, places, quoted }: FrontMatter, folder: strin
     ...(name === undefined
       ? [warning("name", `The skill has no "name"; its folder's name is used: ${folder}.`, `Add "name: ${folder}".`)]
       : []),
-    ...(typeof name === "string" && name !== folder
+    ...(typeof name === "string" && name !== folder && !isRepository
       ? [warning("name", `The name "${name}" differs from its folder "${folder}".`, "Use the same name for both.")]
       : []),
     ...extra.slice(0, 1).map((key) => {
