@@ -36,6 +36,9 @@ describe("a provider that answers nothing", () => {
     ["403", 403, 1],
     ["404", 404, 1],
     ["400 to the first request", 400, 1],
+    ["402", 402, 1],
+    ["a redirect", 301, 1],
+    ["422 to the first request", 422, 1],
   ])("but %s is asked once; the rest is not started, and is asked on --resume", async (_, status, most) => {
     answer = () => ({ fault: "status", status, message: "refused" });
     const ended = await run("-c", "50");
@@ -64,6 +67,14 @@ describe("a provider that answers nothing", () => {
     expect(summaryOf(ended).totals.missing).toBeGreaterThan(cases - 40);
   });
 
+  it("that can be used is asked a bounded number of times", async () => {
+    answer = () => ({ ...right, stopReason: "unheard_of" });
+    const ended = await run("-c", "20", "--retries", "1");
+    expect(endpoint.requests.length).toBeLessThanOrEqual(20 + 16);
+    expect(ended.err).toContain("was stopped: ");
+    expect(summaryOf(ended).totals.missing).toBeGreaterThan(cases - 40);
+  });
+
   it("because nothing listens is given up after a bounded number of connections", async () => {
     const { port, release } = await reservePort();
     const ended = await runOn(`http://127.0.0.1:${port}`, "-c", "20", "--retries", "1");
@@ -86,6 +97,17 @@ describe("limits of a run", () => {
     expect(totals.costUsd).toBeLessThan(budget + 0.0025);
     expect(ended.err).toContain(`The budget of $${budget} is spent: `);
     expect(totals.broken).toBe(0);
+  });
+
+  it.each([
+    ["no", { input_tokens: null, output_tokens: null }],
+    ["negative", { input_tokens: -1_000_000, output_tokens: -1_000_000 }],
+  ])("a budget is kept with a service that reports %s usage", async (_, usage) => {
+    answer = () => ({ ...right, usage: usage as unknown as Record<string, number> });
+    const ended = await run("--budget", "0.02");
+    expect(ended.err).toContain("The budget of $0.02 is spent: ");
+    expect(endpoint.requests.length).toBeLessThan(20);
+    expect(summaryOf(ended).totals).toMatchObject({ broken: 0, costUsd: 0, inputTokens: 0, outputTokens: 0 });
   });
 
   it("a number of requests is kept, and the rest is asked on --resume", async () => {

@@ -211,7 +211,11 @@ function messageParam(message: Message): MessageParam[] {
   return message.role === "user" ? [{ role: "user", content: message.content }] : [];
 }
 
-const count = z.number().nullish();
+/** A number of tokens. A negative one is none, and would lower what a run has spent. */
+const count = z
+  .number()
+  .transform((tokens) => Math.max(0, tokens))
+  .nullish();
 /** Any value: it comes from a JSON parser, so it need not be validated again. */
 const parsedJson = z.custom<Json>((value) => value !== undefined);
 

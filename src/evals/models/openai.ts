@@ -135,7 +135,11 @@ function messageParams(message: Message): ChatCompletionMessageParam[] {
   return [native ? (native as ChatCompletionAssistantMessageParam) : { role: "assistant", content }];
 }
 
-const count = z.number().nullish();
+/** A number of tokens. A negative one is none, and would lower what a run has spent. */
+const count = z
+  .number()
+  .transform((tokens) => Math.max(0, tokens))
+  .nullish();
 /** An object that comes from a JSON parser, so it need not be validated again. */
 const parsedObject = z.custom<JsonObject>(isJsonObject);
 

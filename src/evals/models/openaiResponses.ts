@@ -142,7 +142,11 @@ const itemSchema = z.union([
 ]);
 type Item = z.infer<typeof itemSchema>;
 
-const count = z.number().nullish();
+/** A number of tokens. A negative one is none, and would lower what a run has spent. */
+const count = z
+  .number()
+  .transform((tokens) => Math.max(0, tokens))
+  .nullish();
 const replySchema = z.object({
   id: z.string().nullish(),
   model: z.string().nullish(),

@@ -91,17 +91,23 @@ const maxThrottled = 50;
 
 const isThrottled = ({ status }: Fault) => status === 429 || status === 529;
 
-/** Faults that every request to a model would have: a wrong or missing key, no permission, no such model. */
-const refusedStatuses = [401, 403, 404];
+/** Faults that every request to a model would have: a wrong or missing key, no credit, no permission, no such model. */
+const refusedStatuses = [401, 402, 403, 404];
+/** A request that is too large, which says nothing about others. */
+const tooLarge = 413;
 
-/** What a pacer learns from an attempt. A malformed request says something about all requests only if it is the first. */
+/**
+ * What a pacer learns from an attempt. A fault that a retry does not fix can be one of its request alone, but not while no
+ * request was answered: then an error refuses all, and a reply that cannot be used counts as a failure.
+ */
 function readReport(attempt: Attempt, made: number, { answers }: Pacer): Report {
   if (attempt.kind === "turn") return { kind: "answered" };
-  const { status, message } = attempt;
-  const isRefused = status !== undefined && (refusedStatuses.includes(status) || (status === 400 && answers === 0));
-  if (isRefused) return { kind: "refused", message };
+  const { status, message, isTransient } = attempt;
+  const isFirst = answers === 0 && !isTransient;
+  if (status !== undefined && (refusedStatuses.includes(status) || (isFirst && status !== tooLarge)))
+    return { kind: "refused", message };
   if (isThrottled(attempt)) return { kind: "throttled", message, waitMs: waitMs(attempt, made) };
-  return attempt.isTransient ? { kind: "failed", message } : { kind: "answered" };
+  return isTransient || isFirst ? { kind: "failed", message } : { kind: "answered" };
 }
 
 export const cancelled: Broken = { kind: "broken", stage: "cancelled", message: "the request was cancelled" };

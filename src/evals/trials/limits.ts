@@ -15,10 +15,14 @@ export type Used = { cost: Cost; requests: number };
 /** At most what something can use. */
 type Most = { cost: Cost; requests: number };
 
+/** Whether a service says what a reply used. Some local servers and proxies do not. */
+const isReported = (usage: Usage) => Object.values(usage).some((tokens) => tokens > 0);
+
 /**
  * Keeps the requests of a run, of the judge too, within its limits. The most that a request can cost is reserved before it
  * is sent. So concurrent requests do not overspend; one that does not fit waits until those in flight have cost less than
- * their reserve. Only where nothing is in flight is a request sent that may exceed the budget, by its own cost at most.
+ * their reserve. A reply without usage counts as its reserve. Only where nothing is in flight is a request sent that may
+ * exceed the budget, by its own cost at most.
  */
 export class SpendingLimits {
   readonly #limits: RunLimits;
@@ -58,12 +62,14 @@ export class SpendingLimits {
 
   #guardAsked(model: AskedModel): AskedModel {
     const ask: AskedModel["ask"] = async (request, signal) => {
-      const settle = await this.#reserveOne(model, () => requestCeiling(request, model), signal);
+      const ceiling = () => requestCeiling(request, model);
+      const settle = await this.#reserveOne(model, ceiling, signal);
       if (typeof settle !== "function") return settle;
       let cost: Cost = 0;
       try {
         const reply = await model.ask(request, signal);
-        const paid = reply.kind === "turn" ? model.cost(reply.turn.usage) : 0;
+        const paid =
+          reply.kind === "turn" ? model.cost(isReported(reply.turn.usage) ? reply.turn.usage : ceiling()) : 0;
         cost = reply.lost ? addCost(paid, model.cost(reply.lost)) : paid;
         return reply;
       } finally {
@@ -131,7 +137,7 @@ export class SpendingLimits {
         this.#reservedRequests -= requests;
         this.#requests += used.requests;
       }
-      if (used.cost !== "unknown") this.#spentUsd += used.cost;
+      if (used.cost !== "unknown") this.#spentUsd += Math.max(0, used.cost);
       this.#check();
       this.#waiting.shift()?.();
     };
