@@ -373,6 +373,30 @@ describe.skipIf(noRedis)("a queue that cannot be used is reported before anythin
     }
   });
 
+  it("a database that the server does not have", async () => {
+    const server = await startRedis();
+    try {
+      const url = `${server.url}/99`;
+      expect(await connect(url)).toEqual({
+        code: 3,
+        err: `error: The queue at ${url} cannot be reached: ERR DB index is out of range.\n  Start the Redis server, or correct the URL.\n`,
+      });
+    } finally {
+      await server.close();
+    }
+  });
+
+  it("a server with TLS that is named by its address is reached without a warning", async () => {
+    const server = await startRedis([], { tls: true });
+    try {
+      const url = server.url.replace("localhost", "127.0.0.1");
+      const { err } = await connect(url, { NODE_EXTRA_CA_CERTS: join(import.meta.dirname, "../fixtures/tls/ca.pem") });
+      expect(err).not.toContain("DeprecationWarning");
+    } finally {
+      await server.close();
+    }
+  });
+
   it("a server that ends as it is tried is tried again", async () => {
     const redis = await startRedis();
     const ends = [(socket: Socket) => socket.resetAndDestroy(), (socket: Socket) => socket.end()];

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -184,6 +185,33 @@ describe("trouble with the disk", () => {
       expect(readdirSync(join(dir, "reports", id)).filter((name) => name.endsWith(".tmp"))).toEqual([]);
     },
   );
+
+  it("ends the run when another program cuts its journal", async () => {
+    onRequest = (index) => {
+      if (index !== 20) return;
+      for (const id of readdirSync(join(dir, "reports"))) truncateSync(join(dir, "reports", id, "trials.jsonl"), 0);
+    };
+    const { code, err } = await evals(["run", ...flags(), "-c", "2"], { cwd: dir });
+    expect({ code, err }).toEqual({
+      code: 3,
+      err: expect.stringContaining("trials.jsonl cannot be written: another program changed it."),
+    });
+    expect(endpoint.requests.length).toBeLessThan(80);
+  });
+
+  it("is a plain message with exit code 3 from each command that writes a file", async () => {
+    writeFileSync(join(dir, "file"), "");
+    for (const args of [
+      ["schema", "--out", "file"],
+      ["init", "--server", `node ${server} none`, "--file", "file/suite.yaml"],
+      ["run", ...flags(), "--accept", "--baselines", "/proc/none"],
+    ]) {
+      const { code, err } = await evals(args, { cwd: dir });
+      expect(code, `${args[0]}: ${err}`).toBe(3);
+      expect(err).toMatch(/cannot be written: (EEXIST|ENOTDIR|ENOENT|EACCES|EROFS)/);
+      expect(err).not.toMatch(/Internal error|\n\s+at /);
+    }
+  });
 
   it("is a plain message when --out is a file or cannot be written", async () => {
     writeFileSync(join(dir, "file"), "");

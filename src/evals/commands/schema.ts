@@ -21,12 +21,10 @@ export const schemaCommand = defineCommand({
   run: async ({ of, out }, io) => {
     if (out === undefined) io.out(`${JSON.stringify(await makeSchema(of), null, 2)}\n`);
     else {
-      const { mkdir, writeFile } = await import("node:fs/promises");
-      const { join, resolve } = await import("node:path");
-      const folder = resolve(io.cwd, out);
-      await mkdir(folder, { recursive: true });
+      const { writeOutput } = await import("../inspection/writeOutput.ts");
+      const { resolve } = await import("node:path");
       for (const name of names)
-        await writeFile(join(folder, `${name}.json`), `${JSON.stringify(await makeSchema(name), null, 2)}\n`);
+        await writeOutput(resolve(io.cwd, out, `${name}.json`), `${JSON.stringify(await makeSchema(name), null, 2)}\n`);
     }
     return exitCodes.passed;
   },

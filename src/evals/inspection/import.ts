@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { Document, isMap } from "yaml";
 import { type FormatFiles, findImports } from "../imports/find.ts";
@@ -17,6 +16,7 @@ import type { Io } from "../types/io.ts";
 import type { Json } from "../types/json.ts";
 import type { CaseFile, SuiteFile } from "../types/suite.ts";
 import type { Tool } from "../types/tool.ts";
+import { writeOutput } from "./writeOutput.ts";
 
 export type ImportOptions = {
   paths?: readonly string[] | undefined;
@@ -102,8 +102,7 @@ async function writeOne(
   if (kept.length === 0) return report;
   if (existsSync(resolve(io.cwd, file)) && !force)
     throw usageError(`The file ${file} exists.`, "Write it again with --force, or elsewhere with --out.", { file });
-  await mkdir(dirname(resolve(io.cwd, file)), { recursive: true });
-  await writeFile(
+  await writeOutput(
     resolve(io.cwd, file),
     renderImport(
       suite,

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { Redis } from "ioredis";
 import { withoutSecrets } from "../types/endpoint.ts";
 import { EvalsError, exitCodes, formatProblem, messageOf, usageError } from "../types/errors.ts";
@@ -70,7 +71,7 @@ function parseUrl(text: string, io: Io) {
       db,
       ...(username && { username }),
       ...(password && { password }),
-      ...(url.protocol === "rediss:" && { tls: { servername: host } }),
+      ...(url.protocol === "rediss:" && { tls: isIP(host) ? {} : { servername: host } }),
       connectTimeout: 5_000,
       // Commands wait for the server to come back, however long that takes.
       maxRetriesPerRequest: null,
@@ -120,6 +121,8 @@ async function tryConnection(
   });
   try {
     const info = await client.info();
+    // A client goes on without a database that the server does not have.
+    await client.select(client.options.db ?? 0);
     for (const message of listWarnings(info)) io.err(`${formatProblem({ severity: "warning", ...message })}\n`);
   } catch (error) {
     // A client whose connection failed rejects its commands with less than it emits.

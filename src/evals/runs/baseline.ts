@@ -5,7 +5,7 @@ import * as z from "zod";
 import { readRegularFile } from "../files/readRegularFile.ts";
 import { replaceFile } from "../files/replaceFile.ts";
 import { type Baseline, baselineFormat, baselineSchema } from "../types/baseline.ts";
-import { EvalsError, messageOf, type Place, usageError } from "../types/errors.ts";
+import { EvalsError, exitCodes, messageOf, type Place, usageError } from "../types/errors.ts";
 import { allDefinitions } from "../types/exposure.ts";
 import { canonicalJson, isJsonObject, type Json, jsonSchema } from "../types/json.ts";
 import type { RunManifest } from "../types/run.ts";
@@ -109,13 +109,9 @@ export async function writeBaseline(file: string, baseline: Baseline): Promise<v
     await mkdir(dirname(file), { recursive: true });
     await replaceFile(file, `${JSON.stringify(baseline, null, 2)}\n`);
   } catch (error) {
-    throw usageError(
-      `The baseline cannot be written: ${messageOf(error)}.`,
-      "Choose another folder with --baselines.",
-      {
-        file,
-      },
-    );
+    const message = `The baseline cannot be written: ${messageOf(error)}.`;
+    const hint = "Free space, or choose another folder with --baselines.";
+    throw new EvalsError({ severity: "error", message, hint, place: { file } }, exitCodes.incomplete);
   }
 }
 

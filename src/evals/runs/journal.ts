@@ -35,6 +35,7 @@ export async function openJournal(
   });
   const texts = new TextWriter();
   let sequence = lines;
+  let size = (await file.stat()).size;
   let waiting: { line: string; resolve: () => void; reject: (error: unknown) => void }[] = [];
   let flushing: Promise<void> | undefined;
   let failure: { error: unknown } | undefined;
@@ -56,8 +57,11 @@ export async function openJournal(
     try {
       await file.appendFile(text);
       await file.datasync();
-      // Writing to a removed file succeeds.
-      if ((await file.stat()).nlink === 0) throw new Error("it was removed");
+      size += Buffer.byteLength(text);
+      // Writing to a removed file succeeds, and so does writing to one that was cut.
+      const found = await file.stat();
+      if (found.nlink === 0) throw new Error("it was removed");
+      if (found.size !== size) throw new Error("another program changed it");
     } catch (error) {
       failure = { error: writeError(path, error) };
       throw failure.error;

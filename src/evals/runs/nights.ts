@@ -4,7 +4,7 @@ import * as z from "zod";
 import { readRegularFile } from "../files/readRegularFile.ts";
 import { replaceFile } from "../files/replaceFile.ts";
 import { type Night, nightSchema } from "../types/drift.ts";
-import { EvalsError, messageOf, type Place, usageError } from "../types/errors.ts";
+import { EvalsError, exitCodes, messageOf, type Place, usageError } from "../types/errors.ts";
 import { inTurn } from "./lock.ts";
 
 const format = "tool-evals nights 1";
@@ -71,8 +71,8 @@ export async function writeNight(file: string, of: NightsOf, night: Night): Prom
     });
   } catch (error) {
     if (error instanceof EvalsError) throw error;
-    throw usageError(`The night cannot be written: ${messageOf(error)}.`, "Choose another folder with --baselines.", {
-      file,
-    });
+    const message = `The night cannot be written: ${messageOf(error)}.`;
+    const hint = "Free space, or choose another folder with --baselines.";
+    throw new EvalsError({ severity: "error", message, hint, place: { file } }, exitCodes.incomplete);
   }
 }

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, extname, relative, resolve } from "node:path";
 import { stringify } from "yaml";
 import { run } from "../experiments/run.ts";
 import { describeServer, slug } from "../inspection/init/init.ts";
 import { resolveTargets, type ServerTarget } from "../inspection/targets.ts";
 import { listServer } from "../inspection/tools.ts";
+import { writeOutput } from "../inspection/writeOutput.ts";
 import { asciiJson } from "../reports/escape.ts";
 import { count } from "../reports/format.ts";
 import { renderTerminal } from "../reports/terminal.ts";
@@ -88,8 +88,7 @@ export async function tryServer(options: TryOptions, io: Io): Promise<ExitCode> 
   const byId = nameCases(written.queries);
   const server = await describe(`${relative(dirname(path), io.cwd) || "."}/`);
   const by = writer && { model: writer.id, prompt: hashWriting() };
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, renderTried(byId, { name, by, server }), { flag: "wx" });
+  await writeOutput(path, renderTried(byId, { name, by, server }), { isNew: true });
 
   const asked = await askQueries(file, model.id, options, written.costUsd, io);
   const tally = new PickTally(byId);

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
 import { listProperties } from "../../jsonSchema/values.ts";
 import { recogniseDispatchers } from "../../lint/rules/dispatchers.ts";
@@ -17,6 +17,7 @@ import { visible } from "../../types/visible.ts";
 import { findRegisteredServers, type RegisteredServer } from "../findServers.ts";
 import { resolveTargets, type ServerTarget } from "../targets.ts";
 import { listServer } from "../tools.ts";
+import { writeOutput } from "../writeOutput.ts";
 import { type Draft, draftCases } from "./draft.ts";
 import { renderSuite } from "./suiteText.ts";
 
@@ -209,12 +210,7 @@ function refuseExisting(file: string, io: Io): void {
   throw usageError(`${file} exists already, and is kept.`, "Name another file with --file.");
 }
 
-async function write(file: string, text: string, io: Io): Promise<void> {
-  const path = resolve(io.cwd, file);
-  await mkdir(dirname(path), { recursive: true });
-  // Fails rather than overwriting a file that appeared in between.
-  await writeFile(path, text, { flag: "wx" });
-}
+const write = (file: string, text: string, io: Io) => writeOutput(resolve(io.cwd, file), text, { isNew: true });
 
 /** Adds the folder of run records to `.gitignore`, in a repository. Returns what was written. */
 async function ignoreReports(io: Io): Promise<string[]> {
@@ -224,7 +220,7 @@ async function ignoreReports(io: Io): Promise<string[]> {
   const lines = (before ?? "").split(/\r?\n/).map((line) => line.trim());
   if (lines.some((line) => /^\/?reports\/?\*?$/.test(line))) return [];
   const gap = before === undefined || before === "" || before.endsWith("\n") ? "" : "\n";
-  await writeFile(path, `${before ?? ""}${gap}/reports/\n`);
+  await writeOutput(path, `${before ?? ""}${gap}/reports/\n`);
   return [".gitignore: /reports/, the folder of run records"];
 }
 
