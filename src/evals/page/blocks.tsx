@@ -26,7 +26,7 @@ import { Facts, Folded, plain, Verbatim } from "./text.tsx";
 // The blocks of a report, as the terminal and Markdown have them too.
 
 /** More than anyone reads of a list; the record has it all. */
-const most = 500;
+const maxItems = 500;
 /** Longer verbatim texts in a cell are folded. */
 const foldedFrom = 240;
 
@@ -59,7 +59,7 @@ function BlockView({ block }: { block: Block }) {
     case "table":
       return <TableView {...block} />;
     case "list": {
-      const { shown, more } = limited(block.items, most, block.noun);
+      const { shown, more } = limited(block.items, maxItems, block.noun);
       return (
         <ul>
           {shown.map((item, at) => (
@@ -70,7 +70,7 @@ function BlockView({ block }: { block: Block }) {
       );
     }
     case "diff": {
-      const { shown, more } = limited(block.changes, most, "change");
+      const { shown, more } = limited(block.changes, maxItems, "change");
       return (
         <ul class="diff">
           {shown.map((change, at) => (
@@ -99,7 +99,7 @@ const More = ({ text }: { text: string | undefined }) => (text === undefined ? n
 
 function ListItem({ item }: { item: Inline | Item }) {
   if (!isItem(item)) return <li>{line(item)}</li>;
-  const { shown, more } = limited(item.items ?? [], most, item.noun ?? "line");
+  const { shown, more } = limited(item.items ?? [], maxItems, item.noun ?? "line");
   return (
     <li>
       {line(item.text)}
@@ -150,7 +150,7 @@ export function Words({ change }: { change: TextChange }) {
 
 function TableView(table: Table) {
   const { columns } = table;
-  const { shown, more } = limitRows(table, most);
+  const { shown, more } = limitRows(table, maxItems);
   return (
     <>
       <div

@@ -74,7 +74,7 @@ function Report({ page }: { page: ReportPage }) {
 }
 
 /** More than this is not printed. */
-const mostPrinted = 300;
+const maxPrinted = 300;
 
 /** On paper, where nothing can be unfolded: the cases that did not pass, with their reasons. */
 function PrintedCases({ page: { trials } }: { page: ReportPage }) {
@@ -84,7 +84,7 @@ function PrintedCases({ page: { trials } }: { page: ReportPage }) {
     <section class="printed">
       <h2>Cases that did not pass</h2>
       <ul>
-        {red.slice(0, mostPrinted).map((one) => {
+        {red.slice(0, maxPrinted).map((one) => {
           const { main } = findRates(one);
           return (
             <li key={`${one.suite} ${one.model} ${one.id}`}>
@@ -100,7 +100,7 @@ function PrintedCases({ page: { trials } }: { page: ReportPage }) {
           );
         })}
       </ul>
-      {red.length > mostPrinted && <p>… and {count(red.length - mostPrinted, "more case")}</p>}
+      {red.length > maxPrinted && <p>… and {count(red.length - maxPrinted, "more case")}</p>}
     </section>
   );
 }

@@ -66,7 +66,7 @@ export function baselineDocument(baseline: Baseline, file: string): Block[] {
       "case",
       [...makeColumns("name", "case"), ...makeColumns("figure", "passed")],
       cases.map((one) => [one.id, rate(one)]),
-      { most: unlimited },
+      { max: unlimited },
     ),
   ];
 }

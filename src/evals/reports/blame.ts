@@ -247,5 +247,5 @@ function openSets(verdict: BlamedCase | null): Block[] {
     ...makeColumns("text", "how"),
     ...makeColumns("figure", "probability"),
   ];
-  return section("What remains (90% together, not tested)", [table("possibility", columns, rows, { most: 8 })]);
+  return section("What remains (90% together, not tested)", [table("possibility", columns, rows, { max: 8 })]);
 }

@@ -103,7 +103,7 @@ export function grownConfusions(grew: ComparedCheck["grew"], { base, head }: Arm
 }
 
 /** Further changes are named without their wording: to compare words takes time, and nobody reads more of them. */
-const mostWordings = 20;
+const maxWordings = 20;
 
 /** The tools that a label names. */
 const namedTools = (label: string) => label.match(/(?:skill:)?[\w-]+/g) ?? [];
@@ -163,27 +163,27 @@ function toTextChange(
   at: number,
 ): TextChange {
   const full = known === undefined || known === "description only" ? label : `${label} (${known})`;
-  return at < mostWordings ? { label: full, ...(before && { before }), ...(after && { after }) } : { label: full };
+  return at < maxWordings ? { label: full, ...(before && { before }), ...(after && { after }) } : { label: full };
 }
 
 /** The verdict and what it rests on in a few plain lines, for forms without layout. */
-export function checkLines(check: CheckSummary, most: number): string[] {
+export function checkLines(check: CheckSummary, max: number): string[] {
   const headline = checkHeadline(check);
   if (!isCompared(check)) return [headline, checkNext(check), ...listNotes(check)].filter((line) => line !== "");
   return [
     `${headline} · ${checkReason(check)}`,
     checkNext(check),
     netSentence(check),
-    ...check.flagged.slice(0, most).map((one) => `Dropped: ${one.case}: ${ratio(one.base)} -> ${ratio(one.head)}`),
-    ...check.rose.slice(0, most).map((one) => `Rose: ${one.case}: ${ratio(one.base)} -> ${ratio(one.head)}`),
+    ...check.flagged.slice(0, max).map((one) => `Dropped: ${one.case}: ${ratio(one.base)} -> ${ratio(one.head)}`),
+    ...check.rose.slice(0, max).map((one) => `Rose: ${one.case}: ${ratio(one.base)} -> ${ratio(one.head)}`),
     ...check.flips
-      .slice(0, most)
+      .slice(0, max)
       .map((one) => `Differs: ${one.case}: only before ${one.down}, only now ${one.up} of ${one.pairs}`),
-    ...check.grew.slice(0, most).map((one) => {
+    ...check.grew.slice(0, max).map((one) => {
       const what = one.acceptable ? "Substituted more often" : "Confused more often";
       return `${what}: ${one.expected} -> ${one.picked}: ${share(one.base)} -> ${share(one.head)}`;
     }),
-    ...check.changes.slice(0, most).map(({ label }) => `Changed: ${label}`),
+    ...check.changes.slice(0, max).map(({ label }) => `Changed: ${label}`),
     ...checkFacts(check).map((fact) => fact.join(": ")),
     ...listNotes(check),
   ].filter((line) => line !== "");

@@ -82,8 +82,8 @@ function othersText({ cases, flagged, rose, suspects }: ComparedCheck): string {
 
 function suiteDropped({ net, flagged, suspects }: ComparedCheck): string {
   const drop = net === null ? "" : `: on average they pass ${inPoints(net.change)} less often than before`;
-  const most = suspects[0] ?? flagged[0];
-  const fell = most ? ` ${most.case} fell most (${ratio(most.base)} before, ${ratio(most.head)} now).` : "";
+  const worst = suspects[0] ?? flagged[0];
+  const fell = worst ? ` ${worst.case} fell most (${ratio(worst.base)} before, ${ratio(worst.head)} now).` : "";
   return `Your change made the cases worse as a whole${drop}. No single case can be named for certain.${fell}`;
 }
 
@@ -140,7 +140,7 @@ export function checkNext(check: CheckSummary): string {
 }
 
 /** The greatest cap of a check. */
-const mostTrials = 140;
+const maxTrials = 140;
 
 function inconclusiveNext({ because, advice, trials }: ComparedCheck): string {
   if (because === "stopped") return "Next: finish it with `evals run --resume latest`.";
@@ -148,9 +148,9 @@ function inconclusiveNext({ because, advice, trials }: ComparedCheck): string {
     return "Next: find out below why trials got no answer, then run `evals run --resume latest --retry-broken`.";
   if (!advice) return "Next: see below why trials got no answer, then run again.";
   const [likely, safe] = [trials + advice.likely, trials + advice.safe];
-  if (advice.atLeast || likely > mostTrials)
+  if (advice.atLeast || likely > maxTrials)
     return `Next: more trials would hardly decide this (about ${integer(advice.likely)} more per case and list). Use a wider margin (\`--margin\`), or cases that vary less.`;
-  const sure = safe > mostTrials ? "" : `, and \`-n ${safe}\` does so 8 times in 10`;
+  const sure = safe > maxTrials ? "" : `, and \`-n ${safe}\` does so 8 times in 10`;
   return `Next: run it again with \`-n ${likely}\`, which is as likely as not to decide it${sure}.`;
 }
 

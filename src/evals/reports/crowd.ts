@@ -95,5 +95,5 @@ function curveTable(curve: readonly CrowdPoint[], noun: string): Block {
     { lines: tally(one.instead) },
   ]);
   const columns = [...makeColumns("figure", ...figures), ...makeColumns("text", "picked instead")];
-  return table("size", columns, rows, { most: 100 });
+  return table("size", columns, rows, { max: 100 });
 }

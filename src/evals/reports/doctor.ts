@@ -86,7 +86,7 @@ function diagnosisItem({ severity, id, wrong, evidence, remedy, show }: Diagnosi
   return {
     text: [{ strong: severity, tone: severity === "error" ? "bad" : "warn" }, `: ${wrong} [${id}]`],
     items: [`Fix: ${remedy}`, ...evidence.map((line) => ({ code: `| ${line}`, max: 2_100 }))],
-    most: unlimited,
+    max: unlimited,
     ...(show !== undefined && { command: show }),
   };
 }

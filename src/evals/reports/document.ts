@@ -30,7 +30,7 @@ export type TableRow = { cells: readonly TableCell[]; tone?: Tone };
 export type Item = {
   text: Inline;
   items?: readonly Inline[];
-  most?: number;
+  max?: number;
   noun?: string;
   command?: string;
 };
@@ -85,7 +85,7 @@ export type Table = {
   columns: readonly Column[];
   rows: readonly TableRow[];
   unlisted?: { rows: number; red: number };
-  most?: number;
+  max?: number;
   noun: string;
 };
 
@@ -98,8 +98,8 @@ export type Block =
   | { kind: "text"; lines: readonly Inline[] }
   | { kind: "facts"; facts: readonly (readonly [string, Inline])[] }
   | Table
-  | { kind: "list"; items: readonly (Inline | Item)[]; most?: number; noun: string }
-  | { kind: "diff"; changes: readonly TextChange[]; most?: number }
+  | { kind: "list"; items: readonly (Inline | Item)[]; max?: number; noun: string }
+  | { kind: "diff"; changes: readonly TextChange[]; max?: number }
   /** The change of a mean on a scale around 0, with its interval and the margin. A drawing, as a bar is. */
   | { kind: "scale"; change: number; interval: readonly [number, number]; margin: number; tone: Tone }
   /** For forms that can draw: the figures in it are in a table or text as well. */
@@ -135,19 +135,19 @@ export function table(
   noun: string,
   columns: readonly Column[],
   rows: readonly (TableRow | readonly TableCell[])[],
-  limits: Pick<Table, "most" | "unlisted"> = {},
+  limits: Pick<Table, "max" | "unlisted"> = {},
 ): Table {
   const isRow = (row: TableRow | readonly TableCell[]): row is TableRow => "cells" in row;
   return { kind: "table", columns, rows: rows.map((row) => (isRow(row) ? row : { cells: row })), noun, ...limits };
 }
 
 /** A list. `noun` names one item. */
-export function list(noun: string, items: readonly (Inline | Item)[], most?: number): Block {
-  return { kind: "list", items, noun, ...(most !== undefined && { most }) };
+export function list(noun: string, items: readonly (Inline | Item)[], max?: number): Block {
+  return { kind: "list", items, noun, ...(max !== undefined && { max }) };
 }
 
-export function diff(changes: readonly TextChange[], most?: number): Block {
-  return { kind: "diff", changes, ...(most !== undefined && { most }) };
+export function diff(changes: readonly TextChange[], max?: number): Block {
+  return { kind: "diff", changes, ...(max !== undefined && { max }) };
 }
 
 /** Facts by their labels; those that are undefined are left out. */
@@ -195,18 +195,18 @@ export function isItem(item: Inline | Item): item is Item {
 }
 
 /** No form shows more rows of a table. */
-export const mostRows = 500;
+export const maxRows = 500;
 /** For lists and tables that every form shows whole. */
 export const unlimited = Number.POSITIVE_INFINITY;
 
 /** The first of a list, and the line that says how much is left out; none where all is shown. */
-export function limited<T>(list: readonly T[], most: number, noun: string) {
-  return { shown: list.slice(0, most), more: describeRest(list.length - most, noun, 0) };
+export function limited<T>(list: readonly T[], max: number, noun: string) {
+  return { shown: list.slice(0, max), more: describeRest(list.length - max, noun, 0) };
 }
 
 /** The same for the rows of a table, with the number of red ones among those that are left out. */
-export function limitRows({ rows, unlisted, noun }: Table, most: number) {
-  const [shown, left] = [rows.slice(0, most), rows.slice(most)];
+export function limitRows({ rows, unlisted, noun }: Table, max: number) {
+  const [shown, left] = [rows.slice(0, max), rows.slice(max)];
   const red = left.filter(({ tone }) => tone === "bad").length;
   const more = describeRest(left.length + (unlisted?.rows ?? 0), noun, red + (unlisted?.red ?? 0));
   return { shown, more };

@@ -37,7 +37,7 @@ export function discoverySentence({ trials, found, chosen, outcomes }: Discovery
   ].join(", ");
 }
 
-const most = 8;
+const maxItems = 8;
 
 /** How expected tools were found and chosen, where definitions are deferred; nothing elsewhere. */
 export function discoveryBlocks({ discovery }: SuiteSummary): Block[] {
@@ -67,9 +67,9 @@ function lossBlocks({ trials, notFound, notChosen, builtIns }: DiscoverySummary,
     ` in ${share({ passed: n, trials })} of the trials that expect a tool`,
   ]);
   return [
-    details(`Searched, not found${under}`, list("entry", missing, most)),
-    details(`Found, not chosen${under}`, list("entry", passed, most)),
-    details(`A tool of the host used instead${under}`, list("entry", replaced, most)),
+    details(`Searched, not found${under}`, list("entry", missing, maxItems)),
+    details(`Found, not chosen${under}`, list("entry", passed, maxItems)),
+    details(`A tool of the host used instead${under}`, list("entry", replaced, maxItems)),
   ];
 }
 
@@ -192,5 +192,5 @@ function choicesTable(exposures: readonly ExposureSummary[], choices: readonly C
     ...makeColumns("name", "chosen, by expected tool"),
     ...makeColumns("figure", ...exposures.map((one) => one.surface ?? one.exposure.kind)),
   ];
-  return table("tool", columns, rows, { most });
+  return table("tool", columns, rows, { max: maxItems });
 }

@@ -8,7 +8,7 @@ import { redFirst } from "./runText.ts";
 // The drawings of reports. What is in them is also in a table or a text of the same report.
 
 /** How much of a figure is drawn, at most. */
-const most = { rows: 60, columns: 24, intervals: 12 } as const;
+const limits = { rows: 60, columns: 24, intervals: 12 } as const;
 
 type Row = Extract<Figure, { type: "intervals" }>["rows"][number];
 
@@ -26,9 +26,9 @@ export function intervalRow(label: string, counts: readonly Counts[]): Row {
 /** An interval plot; nothing without rows. Only the first rows are drawn. */
 export function intervalPlot(title: string, names: readonly string[], rows: readonly Row[]): Block[] {
   if (rows.length === 0) return [];
-  const left = rows.length - most.intervals;
-  const shown = rows.slice(0, most.intervals);
-  const full = left > 0 ? `${title} (the first ${integer(most.intervals)} of ${integer(rows.length)})` : title;
+  const left = rows.length - limits.intervals;
+  const shown = rows.slice(0, limits.intervals);
+  const full = left > 0 ? `${title} (the first ${integer(limits.intervals)} of ${integer(rows.length)})` : title;
   return [{ kind: "figure", title: full, figure: { type: "intervals", names, rows: shown } }];
 }
 
@@ -56,7 +56,7 @@ export function caseMatrix(suites: readonly SuiteSummary[]): Block[] {
     const ids = [...new Set(own.flatMap(({ cases }) => redFirst(cases).filter((one) => !one.ok)).map(({ id }) => id))];
     const rest = (own[0]?.cases ?? []).map(({ id }) => id).filter((id) => !ids.includes(id));
     const rows = [...ids, ...rest];
-    const shown = rows.slice(0, most.rows);
+    const shown = rows.slice(0, limits.rows);
     const cells = shown.map((id) =>
       byModel.map((cases): GridCell | undefined => {
         const one = cases.get(id);
@@ -103,11 +103,11 @@ export function confusionGrid(title: string, picks: readonly Pick[]): Block[] {
   const ranked = (map: ReadonlyMap<string, number>) =>
     [...map].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)).map(([name]) => name);
   const rows = ranked(confused);
-  const shown = rows.slice(0, most.rows);
+  const shown = rows.slice(0, limits.rows);
   // A row's own column comes with it, so that the diagonal can be read.
   const own = shown.filter((name) => counts.get(name)?.has(name));
   const columns = [...own, ...ranked(wrong).filter((name) => !own.includes(name))];
-  const drawn = columns.slice(0, most.columns);
+  const drawn = columns.slice(0, limits.columns);
   const largest = Math.max(
     ...[...confused.keys()].flatMap((name) =>
       [...(counts.get(name) ?? [])].filter(([picked]) => !isPickOf(name, picked)).map(([, n]) => n),

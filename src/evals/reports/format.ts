@@ -125,9 +125,9 @@ function ranked(counts: Readonly<Record<string, number>>): [string, number][] {
 }
 
 /** The first few of a list in a sentence, and how many more there are: `a, b and 3 more`. */
-export function some(list: readonly string[], most = 5): string {
-  const shown = list.slice(0, most).join(", ");
-  return list.length > most ? `${shown} and ${integer(list.length - most)} more` : shown;
+export function some(list: readonly string[], max = 5): string {
+  const shown = list.slice(0, max).join(", ");
+  return list.length > max ? `${shown} and ${integer(list.length - max)} more` : shown;
 }
 
 /** The first line of a problem of a server, for a sentence: without the output of the server below it. */

@@ -13,7 +13,7 @@ type Level = "error" | "warning" | "notice";
 type Annotation = { level: Level; place?: Place | undefined; title: string; message: readonly string[] };
 
 /** GitHub shows ten annotations of a level in a step and drops the rest without a word. */
-const most = 10;
+const maxAnnotations = 10;
 /** What an annotation shows of a verdict: lines, and characters of each. */
 const shown = { lines: 12, characters: 500 } as const;
 
@@ -62,7 +62,7 @@ const levels = { error: "error", warning: "warning", info: "notice" } as const s
 function annotate(all: readonly Annotation[], title: string, where: string): string {
   const lines = (["error", "warning", "notice"] as const).flatMap((level) => {
     const own = all.filter((one) => one.level === level);
-    const first = own.slice(0, own.length > most ? most - 1 : most);
+    const first = own.slice(0, own.length > maxAnnotations ? maxAnnotations - 1 : maxAnnotations);
     const left = own.length - first.length;
     return [
       ...first.map((one) =>

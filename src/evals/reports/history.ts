@@ -38,7 +38,7 @@ function change({ runs }: History): number | undefined {
 function historyBlocks({ suite, model, runs }: History): Block[] {
   const figures = makeColumns("figure", "run", "mean pass rate (95% CI)", "cases", "verdict");
   const columns = [...figures, ...makeColumns("text", "changed since")];
-  return [heading(2, `${suite} · ${model}`), table("run", columns, runs.toReversed().map(historyRow), { most: 100 })];
+  return [heading(2, `${suite} · ${model}`), table("run", columns, runs.toReversed().map(historyRow), { max: 100 })];
 }
 
 const tones: Readonly<Record<string, Tone>> = {

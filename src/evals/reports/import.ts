@@ -31,7 +31,7 @@ export type ImportReport = z.infer<typeof importReportSchema>;
 /** The output of `evals import --json`. */
 export const importOutputSchema = z.object({ imports: z.array(importReportSchema) });
 
-const most = 12;
+const maxItems = 12;
 
 /** What was kept, what was left out and why, what could not be kept, and expectations of tools that the list has not. */
 export function importDocument(reports: readonly ImportReport[]): Block[] {
@@ -66,7 +66,7 @@ export function importDocument(reports: readonly ImportReport[]): Block[] {
           "tool",
           [...makeColumns("name", "tool"), ...makeColumns("figure", "cases"), ...makeColumns("text", "the first")],
           dead.map((one) => [one.tool, integer(one.cases.length), { code: one.cases[0] ?? "", max: 60 }]),
-          { most },
+          { max: maxItems },
         ),
       ]),
     ];
@@ -84,5 +84,5 @@ function countReasons(noun: string, all: readonly { what: string; place: Place }
   const items = ranked.map(([what, { n, place }]): Item => {
     return { text: `${integer(n)}x ${what}`, items: [["first at ", { code: `${place.file}:${place.line ?? 1}` }]] };
   });
-  return list(noun, items, most);
+  return list(noun, items, maxItems);
 }

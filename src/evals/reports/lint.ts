@@ -16,7 +16,7 @@ import { count, withoutOutput } from "./format.ts";
 const severities: readonly Severity[] = ["error", "warning", "info"];
 
 /** More than anyone reads; the JSON has them all. */
-const most = 500;
+const maxItems = 500;
 
 /**
  * The report of `evals lint`: the counts, a summary by rule, then the findings by what they are about, errors first, each
@@ -28,17 +28,19 @@ export function lintDocument(report: LintReport, { isWhole = false } = {}): Bloc
   const findings = worstFirst(report.findings);
   const shown = isWhole ? findings : findings.filter(({ severity }) => severity !== "info");
   const groups = new Map<string, Finding[]>();
-  for (const finding of shown.slice(0, most)) {
+  for (const finding of shown.slice(0, maxItems)) {
     const subject = subjectText(finding.where);
     groups.set(subject, [...(groups.get(subject) ?? []), finding]);
   }
-  const left = shown.length - most;
+  const left = shown.length - maxItems;
   return [
     heading(1, headline(report), ok ? "good" : "bad"),
     text(...leadLines(report, shown.length)),
     ...(shown.length < findings.length ? [text(hiddenInfos(findings))] : []),
     ...summaryByRule(shown),
-    ...[...groups].flatMap(([subject, findings]) => section(subject, [list("finding", foldByRule(findings), most)])),
+    ...[...groups].flatMap(([subject, findings]) =>
+      section(subject, [list("finding", foldByRule(findings), maxItems)]),
+    ),
     ...(left > 0 ? [text(`… and ${count(left, "more finding")}: --json has them all`)] : []),
     ...(confusable ? confusablePairs(confusable) : []),
     ...(changes ? changeList(changes) : []),
@@ -79,10 +81,10 @@ export function subjectText({ server, tool, skill, file }: Where): string {
 }
 
 /** With fewer findings the findings themselves are the summary. */
-const leastSummarised = 8;
+const minSummarised = 8;
 
 function summaryByRule(findings: readonly Finding[]): Block[] {
-  if (findings.length < leastSummarised) return [];
+  if (findings.length < minSummarised) return [];
   const rules = [...groupByRule(findings)].map(([rule, own]) => ({
     rule,
     severity: own[0]?.severity ?? "info",
@@ -93,7 +95,7 @@ function summaryByRule(findings: readonly Finding[]): Block[] {
     .sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity) || b.findings - a.findings)
     .map(({ rule, severity, findings, subjects }) => [severity, rule, String(findings), String(subjects)]);
   const columns = [...makeColumns("text", "severity", "rule"), ...makeColumns("figure", "findings", "affected")];
-  return [table("rule", columns, rows, { most })];
+  return [table("rule", columns, rows, { max: maxItems })];
 }
 
 function groupByRule(findings: readonly Finding[]): Map<string, Finding[]> {
@@ -103,11 +105,11 @@ function groupByRule(findings: readonly Finding[]): Map<string, Finding[]> {
 }
 
 /** Findings that are shown one by one; of more, the first is shown and the others are places. */
-const mostOfRule = 3;
+const maxPerRule = 3;
 
 function foldByRule(findings: readonly Finding[]): Item[] {
   return [...groupByRule(findings)].flatMap(([, own]) => {
-    if (own.length <= mostOfRule) return own.map((one) => findingItem(one));
+    if (own.length <= maxPerRule) return own.map((one) => findingItem(one));
     const [first, ...others] = own;
     return first ? [findingItem(first, others)] : [];
   });
@@ -145,13 +147,13 @@ function confusablePairs(pairs: NonNullable<LintReport["confusable"]>): Block[] 
     ...makeColumns("figure", "similarity"),
     ...makeColumns("text", "tools", "shared words", ...(several ? ["server"] : [])),
   ];
-  return section("Tools that a model can confuse", [table("pair", columns, rows, { most: unlimited })]);
+  return section("Tools that a model can confuse", [table("pair", columns, rows, { max: unlimited })]);
 }
 
 function changeList(changes: NonNullable<LintReport["changes"]>): Block[] {
   if (changes.length === 0) return [text("The tool list is unchanged.")];
   const items = changes.map((change) => `${change.class}: ${change.what}`);
-  return section("Changes in the tool list", [list("change", items, most)]);
+  return section("Changes in the tool list", [list("change", items, maxItems)]);
 }
 
 function headline({ counts, ok, exitCode, problems, unusedSuppressions }: LintReport): string {
@@ -178,7 +180,7 @@ export function rulesDocument(rules: readonly RuleInfo[]): Block[] {
     ...families.flatMap((family) => {
       const own = rules.filter(({ on }) => on === family);
       const items = own.map(({ id, severity, why }) => ({ text: `${id} (${severity})`, items: [why] }));
-      return section(`${family}: ${count(own.length, "rule")}`, [list("rule", items, most)]);
+      return section(`${family}: ${count(own.length, "rule")}`, [list("rule", items, maxItems)]);
     }),
   ];
 }

@@ -8,7 +8,7 @@ import {
   limited,
   limitRows,
   type Mark,
-  mostRows,
+  maxRows,
   type Span,
   spans,
   type Table,
@@ -29,8 +29,8 @@ const maxBytes = 60_000;
  */
 export function renderMarkdown(blocks: Blocks): string {
   let texts: string[] = [];
-  for (const most of [mostRows, 150, 50, 15, 5, 2]) {
-    const part = renderWithin(blocks, most);
+  for (const max of [maxRows, 150, 50, 15, 5, 2]) {
+    const part = renderWithin(blocks, max);
     texts = part.texts;
     if (part.isWhole) return `${texts.join("\n\n")}\n`;
   }
@@ -38,11 +38,11 @@ export function renderMarkdown(blocks: Blocks): string {
 }
 
 /** The first of the blocks, as many as fit. */
-function renderWithin(blocks: Blocks, most: number): { texts: string[]; isWhole: boolean } {
+function renderWithin(blocks: Blocks, max: number): { texts: string[]; isWhole: boolean } {
   const texts: string[] = [];
   let left = maxBytes - 100;
   for (const block of blocks.filter(hasContent)) {
-    const text = renderBlock(block, most);
+    const text = renderBlock(block, max);
     if (text === "") continue;
     left -= Buffer.byteLength(text) + 2;
     if (left < 0) return { texts, isWhole: false };
@@ -53,14 +53,14 @@ function renderWithin(blocks: Blocks, most: number): { texts: string[]; isWhole:
 
 const emoji: Readonly<Record<Mark, string>> = { good: "✅", bad: "❌", warn: "⚠️", open: "❔" };
 
-function rendered(blocks: Blocks, most: number): string[] {
+function rendered(blocks: Blocks, max: number): string[] {
   return blocks
     .filter(hasContent)
-    .map((block) => renderBlock(block, most))
+    .map((block) => renderBlock(block, max))
     .filter((text) => text !== "");
 }
 
-function renderBlock(block: Block, most: number): string {
+function renderBlock(block: Block, max: number): string {
   switch (block.kind) {
     case "heading": {
       const text = toned(block.tone) + line(block.text);
@@ -71,13 +71,13 @@ function renderBlock(block: Block, most: number): string {
     case "facts":
       return block.facts.map(([label, value]) => `- ${capital(label)}: ${line(value)}`).join("\n");
     case "table":
-      return tableText(block, most);
+      return tableText(block, max);
     case "list": {
-      const { shown, more } = limited(block.items, most, block.noun);
-      return [...shown.map((item) => listItem(item, most)), ...(more ? [`- ${more}`] : [])].join("\n");
+      const { shown, more } = limited(block.items, max, block.noun);
+      return [...shown.map((item) => listItem(item, max)), ...(more ? [`- ${more}`] : [])].join("\n");
     }
     case "diff": {
-      const { shown, more } = limited(block.changes, most, "change");
+      const { shown, more } = limited(block.changes, max, "change");
       return [...shown.map((change) => `- ${changedText(change)}`), ...(more ? [`- ${more}`] : [])].join("\n");
     }
     case "verbatim":
@@ -86,7 +86,7 @@ function renderBlock(block: Block, most: number): string {
         .map((one) => code(one, 1000))
         .join("  \n");
     case "details":
-      return `<details><summary>${line(block.title)}</summary>\n\n${rendered(block.blocks, most).join("\n\n")}\n\n</details>`;
+      return `<details><summary>${line(block.title)}</summary>\n\n${rendered(block.blocks, max).join("\n\n")}\n\n</details>`;
     case "scale":
     case "figure":
       return "";
@@ -95,9 +95,9 @@ function renderBlock(block: Block, most: number): string {
 
 const toned = (tone: Tone | undefined) => (tone ? `${emoji[tone]} ` : "");
 
-function tableText(block: Table, most: number): string {
+function tableText(block: Table, max: number): string {
   const { columns } = block;
-  const { shown, more } = limitRows(block, most);
+  const { shown, more } = limitRows(block, max);
   const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   return [
     row(columns.map(({ head }) => head)),
@@ -112,9 +112,9 @@ function cell(one: TableCell, kind: string | undefined): string {
   return typeof one === "string" && kind === "name" ? code(one) : line(one);
 }
 
-function listItem(item: Inline | Item, most: number): string {
+function listItem(item: Inline | Item, max: number): string {
   if (!isItem(item)) return `- ${line(item)}`;
-  const { shown, more } = limited(item.items ?? [], Math.min(most, 5), item.noun ?? "line");
+  const { shown, more } = limited(item.items ?? [], Math.min(max, 5), item.noun ?? "line");
   const below = [
     ...shown.map(line),
     ...(more ? [more] : []),

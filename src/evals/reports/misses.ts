@@ -5,7 +5,7 @@ import { count, integer } from "./format.ts";
 type Misses = NonNullable<SuiteSummary["misses"]>;
 
 /** How much of each list is shown. */
-const most = { sentences: 8, picks: 3 } as const;
+const limits = { sentences: 8, picks: 3 } as const;
 
 /** Why trials missed, over all cases: a tool that is never picked is another problem than one that is called wrongly. */
 export function missBlocks({ misses }: SuiteSummary): Block[] {
@@ -25,7 +25,7 @@ export function missBlocks({ misses }: SuiteSummary): Block[] {
     ...[missing, wrongType, wrongValue, invented].map(integer),
   ]);
   return [
-    details("Picks and calls that missed", list("finding", sentences, most.sentences)),
+    details("Picks and calls that missed", list("finding", sentences, limits.sentences)),
     details("Wrong arguments by parameter", table("parameter", columns, rows)),
   ].filter(hasContent);
 }
@@ -33,7 +33,7 @@ export function missBlocks({ misses }: SuiteSummary): Block[] {
 function describeTool(one: Misses["tools"][number]): Inline {
   const { expected, trials, picked, wrongArguments, reachedLater, instead } = one;
   const tool = { code: expected, max: 60 };
-  const others = instead.slice(0, most.picks).map(({ picked: name, n }) => `${name} ${integer(n)}`);
+  const others = instead.slice(0, limits.picks).map(({ picked: name, n }) => `${name} ${integer(n)}`);
   const picks = others.length === 0 ? "" : ` (picked instead: ${others.join(", ")})`;
   const later = reachedLater === 0 ? "" : `; reached later in ${integer(reachedLater)}`;
   const wrong = wrongArguments === 0 ? "" : `arguments wrong in ${integer(wrongArguments)}`;

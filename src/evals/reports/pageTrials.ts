@@ -260,7 +260,7 @@ function describeExecution(execution: Execution, limit: Limit): Pick<PageCall, "
 
 /** A text as the page has it: its beginning, and how much is left out. */
 function limitText(text: string): string {
-  const most = pageLimits.text;
-  if (text.length <= most) return text;
-  return `${text.slice(0, most)}\n… ${integer(text.length - most)} more characters on the record`;
+  const max = pageLimits.text;
+  if (text.length <= max) return text;
+  return `${text.slice(0, max)}\n… ${integer(text.length - max)} more characters on the record`;
 }

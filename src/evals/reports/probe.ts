@@ -12,7 +12,7 @@ import { type Block, heading, type Item, list, makeColumns, table, text, unlimit
 import { count, some, withoutOutput } from "./format.ts";
 import { showSeverity, worstFirst } from "./lint.ts";
 
-const longest = 300;
+const maxLength = 300;
 
 /** The report of `evals probe`: the counts, then for each server its tools and each finding with its smallest call. */
 export function probeDocument(report: ProbeReport): Block[] {
@@ -58,7 +58,7 @@ function serverBlocks(one: ServerReport, checks: ProbeReport["checks"]): Block[]
     ),
     list(
       "call",
-      answers.map(({ got, ...call }) => ({ text: { code: written([call]), max: longest }, items: [`-> ${got}`] })),
+      answers.map(({ got, ...call }) => ({ text: { code: written([call]), max: maxLength }, items: [`-> ${got}`] })),
       unlimited,
     ),
     list(
@@ -120,7 +120,7 @@ function toolTable(tools: readonly ToolReport[]): Block {
     ...makeColumns("figure", "calls", "checks ok", "not probed"),
     ...makeColumns("text", "findings"),
   ];
-  return table("tool", columns, rows, { most: unlimited });
+  return table("tool", columns, rows, { max: unlimited });
 }
 
 /** The checks that no tool gave an occasion for, with what they need. */
@@ -143,8 +143,8 @@ function findingItem(server: string, finding: ProbeFinding): Item {
     text: [showSeverity(severity), ` ${check} · ${where}`],
     items: [
       [message, ...often].join(" "),
-      ["Call: ", { code: written(calls), max: longest }],
-      ["Got:  ", { code: got, max: longest }],
+      ["Call: ", { code: written(calls), max: maxLength }],
+      ["Got:  ", { code: got, max: maxLength }],
       `Why:  ${why}`,
       `Fix:  ${fix}`,
     ],

@@ -9,7 +9,7 @@ import {
   type Item,
   list,
   makeColumns,
-  mostRows,
+  maxRows,
   type Span,
   type TableCell,
   type TableRow,
@@ -50,7 +50,7 @@ import { judgeText, liftBlocks, triggerBlocks } from "./skillEffect.ts";
 export type RunInput = { summary: RunSummary; manifest: RunManifest; explain?: boolean };
 
 /** How much of each list a terminal shows; the other forms show more, and each says how much it leaves out. */
-const most = { cases: 24, explained: 12, reasons: 4, pairs: 10, tools: 12 } as const;
+const limits = { cases: 24, explained: 12, reasons: 4, pairs: 10, tools: 12 } as const;
 
 /** The report of a run, for a terminal and Markdown. */
 export function runDocument({ summary, manifest, explain = false }: RunInput): Block[] {
@@ -127,12 +127,12 @@ function caseTable({ cases }: SuiteSummary): Block[] {
     ...makeColumns("figure", "passed (95% CI)"),
     ...makeColumns("text", "outcomes"),
   ];
-  const listed = redFirst(cases).slice(0, mostRows);
+  const listed = redFirst(cases).slice(0, maxRows);
   const rows = listed.map((one) => caseRow(one, hasQueries));
   const unlisted = { rows: cases.length - listed.length, red: red - listed.filter((one) => !one.ok).length };
   // In a long list the cases that passed are the ones to leave out.
-  const shown = cases.length <= most.cases ? most.cases : Math.min(red, most.cases);
-  return [table("case", columns, rows, { unlisted, most: shown })];
+  const shown = cases.length <= limits.cases ? limits.cases : Math.min(red, limits.cases);
+  return [table("case", columns, rows, { unlisted, max: shown })];
 }
 
 function caseRow(one: CaseSummary, hasQuery: boolean): TableRow {
@@ -158,7 +158,7 @@ function unanswered(suite: SuiteSummary): Block[] {
   const items = groupByCause(unansweredCases(suite)).map(describeLost);
   const title = `Unanswered (excluded from rates): ${lost} of ${count(suite.totals.trials, "trial")}`;
   if (items.length === 0) return [text(title)];
-  return [details(title, list("case", items, most.explained))];
+  return [details(title, list("case", items, limits.explained))];
 }
 
 /** Cases that broke for one and the same cause are one group: a server that died is reported once. */
@@ -200,7 +200,7 @@ function pairList(title: string, pairs: SuiteSummary["confusion"]): Block {
     `${integer(n)}x expected `,
     ...[{ code: expected, max: 60 }, ", picked ", { code: picked, max: 60 }],
   ]);
-  return details(title, list("pair", items, most.pairs));
+  return details(title, list("pair", items, limits.pairs));
 }
 
 function explanations(suite: SuiteSummary): Block {
@@ -214,7 +214,7 @@ function explanations(suite: SuiteSummary): Block {
       ...rest,
     };
   });
-  return details("Why trials failed", list("case", items, most.explained));
+  return details("Why trials failed", list("case", items, limits.explained));
 }
 
 /** The query of a case, or each of its wordings with the passes of its trials. */
@@ -225,7 +225,7 @@ function queries({ input, paraphrases }: CaseSummary, max: number): Span[] {
 
 function reasons({ reasons: all }: CaseSummary) {
   const items = all.map(({ text: reason, n }): Span[] => [`${integer(n)}x `, { code: reason, max: 300 }]);
-  return { items, most: most.reasons, noun: "reason" };
+  return { items, max: limits.reasons, noun: "reason" };
 }
 
 /** The mean of MongoDB's points, as its own summary gives it, and how often each was given. */
@@ -240,16 +240,16 @@ function pointsText({ points }: SuiteSummary): string | undefined {
 function mockFacts({ mocks }: SuiteSummary): Fact[] {
   if (!mocks) return [];
   const { answered, unused, unusedPlaces = [], unmatched } = mocks;
-  const names = unused.slice(0, most.tools).flatMap((label, at): Span[] => {
+  const names = unused.slice(0, limits.tools).flatMap((label, at): Span[] => {
     const place = unusedPlaces[at] ? ` (${unusedPlaces[at]})` : "";
     return [at === 0 ? "" : ", ", { code: label }, place];
   });
-  const left = unused.length > most.tools ? ` and ${integer(unused.length - most.tools)} more` : "";
+  const left = unused.length > limits.tools ? ` and ${integer(unused.length - limits.tools)} more` : "";
   return [
     ["Mocks", `${count(answered, "call")} answered`],
     ["Mocks never matched", unused.length > 0 ? [...names, left] : undefined],
     ...unmatched
-      .slice(0, most.reasons)
+      .slice(0, limits.reasons)
       .map(({ text: why, n }): Fact => ["Not mocked", [`${count(n, "call")}: `, { code: why, max: 300 }]]),
   ];
 }
@@ -278,13 +278,13 @@ function denialFacts({ denials }: SuiteSummary): Fact[] {
 /** What could not be checked, and in how many trials: it fails no trial, so nothing else shows it. */
 function uncheckedFacts({ unchecked = [] }: SuiteSummary): Fact[] {
   return unchecked
-    .slice(0, most.reasons)
+    .slice(0, limits.reasons)
     .map(({ text: what, n }) => ["Not judged", [`${count(n, "trial")}: `, { code: what, max: 300 }]]);
 }
 
 function coverage(suite: SuiteSummary): Span[] {
   const { missing } = suite.coverage;
-  const max = most.tools;
+  const max = limits.tools;
   const names = missing
     .slice(0, max)
     .flatMap((tool, at): Span[] => [at === 0 ? "; no case expects " : ", ", { code: tool }]);

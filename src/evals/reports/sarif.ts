@@ -17,7 +17,7 @@ const verdictLevels = {
 } as const;
 
 /** GitHub's code scanning shows 5,000 results of a run and drops the rest. */
-const mostResults = 5_000;
+const maxResults = 5_000;
 
 /** A result with the name of what it is about. `key`: what stays the same when lines move. */
 type Result = {
@@ -79,7 +79,7 @@ export function verdictSarif({ suites }: VerdictList, { version, exitCode }: Pic
         const level = verdictLevels[one.level];
         if (level === undefined) return [];
         const subject = [name, one.name, ...(model === "" ? [] : [`(${model})`])].join(" ");
-        const lines = [subject, ...one.lines.slice(0, mostLines)];
+        const lines = [subject, ...one.lines.slice(0, maxLines)];
         return [
           { rule: one.rule, level, lines, place: one.place ?? {}, subject, key: [one.rule, name, model, one.name] },
         ];
@@ -91,11 +91,11 @@ export function verdictSarif({ suites }: VerdictList, { version, exitCode }: Pic
 }
 
 /** Lines of a verdict that a message holds. */
-const mostLines = 12;
+const maxLines = 12;
 
 /** SARIF 2.1.0 (OASIS, 2020): one run. */
 function sarif({ version, rules, results: all, exitCode, isSuccessful, notifications = [] }: Parts): string {
-  const results = all.slice(0, mostResults);
+  const results = all.slice(0, maxResults);
   const found = new Set(results.map(({ rule }) => rule));
   const used = rules.filter(({ id }) => found.has(id));
   const index = new Map(used.map(({ id }, at) => [id, at]));

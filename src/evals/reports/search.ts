@@ -110,7 +110,7 @@ function listLate({ queries, rankers }: SuiteSearch): Block[] {
     ...makeColumns("text", "missing words"),
   ];
   const title = `Not among the first ${seen}: ${count(late.length, "query")}, with the rank of each expected tool`;
-  return section(title, [table("query", columns, rows, { most: 20 })]);
+  return section(title, [table("query", columns, rows, { max: 20 })]);
 }
 
 function describeRanks({ ranks, refused }: QueryResult, ranker: keyof QueryResult["ranks"]): string {

@@ -22,7 +22,7 @@ export function serverBlocks({ servers: summary, name, model }: SuiteSummary): B
   const { servers, lost, clashes, several } = summary;
   const figures = makeColumns("figure", "tools", "tokens", "right tool", "lost", "taken");
   return section("Servers", [
-    table("server", [...makeColumns("name", "server"), ...figures], servers.map(describeServer), { most: 100 }),
+    table("server", [...makeColumns("name", "server"), ...figures], servers.map(describeServer), { max: 100 }),
     listLosses(lost),
     text(describeClashes(clashes)),
     ...servers.flatMap(({ name: server, failure, broken }) =>
@@ -57,7 +57,7 @@ function listLosses(lost: ServersSummary["lost"]): Block {
         `${integer(n)}x expected `,
         ...[{ code: expected, max: 60 }, ", picked ", { code: picked, max: 60 }],
       ]),
-      most: 3,
+      max: 3,
       noun: "pair",
     };
   });

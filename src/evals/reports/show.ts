@@ -29,8 +29,8 @@ export type ShownTrial = { trial: Trial; case: ManifestCase; tools: readonly str
 type Group = ShownTrial & { numbers: number[] };
 
 /** Longer texts are cut: the record has them whole. */
-const longest = 4_000;
-const mostLines = 40;
+const maxLength = 4_000;
+const maxLines = 40;
 
 /** The transcripts of trials, those that went alike once, at most `most` of them. */
 export function showDocument(shown: readonly ShownTrial[], { run, most }: { run: string; most: number }): Block[] {
@@ -137,12 +137,12 @@ function query({ trial, case: { input, paraphrases } }: ShownTrial): string {
   return paraphrases?.[paraphraseAt(trial.cell.trial, paraphrases.length)] ?? input;
 }
 
-const verbatim = (value: string): Span => ({ code: value, max: longest });
+const verbatim = (value: string): Span => ({ code: value, max: maxLength });
 
 /** A text of several lines under its label, and what follows it. */
 function spoken(label: Span, value: string, ...rest: readonly Span[]): Inline[] {
   const [first = "", ...lines] = value.split(/\r?\n/);
-  const shown = lines.slice(0, mostLines);
+  const shown = lines.slice(0, maxLines);
   const left = lines.length - shown.length;
   const more = left > 0 ? [`… and ${count(left, "more line")}`] : [];
   return [
@@ -182,7 +182,7 @@ function showCall(call: Call, { expectedCalls = [] }: ManifestCase, checks: read
     ...makeColumns("name", "argument"),
     ...makeColumns("text", "expected", "got"),
   ];
-  return [text(title), table("argument", columns, rows, { most: 40 }), text(...showResult(execution))];
+  return [text(title), table("argument", columns, rows, { max: 40 }), text(...showResult(execution))];
 }
 
 /** Expected and given arguments side by side; `~` marks one that no expectation names. */

@@ -54,7 +54,7 @@ export function skillsDocument({ host, folders, skills, hidden, shadowed, skippe
       ? [
           heading(1, `${count(skills.length, "skill")} · host ${host}`),
           text("Next: check one with `evals lint --skills <folder>`, or test it with `evals run --skill <name>`."),
-          table("skill", columns, rows, { most: unlimited }),
+          table("skill", columns, rows, { max: unlimited }),
         ]
       : [
           heading(1, "No skill was found"),

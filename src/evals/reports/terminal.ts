@@ -92,7 +92,7 @@ class Screen {
       case "list":
         return this.#list(block);
       case "diff": {
-        const { shown, more } = limited(block.changes, block.most ?? 12, "change");
+        const { shown, more } = limited(block.changes, block.max ?? 12, "change");
         return [...shown.flatMap((change) => this.#change(change)), ...this.#more(more, 2)];
       }
       case "verbatim":
@@ -112,16 +112,16 @@ class Screen {
     );
   }
 
-  #list({ items, most = 12, noun }: Extract<Block, { kind: "list" }>): string[] {
-    const { shown, more } = limited(items, most, noun);
+  #list({ items, max = 12, noun }: Extract<Block, { kind: "list" }>): string[] {
+    const { shown, more } = limited(items, max, noun);
     return [
       ...shown.flatMap((item) => (isItem(item) ? this.#item(item) : this.#lines(item, 2))),
       ...this.#more(more, 2),
     ];
   }
 
-  #item({ text, items = [], most = 12, noun = "line", command }: Item): string[] {
-    const { shown, more } = limited(items, most, noun);
+  #item({ text, items = [], max = 12, noun = "line", command }: Item): string[] {
+    const { shown, more } = limited(items, max, noun);
     return [
       ...this.#lines(text, 2),
       ...shown.flatMap((item) => this.#lines(item, 4)),
@@ -201,7 +201,7 @@ class Screen {
   }
 
   #table(block: Table): string[] {
-    const { shown, more } = limitRows(block, block.most ?? 12);
+    const { shown, more } = limitRows(block, block.max ?? 12);
     const table = shown.length > 0 ? this.#grid(block.columns, shown) : [];
     return [...table, ...this.#more(more, 0)];
   }

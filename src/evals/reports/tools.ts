@@ -20,7 +20,7 @@ export function toolsDocument(lists: readonly ListedTools[]): Block[] {
         ? "Next: check their wording with `evals lint`, or draft a suite for them with `evals init`."
         : undefined,
     ),
-    table("tool", columns, items.map(describeTool), { most: unlimited }),
+    table("tool", columns, items.map(describeTool), { max: unlimited }),
     ...(items.length === 0 ? [text("The server lists no tools.")] : []),
   ]);
 }

@@ -60,7 +60,7 @@ function listTools({ perTool }: TryResult): Block[] {
     ]);
   const columns = [...makeColumns("name", "tool"), ...makeColumns("figure", "recall", "precision")];
   return section("Each tool: recall of the queries for it, precision of its picks", [
-    table("tool", columns, rows, { most: 15 }),
+    table("tool", columns, rows, { max: 15 }),
   ]);
 }
 

@@ -168,7 +168,7 @@ function wordingTable(summary: VariantsSummary): Block {
     at === 0 ? integer(one.size.mean) : `${integer(one.size.mean)} (${signed(one.size.mean - (current?.mean ?? 0))})`,
   ]);
   const figures = makeColumns("figure", ...columns.map(({ head }) => head), unit);
-  return table("wording", [...makeColumns("name", "wording"), ...figures], rows, { most: 100 });
+  return table("wording", [...makeColumns("name", "wording"), ...figures], rows, { max: 100 });
 }
 
 type Wording = VariantsSummary["wordings"][number];

@@ -101,7 +101,7 @@ function listRecord({ file, model, acceptedAt, lists, cases, removed, total, acc
       3,
       `${model}: ${integer(accepted)} of ${count(total, "case")} covered, accepted ${acceptedAt.slice(0, 10)}`,
     ),
-    table("case", columns, rows, { most: 20 }),
+    table("case", columns, rows, { max: 20 }),
     ...lists.flatMap(({ cases: affected, changes }) => [
       text(affected.length < total ? `Tools of ${some(affected)}:` : undefined),
       diff(changes, 20),
@@ -117,6 +117,6 @@ function listCoverage({ suites, tools, uncovered, parameters }: VerifiedCoverage
   const share = `${integer(tools - uncovered.length)} of ${count(tools, "tool")}`;
   return section(`Coverage of ${some(suites)}: cases expect ${share}`, [
     text(uncovered.length > 0 ? `Not expected by any case: ${some(uncovered, 20)}.` : undefined),
-    table("tool", columns, rows, { most: 10 }),
+    table("tool", columns, rows, { max: 10 }),
   ]);
 }

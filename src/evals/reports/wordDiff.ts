@@ -6,9 +6,9 @@ import { plain } from "./escape.ts";
 export type Piece = { kind: "same" | "removed" | "added"; text: string };
 
 /** Beyond this, in single edits and in characters, the whole text is shown as replaced: it bounds time and memory. */
-const most = { edits: 2000, characters: 40_000 } as const;
+const limits = { edits: 2000, characters: 40_000 } as const;
 /** A text of which less than this share stayed reads better as replaced than as fragments. */
-const leastKept = 0.3;
+const minKept = 0.3;
 /** How many characters are shown on each side of a change, and at each end of a removed or added text. */
 const context = { same: 70, changed: 300 } as const;
 
@@ -40,16 +40,16 @@ function compareWords(before: string, after: string): Piece[] {
     { kind: "removed", text: before },
     { kind: "added", text: after },
   ];
-  if (before.length + after.length > most.characters) return replaced;
+  if (before.length + after.length > limits.characters) return replaced;
   // By the rules of Unicode: words of any script, not only of Latin ones.
   const intlSegmenter = new Intl.Segmenter("en", { granularity: "word" });
-  const changes = diffWords(before, after, { intlSegmenter, maxEditLength: most.edits });
+  const changes = diffWords(before, after, { intlSegmenter, maxEditLength: limits.edits });
   if (!changes) return replaced;
   const pieces = changes.map(({ added, removed, value }): Piece => {
     return { kind: added ? "added" : removed ? "removed" : "same", text: value };
   });
   const kept = pieces.reduce((sum, { kind, text }) => sum + (kind === "same" ? text.trim().length : 0), 0);
-  const isWorth = before === "" || after === "" || kept >= leastKept * Math.max(before.length, after.length);
+  const isWorth = before === "" || after === "" || kept >= minKept * Math.max(before.length, after.length);
   return isWorth ? pieces : replaced;
 }
 

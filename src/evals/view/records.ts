@@ -18,7 +18,7 @@ import { makeHistories, type PastRun } from "../verdicts/history.ts";
 import { summariser } from "../verdicts/summary.ts";
 
 /** The journals of this many of the newest runs are read for the trend; older runs are listed by their manifests. */
-const mostRead = 100;
+const maxRead = 100;
 
 /** The address of the list. */
 const home = "/";
@@ -48,7 +48,7 @@ export class Records {
     const entries = [];
     const past: PastRun[] = [];
     for (const [at, manifest] of found.entries()) {
-      const isRead = at < mostRead;
+      const isRead = at < maxRead;
       const isSummarised = isRead && manifest.experiment === undefined;
       const summary = isSummarised ? await readOrWarn(this.#summary(manifest), warn) : undefined;
       const verdict = isRead ? await this.#verdict(manifest) : undefined;
