@@ -8,7 +8,7 @@ import {
   type Inline,
   type Item,
   isItem,
-  limited,
+  limitList,
   limitRows,
   type Mark,
   type Span,
@@ -59,7 +59,7 @@ function BlockView({ block }: { block: Block }) {
     case "table":
       return <TableView {...block} />;
     case "list": {
-      const { shown, more } = limited(block.items, maxItems, block.noun);
+      const { shown, more } = limitList(block.items, maxItems, block.noun);
       return (
         <ul>
           {shown.map((item, at) => (
@@ -70,7 +70,7 @@ function BlockView({ block }: { block: Block }) {
       );
     }
     case "diff": {
-      const { shown, more } = limited(block.changes, maxItems, "change");
+      const { shown, more } = limitList(block.changes, maxItems, "change");
       return (
         <ul class="diff">
           {shown.map((change, at) => (
@@ -99,7 +99,7 @@ const More = ({ text }: { text: string | undefined }) => (text === undefined ? n
 
 function ListItem({ item }: { item: Inline | Item }) {
   if (!isItem(item)) return <li>{line(item)}</li>;
-  const { shown, more } = limited(item.items ?? [], maxItems, item.noun ?? "line");
+  const { shown, more } = limitList(item.items ?? [], maxItems, item.noun ?? "line");
   return (
     <li>
       {line(item.text)}

@@ -1,17 +1,16 @@
 import { count, integer } from "./format.ts";
 
 // A report is a list of blocks. Each form (terminal, Markdown, HTML) renders every kind of block, so a new report is one
-// function that builds blocks, and a new form is one function that renders them. Renderers make all text safe for their
-// medium; what is marked as `code` comes from outside and is also shown verbatim, as code.
+// function that builds blocks, and a new form is one function that renders them. Renderers escape all text for their
+// medium. Text marked as `code` comes from outside and is shown verbatim.
 
-/** What a word means for the reader. */
 export type Tone = "good" | "bad" | "warn";
 export type Mark = Tone | "open";
 
-/** A rate with its interval and the rate that it needs, all 0 to 1. A drawing: text next to it has the same figures. */
+/** A rate, its interval and the required rate, all from 0 to 1. Drawn beside text that gives the same figures. */
 export type Bar = { rate: number; interval?: readonly [number, number]; needed?: number };
 
-/** A piece of a line. `max`: how many characters of a verbatim text are shown where room is scarce. */
+/** A piece of a line. `max`: characters of a verbatim text to show where space is limited. */
 export type Span =
   | string
   | { code: string; max?: number; dim?: true }
@@ -20,13 +19,13 @@ export type Span =
   | { bar: Bar };
 export type Inline = Span | readonly Span[];
 
-/** `name` and `text` columns give way where room is scarce, `figure` columns never. A name is shown as code. */
+/** `name` and `text` columns shrink to fit, `figure` columns never do. Names are shown as code. */
 export type Column = { head: string; kind: "name" | "text" | "figure" };
-/** Several `lines` stand on one line where there is room. */
+/** `lines` are joined into one line if they fit. */
 export type TableCell = Inline | { lines: readonly string[] };
 export type TableRow = { cells: readonly TableCell[]; tone?: Tone };
 
-/** An item of a list, with what belongs to it. `command` is there to be copied: it is never broken into lines. */
+/** A list item with nested lines. `command` is meant to be copied, so it is never wrapped. */
 export type Item = {
   text: Inline;
   items?: readonly Inline[];
@@ -35,7 +34,7 @@ export type Item = {
   command?: string;
 };
 
-/** A text that changed. Without `before` it is new, without `after` it is gone. `beside`: what changed along with it. */
+/** A changed text: added if there is no `before`, removed if there is no `after`. `beside`: cases that changed with it. */
 export type TextChange = {
   label: string;
   before?: string | undefined;
@@ -46,13 +45,12 @@ export type TextChange = {
 /** A rate (0 to 1) with its 95% interval. */
 export type Estimate = { rate: number; interval: readonly [number, number] | null };
 
-/** What a cell of a grid shows: its shade (0 to 1) only repeats its text. */
+/** A cell of a grid. `shade` (0 to 1) only repeats what the text says. */
 export type GridCell = { text: string; shade: number; tone: Tone };
 
 /**
- * A drawing. `intervals`: the estimates of each row side by side, one for each name. `curve`: rates over a number or over
- * time (milliseconds since 1970), where `mark` says what changed at a point. `grid`: what is in a cell of cases and models,
- * or of expected and picked tools.
+ * A chart. `intervals`: rows of estimates, one per name. `curve`: rates over a number or over time (milliseconds since the
+ * epoch); `mark` labels a change at a point. `grid`: cases by model, or expected by picked tools.
  */
 export type Figure =
   | {
@@ -75,11 +73,11 @@ export type Figure =
       rows: readonly string[];
       columns: readonly string[];
       cells: readonly (readonly (GridCell | undefined)[])[];
-      /** What is left out of it, if anything. */
+      /** How many rows or columns are not drawn. */
       remark?: string;
     };
 
-/** `unlisted`: further rows that no form shows, and how many of them are red. */
+/** `unlisted`: rows that are counted but not listed, and how many of them are red. */
 export type Table = {
   kind: "table";
   columns: readonly Column[];
@@ -89,10 +87,10 @@ export type Table = {
   noun: string;
 };
 
-/** A labelled value; undefined where it is not known. */
+/** A labelled value; undefined if unknown. */
 export type Fact = readonly [label: string, value: Inline | undefined];
 
-/** `most` of a table, list or diff: how many are shown at a terminal; `noun` names one of those left out. */
+/** `max` of a table, list or diff: how many entries a terminal shows. `noun`: the singular for "… and 3 more cases". */
 export type Block =
   | { kind: "heading"; level: 1 | 2 | 3; text: Inline; tone?: Tone }
   | { kind: "text"; lines: readonly Inline[] }
@@ -100,12 +98,12 @@ export type Block =
   | Table
   | { kind: "list"; items: readonly (Inline | Item)[]; max?: number; noun: string }
   | { kind: "diff"; changes: readonly TextChange[]; max?: number }
-  /** The change of a mean on a scale around 0, with its interval and the margin. A drawing, as a bar is. */
+  /** The change of a mean on a scale around 0, with its interval and margin. Drawn like a bar, beside its figures. */
   | { kind: "scale"; change: number; interval: readonly [number, number]; margin: number; tone: Tone }
-  /** For forms that can draw: the figures in it are in a table or text as well. */
+  /** Only drawn by the page; its numbers are also in a table or text. */
   | { kind: "figure"; title: string; figure: Figure }
   | { kind: "verbatim"; text: string }
-  /** Folded where a form can fold. `brief`: a terminal shows the title alone. */
+  /** Collapsed in forms that can collapse. `brief`: a terminal shows only the title. */
   | { kind: "details"; title: Inline; blocks: readonly Block[]; brief?: true };
 
 export type Blocks = readonly Block[];
@@ -114,23 +112,23 @@ export function heading(level: 1 | 2 | 3, text: Inline, tone?: Tone): Block {
   return { kind: "heading", level, text, ...(tone && { tone }) };
 }
 
-/** Lines of text; those that are undefined or empty are left out. */
+/** Lines of text, without undefined and empty ones. */
 export function text(...lines: readonly (Inline | undefined)[]): Block {
   return { kind: "text", lines: lines.flatMap((line) => (line === undefined || line === "" ? [] : [line])) };
 }
 
-/** Blocks under a heading; nothing where none of them has content. */
+/** Blocks under a heading, or no blocks if all of them are empty. */
 export function section(title: Inline, blocks: Blocks, tone?: Tone): Block[] {
   const full = blocks.filter(hasContent);
   return full.length === 0 ? [] : [heading(3, title, tone), ...full];
 }
 
-/** Columns of one kind, by their heads. */
+/** One column of this kind per head. */
 export function makeColumns(kind: Column["kind"], ...heads: readonly string[]): Column[] {
   return heads.map((head) => ({ head, kind }));
 }
 
-/** A table whose rows are cells, or cells with a tone. `noun` names one row. */
+/** A table of rows, or of plain cells for rows without a tone. `noun` names one row. */
 export function table(
   noun: string,
   columns: readonly Column[],
@@ -150,7 +148,7 @@ export function diff(changes: readonly TextChange[], max?: number): Block {
   return { kind: "diff", changes, ...(max !== undefined && { max }) };
 }
 
-/** Facts by their labels; those that are undefined are left out. */
+/** Labelled values, without undefined ones. */
 export function facts(...all: readonly Fact[]): Block {
   const known = all.flatMap(([label, value]): [string, Inline][] => (value === undefined ? [] : [[label, value]]));
   return { kind: "facts", facts: known };
@@ -160,7 +158,6 @@ export function details(title: Inline, ...blocks: readonly Block[]): Block {
   return { kind: "details", title, blocks };
 }
 
-/** Whether there is anything in a block. */
 export function hasContent(block: Block): boolean {
   switch (block.kind) {
     case "text":
@@ -183,7 +180,7 @@ export function hasContent(block: Block): boolean {
 export const spans = (inline: Inline): readonly Span[] =>
   typeof inline === "object" && Symbol.iterator in inline ? inline : [inline];
 
-/** The text of a line, without marks and drawings. */
+/** The text of a line without marks and bars. */
 export function plainText(inline: Inline): string {
   return spans(inline)
     .map((span) => (typeof span === "string" ? span : "strong" in span ? span.strong : "code" in span ? span.code : ""))
@@ -194,17 +191,17 @@ export function isItem(item: Inline | Item): item is Item {
   return typeof item === "object" && "text" in item;
 }
 
-/** No form shows more rows of a table. */
+/** The most rows of a table that any form shows. */
 export const maxRows = 500;
-/** For lists and tables that every form shows whole. */
+/** For lists and tables that a terminal shows in full. */
 export const unlimited = Number.POSITIVE_INFINITY;
 
-/** The first of a list, and the line that says how much is left out; none where all is shown. */
-export function limited<T>(list: readonly T[], max: number, noun: string) {
+/** The first `max` entries, and a line such as `… and 3 more cases` if any are left out. */
+export function limitList<T>(list: readonly T[], max: number, noun: string) {
   return { shown: list.slice(0, max), more: describeRest(list.length - max, noun, 0) };
 }
 
-/** The same for the rows of a table, with the number of red ones among those that are left out. */
+/** The same for the rows of a table; the line also counts the red rows that are left out. */
 export function limitRows({ rows, unlisted, noun }: Table, max: number) {
   const [shown, left] = [rows.slice(0, max), rows.slice(max)];
   const red = left.filter(({ tone }) => tone === "bad").length;

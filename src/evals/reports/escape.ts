@@ -1,8 +1,8 @@
 import { stringifyInParts } from "../types/jsonParts.ts";
 import { escaped, visible } from "../types/visible.ts";
 
-// Tool names, model text and server messages come from outside. Nothing of them may move a cursor, hide, or break a
-// file format, so what cannot be seen is written out as an escape that can.
+// Tool names, model text and server messages come from outside. They must not move a cursor, hide text or break a file
+// format, so invisible characters are written as visible escapes.
 
 /**
  * Untrusted text as one visible line: line breaks and tabs become a space, every other invisible character an escape
@@ -21,28 +21,28 @@ const asciiFor: Readonly<Record<string, string>> = {
   "✗": "FAIL",
 };
 
-/** `plain`, and ASCII only: the reports' own signs get a spelling, all else an escape. */
+/** `plain` in ASCII: the reports' own symbols are spelled out, all other characters escaped. */
 export function plainAscii(text: string): string {
   return plain(text).replace(/[^ -~]/gu, (sign) => asciiFor[sign] ?? escaped(sign));
 }
 
-/** A value as JSON. What JSON leaves bare and a terminal may obey is escaped, to the same value. */
+/** A value as JSON that parses to the same value, with characters escaped that a terminal might interpret. */
 export function safeJson(value: unknown, indent = 0): string {
   return `${visibleJson(JSON.stringify(value, null, indent))}\n`;
 }
 
-/** The same in parts, for what can be large. */
+/** The same in parts, for large values. */
 export function* safeJsonParts(value: unknown, indent = 0): Generator<string> {
   for (const part of stringifyInParts(value, indent)) yield visibleJson(part);
   yield "\n";
 }
 
-/** The same for what is JSON already, in which the control characters of ASCII are escapes. */
+/** The same for existing JSON, in which ASCII control characters are already escaped. */
 export function visibleJson(json: string): string {
   return json.replace(/[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu, jsonEscapes);
 }
 
-/** JSON in printable ASCII, the rest escaped to the same value: no terminal obeys it, and it can be copied. */
+/** JSON in printable ASCII that parses to the same value: safe on a terminal, and safe to copy. */
 export function asciiJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(/[^\n -~]/g, jsonEscapes);
 }
@@ -53,7 +53,7 @@ function jsonEscapes(sign: string): string {
 
 const jsonEscape = (unit: number) => `\\u${unit.toString(16).padStart(4, "0")}`;
 
-/** A piece of HTML or XML that is already safe. Everything else is text and gets escaped. */
+/** A piece of HTML or XML that is already escaped. */
 export class Markup {
   readonly source: string;
 
@@ -67,14 +67,14 @@ type Part = string | number | Markup | readonly Markup[];
 const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
 /**
- * The tag for HTML and XML: what is interpolated is text, made visible and escaped, unless it is `Markup`. Safe between
+ * Template tag for HTML and XML. Interpolated values are made visible and escaped unless they are `Markup`. Safe between
  * tags and inside quoted attributes.
  */
 export function markup(pieces: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(pieces.map((piece, at) => (at === 0 ? piece : safe(parts[at - 1] ?? "") + piece)).join(""));
 }
 
-/** The piece, or nothing, for a part that is there only where `when` holds. */
+/** The piece if `when` is true, otherwise nothing. */
 export function only(when: boolean, part: () => Markup): Markup {
   return when ? part() : new Markup("");
 }

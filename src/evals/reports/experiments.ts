@@ -16,7 +16,7 @@ import { blocksPage, experimentPage } from "./runPage.ts";
 import { variantsDocument, variantsJson } from "./variants.ts";
 import { manifestFacts, measureTime, type Verdict, type VerdictSuite } from "./verdicts.ts";
 
-/** How the result of a command is read from its record and shown. `verdicts`: where it has more than one. */
+/** How to read and show the result of a command. `verdicts`: only for results with several verdicts. */
 type Kind<S> = {
   schema: z.ZodType<S>;
   document(result: S): Blocks;
@@ -28,7 +28,7 @@ type Kind<S> = {
 const defineKind = <S>(kind: Kind<S>): Kind<unknown> => kind as Kind<unknown>;
 const exitCodeOf = ({ exitCode }: { exitCode: number }) => exitCode;
 
-/** Every command with a result on its record, but `run`. A new one is an entry here. */
+/** Every command except `run` that stores a result in its record. */
 const kinds: Readonly<Record<Experiment["command"], Kind<unknown>>> = {
   variants: defineKind({
     schema: variantsSummarySchema,
@@ -63,7 +63,7 @@ const kinds: Readonly<Record<Experiment["command"], Kind<unknown>>> = {
   }),
 };
 
-/** The report of an experiment: the result that is on its record. Throws ZodError for a result of another version. */
+/** The report of a recorded experiment. Throws a ZodError if another version of tool-evals recorded the result. */
 export function experimentReport(manifest: RunManifest, experiment: Experiment, trials: PageTrialCollector): Report {
   const { command, suite, model } = experiment;
   const { schema, document, json, exitCode, verdicts } = kinds[command];
@@ -113,7 +113,7 @@ export function comparisonReport(report: ComparisonReport, exitCode: number, ver
   };
 }
 
-/** The one verdict at the top of a report. */
+/** The headline of a report as its only verdict. */
 function leadVerdict(name: string, blocks: Blocks, exitCode: number, ms?: number): Verdict {
   const texts = blocks.slice(0, 3).flatMap((block) => {
     if (block.kind === "heading") return block.level === 1 ? [plainText(block.text)] : [];

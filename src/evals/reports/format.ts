@@ -1,24 +1,24 @@
 import type { Counts } from "../stats/counts.ts";
 import type { Interval } from "../stats/intervals.ts";
 
-// The one way in which numbers and counts are written, in every report and message.
+// How numbers and counts are written in every report and message.
 
 /** A whole number with thousands separators, the same in every locale: `12,345`. (`Intl` takes some milliseconds to load.) */
 export function integer(n: number): string {
   return n.toFixed().replace(/\B(?=(?:\d{3})+$)/g, ",");
 }
 
-/** The text with a capital letter first; a single letter is a symbol, such as `p` or `p (Holm)`. */
+/** Capitalizes the first letter, except if it is a symbol, such as in `p` or `p (Holm)`. */
 export function capital(text: string): string {
   return /^[b-z]\b/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** `1 case`, `2 cases`; pass the plural where it is not the word with an s. */
+/** `1 case`, `2 cases`, `3 retries`; pass other irregular plurals as `many`. */
 export function count(n: number, one: string, many = `${one.replace(/([^aeiou])y$/, "$1ie")}s`): string {
   return `${integer(n)} ${n === 1 ? one : many}`;
 }
 
-/** A rate (0 to 1) in whole per cent. Never rounds to a certainty that it is not: `<1%`, `>99%`. */
+/** A rate (0 to 1) as a whole percentage. Rounds to 0% and 100% only if exact: otherwise `<1%`, `>99%`. */
 export function percent(rate: number): string {
   const rounded = Math.round(rate * 100);
   if (rounded === 0 && rate > 0) return "<1%";
@@ -26,7 +26,7 @@ export function percent(rate: number): string {
   return `${rounded}%`;
 }
 
-/** The two ends of an interval of rates: `38-96%`. They are estimates, so plain rounding is right for them. */
+/** An interval of rates: `38-96%`. The ends are estimates, so they are simply rounded. */
 export function range([low, high]: Interval): string {
   return `${Math.round(low * 100)}-${Math.round(high * 100)}%`;
 }
@@ -36,32 +36,32 @@ export function ratio({ passed, trials }: Counts): string {
   return `${integer(passed)}/${integer(trials)}`;
 }
 
-/** `19/20 (95%)`; the counts alone without trials. */
+/** `19/20 (95%)`, or `0/0` without trials. */
 export function share(counts: Counts): string {
   return counts.trials === 0 ? ratio(counts) : `${ratio(counts)} (${percent(counts.passed / counts.trials)})`;
 }
 
-/** `19/20 95% (76-99%)`: a rate never stands without its counts and its 95% interval. */
+/** `19/20 95% (76-99%)`: a rate is always shown with its counts and 95% interval. */
 export function rateWithInterval(counts: Counts, interval: Interval): string {
   return `${ratio(counts)} ${percent(counts.passed / counts.trials)} (${range(interval)})`;
 }
 
-/** `19/20 (76-99%)`: the same without the rate, for narrow columns. */
+/** `19/20 (76-99%)`, for narrow columns. */
 export function ratioWithInterval(counts: Counts, interval: Interval): string {
   return `${ratio(counts)} (${range(interval)})`;
 }
 
-/** A difference of rates in percentage points, with its sign: `-12.5 pp`, `+4 pp`, `0 pp`. */
+/** A signed difference of rates in percentage points: `-12.5 pp`, `+4 pp`, `0 pp`. */
 export function points(change: number): string {
   return `${signedPoints(change)} pp`;
 }
 
-/** The size of a difference of rates: `12.5 pp`. */
+/** The absolute value of a difference of rates: `12.5 pp`. */
 export function size(change: number): string {
   return points(change).replace(/^[+-]/, "");
 }
 
-/** `-34.8 pp (95% CI -49 to -20 pp)`; without the interval where there is none. */
+/** `-34.8 pp (95% CI -49 to -20 pp)`, or only the change without an interval. */
 export function pointsWithInterval(change: number, interval: Interval | null): string {
   if (interval === null) return points(change);
   return `${points(change)} (95% CI ${signedPoints(interval[0])} to ${signedPoints(interval[1])} pp)`;
@@ -72,7 +72,7 @@ function signedPoints(change: number): string {
   return `${rounded === 0 ? "" : change < 0 ? "-" : "+"}${rounded}`;
 }
 
-/** A p-value with three decimals, and never 0: `.031`, `<.001`, `1`. */
+/** A p-value with three decimals, never 0: `.031`, `<.001`, `1`. */
 export function probability(p: number): string {
   if (p < 0.001) return "<.001";
   return p.toFixed(3).replace(/^0|\.000$/, "");
@@ -88,7 +88,7 @@ export function level(alpha: number): string {
   return String(alpha).replace(/^0/, "");
 }
 
-/** US dollars, in cents, or four decimals below one cent. What is not known is `unknown`, never 0. */
+/** US dollars with two decimals, or four below one cent. */
 export function money(usd: number | "unknown"): string {
   if (usd === "unknown") return "unknown";
   if (usd === 0) return "$0";
@@ -96,7 +96,7 @@ export function money(usd: number | "unknown"): string {
   return `$${usd.toFixed(usd < 0.01 ? 4 : 2)}`;
 }
 
-/** A time in milliseconds with a unit a reader can compare: `0.4 ms`, `320 ms`, `1.2 s`, `2 min 3 s`. */
+/** A duration in a readable unit, from milliseconds: `0.4 ms`, `320 ms`, `1.2 s`, `2 min 3 s`. */
 export function duration(ms: number): string {
   if (ms < 10) return `${Number(ms.toFixed(1))} ms`;
   if (ms < 999.5) return `${Math.round(ms)} ms`;
@@ -105,7 +105,7 @@ export function duration(ms: number): string {
   return `${integer(Math.floor(seconds / 60))} min ${seconds % 60} s`;
 }
 
-/** Counts by name, the largest first: `wrong-tool 3`, `right-tool 2`. */
+/** Counts by name, largest first: `wrong-tool 3`, `right-tool 2`. */
 export function tally(counts: Readonly<Record<string, number>>): string[] {
   return ranked(counts).map(([name, n]) => `${name} ${integer(n)}`);
 }
@@ -117,14 +117,14 @@ export function tallyPhrase(counts: Readonly<Record<string, number>>): string {
     .join(", ");
 }
 
-/** The entries that are not zero, the largest first, ties by name in code unit order. */
+/** The nonzero entries, largest first; ties by name in code unit order. */
 function ranked(counts: Readonly<Record<string, number>>): [string, number][] {
   return Object.entries(counts)
     .filter(([, n]) => n > 0)
     .sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
 }
 
-/** The first few of a list in a sentence, and how many more there are: `a, b and 3 more`. */
+/** A list in a sentence, cut after `max` entries: `a, b and 3 more`. */
 export function some(list: readonly string[], max = 5): string {
   const shown = list.slice(0, max).join(", ");
   return list.length > max ? `${shown} and ${integer(list.length - max)} more` : shown;

@@ -5,19 +5,19 @@ import { type RunsPage, stringifyPageInParts, type WrittenReport } from "./page.
 
 const digest = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-/** Only this very script and style sheet are allowed, and no request; to the same server where there is one. */
+/** Allows only this script and style sheet, and connections only to `connect`. */
 const policy = (connect: string) =>
   `default-src 'none'; script-src ${digest(script)}; style-src ${digest(style)}; connect-src ${connect}; base-uri 'none'; form-action 'none'`;
 
 /**
- * A page of one file: the data as JSON that no browser executes, and the script that draws it. It asks the network for
- * nothing, unless `isServed`: then it can ask the server that it comes from.
+ * Renders a page as a single file: the data as inert JSON and the script that draws it. The page makes no network requests,
+ * except to its own server if `isServed`.
  */
 export function renderPage(page: WrittenReport | RunsPage, options: { isServed?: boolean } = {}): string {
   return [...renderPageInParts(page, options)].join("");
 }
 
-/** The same in parts: the page of a long run is large. */
+/** The same in parts, since the page of a long run is large. */
 export function* renderPageInParts(
   page: WrittenReport | RunsPage,
   { isServed = false }: { isServed?: boolean } = {},
@@ -44,5 +44,5 @@ export function* renderPageInParts(
 `.source;
 }
 
-/** JSON that cannot end its element or start a comment: to the same value, without any tag. */
+/** Escapes JSON so that it cannot close its script element or open a comment. */
 const inertJson = (json: string) => visibleJson(json).replaceAll("<", "\\u003c");

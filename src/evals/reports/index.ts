@@ -16,26 +16,26 @@ import { verdictSarif } from "./sarif.ts";
 import { type Display, pipe, renderTerminal } from "./terminal.ts";
 import { runVerdicts, type VerdictList } from "./verdicts.ts";
 
-/** The result of a command, in the parts that its forms are made of. */
+/** The result of a command, with everything its forms need. */
 export type Report = {
   command: string;
-  /** Of tool-evals, as it made the result. */
+  /** The version of tool-evals that made the result. */
   version: string;
   exitCode: number;
   document(): Blocks;
-  /** The object of `--json`. */
+  /** The object that `--json` prints. */
   json(): unknown;
   page(): WrittenReport;
   verdicts(): VerdictList;
-  /** Whether its verdicts are on lines of files. */
+  /** Whether its verdicts point at lines of files. */
   isPlaced: boolean;
   badge?: () => Badge;
 };
 
 /**
- * One form of a report. `file` is the name it is written under in the folder of the record; a form without one goes to
- * stdout. `suits` is absent where every report has the form. `render` is pure, does not throw, and its text ends with a line
- * break. `parts` makes the same text in parts, where it can be large.
+ * One form of a report. `file`: its file name in the folder of the record; forms without one go to stdout. `suits`: whether
+ * a report has this form; absent if every report does. `render` is pure, does not throw, and ends with a line break. `parts`
+ * yields the same text in parts, for large reports.
  */
 export type Form = {
   readonly file?: string;
@@ -44,7 +44,7 @@ export type Form = {
   parts?(report: Report): Generator<string>;
 };
 
-/** Every form a report can take, by the name that `--as` takes. A new one is a line here. */
+/** All forms by their `--as` name. */
 export const forms = {
   terminal: { render: ({ document }, display = pipe) => renderTerminal(document(), display) },
   json: { render: ({ json }) => safeJson(json(), 2), parts: ({ json }) => safeJsonParts(json(), 2) },
@@ -63,12 +63,12 @@ export type FormName = keyof typeof forms;
 
 export const formNames = Object.keys(forms) as readonly FormName[];
 
-/** The forms that a report has. */
+/** Lists the forms that a report has. */
 export function listForms(report: Report): FormName[] {
   return formNames.filter((name) => (forms[name] as Form).suits?.(report) ?? true);
 }
 
-/** The report of a run. `trials`: for its page, which has none without them. */
+/** The report of a run. `trials`: the trials that its page lists; none if absent. */
 export function runReport(input: RunInput & { trials?: PageTrialCollector | undefined }): Report {
   const { summary, manifest, trials = new PageTrialCollector(manifest) } = input;
   return {

@@ -6,9 +6,9 @@ import { count, integer, range, some } from "./format.ts";
 import { askedPhrase } from "./partial.ts";
 import { type RunStatus, redFirst, runStatus } from "./runText.ts";
 
-// What stands under the headline of every run: how sure the result is, and what to do next.
+// The lines below the headline of a run: how sure the result is, and what to do next.
 
-/** The suite whose check or night decides the status of the run: its sentences stand at the top of the report. */
+/** The suite whose check or night decides the status of the run. Its sentences are the lead of the report. */
 export function leadingSuite(summary: RunSummary): SuiteSummary | undefined {
   const [only, ...others] = summary.suites;
   if (only?.drift?.nightly && others.length === 0) return only;
@@ -21,7 +21,7 @@ export function leadingSuite(summary: RunSummary): SuiteSummary | undefined {
 
 const leadingKinds: Partial<Record<RunStatus, ComparedCheck["kind"]>> = { REGRESSED: "regressed", CHANGED: "changed" };
 
-/** What happened where the headline does not say it, how sure that is, and what to do next, each in a line. */
+/** What happened if the headline does not say so, how sure that is, and what to do next: one line each. */
 export function leadLines(summary: RunSummary): string[] {
   const { verdict: check, drift } = leadingSuite(summary) ?? {};
   const status = runStatus(summary);
@@ -33,7 +33,7 @@ export function leadLines(summary: RunSummary): string[] {
   return lines.filter((line) => line !== "");
 }
 
-/** How far the verdict of a check can be trusted. */
+/** How reliable the verdict of a check is. */
 function checkCertainty(check: ComparedCheck): string {
   const shared = check.families > 1 ? ` of ${count(check.families, "suite")}` : "";
   switch (check.kind) {
@@ -71,7 +71,7 @@ function certainty({ suites, partial, totals, cache }: RunSummary, status: RunSt
   return `How sure: after ${after}, the true pass rate of a case may be anywhere in ${range(widest.interval)} (95% CI).`;
 }
 
-/** The case whose rate is known least. */
+/** The case with the widest interval. */
 function widestCase(cases: readonly CaseSummary[]): CaseSummary | undefined {
   const width = ({ interval }: CaseSummary) => (interval ? interval[1] - interval[0] : -1);
   return cases.reduce<CaseSummary | undefined>(
@@ -80,7 +80,7 @@ function widestCase(cases: readonly CaseSummary[]): CaseSummary | undefined {
   );
 }
 
-/** What a person should do next; empty where nothing is to be done. */
+/** What to do next; empty if there is nothing to do. */
 function nextStep(summary: RunSummary, status: RunStatus): string {
   const { run, totals, suites, partial } = summary;
   switch (status) {

@@ -5,7 +5,7 @@ import {
   type Inline,
   type Item,
   isItem,
-  limited,
+  limitList,
   limitRows,
   type Mark,
   maxRows,
@@ -20,12 +20,12 @@ import { plain } from "./escape.ts";
 import { capital } from "./format.ts";
 import { diffPieces } from "./wordDiff.ts";
 
-/** A pull request comment holds 65,536 characters; this leaves room for what a workflow puts around it. */
+/** A pull request comment holds 65,536 characters; this leaves room for text that a workflow adds. */
 const maxBytes = 60_000;
 
 /**
- * A document for a workflow's summary page or a pull request comment, its details folded. Always below 60,000 bytes:
- * lists get shorter until it is, and say what they leave out.
+ * Renders a document for a workflow summary or a pull request comment, with details collapsed. The result stays below
+ * 60,000 bytes: lists are shortened until it fits, and say how many entries they leave out.
  */
 export function renderMarkdown(blocks: Blocks): string {
   let texts: string[] = [];
@@ -37,13 +37,11 @@ export function renderMarkdown(blocks: Blocks): string {
   return [...texts, "… and more: the whole report is too long for Markdown.\n"].join("\n\n");
 }
 
-/** The first of the blocks, as many as fit. */
+/** Renders as many blocks as fit. */
 function renderWithin(blocks: Blocks, max: number): { texts: string[]; isWhole: boolean } {
   const texts: string[] = [];
   let left = maxBytes - 100;
-  for (const block of blocks.filter(hasContent)) {
-    const text = renderBlock(block, max);
-    if (text === "") continue;
+  for (const text of renderAll(blocks, max)) {
     left -= Buffer.byteLength(text) + 2;
     if (left < 0) return { texts, isWhole: false };
     texts.push(text);
@@ -53,7 +51,7 @@ function renderWithin(blocks: Blocks, max: number): { texts: string[]; isWhole: 
 
 const emoji: Readonly<Record<Mark, string>> = { good: "✅", bad: "❌", warn: "⚠️", open: "❔" };
 
-function rendered(blocks: Blocks, max: number): string[] {
+function renderAll(blocks: Blocks, max: number): string[] {
   return blocks
     .filter(hasContent)
     .map((block) => renderBlock(block, max))
@@ -73,11 +71,11 @@ function renderBlock(block: Block, max: number): string {
     case "table":
       return tableText(block, max);
     case "list": {
-      const { shown, more } = limited(block.items, max, block.noun);
+      const { shown, more } = limitList(block.items, max, block.noun);
       return [...shown.map((item) => listItem(item, max)), ...(more ? [`- ${more}`] : [])].join("\n");
     }
     case "diff": {
-      const { shown, more } = limited(block.changes, max, "change");
+      const { shown, more } = limitList(block.changes, max, "change");
       return [...shown.map((change) => `- ${changedText(change)}`), ...(more ? [`- ${more}`] : [])].join("\n");
     }
     case "verbatim":
@@ -86,7 +84,7 @@ function renderBlock(block: Block, max: number): string {
         .map((one) => code(one, 1000))
         .join("  \n");
     case "details":
-      return `<details><summary>${line(block.title)}</summary>\n\n${rendered(block.blocks, max).join("\n\n")}\n\n</details>`;
+      return `<details><summary>${line(block.title)}</summary>\n\n${renderAll(block.blocks, max).join("\n\n")}\n\n</details>`;
     case "scale":
     case "figure":
       return "";
@@ -114,7 +112,7 @@ function cell(one: TableCell, kind: string | undefined): string {
 
 function listItem(item: Inline | Item, max: number): string {
   if (!isItem(item)) return `- ${line(item)}`;
-  const { shown, more } = limited(item.items ?? [], Math.min(max, 5), item.noun ?? "line");
+  const { shown, more } = limitList(item.items ?? [], Math.min(max, 5), item.noun ?? "line");
   const below = [
     ...shown.map(line),
     ...(more ? [more] : []),
@@ -123,7 +121,7 @@ function listItem(item: Inline | Item, max: number): string {
   return [`- ${line(item.text)}`, ...below.map((one) => `  - ${one}`)].join("\n");
 }
 
-/** A change as code, so that nothing in it is a link, a mention or a tag. Legal HTML, too. */
+/** A change as code, so that nothing in it becomes a link, a mention or a tag. Also valid HTML. */
 export function changedText(change: TextChange): string {
   const tags = { same: ["", ""], removed: ["<del>", "</del>"], added: ["<ins>", "</ins>"] } as const;
   const html = diffPieces(change).map(({ kind, text }) => tags[kind][0] + entities(text) + tags[kind][1]);
@@ -144,8 +142,8 @@ function inlineSpan(span: Span): string {
 }
 
 /**
- * Untrusted text as code, at most `max` characters of it. In a code span nothing is a link, a mention or a tag. Where the
- * text could end the span or the table cell, every punctuation character is an entity instead.
+ * Untrusted text as code, cut after `max` characters, so that nothing in it becomes a link, a mention or a tag. If the text
+ * could end the code span or table cell, it becomes a `<code>` element with all punctuation as entities.
  */
 export function code(raw: string, max = 100): string {
   const text = shortened(plain(raw), max);
@@ -155,14 +153,14 @@ export function code(raw: string, max = 100): string {
 
 const entities = (text: string) => text.replace(/[!-/:-@[-`{-~]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
-/** Prose, perhaps with a name or a command in backticks in it: as it is where nothing in it can be more, else code. */
+/** Text that may contain code in backticks: unchanged if Markdown cannot interpret any of it, otherwise as code. */
 function prose(raw: string, max = 200): string {
   const text = plain(raw);
   const bare = text.replace(/`[\w .:=-]+`/g, "code");
   const isProse =
     /^[\w ,:;.'=+%/()<>$·…≥-]*$/.test(bare) && !/<[^ \d.]|(^|[^- ])>|\/\/|www\.|__|\$.*\$|^\d+\. |^[-+] /i.test(bare);
   if (isProse && text.length <= max) return text.replaceAll("<", "&lt;");
-  // What surrounds a text stands outside of the code.
+  // Leading spaces and trailing punctuation stay outside the code span.
   const [, lead = "", inner = text, trail = ""] = /^( *)(.*?)((?:[,:;] *)?)$/s.exec(text) ?? [];
   return inner === "" ? text : lead + code(inner, max) + trail;
 }

@@ -4,10 +4,10 @@ import { count, integer } from "./format.ts";
 
 type Misses = NonNullable<SuiteSummary["misses"]>;
 
-/** How much of each list is shown. */
+/** How many entries of each list are shown. */
 const limits = { sentences: 8, picks: 3 } as const;
 
-/** Why trials missed, over all cases: a tool that is never picked is another problem than one that is called wrongly. */
+/** Why trials missed, over all cases. A tool that is never picked has a different problem from one called wrongly. */
 export function missBlocks({ misses }: SuiteSummary): Block[] {
   if (!misses) return [];
   const sentences = [

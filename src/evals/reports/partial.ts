@@ -1,40 +1,43 @@
+import { groupBy } from "../types/groupBy.ts";
 import type { PartialRun, RunSummary, Touch } from "../types/run.ts";
 import { count, some } from "./format.ts";
 
 const sumCases = (leftOut: PartialRun["leftOut"]) => leftOut.reduce((sum, { cases }) => sum + cases, 0);
 
-/** `9 cases left out`; empty where none is. */
+/** `9 cases left out`; empty if none is. */
 export function leftOutPhrase({ leftOut }: PartialRun): string {
   const cases = sumCases(leftOut);
   return cases === 0 ? "" : `${count(cases, "case")} left out`;
 }
 
-/** How many cases a partial run asks of how many: `3 of 12 cases`. */
+/** How many cases a partial run asks: `3 of 12 cases`. */
 export function askedPhrase({ asked, leftOut }: PartialRun): string {
   return `${asked.length} of ${count(asked.length + sumCases(leftOut), "case")}`;
 }
 
-/** Which cases of which suites a partial run asks and why, and which it leaves out and why, each in a line. */
+/** Which cases a partial run asks and leaves out, and why: one line per reason. */
 export function describePartial(partial: PartialRun): string[] {
   const { asked, leftOut, since } = partial;
   const before = describeSince(since);
   const isOneSuite = new Set([...asked, ...leftOut].map(({ suite }) => suite)).size === 1;
-  const groups = new Map<string, string[]>();
-  for (const one of asked) {
-    const why = `${isOneSuite ? "" : ` of ${one.suite}`}: ${explainTouch(one, since)}`;
-    groups.set(why, [...(groups.get(why) ?? []), one.case]);
-  }
+  const groups = groupBy(asked, (one) => `${isOneSuite ? "" : ` of ${one.suite}`}: ${explainTouch(one, since)}`);
   const nothing = `No case is asked: no change ${before} touches one of ${count(sumCases(leftOut), "case")}.`;
   const isSame = leftOut.every(({ why }) => why === "unchanged");
   if (asked.length === 0 && isSame) return [nothing];
   return [
     asked.length === 0 ? "No case is asked." : `Asking ${askedPhrase(partial)}.`,
-    ...[...groups].map(([why, ids]) => `  ${some(ids, 10)}${why}`),
+    ...[...groups].map(
+      ([why, own]) =>
+        `  ${some(
+          own.map((one) => one.case),
+          10,
+        )}${why}`,
+    ),
     ...describeLeftOut(partial).map((text) => `Left out: ${text}`),
   ];
 }
 
-/** What a partial run leaves out and why, a phrase for each reason. */
+/** What a partial run leaves out and why, one phrase per reason. */
 function describeLeftOut({ leftOut, since }: PartialRun): string[] {
   const reasons = {
     unchanged: `No change ${describeSince(since)} touches them.`,
@@ -50,7 +53,7 @@ function describeLeftOut({ leftOut, since }: PartialRun): string[] {
 const describeSince = (since: PartialRun["since"]) =>
   since === "baseline" ? "since the accepted baseline" : "since they were last asked";
 
-/** What a report says of the cases that were not asked. */
+/** The cases that were not asked, as facts. */
 export function partialFacts({ partial }: RunSummary): (readonly [string, string])[] {
   return (partial ? describeLeftOut(partial) : []).map((text) => ["Left out", text] as const);
 }

@@ -1,3 +1,4 @@
+import { groupBy } from "../types/groupBy.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import { checkBlocks } from "./check.ts";
 import {
@@ -46,13 +47,13 @@ import {
 import { serverBlocks } from "./servers.ts";
 import { judgeText, liftBlocks, triggerBlocks } from "./skillEffect.ts";
 
-/** What a run's reports are made from. `explain`: with two sentences on every term. */
+/** What the reports of a run are made from. `explain`: adds two sentences on every term. */
 export type RunInput = { summary: RunSummary; manifest: RunManifest; explain?: boolean };
 
-/** How much of each list a terminal shows; the other forms show more, and each says how much it leaves out. */
+/** How many entries of each list a terminal shows. Other forms show more; each form says how many it leaves out. */
 const limits = { cases: 24, explained: 12, reasons: 4, pairs: 10, tools: 12 } as const;
 
-/** The report of a run, for a terminal and Markdown. */
+/** The report of a run for terminals and Markdown. */
 export function runDocument({ summary, manifest, explain = false }: RunInput): Block[] {
   const leading = leadingSuite(summary);
   const isPartial = summary.partial !== undefined;
@@ -68,7 +69,7 @@ export function runDocument({ summary, manifest, explain = false }: RunInput): B
   ];
 }
 
-/** What is known of a run as a whole. */
+/** Facts about the whole run. */
 export function runFacts(summary: RunSummary, manifest: RunManifest): Fact[] {
   return [
     ["Judge", judgeText(summary)],
@@ -79,7 +80,7 @@ export function runFacts(summary: RunSummary, manifest: RunManifest): Fact[] {
   ];
 }
 
-/** `isLeading`: the sentences of its check stand at the top of the report already. */
+/** `isLeading`: the lead of the report already has the sentences of its check. */
 function suiteBlocks(
   suite: SuiteSummary,
   { explain, isLeading, isPartial }: { explain: boolean; isLeading: boolean; isPartial: boolean },
@@ -102,7 +103,7 @@ function suiteBlocks(
   ];
 }
 
-/** What the cases of a suite cover (not of a part of them), what could not be checked, and what it took. */
+/** Coverage of the suite (only for a full run), unchecked expectations, and usage. */
 export function suiteFacts(suite: SuiteSummary, isPartial: boolean): Block {
   return facts(
     ["Coverage", isPartial ? undefined : coverage(suite)],
@@ -117,7 +118,7 @@ export function suiteFacts(suite: SuiteSummary, isPartial: boolean): Block {
 function caseTable({ cases }: SuiteSummary): Block[] {
   if (cases.length === 0) return [text([{ strong: "No case was run.", tone: "bad" }])];
   const red = cases.filter((one) => !one.ok).length;
-  // A number says nothing of a case.
+  // A numeric id does not describe its case.
   const hasQueries = cases.every(({ id }) => /^[\w-]*\d+$/.test(id));
   const columns = [
     ...makeColumns("text", "gate"),
@@ -130,7 +131,7 @@ function caseTable({ cases }: SuiteSummary): Block[] {
   const listed = redFirst(cases).slice(0, maxRows);
   const rows = listed.map((one) => caseRow(one, hasQueries));
   const unlisted = { rows: cases.length - listed.length, red: red - listed.filter((one) => !one.ok).length };
-  // In a long list the cases that passed are the ones to leave out.
+  // A long list omits passing cases first.
   const shown = cases.length <= limits.cases ? limits.cases : Math.min(red, limits.cases);
   return [table("case", columns, rows, { unlisted, max: shown })];
 }
@@ -161,18 +162,16 @@ function unanswered(suite: SuiteSummary): Block[] {
   return [details(title, list("case", items, limits.explained))];
 }
 
-/** Cases that broke for one and the same cause are one group: a server that died is reported once. */
+/** Groups cases that broke for the same cause, so that a crashed server is reported once. */
 function groupByCause(cases: readonly CaseSummary[]): CaseSummary[][] {
-  const groups = new Map<string, CaseSummary[]>();
-  for (const one of cases) {
+  const groups = groupBy(cases, (one) => {
     const cause = onlyBroke(one) ? one.reasons.map(({ text: reason }) => withoutTool(reason)).join("\n") : "";
-    const key = cause === "" ? `case ${one.id}` : cause;
-    groups.set(key, [...(groups.get(key) ?? []), one]);
-  }
+    return cause === "" ? `case ${one.id}` : cause;
+  });
   return [...groups.values()];
 }
 
-/** Which tool was called when a server died says nothing of why it died. */
+/** Drops the called tool from a reason: it does not explain why the server died. */
 const withoutTool = (reason: string) => reason.replace(/, called for "[^"]*",/, "");
 
 function describeLost(group: readonly CaseSummary[]): Item {
@@ -189,7 +188,7 @@ function describeLost(group: readonly CaseSummary[]): Item {
   };
 }
 
-/** Passes with an acceptable tool instead of the expected one. */
+/** Trials that passed with an acceptable tool instead of the expected one. */
 export function substitutes({ substituted = [] }: SuiteSummary): Block[] {
   const n = substituted.reduce((sum, pair) => sum + pair.n, 0);
   return n === 0 ? [] : [pairList(`Substituted (${count(n, "trial")} passed with an acceptable tool)`, substituted)];
@@ -217,7 +216,7 @@ function explanations(suite: SuiteSummary): Block {
   return details("Why trials failed", list("case", items, limits.explained));
 }
 
-/** The query of a case, or each of its wordings with the passes of its trials. */
+/** The query of a case, or each of its paraphrases with its passes. */
 function queries({ input, paraphrases }: CaseSummary, max: number): Span[] {
   if (!paraphrases) return [{ code: `"${input}"`, max, dim: true }];
   return paraphrases.map((one) => ({ code: `${one.passed}/${one.trials} "${one.input}"`, max, dim: true }));
@@ -228,7 +227,7 @@ function reasons({ reasons: all }: CaseSummary) {
   return { items, max: limits.reasons, noun: "reason" };
 }
 
-/** The mean of MongoDB's points, as its own summary gives it, and how often each was given. */
+/** The mean of MongoDB's points, as in its own summary, and how often each score was given. */
 function pointsText({ points }: SuiteSummary): string | undefined {
   if (!points) return undefined;
   const sorted = Object.entries(points.counts).sort(([a], [b]) => Number(a) - Number(b));
@@ -236,7 +235,7 @@ function pointsText({ points }: SuiteSummary): string | undefined {
   return `mean ${points.mean.toFixed(3)} of ${count(points.trials, "trial")} (${counts.join(", ")})`;
 }
 
-/** What mocks answered, and those that answered nothing, which may have matchers that no call fits. */
+/** How many calls mocks answered, and which mocks answered none: their matchers may fit no call. */
 function mockFacts({ mocks }: SuiteSummary): Fact[] {
   if (!mocks) return [];
   const { answered, unused, unusedPlaces = [], unmatched } = mocks;
@@ -254,7 +253,7 @@ function mockFacts({ mocks }: SuiteSummary): Fact[] {
   ];
 }
 
-/** What models did once they had seen that a call was denied; nothing where every trial ended before. */
+/** What models did after a denied call; nothing if every trial ended at the denial. */
 function denialFacts({ denials }: SuiteSummary): Fact[] {
   if (!denials) return [];
   const { calls, trials, retries, next, text: given } = denials;
@@ -275,7 +274,7 @@ function denialFacts({ denials }: SuiteSummary): Fact[] {
   ];
 }
 
-/** What could not be checked, and in how many trials: it fails no trial, so nothing else shows it. */
+/** What could not be checked, and in how many trials. It fails no trial, so only these facts show it. */
 function uncheckedFacts({ unchecked = [] }: SuiteSummary): Fact[] {
   return unchecked
     .slice(0, limits.reasons)

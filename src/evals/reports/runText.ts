@@ -17,16 +17,16 @@ import {
 } from "./format.ts";
 import { leftOutPhrase } from "./partial.ts";
 
-// Phrases on runs, suites and cases that several reports share, as raw text: each form makes it safe.
+// Phrases about runs, suites and cases that several reports share, as raw text that each form escapes.
 
-/** The state of a case. All but `passed` are red: nothing passes without an answer. */
+/** The state of a case. All except `passed` are red: nothing passes without an answer. */
 export type CaseState = "passed" | "failed" | "not gradable" | "broken" | "missing";
 
 export const stateMark: Record<CaseState, Mark> = {
   ...{ passed: "good", failed: "bad", "not gradable": "open", broken: "warn", missing: "warn" },
 };
 
-/** `failed` only where graded trials missed the gate; otherwise the first cause that kept the case from an answer. */
+/** `failed` only if graded trials missed the gate; otherwise the first reason why the case has no result. */
 export function caseState(one: CaseSummary): CaseState {
   if (one.ok) return "passed";
   if (one.rate !== null && one.rate < one.passRate) return "failed";
@@ -35,12 +35,12 @@ export function caseState(one: CaseSummary): CaseState {
   return missingTrials(one) > 0 || one.trials === 0 ? "missing" : "failed";
 }
 
-/** Trials that were planned and are not on the record. */
+/** The number of planned trials that are not in the record. */
 function missingTrials(one: CaseSummary): number {
   return Math.max(0, one.planned - one.trials - one.broken - one.notGradable);
 }
 
-/** The cases with what needs an eye first; otherwise in the order of the suite. */
+/** Red cases first, otherwise in the order of the suite. */
 export function redFirst(cases: readonly CaseSummary[]): CaseSummary[] {
   return [...cases.filter((one) => !one.ok), ...cases.filter((one) => one.ok)];
 }
@@ -69,8 +69,9 @@ export const statusTone: Record<RunStatus, Tone> = {
 };
 
 /**
- * The word for the whole run. One that repeats old replies decides nothing. A regression goes before all else, also one that
- * `--fail-on` does not name; a run without a case never passed. PARTIAL: what was asked passed, and not every case was.
+ * The status of the whole run. DRAFT: it used cached replies, so it decides nothing. A regression takes precedence over the
+ * rest, even if `--fail-on` does not name it. A run without cases never passes. PARTIAL: all cases that ran passed, but not
+ * every case ran.
  */
 export function runStatus(summary: RunSummary): RunStatus {
   const { suites, ok, exitCode } = summary;
@@ -83,7 +84,7 @@ export function runStatus(summary: RunSummary): RunStatus {
   return exitCode === exitCodes.incomplete || exitCode >= exitCodes.sigint ? "INCOMPLETE" : "FAILED";
 }
 
-/** A suite that asks no language model and has no gate: it shows what a keyword search finds. */
+/** A suite on the keyword search without any gate: it asks no language model. */
 const isUngated = (suite: SuiteSummary) =>
   suite.kind === "retrieval baseline" && !isGatedByRate(suite) && !(suite.verdict && "method" in suite.verdict);
 
@@ -107,8 +108,8 @@ function withDetail(main: string, detail: string): string {
 }
 
 /**
- * The result in its parts: `FAILED`, `3 of 10 cases`, `2 failed, 1 broken` or nothing, and what has to be known with it:
- * the cases of a run that regressed, and the checks without a verdict.
+ * The parts of the headline: `FAILED`, `3 of 10 cases`, `2 failed, 1 broken` or nothing, and `others`: the cases of a run
+ * that regressed, checks without a verdict, cases below an ungated rate, and what a partial run left out.
  */
 function outcome(summary: RunSummary): { status: RunStatus; main: string; detail: string; others: string[] } {
   const status = runStatus(summary);
@@ -140,7 +141,7 @@ export function isBelowBefore({ before, passRate }: CaseSummary): boolean {
   return before !== undefined && before.trials > 0 && before.passed / before.trials < passRate;
 }
 
-/** Cases below their pass rate that fail nothing: what they claim is no part of a check. */
+/** The number of cases below a pass rate that is not gated. */
 function belowRate({ suites }: RunSummary): string | undefined {
   const free = suites.filter((suite) => !isGatedByRate(suite));
   const below = free.flatMap(({ cases }) => cases.filter((one) => caseState(one) === "failed"));
@@ -151,7 +152,7 @@ function belowRate({ suites }: RunSummary): string | undefined {
   return `${count(below.length, "case")} below ${below.length === 1 ? "its" : "their"} pass rate${asBefore}`;
 }
 
-/** Why the run exits as it does, where that is not plain: what `--fail-on` names, and what happened that it does not. */
+/** Explains the exit code if it is not obvious: which `--fail-on` gates failed, or that none did despite findings. */
 export function exitText(summary: RunSummary): string | undefined {
   const { suites, exitCode } = summary;
   const named = [...new Set(suites.flatMap(({ failed = [] }) => failed))];
@@ -166,7 +167,7 @@ export function exitText(summary: RunSummary): string | undefined {
   return `0: nothing happened that --fail-on ${gates.join(", ")} names`;
 }
 
-/** How many cases passed or failed, and how the others are red where that is not all one thing. */
+/** How many cases passed or failed, and the red cases by state if not all of them failed. */
 function caseCounts({ suites }: RunSummary, status: RunStatus): { main: string; detail: string } {
   const cases = suites.flatMap((suite) => suite.cases);
   if (cases.length === 0) return { main: "no case was run", detail: "" };
@@ -189,23 +190,23 @@ function trialsPhrase({ totals }: Pick<RunSummary, "totals">): string {
   return `${count(totals.trials, "trial")}${lost === "" ? "" : ` (${lost})`}`;
 }
 
-/** The trials that an experiment made: `40 (2 broken, excluded from rates) · cost $0.12`. */
+/** The trials of an experiment and their cost: `40 (2 broken, excluded from rates) · cost $0.12`. */
 export function madeText({ trials, broken, costUsd }: { trials: number; broken: number; costUsd: Cost }): string {
   const lost = broken > 0 ? ` (${integer(broken)} broken, excluded from rates)` : "";
   return `${integer(trials)}${lost} · cost ${money(costUsd)}`;
 }
 
-/** The planned trials without an answer: `6 broken, 3 missing`; empty where there are none. */
+/** The planned trials without an answer: `6 broken, 3 missing`; empty if there are none. */
 export function lostPhrase({ broken, missing }: RunSummary["totals"]): string {
   return tallyPhrase({ broken, missing });
 }
 
-/** A model with the note on how to read its figures. */
+/** A model with the note on how to read its results: `lexical-2 (keyword search, not a language model)`. */
 export function modelLabel({ model, note }: { model: string; note?: string | null | undefined }): string {
   return note ? `${model} (${note})` : model;
 }
 
-/** `4/5 80% (38-96%)`: the rate never stands without its counts and its 95% interval. */
+/** `4/5 80% (38-96%)` */
 export function rateText(one: CaseSummary): string {
   if (one.rate === null || one.interval === null) return one.notGradable > 0 ? "not gradable" : "no graded trial";
   return rateWithInterval(one, one.interval);
@@ -216,7 +217,7 @@ function ungraded(one: CaseSummary): string {
   return tallyPhrase({ "not gradable": one.notGradable, broken: one.broken, missing: missingTrials(one) });
 }
 
-/** One sentence on a case, for places where it stands alone (an annotation, a test report). */
+/** One sentence on a case that can stand alone, such as in an annotation or a test report. */
 export function caseSentence(one: CaseSummary): string {
   const graded =
     one.rate === null || one.interval === null
@@ -229,40 +230,40 @@ export function caseSentence(one: CaseSummary): string {
   return `${graded}, needs ${percent(one.passRate)}${rest === "" ? "" : `; ${rest}`}`;
 }
 
-/** The pairs of the confusion table in which the pick was not the expected one. */
+/** The pairs of the confusion table with a wrong pick. */
 export function wrongPairs(suite: SuiteSummary): SuiteSummary["confusion"] {
   return suite.confusion.filter(({ expected, picked }) => expected !== picked);
 }
 
-/** The trials of a case that got no answer, by stage: `3 of 5 (model 2, timeout 1)`. */
+/** The unanswered trials of a case by stage: `3 of 5 (model 2, timeout 1)`. */
 export function lossText(one: CaseSummary): string {
   const missing = missingTrials(one);
   return `${integer(one.broken + missing)} of ${integer(one.planned)} (${tally({ ...one.brokenStages, missing }).join(", ")})`;
 }
 
-/** Cases with trials that got no answer: they broke, or are not on the record. */
+/** Cases with broken or missing trials. */
 export function unansweredCases(suite: SuiteSummary): CaseSummary[] {
   return suite.cases.filter((one) => one.broken + missingTrials(one) > 0);
 }
 
-/** Cases that have something to explain in addition to broken trials, the red ones first. */
+/** Cases with reasons other than broken trials, red ones first. */
 export function explainedCases(suite: SuiteSummary): CaseSummary[] {
   return redFirst(suite.cases).filter((one) => one.reasons.length > 0 && !onlyBroke(one));
 }
 
-/** True when every reason of the case is one of a broken trial: no other trial of it went wrong. */
+/** Whether the only thing that went wrong in the case is broken trials. */
 export function onlyBroke(one: CaseSummary): boolean {
   return one.broken > 0 && one.passed === one.trials && one.notGradable === 0;
 }
 
-/** How many of the server's tools the suite asks for. */
+/** How many of the offered tools are expected by a case. */
 export function coverageText({ coverage }: SuiteSummary): string {
   if (coverage.tools === 0) return "no tool is offered";
   const verb = coverage.expected === 1 ? "is" : "are";
   return `${integer(coverage.expected)} of ${count(coverage.tools, "tool")} ${verb} expected by a case`;
 }
 
-/** What the trials took. Latency is a suite's own, so totals alone have none. */
+/** Replies, calls, tokens, cost and latency. Totals over several suites have no latency. */
 export function figures({
   totals,
   latencyMs,
@@ -280,7 +281,7 @@ export function figures({
   ].join(" · ");
 }
 
-/** What is needed to repeat the run. */
+/** What is needed to reproduce the run. */
 export function provenance({ git, seed, harness, node, host, startedAt }: RunManifest): string {
   const commit =
     git === undefined ? "none" : `${git.commit.slice(0, 12)}${git.dirty ? " and uncommitted changes" : ""}`;

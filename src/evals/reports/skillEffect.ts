@@ -4,7 +4,7 @@ import { count, duration, integer, money, percent, pointsWithInterval, range, ra
 
 type Share = SkillsSummary["skills"][number]["recall"];
 
-/** How well the skills of a run are triggered, a model at a time. */
+/** How well the skills of a run are triggered, by model. */
 export function triggerBlocks({ skills = [] }: RunSummary): Block[] {
   return skills.flatMap(({ model, skills: all, loaded }) => {
     const rows = all.map((one) => [
@@ -28,7 +28,7 @@ export function triggerBlocks({ skills = [] }: RunSummary): Block[] {
   });
 }
 
-/** The effect of a skill, for a suite that asks its cases without it too. */
+/** The effect of a skill, for a suite that also asks its cases without it. */
 export function liftBlocks({ lift }: SuiteSummary): Block[] {
   if (!lift) return [];
   return section(`Effect of the skill ${lift.skill}`, [text(liftSentence(lift)), armsTable(lift), ...behaviours(lift)]);
@@ -72,7 +72,7 @@ function shareText(share: Share): string {
   return share ? `${percent(share.rate)} (${range(share.interval)})` : "-";
 }
 
-/** The judge of a run, with how far people agree with it, where that was measured. */
+/** The judge of a run, and how well it agrees with people if that was measured. */
 export function judgeText({ judge }: RunSummary): string | undefined {
   if (!judge) return undefined;
   const measured = judge.figure?.replace(/^judge /, "");

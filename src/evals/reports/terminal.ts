@@ -9,7 +9,7 @@ import {
   type Inline,
   type Item,
   isItem,
-  limited,
+  limitList,
   limitRows,
   type Mark,
   type Span,
@@ -24,10 +24,10 @@ import { plain, plainAscii } from "./escape.ts";
 import { capital } from "./format.ts";
 import { diffPieces, type Piece } from "./wordDiff.ts";
 
-/** What a terminal can show. `width` in columns; without `unicode` the text is ASCII only. */
+/** What a terminal supports. `width` is in columns; without `unicode`, text is ASCII only. */
 export type Display = { colour: boolean; width: number; unicode: boolean };
 
-/** Where nothing is known of the screen: a pipe, a log. */
+/** For output whose screen is unknown, such as a pipe or a log. */
 export const pipe: Display = { colour: false, width: 100, unicode: true };
 
 const codes = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const;
@@ -35,12 +35,12 @@ type Paint = keyof typeof codes;
 const tonePaint: Readonly<Record<Tone, Paint>> = { good: "green", bad: "red", warn: "yellow" };
 const marks: Readonly<Record<Mark, string>> = { good: "✓", bad: "✗", warn: "!", open: "?" };
 
-/** A piece of a line that is safe for the screen. */
+/** A piece of a line, already escaped. */
 type Segment = { text: string; paint?: Paint | undefined };
 
 /**
- * A document for a person at a terminal, and for a log: no wider than the display, 40 columns at least (but for what is
- * there to be copied). Escape sequences are written only where the display has colour.
+ * Renders a document for a terminal or a log, wrapped to the width of the display or 40 columns, whichever is wider.
+ * Commands to copy are not wrapped. Escape sequences are written only if the display has colour.
  */
 export function renderTerminal(blocks: Blocks, display: Display): string {
   const screen = new Screen(display);
@@ -78,7 +78,7 @@ class Screen {
     this.#ellipsis = this.#safe("…");
   }
 
-  /** The lines of a block; `indent` is that of text, which a table does not follow. */
+  /** The lines of a block. `indent` applies to text and facts only. */
   block(block: Block, indent: number): string[] {
     switch (block.kind) {
       case "heading":
@@ -92,7 +92,7 @@ class Screen {
       case "list":
         return this.#list(block);
       case "diff": {
-        const { shown, more } = limited(block.changes, block.max ?? 12, "change");
+        const { shown, more } = limitList(block.changes, block.max ?? 12, "change");
         return [...shown.flatMap((change) => this.#change(change)), ...this.#more(more, 2)];
       }
       case "verbatim":
@@ -113,7 +113,7 @@ class Screen {
   }
 
   #list({ items, max = 12, noun }: Extract<Block, { kind: "list" }>): string[] {
-    const { shown, more } = limited(items, max, noun);
+    const { shown, more } = limitList(items, max, noun);
     return [
       ...shown.flatMap((item) => (isItem(item) ? this.#item(item) : this.#lines(item, 2))),
       ...this.#more(more, 2),
@@ -121,7 +121,7 @@ class Screen {
   }
 
   #item({ text, items = [], max = 12, noun = "line", command }: Item): string[] {
-    const { shown, more } = limited(items, max, noun);
+    const { shown, more } = limitList(items, max, noun);
     return [
       ...this.#lines(text, 2),
       ...shown.flatMap((item) => this.#lines(item, 4)),
@@ -134,7 +134,7 @@ class Screen {
     return text === undefined ? [] : this.#lines(text, indent);
   }
 
-  /** Removed words stand in `[-...-]` and added ones in `{+...+}`, as git prints them, and are red and green. */
+  /** Shows removed words as `[-...-]` in red and added ones as `{+...+}` in green, like `git diff --word-diff`. */
   #change(change: TextChange): string[] {
     const pieces = diffPieces(change);
     const segments = pieces.map((piece) => this.#piece(piece));
@@ -165,7 +165,7 @@ class Screen {
     return { text: cut(this.#safe(code), max, this.#ellipsis), ...(dim && { paint: "dim" as const }) };
   }
 
-  /** Lines no wider than the screen: the first indented by `indent`, the others by `hang`, which is not less. */
+  /** Wraps to the screen: the first line is indented by `indent`, the others by `hang`, which must not be smaller. */
   #wrapped(segments: readonly Segment[], indent: number, hang: number): string[] {
     const lines = wrap(segments.map(({ text }) => text).join(""), this.#width - hang);
     const painted =
@@ -173,7 +173,7 @@ class Screen {
     return painted.map((line, at) => " ".repeat(at === 0 ? indent : hang) + line);
   }
 
-  /** Lines were broken without colours, which have no width; this puts them back. Each break took one space away. */
+  /** Adds the colours to lines that were wrapped without them. Each line break replaced one space. */
   #repaint(lines: readonly string[], segments: readonly Segment[]): string[] {
     let [at, taken] = [0, 0];
     const skipEmpty = () => {
@@ -206,7 +206,7 @@ class Screen {
     return [...table, ...this.#more(more, 0)];
   }
 
-  /** The lines of a table without frames: the head, a rule, the rows. Columns of figures are never cut. */
+  /** The lines of a borderless table: the head, a rule, the rows. Figure columns are never cut. */
   #grid(head: readonly Column[], rows: readonly TableRow[]): string[] {
     const cells = rows.map(({ cells: row }) => row.map((cell) => this.#cell(cell)));
     const widths = columnWidths(head, cells, this.#width - gap * (head.length - 1));

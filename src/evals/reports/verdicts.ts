@@ -10,24 +10,24 @@ import { caseSentence, caseState, headline, isGatedByRate, modelLabel } from "./
 export type Place = { file?: string | undefined; line?: number | undefined; column?: number | undefined };
 
 /**
- * One thing that a command decided, for the forms that list results: a test case of JUnit, an annotation of GitHub, a result
- * of SARIF. Red are `failed`, which missed a gate, and `error`, which has no answer to judge.
+ * One decision of a command, for the forms that list results: a JUnit test case, a GitHub annotation, a SARIF result. The
+ * levels `failed` (missed a gate) and `error` (no answer to judge) are red.
  */
 export type Verdict = {
   rule: RuleId;
-  /** What it is about, such as a case. */
+  /** The subject, such as the id of a case. */
   name: string;
   level: "failed" | "error" | "warning" | "notice" | "passed";
-  /** The state in a word. */
+  /** The state in one word. */
   kind: string;
-  /** The first is a sentence that can stand alone; none where there is nothing to explain. */
+  /** The first line can stand alone. Empty if there is nothing to explain. */
   lines: readonly string[];
   place?: Place | undefined;
-  /** Of all its trials, in milliseconds; they can run at the same time. */
+  /** The summed time of all trials in milliseconds; trials can run concurrently. */
   ms?: number | undefined;
 };
 
-/** The verdicts on one suite and model. `facts`: what else is known of them, by name. */
+/** The verdicts on one suite and model. `facts`: additional properties by name. */
 export type VerdictSuite = {
   name: string;
   model?: string;
@@ -35,7 +35,7 @@ export type VerdictSuite = {
   verdicts: readonly Verdict[];
 };
 
-/** All verdicts of a command. `where` ends a sentence on what is left out. `ms`: the time that passed. */
+/** All verdicts of a command. `where` completes "see all …". `ms`: wall-clock time. */
 export type VerdictList = {
   suites: readonly VerdictSuite[];
   where: string;
@@ -43,7 +43,7 @@ export type VerdictList = {
   ms?: number | undefined;
 };
 
-/** What a verdict is on. */
+/** What each kind of verdict requires. */
 export const verdictRules = {
   case: "A case passes in at least the share of its trials that its pass rate names.",
   "regression-check": "With the tools as they are now, cases pass as often as with those of the baseline.",
@@ -56,7 +56,7 @@ type RuleId = keyof typeof verdictRules;
 
 export const isRed = ({ level }: Verdict) => level === "failed" || level === "error";
 
-/** The verdicts of a run: each check, drift and case, and the run as a whole where it is red for a reason beyond them. */
+/** The verdicts of a run: each check, drift and case. A run that is red for another reason also has one of its own. */
 export function runVerdicts({ summary, manifest }: RunInput): VerdictList {
   const suites = summary.suites.map((suite): VerdictSuite => {
     const { name, model, note, discovery } = suite;
@@ -72,7 +72,7 @@ export function runVerdicts({ summary, manifest }: RunInput): VerdictList {
       ],
     };
   });
-  // A reader of one form alone must see red whenever the run is red.
+  // Every form on its own must show that the run is red.
   const isShown = summary.exitCode === exitCodes.passed || suites.some(({ verdicts }) => verdicts.some(isRed));
   return {
     suites: isShown ? suites : [...suites, { name: "the run as a whole", facts: {}, verdicts: [wholeRun(summary)] }],
@@ -87,7 +87,7 @@ export const manifestFacts = ({ id, seed, git }: RunManifest) => ({
   commit: git?.commit,
 });
 
-/** When a record was started, and how long it took if it is finished. */
+/** When a record was started, and how long it took if finished. */
 export function measureTime({ startedAt, finishedAt }: RunManifest): Pick<VerdictList, "startedAt" | "ms"> {
   const ms = Date.parse(finishedAt ?? "") - Date.parse(startedAt);
   return { startedAt, ...(Number.isFinite(ms) && { ms }) };
@@ -97,7 +97,7 @@ function wholeRun(summary: RunSummary): Verdict {
   return { rule: "run", name: `run ${summary.run}`, level: "error", kind: "run", lines: [headline(summary)] };
 }
 
-/** On the line of the case that dropped most, or of the suite's first case. */
+/** Placed on the case that dropped most, or on the first case of the suite. */
 function checkVerdicts({ verdict, cases }: SuiteSummary): Verdict[] {
   if (!verdict) return [];
   const { kind, exitCode } = verdict;
@@ -116,7 +116,7 @@ function checkVerdicts({ verdict, cases }: SuiteSummary): Verdict[] {
   ];
 }
 
-/** On the line of the case that drifted, or of the suite's first case. */
+/** Placed on the case that drifted, or on the first case of the suite. */
 function driftVerdicts({ drift, failed = [], cases }: SuiteSummary): Verdict[] {
   const lines = drift ? driftLines(drift) : [];
   if (!drift || lines.length === 0) return [];
@@ -141,7 +141,7 @@ function casePlace(one: { file: string; line: number } | undefined): Place | und
 function caseVerdict(suite: SuiteSummary, one: CaseSummary): Verdict {
   const kind = caseState(one);
   const isWhole = one.trials >= one.planned;
-  // A rate is no part of a check: reported, and no failure.
+  // A check does not gate on the pass rate, so missing it is only a warning.
   const failed = isGatedByRate(suite) ? "failed" : "warning";
   const level = kind === "failed" ? failed : kind !== "passed" ? "error" : isWhole ? "passed" : "warning";
   const isPlain = level === "passed" && one.reasons.length === 0;
