@@ -17,7 +17,7 @@ import { count, integer, share, some } from "./format.ts";
 
 type BaselineCase = Baseline["cases"][number];
 
-/** What differs from a baseline: changes of tool lists with the cases that were shown them, and lines on cases. */
+/** What differs from a baseline: changes of tool lists, each with the cases that see the list, and notes on cases. */
 export type BaselineDifference = {
   lists: readonly { cases: readonly string[]; changes: readonly TextChange[] }[];
   notes: readonly string[];
@@ -25,7 +25,7 @@ export type BaselineDifference = {
 
 const describeBaseline = ({ suite, model }: Baseline) => `${suite} · ${model.id}`;
 
-/** What a baseline holds: `4 cases, 14 tools, 78 of 80 trials passed`. */
+/** `4 cases, 14 tools, 78 of 80 trials passed` */
 function contents({ cases, toolsets }: Baseline): string {
   const sum = (of: (one: BaselineCase) => number) => cases.reduce((total, one) => total + of(one), 0);
   const [passed, trials] = [sum((one) => one.passed), sum((one) => one.trials)];
@@ -37,7 +37,7 @@ function contents({ cases, toolsets }: Baseline): string {
   return [count(cases.length, "case"), ...lists, `${integer(passed)} of ${count(trials, "trial")} passed`].join(", ");
 }
 
-/** The names in all lists of a baseline, each once; `tools` are without the instructions of servers. */
+/** The distinct names in all lists of a baseline. `tools` excludes the instructions of servers. */
 function listNames(toolsets: Baseline["toolsets"]) {
   const entries = Object.values(toolsets).flat();
   const list = (all: readonly OfferedTool[]) => [...new Set(all.map(({ name }) => name))].sort();
@@ -48,7 +48,7 @@ function listNames(toolsets: Baseline["toolsets"]) {
   };
 }
 
-/** A baseline for a person to read. */
+/** The report of `evals baseline show`. */
 export function baselineDocument(baseline: Baseline, file: string): Block[] {
   const { git, run, acceptedAt, harness, host, node, cases, model, toolsets } = baseline;
   const commit = git && `commit ${git.commit}${git.dirty ? " with uncommitted changes" : ""}`;
@@ -71,7 +71,7 @@ export function baselineDocument(baseline: Baseline, file: string): Block[] {
   ];
 }
 
-/** A baseline that was accepted, and what it changes: `old` is the one that it replaces. */
+/** The report of an accepted baseline: what changed since `old`, the one it replaces. */
 export function acceptedDocument(
   fresh: Baseline,
   file: string,
@@ -101,7 +101,7 @@ function differenceBlocks(baseline: Baseline, { lists, notes }: BaselineDifferen
   return section("", [...blocks, text(...notes)]).slice(1);
 }
 
-/** The cases that are the same in both but passed at another rate: `rename: 20/20 (100%) before, 11/20 (55%) now`. */
+/** The unchanged cases whose pass rate differs: `rename: 20/20 (100%) before, 11/20 (55%) now`. */
 function rateChanges(before: Baseline, now: Baseline): string[] {
   const known = new Map(before.cases.map((one) => [one.id, one]));
   return now.cases.flatMap((one) => {

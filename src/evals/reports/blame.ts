@@ -1,5 +1,6 @@
 import type { BlamedCase, BlameTest } from "../decisions/blameVerdict.ts";
 import type { Counts } from "../stats/counts.ts";
+import { groupBy } from "../types/groupBy.ts";
 import type { BlameReport } from "../verdicts/blame.ts";
 import {
   type Block,
@@ -20,7 +21,7 @@ type CaseReport = BlameReport["cases"][number];
 /** Cases with the same verdict on the same changes. */
 type Group = { cases: readonly CaseReport[]; verdict: BlamedCase | null };
 
-/** The report of `evals blame` on one suite and model: what is blamed for which cases, the wording, and the evidence. */
+/** The report of `evals blame` on one suite and model: what broke which cases, the changed wording, and the evidence. */
 export function blameDocument(report: BlameReport): Block[] {
   const { suite, model, note, from, stopped, costUsd, calls, dir } = report;
   const made = calls.search + calls.confirmation;
@@ -37,7 +38,7 @@ export function blameDocument(report: BlameReport): Block[] {
   ];
 }
 
-/** The object that `evals blame --json` prints of a report. */
+/** A report as `evals blame --json` prints it. */
 export function blameJson(report: BlameReport) {
   const cases = report.cases.map((one) => {
     const group = { cases: [one], verdict: one.verdict };
@@ -52,13 +53,10 @@ export function blameJson(report: BlameReport) {
 }
 
 function groupCases(cases: readonly CaseReport[]): Group[] {
-  const groups = new Map<string, CaseReport[]>();
-  for (const one of cases) {
-    const { verdict } = one;
+  const groups = groupBy(cases, ({ case: id, verdict }) => {
     const isNamed = verdict && verdict.descriptions.length > 0;
-    const key = JSON.stringify(isNamed ? [verdict.kind, verdict.descriptions, verdict.relation] : one.case);
-    groups.set(key, [...(groups.get(key) ?? []), one]);
-  }
+    return JSON.stringify(isNamed ? [verdict.kind, verdict.descriptions, verdict.relation] : id);
+  });
   return [...groups.values()].map((members) => ({ cases: members, verdict: members[0]?.verdict ?? null }));
 }
 
@@ -134,7 +132,7 @@ function describeSeen({ reverted, breaking }: NonNullable<BlamedCase["seen"]>, c
   return `Reverting ${joinNames(reverted)} repairs ${cases}, and ${alone}. The model is deterministic, so this is certain.`;
 }
 
-/** `The change of get_file breaks c3 and c7: with it reverted, they pass 23 of 24 times; with it, 8 of 24.` for each. */
+/** `The change of get_file breaks c3 and c7: with it reverted, they pass 23 of 24 times; with it, 8 of 24.` */
 function describeTests(group: Group, tests: readonly BlameTest[]): string {
   return confirmedTests(group, tests)
     .map(({ description, own }) => {
@@ -192,7 +190,7 @@ function describeNothing(because: BlamedCase["because"], cases: string): string 
   }
 }
 
-/** What to do, as one imperative sentence. */
+/** What to do next, as an imperative clause. */
 function nextStep({ verdict }: Group, { run }: BlameReport): string {
   if (!verdict) return `finish it with \`evals blame --resume ${run}\`.`;
   const named = joinNames(verdict.descriptions);
@@ -234,7 +232,7 @@ function testTable(group: Group, tests: readonly BlameTest[]): Block {
   return table("test", columns, rows);
 }
 
-/** What remains, where not everything is settled. */
+/** The remaining possibilities of a verdict that is not settled. */
 function openSets(verdict: BlamedCase | null): Block[] {
   if (verdict?.kind !== "undecided" && verdict?.kind !== "in-part") return [];
   const rows = verdict.sets.map(({ descriptions, relation, chance }) => [

@@ -6,7 +6,7 @@ import { madeText, modelLabel } from "./runText.ts";
 
 type Figures = NonNullable<CalibrationSummary["found"]>;
 
-/** The report of `evals calibrate`: the noise floor in one line, then what follows from it. */
+/** The report of `evals calibrate`: the noise floor in one line, then its consequences. */
 export function calibrationDocument(summary: CalibrationSummary): Block[] {
   const { suite, model, note, found: figures, made, costUsd, dir, trials } = summary;
   const about = [
@@ -30,7 +30,7 @@ function headline({ stopped, found, trials }: CalibrationSummary): string {
   return `NOISE FLOOR ${size(found.noise.floor)} with ${count(trials, "trial")} per case`;
 }
 
-/** How sure the figure is, and what to do next. */
+/** How sure the noise floor is, and what to do next. */
 function leadLines({ found, stopped, run, trials }: CalibrationSummary): string[] {
   if (stopped) return [`Next: finish it with \`evals calibrate --resume ${run}\`.`];
   if (!found) return ["Next: find out why trials broke with `evals report calibrate --as csv`, then run it again."];

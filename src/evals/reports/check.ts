@@ -26,7 +26,7 @@ import {
 } from "./document.ts";
 import { count, integer, money, probability, ratio, share } from "./format.ts";
 
-/** How the two arms of a comparison are called. */
+/** The display names of the two arms. */
 type ArmNames = { base: string; head: string };
 const arms: ArmNames = { base: "baseline", head: "now" };
 
@@ -40,8 +40,8 @@ export const checkTone: Readonly<Record<CheckSummary["kind"], Tone>> = {
 };
 
 /**
- * The regression check of a suite as blocks, if one was made: what happened, what to do, and the figures. `isLeading`: the
- * first two are at the top of the report already.
+ * The regression check of a suite, if there is one: what happened, what to do, and the figures. `isLeading`: the lead of the
+ * report already has the first two.
  */
 export function checkBlocks(suite: SuiteSummary, { explain = false, isLeading = false } = {}): Block[] {
   const check = suite.verdict;
@@ -85,14 +85,14 @@ export function changedCases(
   return section(title, [table("case", columns, rows)]);
 }
 
-/** Every case of which an answer differs, in both directions: what a changed verdict rests on. */
+/** Every case with answers that differ, in either direction: the evidence of a CHANGED verdict. */
 export function flippedCases({ flips }: ComparedCheck, { base, head }: ArmNames): Block[] {
   const rows = flips.map(({ case: id, down, up, pairs }) => [id, integer(down), integer(up), integer(pairs)]);
   const columns = [...makeColumns("name", "case"), ...makeColumns("figure", `only ${base}`, `only ${head}`, "pairs")];
   return section("Answers that differ (passed in only one of the two)", [table("case", columns, rows)]);
 }
 
-/** A table of the confusions that got more frequent. */
+/** A table of the confusions that became more frequent. */
 export function grownConfusions(grew: ComparedCheck["grew"], { base, head }: ArmNames): Block[] {
   const rows = grew.map((one) => {
     const picked = one.acceptable ? `${one.picked} (acceptable)` : one.picked;
@@ -102,13 +102,13 @@ export function grownConfusions(grew: ComparedCheck["grew"], { base, head }: Arm
   return section("Confusions that grew (of graded trials)", [table("pair", columns, rows)]);
 }
 
-/** Further changes are named without their wording: to compare words takes time, and nobody reads more of them. */
+/** Changes beyond this number are listed without a word diff, which takes time to compute. */
 const maxWordings = 20;
 
-/** The tools that a label names. */
+/** The tool names in a label. */
 const namedTools = (label: string) => label.match(/(?:skill:)?[\w-]+/g) ?? [];
 
-/** The cases that moved, each with the tools that it expects: `read-notes: 10/10 -> 2/10`. */
+/** The cases whose result changed, with the tools they expect: `read-notes: 10/10 -> 2/10`. */
 function listMoved(
   { flagged, rose, suspects, flips }: ComparedCheck,
   cases: readonly CaseSummary[],
@@ -127,8 +127,8 @@ function listMoved(
 }
 
 /**
- * What changed in tools that a dropped case expects or a grown confusion names, or all where none is named; then others. A
- * change has the cases beside it that moved and expect its tool.
+ * Changes of tools that a dropped case expects or a grown confusion names come first, the others collapsed. If none is
+ * named, all come first. Each change lists the cases that expect its tool and whose result changed.
  */
 function changedTools(check: ComparedCheck, cases: readonly CaseSummary[]): Block[] {
   const { grew, changes } = check;
@@ -157,7 +157,7 @@ function changedTools(check: ComparedCheck, cases: readonly CaseSummary[]): Bloc
   ]);
 }
 
-/** What a change does to callers is part of its label, where it does anything. */
+/** A change with its effect on callers, if any, in the label. */
 function toTextChange(
   { label, class: known, before, after }: ComparedCheck["changes"][number],
   at: number,
@@ -166,7 +166,7 @@ function toTextChange(
   return at < maxWordings ? { label: full, ...(before && { before }), ...(after && { after }) } : { label: full };
 }
 
-/** The verdict and what it rests on in a few plain lines, for forms without layout. */
+/** The verdict and its evidence as plain lines, for forms without layout. */
 export function checkLines(check: CheckSummary, max: number): string[] {
   const headline = checkHeadline(check);
   if (!isCompared(check)) return [headline, checkNext(check), ...listNotes(check)].filter((line) => line !== "");

@@ -3,9 +3,7 @@ import { isCertain } from "./checkText.ts";
 import { type Block, details, facts } from "./document.ts";
 import { count, integer, level, points, pValue, share } from "./format.ts";
 
-// The figures of a regression check under their textbook names, and what the names mean.
-
-/** The figures of a check under their textbook names, and what it took. */
+/** The statistics of a check under their textbook names, and its trials. */
 export function checkFacts(check: ComparedCheck): [string, string][] {
   const { suite, families, reach, method, calls, missing } = check;
   const certain = isCertain(check);
@@ -26,7 +24,7 @@ export function checkFacts(check: ComparedCheck): [string, string][] {
   return all.flatMap(([name, fact]) => (fact === undefined ? [] : [[name, fact] satisfies [string, string]]));
 }
 
-/** Which test came to the verdict, and when. */
+/** Which test reached the verdict, and at which look. */
 function decisionText({ kind, by, because, method, look, looks, trials, cap }: ComparedCheck): string | undefined {
   if (method !== "pairs" || because === "stopped") return undefined;
   const how =
@@ -59,7 +57,7 @@ function missingText({ base, head, recovered, worst, best }: NonNullable<Compare
   return `${integer(base)} baseline, ${integer(head)} now${came}${range}`;
 }
 
-/** The baseline's own list, then and now: what differs is the model. No verdict depends on it. */
+/** The baseline's own tools, then and now: a difference means that the model changed. No verdict depends on it. */
 function bankText({ modelDrift }: ComparedCheck): string | undefined {
   if (!modelDrift) return undefined;
   const { accepted, now, direction, p } = modelDrift;
@@ -79,7 +77,7 @@ function callsText({ base, head, ahead, copies, missing }: ComparedCheck["calls"
   return `${integer(base)} baseline, ${integer(head)} now${extra.length > 0 ? `; ${extra.join(", ")}` : ""}`;
 }
 
-/** Two sentences on every term that a report uses. */
+/** Two sentences on each term of a report. */
 const terms: readonly [string, string][] = [
   [
     "Trial, pair",

@@ -1,12 +1,13 @@
 import type { CheckSummary, ComparedCheck, LostCases } from "../types/check.ts";
+import { groupBy } from "../types/groupBy.ts";
 import { capital, count, integer, pointsWithInterval, ratio, size, some } from "./format.ts";
 
-// A regression check in sentences: what happened, what to do next.
+// A regression check in sentences: what happened, and what to do next.
 
-/** True for a deterministic model, which was asked everything: there is no interval and no chance. */
+/** Whether the model is deterministic and every case was asked, so that no chance is involved. */
 export const isCertain = ({ method }: ComparedCheck): boolean => method === "exhausted";
 
-/** Whether two lists were compared. */
+/** Whether two tool lists were compared. */
 export const isCompared = (check: CheckSummary): check is ComparedCheck => "method" in check;
 
 /** The verdict in a few words. */
@@ -47,7 +48,7 @@ export type Named = ComparedCheck["flagged"][number];
 const passes = ({ base, head }: Named) =>
   `it passed ${integer(base.passed)} of ${integer(base.trials)} before and ${integer(head.passed)} of ${integer(head.trials)} now`;
 
-/** A case whose passes fell to less than half is broken; otherwise it got worse. */
+/** A case whose pass rate fell by more than half is broken; otherwise it got worse. */
 const isBroken = ({ base, head }: Named) => 2 * head.passed * base.trials < base.passed * head.trials;
 
 function casesDropped(check: ComparedCheck): string {
@@ -63,13 +64,13 @@ function casesDropped(check: ComparedCheck): string {
   return `${who} made ${count(flagged.length, "case")} worse: ${list}.${rest}`;
 }
 
-/** A difference of rates in a sentence without statistics: `10 points`. */
+/** A difference of rates in everyday words: `10 points`. */
 const inPoints = (change: number) => size(change).replace(" pp", " points");
 
 const words = ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 const spell = (n: number) => words[n] ?? integer(n);
 
-/** What is known of the cases that are not named. */
+/** The cases that only look worse, and how many are as before. */
 function othersText({ cases, flagged, rose, suspects }: ComparedCheck): string {
   const others = cases - flagged.length - rose.length - suspects.length;
   const looks =
@@ -123,7 +124,7 @@ function inconclusive({ because, missing, cases, net, margin }: ComparedCheck): 
   return `The check could not decide: ${cases === 1 ? "the case varies" : "the cases vary"} too much from trial to trial to tell a drop of ${inPoints(margin)} from none.`;
 }
 
-/** What a person should do next. */
+/** What to do next. */
 export function checkNext(check: CheckSummary): string {
   switch (check.kind) {
     case "regressed":
@@ -139,7 +140,7 @@ export function checkNext(check: CheckSummary): string {
   }
 }
 
-/** The greatest cap of a check. */
+/** The highest cap a check can have, in trials per case and list. */
 const maxTrials = 140;
 
 function inconclusiveNext({ because, advice, trials }: ComparedCheck): string {
@@ -154,7 +155,7 @@ function inconclusiveNext({ because, advice, trials }: ComparedCheck): string {
   return `Next: run it again with \`-n ${likely}\`, which is as likely as not to decide it${sure}.`;
 }
 
-/** `Net change -12.5 pp (95% CI -19 to -4.2 pp), mean over 8 cases; the margin is 10 pp.`, or nothing. */
+/** `Net change -12.5 pp (95% CI -19 to -4.2 pp), mean over 8 cases; the margin is 10 pp.`; empty without a net change. */
 export function netSentence(check: ComparedCheck): string {
   const { net, margin } = check;
   if (net === null) return "";
@@ -162,33 +163,32 @@ export function netSentence(check: ComparedCheck): string {
   const end = certain ? "the model is deterministic" : `the margin is ${size(margin)}`;
   return `Net change ${pointsWithInterval(net.change, certain ? null : net.interval)}, mean over ${count(net.cases, "case")}; ${end}.`;
 }
-/** The cases that a check leaves out, a line for each cause. */
+
+/** The cases that a check leaves out, one line per cause. */
 export const lostLines = ({ lost = [] }: ComparedCheck): string[] =>
   groupLost(lost).map(({ ids, cause }) => `NOT COMPARABLE ${some(ids)}: ${cause}`);
 
-/** Why no case of a check can be asked: the cause, or several with their cases. */
+/** Why no case of a check can be asked. Several causes are listed with their cases. */
 export function explainLost(lost: LostCases): string[] {
   const groups = groupLost(lost);
   return groups.map(({ ids, cause }) => (groups.length === 1 ? cause : `${some(ids)}: ${cause}`));
 }
 
-/** The cases that cannot be asked with the tools as they are now, together by the cause. */
+/** Groups the cases that cannot be asked with the current tools by their cause. */
 function groupLost(lost: LostCases): { ids: string[]; cause: string }[] {
-  const causes = new Map<string, string[]>();
-  for (const { case: id, reason, likely = [] } of lost) {
+  const causes = groupBy(lost, ({ reason, likely = [] }) => {
     const names = likely.map(({ tool, now }) => ` The likely new name of "${tool}" is "${now}".`);
-    const cause = `${reason}${names.join("")}`;
-    causes.set(cause, [...(causes.get(cause) ?? []), id]);
-  }
-  return [...causes].map(([cause, ids]) => ({ cause, ids }));
+    return `${reason}${names.join("")}`;
+  });
+  return [...causes].map(([cause, own]) => ({ cause, ids: own.map((one) => one.case) }));
 }
 
-/** What was not compared. */
+/** Remarks on what was not compared. */
 export function listNotes(check: CheckSummary): string[] {
   return [...(check.kind === "not-comparable" ? check.reasons.slice(1) : []), ...check.notes.map(capital)];
 }
 
-/** A check with its sentences, as `--json` has it. */
+/** A check with its sentences, as printed by `--json`. */
 export function withSentences<C extends CheckSummary>(check: C): C {
   const headline = checkHeadline(check);
   if (check.kind === "unchanged") return { ...check, headline };

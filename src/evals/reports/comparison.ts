@@ -7,7 +7,7 @@ import { type Block, diff, facts, heading, list, section, text } from "./documen
 import { intervalPlot, intervalRow } from "./figures.ts";
 import { capital, count, share } from "./format.ts";
 
-/** What `evals compare` found. A is `base`, B is `head`; both are named with what they are. */
+/** The result of `evals compare`: A is `base`, B is `head`, each with its name and what kind of record it is. */
 const recordSchema = z.object({ name: z.string(), what: z.string() });
 const comparisonReportSchema = z.object({
   base: recordSchema,
@@ -24,7 +24,7 @@ export const comparisonOutputSchema = comparisonReportSchema.extend({ exitCode: 
 type Compared = Extract<Comparison, { kind: "compared" }>;
 const arms = { base: "A", head: "B" };
 
-/** The comparison of two records: which is better and by what test, then what that rests on. */
+/** The comparison of two records: which is better by which test, then the evidence. */
 export function comparisonDocument({ base, head, comparisons, notes }: ComparisonReport): Block[] {
   return [
     ...comparisons.map((one) =>
@@ -63,7 +63,7 @@ export function comparisonJson(report: ComparisonReport) {
 
 const placeText = ({ suite, model }: Comparison) => `${suite} · ${model}`;
 
-/** One line: which is better with its p, and the verdict of the regression check from A to B. */
+/** One line: which is better, and the verdict of the regression check from A to B. */
 function answerText(one: Comparison): string {
   if (one.kind === "refused") return `NOT COMPARABLE · ${placeText(one)}`;
   const { better, check } = one;

@@ -8,7 +8,7 @@ const tones: Readonly<Record<CrowdSummary["kind"], Tone>> = {
   ...{ fell: "bad", "no fall shown": "good", "not scored": "warn", stopped: "warn" },
 };
 
-/** The report of `evals crowd`: the loss of accuracy with the most foreign tools in one line, then the curve. */
+/** The report of `evals crowd`: accuracy at the smallest and the largest size in one line, then the curve. */
 export function crowdDocument(summary: CrowdSummary): Block[] {
   const { suite, model, note, cases, points, falls, costUsd, dir, kind } = summary;
   const noun = readNoun(summary);
@@ -38,7 +38,7 @@ export function crowdDocument(summary: CrowdSummary): Block[] {
 /** What a size counts. */
 const readNoun = ({ servers }: CrowdSummary) => (servers ? "other server" : "foreign tool");
 
-/** How sure the loss is: the change at the largest size. */
+/** How sure the change at the largest size is. */
 function certainty({ kind, points: curve }: CrowdSummary): string | undefined {
   const change = curve.at(-1)?.change;
   if (!change || kind === "stopped" || kind === "not scored") return undefined;
@@ -57,7 +57,7 @@ function nextStep({ kind, run }: CrowdSummary, noun: string): string {
   }[kind];
 }
 
-/** One line: the rate without foreign tools and with them. */
+/** The accuracy at the smallest and the largest size. */
 function headline(summary: CrowdSummary): string {
   const { kind, points: curve } = summary;
   const [first, last] = [curve[0], curve.at(-1)];

@@ -36,10 +36,10 @@ const columns: readonly TrialColumn[] = [
   ["started at", ({ startedAt }) => startedAt],
 ];
 
-/** The head of the table of trials, as one line of CSV (RFC 4180). */
+/** The header line of the trials as CSV (RFC 4180). */
 export const csvHead = toLine(columns.map(([head]) => head));
 
-/** Makes the writer of the trials of a run: each as one line of CSV, in which no text is a formula of a spreadsheet. */
+/** Creates a function that writes a trial of the run as one line of CSV, safe against spreadsheet formulas. */
 export function csvWriter({ suites }: RunManifest): (trial: Trial) => string {
   const key = (suite: string, id: string) => JSON.stringify([suite, id]);
   const cases = new Map(suites.flatMap(({ name, cases: all }) => all.map((one) => [key(name, one.id), one] as const)));
@@ -59,10 +59,7 @@ function toLine(values: readonly (string | number)[]): string {
   return `${values.map(toCell).join(",")}\r\n`;
 }
 
-/**
- * A number as it is, a text in quotes. Spreadsheets run what begins with one of these signs, unless an apostrophe is
- * before it.
- */
+/** Quotes text. Spreadsheets evaluate text that starts with one of these signs unless an apostrophe precedes it. */
 function toCell(value: string | number): string {
   if (typeof value === "number") return String(value);
   const safe = plain(value);

@@ -1,9 +1,10 @@
 import type { Diagnosis, DoctorReport, Examined, ExaminedHost } from "../diagnosis/report.ts";
+import { groupBy } from "../types/groupBy.ts";
 import { type Shown, shownLevels } from "../types/shown.ts";
 import { type Block, heading, type Item, list, text, unlimited } from "./document.ts";
 import { count, duration, integer, some } from "./format.ts";
 
-/** The report of `evals doctor`: how many servers are healthy, then a block for each. */
+/** The report of `evals doctor`: how many servers and hosts are healthy, then a section for each. */
 export function doctorDocument({ servers, hosts = [], healthy, unhealthy, ok }: DoctorReport): Block[] {
   const counts = [
     servers.length > 0 && count(servers.length, "server"),
@@ -56,12 +57,12 @@ function serverBlocks(one: Examined): Block[] {
   const { name, via, starts, diagnoses, healthy } = one;
   return [
     heading(3, `${healthy ? "✓" : "✗"} ${name}${via === undefined ? "" : ` (${via})`}`, healthy ? "good" : "bad"),
-    text(starts === name ? undefined : starts, ...works(one)),
+    text(starts === name ? undefined : starts, ...describeServer(one)),
     list("diagnosis", diagnoses.map(diagnosisItem), unlimited),
   ];
 }
 
-function works({ about, startMs = 0, listMs = 0, tools, called, notCalled }: Examined): string[] {
+function describeServer({ about, startMs = 0, listMs = 0, tools, called, notCalled }: Examined): string[] {
   if (!about) return [];
   const { name = "no name", version = "", protocol = "", transport = "" } = about;
   const listed = tools === undefined ? "" : `; ${count(tools, "tool")} listed in ${duration(listMs)}`;
@@ -70,15 +71,14 @@ function works({ about, startMs = 0, listMs = 0, tools, called, notCalled }: Exa
   const answered = called.filter((call) => call.answered).length;
   const calls =
     called.length === 0 ? "no tool called" : `${count(called.length, "tool")} called, ${integer(answered)} answered`;
-  return [line, `${calls}${leftOut(notCalled)}`];
+  return [line, `${calls}${describeNotCalled(notCalled)}`];
 }
 
-/** The tools that were not called, together by the reason. */
-function leftOut(notCalled: Examined["notCalled"]): string {
-  const reasons = [...new Set(notCalled.map(({ why }) => why))].map((why) => {
-    const names = notCalled.filter((one) => one.why === why).map(({ tool }) => tool);
-    return `${some(names)} (${why})`;
-  });
+/** The tools that were not called, by reason. */
+function describeNotCalled(notCalled: Examined["notCalled"]): string {
+  const reasons = [...groupBy(notCalled, ({ why }) => why)].map(
+    ([why, own]) => `${some(own.map(({ tool }) => tool))} (${why})`,
+  );
   return reasons.length === 0 ? "" : `; not called: ${reasons.join("; ")}`;
 }
 

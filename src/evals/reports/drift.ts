@@ -12,8 +12,8 @@ const tones: Readonly<Record<DriftVerdict["kind"], Tone>> = {
 };
 
 /**
- * The verdict of the drift monitor: in plain words, then what to do, then its figures. `isLeading`: what differs tonight and
- * what to do stand at the top of the report already.
+ * The verdict of the drift monitor in plain words, what to do, and its figures. `isLeading`: the lead of the report already
+ * says what differs tonight and what to do.
  */
 export function driftBlocks(drift: DriftSummary, { explain = false, isLeading = false } = {}): Block[] {
   const { verdict } = drift;
@@ -39,12 +39,12 @@ const terms: readonly (readonly [string, string])[] = [
   ["Blip", "An alarm after which the nights are like those before it. The nights of a blip are no longer counted."],
 ];
 
-/** A plain run on an unchanged list is no nightly job: that more nights are needed is a remark there, no verdict. */
+/** Outside of nightly jobs, that more nights are needed is only a remark, not a verdict. */
 function isRemark({ nightly, verdict }: DriftSummary): boolean {
   return !nightly && verdict.kind === "inconclusive" && verdict.because === "few-nights";
 }
 
-/** The verdict as lines of text; none where it is a remark. */
+/** The verdict as lines of text; none for a remark. */
 export function driftLines(drift: DriftSummary): string[] {
   if (isRemark(drift)) return [];
   const figures = listFacts(drift).map((fact) => fact.join(": "));
@@ -53,7 +53,7 @@ export function driftLines(drift: DriftSummary): string[] {
   return [`${driftHeadline(drift)}. ${driftReason(drift)}`, next, ...(changes ? [changes] : []), ...figures];
 }
 
-/** The drift of the one suite of a night, for the top of its report: the verdict, what differs tonight, what to do. */
+/** The lead of a nightly report of one suite: the verdict, what differs tonight, what to do. */
 export function driftLead(drift: DriftSummary): string[] {
   const changes = describeChanges(drift);
   return [`${driftHeadline(drift)}.`, ...(changes ? [changes] : []), `Next: ${driftNext(drift)}`];
@@ -78,7 +78,7 @@ function describeChanges({ changes, verdict }: DriftSummary): string | undefined
   return `${sinceNight} Since the baseline: ${sinceBaseline.join("; ")}.`;
 }
 
-/** The drift of a suite as `--json` has it, with the verdict in words. */
+/** The drift of a suite with the verdict in words, as printed by `--json`. */
 export function driftJson(drift: DriftSummary): DriftSummary {
   return { ...drift, headline: driftHeadline(drift), reason: driftReason(drift), next: driftNext(drift) };
 }
@@ -90,7 +90,7 @@ const words: Readonly<Record<DriftVerdict["kind"], string>> = {
   inconclusive: "INCONCLUSIVE",
 };
 
-/** The verdict in a word. */
+/** The verdict in one word. */
 export const driftWord = ({ verdict }: DriftSummary) => words[verdict.kind];
 
 /** The verdict in one line. */
@@ -107,7 +107,7 @@ function driftHeadline({ verdict }: DriftSummary): string {
   }
 }
 
-/** `2026-03-12 04:00` of a night that is named by its run; other names stay. */
+/** `2026-03-12 04:00` for a night named after its run; other names are kept. */
 function nameNight(night: string): string {
   const [, day, hour, minute] = /^(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)/.exec(night) ?? [];
   return day === undefined ? night : `${day} ${hour}:${minute}`;
@@ -171,7 +171,7 @@ function describeSuspect({ case: id, before, after }: Suspect): string {
   return `${id} looks ${isLower ? "lower" : "higher"} than before (${ratio(before)} -> ${ratio(after)})`;
 }
 
-/** What to do, as one imperative sentence. */
+/** What to do next, as an imperative clause. */
 function driftNext({ verdict, uncounted, nightly }: DriftSummary): string {
   if (verdict.kind === "drifted") {
     if (verdict.alarm.direction === "up")

@@ -17,7 +17,7 @@ import {
   some,
 } from "./format.ts";
 
-/** What became of a search, as reports name it. */
+/** The outcome of a search, as reports name it. */
 const outcomeNames: Readonly<Record<Discovery["outcome"], string>> = {
   chosen: "chosen after a search",
   "chosen-without-search": "chosen without a search",
@@ -27,7 +27,7 @@ const outcomeNames: Readonly<Record<Discovery["outcome"], string>> = {
   "built-in-used": "a tool of the host used instead",
 };
 
-/** `found 18 of 20, chosen 17 of 18`, and how many were chosen without a search. */
+/** `found 18 of 20, chosen 17 of 18, chosen without a search 1` */
 export function discoverySentence({ trials, found, chosen, outcomes }: DiscoverySummary): string {
   const direct = outcomes["chosen-without-search"] ?? 0;
   return [
@@ -39,7 +39,7 @@ export function discoverySentence({ trials, found, chosen, outcomes }: Discovery
 
 const maxItems = 8;
 
-/** How expected tools were found and chosen, where definitions are deferred; nothing elsewhere. */
+/** How expected tools were found and chosen; empty unless definitions are deferred. */
 export function discoveryBlocks({ discovery }: SuiteSummary): Block[] {
   if (!discovery) return [];
   const { outcomes } = discovery;
@@ -51,7 +51,7 @@ export function discoveryBlocks({ discovery }: SuiteSummary): Block[] {
   ]);
 }
 
-/** What was searched for and not found, found and not chosen, or done by a tool of the host. `under`: in which exposure. */
+/** Searches that did not lead to the expected tool, by outcome. `under` completes the titles with the exposure. */
 function lossBlocks({ trials, notFound, notChosen, builtIns }: DiscoverySummary, under = ""): Block[] {
   const missing = notFound.map(({ expected, query, n }) => [
     `${integer(n)}x expected `,
@@ -88,7 +88,7 @@ const verdictTones: Readonly<Record<ExposureComparison["verdict"], Tone>> = {
   open: "warn",
 };
 
-/** The exposures of a suite side by side, each compared with the first; nothing where there is one only. */
+/** The exposures (or surfaces) of a suite side by side, each compared with the first. Empty if there is only one. */
 export function exposureBlocks({ exposures = [], choices = [] }: SuiteSummary): Block[] {
   const [first] = exposures;
   if (!first) return [];
@@ -177,7 +177,7 @@ function casesBlock({ fell, rose }: ExposureComparison, name: string): Block {
   );
 }
 
-/** The expectations that exposures differ in. */
+/** The expected tools that were chosen at different rates. */
 function choicesTable(exposures: readonly ExposureSummary[], choices: readonly ChoiceByExposure[]): Block {
   const rates = (chosen: ChoiceByExposure["chosen"]) =>
     chosen.flatMap(({ passed, trials }) => (trials === 0 ? [] : [passed / trials]));

@@ -5,25 +5,25 @@ import type { Block, Estimate, Figure, GridCell } from "./document.ts";
 import { count, integer, range, ratio } from "./format.ts";
 import { redFirst } from "./runText.ts";
 
-// The drawings of reports. What is in them is also in a table or a text of the same report.
+// The charts of reports. Their numbers are also in a table or text of the same report.
 
-/** How much of a figure is drawn, at most. */
+/** The maximum size of a figure. */
 const limits = { rows: 60, columns: 24, intervals: 12 } as const;
 
 type Row = Extract<Figure, { type: "intervals" }>["rows"][number];
 
-/** A rate with its Wilson interval; undefined without trials. */
+/** A pass rate with its Wilson interval; undefined without trials. */
 function estimate(counts: Counts): Estimate | undefined {
   const interval = wilson(counts);
   return interval && { rate: counts.passed / counts.trials, interval };
 }
 
-/** A row of an interval plot: counts side by side, such as those of two arms. */
+/** A row of an interval plot. `counts`: one per name of the plot, such as two arms. */
 export function intervalRow(label: string, counts: readonly Counts[]): Row {
   return { label, estimates: counts.map(estimate), text: counts.map(ratio).join(" → ") };
 }
 
-/** An interval plot; nothing without rows. Only the first rows are drawn. */
+/** An interval plot of the first rows; no block without rows. */
 export function intervalPlot(title: string, names: readonly string[], rows: readonly Row[]): Block[] {
   if (rows.length === 0) return [];
   const left = rows.length - limits.intervals;
@@ -34,7 +34,7 @@ export function intervalPlot(title: string, names: readonly string[], rows: read
 
 type Curve = Extract<Figure, { type: "curve" }>;
 
-/** A curve of rates; nothing with fewer than two points. */
+/** A curve of rates; no block if no series has two points. */
 export function curve(title: string, figure: Omit<Curve, "type">): Block[] {
   if (!figure.series.some(({ points }) => points.length > 1)) return [];
   return [{ kind: "figure", title, figure: { type: "curve", ...figure } }];
@@ -46,7 +46,7 @@ export function pointText(counts: Counts): string {
   return interval ? `${ratio(counts)} (${range(interval)})` : ratio(counts);
 }
 
-/** The cases of each suite by model, where there are several models: those that some model failed first. */
+/** For each suite with several models, its cases by model; cases that a model failed come first. */
 export function caseMatrix(suites: readonly SuiteSummary[]): Block[] {
   const names = [...new Set(suites.map(({ name }) => name))];
   return names.flatMap((name): Block[] => {
@@ -84,7 +84,7 @@ export function caseMatrix(suites: readonly SuiteSummary[]): Block[] {
 
 type Pick = { expected: string; picked: string; n: number };
 
-/** What was picked for what was expected; nothing where every pick was the expected one. */
+/** A grid of expected by picked tools; no block if every pick was right. */
 export function confusionGrid(title: string, picks: readonly Pick[]): Block[] {
   const counts = new Map<string, Map<string, number>>();
   for (const { expected, picked, n } of picks) {
@@ -104,7 +104,7 @@ export function confusionGrid(title: string, picks: readonly Pick[]): Block[] {
     [...map].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)).map(([name]) => name);
   const rows = ranked(confused);
   const shown = rows.slice(0, limits.rows);
-  // A row's own column comes with it, so that the diagonal can be read.
+  // The expected tools are columns too, so that the diagonal shows the right picks.
   const own = shown.filter((name) => counts.get(name)?.has(name));
   const columns = [...own, ...ranked(wrong).filter((name) => !own.includes(name))];
   const drawn = columns.slice(0, limits.columns);
@@ -130,7 +130,7 @@ export function confusionGrid(title: string, picks: readonly Pick[]): Block[] {
   ];
 }
 
-/** Whether a pick is one that the expectation's label names. */
+/** Whether a pick is among those that the label of the expectation names. */
 const isPickOf = (expected: string, picked: string) => expected === picked || expected.split(" | ").includes(picked);
 
 const remark = (left: number, noun: string) => (left > 0 ? { remark: `… and ${count(left, `more ${noun}`)}` } : {});

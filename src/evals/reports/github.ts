@@ -6,18 +6,18 @@ import { lintDocument, subjectText, worstFirst } from "./lint.ts";
 import { type Display, renderTerminal } from "./terminal.ts";
 import type { Place, Verdict, VerdictList } from "./verdicts.ts";
 
-// For the log of a GitHub workflow: a report in which commands are switched off, because it quotes untrusted text, and
+// Output for the log of a GitHub workflow: a report with workflow commands disabled, since it quotes untrusted text, and
 // annotations on lines of files.
 
 type Level = "error" | "warning" | "notice";
 type Annotation = { level: Level; place?: Place | undefined; title: string; message: readonly string[] };
 
-/** GitHub shows ten annotations of a level in a step and drops the rest without a word. */
+/** GitHub shows ten annotations per level and step, and silently drops the rest. */
 const maxAnnotations = 10;
-/** What an annotation shows of a verdict: lines, and characters of each. */
+/** How many lines of a verdict an annotation shows, and how many characters of each. */
 const shown = { lines: 12, characters: 500 } as const;
 
-/** A report with an annotation for each verdict that is not plainly good: an error for a red one. */
+/** A report, and an annotation for each verdict that did not simply pass. Red verdicts are errors. */
 export function githubReport(document: Blocks, { suites, where }: VerdictList, display: Display): string {
   const all = suites.flatMap(({ name, model, verdicts }) =>
     verdicts.flatMap((one): Annotation[] => {
@@ -39,7 +39,7 @@ const annotated: Readonly<Record<Verdict["level"], Level | undefined>> = {
   passed: undefined,
 };
 
-/** The report of a lint, with annotations on the lines of the findings; those of a live server on the line that names it. */
+/** A lint report, and an annotation for each finding. Findings of a live server are on the line that names the server. */
 export function githubLint(report: LintReport, display: Display): string {
   const problems = report.problems.map(({ message, hint, place }): Annotation => {
     return { level: "error", place, title: "not linted", message: [message, ...(hint ? [hint] : [])] };
@@ -58,7 +58,7 @@ export function githubLint(report: LintReport, display: Display): string {
 
 const levels = { error: "error", warning: "warning", info: "notice" } as const satisfies Record<Severity, Level>;
 
-/** The annotations as lines, errors first, at most ten of a level, the last of which says how many are left out. */
+/** Writes annotations as lines, errors first. If a level has more than ten, its last one says how many are left out. */
 function annotate(all: readonly Annotation[], title: string, where: string): string {
   const lines = (["error", "warning", "notice"] as const).flatMap((level) => {
     const own = all.filter((one) => one.level === level);
@@ -79,16 +79,16 @@ function placed({ file, line, column }: Place = {}): Record<string, string | num
   return { file, ...(line !== undefined && { line }), ...(column !== undefined && { col: column }) };
 }
 
-/** A workflow command in one line, escaped as the runner's own toolkit does. */
+/** A workflow command, escaped like `@actions/core` does. */
 export function command(name: string, properties: Readonly<Record<string, string | number>>, message: string): string {
   const list = Object.entries(properties).map(([key, value]) => `${key}=${escapeProperty(plain(String(value)))}`);
   return `::${name}${list.length > 0 ? ` ${list.join(",")}` : ""}::${escapeData(message)}`;
 }
 
-/** The text with workflow commands switched off around it; a text that is not in it switches them on again. */
+/** The text with workflow commands disabled around it. The token that enables them again does not occur in the text. */
 export function withoutCommands(text: string): string {
   let token = "end-of-tool-evals-report";
-  // The runner compares the token without regard to case.
+  // The runner compares the token case-insensitively.
   while (text.toLowerCase().includes(token)) token += "-";
   return `::stop-commands::${token}\n${text}${text.endsWith("\n") ? "" : "\n"}::${token}::\n`;
 }

@@ -2,7 +2,7 @@ import type { History, HistoryEntry } from "../verdicts/history.ts";
 import { type Block, heading, makeColumns, type TableCell, type TableRow, type Tone, table, text } from "./document.ts";
 import { count, percent, points, range, some } from "./format.ts";
 
-/** The trend of every suite and model: the newest run first, changes of the tool list marked. */
+/** The report of `evals history`: the runs of each suite and model, newest first, with changes of the tool list. */
 export function historyDocument(histories: readonly History[]): Block[] {
   const [first] = histories;
   const fell = histories.filter((one) => (change(one) ?? 0) < 0);
@@ -29,7 +29,7 @@ function describe(histories: readonly History[]): string {
   );
 }
 
-/** By how much the mean rate changed in the last run; undefined where a run has no rate. */
+/** The change of the mean rate in the last run; undefined if either run has no rate. */
 function change({ runs }: History): number | undefined {
   const [before, last] = runs.slice(-2);
   return before?.rate == null || last?.rate == null ? undefined : last.rate - before.rate;

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Place } from "../types/errors.ts";
+import { groupBy } from "../types/groupBy.ts";
 import { placeSchema } from "../types/lint.ts";
 import { type Block, heading, type Item, list, makeColumns, section, table, text } from "./document.ts";
 import { count, integer } from "./format.ts";
@@ -13,7 +14,7 @@ const importedCaseSchema = z.object({
   unsaid: z.array(z.object(unsaidShape)).readonly().describe("what the suite could not keep of it"),
 });
 
-/** What was imported of one format. */
+/** What was imported from one format. */
 const importReportSchema = z.object({
   format: z.string(),
   written: z.string().exactOptional().describe("the suite; absent where no case was kept"),
@@ -33,7 +34,7 @@ export const importOutputSchema = z.object({ imports: z.array(importReportSchema
 
 const maxItems = 12;
 
-/** What was kept, what was left out and why, what could not be kept, and expectations of tools that the list has not. */
+/** The report of `evals import`: what was kept, what was left out and why, and expected tools that do not exist. */
 export function importDocument(reports: readonly ImportReport[]): Block[] {
   return reports.flatMap(({ format, written, files, kept, cases, unsaid, isRunnable, dead }) => {
     const left = cases.flatMap(({ leftOut, place }) => (leftOut === undefined ? [] : [{ what: leftOut, place }]));
@@ -73,16 +74,15 @@ export function importDocument(reports: readonly ImportReport[]): Block[] {
   });
 }
 
-/** Equal reasons counted, with the place of the first. */
+/** Counts equal reasons, and names the place of the first. */
 function countReasons(noun: string, all: readonly { what: string; place: Place }[]): Block {
-  const byReason = new Map<string, { n: number; place: Place }>();
-  for (const { what, place } of all) {
-    const known = byReason.get(what) ?? { n: 0, place };
-    byReason.set(what, { ...known, n: known.n + 1 });
-  }
-  const ranked = [...byReason].sort(([, a], [, b]) => b.n - a.n);
-  const items = ranked.map(([what, { n, place }]): Item => {
-    return { text: `${integer(n)}x ${what}`, items: [["first at ", { code: `${place.file}:${place.line ?? 1}` }]] };
+  const ranked = [...groupBy(all, ({ what }) => what)].sort(([, a], [, b]) => b.length - a.length);
+  const items = ranked.map(([what, own]): Item => {
+    const first = own[0]?.place;
+    return {
+      text: `${integer(own.length)}x ${what}`,
+      items: [["first at ", { code: `${first?.file}:${first?.line ?? 1}` }]],
+    };
   });
   return list(noun, items, maxItems);
 }

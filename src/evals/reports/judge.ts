@@ -5,14 +5,14 @@ import { count, integer, money, percent, range } from "./format.ts";
 
 type Share = JudgeMeasures["agreed"];
 
-/** One sentence on a judge, for the reports of the runs that it grades. */
+/** One sentence on a judge, for reports of the runs it grades. */
 export function judgeSentence(judge: string, { agreed, kappa, falsePasses }: JudgeMeasures): string {
   const agreement = kappa === null ? "kappa not defined" : `kappa ${kappa.value.toFixed(2)}`;
   const passes = count(falsePasses.n, "false pass", "false passes");
   return `judge ${judge}: agreed with people on ${integer(agreed.n)} of ${count(agreed.of, "label")} (${agreement}), ${passes}`;
 }
 
-/** The report of `evals judge check`: how far the judge can be trusted, then where it erred. */
+/** The report of `evals judge check`: how well the judge agrees with people, then where it erred. */
 export function judgeDocument(summary: JudgeCheckSummary): Block[] {
   const { judge, labels, prompt, agreed, costUsd, written, exitCode, counts } = summary;
   const isMeasured = agreed.of > 0;

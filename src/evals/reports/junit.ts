@@ -2,11 +2,11 @@ import { type Markup, markup, only, plain } from "./escape.ts";
 import { isRed, type Verdict, type VerdictList, type VerdictSuite } from "./verdicts.ts";
 
 /**
- * JUnit XML, as CI services read it: a test suite per suite and model, a test case per verdict. `<failure>` is a rate
- * that missed its gate or a regression, `<error>` what has no answer to judge. Class name and name together are unique,
- * since some services drop doubles. The time of a case is that of all its trials, which can run at the same time; that
- * of the whole is the time that passed. Valid under the schema of Jenkins (junit-10.xsd of its xUnit plugin), so a case
- * has no file and line: they are in its text.
+ * JUnit XML for CI services: a test suite per suite and model, a test case per verdict. `<failure>` is a missed gate or a
+ * regression; `<error>` means that there is no answer to judge. Class name and name together are unique, since some services
+ * drop duplicates. The time of a case is the sum over its trials, which can run concurrently; the total is wall-clock time.
+ * Valid under the Jenkins schema (junit-10.xsd of its xUnit plugin), which has no attributes for file and line: they are in
+ * the text of a case.
  */
 export function junit({ suites, startedAt, ms }: VerdictList): string {
   const all = suites.flatMap(({ verdicts }) => verdicts);
@@ -27,7 +27,7 @@ function time(ms: number | undefined): Markup {
   return only(ms !== undefined, () => markup` time="${((ms ?? 0) / 1000).toFixed(3)}"`);
 }
 
-/** The time of verdicts that have one. */
+/** The total time of the verdicts that have one; undefined if none has. */
 function sumTime(verdicts: readonly Verdict[]): number | undefined {
   const times = verdicts.flatMap(({ ms }) => ms ?? []);
   return times.length === 0 ? undefined : times.reduce((sum, ms) => sum + ms, 0);
@@ -58,7 +58,7 @@ function testCase(className: string, verdict: Verdict): Markup {
 `;
 }
 
-/** The verdicts of a suite; the name of one that reads like an earlier one (they may differ invisibly) gets a number. */
+/** Numbers names that look the same as an earlier one: they may differ in invisible characters. */
 function uniquelyNamed(verdicts: readonly Verdict[]): Verdict[] {
   const seen = new Set<string>();
   return verdicts.map((verdict) => {

@@ -1,6 +1,6 @@
 import type { RuleExample, RuleInfo } from "../types/lint.ts";
 
-/** The documentation of all rules in Markdown, each with an input that it reports and one that it does not. */
+/** The documentation of all rules in Markdown, with an invalid and a valid example each. */
 export function rulesMarkdown(rules: readonly RuleInfo[], examples: Readonly<Record<string, RuleExample>>): string {
   const families = [...new Set(rules.map(({ on }) => on))];
   const sections = families.flatMap((family) => [
@@ -40,7 +40,7 @@ function escapeMarkdown(text: string): string {
 const width = 100;
 const limits = { lines: 30, text: 300, levels: 6 } as const;
 
-/** An example as text: JSON on few lines, long texts cut, and hidden characters written out. */
+/** An example as text: compact JSON, with long texts cut and hidden characters written out. */
 function formatExample(value: unknown): string {
   const text = typeof value === "string" ? cutLines(value.trimEnd()) : formatJson(value, "", 0);
   return text.replace(/[\u200b-\u200f]/g, (character) => `<U+${character.charCodeAt(0).toString(16).toUpperCase()}>`);
@@ -56,7 +56,7 @@ function cutText(text: string): string {
   return text.length > limits.text ? `${text.slice(0, 100)}... (${text.length} characters)` : text;
 }
 
-/** JSON with every array and object on one line where it fits. */
+/** JSON with each array and object on one line if it fits. */
 function formatJson(value: unknown, indent: string, level: number): string {
   if (typeof value === "string") return JSON.stringify(cutText(value));
   if (typeof value !== "object" || value === null) return JSON.stringify(value);

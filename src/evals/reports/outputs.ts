@@ -19,14 +19,14 @@ import { importOutputSchema } from "./import.ts";
 import { skillListingSchema } from "./skills.ts";
 import { toolsOutputSchema } from "./tools.ts";
 
-/** What reports say of a verdict in words. */
+/** A verdict in words. */
 const sentences = { headline: z.string(), reason: z.string(), next: z.string() };
 const blamedCaseSchema = blameReportSchema.shape.cases.element.extend(sentences);
 const blameOutputSchema = blameReportSchema.extend({ cases: z.array(blamedCaseSchema) });
 
 /**
- * What each command prints with `--json`. `merge` and `report` print what the command of the run does; `show` prints one
- * object a line.
+ * What each command prints with `--json`. `merge` and `report` print the output of the command that made the record; `show`
+ * prints one object per line.
  */
 const outputSchemas = {
   run: runSummarySchema,

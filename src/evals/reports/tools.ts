@@ -4,13 +4,14 @@ import { isJsonObject, type Json } from "../types/json.ts";
 import { type Block, heading, makeColumns, table, text, unlimited } from "./document.ts";
 import { count } from "./format.ts";
 
-/** A tool list as it was sent, unchecked, and what it is called. */
+/** The output of `evals tools --json`. */
 export const toolsOutputSchema = z.object({
   tools: z.array(z.unknown()).readonly().describe("each as the server sent it, unchecked"),
 });
+/** A named tool list as the server sent it, unchecked. */
 export type ListedTools = { name: string; items: readonly unknown[] };
 
-/** The tools of each list: name, parameters (`?`: optional), what they are annotated to do, description. */
+/** The tools of each list: name, parameters (`?`: optional), annotated effect, description. */
 export function toolsDocument(lists: readonly ListedTools[]): Block[] {
   const columns = [...makeColumns("name", "tool"), ...makeColumns("text", "parameters", "effect", "description")];
   return lists.flatMap(({ name, items }, at) => [
@@ -40,7 +41,7 @@ function describeTool(tool: unknown): { code: string; max?: number }[] {
   ].map((cell) => ({ code: cell, max: 160 }));
 }
 
-/** By the defaults of the specification, a tool without annotations may be destructive. */
+/** By default, the specification treats a tool as destructive. */
 function describeEffect(annotations: Record<string, Json>): string {
   if (annotations.readOnlyHint === true) return "reads";
   return annotations.destructiveHint === false ? "writes" : "may destroy";

@@ -22,7 +22,7 @@ import { modelLabel } from "./runText.ts";
 
 const tones: Readonly<Record<VariantsSummary["kind"], Tone>> = { adopt: "good", keep: "good", inconclusive: "warn" };
 
-/** The report of `evals variants`: the verdict in plain words and the next step, then what it rests on. */
+/** The report of `evals variants`: the verdict in plain words, the next step, and the evidence. */
 export function variantsDocument(summary: VariantsSummary): Block[] {
   const { suite, model, note, cases, wordings, best, kind } = summary;
   const about = [suite, modelLabel({ model, note }), `${count(wordings.length, "wording")}, ${count(cases, "case")}`];
@@ -85,8 +85,8 @@ function describeCertain(
   }
 }
 
-/** A case with a change of this p or less is named in the first sentence. */
-const named = 0.05;
+/** The first sentence names cases with a change at this p or below. */
+const maxNamedP = 0.05;
 
 function describeSampled(verdict: VariantVerdict, margin: number): string {
   const { room, cases, gain, certificates } = verdict;
@@ -124,9 +124,9 @@ function describeSampled(verdict: VariantVerdict, margin: number): string {
 
 const widestHarm = ({ certificates }: VariantVerdict) => Math.max(0, ...certificates.map(({ harm }) => harm));
 
-/** `c3 passes 31 of 32 times instead of 2 of 32`, or the mean where no single case stands out. */
+/** `c3 passes 31 of 32 times instead of 2 of 32`, or the mean if no single case stands out. */
 function describeGain({ cases, mean }: NonNullable<VariantVerdict["gain"]>): string {
-  const gained = cases.filter(({ p, base, head }) => p <= named && head.passed > base.passed);
+  const gained = cases.filter(({ p, base, head }) => p <= maxNamedP && head.passed > base.passed);
   if (gained.length === 0) return `${points(mean)} on average, though no single case stands out`;
   return some(gained.map(describeChange), 3);
 }
@@ -137,7 +137,7 @@ function describeChange({ case: id, base, head }: Pick<NamedCase, "case" | "base
   return `${id} passes ${integer(head.passed)} of ${count(head.trials, "time")} instead of ${before}`;
 }
 
-/** What to do, as one imperative sentence. */
+/** What to do next, as an imperative clause. */
 function nextStep(summary: VariantsSummary): string {
   const { kind, run, method, winner, best } = summary;
   if (method === null) return `finish it with \`evals variants --resume ${run}\`.`;
