@@ -18,16 +18,17 @@ import {
   type TableRow,
   type TextChange,
 } from "../reports/document.ts";
+import { plain } from "../reports/escape.ts";
 import { capital, points } from "../reports/format.ts";
 import { diffPieces } from "../reports/wordDiff.ts";
 import { FigureView } from "./figures.tsx";
-import { Facts, Folded, plain, Verbatim } from "./text.tsx";
+import { Facts, Folded, Verbatim } from "./text.tsx";
 
-// The blocks of a report, as the terminal and Markdown have them too.
+// Renders the blocks of a report, like terminal.ts and markdown.ts do.
 
-/** More than anyone reads of a list; the record has it all. */
+/** The most entries of a list to show; the record has all of them. */
 const maxItems = 500;
-/** Longer verbatim texts in a cell are folded. */
+/** Longer queries are collapsed. */
 const foldedFrom = 240;
 
 export function BlockList({ blocks }: { blocks: Blocks }) {
@@ -116,7 +117,7 @@ function ListItem({ item }: { item: Inline | Item }) {
   );
 }
 
-/** A change of wording, with the cases that moved along with it where there are some. */
+/** A change of wording, with the cases whose result changed with it. */
 function Change({ change }: { change: TextChange }) {
   return (
     <li class={change.beside ? "beside" : undefined}>
@@ -135,7 +136,7 @@ function Change({ change }: { change: TextChange }) {
   );
 }
 
-/** A text before and after, word by word: removed words are struck through, added ones underlined. */
+/** A word diff: removed words are struck through, added ones underlined. */
 export function Words({ change }: { change: TextChange }) {
   const pieces = diffPieces(change);
   if (pieces.length === 0) return null;
@@ -200,12 +201,11 @@ function cell(one: TableCell, kind: Column["kind"] | undefined): ComponentChildr
   return typeof one === "string" && kind === "name" ? <code>{plain(one)}</code> : line(one);
 }
 
-/** A line of text. */
 function line(inline: Inline): ComponentChildren {
   return spans(inline).map(inlineSpan);
 }
 
-/** Text with its parts between backticks as code. */
+/** Text with the parts in backticks as code. */
 function prose(text: string): ComponentChildren {
   return text.split(/`([^`]+)`/).map((part, at) => (at % 2 === 0 ? plain(part) : <code key={at}>{plain(part)}</code>));
 }
@@ -239,7 +239,7 @@ export function MarkView({ mark }: { mark: Mark }) {
   );
 }
 
-/** A scale from 0 to 1: the interval as a band, the rate as a point, what is needed as a tick. */
+/** A scale from 0 to 1: the interval as a band, the rate as a point, the required rate as a tick. */
 function BarView({ rate, interval: [low, high] = [rate, rate], needed }: Bar) {
   return (
     <svg class="bar" viewBox="0 0 160 14" aria-hidden="true">
@@ -251,7 +251,7 @@ function BarView({ rate, interval: [low, high] = [rate, rate], needed }: Bar) {
   );
 }
 
-/** The interval as a band, the margin as a line, what lies beyond it shaded. */
+/** The interval as a band, the margin as a line, and the range beyond the margin shaded. */
 function Scale({ change, interval: [low, high], margin, tone }: Extract<Block, { kind: "scale" }>) {
   const reach = 1.2 * Math.max(margin, Math.abs(low), Math.abs(high));
   const x = (rate: number) => 160 + (rate / reach) * 160;

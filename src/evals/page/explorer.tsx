@@ -1,16 +1,16 @@
 import type { TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { plain } from "../reports/escape.ts";
 import { count, integer } from "../reports/format.ts";
 import type { ReportPage } from "../reports/page.ts";
 import { applyFilter, everything, type Filter, indexTrials } from "./filter.ts";
 import { CaseRow, type Row, rowHeight, TrialRow } from "./rows.tsx";
-import { plain } from "./text.tsx";
 import { CasePane, TrialPane } from "./transcript.tsx";
 import { useNarrow, useVirtual } from "./virtual.ts";
 
 type Props = { page: ReportPage; filter: Filter; setFilter(filter: Filter): void };
 
-/** The cases and their trials as a list that can be searched, and what is selected in it beside it. */
+/** A searchable list of cases and trials, with the selected one beside it. */
 export function Explorer({ page, filter, setFilter }: Props) {
   const { trials } = page;
   if (!trials || trials.cases.length === 0) return null;
@@ -18,7 +18,7 @@ export function Explorer({ page, filter, setFilter }: Props) {
 }
 
 function TrialList({ page, trials, filter, setFilter }: Props & { trials: NonNullable<ReportPage["trials"]> }) {
-  // Only a search needs the texts, so that opening does not wait for them.
+  // Only a search needs the texts, so the page does not build them on load.
   const isSearched = filter.text !== "";
   const texts = useMemo(() => (isSearched ? indexTrials(trials) : []), [trials, isSearched]);
   const shown = useMemo(() => applyFilter(trials, texts, filter), [trials, texts, filter]);
@@ -60,7 +60,7 @@ function TrialList({ page, trials, filter, setFilter }: Props & { trials: NonNul
     setSelected(row.key);
     virtual.scrollToIndex(rows.indexOf(row));
   };
-  /** A case is unfolded, and folded again; a trial is read in the pane. */
+  /** Folds or unfolds a case; opens a trial in the pane. */
   const open = (row: Row) => {
     setSelected(row.key);
     if (row.trial === undefined) fold(row.one.at, unfolded.has(row.one.at));
@@ -163,7 +163,7 @@ function TrialList({ page, trials, filter, setFilter }: Props & { trials: NonNul
   );
 }
 
-/** The search and the filters that have anything to choose from. `/` goes to the search, Escape back to the list. */
+/** The search, and the filters that offer a choice. `/` focuses the search, Escape returns to the list. */
 function Toolbar({
   trials: { cases, trials },
   filter,

@@ -2,11 +2,11 @@ import { scaleLinear, scaleUtc } from "d3-scale";
 import { area, line } from "d3-shape";
 import { useContext } from "preact/hooks";
 import type { Estimate, Figure } from "../reports/document.ts";
+import { plain } from "../reports/escape.ts";
 import { percent } from "../reports/format.ts";
 import { FilterContext } from "./filter.ts";
-import { plain } from "./text.tsx";
 
-// Drawings. Each is an image with a name for screen readers; its figures are in the texts beside it.
+// Charts. Their numbers are also in the text beside them, for screen readers.
 
 export function FigureView({ title, figure }: { title: string; figure: Figure }) {
   return (
@@ -21,7 +21,7 @@ export function FigureView({ title, figure }: { title: string; figure: Figure })
 
 type Of<T extends Figure["type"]> = Extract<Figure, { type: T }>;
 
-/** Shapes besides colours: the first series is hollow, the second full, and so on. */
+/** Series differ in shape as well as in colour. */
 const seriesClass = (at: number) => `series series-${at % 6}`;
 
 function Legend({ names }: { names: readonly string[] }) {
@@ -47,7 +47,7 @@ function Point({ x, y, at }: { x: number; y: number; at: number }) {
   return <path class="dot full" d={`M${x} ${y - 5}L${x + 5} ${y + 4}L${x - 5} ${y + 4}Z`} />;
 }
 
-/** Rows with the estimates of each name: a point for the rate, a line for its interval. */
+/** The estimates of each row: a point for the rate, a line for its interval. */
 function Intervals({ names, rows }: Of<"intervals">) {
   const width = 240;
   const x = scaleLinear([0, 1], [8, width - 8]);
@@ -166,7 +166,7 @@ function Curve({ x: kind, label, series }: Of<"curve">) {
   );
 }
 
-/** Times of day within two days, else dates. */
+/** Times of day for ranges below two days, otherwise dates. */
 const dayFormat = ([first, last]: readonly [number, number]) => (last - first < 2 * 86_400_000 ? "%H:%M" : "%b %-d");
 
 function describeCurve(label: string, series: Of<"curve">["series"]): string {
@@ -177,7 +177,7 @@ function describeCurve(label: string, series: Of<"curve">["series"]): string {
   return plain(`Pass rate by ${label}. ${ends.join("; ")}`);
 }
 
-/** A table whose cells are shaded. A cell filters the trials. */
+/** A table with shaded cells. A click on a cell filters the trials. */
 function Grid({ of, rows, columns, cells, remark }: Of<"grid">) {
   const filter = useContext(FilterContext);
   const narrow = (row: string, column: string) =>

@@ -1,7 +1,7 @@
 import { createContext } from "preact";
 import type { PageCase, PageTrial, PageTrials } from "../reports/page.ts";
 
-/** What trials are shown. Each field narrows; an empty one does not. `text`: words that all have to occur. */
+/** Selects trials. Empty fields match everything. `text`: words that must all occur. */
 export type Filter = {
   text: string;
   result: string;
@@ -26,13 +26,13 @@ export const everything: Filter = {
   arm: "",
 };
 
-/** Sets a filter from anywhere on the page, such as a cell of a grid, and goes to the trials. */
+/** Sets a filter from anywhere on the page, such as a cell of a grid, and scrolls to the trials. */
 export const FilterContext = createContext<(filter: Partial<Filter>) => void>(() => {});
 
-/** A case with those of its trials that the filter leaves. `at`: its index. */
+/** A case with its matching trials. `at`: the index of the case. */
 export type Shown = { at: number; case: PageCase; trials: readonly PageTrial[] };
 
-/** The text of each trial that a search looks through, made once. */
+/** The searchable text of each trial. */
 export function indexTrials({ cases, trials }: PageTrials): string[] {
   return trials.map((trial) => {
     const { suite, model, id, input, expected } = cases[trial.at] ?? {
@@ -54,8 +54,8 @@ export function indexTrials({ cases, trials }: PageTrials): string[] {
 }
 
 /**
- * The cases with a trial that the filter leaves, those that did not pass first. A case without trials has only its name
- * to match.
+ * The cases with matching trials, red ones first. A case without trials matches only if the filter sets no field of
+ * trials.
  */
 export function applyFilter({ cases, trials }: PageTrials, texts: readonly string[], filter: Filter): Shown[] {
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -89,7 +89,7 @@ export function applyFilter({ cases, trials }: PageTrials, texts: readonly strin
   return shown.sort((a, b) => rank(a) - rank(b) || a.at - b.at);
 }
 
-/** A tool is that of a trial when it was picked or called. */
+/** Whether a trial picked or called the tool. */
 function isAbout({ picked, turns }: PageTrial, tool: string): boolean {
   return picked === tool || turns.some(({ calls }) => calls.some((call) => call.tool === tool));
 }

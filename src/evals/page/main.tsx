@@ -1,5 +1,6 @@
 import { render } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { plain } from "../reports/escape.ts";
 import { count, percent } from "../reports/format.ts";
 import type { PageData, ReportPage } from "../reports/page.ts";
 import { BlockList } from "./blocks.tsx";
@@ -7,11 +8,10 @@ import { Explorer } from "./explorer.tsx";
 import { everything, type Filter, FilterContext } from "./filter.ts";
 import { findRates } from "./rows.tsx";
 import { Runs } from "./runs.tsx";
-import { plain } from "./text.tsx";
 
-// The page of a report. What it shows is in the element #data, as JSON.
+// The page of a report. Its data is JSON in the element #data.
 
-/** A report whose run goes on is drawn again whenever trials were recorded; the search and what is open stay. */
+/** Redraws the report of an unfinished run whenever trials are recorded. The search and open cases stay. */
 function LiveReport({ given }: { given: ReportPage }) {
   const [page, setPage] = useState(given);
   useEffect(() => {
@@ -31,7 +31,7 @@ function LiveReport({ given }: { given: ReportPage }) {
         const next = (await answer.json()) as ReportPage;
         setPage(next);
         if (next.live === undefined) events.close();
-        // A large record takes long to make a page of: the server is asked in a tenth of the time at most.
+        // The page of a large record takes long to make, so the server spends at most a tenth of its time on this.
         await new Promise((resolve) => setTimeout(resolve, 9 * (performance.now() - startedAt)));
       }
       isAsking = false;
@@ -73,10 +73,10 @@ function Report({ page }: { page: ReportPage }) {
   );
 }
 
-/** More than this is not printed. */
+/** The most cases to print. */
 const maxPrinted = 300;
 
-/** On paper, where nothing can be unfolded: the cases that did not pass, with their reasons. */
+/** Only on paper, where nothing can be unfolded: the cases that did not pass, with their reasons. */
 function PrintedCases({ page: { trials } }: { page: ReportPage }) {
   const red = (trials?.cases ?? []).filter(({ state }) => state !== undefined && state !== "passed");
   if (red.length === 0) return null;

@@ -1,15 +1,15 @@
 import type { CSSProperties } from "preact";
-import type { Mark } from "../reports/document.ts";
+import { plain } from "../reports/escape.ts";
 import { duration, integer, percent, ratio } from "../reports/format.ts";
-import type { ArmCounts, PageCase, PageTrial, TrialResult } from "../reports/page.ts";
+import type { ArmCounts, PageCase, PageTrial } from "../reports/page.ts";
+import { stateMark } from "../reports/runText.ts";
 import { MarkView } from "./blocks.tsx";
 import type { Shown } from "./filter.ts";
-import { plain } from "./text.tsx";
 
 /** A row of the list: a case, or one of its trials. */
 export type Row = { key: string; one: Shown; trial?: PageTrial };
 
-/** The height of a row in pixels; the list is drawn from these. */
+/** The height of a row in pixels, from which the virtual list is laid out. */
 export function rowHeight(row: Row, isNarrow: boolean): number {
   return row.trial ? (isNarrow ? 52 : 34) : isNarrow ? 68 : 54;
 }
@@ -22,25 +22,11 @@ type Common = {
   onClick(): void;
 };
 
-const stateMarks: Readonly<Record<NonNullable<PageCase["state"]>, Mark>> = {
-  passed: "good",
-  failed: "bad",
-  "not gradable": "open",
-  broken: "warn",
-  missing: "warn",
-};
-export const resultMarks: Readonly<Record<TrialResult, Mark>> = {
-  passed: "good",
-  failed: "bad",
-  "not gradable": "open",
-  broken: "warn",
-};
-
 type Rate = Pick<ArmCounts, "passed" | "trials">;
 
 /**
- * The rate that a case is judged by, and the one before: with the tools of now and of the baseline, of two arms, of no and
- * all foreign tools. Any other arms are counted together.
+ * The rate of a case, and the one to compare it with: the baseline's, the first of two arms, or that without foreign tools.
+ * Any other arms are added up.
  */
 export function findRates({ arms }: PageCase): { main?: Rate; before?: Rate } {
   const head = arms.find(({ arm }) => arm === "head");
@@ -54,7 +40,7 @@ export function findRates({ arms }: PageCase): { main?: Rate; before?: Rate } {
   return { main: { passed: sum("passed"), trials: sum("trials") } };
 }
 
-/** `2/5 40%`, `2/5 → 1/5` where there are two arms. */
+/** `2/5 40%`, or `2/5 → 1/5` with a rate to compare with. */
 function rateText({ main, before }: ReturnType<typeof findRates>): string {
   if (!main) return "no trial";
   if (before) return `${ratio(before)} → ${ratio(main)}`;
@@ -81,7 +67,7 @@ export function CaseRow({ common, one, isUnfolded }: { common: Common; one: Show
     >
       <span role="gridcell" class="twisty">
         <span aria-hidden="true">{trials.length === 0 ? "" : isUnfolded ? "▾" : "▸"}</span>
-        <MarkView mark={given.state ? stateMarks[given.state] : isRed ? "bad" : "good"} />
+        <MarkView mark={given.state ? stateMark[given.state] : isRed ? "bad" : "good"} />
       </span>
       <span role="gridcell" class="name">
         <code>{plain(given.id)}</code>
@@ -123,7 +109,7 @@ export function TrialRow({ common, trial }: { common: Common; trial: PageTrial }
   return (
     <div {...common} role="row" class="row trial" aria-level={2} tabIndex={-1}>
       <span role="gridcell" class="twisty">
-        <MarkView mark={resultMarks[result]} />
+        <MarkView mark={stateMark[result]} />
       </span>
       <span role="gridcell" class="name">
         {`Trial ${number}${attempt ? `, attempt ${attempt}` : ""}`}
@@ -145,7 +131,7 @@ export function TrialRow({ common, trial }: { common: Common; trial: PageTrial }
   );
 }
 
-/** A line on the size of a case, for its pane. */
+/** `19/20 passed (95%); 1 broken`, for the pane of a case. */
 export function describeArm({ arm, passed, trials, broken, notGradable }: ArmCounts): string {
   const lost = [
     broken > 0 ? `${integer(broken)} broken` : "",

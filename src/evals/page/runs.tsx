@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
+import { plain } from "../reports/escape.ts";
 import { count, integer, money } from "../reports/format.ts";
 import type { RunEntry, RunsPage } from "../reports/page.ts";
 import { BlockList } from "./blocks.tsx";
-import { plain } from "./text.tsx";
 
-/** The start page of `evals view`: the trend of every suite, and the list of records, of which two can be compared. */
+/** The start page of `evals view`: the trend of each suite, and the list of records, two of which can be compared. */
 export function Runs({ page: { folder, runs, trends } }: { page: RunsPage }) {
   const [text, setText] = useState("");
   const comparable = runs.filter(({ command }) => command === "run");
@@ -84,7 +84,7 @@ export function Runs({ page: { folder, runs, trends } }: { page: RunsPage }) {
 
 type ChoiceProps = { entry: RunEntry; name: string; chosen: string | undefined; choose(id: string): void };
 
-/** Only runs can be compared. */
+/** A radio button to choose a record for the comparison; only runs can be compared. */
 function Choice({ entry: { id, command }, name, chosen, choose }: ChoiceProps) {
   if (command !== "run") return <td />;
   return (

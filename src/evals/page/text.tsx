@@ -1,14 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { visible } from "../types/visible.ts";
 
-// Everything that is shown comes from a record, so everything goes through here: what cannot be seen is written out.
+// Everything on the page comes from a record, so all text goes through `plain` or `Verbatim`, which make it visible.
 
-/** Foreign text on one line, with what is invisible written out. */
-export function plain(text: string): string {
-  return visible(text.replace(/[\t\n\v\f\r]+/g, " "));
-}
-
-/** Foreign text that keeps its lines. */
+/** Untrusted text with its lines kept and invisible characters escaped. */
 function multiline(text: string): string {
   return text
     .split(/\r?\n/)
@@ -16,7 +11,7 @@ function multiline(text: string): string {
     .join("\n");
 }
 
-/** A verbatim text in a box of its own: as code, or as `prose`. */
+/** A verbatim text in its own box, as code or as `prose`. */
 export function Verbatim({ text, label, prose = false }: { text: string; label?: string; prose?: boolean }) {
   return (
     <pre class={prose ? "prose" : ""} title={label} dir="auto">
@@ -25,25 +20,17 @@ export function Verbatim({ text, label, prose = false }: { text: string; label?:
   );
 }
 
-/** A folded part. */
-export function Folded({
-  title,
-  open,
-  children,
-}: {
-  title: ComponentChildren;
-  open?: boolean;
-  children: ComponentChildren;
-}) {
+/** A collapsed section. */
+export function Folded({ title, children }: { title: ComponentChildren; children: ComponentChildren }) {
   return (
-    <details open={open}>
+    <details>
       <summary>{title}</summary>
       {children}
     </details>
   );
 }
 
-/** Figures with their labels. */
+/** A list of labelled values. */
 export function Facts({ facts }: { facts: readonly (readonly [string, ComponentChildren])[] }) {
   return (
     <dl>

@@ -1,10 +1,12 @@
+import { plain } from "../reports/escape.ts";
 import { duration, integer, money } from "../reports/format.ts";
 import type { PageCall, PageCase, PageTrial, PageTrials, PageTurn } from "../reports/page.ts";
+import { stateMark } from "../reports/runText.ts";
 import { orderBySeed } from "../stats/random.ts";
 import { MarkView, Words } from "./blocks.tsx";
 import type { Shown } from "./filter.ts";
-import { describeArm, resultMarks } from "./rows.tsx";
-import { Facts, Folded, plain, Verbatim } from "./text.tsx";
+import { describeArm } from "./rows.tsx";
+import { Facts, Folded, Verbatim } from "./text.tsx";
 
 /** A case: its query, what it expects, and why its trials failed. */
 export function CasePane({ one: { case: one, trials } }: { one: Shown }) {
@@ -63,7 +65,7 @@ export function TrialPane({ one, trial, trials, toolset }: TrialProps) {
         {plain(one.id)} <span class="soft">trial {number}</span>
       </h3>
       <p class={`outcome ${result === "passed" ? "good" : result === "failed" ? "bad" : "warn"}`}>
-        <MarkView mark={resultMarks[result]} /> {plain(outcome)}
+        <MarkView mark={stateMark[result]} /> {plain(outcome)}
       </p>
       {reason !== undefined && <Verbatim text={reason} label="Reason" />}
       <Facts
@@ -119,7 +121,7 @@ export function TrialPane({ one, trial, trials, toolset }: TrialProps) {
   );
 }
 
-/** A trial of the same case that passed: its first call is what that of a failed one is compared with. */
+/** A passed trial of the same case, whose call is compared with the first call of a trial that did not pass. */
 function findPassed(
   one: PageCase,
   { at, result }: PageTrial,
@@ -133,7 +135,7 @@ function findPassed(
 
 const stops: Readonly<Partial<Record<PageTurn["stop"], string>>> = {
   refused: "The model refused.",
-  cut: "The reply was cut off at the limit of its tokens.",
+  cut: "The reply was cut off at the token limit.",
 };
 
 function TurnView({ turn, passed }: { turn: PageTurn; passed: ReturnType<typeof findPassed> }) {

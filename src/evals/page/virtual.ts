@@ -1,7 +1,7 @@
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
 import { useCallback, useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 
-/** Of a long list of rows only those in view exist. `parent` is the element that scrolls. */
+/** Renders only the visible rows of a long list. `parent` is the scrolling element. */
 export function useVirtual<T extends { key: string }>(rows: readonly T[], height: (row: T) => number) {
   const parent = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
@@ -9,7 +9,7 @@ export function useVirtual<T extends { key: string }>(rows: readonly T[], height
     const row = rows[index];
     return row ? height(row) : 0;
   };
-  // Another function of keys makes the virtualizer measure again.
+  // A new function for keys makes the virtualizer measure again.
   const getItemKey = useCallback(
     (index: number) => `${sizeOf(index)}-${rows[index]?.key}`,
     [rows, height(rows[0] ?? ({} as T))],
@@ -34,7 +34,7 @@ export function useVirtual<T extends { key: string }>(rows: readonly T[], height
 
 const narrow = "(max-width: 50rem)";
 
-/** Whether the window is as narrow as a phone. */
+/** Whether the window is as narrow as on a phone. */
 export function useNarrow(): boolean {
   const [isNarrow, setIsNarrow] = useState(() => matchMedia(narrow).matches);
   useEffect(() => {

@@ -9,7 +9,9 @@ export type Badge = { schemaVersion: 1; label: string; message: string; color: s
 
 const colours = { good: "brightgreen", warn: "yellow", bad: "red" } as const;
 
-/** The mean pass rate over cases of each model with its 95% interval, and the date. The colour shows the run's status. */
+/**
+ * The mean pass rate over cases of each model with its 95% interval, and the date. The colour shows the run's status.
+ */
 export function makeBadge(summary: RunSummary, { startedAt }: RunManifest): Badge {
   const models = [...new Set(summary.suites.map(({ model }) => model))];
   const rates = models.map((model) => {

@@ -40,8 +40,8 @@ export const checkTone: Readonly<Record<CheckSummary["kind"], Tone>> = {
 };
 
 /**
- * The regression check of a suite, if there is one: what happened, what to do, and the figures. `isLeading`: the lead of the
- * report already has the first two.
+ * The regression check of a suite, if there is one: what happened, what to do, and the figures. `isLeading`: the lead
+ * of the report already has the first two.
  */
 export function checkBlocks(suite: SuiteSummary, { explain = false, isLeading = false } = {}): Block[] {
   const check = suite.verdict;

@@ -155,7 +155,9 @@ function inconclusiveNext({ because, advice, trials }: ComparedCheck): string {
   return `Next: run it again with \`-n ${likely}\`, which is as likely as not to decide it${sure}.`;
 }
 
-/** `Net change -12.5 pp (95% CI -19 to -4.2 pp), mean over 8 cases; the margin is 10 pp.`; empty without a net change. */
+/**
+ * `Net change -12.5 pp (95% CI -19 to -4.2 pp), mean over 8 cases; the margin is 10 pp.`; empty without a net change.
+ */
 export function netSentence(check: ComparedCheck): string {
   const { net, margin } = check;
   if (net === null) return "";

@@ -1,7 +1,17 @@
 import type { CrowdPoint, CrowdSummary } from "../verdicts/crowd.ts";
 import { type Block, facts, heading, list, makeColumns, section, type Tone, table, text } from "./document.ts";
-import { curve, pointText } from "./figures.ts";
-import { count, integer, percent, pointsWithInterval, probability, rateWithInterval, ratio, tally } from "./format.ts";
+import { curve } from "./figures.ts";
+import {
+  count,
+  integer,
+  percent,
+  pointsWithInterval,
+  probability,
+  rateWithInterval,
+  ratio,
+  ratioWithInterval,
+  tally,
+} from "./format.ts";
 import { madeText, modelLabel } from "./runText.ts";
 
 const tones: Readonly<Record<CrowdSummary["kind"], Tone>> = {
@@ -74,7 +84,7 @@ function rate({ passed, trials }: CrowdPoint): string {
 function drawCurve(points: readonly CrowdPoint[], noun: string): Block[] {
   const drawn = points.flatMap((one) => {
     if (one.interval === null) return [];
-    const text = `${count(one.size, noun)}: ${pointText(one)}`;
+    const text = `${count(one.size, noun)}: ${ratioWithInterval(one, one.interval)}`;
     return [{ x: one.size, rate: one.passed / one.trials, interval: one.interval, text }];
   });
   return curve(`Correct by number of ${noun}s, 95% CI`, {

@@ -1,8 +1,8 @@
 import { count, integer } from "./format.ts";
 
-// A report is a list of blocks. Each form (terminal, Markdown, HTML) renders every kind of block, so a new report is one
-// function that builds blocks, and a new form is one function that renders them. Renderers escape all text for their
-// medium. Text marked as `code` comes from outside and is shown verbatim.
+// A report is a list of blocks. Each form (terminal, Markdown, HTML) renders every kind of block, so a new report is
+// one function that builds blocks, and a new form is one function that renders them. Renderers escape all text for
+// their medium. Text marked as `code` comes from outside and is shown verbatim.
 
 export type Tone = "good" | "bad" | "warn";
 export type Mark = Tone | "open";
@@ -34,7 +34,9 @@ export type Item = {
   command?: string;
 };
 
-/** A changed text: added if there is no `before`, removed if there is no `after`. `beside`: cases that changed with it. */
+/**
+ * A changed text: added if there is no `before`, removed if there is no `after`. `beside`: cases that changed with it.
+ */
 export type TextChange = {
   label: string;
   before?: string | undefined;
@@ -49,8 +51,8 @@ export type Estimate = { rate: number; interval: readonly [number, number] | nul
 export type GridCell = { text: string; shade: number; tone: Tone };
 
 /**
- * A chart. `intervals`: rows of estimates, one per name. `curve`: rates over a number or over time (milliseconds since the
- * epoch); `mark` labels a change at a point. `grid`: cases by model, or expected by picked tools.
+ * A chart. `intervals`: rows of estimates, one per name. `curve`: rates over a number or over time (milliseconds since
+ * the epoch); `mark` labels a change at a point. `grid`: cases by model, or expected by picked tools.
  */
 export type Figure =
   | {

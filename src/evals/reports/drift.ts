@@ -12,8 +12,8 @@ const tones: Readonly<Record<DriftVerdict["kind"], Tone>> = {
 };
 
 /**
- * The verdict of the drift monitor in plain words, what to do, and its figures. `isLeading`: the lead of the report already
- * says what differs tonight and what to do.
+ * The verdict of the drift monitor in plain words, what to do, and its figures. `isLeading`: the lead of the report
+ * already says what differs tonight and what to do.
  */
 export function driftBlocks(drift: DriftSummary, { explain = false, isLeading = false } = {}): Block[] {
   const { verdict } = drift;

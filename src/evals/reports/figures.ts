@@ -2,7 +2,7 @@ import type { Counts } from "../stats/counts.ts";
 import { wilson } from "../stats/intervals.ts";
 import type { SuiteSummary } from "../types/run.ts";
 import type { Block, Estimate, Figure, GridCell } from "./document.ts";
-import { count, integer, range, ratio } from "./format.ts";
+import { count, integer, ratio } from "./format.ts";
 import { redFirst } from "./runText.ts";
 
 // The charts of reports. Their numbers are also in a table or text of the same report.
@@ -38,12 +38,6 @@ type Curve = Extract<Figure, { type: "curve" }>;
 export function curve(title: string, figure: Omit<Curve, "type">): Block[] {
   if (!figure.series.some(({ points }) => points.length > 1)) return [];
   return [{ kind: "figure", title, figure: { type: "curve", ...figure } }];
-}
-
-/** The text of a point: `19/20 (76-99%)`. */
-export function pointText(counts: Counts): string {
-  const interval = wilson(counts);
-  return interval ? `${ratio(counts)} (${range(interval)})` : ratio(counts);
 }
 
 /** For each suite with several models, its cases by model; cases that a model failed come first. */

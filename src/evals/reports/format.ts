@@ -3,7 +3,10 @@ import type { Interval } from "../stats/intervals.ts";
 
 // How numbers and counts are written in every report and message.
 
-/** A whole number with thousands separators, the same in every locale: `12,345`. (`Intl` takes some milliseconds to load.) */
+/**
+ * A whole number with thousands separators, the same in every locale: `12,345`. (`Intl` takes some milliseconds to
+ * load.)
+ */
 export function integer(n: number): string {
   return n.toFixed().replace(/\B(?=(?:\d{3})+$)/g, ",");
 }

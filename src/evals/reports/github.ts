@@ -6,8 +6,8 @@ import { lintDocument, subjectText, worstFirst } from "./lint.ts";
 import { type Display, renderTerminal } from "./terminal.ts";
 import type { Place, Verdict, VerdictList } from "./verdicts.ts";
 
-// Output for the log of a GitHub workflow: a report with workflow commands disabled, since it quotes untrusted text, and
-// annotations on lines of files.
+// Output for the log of a GitHub workflow: a report with workflow commands disabled, since it quotes untrusted text,
+// and annotations on lines of files.
 
 type Level = "error" | "warning" | "notice";
 type Annotation = { level: Level; place?: Place | undefined; title: string; message: readonly string[] };
@@ -39,7 +39,9 @@ const annotated: Readonly<Record<Verdict["level"], Level | undefined>> = {
   passed: undefined,
 };
 
-/** A lint report, and an annotation for each finding. Findings of a live server are on the line that names the server. */
+/**
+ * A lint report, and an annotation for each finding. Findings of a live server are on the line that names the server.
+ */
 export function githubLint(report: LintReport, display: Display): string {
   const problems = report.problems.map(({ message, hint, place }): Annotation => {
     return { level: "error", place, title: "not linted", message: [message, ...(hint ? [hint] : [])] };

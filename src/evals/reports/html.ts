@@ -10,8 +10,8 @@ const policy = (connect: string) =>
   `default-src 'none'; script-src ${digest(script)}; style-src ${digest(style)}; connect-src ${connect}; base-uri 'none'; form-action 'none'`;
 
 /**
- * Renders a page as a single file: the data as inert JSON and the script that draws it. The page makes no network requests,
- * except to its own server if `isServed`.
+ * Renders a page as a single file: the data as inert JSON and the script that draws it. The page makes no network
+ * requests, except to its own server if `isServed`.
  */
 export function renderPage(page: WrittenReport | RunsPage, options: { isServed?: boolean } = {}): string {
   return [...renderPageInParts(page, options)].join("");

@@ -33,9 +33,9 @@ export type Report = {
 };
 
 /**
- * One form of a report. `file`: its file name in the folder of the record; forms without one go to stdout. `suits`: whether
- * a report has this form; absent if every report does. `render` is pure, does not throw, and ends with a line break. `parts`
- * yields the same text in parts, for large reports.
+ * One form of a report. `file`: its file name in the folder of the record; forms without one go to stdout. `suits`:
+ * whether a report has this form; absent if every report does. `render` is pure, does not throw, and ends with a line
+ * break. `parts` yields the same text in parts, for large reports.
  */
 export type Form = {
   readonly file?: string;

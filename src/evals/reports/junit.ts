@@ -2,11 +2,11 @@ import { type Markup, markup, only, plain } from "./escape.ts";
 import { isRed, type Verdict, type VerdictList, type VerdictSuite } from "./verdicts.ts";
 
 /**
- * JUnit XML for CI services: a test suite per suite and model, a test case per verdict. `<failure>` is a missed gate or a
- * regression; `<error>` means that there is no answer to judge. Class name and name together are unique, since some services
- * drop duplicates. The time of a case is the sum over its trials, which can run concurrently; the total is wall-clock time.
- * Valid under the Jenkins schema (junit-10.xsd of its xUnit plugin), which has no attributes for file and line: they are in
- * the text of a case.
+ * JUnit XML for CI services: a test suite per suite and model, a test case per verdict. `<failure>` is a missed gate or
+ * a regression; `<error>` means that there is no answer to judge. Class name and name together are unique, since some
+ * services drop duplicates. The time of a case is the sum over its trials, which can run concurrently; the total is
+ * wall-clock time. Valid under the Jenkins schema (junit-10.xsd of its xUnit plugin), which has no attributes for file
+ * and line: they are in the text of a case.
  */
 export function junit({ suites, startedAt, ms }: VerdictList): string {
   const all = suites.flatMap(({ verdicts }) => verdicts);

@@ -1,3 +1,4 @@
+import { groupBy } from "../types/groupBy.ts";
 import type { Finding, LintReport, RuleInfo, Severity, Where } from "../types/lint.ts";
 import {
   type Block,
@@ -15,23 +16,19 @@ import { count, withoutOutput } from "./format.ts";
 
 const severities: readonly Severity[] = ["error", "warning", "info"];
 
-/** More than anyone reads; the JSON has them all. */
+/** The most entries to show; the JSON has all of them. */
 const maxItems = 500;
 
 /**
- * The report of `evals lint`: the counts, a summary by rule, then the findings by what they are about, errors first, each
- * with its fix. Findings of one rule on one subject are one item with their places. Infos are one line with their number
- * by rule, unless `isWhole`.
+ * The report of `evals lint`: the counts, a summary by rule, then the findings by subject, errors first, each with its
+ * fix. Many findings of one rule on one subject are shown as one item with its places. Infos are only counted, unless
+ * `isWhole`.
  */
 export function lintDocument(report: LintReport, { isWhole = false } = {}): Block[] {
   const { confusable, changes, ok } = report;
   const findings = worstFirst(report.findings);
   const shown = isWhole ? findings : findings.filter(({ severity }) => severity !== "info");
-  const groups = new Map<string, Finding[]>();
-  for (const finding of shown.slice(0, maxItems)) {
-    const subject = subjectText(finding.where);
-    groups.set(subject, [...(groups.get(subject) ?? []), finding]);
-  }
+  const groups = groupBy(shown.slice(0, maxItems), ({ where }) => subjectText(where));
   const left = shown.length - maxItems;
   return [
     heading(1, headline(report), ok ? "good" : "bad"),
@@ -59,7 +56,7 @@ function leadLines({ counts: { error }, problems }: LintReport, shown: number): 
   return [`How sure: ${sure}.`, `Next: fix ${next}; each has its remedy below.`];
 }
 
-/** The number of infos by rule, which the report leaves out. */
+/** The infos that the report leaves out, counted by rule. */
 function hiddenInfos(findings: readonly Finding[]): string {
   const infos = findings.filter(({ severity }) => severity === "info");
   const byRule = [...groupByRule(infos)].sort(([, a], [, b]) => b.length - a.length);
@@ -67,7 +64,7 @@ function hiddenInfos(findings: readonly Finding[]): string {
   return `Not shown: ${count(infos.length, "info", "info")} (${rules}). Show ${infos.length === 1 ? "it" : "them"} with --all.`;
 }
 
-/** What is not suppressed, errors first; within a severity in the order of what was linted. */
+/** The findings that are not suppressed, errors first. The order within a severity stays. */
 export function worstFirst<F extends { severity: Severity; suppressed?: unknown }>(findings: readonly F[]): F[] {
   const rank = ({ severity }: F) => severities.indexOf(severity);
   return findings.filter(({ suppressed }) => suppressed === undefined).sort((a, b) => rank(a) - rank(b));
@@ -80,7 +77,7 @@ export function subjectText({ server, tool, skill, file }: Where): string {
   return file ?? "";
 }
 
-/** With fewer findings the findings themselves are the summary. */
+/** Fewer findings need no summary. */
 const minSummarised = 8;
 
 function summaryByRule(findings: readonly Finding[]): Block[] {
@@ -98,13 +95,11 @@ function summaryByRule(findings: readonly Finding[]): Block[] {
   return [table("rule", columns, rows, { max: maxItems })];
 }
 
-function groupByRule(findings: readonly Finding[]): Map<string, Finding[]> {
-  const groups = new Map<string, Finding[]>();
-  for (const finding of findings) groups.set(finding.rule, [...(groups.get(finding.rule) ?? []), finding]);
-  return groups;
-}
+const groupByRule = (findings: readonly Finding[]) => groupBy(findings, ({ rule }) => rule);
 
-/** Findings that are shown one by one; of more, the first is shown and the others are places. */
+/**
+ * The most findings of a rule to show individually. Of more, only the first is shown, with the places of the others.
+ */
 const maxPerRule = 3;
 
 function foldByRule(findings: readonly Finding[]): Item[] {
@@ -119,7 +114,7 @@ export function showSeverity(severity: Severity): Span {
   return { strong: severity, ...(severity !== "info" && { tone: severity === "error" ? "bad" : "warn" }) };
 }
 
-/** `others`: of the same rule, shown as their places only. */
+/** `others`: further findings of the rule, of which only the places are shown. */
 function findingItem({ severity, rule, message, fix, where }: Finding, others: readonly Finding[] = []): Item {
   const times = others.length > 0 ? ` (${others.length + 1} times)` : "";
   const places = others.slice(0, 10).map((other) => placeText(other.where));
@@ -130,7 +125,7 @@ function findingItem({ severity, rule, message, fix, where }: Finding, others: r
   };
 }
 
-/** `file:line:column` where the text lives in a file, then the path. */
+/** `file:line:column` if the finding is in a file, then the path within the subject. */
 function placeText({ file, line, column, path }: Where): string {
   const place = [file, line, column].filter((part) => part !== undefined).join(":");
   return [place, path].filter(Boolean).join(" ");
@@ -172,7 +167,7 @@ function headline({ counts, ok, exitCode, problems, unusedSuppressions }: LintRe
   ].join(" · ");
 }
 
-/** The catalogue of rules. */
+/** The report of `evals lint --rules`. */
 export function rulesDocument(rules: readonly RuleInfo[]): Block[] {
   const families = [...new Set(rules.map(({ on }) => on))];
   return [

@@ -142,8 +142,8 @@ function inlineSpan(span: Span): string {
 }
 
 /**
- * Untrusted text as code, cut after `max` characters, so that nothing in it becomes a link, a mention or a tag. If the text
- * could end the code span or table cell, it becomes a `<code>` element with all punctuation as entities.
+ * Untrusted text as code, cut after `max` characters, so that nothing in it becomes a link, a mention or a tag. If the
+ * text could end the code span or table cell, it becomes a `<code>` element with all punctuation as entities.
  */
 export function code(raw: string, max = 100): string {
   const text = shortened(plain(raw), max);

@@ -3,15 +3,15 @@ import type { Json, JsonObject } from "../types/json.ts";
 import { type Call, cellKey, readOutcome, type Trial, type Turn } from "../types/trial.ts";
 
 // OTLP in its JSON form (opentelemetry-proto, trace/v1: ids in hex, times in nanoseconds as decimal strings), with the
-// attributes of the semantic conventions for generative AI (1.41: gen_ai.*) and for tests (test.*). Texts are left out:
-// a trace holds names, counts, times and verdicts, and nothing that a user, a model or a tool wrote.
+// attributes of the semantic conventions for generative AI (1.41: gen_ai.*) and for tests (test.*). A trace holds
+// names, counts, times and verdicts, but no text that a user, a model or a tool wrote.
 
-/** What identifies the run of a trial. `version`: of this program. */
+/** The run of a trial, and the version of this program. */
 type TracedRun = { run: string; version: string };
 
 type Attributes = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-/** The request body of OTLP/HTTP for these trials: one trace for each, with a span for each reply and each tool call. */
+/** Builds the OTLP/HTTP request body: one trace per trial, with a span for each reply and each tool call. */
 export function buildTraces(trials: readonly Trial[], { run, version }: TracedRun): JsonObject {
   const resource = { "service.name": "tool-evals", "service.version": version, "test.suite.run.id": run };
   return {

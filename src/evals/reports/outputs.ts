@@ -25,8 +25,8 @@ const blamedCaseSchema = blameReportSchema.shape.cases.element.extend(sentences)
 const blameOutputSchema = blameReportSchema.extend({ cases: z.array(blamedCaseSchema) });
 
 /**
- * What each command prints with `--json`. `merge` and `report` print the output of the command that made the record; `show`
- * prints one object per line.
+ * What each command prints with `--json`. `merge` and `report` print the output of the command that made the record;
+ * `show` prints one object per line.
  */
 const outputSchemas = {
   run: runSummarySchema,

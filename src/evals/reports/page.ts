@@ -3,12 +3,12 @@ import type { Trial } from "../types/trial.ts";
 import type { Blocks, Tone } from "./document.ts";
 import type { CaseState } from "./runText.ts";
 
-// What the page is given: the report as blocks, and the cases and trials that it lists. It is JSON in the page's file.
+// The data of a page, which is JSON in its file: the report as blocks, and the cases and trials that it lists.
 
-/** The trials of a case in one arm, all of them, whether the page holds them or not. */
+/** Counts all trials of a case in one arm, including those that the page does not hold. */
 export type ArmCounts = { arm: string; passed: number; trials: number; broken: number; notGradable: number };
 
-/** A case on a model. `state` is absent where no gate is applied: in the record of an experiment. */
+/** A case on a model. `state` is absent if there is no gate: in the record of an experiment. */
 export type PageCase = {
   suite: string;
   model: string;
@@ -25,7 +25,7 @@ export type PageCase = {
 
 export type TrialResult = "passed" | "failed" | "not gradable" | "broken";
 
-/** One call as the page shows it: texts are cut at `maxText`. */
+/** A call as the page shows it. Long texts are cut. */
 export type PageCall = {
   tool: string;
   role?: "search" | "built-in";
@@ -44,7 +44,7 @@ export type PageTurn = {
   ms: number;
 };
 
-/** `at`: the index of its case. `outcome`: the selection, or the stage that broke it. */
+/** A trial. `at`: the index of its case. `outcome`: the selection, or the stage at which it broke. */
 export type PageTrial = {
   at: number;
   arm: string;
@@ -58,7 +58,7 @@ export type PageTrial = {
   checks: readonly { what: string; met: "yes" | "no" | "unknown"; why?: string; evidence?: string }[];
   unchecked?: readonly string[];
   discovery?: string;
-  /** How a host showed the picked tool and the expected ones: `read_file deferred`. */
+  /** How the host showed the picked and expected tools: `read_file deferred`. */
   shown?: readonly string[];
   toolset: string;
   orderSeed: number;
@@ -68,25 +68,25 @@ export type PageTrial = {
   ms: number;
 };
 
-/** `recorded`: how many trials there are, of which the page may hold fewer. */
+/** `recorded`: the number of recorded trials; the page may hold fewer. */
 export type PageTrials = { cases: readonly PageCase[]; trials: readonly PageTrial[]; recorded: number };
 
-/** `title` is that of the window. `before` is shown above the cases and trials, `after` below them. */
+/** `title`: the window title. `before` and `after` are shown above and below the cases and trials. */
 export type ReportPage = {
   kind: "report";
   title: string;
   before: Blocks;
   trials?: PageTrials;
-  /** The tools of each list, by its hash. */
+  /** The tool names of each list, by hash. */
   toolsets: Readonly<Record<string, readonly string[]>>;
   after: Blocks;
-  /** Where the page is served: the address of the list of all records. */
+  /** The URL of the list of all records; only on a served page. */
   home?: string;
-  /** Where the page is served: the address of its data, which is asked for again while the run goes on. */
+  /** The URL to poll for new data; only on a served page of an unfinished run. */
   live?: string;
 };
 
-/** A record in the list of `evals view`. `result`: what came of it in a few words, and how it is to be read. */
+/** A record in the list of `evals view`. `result`: its result in a few words. */
 export type RunEntry = {
   id: string;
   command: string;
@@ -98,20 +98,19 @@ export type RunEntry = {
   costUsd: number | "unknown" | null;
 };
 
-/** The start page of `evals view`: all records, the newest first, and how suites did from run to run. */
+/** The start page of `evals view`: all records, newest first, and the trend of each suite. */
 export type RunsPage = { kind: "runs"; title: string; folder: string; runs: readonly RunEntry[]; trends: Blocks };
 
-/** A page as a browser reads it. */
+/** A page as the browser reads it. */
 export type PageData = ReportPage | RunsPage;
 
 /**
- * Trials as a page is written: each is the JSON of a `PageTrial`. The objects of a long run would take several times the
- * memory.
+ * Trials before a page is written: each is the JSON of a `PageTrial`, which takes a fraction of the object's memory.
  */
 export type WrittenTrials = Omit<PageTrials, "trials"> & { trials: readonly string[] };
 export type WrittenReport = Omit<ReportPage, "trials"> & { trials?: WrittenTrials };
 
-/** The JSON of a page, which a browser reads as `PageData`. */
+/** The JSON of a page, which the browser reads as `PageData`. */
 export function stringifyPage(page: WrittenReport | RunsPage): string {
   return [...stringifyPageInParts(page)].join("");
 }

@@ -8,25 +8,25 @@ import { integer } from "./format.ts";
 import type { PageCall, PageCase, PageTrial, PageTurn, TrialResult, WrittenTrials } from "./page.ts";
 import { caseState } from "./runText.ts";
 
-/** What a page holds at most: trials, the characters of all of them, and those of one text. The record has it all. */
+/** The most that a page holds: trials, their characters in total, and the characters of one text. */
 export const pageLimits = { trials: 20_000, characters: 30_000_000, text: 4000 } as const;
 
-/** `redact` removes known secrets from a text before it is cut: a part of one is not found any more. */
+/** `redact` removes known secrets from a text before it is cut, since a cut secret could no longer be recognized. */
 type CollectorOptions = { limits?: { trials: number; characters: number }; redact?: (text: string) => string };
 
-/** Makes a text fit a page. */
+/** Shortens a text for the page. */
 type Limit = (text: string) => string;
 
 /**
- * Collects the cases and trials of a record for its page. Counts are those of all trials. Where there are more than a page
- * holds, it keeps those that did not pass, and every n-th of the others.
+ * Collects the cases and trials of a record for its page. Counts cover all trials. If there are more than a page holds,
+ * it keeps those that did not pass and every n-th of the others.
  */
 export class PageTrialCollector {
   readonly #limits: { trials: number; characters: number };
   readonly #limit: Limit;
   readonly #suites = new Map<string, Map<string, SuiteOnModel>>();
   readonly #cases: { suite: string; model: string; case: ManifestCase; arms: readonly ArmTally[] }[] = [];
-  /** The summary of a run counts the trials of the arm head. */
+  /** The trials of the arm `head` are counted by the summary of a run. */
   readonly #isRun: boolean;
   readonly #passed = new Sample();
   readonly #others = new Sample();
@@ -63,7 +63,7 @@ export class PageTrialCollector {
     if (arm !== "head" || !this.#isRun) {
       const own = place.arms.find((one) => one.arm === arm);
       const { tally } = own ?? { tally: new CaseTally() };
-      // A push onto an empty list would reserve room for 17 entries.
+      // Not `push`, which would reserve room for 17 entries.
       if (!own) place.arms = [...place.arms, { arm, tally }];
       tally.add(trial);
     }
@@ -80,7 +80,10 @@ export class PageTrialCollector {
     );
   }
 
-  /** The cases, in the order of the suites, and their trials. `summary`: of a run, whose cases have a state. */
+  /**
+   * The cases in the order of the suites, and their trials. `summary`: the summary of a run, for the states of its
+   * cases.
+   */
   collect(summary?: RunSummary): WrittenTrials {
     const states = new Map(
       summary?.suites.map(({ name, model, cases }) => [
@@ -110,7 +113,7 @@ export class PageTrialCollector {
     return { cases, trials: kept.map(({ json }) => json), recorded: this.#recorded };
   }
 
-  /** What was picked for what was expected in the arm head, by suite and model. */
+  /** The expected and picked tools of a suite and model in the arm `head`. */
   picks(suite: string, model: string): { expected: string; picked: string; n: number }[] {
     const picks = this.#suites.get(suite)?.get(model)?.picks ?? new Map<string, Counter>();
     return [...picks].flatMap(([expected, counter]) =>
@@ -119,7 +122,7 @@ export class PageTrialCollector {
   }
 }
 
-/** Where each case is in the list, by its id, and what was picked in the arm head, by what was expected. */
+/** `places`: the index of each case by id. `picks`: the picks in the arm `head` by expected tool. */
 type SuiteOnModel = { places: Map<string, number>; picks: Map<string, Counter> };
 
 function countPick(picks: Map<string, Counter>, expected: string, { verdict }: Trial): void {
@@ -150,15 +153,15 @@ function byPlace(a: KeptTrial, b: KeptTrial): number {
   return a.at - b.at || compareArms(a.arm, b.arm) || a.number - b.number || (a.attempt ?? 1) - (b.attempt ?? 1);
 }
 
-/** Known arms first; those that are not among them (-1) last, by their numbers: `crowd-5` before `crowd-10`. */
+/** Known arms first (the shift turns -1 into the largest rank), then others by number: `crowd-5` before `crowd-10`. */
 const compareArms = (a: string, b: string) => (a === b ? 0 : armRank(a) - armRank(b) || byNumber.compare(a, b));
 const armRank = (arm: string) => ["head", "base", withoutArm, incumbentArm].indexOf(arm) >>> 0;
 const byNumber = new Intl.Collator("en", { numeric: true });
 
-/** The JSON of a trial, and its place in the list. */
+/** The JSON of a trial, with its sort keys. */
 type KeptTrial = Pick<PageTrial, "at" | "arm" | "number" | "attempt"> & { json: string };
 
-/** Trials of which every n-th is kept, where n doubles as often as it takes. */
+/** Keeps every n-th trial; `thin` doubles n. */
 class Sample {
   kept: KeptTrial[] = [];
   #step = 1;
@@ -176,7 +179,7 @@ class Sample {
 
   thin(): void {
     this.#step *= 2;
-    // A last one that is too large is left out, too.
+    // If even a single trial is too large, none is kept.
     this.kept = this.kept.length === 1 ? [] : this.kept.filter((_, at) => at % 2 === 0);
     this.characters = this.kept.reduce((sum, { json }) => sum + json.length, 0);
   }
@@ -215,7 +218,7 @@ function describeTrial(trial: Trial, at: number, limit: Limit): PageTrial {
   };
 }
 
-/** How the tools that a score names were shown. */
+/** How the host showed the tools that a score names. */
 function listShownLevels({ tools }: NonNullable<Trial["shown"]>, { expected, picked }: Score): string[] {
   const names = new Set([...expected.split(" | "), picked]);
   return Object.entries(tools).flatMap(([level, list]) =>
@@ -258,7 +261,7 @@ function describeExecution(execution: Execution, limit: Limit): Pick<PageCall, "
   return { result: { text: limit(joinResult(result, 2)), isError: result.isError, ms } };
 }
 
-/** A text as the page has it: its beginning, and how much is left out. */
+/** The beginning of a text, and how much is left out. */
 function limitText(text: string): string {
   const max = pageLimits.text;
   if (text.length <= max) return text;

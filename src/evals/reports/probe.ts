@@ -6,15 +6,17 @@ import {
   type ToolReport,
   unknownToolRow,
 } from "../probes/report.ts";
+import { groupBy } from "../types/groupBy.ts";
 import { quoteWhole } from "../types/text.ts";
-
 import { type Block, heading, type Item, list, makeColumns, table, text, unlimited } from "./document.ts";
 import { count, some, withoutOutput } from "./format.ts";
 import { showSeverity, worstFirst } from "./lint.ts";
 
 const maxLength = 300;
 
-/** The report of `evals probe`: the counts, then for each server its tools and each finding with its smallest call. */
+/**
+ * The report of `evals probe`: the counts, then the tools of each server and its findings with their smallest calls.
+ */
 export function probeDocument(report: ProbeReport): Block[] {
   const { counts, ok, exitCode, stopped, problems, seed, servers, checks } = report;
   const word = stopped ? "STOPPED" : ok ? "PASSED" : exitCode === 1 ? "FAILED" : "INCOMPLETE";
@@ -58,7 +60,10 @@ function serverBlocks(one: ServerReport, checks: ProbeReport["checks"]): Block[]
     ),
     list(
       "call",
-      answers.map(({ got, ...call }) => ({ text: { code: written([call]), max: maxLength }, items: [`-> ${got}`] })),
+      answers.map(({ got, ...call }) => ({
+        text: { code: formatCalls([call]), max: maxLength },
+        items: [`-> ${got}`],
+      })),
       unlimited,
     ),
     list(
@@ -71,17 +76,14 @@ function serverBlocks(one: ServerReport, checks: ProbeReport["checks"]): Block[]
 
 /** The tools that were not called, by reason. */
 function skippedLines(skipped: ServerReport["skipped"]): string[] {
-  const byReason = new Map<string, string[]>();
-  for (const { tool, reason } of skipped) {
-    const why = reason.replace(`${tool} is `, "");
-    byReason.set(why, [...(byReason.get(why) ?? []), tool]);
-  }
-  return [...byReason].map(
-    ([reason, tools]) => `${count(tools.length, "tool")} not probed, ${reason}: ${some(tools, 20)}`,
-  );
+  const groups = groupBy(skipped, ({ tool, reason }) => reason.replace(`${tool} is `, ""));
+  return [...groups].map(([reason, own]) => {
+    const names = own.map(({ tool }) => tool);
+    return `${count(own.length, "tool")} not probed, ${reason}: ${some(names, 20)}`;
+  });
 }
 
-/** What the calls left behind, and which tools may have left more where nobody looked, such as in a database. */
+/** Files that the calls left behind, and tools that may have left data elsewhere, such as in a database. */
 function leftLines({ left = [], leftElsewhere = [], mayWrite = [] }: ServerReport): string[] {
   return [
     ...(left.length > 0
@@ -123,7 +125,7 @@ function toolTable(tools: readonly ToolReport[]): Block {
   return table("tool", columns, rows, { max: unlimited });
 }
 
-/** The checks that no tool gave an occasion for, with what they need. */
+/** The checks that could not run on any tool, with what they need. */
 function uncheckedLines({ tools }: ServerReport, checks: ProbeReport["checks"]): string[] {
   const seen = new Set(tools.flatMap(({ ok, found }) => [...ok, ...found]));
   const asked = new Set(tools.flatMap(({ notProbed }) => notProbed));
@@ -143,7 +145,7 @@ function findingItem(server: string, finding: ProbeFinding): Item {
     text: [showSeverity(severity), ` ${check} · ${where}`],
     items: [
       [message, ...often].join(" "),
-      ["Call: ", { code: written(calls), max: maxLength }],
+      ["Call: ", { code: formatCalls(calls), max: maxLength }],
       ["Got:  ", { code: got, max: maxLength }],
       `Why:  ${why}`,
       `Fix:  ${fix}`,
@@ -152,6 +154,6 @@ function findingItem(server: string, finding: ProbeFinding): Item {
   };
 }
 
-function written(calls: readonly ProbeCall[]): string {
+function formatCalls(calls: readonly ProbeCall[]): string {
   return calls.map((call) => `${call.tool} ${JSON.stringify(call.arguments)}`).join(", then ");
 }

@@ -15,7 +15,7 @@ import { headline, lostPhrase, modelLabel, provenance, runStatus, statusTone } f
 import { serverBlocks } from "./servers.ts";
 import { liftBlocks, triggerBlocks } from "./skillEffect.ts";
 
-/** The page of a run: the verdict, the cases and trials, and what else the run measured. */
+/** The page of a run: the verdict, the cases and trials, and all other measurements. */
 export function runPage({ summary, manifest }: RunInput, trials: PageTrialCollector): WrittenReport {
   const { suites } = summary;
   const collected = trials.collect(summary);
@@ -37,7 +37,7 @@ export function runPage({ summary, manifest }: RunInput, trials: PageTrialCollec
       ...suites.flatMap(({ name, model }) =>
         confusionGrid(`Expected (rows) and picked (columns) · ${name} · ${model}`, trials.picks(name, model)),
       ),
-      ...suites.flatMap((suite) => explain(suite, suites.length > 1)),
+      ...suites.flatMap((suite) => explainMisses(suite, suites.length > 1)),
       ...triggerBlocks(summary),
       ...suites.flatMap(liftBlocks),
       ...suites.flatMap((suite) => [
@@ -62,13 +62,13 @@ function totalFacts({ totals, suites }: RunSummary): Block {
   );
 }
 
-/** Why trials of a suite missed, and which passed with another tool. `isNamed`: under the name of the suite. */
-function explain(suite: SuiteSummary, isNamed: boolean): Block[] {
+/** Why trials of a suite missed, and which passed with another tool. `isNamed`: adds the name of the suite. */
+function explainMisses(suite: SuiteSummary, isNamed: boolean): Block[] {
   const blocks = [...missBlocks(suite), ...substitutes(suite)];
   return blocks.length === 0 || !isNamed ? blocks : [heading(3, `${suite.name} · ${modelLabel(suite)}`), ...blocks];
 }
 
-/** What was decided about a suite: its check, drift, exposures. Nothing where only its cases say something. */
+/** What was decided about a suite beyond its cases: check, drift, exposures, servers, tool search. */
 function verdictBlocks(suite: SuiteSummary, cases: readonly PageCase[], isLeading: boolean): Block[] {
   const blocks = [
     ...checkBlocks(suite, { explain: true, isLeading }),
@@ -82,7 +82,7 @@ function verdictBlocks(suite: SuiteSummary, cases: readonly PageCase[], isLeadin
   return blocks.length === 0 ? [] : [heading(2, `${suite.name} · ${modelLabel(suite)}`), ...blocks];
 }
 
-/** The rates of the compared cases with the tools of the baseline and with those of now, the largest drop first. */
+/** The rates of the compared cases with the tools of the baseline and the current ones, largest drop first. */
 function armFigure(suite: SuiteSummary, cases: readonly PageCase[]): Block[] {
   const own = cases.filter(({ suite: name, model }) => name === suite.name && model === suite.model);
   const rows = own.flatMap(({ id, arms }) => {
@@ -108,7 +108,7 @@ export function blocksPage(blocks: Blocks): WrittenReport {
   return { kind: "report", title, before: blocks, toolsets: {}, after: [] };
 }
 
-/** The page of an experiment: its report, and the cases and trials of its record. */
+/** The page of an experiment: its report, and the cases and trials in its record. */
 export function experimentPage(blocks: Blocks, manifest: RunManifest, trials: PageTrialCollector): WrittenReport {
   return {
     ...blocksPage(blocks),
@@ -118,11 +118,11 @@ export function experimentPage(blocks: Blocks, manifest: RunManifest, trials: Pa
   };
 }
 
-/** The names of the tools of each list. */
+/** The tool names of each list, by hash. */
 const listToolNames = ({ toolsets }: RunManifest) =>
   Object.fromEntries(Object.entries(toolsets).map(([hash, tools]) => [hash, tools.map(({ name }) => name)]));
 
-/** What decided the run's answers: models with their settings, suites, and the tools that were shown. */
+/** The inputs of the run: models with their settings, suites, and tool lists. */
 function manifestBlocks({ models, suites, toolsets }: RunManifest): Block[] {
   const json = (value: unknown): Block[] =>
     value === undefined ? [] : [{ kind: "verbatim", text: JSON.stringify(value, null, 2) ?? "" }];

@@ -69,9 +69,9 @@ export const statusTone: Record<RunStatus, Tone> = {
 };
 
 /**
- * The status of the whole run. DRAFT: it used cached replies, so it decides nothing. A regression takes precedence over the
- * rest, even if `--fail-on` does not name it. A run without cases never passes. PARTIAL: all cases that ran passed, but not
- * every case ran.
+ * The status of the whole run. DRAFT: it used cached replies, so it decides nothing. A regression takes precedence over
+ * the rest, even if `--fail-on` does not name it. A run without cases never passes. PARTIAL: all cases that ran passed,
+ * but not every case ran.
  */
 export function runStatus(summary: RunSummary): RunStatus {
   const { suites, ok, exitCode } = summary;
@@ -108,8 +108,8 @@ function withDetail(main: string, detail: string): string {
 }
 
 /**
- * The parts of the headline: `FAILED`, `3 of 10 cases`, `2 failed, 1 broken` or nothing, and `others`: the cases of a run
- * that regressed, checks without a verdict, cases below an ungated rate, and what a partial run left out.
+ * The parts of the headline: `FAILED`, `3 of 10 cases`, `2 failed, 1 broken` or nothing, and `others`: the cases of a
+ * run that regressed, checks without a verdict, cases below an ungated rate, and what a partial run left out.
  */
 function outcome(summary: RunSummary): { status: RunStatus; main: string; detail: string; others: string[] } {
   const status = runStatus(summary);

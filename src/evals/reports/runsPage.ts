@@ -7,7 +7,7 @@ import { count, percent, range, ratio, some } from "./format.ts";
 import type { RunEntry, RunsPage } from "./page.ts";
 import { headline, runStatus, statusTone } from "./runText.ts";
 
-/** A record as the list shows it; `summary`: of a run whose journal was read; `verdict`: of another command. */
+/** A record as the list shows it. `summary`: of a run whose journal was read. `verdict`: of another command. */
 export function describeRecord(
   manifest: RunManifest,
   { summary, verdict }: { summary?: RunSummary | undefined; verdict?: RunEntry["result"] | undefined },
@@ -36,7 +36,7 @@ function describeResult(
   return { text: totals ? `${ratio({ passed: totals.passed, trials: totals.trials })} trials passed` : "finished" };
 }
 
-/** The start page of `evals view`. `unreadable`: what is wrong with records that are not read. */
+/** The start page of `evals view`. `unreadable`: why some records could not be read. */
 export function runsPage(
   folder: string,
   runs: readonly RunEntry[],
@@ -49,7 +49,7 @@ export function runsPage(
   return { kind: "runs", title: `${count(runs.length, "record")} in ${folder}`, folder, runs, trends };
 }
 
-/** The mean pass rate of a suite from run to run, a line for each model, with the changes of its tool list. */
+/** The mean pass rate of a suite over its runs, one line per model, with marks where its tool list changed. */
 function drawTrend(suite: string, histories: readonly History[]): Block[] {
   const own = histories.filter((one) => one.suite === suite);
   const series = own.map(({ model, runs }) => ({
@@ -73,7 +73,7 @@ function drawTrend(suite: string, histories: readonly History[]): Block[] {
   return curve(`${suite}: mean pass rate over its cases, 95% CI`, { x: "time", label: "run", series });
 }
 
-/** All cases of two runs, those that fell most first. */
+/** All cases of two runs side by side, largest drop first. */
 export function sideBySide(base: RunSummary, head: RunSummary): Block[] {
   return head.suites.flatMap((suite): Block[] => {
     const other = base.suites.find(({ name, model }) => name === suite.name && model === suite.model);

@@ -16,10 +16,10 @@ const verdictLevels = {
   passed: undefined,
 } as const;
 
-/** GitHub's code scanning shows 5,000 results of a run and drops the rest. */
+/** GitHub code scanning shows 5,000 results per run and drops the rest. */
 const maxResults = 5_000;
 
-/** A result with the name of what it is about. `key`: what stays the same when lines move. */
+/** `subject`: the name of what it is about. `key`: identifies the result even if lines move. */
 type Result = {
   rule: string;
   level: "error" | "warning" | "note";
@@ -40,8 +40,8 @@ type Parts = {
 };
 
 /**
- * The findings as SARIF: every rule that has a finding, paths relative to where it ran. Open findings first, errors before
- * the others; beyond 5,000 they are only counted. Does not throw.
+ * Lint findings as SARIF, with the rules they belong to. Suppressed findings come last, errors first; beyond 5,000,
+ * findings are only counted. Does not throw.
  */
 export function lintSarif(
   report: LintReport,
@@ -69,7 +69,7 @@ export function lintSarif(
   });
 }
 
-/** The verdicts as SARIF, those that are plainly good left out. `exitCode`: of the command. Does not throw. */
+/** Verdicts as SARIF, without those that simply passed. Does not throw. */
 export function verdictSarif({ suites }: VerdictList, { version, exitCode }: Pick<Parts, "version" | "exitCode">) {
   return sarif({
     version,
@@ -90,10 +90,10 @@ export function verdictSarif({ suites }: VerdictList, { version, exitCode }: Pic
   });
 }
 
-/** Lines of a verdict that a message holds. */
+/** The most lines of a verdict that a message holds. */
 const maxLines = 12;
 
-/** SARIF 2.1.0 (OASIS, 2020): one run. */
+/** A SARIF 2.1.0 log (OASIS, 2020) with one run. */
 function sarif({ version, rules, results: all, exitCode, isSuccessful, notifications = [] }: Parts): string {
   const results = all.slice(0, maxResults);
   const found = new Set(results.map(({ rule }) => rule));
@@ -135,7 +135,7 @@ function sarif({ version, rules, results: all, exitCode, isSuccessful, notificat
   return `${JSON.stringify(log, null, 2)}\n`;
 }
 
-/** Messages are sentences: viewers cut a message after its first. */
+/** Ends a line with a full stop, since viewers shorten a message to its first sentence. */
 const toSentence = (line: string) => plain(line).replace(/[^.!?]$/, "$&.");
 
 function describeRule({ id, severity, why, docs, clauses }: RuleInfo) {
@@ -150,7 +150,7 @@ function describeRule({ id, severity, why, docs, clauses }: RuleInfo) {
   };
 }
 
-/** In a file where there is one; the logical location says what it is about. */
+/** The location of a result: a place in a file if there is one, and the name of its subject. */
 function location({ place: { file, line, column }, subject }: Result): JsonObject {
   return {
     ...(file !== undefined && {
@@ -169,7 +169,7 @@ function relativeUri(file: string): string {
   return file.replaceAll("\\", "/").split("/").map(encodeURIComponent).join("/");
 }
 
-/** Names a result by its key, and by which of several with that key it is. */
+/** Creates a function that returns a stable fingerprint for a key; repeated keys are numbered. */
 function fingerprints(): (key: readonly string[]) => string {
   const seen = new Map<string, number>();
   return (parts) => {

@@ -1,6 +1,7 @@
 import { isWithin, type QueryResult, recallDepths, summarizeRanker } from "../search/evaluate.ts";
 import type { SearchReport, SuiteSearch } from "../search/report.ts";
 import { skillListings } from "../search/skillListing.ts";
+import { groupBy } from "../types/groupBy.ts";
 import {
   type Block,
   facts,
@@ -15,7 +16,7 @@ import {
 } from "./document.ts";
 import { count, integer, percent, some } from "./format.ts";
 
-/** The report of `evals search`: whether the thresholds are reached, then recall, and the queries that find too little. */
+/** The report of `evals search`: whether thresholds are reached, then recall, and the queries that miss a tool. */
 export function searchDocument(report: SearchReport): Block[] {
   return [heading(1, ...headline(report)), nextStep(report), ...report.suites.flatMap(listSuite)];
 }
@@ -53,7 +54,7 @@ function nextStep({ suites }: SearchReport): Block {
   );
 }
 
-/** How many results hosts and APIs return for a search; a tool beyond them is not seen. */
+/** How many results hosts and APIs return for a search. The model does not see a tool beyond them. */
 const seen = 5;
 
 function isLateQuery({ ranks }: QueryResult): boolean {
@@ -74,11 +75,13 @@ function listSuite(one: SuiteSearch): Block[] {
   ];
 }
 
-/** Each reason once, with its cases. */
+/** Each reason with its cases. */
 function groupReasons(leftOut: SuiteSearch["leftOut"]): string[] {
-  const cases = new Map<string, string[]>();
-  for (const { case: id, reason } of leftOut) cases.set(reason, [...(cases.get(reason) ?? []), id]);
-  return [...cases].map(([reason, ids]) => `${reason} ${some(ids, 10)}`);
+  const groups = groupBy(leftOut, ({ reason }) => reason);
+  return [...groups].map(([reason, own]) => {
+    const ids = own.map((one) => one.case);
+    return `${reason} ${some(ids, 10)}`;
+  });
 }
 
 const recallHeads = recallDepths.map((depth) => `recall@${depth}`);

@@ -16,7 +16,7 @@ import { count, integer, rateWithInterval, ratioWithInterval } from "./format.ts
 
 type Server = ServersSummary["servers"][number];
 
-/** What each server of a whole configuration loses to the others and takes from them; nothing for other suites. */
+/** Which trials each server of a configuration loses to other servers and takes from them; empty for other suites. */
 export function serverBlocks({ servers: summary, name, model }: SuiteSummary): Block[] {
   if (!summary) return [];
   const { servers, lost, clashes, several } = summary;
@@ -73,7 +73,7 @@ function describeClashes(clashes: ServersSummary["clashes"]): Span[] | undefined
   return [`${count(clashes.length, "name")} on several servers: `, ...shown, `${more}.`];
 }
 
-/** The picks by server. */
+/** The picks by the server of the case and the server of the picked tool. */
 function listPicks({ servers, lost }: ServersSummary): { expected: string; picked: string; n: number }[] {
   const none = "(no tool)";
   const own = servers.flatMap(({ name, right, ownTool, noTool }) => [

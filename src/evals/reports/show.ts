@@ -22,17 +22,17 @@ import { count, duration, integer, money, some } from "./format.ts";
 
 type ManifestCase = RunManifest["suites"][number]["cases"][number];
 
-/** A trial with its case, and the names of the tools in the order in which they were shown. */
+/** A trial with its case, and the tool names in the order shown. */
 export type ShownTrial = { trial: Trial; case: ManifestCase; tools: readonly string[] };
 
-/** Trials of one case and model that went alike. */
+/** Trials of one case and model with identical transcripts. */
 type Group = ShownTrial & { numbers: number[] };
 
-/** Longer texts are cut: the record has them whole. */
+/** Longer texts are cut. */
 const maxLength = 4_000;
 const maxLines = 40;
 
-/** The transcripts of trials, those that went alike once, at most `most` of them. */
+/** The transcripts of trials, at most `most` of them. Identical ones are shown once. */
 export function showDocument(shown: readonly ShownTrial[], { run, most }: { run: string; most: number }): Block[] {
   const groups = groupAlike(shown);
   const failed = shown.filter(({ trial }) => trial.verdict?.grade !== "pass").length;
@@ -61,7 +61,7 @@ export function showDocument(shown: readonly ShownTrial[], { run, most }: { run:
   ];
 }
 
-/** Trials with the same query, texts, calls and results, with the numbers of all of them. */
+/** Groups trials with the same query, texts, calls and results. */
 function groupAlike(shown: readonly ShownTrial[]): Group[] {
   const groups = new Map<string, Group>();
   for (const one of shown) {
@@ -79,7 +79,7 @@ function groupAlike(shown: readonly ShownTrial[]): Group[] {
       cell.case,
       cell.model,
       cell.arm,
-      query(one),
+      readQuery(one),
       outcome,
       verdict?.grade,
       made,
@@ -99,11 +99,11 @@ function transcript(group: Group): Block[] {
   const result = outcome.kind === "broken" ? `BROKEN (${outcome.stage})` : describeGrade(verdict);
   return [
     heading(2, `${cell.case} · ${cell.model}${arm} · ${trials}: ${result}`, resultTone(trial)),
-    facts(...about(group)),
-    text(...spoken("User: ", query(group))),
+    facts(...trialFacts(group)),
+    text(...quoteLines("User: ", readQuery(group))),
     ...trial.turns.flatMap((turn, at) => showTurn(turn, at + 1, one, verdict?.checks ?? [])),
     ...(outcome.kind === "broken" ? [text([{ strong: "Broken: ", tone: "bad" }, verbatim(outcome.message)])] : []),
-    ...unmet(verdict?.checks ?? []),
+    ...listUnmet(verdict?.checks ?? []),
   ];
 }
 
@@ -119,7 +119,7 @@ function resultTone({ outcome, verdict }: Trial): Tone {
   return verdict?.grade === "pass" ? "good" : "bad";
 }
 
-function about({ trial: { verdict, turns, ms, costUsd, startedAt }, case: one, tools }: Group): Fact[] {
+function trialFacts({ trial: { verdict, turns, ms, costUsd, startedAt }, case: one, tools }: Group): Fact[] {
   const input = turns.reduce((sum, { usage }) => sum + promptTokens(usage), 0);
   const output = turns.reduce((sum, { usage }) => sum + usage.outputTokens, 0);
   const took = [`${integer(input)} tokens in`, `${integer(output)} out`, money(costUsd), duration(ms), startedAt];
@@ -132,15 +132,15 @@ function about({ trial: { verdict, turns, ms, costUsd, startedAt }, case: one, t
   ];
 }
 
-/** The wording of the query that the trial asked. */
-function query({ trial, case: { input, paraphrases } }: ShownTrial): string {
+/** The query of a trial: the input of the case or one of its paraphrases. */
+function readQuery({ trial, case: { input, paraphrases } }: ShownTrial): string {
   return paraphrases?.[paraphraseAt(trial.cell.trial, paraphrases.length)] ?? input;
 }
 
 const verbatim = (value: string): Span => ({ code: value, max: maxLength });
 
-/** A text of several lines under its label, and what follows it. */
-function spoken(label: Span, value: string, ...rest: readonly Span[]): Inline[] {
+/** A text after its label, with up to 40 further lines below. `rest` follows the text. */
+function quoteLines(label: Span, value: string, ...rest: readonly Span[]): Inline[] {
   const [first = "", ...lines] = value.split(/\r?\n/);
   const shown = lines.slice(0, maxLines);
   const left = lines.length - shown.length;
@@ -161,7 +161,7 @@ function showTurn(turn: Turn, number: number, one: ManifestCase, checks: readonl
   return [
     text(
       [{ strong: `Turn ${number}` }, ` · ${duration(ms)} · ${count(usage.outputTokens, "token")} out`],
-      ...(reply.trim() === "" && !isSilent ? [] : spoken(label, isSilent ? "(no text, no call)" : reply)),
+      ...(reply.trim() === "" && !isSilent ? [] : quoteLines(label, isSilent ? "(no text, no call)" : reply)),
       ...searches.map(({ query: asked, found }): Inline => {
         return ["Searches: ", verbatim(asked), " -> ", { code: some(found, 5), max: 300 }];
       }),
@@ -185,7 +185,7 @@ function showCall(call: Call, { expectedCalls = [] }: ManifestCase, checks: read
   return [text(title), table("argument", columns, rows, { max: 40 }), text(...showResult(execution))];
 }
 
-/** Expected and given arguments side by side; `~` marks one that no expectation names. */
+/** Expected and given arguments side by side; `~` marks an argument without an expectation. */
 function compareArguments(expected: JsonObject, given: JsonObject, checks: readonly Assertion[]): TableRow[] {
   const names = [...new Set([...Object.keys(expected), ...Object.keys(given)])];
   return names.map((name): TableRow => {
@@ -209,7 +209,7 @@ const own = (object: JsonObject, name: string): Json | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined;
 const describeValue = (value: Json | undefined) => (value === undefined ? "(absent)" : JSON.stringify(value));
 
-/** A matcher in the words of the suite, a literal as JSON. */
+/** A matcher as written in the suite, a literal as JSON. */
 function describeExpected(value: Json | undefined): string {
   if (value === undefined) return "(not named)";
   const read = readMatcher(value);
@@ -222,11 +222,11 @@ function describeExpected(value: Json | undefined): string {
 function showResult(execution: Call["execution"]): Inline[] {
   if (execution?.status !== "executed") return [["Not executed: ", execution?.reason ?? "no result is on the record"]];
   const label = execution.result.isError ? { strong: "Error: ", tone: "bad" as const } : "Result: ";
-  return spoken(label, joinResult(execution.result), ` (${duration(execution.ms)})`);
+  return quoteLines(label, joinResult(execution.result), ` (${duration(execution.ms)})`);
 }
 
 /** Why a trial did not pass. */
-function unmet(checks: readonly Assertion[]): Block[] {
+function listUnmet(checks: readonly Assertion[]): Block[] {
   const open = checks.filter(({ met }) => met !== "yes");
   if (open.length === 0) return [];
   return [

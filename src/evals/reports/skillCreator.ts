@@ -5,11 +5,11 @@ import { promptTokens } from "../verdicts/tally.ts";
 import { count } from "./format.ts";
 import { judgeText, liftSentence } from "./skillEffect.ts";
 
-// The files of anthropics/skills' skill-creator, as its references/schemas.md, aggregate_benchmark.py and eval viewer
-// have them. They know passed and failed only, and take what is absent for 0 %: so an expectation that was not graded is
-// left out and noted, and a run without any graded one has no grading.json and is in no figure.
+// The files of skill-creator (anthropics/skills), as defined by its references/schemas.md, aggregate_benchmark.py and
+// eval viewer. These know only passed and failed, and read a missing value as 0%. So an ungraded expectation is left
+// out and noted, and a run without graded expectations gets no grading.json and does not enter any statistic.
 
-/** `grading.json`. Without `timing`, for with it the aggregation takes no tokens from timing.json. */
+/** `grading.json`. It has no `timing`, because with it the aggregation would not read tokens from timing.json. */
 export const gradingSchema = z.object({
   expectations: z.array(z.object({ text: z.string(), passed: z.boolean(), evidence: z.string() })),
   summary: z.object({ passed: z.number(), failed: z.number(), total: z.number(), pass_rate: z.number() }),
@@ -27,7 +27,7 @@ export const gradingSchema = z.object({
 });
 type Grading = z.infer<typeof gradingSchema>;
 
-/** `timing.json`: time is that of waiting for the model, tokens are input and output. */
+/** `timing.json`. Time is spent waiting for the model; tokens are input plus output. */
 export const timingSchema = z.object({
   total_tokens: z.number(),
   duration_ms: z.number(),
@@ -43,7 +43,7 @@ type Configuration = (typeof configurations)[number];
 
 type Eval = { id: number; name: string; prompt: string; runs: number };
 
-/** What is shown as one benchmark: a skill whose effect is measured, on one model. `folder` is inside of the run's. */
+/** One benchmark: a skill on one model, with its effect measured. `folder` is relative to that of the run. */
 export type SkillCreatorWorkspace = {
   suite: string;
   skill: string;
@@ -53,10 +53,10 @@ export type SkillCreatorWorkspace = {
   evals: Eval[];
 };
 
-/** Where one run stands in its workspace; `folder` is inside of the workspace's. */
+/** The place of one run. `folder` is relative to that of the workspace. */
 export type ResultFolder = { eval: Eval; configuration: Configuration; run: number; folder: string };
 
-/** The workspaces of a run, in the order of its suites and models; none when no effect of a skill is measured. */
+/** The workspaces of a run, in the order of its suites and models; none if it measures no effect of a skill. */
 export function listWorkspaces({ suites, models }: RunManifest): SkillCreatorWorkspace[] {
   const taken = new Set<string>();
   return suites.flatMap(({ name, lift, file, cases }) =>
@@ -78,12 +78,12 @@ export function listWorkspaces({ suites, models }: RunManifest): SkillCreatorWor
   );
 }
 
-/** A name that every file system takes, and that leads nowhere else. */
+/** A name that is valid on every file system and cannot leave its folder. */
 function fileName(name: string): string {
   return name.replace(/[^\p{L}\p{N}_-]+/gu, "-").slice(0, 64) || "-";
 }
 
-/** All runs of a workspace as planned, in the order in which they are shown. */
+/** All planned runs of a workspace, in display order. */
 export function listPlaces({ evals }: SkillCreatorWorkspace): ResultFolder[] {
   return evals.flatMap((one) =>
     configurations.flatMap((configuration) =>
@@ -92,7 +92,7 @@ export function listPlaces({ evals }: SkillCreatorWorkspace): ResultFolder[] {
   );
 }
 
-/** The place of a trial, if it is of this workspace. */
+/** The place of a trial if it belongs to this workspace. */
 export function findPlace({ suite, model, evals }: SkillCreatorWorkspace, cell: Cell): ResultFolder | undefined {
   if (cell.suite !== suite || cell.model !== model) return undefined;
   const one = evals.find(({ name }) => name === cell.case);
@@ -103,12 +103,12 @@ function placeAt(one: Eval, configuration: Configuration, run: number): ResultFo
   return { eval: one, configuration, run, folder: `eval-${one.id}/${configuration}/run-${run}` };
 }
 
-/** `eval_metadata.json`; the viewer looks for it next to the runs, the aggregation next to the configurations. */
+/** `eval_metadata.json`. The viewer looks for it beside the runs, the aggregation beside the configurations. */
 export function evalMetadata({ id, name, prompt }: Eval) {
   return { eval_id: id, eval_name: name, prompt };
 }
 
-/** What is written of one trial: `grading` is absent when nothing of it was graded; `output` is for a reader. */
+/** The files of one trial. `grading` is absent if nothing was graded; `output` is a readable transcript. */
 export function runFiles(trial: Trial): { grading?: Grading; timing: Timing; output: string } {
   const grading = makeGrading(trial);
   return { ...(grading && { grading }), timing: makeTiming(trial), output: makeTranscript(trial) };
@@ -176,12 +176,10 @@ function makeTranscript({ turns, outcome }: Trial): string {
   return `${[...lines, ...broken].join("\n\n") || "(no output)"}\n`;
 }
 
-/** To four digits, as the aggregation rounds. */
+/** Rounds to four digits, like the aggregation. */
 const rounded = (value: number) => Math.round(value * 1e4) / 1e4;
 
-// `benchmark.json` of skill-creator: the runs of a workspace, and their summary.
-
-/** One run in `benchmark.json`. */
+/** A run in `benchmark.json`. */
 export function benchmarkRun({ eval: one, configuration, run }: ResultFolder, grading: Grading, timing: Timing) {
   const { expectations, summary, execution_metrics: metrics, user_notes_summary: notes } = grading;
   return {
@@ -205,7 +203,7 @@ export type BenchmarkRun = ReturnType<typeof benchmarkRun>;
 const measures = ["pass_rate", "time_seconds", "tokens"] as const;
 type Measure = (typeof measures)[number];
 
-/** The statistics of a workspace, fed with each graded run. Keeps three numbers a run. */
+/** Computes the statistics of a workspace from its graded runs. Keeps three numbers per run. */
 export class BenchmarkFigures {
   readonly #values = new Map<Configuration, Record<Measure, number[]>>();
   #open = 0;
@@ -217,7 +215,7 @@ export class BenchmarkFigures {
     this.#open += notes.length;
   }
 
-  /** A configuration without a graded run is absent, and so is the difference then: it would read as 0 %. */
+  /** Omits a configuration without graded runs, and then also the difference: it would read as 0%. */
   runSummary() {
     const [one, other] = configurations.map((configuration) => this.#statistics(configuration));
     if (!one || !other) return { ...(one && { with_skill: one }), ...(other && { without_skill: other }) };
@@ -230,7 +228,7 @@ export class BenchmarkFigures {
     return { with_skill: one, without_skill: other, delta };
   }
 
-  /** What the figures leave out, and the verdict that they cannot give. */
+  /** What the statistics leave out, and the verdict that they cannot express. */
   notes({ suite, model, evals }: SkillCreatorWorkspace, run: RunSummary): string[] {
     const planned = evals.reduce((sum, { runs }) => sum + configurations.length * runs, 0);
     const graded = [...this.#values.values()].reduce((sum, { pass_rate }) => sum + pass_rate.length, 0);
@@ -256,7 +254,7 @@ export class BenchmarkFigures {
   }
 }
 
-/** As the aggregation has them: the deviation is that of a sample, and 0 for one value. */
+/** Computed like in the aggregation: the sample standard deviation, or 0 for a single value. */
 function statistics(values: readonly number[]) {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
@@ -269,7 +267,7 @@ function statistics(values: readonly number[]) {
   };
 }
 
-/** The head of `benchmark.json`. */
+/** The metadata of `benchmark.json`. */
 export function benchmarkMetadata(
   { skill, skillPath, model, evals }: SkillCreatorWorkspace,
   { startedAt, judge }: RunManifest,

@@ -2,8 +2,8 @@ import * as z from "zod";
 import { type Block, heading, list, makeColumns, section, table, text, unlimited } from "./document.ts";
 import { count } from "./format.ts";
 
-/** What the eval files of a package hold, in numbers; `unreadable` when they are wrong. */
 const number = z.number().int().min(0);
+/** What the eval files of a package contain; `unreadable` if they are invalid. */
 const evalCountsSchema = z.union([
   z.object({ positives: number, negatives: number, checks: number }),
   z.literal("unreadable"),
@@ -20,7 +20,7 @@ const listedSkillSchema = z.object({
   evals: evalCountsSchema,
 });
 
-/** What a host finds of skills. */
+/** The skills that a host finds. */
 export const skillListingSchema = z.object({
   host: z.string(),
   folders: z.array(z.string()).readonly().describe("where it looks"),
@@ -34,7 +34,7 @@ export const skillListingSchema = z.object({
 });
 export type SkillListing = z.infer<typeof skillListingSchema>;
 
-/** The skills that a host shows, where they are and what they are tested with; then those it does not show, and why. */
+/** The report of `evals skills`: the skills that a host shows, with their eval queries, then those it does not show. */
 export function skillsDocument({ host, folders, skills, hidden, shadowed, skipped }: SkillListing): Block[] {
   const rows = skills.map(({ name, declared, level, file, evals }) => [
     ...[declared === undefined ? name : `${name} (${declared})`, level, evalsText(evals)],

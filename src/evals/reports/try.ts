@@ -69,10 +69,10 @@ function describeShare(passed: number, trials: number): string {
   return interval ? rateWithInterval({ passed, trials }, interval) : "·";
 }
 
-/** A wider matrix fits no terminal. */
+/** A wider matrix would not fit a terminal. */
 const maxColumns = 8;
 
-/** The confusion matrix of the tools that were confused: a row for what was wanted, a column for what was picked. */
+/** The confusion matrix of the confused tools: wanted in rows, picked in columns. */
 function listMatrix({ confusions, perTool }: TryResult): Block[] {
   if (confusions.length === 0) return [];
   const named = [...new Set(confusions.flatMap(({ expected, picked }) => [expected, picked]))];

@@ -10,8 +10,8 @@ import { caseSentence, caseState, headline, isGatedByRate, modelLabel } from "./
 export type Place = { file?: string | undefined; line?: number | undefined; column?: number | undefined };
 
 /**
- * One decision of a command, for the forms that list results: a JUnit test case, a GitHub annotation, a SARIF result. The
- * levels `failed` (missed a gate) and `error` (no answer to judge) are red.
+ * One decision of a command, for the forms that list results: a JUnit test case, a GitHub annotation, a SARIF result.
+ * The levels `failed` (missed a gate) and `error` (no answer to judge) are red.
  */
 export type Verdict = {
   rule: RuleId;

@@ -18,8 +18,7 @@ type Verified = VerifiedSuite["records"][number];
 type State = Verified["cases"][number]["state"];
 
 /**
- * The report of `evals verify`: whether the baselines are of what is there now, then what is not, and what no case
- * covers.
+ * The report of `evals verify`: whether the baselines match the current tools and cases, what differs, and coverage.
  */
 export function verifyDocument(report: VerifyReport): Block[] {
   const { suites, coverage, failed, withoutSuite } = report;
@@ -41,10 +40,10 @@ const listRecords = (suites: readonly VerifiedSuite[]) => suites.flatMap(({ reco
 
 const hasNoBaseline = ({ records, problem }: VerifiedSuite) => problem === undefined && records.length === 0;
 
-/** Whether a record does not cover its suite as it is now. */
+/** Whether a baseline does not match the current tools and cases of its suite. */
 const isOutdated = ({ lists, cases }: Verified) => lists.length > 0 || cases.length > 0;
 
-/** What is true of the whole, the most important first. */
+/** Statements about all suites, most important first. */
 function listStatements({ suites, coverage, gates }: VerifyReport): string[] {
   const names = (of: readonly VerifiedSuite[]) => some(of.map(({ suite }) => suite));
   const unknown = suites.filter(({ problem }) => problem !== undefined);

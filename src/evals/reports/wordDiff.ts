@@ -2,21 +2,21 @@ import { diffWords } from "diff";
 import type { TextChange } from "./document.ts";
 import { plain } from "./escape.ts";
 
-/** A piece of a changed text, made visible. */
+/** A piece of a changed text, with invisible characters escaped. */
 export type Piece = { kind: "same" | "removed" | "added"; text: string };
 
-/** Beyond this, in single edits and in characters, the whole text is shown as replaced: it bounds time and memory. */
+/** Beyond these limits the whole text is shown as replaced, which bounds time and memory. */
 const limits = { edits: 2000, characters: 40_000 } as const;
-/** A text of which less than this share stayed reads better as replaced than as fragments. */
+/** If a smaller share of a text stayed, it is shown as replaced: that reads better than fragments. */
 const minKept = 0.3;
-/** How many characters are shown on each side of a change, and at each end of a removed or added text. */
+/** How many unchanged characters are shown around a change, and how many at each end of a removed or added text. */
 const context = { same: 70, changed: 300 } as const;
 
 const known = new WeakMap<TextChange, Piece[]>();
 
 /**
- * What changed, word by word, with the neighbourhood of each change; none where there is no text at all. Several forms
- * render one report, and comparing takes time, so a change is compared once.
+ * Compares a text word by word, with some context around each change; no pieces if there is no text. The result is
+ * cached, since comparing takes time and several forms render the same change.
  */
 export function diffPieces(change: TextChange): readonly Piece[] {
   const pieces = known.get(change) ?? compareTexts(change);
@@ -31,17 +31,17 @@ function compareTexts({ before, after }: TextChange): Piece[] {
   return moveOuterSpace(compareWords(old, now)).map((piece, at, all) => shorten(piece, at, all.length));
 }
 
-/** Visible, and without what a person cannot see the difference of. */
+/** Escapes invisible characters and collapses white space, since a reader would not see the difference. */
 const oneLine = (text: string) => plain(text).replace(/ +/g, " ").trim();
 
-/** The pieces of which those that are not added make `before`, and those that are not removed make `after`. */
+/** The pieces of both texts: `before` is all that were not added, `after` all that were not removed. */
 function compareWords(before: string, after: string): Piece[] {
   const replaced: Piece[] = [
     { kind: "removed", text: before },
     { kind: "added", text: after },
   ];
   if (before.length + after.length > limits.characters) return replaced;
-  // By the rules of Unicode: words of any script, not only of Latin ones.
+  // Splits into words in any script, not only Latin.
   const intlSegmenter = new Intl.Segmenter("en", { granularity: "word" });
   const changes = diffWords(before, after, { intlSegmenter, maxEditLength: limits.edits });
   if (!changes) return replaced;
@@ -53,7 +53,7 @@ function compareWords(before: string, after: string): Piece[] {
   return isWorth ? pieces : replaced;
 }
 
-/** White space at the ends of a changed piece is moved out of it, so that the marks stand at words. */
+/** Moves outer white space out of changed pieces, so that only words are marked. */
 function moveOuterSpace(pieces: readonly Piece[]): Piece[] {
   const moved = pieces.flatMap(({ kind, text }): Piece[] => {
     if (kind === "same" || text.trim() === "") return [{ kind, text }];
@@ -73,7 +73,7 @@ function shorten({ kind, text }: Piece, at: number, count: number): Piece {
   return { kind, text: keepEnds(text, at === 0 ? 0 : same, at === count - 1 ? 0 : same) };
 }
 
-/** The beginning and the end of a long text, cut between words where there are any. */
+/** The beginning and end of a long text, cut between words if possible. */
 function keepEnds(text: string, first: number, last: number): string {
   const characters = [...text];
   if (characters.length <= first + last + 20) return text;

@@ -13,19 +13,18 @@ import { readOrWarn } from "../runs/find.ts";
 import { isRun, journalPath, readManifest, readTrials } from "../runs/record.ts";
 import { EvalsError, type Problem } from "../types/errors.ts";
 import type { RunManifest, RunSummary } from "../types/run.ts";
-
 import { makeHistories, type PastRun } from "../verdicts/history.ts";
 import { summariser } from "../verdicts/summary.ts";
 
-/** The journals of this many of the newest runs are read for the trend; older runs are listed by their manifests. */
+/** The journals of this many recent runs are read for the trend. Older runs are listed from their manifests. */
 const maxRead = 100;
 
-/** The address of the list. */
+/** The URL of the list. */
 const home = "/";
 
 type Stamped = { stamp: string; summary: RunSummary };
 
-/** Reads the records under a folder, for pages. Summaries are kept until the record changes. */
+/** Makes pages from the records in a folder. Summaries are cached until their record changes. */
 export class Records {
   readonly #out: string;
   readonly #summaries = new Map<string, Stamped>();
@@ -34,10 +33,7 @@ export class Records {
     this.#out = out;
   }
 
-  /**
-   * The list of all records, the newest first, with what is wrong with those that cannot be read. Folders that are no
-   * records are left out.
-   */
+  /** The list of all records, newest first, with the problems of unreadable ones. Other folders are ignored. */
   async list(): Promise<RunsPage> {
     const names = (await readdir(this.#out).catch(() => [])).sort().reverse();
     const unreadable: Problem[] = [];
@@ -58,12 +54,11 @@ export class Records {
     return runsPage(this.#out, entries, makeHistories(past), unreadable);
   }
 
-  /** Whether the folder has a record of this id. */
   async has(id: string): Promise<boolean> {
     return (await this.#find(id)) !== undefined;
   }
 
-  /** The page of a record; `live` as long as it is not finished. */
+  /** The page of a record; live while the record is unfinished. */
   async page(id: string): Promise<WrittenReport | undefined> {
     const manifest = await this.#find(id);
     if (!manifest) return undefined;
@@ -88,7 +83,7 @@ export class Records {
     return { ...experimentPage(blocks, manifest, trials), ...served };
   }
 
-  /** Two runs side by side: their comparison, and all cases of both. */
+  /** The comparison of two runs, with all cases side by side. */
   async compare(base: string, head: string): Promise<WrittenReport | undefined> {
     const [a, b] = await Promise.all([this.#find(base), this.#find(head)]);
     if (!a || !b) return undefined;
@@ -105,7 +100,7 @@ export class Records {
     }
   }
 
-  /** What changes whenever a trial is recorded or the record is finished. */
+  /** A stamp that changes whenever a trial is recorded or the record is finished. */
   async stamp(id: string): Promise<string> {
     const dir = join(this.#out, id);
     const files = [join(dir, "run.json"), journalPath(dir)].map((file) => stat(file).catch(() => undefined));
@@ -133,7 +128,7 @@ export class Records {
     return summary;
   }
 
-  /** An id names a folder right below, and nothing else. */
+  /** An id must be the name of a folder directly below, so that no other path can be read. */
   async #find(id: string): Promise<RunManifest | undefined> {
     if (!/^[\w-][\w.-]*$/.test(id)) return undefined;
     const manifest = await readManifest(join(this.#out, id)).catch(() => undefined);

@@ -6,14 +6,14 @@ import { type RunsPage, stringifyPage, type WrittenReport } from "../reports/pag
 import { usageError } from "../types/errors.ts";
 import { Records } from "./records.ts";
 
-/** How often a running record is looked at, in milliseconds; a page that takes long to make is made less often. */
+/** How often an unfinished record is checked for changes, in milliseconds. */
 const interval = 1000;
 
 export type ViewOptions = { out: string; port: number; redact(text: string): string };
 
 /**
- * The pages of the records under a folder. Everything is read-only. Only requests that name this very server are
- * answered, so that no web site can read the records under a name of its own (DNS rebinding).
+ * The read-only pages of the records in a folder. Requests must name this server as their host, so that no web site can
+ * read the records through DNS rebinding.
  */
 function createView({ out, redact }: Omit<ViewOptions, "port">, port: () => number): Hono {
   const records = new Records(out);
@@ -49,7 +49,7 @@ function createView({ out, redact }: Omit<ViewOptions, "port">, port: () => numb
       const id = context.req.param("id");
       if (!(await records.has(id))) return context.text("There is no such record.\n", 404);
       return streamSSE(context, async (stream) => {
-        // The first event comes at once: the record can have changed since the page was made.
+        // The first event is sent at once, since the record may have changed after the page was made.
         for (let seen = ""; !stream.aborted; await stream.sleep(interval)) {
           const stamp = await records.stamp(id);
           if (stamp !== seen) await stream.writeSSE({ event: "changed", data: stamp });
@@ -61,7 +61,7 @@ function createView({ out, redact }: Omit<ViewOptions, "port">, port: () => numb
     .onError((error, context) => context.text(`${redact(error.message)}\n`, 500));
 }
 
-/** Serves the pages on the loopback address. Throws a usage error where the port is taken. */
+/** Serves the pages on the loopback address. Throws a usage error if the port is in use. */
 export async function startView(options: ViewOptions): Promise<{ url: string; close(): Promise<void> }> {
   let port = options.port;
   const app = createView(options, () => port);

@@ -6,7 +6,7 @@ import type { Io } from "../types/io.ts";
 import { knownSecrets } from "../types/secrets.ts";
 import { startView } from "./server.ts";
 
-/** `evals view`: serves the pages of all records until it is interrupted, which is how it ends. */
+/** `evals view`: serves the pages of all records until interrupted, and then passes. */
 export async function view(
   { out, port, open }: { out: string; port: number; open: boolean },
   io: Io,
@@ -26,7 +26,7 @@ const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
   win32: ["cmd", "/c", "start", ""],
 };
 
-/** Opens the page with what the system has for it. */
+/** Opens the page in the default browser. */
 function openBrowser(url: string, io: Io): void {
   const [program, ...args] = openers[process.platform] ?? ["xdg-open"];
   const child = spawn(program, [...args, url], { stdio: "ignore", detached: true });
