@@ -27,15 +27,13 @@ export function checkFacts(check: ComparedCheck): [string, string][] {
 /** Which test reached the verdict, and at which look. */
 function decisionText({ kind, by, because, method, look, looks, trials, cap }: ComparedCheck): string | undefined {
   if (method !== "pairs" || because === "stopped") return undefined;
-  const how =
-    by === "cases" || kind === "changed"
-      ? "by Fisher's exact test of each case, "
-      : by === "suite"
-        ? "by the sign test, "
-        : kind === "no-regression"
-          ? "by the interval of the net change, "
-          : "";
-  return `${how}at look ${look} of ${looks}, ${count(trials, "trial")} per case and list (cap ${cap})`;
+  return `${decidingTest(kind, by)}at look ${look} of ${looks}, ${count(trials, "trial")} per case and list (cap ${cap})`;
+}
+
+function decidingTest(kind: ComparedCheck["kind"], by: ComparedCheck["by"]): string {
+  if (by === "cases" || kind === "changed") return "by Fisher's exact test of each case, ";
+  if (by === "suite") return "by the sign test, ";
+  return kind === "no-regression" ? "by the interval of the net change, " : "";
 }
 
 function signTest({ down, up, p, level: alpha }: NonNullable<ComparedCheck["suite"]>, method: string): string {

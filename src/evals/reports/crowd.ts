@@ -15,7 +15,10 @@ import {
 import { madeText, modelLabel } from "./runText.ts";
 
 const tones: Readonly<Record<CrowdSummary["kind"], Tone>> = {
-  ...{ fell: "bad", "no fall shown": "good", "not scored": "warn", stopped: "warn" },
+  fell: "bad",
+  "no fall shown": "good",
+  "not scored": "warn",
+  stopped: "warn",
 };
 
 /** The report of `evals crowd`: accuracy at the smallest and the largest size in one line, then the curve. */

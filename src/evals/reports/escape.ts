@@ -62,24 +62,20 @@ export class Markup {
   }
 }
 
-type Part = string | number | Markup | readonly Markup[];
+type Part = string | number | undefined | Markup | readonly Markup[];
 
 const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
 /**
- * Template tag for HTML and XML. Interpolated values are made visible and escaped unless they are `Markup`. Safe
- * between tags and inside quoted attributes.
+ * Template tag for HTML and XML. Interpolated values are made visible and escaped unless they are `Markup`; undefined is
+ * empty. Safe between tags and inside quoted attributes.
  */
 export function markup(pieces: TemplateStringsArray, ...parts: readonly Part[]): Markup {
-  return new Markup(pieces.map((piece, at) => (at === 0 ? piece : safe(parts[at - 1] ?? "") + piece)).join(""));
-}
-
-/** The piece if `when` is true, otherwise nothing. */
-export function only(when: boolean, part: () => Markup): Markup {
-  return when ? part() : new Markup("");
+  return new Markup(pieces.map((piece, at) => (at === 0 ? piece : safe(parts[at - 1]) + piece)).join(""));
 }
 
 function safe(part: Part): string {
+  if (part === undefined) return "";
   if (part instanceof Markup) return part.source;
   if (typeof part === "object") return part.map(safe).join("");
   return plain(String(part)).replace(/[&<>"']/g, (sign) => entities[sign] ?? sign);

@@ -2,17 +2,17 @@ import type { ChoiceByExposure, DiscoverySummary, ExposureComparison, ExposureSu
 import { describeExposure, nameComparedArm } from "../types/exposure.ts";
 import type { SuiteSummary } from "../types/run.ts";
 import type { Discovery } from "../types/trial.ts";
-import { type Block, details, list, makeColumns, section, type Tone, table, text } from "./document.ts";
+import { type Block, details, list, makeColumns, type Span, section, table, text } from "./document.ts";
 import {
   capital,
   count,
   integer,
   percent,
-  points,
   pointsWithInterval,
   pValue,
   ratio,
   share,
+  signedInteger,
   size,
   some,
 } from "./format.ts";
@@ -73,19 +73,12 @@ function lossBlocks({ trials, notFound, notChosen, builtIns }: DiscoverySummary,
   ];
 }
 
-const verdictNames: Readonly<Record<ExposureComparison["verdict"], string>> = {
-  better: "BETTER",
-  worse: "WORSE",
-  mixed: "MIXED",
-  equal: "EQUAL",
-  open: "NO DIFFERENCE SHOWN",
-};
-const verdictTones: Readonly<Record<ExposureComparison["verdict"], Tone>> = {
-  better: "good",
-  worse: "bad",
-  mixed: "warn",
-  equal: "good",
-  open: "warn",
+const verdictNames: Readonly<Record<ExposureComparison["verdict"], Span>> = {
+  better: { strong: "BETTER", tone: "good" },
+  worse: { strong: "WORSE", tone: "bad" },
+  mixed: { strong: "MIXED", tone: "warn" },
+  equal: { strong: "EQUAL", tone: "good" },
+  open: { strong: "NO DIFFERENCE SHOWN", tone: "warn" },
 };
 
 /** The exposures (or surfaces) of a suite side by side, each compared with the first. Empty if there is only one. */
@@ -108,12 +101,7 @@ export function exposureBlocks({ exposures = [], choices = [] }: SuiteSummary): 
     ...makeColumns("figure", "passed", "chosen", "found", "requests", "tokens a request"),
   ];
   return section(isSurfaces ? "Surfaces" : "Exposures", [
-    ...compared.map((one) =>
-      text([
-        { strong: verdictNames[one.against.verdict], tone: verdictTones[one.against.verdict] },
-        ` ${comparisonSentence(one, first)}`,
-      ]),
-    ),
+    ...compared.map((one) => text([verdictNames[one.against.verdict], ` ${comparisonSentence(one, first)}`])),
     text(isSurfaces ? undefined : nextStep(compared.map(({ against }) => against.verdict))),
     table(noun, columns, rows),
     ...compared.map((one) => casesBlock(one.against, nameComparedArm(one))),
@@ -138,10 +126,8 @@ function tokensText(
 ): string {
   if (tokens === null) return "-";
   const difference = first === null ? 0 : Math.round(tokens - first);
-  return difference === 0 ? integer(tokens) : `${integer(tokens)} (${signed(difference)})`;
+  return difference === 0 ? integer(tokens) : `${integer(tokens)} (${signedInteger(difference)})`;
 }
-
-const signed = (n: number) => `${n > 0 ? "+" : "-"}${integer(Math.abs(n))}`;
 
 /** `names against all: chosen 14 of 40, 40 of 40 before; -65.0 pp (95% CI ...); -2,300 tokens a request.` */
 function comparisonSentence(one: ExposureSummary & { against: ExposureComparison }, first: ExposureSummary): string {
@@ -155,13 +141,9 @@ function comparisonSentence(one: ExposureSummary & { against: ExposureComparison
   return [
     `${nameComparedArm(one)} against ${nameComparedArm(first)}`,
     `: chosen ${ratio(chosen.own)} against ${ratio(chosen.first)}${common}`,
-    net === null
-      ? ""
-      : p === null
-        ? `, passed ${points(net.change)}`
-        : `, passed ${pointsWithInterval(net.change, net.interval)}`,
+    net === null ? "" : `, passed ${pointsWithInterval(net.change, p === null ? null : net.interval)}`,
     tested,
-    difference === 0 ? "" : `, ${signed(difference)} tokens a request`,
+    difference === 0 ? "" : `, ${signedInteger(difference)} tokens a request`,
     end,
     p === null ? ". The model is deterministic." : `. ${count(comparisons, "test")} share an error rate of 5%.`,
     left.length > 0 ? ` Not asked there: ${some(left)}.` : "",

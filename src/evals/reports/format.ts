@@ -11,6 +11,12 @@ export function integer(n: number): string {
   return n.toFixed().replace(/\B(?=(?:\d{3})+$)/g, ",");
 }
 
+/** A signed whole number: `+1,200`, `-3`, `0`. */
+export function signedInteger(n: number): string {
+  const rounded = Math.round(n);
+  return `${rounded > 0 ? "+" : ""}${integer(rounded)}`;
+}
+
 /** Capitalizes the first letter, except if it is a symbol, such as in `p` or `p (Holm)`. */
 export function capital(text: string): string {
   return /^[b-z]\b/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);

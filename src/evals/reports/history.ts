@@ -7,7 +7,11 @@ export function historyDocument(histories: readonly History[]): Block[] {
   const [first] = histories;
   const fell = histories.filter((one) => (change(one) ?? 0) < 0);
   return [
-    heading(1, `${count(histories.length, "history")}: ${describe(histories)}`, fell.length > 0 ? "warn" : "good"),
+    heading(
+      1,
+      `${count(histories.length, "history")}: ${some(histories.map(describeTrend), 3)}`,
+      fell.length > 0 ? "warn" : "good",
+    ),
     text(
       "How sure: rates are means over cases with 95% intervals; a difference between two runs is no verdict.",
       first && first.runs.length > 1
@@ -19,14 +23,11 @@ export function historyDocument(histories: readonly History[]): Block[] {
 }
 
 /** `notes on lexical-2 +20 pp since the run before` */
-function describe(histories: readonly History[]): string {
-  return some(
-    histories.map((one) => {
-      const by = change(one);
-      return `${one.suite} on ${one.model} ${by === undefined ? "ran once" : by === 0 ? "as in the run before" : `${points(by)} since the run before`}`;
-    }),
-    3,
-  );
+function describeTrend(history: History): string {
+  const by = change(history);
+  const name = `${history.suite} on ${history.model}`;
+  if (by === undefined) return `${name} ran once`;
+  return by === 0 ? `${name} as in the run before` : `${name} ${points(by)} since the run before`;
 }
 
 /** The change of the mean rate in the last run; undefined if either run has no rate. */

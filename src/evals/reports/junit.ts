@@ -1,4 +1,4 @@
-import { type Markup, markup, only, plain } from "./escape.ts";
+import { type Markup, markup, plain } from "./escape.ts";
 import { isRed, type Verdict, type VerdictList, type VerdictSuite } from "./verdicts.ts";
 
 /**
@@ -23,8 +23,8 @@ function counts(verdicts: readonly Verdict[]): Markup {
   return markup` tests="${verdicts.length}" failures="${of("failed")}" errors="${of("error")}"`;
 }
 
-function time(ms: number | undefined): Markup {
-  return only(ms !== undefined, () => markup` time="${((ms ?? 0) / 1000).toFixed(3)}"`);
+function time(ms: number | undefined): Markup | undefined {
+  return ms === undefined ? undefined : markup` time="${(ms / 1000).toFixed(3)}"`;
 }
 
 /** The total time of the verdicts that have one; undefined if none has. */
@@ -34,14 +34,14 @@ function sumTime(verdicts: readonly Verdict[]): number | undefined {
 }
 
 function testSuite({ name, model, facts, verdicts }: VerdictSuite, startedAt: string | undefined): Markup {
-  const properties = Object.entries(facts).flatMap(([fact, value]) =>
-    value === undefined ? [] : [markup`      <property name="${fact}" value="${value}"/>\n`],
-  );
+  const known = Object.entries(facts).filter(([, value]) => value !== undefined);
+  const list = known.map(([fact, value]) => markup`      <property name="${fact}" value="${value}"/>\n`);
+  const properties = list.length === 0 ? undefined : markup`    <properties>\n${list}    </properties>\n`;
   const title = model === undefined ? name : `${name} · ${model}`;
-  const started = only(startedAt !== undefined, () => markup` timestamp="${startedAt ?? ""}"`);
+  const started = startedAt === undefined ? undefined : markup` timestamp="${startedAt}"`;
   const className = model === undefined ? name : `${name} [${model}]`;
   return markup`  <testsuite name="${title}"${counts(verdicts)} skipped="0"${time(sumTime(verdicts))}${started}>
-${only(properties.length > 0, () => markup`    <properties>\n${properties}    </properties>\n`)}${uniquelyNamed(verdicts).map((one) => testCase(className, one))}  </testsuite>
+${properties}${uniquelyNamed(verdicts).map((one) => testCase(className, one))}  </testsuite>
 `;
 }
 
@@ -51,7 +51,7 @@ function testCase(className: string, verdict: Verdict): Markup {
   const [first = "", ...rest] = lines;
   if (lines.length === 0) return markup`${open}/>\n`;
   const at = place?.file === undefined ? [] : [`at: ${[place.file, place.line].join(":")}`];
-  const attributes = only(isRed(verdict), () => markup` message="${first}" type="${kind}"`);
+  const attributes = isRed(verdict) ? markup` message="${first}" type="${kind}"` : undefined;
   return markup`${open}>
       <${tags[level]}${attributes}>${[first, ...at, ...rest].map((line) => markup`${line}\n`)}</${tags[level]}>
     </testcase>

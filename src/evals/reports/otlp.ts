@@ -97,8 +97,12 @@ function buildSpans(trial: Trial, run: string): Json[] {
     return spans;
   });
   const whole: Span = {
-    ...{ id: rootId, name: `invoke_agent ${suite}`, kind: "internal" },
-    ...{ from: start, to: Math.max(start + trial.ms, now), attributes: root },
+    id: rootId,
+    name: `invoke_agent ${suite}`,
+    kind: "internal",
+    from: start,
+    to: Math.max(start + trial.ms, now),
+    attributes: root,
   };
   return [
     write(whole, undefined, { ...(evaluated && { events: evaluated }), status }),

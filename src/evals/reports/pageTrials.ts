@@ -5,7 +5,7 @@ import { joinResult } from "../types/tool.ts";
 import type { Call, Execution, Score, Trial, Turn } from "../types/trial.ts";
 import { CaseTally, Counter, promptTokens } from "../verdicts/tally.ts";
 import { integer } from "./format.ts";
-import type { PageCall, PageCase, PageTrial, PageTurn, TrialResult, WrittenTrials } from "./page.ts";
+import type { ArmCounts, PageCall, PageCase, PageTrial, PageTurn, TrialResult, WrittenTrials } from "./page.ts";
 import { caseState } from "./runText.ts";
 
 /** The most that a page holds: trials, their characters in total, and the characters of one text. */
@@ -132,11 +132,11 @@ function countPick(picks: Map<string, Counter>, expected: string, { verdict }: T
   counter.add(verdict.picked);
 }
 
-function countHead({ passed, trials, broken, notGradable }: CaseSummary): PageCase["arms"][number] {
+function countHead({ passed, trials, broken, notGradable }: CaseSummary): ArmCounts {
   return { arm: "head", passed, trials, broken, notGradable };
 }
 
-function countArm({ arm, tally: { passed, failed, broken, notGradable } }: ArmTally): PageCase["arms"][number] {
+function countArm({ arm, tally: { passed, failed, broken, notGradable } }: ArmTally): ArmCounts {
   return { arm, passed, trials: passed + failed, broken, notGradable };
 }
 

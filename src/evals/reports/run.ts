@@ -28,7 +28,6 @@ import {
   coverageText,
   exitText,
   explainedCases,
-  figures,
   headline,
   isBelowBefore,
   lossText,
@@ -42,6 +41,7 @@ import {
   stateMark,
   statusTone,
   unansweredCases,
+  usageText,
   wrongPairs,
 } from "./runText.ts";
 import { serverBlocks } from "./servers.ts";
@@ -63,7 +63,7 @@ export function runDocument({ summary, manifest, explain = false }: RunInput): B
     ...summary.suites.flatMap((suite) => suiteBlocks(suite, { explain, isLeading: suite === leading, isPartial })),
     ...triggerBlocks(summary),
     facts(
-      ["Total", summary.suites.length > 1 ? figures({ totals: summary.totals }) : undefined],
+      ["Total", summary.suites.length > 1 ? usageText({ totals: summary.totals }) : undefined],
       ...runFacts(summary, manifest),
     ),
   ];
@@ -111,7 +111,7 @@ export function suiteFacts(suite: SuiteSummary, isPartial: boolean): Block {
     ...mockFacts(suite),
     ...denialFacts(suite),
     ...uncheckedFacts(suite),
-    ["Usage", figures(suite)],
+    ["Usage", usageText(suite)],
   );
 }
 
@@ -261,8 +261,10 @@ function denialFacts({ denials }: SuiteSummary): Fact[] {
   const answered = trials - ended;
   if (answered === 0) return [];
   const names = {
-    ...{ sameCall: "the same call", otherArguments: "the same tool with other arguments" },
-    ...{ otherTool: "another tool", noCall: "an answer without a call" },
+    sameCall: "the same call",
+    otherArguments: "the same tool with other arguments",
+    otherTool: "another tool",
+    noCall: "an answer without a call",
   };
   const parts = Object.entries(seen).flatMap(([key, passed]) =>
     passed === 0 ? [] : [`${names[key as keyof typeof names]} ${share({ passed, trials: answered })}`],

@@ -23,7 +23,11 @@ import { leftOutPhrase } from "./partial.ts";
 export type CaseState = "passed" | "failed" | "not gradable" | "broken" | "missing";
 
 export const stateMark: Record<CaseState, Mark> = {
-  ...{ passed: "good", failed: "bad", "not gradable": "open", broken: "warn", missing: "warn" },
+  passed: "good",
+  failed: "bad",
+  "not gradable": "open",
+  broken: "warn",
+  missing: "warn",
 };
 
 /** `failed` only if graded trials missed the gate; otherwise the first reason why the case has no result. */
@@ -264,7 +268,7 @@ export function coverageText({ coverage }: SuiteSummary): string {
 }
 
 /** Replies, calls, tokens, cost and latency. Totals over several suites have no latency. */
-export function figures({
+export function usageText({
   totals,
   latencyMs,
   batched,

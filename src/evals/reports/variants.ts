@@ -17,7 +17,20 @@ import {
   text,
 } from "./document.ts";
 import { intervalPlot, intervalRow } from "./figures.ts";
-import { count, integer, level, money, percent, points, probability, pValue, ratio, size, some } from "./format.ts";
+import {
+  count,
+  integer,
+  level,
+  money,
+  percent,
+  points,
+  probability,
+  pValue,
+  ratio,
+  signedInteger,
+  size,
+  some,
+} from "./format.ts";
 import { modelLabel } from "./runText.ts";
 
 const tones: Readonly<Record<VariantsSummary["kind"], Tone>> = { adopt: "good", keep: "good", inconclusive: "warn" };
@@ -165,7 +178,9 @@ function wordingTable(summary: VariantsSummary): Block {
   const rows = wordings.map((one, at): TableCell[] => [
     one.name === winner ? { strong: one.name, tone: "good" } : one.name,
     ...columns.map(({ cell }) => cell(one)),
-    at === 0 ? integer(one.size.mean) : `${integer(one.size.mean)} (${signed(one.size.mean - (current?.mean ?? 0))})`,
+    at === 0
+      ? integer(one.size.mean)
+      : `${integer(one.size.mean)} (${signedInteger(one.size.mean - (current?.mean ?? 0))})`,
   ]);
   const figures = makeColumns("figure", ...columns.map(({ head }) => head), unit);
   return table("wording", [...makeColumns("name", "wording"), ...figures], rows, { max: 100 });
@@ -204,11 +219,6 @@ function resultColumns(summary: VariantsSummary): ResultColumn[] {
     },
   };
   return [...(screening.length > 0 ? [screened] : []), tested];
-}
-
-function signed(difference: number): string {
-  const rounded = Math.round(difference);
-  return `${rounded > 0 ? "+" : rounded < 0 ? "-" : ""}${integer(Math.abs(rounded))}`;
 }
 
 function caseTables(summary: VariantsSummary): Block[] {

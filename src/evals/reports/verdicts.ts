@@ -5,7 +5,7 @@ import { driftLines } from "./drift.ts";
 import { discoverySentence } from "./exposures.ts";
 import { tally } from "./format.ts";
 import type { RunInput } from "./run.ts";
-import { caseSentence, caseState, headline, isGatedByRate, modelLabel } from "./runText.ts";
+import { type CaseState, caseSentence, caseState, headline, isGatedByRate, modelLabel } from "./runText.ts";
 
 export type Place = { file?: string | undefined; line?: number | undefined; column?: number | undefined };
 
@@ -140,13 +140,17 @@ function casePlace(one: { file: string; line: number } | undefined): Place | und
 
 function caseVerdict(suite: SuiteSummary, one: CaseSummary): Verdict {
   const kind = caseState(one);
-  const isWhole = one.trials >= one.planned;
-  // A check does not gate on the pass rate, so missing it is only a warning.
-  const failed = isGatedByRate(suite) ? "failed" : "warning";
-  const level = kind === "failed" ? failed : kind !== "passed" ? "error" : isWhole ? "passed" : "warning";
+  const level = caseLevel(suite, one, kind);
   const isPlain = level === "passed" && one.reasons.length === 0;
   const lines = isPlain ? [] : describeCase(suite, one);
   return { rule: "case", name: one.id, level, kind, lines, place: casePlace(one), ms: one.ms };
+}
+
+function caseLevel(suite: SuiteSummary, one: CaseSummary, state: CaseState): Verdict["level"] {
+  // A check does not gate on the pass rate, so missing it is only a warning.
+  if (state === "failed") return isGatedByRate(suite) ? "failed" : "warning";
+  if (state !== "passed") return "error";
+  return one.trials >= one.planned ? "passed" : "warning";
 }
 
 function describeCase(suite: SuiteSummary, one: CaseSummary): string[] {
