@@ -108,7 +108,7 @@ describe("evals baseline", () => {
     expect(await baseline("show", "files")).toEqual(await baseline("show", "evals/baselines/files.lexical-2.json"));
     expect(await verify()).toEqual({
       code: 0,
-      out: expect.stringMatching(/^VERIFIED: 1 baseline of exactly these tools and cases\.\n/),
+      out: expect.stringMatching(/^VERIFIED: 1 baseline matches the current tools and cases\.\n/),
       err: "",
     });
     expect(await baseline("diff")).toMatchObject({ code: 0, err: expect.stringContaining("is now `evals verify`") });
@@ -347,7 +347,7 @@ describe("bad input", () => {
       {
         "code": 3,
         "out": "NOT VERIFIED: the tools of files could not be listed.
-        VERIFIED: 1 baseline of exactly these tools and cases.
+        VERIFIED: 1 baseline matches the current tools and cases.
         Next: find out why with \`evals doctor\`.
 
       files (evals/files.yaml)

@@ -34,7 +34,7 @@ test("working servers: of the old SDK, of the new one, and one that prints to st
   const { code, out } = await doctor(each("sdk1.mjs", "sdk2.mjs stdio reject", "faulty.mjs noise"));
   expect(stable(out)).toMatchInlineSnapshot(`
     "HEALTHY: 3 servers
-      How sure: this is what was seen when each was started now, on this machine.
+      How sure: observed just now, by starting each on this machine.
       Next: check the wording of the tools with \`evals lint\`, or draft a suite with \`evals init\`.
 
     ✓ node sdk1.mjs
@@ -63,7 +63,7 @@ test("servers that do not start", async () => {
   const { code, out } = await doctor([...lines, ...programs], { WEATHER_API_KEY: "secret" });
   expect(stable(out)).toMatchInlineSnapshot(`
     "UNHEALTHY: 6 of 6 servers
-      How sure: this is what was seen when each was started now, on this machine.
+      How sure: observed just now, by starting each on this machine.
       Next: apply the fix of the first error below, then run this again.
 
     ✗ node broken.mjs needs-key
@@ -126,7 +126,7 @@ test("a server without a key is told which: at its start and in answers", async 
   const { code, out } = await doctor(each("broken.mjs keyless"));
   expect(stable(out)).toMatchInlineSnapshot(`
     "UNHEALTHY: 1 of 1 server
-      How sure: this is what was seen when each was started now, on this machine.
+      How sure: observed just now, by starting each on this machine.
       Next: apply the fix of the first error below, then run this again.
 
     ✗ node broken.mjs keyless
@@ -221,7 +221,7 @@ test("servers with faulty lists or calls", async () => {
   );
   expect(stable(out)).toMatchInlineSnapshot(`
     "UNHEALTHY: 4 of 4 servers
-      How sure: this is what was seen when each was started now, on this machine.
+      How sure: observed just now, by starting each on this machine.
       Next: apply the fix of the first error below, then run this again.
 
     ✗ node broken.mjs empty
@@ -300,7 +300,7 @@ test("every server of a host configuration, and its entry", async () => {
   const { code, out } = await doctor(["--config", ".mcp.json", "--execute", "never"], { SECRET: "hush" }, empty);
   expect(stable(out)).toMatchInlineSnapshot(`
     "UNHEALTHY: 2 of 4 servers; 2 healthy
-      How sure: this is what was seen when each was started now, on this machine.
+      How sure: observed just now, by starting each on this machine.
       Next: apply the fix of the first error below, then run this again.
 
     ✓ good (.mcp.json)
@@ -358,7 +358,7 @@ test("URLs without a server", async () => {
     const { code, out } = await doctor(urls.flatMap((url) => ["--url", url]));
     expect(stable(out)).toMatchInlineSnapshot(`
       "UNHEALTHY: 6 of 6 servers
-        How sure: this is what was seen when each was started now, on this machine.
+        How sure: observed just now, by starting each on this machine.
         Next: apply the fix of the first error below, then run this again.
 
       ✗ http://127.0.0.1:PORT/401

@@ -50,7 +50,7 @@ describe.each(["one model"])("%s", () => {
 it("runs a source for what cannot be known by parsing it, and names what a package would have told", async () => {
   const { parsed, run } = await importBoth(source);
   expect(parsed.suite).toMatchSnapshot("parsed");
-  expect(parsed.stdout).toContain("What a source loads or computes is known if it is run: --execute-source.");
+  expect(parsed.stdout).toContain("To resolve what a source loads or computes, run it with --execute-source.");
   expect(run.suite).toMatchSnapshot("run");
 });
 

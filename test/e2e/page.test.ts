@@ -46,7 +46,7 @@ function writeRun(): string {
   return write("run", results.summary(), manifest, trials);
 }
 
-// A page is drawn after an action, not with it: what it shows is polled until it is what is expected.
+// The page redraws some time after an action, so expectations are polled.
 const focused = (page: Page) => expect.poll(() => page.evaluate("document.activeElement.className"));
 const status = (page: Page) => expect.poll(() => page.getByRole("status").innerText());
 const selected = (page: Page) => page.locator(".row[aria-selected=true]").innerText();
@@ -59,14 +59,14 @@ async function openFirstTrial(page: Page): Promise<void> {
 }
 
 describe("a run", () => {
-  it("lists its cases, those that did not pass first, each in a row of at most 80 pixels", async () => {
+  it("lists cases that did not pass first, each in a row of at most 80 pixels", async () => {
     const { page, faults } = await openPage(browser, writeRun());
     await status(page).toBe("60 cases, 1,200 of 1,200 trials.");
     const rows = page.locator(".row.case");
     await rows.first().waitFor();
     const heights = await rows.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height));
     expect(Math.max(...heights)).toBeLessThanOrEqual(80);
-    // Only the rows in view exist.
+    // Only visible rows are in the DOM.
     expect(heights.length).toBeLessThan(40);
     expect(await rows.first().getByRole("img").getAttribute("aria-label")).toBe("failed");
     await page.locator(".list").evaluate((list) => list.scrollTo(0, list.scrollHeight));
@@ -94,7 +94,7 @@ describe("a run", () => {
     await page.context().close();
   });
 
-  it("opens as it stands in the documentation, with commands as code", async () => {
+  it("opens the sample of the documentation, with commands as code", async () => {
     const sample = pathToFileURL(join(import.meta.dirname, "../../docs/sample/report.html")).href;
     const { page, faults } = await openPage(browser, sample);
     await status(page).toBe("5 cases, 5 of 5 trials.");
@@ -104,7 +104,7 @@ describe("a run", () => {
     await page.context().close();
   });
 
-  it("narrows by outcome, tool, model and words together, and says how many are left", async () => {
+  it("filters by outcome, tool, model and words together, and counts the matches", async () => {
     const { page } = await openPage(browser, writeRun());
     const search = page.getByRole("searchbox");
     const count = async () =>
@@ -131,7 +131,7 @@ describe("a run", () => {
     await page.context().close();
   });
 
-  it("narrows to what a cell of the confusion table counts", async () => {
+  it("filters by a cell of the confusion table", async () => {
     const { page } = await openPage(browser, writeRun());
     const cell = page.getByRole("button", { name: /^write_file, \(none\): / }).first();
     const counted = Number(/: (\d+)/.exec((await cell.getAttribute("aria-label")) ?? "")?.[1]);
@@ -142,7 +142,7 @@ describe("a run", () => {
     await page.context().close();
   });
 
-  it("opens a trial to its transcript: query, text, call, difference from a passed trial, result, order of tools", async () => {
+  it("shows the transcript of a trial: query, text, call, difference from a passed trial, result, order of tools", async () => {
     const { page } = await openPage(browser, writeRun());
     await page.getByLabel("Outcome", { exact: true }).selectOption("wrong-arguments");
     await status(page).toMatch(/^\d+ cases, \d{1,3} of 1,200/);
@@ -196,7 +196,7 @@ describe("a run", () => {
     await expect.poll(isExpanded).toBe("true");
     await page.keyboard.press("ArrowLeft");
     await expect.poll(trials).toBe(0);
-    // What is active for a screen reader is a row that exists.
+    // The active descendant must be in the DOM for screen readers.
     await page.keyboard.press("End");
     await page.waitForFunction(
       'document.getElementById(document.querySelector(".list").getAttribute("aria-activedescendant"))',
@@ -204,7 +204,7 @@ describe("a run", () => {
     await page.context().close();
   });
 
-  it("fits a phone, where a trial covers the list until it is closed", async () => {
+  it("fits a phone, where an open trial covers the list", async () => {
     const { page } = await openPage(browser, writeRun(), { viewport: { width: 390, height: 844 } });
     const pane = page.locator(".pane");
     await page.locator(".row.case").first().waitFor();
@@ -221,7 +221,7 @@ describe("a run", () => {
     await page.context().close();
   });
 
-  it("prints the cases that did not pass instead of the list", async () => {
+  it("prints cases that did not pass instead of the list", async () => {
     const { page } = await openPage(browser, writeRun());
     await page.emulateMedia({ media: "print" });
     await page.getByText("Cases that did not pass").waitFor();
@@ -232,7 +232,7 @@ describe("a run", () => {
   });
 });
 
-it("explains why trials missed, what passed in another way, and what mocks answered", async () => {
+it("explains missed trials, passes with another tool, and mocked calls", async () => {
   const { page, faults } = await openPage(browser, write("missed", missed, sampleManifest));
   await page.locator("details").evaluateAll((all) => {
     for (const one of all) one.setAttribute("open", "");
@@ -245,8 +245,8 @@ it("explains why trials missed, what passed in another way, and what mocks answe
 });
 
 describe("every page", () => {
-  it.each(["light", "dark"] as const)("has no serious finding of axe, %s", async (colorScheme) => {
-    // axe is injected, which the page's own policy refuses.
+  it.each(["light", "dark"] as const)("has no serious axe violation, %s", async (colorScheme) => {
+    // axe is injected, which the content security policy would block.
     const run = writeRun();
     const pages = [run, write("regressed", checked.regressed, sampleManifest), write("skills", skills, sampleManifest)];
     for (const url of pages) {
@@ -261,7 +261,7 @@ describe("every page", () => {
     }
   });
 
-  it("asks for nothing but itself, and cannot", async () => {
+  it("makes no request, and its policy allows none", async () => {
     const url = writeRun();
     const { page, faults, requests } = await openPage(browser, url);
     await openFirstTrial(page);
@@ -278,7 +278,7 @@ describe("every page", () => {
     await page.context().close();
   });
 
-  it("shows hostile text as text: no script runs, no character hides, nothing is a link", async () => {
+  it("shows hostile text as text: without scripts, hidden characters or links", async () => {
     const cell = { suite: nasty, case: nasty, arm: nasty, model: nasty, trial: 1 };
     const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
     const call = {

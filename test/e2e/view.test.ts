@@ -11,7 +11,7 @@ import { spoilable } from "./spoiled.ts";
 const dir = workspace();
 const run = (...args: string[]) => evals(args, { cwd: dir });
 
-/** Starts `evals view` on a free port; `stop` ends it as Ctrl-C does. */
+/** Starts `evals view` on a free port; `stop` ends it like Ctrl-C. */
 async function startView(...args: string[]) {
   const { child, ended } = start(["view", "--port", "0", ...args], { cwd: dir });
   const url = await new Promise<string>((resolve, reject) => {
@@ -48,7 +48,7 @@ const open = (path: string, options = {}) =>
   openPage(browser, new URL(path, view.url).href, { origin: view.url, ...options });
 
 describe("evals view", () => {
-  it("lists all records, the newest first, with the trend of each suite and the changes of its tools", async () => {
+  it("lists all records, newest first, with the trend of each suite and changes of its tools", async () => {
     const { page, faults } = await open("/");
     const shown = page.locator("table.runs tbody tr");
     await expect.poll(() => shown.count()).toBe(5);
@@ -73,7 +73,7 @@ describe("evals view", () => {
     await page.context().close();
   });
 
-  it("opens a run and an experiment with their trials, and leads back to the list", async () => {
+  it("opens runs and experiments with their trials, and links back to the list", async () => {
     const { page, faults } = await open("/");
     await page.getByRole("link", { name: /^20/ }).nth(1).click();
     await page.locator(".row.case").first().click();
@@ -87,7 +87,7 @@ describe("evals view", () => {
     await page.context().close();
   });
 
-  it("compares the two runs that are chosen", async () => {
+  it("compares two chosen runs", async () => {
     const { page, faults } = await open("/");
     // The run before of the same suite, not the one before.
     expect(await page.getByRole("radio", { name: `A: ${runs[0]}` }).isChecked()).toBe(true);
@@ -102,7 +102,7 @@ describe("evals view", () => {
     await page.context().close();
   });
 
-  it("follows a run while it is made", async () => {
+  it("updates while a run is recorded", async () => {
     let isHeld = true;
     const waiting: (() => void)[] = [];
     const endpoint = await startMessagesEndpoint(async (body) => {
@@ -120,7 +120,7 @@ describe("evals view", () => {
     const { ended } = start([...args, "--out", "followed"], { cwd: dir });
     const { url, stop } = await startView("--out", "followed");
     const { page, faults } = await openPage(browser, url, { origin: url });
-    // The list is made on request, so it is asked for until the run is on it.
+    // The list is made per request, so it is polled until it contains the run.
     await expect
       .poll(async () => {
         await page.reload();
@@ -128,14 +128,14 @@ describe("evals view", () => {
       })
       .toContain("not finished");
     await page.getByRole("link", { name: /^20/ }).first().click();
-    await page.getByText("Not finished: this page follows the record.").waitFor();
+    await page.getByText("Not finished: this page updates as trials are recorded.").waitFor();
     await page.getByText("2 of 2 trials").waitFor();
     await page.locator(".row.case").first().click();
     isHeld = false;
     for (const go of waiting) go();
     await page.getByText("4 of 4 trials").waitFor();
     await page.getByText("Not finished").waitFor({ state: "detached" });
-    // What was open stays open.
+    // An open case stays open.
     await expect.poll(() => page.locator(".row.trial").count()).toBe(2);
     expect((await ended).code).toBe(1);
     await endpoint.close();
@@ -144,7 +144,7 @@ describe("evals view", () => {
     await stop();
   });
 
-  it("has no serious finding of axe", async () => {
+  it("has no serious axe violation", async () => {
     const { page } = await open("/", { bypassCSP: true });
     await page.addScriptTag({ content: axe.source });
     const { violations } = await page.evaluate<axe.AxeResults>("axe.run(document)");
@@ -163,7 +163,7 @@ describe("the server", () => {
     );
   const status = async (...args: Parameters<typeof ask>) => (await ask(...args)).statusCode;
 
-  it("answers under its own name only, and changes nothing", async () => {
+  it("answers only under its own host name, and is read-only", async () => {
     const port = new URL(view.url).port;
     expect(await status("/")).toBe(200);
     expect(await status("/", { headers: { host: `localhost:${port}` } })).toBe(200);
@@ -175,14 +175,14 @@ describe("the server", () => {
     for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) expect(await status("/", { method })).toBe(405);
   });
 
-  it("reads records below its folder and nothing else", async () => {
+  it("reads only records in its folder", async () => {
     for (const id of ["..%2f..%2fetc", "%2fetc%2fpasswd", "last-result", "nothing", "a%00b"])
       for (const path of [`/runs/${id}`, `/runs/${id}/data`, `/runs/${id}/events`, `/compare?base=${id}&head=${id}`])
         expect(await status(path), path).toBe(404);
     expect(await status("/run.json")).toBe(404);
   });
 
-  it("lets no other site embed or read its pages", async () => {
+  it("prevents other sites from embedding or reading its pages", async () => {
     const { headers } = await ask("/");
     expect(headers).toMatchObject({
       "x-frame-options": "DENY",
@@ -193,7 +193,7 @@ describe("the server", () => {
     expect(headers).not.toHaveProperty("access-control-allow-origin");
   });
 
-  it("says that a port is taken, and ends with 0 at Ctrl-C", async () => {
+  it("reports a port in use, and exits with 0 on Ctrl-C", async () => {
     const other = await startView();
     const taken = await run("view", "--port", new URL(other.url).port);
     expect(taken.code).toBe(2);

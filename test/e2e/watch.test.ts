@@ -137,7 +137,7 @@ describe("evals run --watch", () => {
       { suite: "mail", why: "unchanged", cases: 1 },
     ]);
     expect(err).toContain("Changed: server/texts.mjs\n");
-    expect(err).toContain("No case is asked: no change since they were last asked touches one of 4 cases.\n");
+    expect(err).toContain("No case is asked: no change since they were last asked affects any of 4 cases.\n");
     expect(err).toContain("Stopped watching after 5 runs (9 trials). Records: reports/partial\n");
   });
 
@@ -281,7 +281,7 @@ describe("evals run --changed", () => {
     const nothing = await run("--changed");
     expect([nothing.code, nothing.out]).toEqual([
       0,
-      "No case is asked: no change since the accepted baseline touches one of 4 cases.\n",
+      "No case is asked: no change since the accepted baseline affects any of 4 cases.\n",
     ]);
     write("server/texts.mjs", texts("Reads the text of a single file.", "Reads the entries of one folder."));
     write("evals/mail.yaml", mailSuite("Mail Ann"));

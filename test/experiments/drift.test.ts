@@ -150,7 +150,7 @@ describe("evals run --nightly", () => {
     ).toEqual(both.map(({ summary }) => summary.run).sort());
   });
 
-  it("sets a night aside of which too many trials brought no answer", async () => {
+  it("sets a night aside of which too many trials got no answer", async () => {
     await nightly();
     const before = readFileSync(nightsFileOf(world.dir), "utf8");
     model.read = "down";

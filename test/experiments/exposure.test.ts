@@ -182,12 +182,12 @@ describe("several exposures", () => {
       Next: put the words that were searched for into names, descriptions or anthropic/searchHint, or
         set anthropic/alwaysLoad for the tools that are chosen less often.
 
-      exposure           passed        chosen  found  requests  tokens a request
+      exposure           passed        chosen  found  requests  tokens per request
       ──────────────────────────────────────────────────────────────────────────
       all                40/40 (100%)  40/40   -      1.0       100
       names (keyword 1)  20/40 (50%)   20/40   20/40  2.0       100
 
-      With names (keyword 1), fewer trials passed of read (20/20 -> 0/20).
+      With names (keyword 1), fewer trials of read (20/20 -> 0/20) passed.
 
       Searched, not found with names (keyword 1)
         20x expected read, searched for folder

@@ -46,7 +46,7 @@ describe("evals search", () => {
     expect(code).toBe(0);
     expect(out).toMatchInlineSnapshot(`
       "Found among the first 5: keyword 80%, bm25 80%, regex 83% · 6 queries · 1 suite
-        How sure: certain for these queries; other words of users may find more or less.
+        How sure: certain for these queries; queries in other words may find more or less.
         Next: write the missing words (below) into the description or the search hint of the tool, if
           they say what it does.
 
@@ -81,7 +81,7 @@ describe("evals search", () => {
     expect(code).toBe(1);
     expect(out).toMatchInlineSnapshot(`
       "FAILED 2 thresholds not reached · 6 queries · 1 suite
-        How sure: certain for these queries; other words of users may find more or less.
+        How sure: certain for these queries; queries in other words may find more or less.
         Next: write the missing words (below) into the description or the search hint of the tool, if
           they say what it does.
 
@@ -158,7 +158,7 @@ cases:
     expect(code).toBe(1);
     expect(out).toMatchInlineSnapshot(`
       "FAILED 2 thresholds not reached · 2 queries · 1 suite
-        How sure: certain for these queries; other words of users may find more or less.
+        How sure: certain for these queries; queries in other words may find more or less.
         Next: see whether a model picks what is found with \`evals run --exposure names\`.
 
       skills · 60 skills

@@ -89,7 +89,7 @@ const sets: BlamedCase["sets"] = [
 ];
 
 describe("the report of blame", () => {
-  it("names what is blamed first, then its wording and the tests, once for cases with the same cause", () => {
+  it("names the culprit, its wording and the tests, once per cause", () => {
     expect(print(report)).toMatchInlineSnapshot(`
       "BLAMED: read_file
         The change of read_file breaks compare-two and read-one: with it reverted, they pass 23 of 24
@@ -116,7 +116,7 @@ describe("the report of blame", () => {
     `);
   });
 
-  it("says how two descriptions work together, and what remains when only a part is confirmed", () => {
+  it("explains how two descriptions interact, and what remains if only one is confirmed", () => {
     const both = { descriptions: ["read_file", "move_file"], relation: "or" as const };
     expect(brief(both, [test("read_file"), test("move_file")])).toMatchInlineSnapshot(`
       "BLAMED: read_file and move_file
@@ -162,16 +162,16 @@ describe("the report of blame", () => {
     `);
   });
 
-  it("says what is left open", () => {
+  it("explains verdicts that are not settled", () => {
     expect(brief({ kind: "undecided", sets }, [test("read_file", false)])).toMatchInlineSnapshot(`
       "UNDECIDED: c3
-        What broke c3 is open: likeliest read_file (48%), read_file and move_file (30%), no change at
-          all (18%), not tested.
+        What broke c3 is undecided: likeliest read_file (48%), read_file and move_file (30%), no change
+          at all (18%), not tested.
         Next: revert read_file, the likeliest, and check again."
     `);
     expect(brief({ kind: "undecided", because: "missing", sets: [] })).toMatchInlineSnapshot(`
       "UNDECIDED: c3
-        Too many trials of c3 brought no answer, so nothing can be decided.
+        Too many trials of c3 got no answer, so nothing can be decided.
         Next: find out why trials broke, then run it again."
     `);
     expect(
@@ -184,7 +184,7 @@ describe("the report of blame", () => {
     expect(brief({ kind: "nothing", because: "no-drop", sets: [] })).toMatchInlineSnapshot(`
       "NOTHING TO EXPLAIN: c3
         c3 did not drop.
-        Next: nothing has to be done."
+        Next: nothing to do."
     `);
     expect(brief({ kind: "nothing", because: "unchanged", sets: [] })).toContain(
       "Nothing changed in the tool list of c3.",
@@ -229,7 +229,7 @@ describe("the report of blame", () => {
     expect(brief({ kind: "nothing", because: "passes-new", sets: [] })).toContain("c3 passes with everything new.");
   });
 
-  it("says where to go on when it was stopped", () => {
+  it("says how to resume a stopped search", () => {
     const stopped = { ...report, cases: [asked("find", null)], tests: [], stopped: "the budget is spent" };
     expect(print(stopped)).toMatchInlineSnapshot(`
       "NOT DECIDED: find
@@ -246,7 +246,7 @@ describe("the report of blame", () => {
     `);
   });
 
-  it("has the verdict in words in the JSON, too", () => {
+  it("has the verdict in words in the JSON", () => {
     expect(blameJson(report).cases[0]).toMatchObject({ headline: "BLAMED: read_file", verdict: { kind: "blamed" } });
   });
 

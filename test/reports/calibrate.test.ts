@@ -40,7 +40,7 @@ const calibrated: CalibrationSummary = {
 };
 
 describe("the report of a calibration", () => {
-  it("is this on a model that varies", () => {
+  it("renders a model that varies", () => {
     expect(renderTerminal(calibrationDocument(calibrated), display)).toMatchInlineSnapshot(`
       "NOISE FLOOR 13.1 pp with 20 trials per case
         How sure: equal tool lists differ by at most 13.1 pp in 95% of comparisons with 20 trials per
@@ -71,7 +71,7 @@ describe("the report of a calibration", () => {
     `);
   });
 
-  it("says what cannot be known", () => {
+  it("says what is unknown", () => {
     const why = "every case always passed or always failed, so nothing varied";
     const detect = found.detect.map((one) => ({ ...one, costUsd: "unknown" as const }));
     const unknown = { ...calibrated, found: { ...found, correlation: { kind: "undefined" as const, why }, detect } };
@@ -81,7 +81,7 @@ describe("the report of a calibration", () => {
     expect(text).toContain("· cost unknown\n");
   });
 
-  it("is this where every reply is the same", () => {
+  it("renders identical replies", () => {
     const noise = { difference: 0, floor: 0.1 };
     const alike = { ...found, noise, duplicates: { share: 1, oneTrialSuffices: true } };
     expect(
@@ -106,7 +106,7 @@ describe("the report of a calibration", () => {
     );
   });
 
-  it("is this when it was stopped, or nothing was scored", () => {
+  it("renders a stopped calibration, and one without scores", () => {
     const stopped = { ...calibrated, found: null, stopped: true };
     expect(renderTerminal(calibrationDocument(stopped), display)).toMatchInlineSnapshot(`
       "STOPPED before there were enough trials to calibrate; those made are on the record

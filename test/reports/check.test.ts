@@ -9,7 +9,7 @@ import { caseOf, passed } from "./samples.ts";
 
 const blocksOf = ({ suites }: RunSummary) => suites.slice(0, 1).flatMap((suite) => checkBlocks(suite));
 
-it("is in the first line of the run where it must not be missed", () => {
+it("puts an important verdict in the headline of the run", () => {
   expect(Object.entries(checked).map(([name, summary]) => `${name}: ${headline(summary)}`)).toMatchInlineSnapshot(`
     [
       "regressed: REGRESSED 1 of 2 suites · 6 of 6 cases passed · 48 trials · anthropic:claude-sonnet-5-5 (default effort), lexical (a retrieval baseline, not a language model)",
@@ -29,36 +29,36 @@ it("is in the first line of the run where it must not be missed", () => {
   `);
 });
 
-it("never contradicts the exit code, which is explained where the verdict alone does not", () => {
+it("never contradicts the exit code, and explains it if needed", () => {
   expect(Object.entries(checked).map(([name, summary]) => `${name}: ${exitText(summary)}`)).toMatchInlineSnapshot(`
     [
       "regressed: 1, because of --fail-on regressed",
       "suite-regressed: 1, because of --fail-on regressed",
-      "permitted: 0: nothing happened that --fail-on suite names",
-      "changed: 0: nothing happened that --fail-on regressed names",
-      "no-regression: 0: nothing happened that --fail-on regressed names",
+      "permitted: 0: --fail-on suite did not trigger",
+      "changed: 0: --fail-on regressed did not trigger",
+      "no-regression: 0: --fail-on regressed did not trigger",
       "inconclusive: undefined",
       "missing: undefined",
       "stopped: undefined",
       "unchanged: undefined",
       "drifted: 1, because of --fail-on drifted",
       "not-comparable: undefined",
-      "certain: 0: nothing happened that --fail-on regressed names",
+      "certain: 0: --fail-on regressed did not trigger",
       "hostile-check: undefined",
     ]
   `);
 });
 
-it.each([1, 3, 130])("calls a run regressed whatever its exit code: %d", (exitCode) =>
+it.each([1, 3, 130])("calls a run regressed whatever the exit code: %d", (exitCode) =>
   expect(runStatus({ ...checked.regressed, exitCode })).toBe("REGRESSED"),
 );
 
-it("is absent where no check was made", () => {
+it("is absent without a check", () => {
   expect(blocksOf(passed)).toEqual([]);
 });
 
 describe("the sentences", () => {
-  it("are these for every verdict", () => {
+  it("cover every verdict", () => {
     const lines = Object.entries(checked).map(([name, { suites }]) => {
       const verdict = suites[0]?.verdict;
       return [name, ...(verdict && name !== "hostile-check" ? checkLines(verdict, 2) : [])];
@@ -78,8 +78,8 @@ describe("the sentences", () => {
           "Sign test of the suite: 9 pairs worse, 1 better: p = .011 against .011",
           "Error rate: 5% for the whole run, shared by 2 checks (2.5% each)",
           "Missing answers: 1 baseline, 1 now; 2 came when asked again; net change -16 pp at worst, -10 pp at best",
-          "Baseline's tools: 58/60 (97%) when accepted, 30/36 (83%) now: the model passes less often with the same tools than on the baseline's day (p = .004)",
-          "Trials of the check: 43 baseline, 45 now; 14 of them of cases that looked worse, 2 repeated replies dropped, 5 without an answer",
+          "Baseline's tools: 58/60 (97%) when accepted, 30/36 (83%) now: the model passes less often with the same tools than when the baseline was accepted (p = .004)",
+          "Trials of the check: 43 baseline, 45 now; 14 of them for cases that looked worse, 2 repeated replies dropped, 5 without an answer",
           "Added (not compared): weather",
         ],
         [
@@ -187,14 +187,14 @@ describe("the sentences", () => {
     `);
   });
 
-  it("name the first sentence without a figure of the tests", () => {
+  it("state the reason without test statistics", () => {
     for (const { suites } of Object.values(checked)) {
       const verdict = suites[0]?.verdict;
       if (verdict && "method" in verdict) expect(checkReason(verdict)).not.toMatch(/\bp [=<]|CI|alpha|z =/);
     }
   });
 
-  it("say what would settle an open check, as far as anything would", () => {
+  it("say what would settle an inconclusive check", () => {
     const open = (advice: ComparedCheck["advice"]) =>
       checkNext(checkOf({ kind: "inconclusive", because: "cap", trials: 25, advice }));
     expect([
@@ -214,7 +214,7 @@ describe("the sentences", () => {
     `);
   });
 
-  it("explain every term in two sentences when asked to", () => {
+  it("explain every term in two sentences on request", () => {
     const [suite] = checked["no-regression"].suites;
     const plain = suite ? checkBlocks(suite) : [];
     const explained = suite ? checkBlocks(suite, { explain: true }).slice(plain.length) : [];
@@ -237,18 +237,18 @@ describe("changes", () => {
     return diffs.flatMap((block) => (block.kind === "diff" ? [block.changes.map(({ label }) => label)] : []));
   };
 
-  it("of the tools that a dropped case expects stand apart", () => {
+  it("of tools that a dropped case expects come first", () => {
     expect(labels({ flagged: [{ case: "one", ...counts, p: 0 }] })).toEqual([
       ["read: description", "read.path: description"],
       ["move_file: title", '"a b": new tool'],
     ]);
   });
 
-  it("are all involved where no tool is named", () => {
+  it("all come first if no tool is named", () => {
     expect(labels({})).toEqual([changes.map(({ label }) => label)]);
   });
 
-  it("beyond the first twenty are named without their wording", () => {
+  it("beyond the first twenty are listed without a diff", () => {
     const many = Array.from({ length: 22 }, (_, at) => ({ label: `t${at}: description`, before: "a", after: "b" }));
     const blocks = blocksOf(checkedRun(checkOf({ kind: "no-regression", changes: many })));
     const diff = blocks.find((block) => block.kind === "diff");

@@ -2,7 +2,7 @@ import type { CheckSummary, ComparedCheck } from "../../src/evals/types/check.ts
 import type { RunSummary, SuiteSummary } from "../../src/evals/types/run.ts";
 import { caseOf, nasty, passed, runOf, suiteOf } from "./samples.ts";
 
-// Runs with a regression check, one for each thing it can come to.
+// Runs with a regression check, one for each verdict.
 
 const exact = {
   label: "read_text_file: description",
@@ -15,7 +15,7 @@ const simultaneous = {
   after: "Read the contents of one or more files simultaneously, the whole or the first lines.",
 };
 
-/** A check that cleared the list, but for what is given. */
+/** A check without a regression, with overrides. */
 export function checkOf(given: Partial<ComparedCheck> & Pick<ComparedCheck, "kind">): ComparedCheck {
   return {
     by: null,
@@ -60,7 +60,7 @@ const cases = [
   caseOf({ id: "rename", input: "Rename notes.txt to diary.txt", expected: "move_file", trials: 7, line: 33 }),
 ];
 
-/** A run of one suite on a language model, all of whose cases passed their gate. */
+/** A run of one suite on a language model in which every case passed its gate. */
 export function checkedRun(verdict: CheckSummary, given: Partial<SuiteSummary> = {}): RunSummary {
   const suite = suiteOf({ ...sonnet, cases, coverage: { tools: 14, expected: 2, missing: [] }, ...given, verdict });
   const totals = { ...suite.totals, inputTokens: 184_320, outputTokens: 4_211, costUsd: 0.41075 };
@@ -141,7 +141,7 @@ const suiteRegressed = checkedRun(
   { failOn: ["regressed"], failed: ["regressed"] },
 );
 
-/** A regression that `--fail-on suite` lets pass. */
+/** A regression that does not fail the run with `--fail-on suite`. */
 const permitted = checkedRun(checkOf({ kind: "regressed", by: "cases", flagged: [readHead] }), {
   failOn: ["suite"],
   failed: [],
@@ -209,7 +209,7 @@ const unchanged = checkedRun({
   exitCode: 0,
 });
 
-/** A nightly run that found one case broken. */
+/** A nightly run in which one case broke. */
 const drifted = runOf(
   checkedRun(
     { kind: "unchanged", notes: [], exitCode: 0 },
@@ -315,7 +315,7 @@ const hostileCheck = checkedRun(
   },
 );
 
-/** By name, for the snapshots. */
+/** The runs by the names of their snapshots. */
 export const checked = {
   regressed,
   "suite-regressed": suiteRegressed,

@@ -94,11 +94,11 @@ const report = {
   notes: ["Only in B: mail on lexical"],
 } as const satisfies Readonly<Record<keyof ComparisonReport, unknown>>;
 
-// The literal is deeply read-only; the report takes what a program makes.
+// The literal is deeply read-only, which the parameter of the report is not.
 const given = structuredClone(report) as unknown as ComparisonReport;
 
 describe("a comparison of two records", () => {
-  it("says first which is better, then what that rests on", () => {
+  it("says which is better, then shows the evidence", () => {
     expect(renderTerminal(comparisonDocument(given), display)).toMatchInlineSnapshot(`
       "A is better than B · A to B: REGRESSED (read-several) · files · anthropic:x
       No difference shown · A to B: NO REGRESSION within 10 pp · files · lexical
@@ -191,7 +191,7 @@ describe("a comparison of two records", () => {
     for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(width);
   });
 
-  it("lets nothing of what it shows move a cursor", () => {
+  it("escapes control characters", () => {
     const base = { name: "a\u001b[2Jb", what: "x\u202ey" };
     expect(renderTerminal(comparisonDocument({ ...given, base }), display)).toContain("A: a\\x1b[2Jb (x\\u{202e}y)");
   });

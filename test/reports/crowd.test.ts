@@ -56,7 +56,7 @@ const fallen: CrowdSummary = {
 };
 
 describe("the report of a crowd", () => {
-  it("is this where selection falls", () => {
+  it("renders a fall of accuracy", () => {
     expect(renderTerminal(crowdDocument(fallen), display)).toMatchInlineSnapshot(`
       "ACCURACY FALLS: 96% correct with 0 foreign tools, 61% with 50
         How sure: the change is -34.8 pp (95% CI -49 to -20 pp); a fall is named at p < .05, corrected
@@ -81,7 +81,7 @@ describe("the report of a crowd", () => {
     `);
   });
 
-  it("is this on a deterministic model", () => {
+  it("renders a deterministic model", () => {
     const certain: CrowdSummary = {
       ...fallen,
       model: "lexical",
@@ -121,7 +121,7 @@ describe("the report of a crowd", () => {
     expect(renderTerminal(crowdDocument({ ...fallen, kind, points }), display).split("\n")[0]).toBe(line);
   });
 
-  it("fits 100 columns in ASCII, whatever the names hold", () => {
+  it("fits 100 columns in ASCII for any names", () => {
     const name = `\u202e${"日".repeat(90)}`;
     const falls = fallen.falls.map((one) => ({ ...one, case: name, picked: [{ tool: name, n: 1 }] }));
     const text = renderTerminal(crowdDocument({ ...fallen, suite: name, falls }), { ...display, unicode: false });

@@ -33,7 +33,7 @@ const trial: Trial = {
 const read = (...trials: Trial[]) =>
   parse(csvHead + trials.map(csvWriter(manifest)).join(""), { columns: true }) as Record<string, string>[];
 
-it("is a line of each trial, which a reader of CSV reads again", () => {
+it("writes one line per trial, which a CSV parser can read", () => {
   expect(read(trial)).toEqual([
     {
       ...{ suite: "filesystem", case: "read-one", model: "lexical", arm: "head", trial: "1", attempt: "1" },

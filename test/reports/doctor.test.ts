@@ -61,10 +61,10 @@ const reportOn = (...servers: Examined[]): DoctorReport => {
 };
 const screen = { colour: false, width: 80, unicode: true };
 
-test("servers with a warning and with an error", () => {
+test("renders servers with a warning and with an error", () => {
   expect(renderTerminal(doctorDocument(reportOn(good, bad)), screen)).toMatchInlineSnapshot(`
     "UNHEALTHY: 1 of 2 servers; 1 healthy
-      How sure: this is what was seen when each was started now, on this machine.
+      How sure: observed just now, by starting each on this machine.
       Next: apply the fix of the first error below, then run this again.
 
     ✓ weather (.mcp.json)
@@ -102,11 +102,11 @@ test("servers with a warning and with an error", () => {
   `);
 });
 
-test("colours the verdict and the severities, and nothing that a server said", () => {
+test("colours the verdict and severities, but no text of a server", () => {
   const colours = renderTerminal(doctorDocument(reportOn({ ...good, notCalled: [] })), { ...screen, colour: true });
   expect(colours.replaceAll("\u001b", "ESC")).toMatchInlineSnapshot(`
     "ESC[32mHEALTHY: 1 serverESC[39m
-      How sure: this is what was seen when each was started now, on this machine.
+      How sure: observed just now, by starting each on this machine.
       Next: check the wording of the tools with \`evals lint\`, or draft a suite
         with \`evals init\`.
 
@@ -125,11 +125,11 @@ test("colours the verdict and the severities, and nothing that a server said", (
   `);
 });
 
-test("is ASCII where the screen is", () => {
+test("is ASCII without unicode", () => {
   expect(renderTerminal(doctorDocument(reportOn(bad)), { ...screen, unicode: false })).toMatch(/^[\n -~]*$/);
 });
 
-test("no tool was permitted; none is listed", () => {
+test("renders servers without permitted or listed tools", () => {
   const [first, second] = [
     renderTerminal(doctorDocument(reportOn({ ...good, called: [], notCalled: [], diagnoses: [] })), screen),
     renderTerminal(doctorDocument(reportOn({ ...good, called: [], notCalled: [], tools: 0, diagnoses: [] })), screen),
@@ -137,7 +137,7 @@ test("no tool was permitted; none is listed", () => {
   expect([first, second]).toMatchInlineSnapshot(`
     [
       "HEALTHY: 1 server
-      How sure: this is what was seen when each was started now, on this machine.
+      How sure: observed just now, by starting each on this machine.
       Next: check the wording of the tools with \`evals lint\`, or draft a suite
         with \`evals init\`.
 
@@ -148,7 +148,7 @@ test("no tool was permitted; none is listed", () => {
       no tool called
     ",
       "HEALTHY: 1 server
-      How sure: this is what was seen when each was started now, on this machine.
+      How sure: observed just now, by starting each on this machine.
       Next: check the wording of the tools with \`evals lint\`, or draft a suite
         with \`evals init\`.
 

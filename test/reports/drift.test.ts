@@ -59,7 +59,7 @@ const drifted = (over: Partial<Alarm>): DriftVerdict => ({
   ...figures,
   score: 103_477.4,
 });
-/** Without the figures. */
+/** The report without its facts. */
 const brief = (verdict: DriftVerdict, over?: Partial<DriftSummary>) => print(verdict, over).split("\n\n")[0];
 
 describe("the report of drift", () => {
@@ -96,7 +96,7 @@ describe("the report of drift", () => {
     `);
   });
 
-  it("says when an alarm was a blip", () => {
+  it("reports a blip", () => {
     const blip: Alarm = { ...alarm, fate: "blip", nightsAfter: 4 };
     expect(print({ kind: "back", alarm: blip, ...figures, alarms: [blip] })).toMatchInlineSnapshot(`
       "BACK: read-one fell, and it was a blip
@@ -112,7 +112,7 @@ describe("the report of drift", () => {
     `);
   });
 
-  it("says what is ruled out", () => {
+  it("reports what is ruled out", () => {
     expect(print({ kind: "no-drift", ...figures })).toMatchInlineSnapshot(`
       "NO DRIFT within 10 pp
         The cases pass as often as when the baseline was accepted. A case that stops passing is reported
@@ -128,7 +128,7 @@ describe("the report of drift", () => {
     `);
   });
 
-  it("says what is open, and why", () => {
+  it("explains an inconclusive verdict", () => {
     const suspects = [{ case: "read-one", before: counts(19, 20), after: counts(13, 21), score: 7 }];
     expect(brief({ kind: "inconclusive", because: "suspects", suspects, ...figures })).toMatchInlineSnapshot(`
       "INCONCLUSIVE: read-one may have drifted
@@ -143,8 +143,8 @@ describe("the report of drift", () => {
     `);
     expect(brief({ ...early, nights: 0 }, { uncounted: "missing" })).toMatchInlineSnapshot(`
       "INCONCLUSIVE: too few nights
-        This night does not count, because more than 5% of its trials brought no answer. 0 nights are
-          too few to rule out a drift of 10 pp on average.
+        This night does not count, because more than 5% of its trials got no answer. 0 nights are too
+          few to rule out a drift of 10 pp on average.
         Next: find out why trials broke; the next night continues from here."
     `);
     expect(print(early, { nightly: false })).toMatchInlineSnapshot(`
@@ -153,7 +153,7 @@ describe("the report of drift", () => {
     `);
   });
 
-  it("says in one line what differs from the night before and from the baseline", () => {
+  it("says in one line what changed since the previous night and the baseline", () => {
     const line = (changes: NightChanges, verdict: DriftVerdict = { kind: "no-drift", ...figures }) =>
       driftLead(summary(verdict, { changes }))[1];
     const none = { cases: [], same: 3, mean: { before: 0.95, after: 0.95 }, notInBaseline: [] };

@@ -24,7 +24,7 @@ it.each([
   [1, "100%"],
 ])("percent(%d)", (rate, text) => expect(percent(rate)).toBe(text));
 
-it("says certainty only where it is one", () => {
+it("rounds to 0% and 100% only if exact", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 5000 }), fc.nat(5000), (n, k) => {
       const passed = Math.min(k, n);
@@ -71,7 +71,7 @@ it.each([
   [1, "p = 1"],
 ])("pValue(%d)", (p, text) => expect(pValue(p)).toBe(text));
 
-it("words counts", () => {
+it("pluralizes counts", () => {
   expect([integer(1234567), count(1, "case"), count(2, "case"), count(0, "reply", "replies")]).toEqual([
     "1,234,567",
     "1 case",

@@ -19,7 +19,7 @@ import {
 
 const samples = { passed, failed, incomplete, hostile, empty, ...checked };
 
-/** The commands that the runner would obey, as it reads a log. */
+/** The workflow commands that the runner would execute. */
 function obeyed(log: string): string[] {
   const commands: string[] = [];
   let stopped: string | undefined;
@@ -36,16 +36,16 @@ function obeyed(log: string): string[] {
 describe.each(Object.entries(samples))("%s", (name, summary) => {
   const text = forms.github.render(runReport({ summary, manifest: name === "hostile" ? hostileManifest : manifest }));
 
-  it("obeys only these annotations", async () => {
+  it("contains only its own workflow commands", async () => {
     await expect(`${obeyed(text).join("\n")}\n`).toMatchFileSnapshot(`snapshots/${name}.github.txt`);
   });
 
-  it("has an error exactly when the run is red", () => {
+  it("has an error exactly if the run is red", () => {
     expect(obeyed(text).some((line) => line.startsWith("::error"))).toBe(summary.exitCode !== 0);
   });
 });
 
-it("stays within ten of a level and counts the rest", () => {
+it("writes at most ten annotations per level and counts the rest", () => {
   const cases = Array.from({ length: 25 }, (_, at) => caseOf({ id: `c${at}`, input: "x", expected: "t", passed: 0 }));
   const lines = obeyed(forms.github.render(runReport({ summary: runOf([suiteOf({ cases })], 1), manifest })));
   expect(lines).toHaveLength(10);
@@ -55,13 +55,13 @@ it("stays within ten of a level and counts the rest", () => {
 });
 
 describe("command", () => {
-  it("escapes as the runner reads", () => {
+  it("escapes like the runner expects", () => {
     expect(command("error", { file: "a,b:c%.yaml", line: 3 }, "50% of\r\nit: a, b")).toBe(
       "::error file=a%2Cb%3Ac%25.yaml,line=3::50%25 of%0D%0Ait: a, b",
     );
   });
 
-  it("is one line, and its properties cannot end early", () => {
+  it("is one line with escaped properties", () => {
     fc.assert(
       fc.property(anyText(), (text) => {
         const line = command("error", { title: text }, text);
@@ -73,7 +73,7 @@ describe("command", () => {
 });
 
 describe("withoutCommands", () => {
-  it("cannot be switched on again from inside", () => {
+  it("cannot be enabled again by the text", () => {
     const ends = "::end-of-tool-evals-report::\n::END-of-tool-evals-report-::\n::error::pwned";
     expect(obeyed(withoutCommands(ends))).toEqual([]);
     expect(obeyed(`${withoutCommands(ends)}::error::ours\n`)).toEqual(["::error::ours"]);

@@ -20,9 +20,9 @@ import {
   suiteOf,
 } from "./samples.ts";
 
-// What the page draws is tested in a browser (test/e2e/page.test.ts); this is about the file.
+// Tests the file. What the page draws is tested in a browser (test/e2e/page.test.ts).
 
-/** The file without what its script, style and data hold, and these. */
+/** The file without the contents of its script, style and data, and these contents. */
 function dissect(html: string) {
   const parts: string[] = [];
   const frame = html.replace(/(<(?:script|style)[^>]*>)([\s\S]*?)(<\/(?:script|style)>)/g, (_, start, inner, end) => {
@@ -39,7 +39,7 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
   const text = forms.html.render(runReport({ summary, manifest: name === "hostile" ? hostileManifest : manifest }));
   const { frame, json, data } = dissect(text);
 
-  it("is one frame with one title, whatever the run is called", () => {
+  it("is one frame with one title, whatever the name of the run", () => {
     expect(frame.replace(/<title>[^<]*<\/title>/, "<title></title>").replace(/'sha256-[^']*'/g, "'sha256'")).toBe(
       `<!doctype html>
 <html lang="en">
@@ -62,18 +62,18 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
     );
   });
 
-  it("has data that holds no tag and no invisible character", () => {
+  it("has data without tags and invisible characters", () => {
     expect(json).not.toMatch(/[<\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
   });
 
-  it("says what happened first", () => {
+  it("starts with the result", () => {
     const [heading] = data.before;
     expect(heading).toMatchObject({ kind: "heading", level: 1 });
     expect(data.title).toContain(heading?.kind === "heading" ? heading.text : "no heading");
   });
 });
 
-it("allows by its policy this script, this style sheet and nothing else", async () => {
+it("allows only its own script and style sheet in its policy", async () => {
   const { frame, script, style } = dissect(forms.html.render(runReport({ summary: passed, manifest })));
   for (const [directive, text] of Object.entries({ script, style })) {
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
@@ -81,7 +81,7 @@ it("allows by its policy this script, this style sheet and nothing else", async 
   }
 });
 
-it("keeps any text as data", () => {
+it("keeps arbitrary text as data", () => {
   fc.assert(
     fc.property(anyText(), (text) => {
       const one = caseOf({ id: text, input: text, expected: text, passed: 0, reasons: [{ text, n: 1 }] });
@@ -102,7 +102,7 @@ describe("colours", () => {
   const [light = "", dark = ""] = style.split("prefers-color-scheme: dark");
   const colour = (scheme: string, name: string) => new RegExp(`--${name}: (#[0-9a-f]{6})`).exec(scheme)?.[1] ?? "";
 
-  it.each(["ink", "soft", "good", "bad", "warn"])("%s is readable on every ground, light and dark", (name) => {
+  it.each(["ink", "soft", "good", "bad", "warn"])("%s is readable on every background, light and dark", (name) => {
     for (const scheme of [light, dark])
       for (const ground of ["paper", "sheet", "wash", "chosen", "bad-wash", "good-wash"])
         expect(contrast(colour(scheme, name), colour(scheme, ground)), ground).toBeGreaterThan(4.5);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { forms, runReport } from "../../src/evals/reports/index.ts";
 import { hostile, hostileManifest } from "./samples.ts";
 
-it("gives each file once", () => {
+it("uses each file name once", () => {
   expect(Object.values(forms).flatMap((report) => ("file" in report ? [report.file] : []))).toEqual([
     "summary.md",
     "report.html",

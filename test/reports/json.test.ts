@@ -7,13 +7,13 @@ it("is the summary, as one object", () => {
   expect(JSON.parse(forms.json.render(runReport({ summary: failed, manifest })))).toEqual(failed);
 });
 
-it("holds nothing that a terminal obeys or hides", () => {
+it("escapes what a terminal would interpret or hide", () => {
   expect(forms.json.render(runReport({ summary: hostile, manifest })).replaceAll("\n", "")).not.toMatch(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u,
   );
 });
 
-it("has the sentences of a check as well as its data", () => {
+it("has the sentences of a check and its data", () => {
   const { suites } = JSON.parse(forms.json.render(runReport({ summary: checked.regressed, manifest })));
   expect(suites[0].verdict).toMatchObject({
     ...checked.regressed.suites[0]?.verdict,

@@ -58,7 +58,7 @@ const measured: JudgeCheckSummary = {
 };
 
 describe("the report of a judge", () => {
-  it("is this when every label was answered", () => {
+  it("renders a fully answered check", () => {
     expect(renderTerminal(judgeDocument(measured), display)).toMatchInlineSnapshot(`
       "MEASURED: agrees with people on 47 of 50 labels (94%, 95% CI 84-98%), kappa 0.88 (95% CI 0.76 to
         1.00)
@@ -91,7 +91,7 @@ describe("the report of a judge", () => {
     `);
   });
 
-  it("is this when nothing could be measured", () => {
+  it("renders a check without any answer", () => {
     const none = { n: 0, of: 0, interval: null };
     const broken = Array.from({ length: 7 }, (_, at) => ({ id: `line ${at + 1}`, line: at + 1, why: "it hangs" }));
     const nothing = {
@@ -134,14 +134,14 @@ describe("the report of a judge", () => {
     expect(renderTerminal(judgeDocument({ ...measured, ...changes }), display).startsWith(start)).toBe(true);
   });
 
-  it("says where kappa means nothing", () => {
+  it("explains an undefined kappa", () => {
     const headline = (kappa: JudgeCheckSummary["kappa"]) =>
       renderTerminal(judgeDocument({ ...measured, kappa }), { ...display, width: 200 }).split("\n", 1)[0];
     expect(headline(null)).toMatch(/, kappa not defined \(only one answer was ever given\)$/);
     expect(headline({ value: 1, interval: null })).toMatch(/ kappa 1.00 \(no CI: no disagreement\)$/);
   });
 
-  it("shows untrusted text as text, and fits 80 columns in ASCII", () => {
+  it("escapes untrusted text, and fits 80 columns in ASCII", () => {
     const hostile = "\x1b[2J\u202eé".repeat(60);
     const disagreements = [
       { id: hostile, line: 1, criterion: hostile, human: "met", judge: "not met", why: hostile, evidence: hostile },
@@ -157,7 +157,7 @@ describe("the report of a judge", () => {
   });
 });
 
-it("is one sentence in the reports of runs", () => {
+it("is one sentence in reports of runs", () => {
   expect(judgeSentence(measured.judge, measured)).toBe(
     "judge anthropic:claude-opus-5-5: agreed with people on 47 of 50 labels (kappa 0.88), 1 false pass",
   );

@@ -30,11 +30,11 @@ const texts = new Map(
 describe.each(Object.entries(samples))("%s", (name, summary) => {
   const text = texts.get(name) ?? "";
 
-  it("is this", async () => {
+  it("renders as JUnit", async () => {
     await expect(text).toMatchFileSnapshot(`snapshots/${name}.junit.xml.txt`);
   });
 
-  it("is well formed, has unique names, and its counts are right", () => {
+  it("is well formed, with unique names and correct counts", () => {
     const document = parse(text);
     const cases = all(document, "testcase");
     expect(new Set(cases.map(({ attributes }) => `${attributes.classname}\n${attributes.name}`)).size).toBe(
@@ -48,17 +48,17 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
       });
   });
 
-  it("has its times in seconds", () => {
+  it("has times in seconds", () => {
     for (const [, time] of text.matchAll(/ time="(.*?)"/g)) expect(time).toMatch(/^\d+\.\d{3}$/);
   });
 
-  it("is red exactly when the run is", () => {
+  it("is red exactly if the run is", () => {
     const document = parse(text);
     expect(all(document, "failure").length + all(document, "error").length > 0).toBe(summary.exitCode !== 0);
   });
 });
 
-it("is red for a run cut short all of whose cases passed", () => {
+it("is red for an interrupted run whose cases all passed", () => {
   const one = caseOf({ id: "a", input: "a", expected: "a", trials: 4, broken: 1 });
   const document = parse(forms.junit.render(runReport({ summary: runOf([suiteOf({ cases: [one] })], 3), manifest })));
   expect(all(document, "error").map(({ attributes }) => attributes.message)).toEqual([
@@ -66,7 +66,7 @@ it("is red for a run cut short all of whose cases passed", () => {
   ]);
 });
 
-it("has the time of the trials of a case and of a suite, and no time of a run that has not ended", () => {
+it("has the time of cases and suites, but no total for an unfinished run", () => {
   const { finishedAt: _, ...running } = manifest;
   const cases = [1200, 300].map((ms, at) => caseOf({ id: `case ${at}`, input: "x", expected: "tool", ms }));
   const document = parse(forms.junit.render(runReport({ summary: runOf([suiteOf({ cases })], 0), manifest: running })));
@@ -88,7 +88,7 @@ it("is valid under Jenkins' XSD", async () => {
   `);
 });
 
-it("keeps any text well formed and readable", () => {
+it("keeps arbitrary text well formed and readable", () => {
   fc.assert(
     fc.property(anyText(), (text) => {
       const one = caseOf({ id: text, input: text, expected: text, passed: 0, reasons: [{ text, n: 1 }] });

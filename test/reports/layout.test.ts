@@ -15,7 +15,7 @@ describe("columns", () => {
 });
 
 describe("cut", () => {
-  it("keeps what fits and marks what does not", () => {
+  it("keeps text that fits and marks the cut", () => {
     expect([cut("abcdef", 6, "…"), cut("abcdef", 5, "…"), cut("日本語", 4, "…"), cut("abcdef", 2, "...")]).toEqual([
       "abcdef",
       "abcd…",
@@ -24,7 +24,7 @@ describe("cut", () => {
     ]);
   });
 
-  it("is never wider than asked", () => {
+  it("never exceeds the width", () => {
     fc.assert(
       fc.property(text, fc.nat(40), (raw, width) => {
         expect(displayWidth(cut(raw, width, "…"))).toBeLessThanOrEqual(width);
@@ -34,11 +34,11 @@ describe("cut", () => {
 });
 
 describe("wrap", () => {
-  it("breaks at spaces, and inside a word only where it must", () => {
+  it("breaks at spaces, and inside a word only if it must", () => {
     expect(wrap("one two abcdefghij k", 7)).toEqual(["one two", "abcdefg", "hij k"]);
   });
 
-  it("fits, and loses nothing but the spaces at the breaks", () => {
+  it("fits, and drops only the spaces at line breaks", () => {
     fc.assert(
       fc.property(text, fc.integer({ min: 2, max: 40 }), (raw, width) => {
         const lines = wrap(raw, width);
@@ -50,7 +50,7 @@ describe("wrap", () => {
 });
 
 describe("narrowed", () => {
-  it("takes from the widest first", () => {
+  it("narrows the widest columns first", () => {
     expect(narrowColumns([30, 10, 12], 40, 6)).toEqual([18, 10, 12]);
     expect(narrowColumns([30, 10, 12], 30, 6)).toEqual([10, 10, 10]);
     expect(narrowColumns([5, 5], 40, 6)).toEqual([5, 5]);

@@ -9,14 +9,14 @@ import { aFinding, aReport, hostile, mixed, ruleInfos } from "./lintSamples.ts";
 
 const githubRendered = (report: Parameters<typeof githubLint>[0], display = pipe) => githubLint(report, display);
 
-/** The commands that the runner would obey, as it reads a log. */
+/** The workflow commands that the runner would execute. */
 function obeyed(log: string): string[] {
   const [, after = ""] = log.split(/^::end-of-tool-evals-report-*::$/m);
   return after.split("\n").filter((line) => line.startsWith("::"));
 }
 
 describe("for a person", () => {
-  it("shows what was found by what it is about, errors first, with the remedy", () => {
+  it("groups findings by subject, errors first, with the fix", () => {
     expect(renderTerminal(lintDocument(mixed, { isWhole: true }), pipe)).toMatchInlineSnapshot(`
       "FAILED 1 error, 1 warning, 1 info · 1 suppressed · 1 unused suppression · 1 problem · linted 2
         tools, 1 suite
@@ -41,14 +41,14 @@ describe("for a person", () => {
     `);
   });
 
-  it("says what was linted when nothing was found", () => {
+  it("says what was linted if nothing was found", () => {
     const clean = aReport([], { linted: { tools: 1, toolsets: 1, suites: 2 } });
     expect(renderTerminal(lintDocument(clean), pipe)).toBe(
       "PASSED 0 errors, 0 warnings, 0 info · linted 1 tool, 2 suites\n  Next: see what a model picks with `evals run`.\n",
     );
   });
 
-  it("shows infos in one line, unless the whole is asked for", () => {
+  it("counts infos in one line, unless all are requested", () => {
     const info = { severity: "info" as const };
     const ids = [aFinding({ ...info, rule: "id-as-number" }), aFinding({ ...info, rule: "id-as-number" })];
     const findings = [aFinding({ ...info, rule: "count-as-number" }), ...ids];
@@ -62,25 +62,25 @@ describe("for a person", () => {
     expect(renderTerminal(lintDocument(aReport(findings), { isWhole: true }), pipe)).toContain("info id-as-number");
   });
 
-  it("says that something could not be linted", () => {
+  it("reports what could not be linted", () => {
     const report = aReport([], {}, { problems: [{ message: "no server" }], ok: false, exitCode: 3 });
     expect(renderTerminal(lintDocument(report), pipe)).toBe(
       "INCOMPLETE 0 errors, 0 warnings, 0 info · 1 problem · linted nothing\n  Next: fix what could not be linted: no server\n",
     );
   });
 
-  it("paints severities where colours can be shown", () => {
+  it("colours severities", () => {
     const text = renderTerminal(lintDocument(aReport([aFinding()])), { ...pipe, colour: true });
     expect(text).toContain("\x1b[31merror\x1b[39m");
   });
 
-  it("makes control characters of servers visible, and stays within the width", () => {
+  it("escapes control characters of servers, and fits the width", () => {
     const text = renderTerminal(lintDocument(hostile), { ...pipe, width: 72 });
     expect(text.replace(/\n/g, "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(72);
   });
 
-  it("ranks the pairs that a model can confuse, and classes what changed", () => {
+  it("ranks confusable pairs, and classifies changes", () => {
     const pair = { server: "s", a: "list_directory", b: "list_files", similarity: 0.7912, shared: ["list", "files"] };
     const change = { id: "get_a", tool: "get_a", path: ["get_a"], kind: "tool-removed", what: "get_a was removed." };
     const report = aReport([], {}, { confusable: [pair], changes: [{ ...change, class: "breaking" as const }] });
@@ -111,7 +111,7 @@ describe("for a person", () => {
     expect(text).toContain("… and 12 more findings: --json has them all");
   });
 
-  it("starts with a summary by rule, and folds findings of one rule on one tool", () => {
+  it("starts with a summary by rule, and folds repeated findings of a rule on a tool", () => {
     const places = (n: number) => ({
       where: { server: "weather", tool: "get", path: `$.inputSchema.properties.p${n}` },
     });
@@ -148,11 +148,11 @@ describe("for a person", () => {
 });
 
 describe("as JSON", () => {
-  it("is one object of the published shape, suppressed findings and all", () => {
+  it("is one object of the published schema, including suppressed findings", () => {
     expect(lintReportSchema.parse(JSON.parse(safeJson(mixed)))).toEqual(mixed);
   });
 
-  it("holds nothing bare that a terminal may obey", () => {
+  it("escapes what a terminal might interpret", () => {
     const text = safeJson(hostile);
     expect(text.replace(/\n/g, "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(JSON.parse(text)).toEqual(hostile);
@@ -160,7 +160,7 @@ describe("as JSON", () => {
 });
 
 describe("for a GitHub workflow", () => {
-  it("annotates the lines of the findings, or the line that names the server", () => {
+  it("annotates the line of the finding, or the line that names the server", () => {
     expect(obeyed(githubRendered(mixed))).toMatchInlineSnapshot(`
       [
         "::error file=.mcp.json,line=3,col=7,title=not linted::server "files" did not start: exit code 1%0ARun it directly.",
@@ -172,7 +172,7 @@ describe("for a GitHub workflow", () => {
     `);
   });
 
-  it("obeys nothing that a server says", () => {
+  it("executes no workflow command of a server", () => {
     const report = aReport([aFinding({ message: "\n::error::pwned", where: { server: "s\n::error::x", path: "$" } })]);
     const log = githubRendered(report);
     expect(log).toMatch(/^::stop-commands::end-of-tool-evals-report\n/);
@@ -181,7 +181,7 @@ describe("for a GitHub workflow", () => {
     ]);
   });
 
-  it("stays within ten of a level and counts the rest", () => {
+  it("writes at most ten annotations per level and counts the rest", () => {
     const lines = obeyed(githubRendered(aReport(Array.from({ length: 25 }, () => aFinding()))));
     expect(lines).toHaveLength(10);
     expect(lines[9]).toBe("::error title=tool-evals lint::and 16 more annotations: see all in the log of this step");
@@ -189,7 +189,7 @@ describe("for a GitHub workflow", () => {
 });
 
 describe("the catalogue", () => {
-  it("is a list for a person", () => {
+  it("renders as a list", () => {
     expect(renderTerminal(rulesDocument(ruleInfos), pipe)).toBe(
       [
         "2 rules",
@@ -206,7 +206,7 @@ describe("the catalogue", () => {
     );
   });
 
-  it("is a page in markdown, with an example of each rule", () => {
+  it("renders as Markdown, with examples of each rule", () => {
     const examples = {
       "required-unknown": { invalid: { inputSchema: { required: ["a\u200b"] } }, valid: {} },
       "suite-size": { invalid: "cases: []\n", valid: "x".repeat(400) },

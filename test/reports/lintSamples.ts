@@ -11,7 +11,7 @@ export function aFinding(changes: Partial<Finding> = {}): Finding {
   };
 }
 
-/** A report of these findings, counted. */
+/** A report of these findings. */
 export function aReport(
   findings: readonly Finding[],
   counts: Partial<LintReport["counts"]> = {},
@@ -32,7 +32,7 @@ export function aReport(
   };
 }
 
-/** Of everything something: severities, kinds of places, a suppressed one, an unused suppression, a problem. */
+/** All severities and kinds of places, a suppressed finding, an unused suppression, and a problem. */
 export const mixed = aReport(
   [
     aFinding({
@@ -83,7 +83,7 @@ export const mixed = aReport(
 
 const nasty = "a\x1b[2Jb\u202ec\u200bd\r\n::error::e";
 
-/** Text of a server that means no good, everywhere that such text can be. */
+/** Hostile text of a server in every field that can contain it. */
 export const hostile = aReport([
   aFinding({
     message: nasty.repeat(10),

@@ -27,7 +27,7 @@ function runOf(report: LintReport): SarifRun {
 }
 
 describe("SARIF", () => {
-  it("has the results, errors first and suppressed ones last, with rule, place and remedy", () => {
+  it("has results with rule, place and fix, errors first and suppressed ones last", () => {
     const { results } = runOf(mixed);
     expect(
       results.map(({ ruleId, level: as, message, locations: [at], suppressions }) => ({
@@ -96,7 +96,7 @@ describe("SARIF", () => {
     `);
   });
 
-  it("describes each rule that found something, once", () => {
+  it("describes each rule with findings once", () => {
     const { tool, results } = runOf(mixed);
     const { rules } = tool.driver;
     expect(rules.map(({ id, helpUri, defaultConfiguration }) => [id, helpUri, defaultConfiguration.level])).toEqual([
@@ -129,7 +129,7 @@ describe("SARIF", () => {
     });
   });
 
-  it("recognizes a finding when its line moved, and distinguishes equal ones", () => {
+  it("recognizes a finding whose line moved, and distinguishes equal ones", () => {
     const at = (line: number) => aFinding({ where: { server: "s", tool: "t", path: "$", file: "f.json", line } });
     const prints = (report: LintReport) => runOf(report).results.map(({ partialFingerprints }) => partialFingerprints);
     const moved = prints(aReport([at(7)]));
@@ -139,7 +139,7 @@ describe("SARIF", () => {
     expect(first).not.toEqual(second);
   });
 
-  it("holds 5,000 results, errors before the others, and counts the rest", () => {
+  it("contains 5,000 results, errors first, and counts the rest", () => {
     const few = aFinding({ severity: "error" });
     const many = Array.from({ length: 5_003 }, () => aFinding({ severity: "info" }));
     const { results, invocations } = runOf(aReport([...many, few]));
@@ -149,7 +149,7 @@ describe("SARIF", () => {
     ]);
   });
 
-  it("shows no control character of a server", () => {
+  it("escapes control characters of a server", () => {
     const [result] = runOf(hostile).results;
     const shown = [result?.message.text, result?.locations[0].logicalLocations[0]?.fullyQualifiedName].join("");
     expect(shown).toContain("\\u{202e}");

@@ -23,11 +23,11 @@ const samples = { passed, failed, incomplete, hostile, empty, skills, ...checked
 describe.each(Object.entries(samples))("%s", (name, summary) => {
   const text = forms.markdown.render(runReport({ summary, manifest: name === "hostile" ? hostileManifest : manifest }));
 
-  it("is this", async () => {
+  it("renders as Markdown", async () => {
     await expect(text).toMatchFileSnapshot(`snapshots/${name}.summary.md.txt`);
   });
 
-  it("has as many cells in every row of a table as in its head, and no tag but its own", () => {
+  it("has complete table rows, and only its own tags", () => {
     const outside = text.replace(/`[^`\n]*`/g, "code");
     for (const table of outside.match(/^\|.*(\n\|.*)*/gm) ?? []) {
       const cells = table.split("\n").map((row) => row.split("|").length);
@@ -87,7 +87,7 @@ describe("size", () => {
     expect(text).toMatch(/… and [\d,]+ more (case|suite)/);
   });
 
-  it("cuts nothing of a run that fits", () => {
+  it("does not cut a run that fits", () => {
     expect(forms.markdown.render(runReport({ summary: failed, manifest }))).not.toContain("… and");
   });
 });
@@ -102,7 +102,7 @@ describe("code", () => {
     [" ", "_empty_"],
   ])("%j", (raw, text) => expect(code(raw)).toBe(text));
 
-  it("never leaves its cell, its span or its line", () => {
+  it("stays within its cell, span and line", () => {
     fc.assert(
       fc.property(anyText(), (raw) => {
         expect(code(raw)).toMatch(/^(`[^`|<\\\n]+`|<code>([^<>|`\\\n*@[\]&]|&#\d+;)+<\/code>|_empty_)$/u);
@@ -110,5 +110,5 @@ describe("code", () => {
     );
   });
 
-  it("is bounded", () => expect(code("🎉".repeat(300), 10)).toBe(`\`${"🎉".repeat(9)}…\``));
+  it("has a maximum length", () => expect(code("🎉".repeat(300), 10)).toBe(`\`${"🎉".repeat(9)}…\``));
 });

@@ -3,7 +3,7 @@ import { caseOf, runOf, suiteOf } from "./samples.ts";
 const tool = (expected: string, given: object) => ({
   ...{ expected, trials: 10, picked: 0, passed: 0, wrongArguments: 0, reachedLater: 0, instead: [], ...given },
 });
-/** A run with everything that explains why trials missed, or passed in another way. */
+/** A run with every explanation of missed trials and of passes with another tool. */
 export const missed = runOf(
   [
     suiteOf({
@@ -41,7 +41,7 @@ export const missed = runOf(
   ],
   1,
 );
-/** What its reports say of that. */
+/** What its reports say about them. */
 export const missSentences = [
   "save_note: never picked in 10 trials (picked instead: append_note 8, (none) 2).",
   "read_note: picked in all 10 trials; arguments wrong in 4.",

@@ -3,7 +3,7 @@ import { forms, runReport } from "../../src/evals/reports/index.ts";
 import { missed, missSentences } from "./missed.ts";
 import { manifest } from "./samples.ts";
 
-it.each(["terminal", "markdown"] as const)("why trials missed stands in the report: %s", (form) => {
+it.each(["terminal", "markdown"] as const)("explains why trials missed: %s", (form) => {
   const display = { colour: false, width: 200, unicode: true };
   const shown = forms[form]
     .render(runReport({ summary: missed, manifest }), display)
@@ -13,6 +13,6 @@ it.each(["terminal", "markdown"] as const)("why trials missed stands in the repo
   expect(shown).toMatch(/missing\W+wrong type\W+wrong value\W+invented/);
 });
 
-it.each(["junit", "github"] as const)("passes with an acceptable tool are counted: %s", (form) => {
+it.each(["junit", "github"] as const)("counts passes with an acceptable tool: %s", (form) => {
   expect(forms[form].render(runReport({ summary: missed, manifest }))).toContain("1 substituted");
 });

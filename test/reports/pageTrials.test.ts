@@ -69,7 +69,7 @@ function collect(trials: readonly Trial[], limits?: { trials: number; characters
   return { collector, cases, trials: texts.map((json) => JSON.parse(json) as PageTrial), recorded };
 }
 
-it("lists every case with the counts of each arm, and trials by case, arm and number", () => {
+it("lists cases with the counts of each arm, and trials by case, arm and number", () => {
   const { cases, trials, recorded } = collect([
     trial("b", 1),
     trial("a", 2, { pass: false }),
@@ -96,7 +96,7 @@ it("lists every case with the counts of each arm, and trials by case, arm and nu
   expect(recorded).toBe(4);
 });
 
-it("holds what did not pass and every n-th of the others where there are too many, with all of them counted", () => {
+it("keeps trials that did not pass and every n-th of the others, and counts all", () => {
   const all = Array.from({ length: 100 }, (_, at) => trial("a", at + 1, { pass: at % 10 !== 0 }));
   const { cases, trials, recorded } = collect(all, { trials: 30, characters: 1e6 });
   const failed = trials.filter(({ result }) => result === "failed");
@@ -107,19 +107,19 @@ it("holds what did not pass and every n-th of the others where there are too man
   expect(cases[0]?.arms[0]).toMatchObject({ passed: 90, trials: 100 });
 });
 
-it("keeps within its characters even where nothing passed", () => {
+it("respects the limit on characters even if nothing passed", () => {
   const all = Array.from({ length: 50 }, (_, at) => trial("a", at + 1, { pass: false, text: "x".repeat(1000) }));
   const { trials } = collect(all, { trials: 1000, characters: 20_000 });
   expect(JSON.stringify(trials).length).toBeLessThan(21_000);
   expect(trials.length).toBeGreaterThan(3);
 });
 
-it("cuts long texts and says how much is left out", () => {
+it("cuts long texts and says how much is missing", () => {
   const { trials } = collect([trial("a", 1, { text: "x".repeat(pageLimits.text + 1234) })]);
   expect(trials[0]?.turns[0]?.text).toMatch(/^x+\n… 1,234 more characters on the record$/);
 });
 
-it("counts a trial that was asked again by its last attempt, and no copy", () => {
+it("counts the last attempt of a repeated trial, and no copies", () => {
   const broken: Partial<Trial> = { outcome: { kind: "broken", stage: "model", message: "overloaded" }, turns: [] };
   const again = trial("a", 1);
   const { cases, trials } = collect([
@@ -134,7 +134,7 @@ it("counts a trial that was asked again by its last attempt, and no copy", () =>
   ]);
 });
 
-it("says how a host showed the tools that the score names", () => {
+it("says how a host showed the expected and picked tools", () => {
   const nothing = { full: [], cut: [], named: [], hidden: [] };
   const shown: Trial["shown"] = {
     tools: { full: ["list", "move"], deferred: ["read"], named: [], hidden: [] },
@@ -148,7 +148,7 @@ it("says how a host showed the tools that the score names", () => {
   expect(trials[0]?.shown).toEqual(["list in full", "read deferred"]);
 });
 
-it("counts what was picked for what was expected in the arm head", () => {
+it("counts expected and picked tools in the arm head", () => {
   const { collector } = collect([
     trial("a", 1),
     trial("b", 1, { pass: false }),
@@ -160,7 +160,7 @@ it("counts what was picked for what was expected in the arm head", () => {
   ]);
 });
 
-it("leaves no part of a secret where a text is cut", () => {
+it("leaves no part of a secret at a cut", () => {
   const secret = "hidden-0123456789";
   const redact = (text: string) => text.replaceAll(secret, "[redacted]");
   const collector = new PageTrialCollector(manifest, { redact });

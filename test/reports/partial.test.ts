@@ -9,7 +9,7 @@ const asked: PartialRun["asked"] = [
 ];
 
 describe("the description of a partial run", () => {
-  it("names the cases of one suite with the reason", () => {
+  it("names the cases of one suite with their reasons", () => {
     const leftOut: PartialRun["leftOut"] = [{ suite: "files", why: "unchanged", cases: 9 }];
     expect(describePartial({ since: "baseline", asked, leftOut }).join("\n")).toMatchInlineSnapshot(`
       "Asking 3 of 12 cases.
@@ -19,7 +19,7 @@ describe("the description of a partial run", () => {
     `);
   });
 
-  it("names the suites of the cases where there are several", () => {
+  it("names the suites if there are several", () => {
     const more: PartialRun["asked"] = [
       ...asked,
       { suite: "mail", case: "read-notes", why: "stale", tools: ["read"] },
@@ -43,7 +43,7 @@ describe("the description of a partial run", () => {
   it("says in one line that nothing changed", () => {
     const leftOut: PartialRun["leftOut"] = [{ suite: "files", why: "unchanged", cases: 12 }];
     expect(describePartial({ since: "baseline", asked: [], leftOut })).toEqual([
-      "No case is asked: no change since the accepted baseline touches one of 12 cases.",
+      "No case is asked: no change since the accepted baseline affects any of 12 cases.",
     ]);
   });
 });

@@ -69,7 +69,7 @@ const report: ProbeReport = {
 };
 
 describe("the report of probes", () => {
-  it("shows for each server its tools, then what was found, the worst first, with nothing that a terminal obeys", () => {
+  it("shows the tools and findings of each server, worst first, with escaped text", () => {
     expect(renderTerminal(probeDocument(report), display)).toMatchInlineSnapshot(`
       "FAILED 1 error, 0 warnings, 1 info · 1 problem · 1 server probed · seed 7
         How sure: each finding was seen, and its smallest call is shown. Inputs that were not tried may
@@ -109,11 +109,11 @@ describe("the report of probes", () => {
     `);
   });
 
-  it("is ASCII where the terminal knows no more", () => {
+  it("is ASCII without unicode", () => {
     expect(renderTerminal(probeDocument(report), { ...display, unicode: false })).toMatch(/^[\n -~]*$/);
   });
 
-  it("shows what calls came to that were made by hand", () => {
+  it("shows the results of manual calls", () => {
     const server = { server: "files", calls: 1, starts: 1, tools: [], skipped: [], findings: [] };
     const answers = [{ tool: "echo", arguments: { text: "a" }, got: '"Echo: a"' }];
     const counts = { error: 0, warning: 0, info: 0 };
@@ -131,7 +131,7 @@ describe("the report of probes", () => {
     `);
   });
 
-  it("says that it was stopped, and of what was not reached nothing", () => {
+  it("reports an interrupted run without unreached checks", () => {
     const stopped = { ...report, stopped: true, exitCode: 130 };
     expect(renderTerminal(probeDocument({ ...stopped, servers: [] }), display)).toMatchInlineSnapshot(`
       "STOPPED 1 error, 0 warnings, 1 info · 1 problem · 0 servers probed · seed 7
@@ -144,7 +144,7 @@ describe("the report of probes", () => {
     expect(renderTerminal(probeDocument(stopped), display)).not.toContain("repeats not probed");
   });
 
-  it("colours what was found by its severity", () => {
+  it("colours findings by severity", () => {
     expect(renderTerminal(probeDocument(report), { ...display, colour: true })).toContain(
       "\u001b[31merror\x1b[39m refuses-wrong-type",
     );
@@ -152,7 +152,7 @@ describe("the report of probes", () => {
 });
 
 describe("JSON in ASCII", () => {
-  it("is the same value, in signs that can be copied", () => {
+  it("parses to the same value, in characters that can be copied", () => {
     const value = { text: "naïve \u001b[2J\u202e 日本 💥\u007f", lines: "a\nb" };
     const text = asciiJson(value);
     expect(JSON.parse(text)).toEqual(value);

@@ -16,7 +16,7 @@ const run = (exitCode: number, ...cases: Parameters<typeof suiteOf>[0]["cases"])
   runOf([suiteOf({ cases })], exitCode);
 
 describe("headline", () => {
-  it("says the result of the samples", () => {
+  it("summarizes each sample", () => {
     expect([passed, failed, incomplete, empty].map(headline)).toMatchInlineSnapshot(`
       [
         "PASSED 3 of 3 cases · 15 trials · lexical (a retrieval baseline, not a language model)",
@@ -27,23 +27,23 @@ describe("headline", () => {
     `);
   });
 
-  it("does not repeat a model, and counts those beyond three", () => {
+  it("names each model once, and counts those beyond three", () => {
     const suites = ["m1", "m2", "m3", "m4", "m1"].map((model) => suiteOf({ cases: [caseOf(a)], model, note: "n" }));
     expect(headline(runOf(suites, 0))).toBe("PASSED 5 of 5 cases · 25 trials · m1 (n), m2 (n), m3 (n) and 1 more");
   });
 
-  it("is not passed when trials broke though every case is fine", () => {
+  it("is not PASSED if trials broke, even if every case passed", () => {
     const one = caseOf({ ...a, trials: 4, broken: 1, brokenStages: { model: 1 } });
     expect(headline(run(3, one))).toBe(
       "INCOMPLETE 1 of 1 case passed · 5 trials (1 broken) · lexical (a retrieval baseline, not a language model)",
     );
   });
 
-  it.each([130, 143, 3])("calls exit code %d incomplete", (code) =>
+  it.each([130, 143, 3])("is INCOMPLETE for exit code %d", (code) =>
     expect(runStatus(run(code, caseOf(a)))).toBe("INCOMPLETE"),
   );
 
-  it("never passes a run without cases, whatever its exit code", () => {
+  it("is never PASSED without cases, whatever the exit code", () => {
     expect(runStatus(runOf([], 0))).toBe("FAILED");
   });
 });
@@ -63,7 +63,7 @@ describe("caseState", () => {
 });
 
 describe("a case in words", () => {
-  it("never gives a rate without its count", () => {
+  it("gives no rate without its counts", () => {
     const some = caseOf({ ...a, trials: 3, passed: 2, broken: 1, planned: 5, brokenStages: { timeout: 1 } });
     expect([rateText(some), caseSentence(some), lossText(some)]).toEqual([
       "2/3 67% (21-94%)",
@@ -77,7 +77,7 @@ describe("a case in words", () => {
     ]);
   });
 
-  it("explains what failed, the red first, and leaves broken trials to their own part", () => {
+  it("explains failures, red cases first, and lists broken trials separately", () => {
     const reasons = [{ text: "why", n: 1 }];
     const suite = suiteOf({
       cases: [
@@ -92,7 +92,7 @@ describe("a case in words", () => {
   });
 });
 
-it("reports a server that died once, not for every case", () => {
+it("reports a crashed server once, not for every case", () => {
   const broken = (id: string, tool: string) =>
     caseOf({
       ...{ id, input: "x", expected: tool, trials: 0, broken: 2, brokenStages: { server: 2 } },

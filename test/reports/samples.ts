@@ -1,10 +1,10 @@
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../../src/evals/types/run.ts";
 
-// Run summaries as a run would make them, for every report to be tried on.
+// Realistic run summaries for the tests of all reports.
 
 const lexicalNote = "a retrieval baseline, not a language model";
 
-/** The Wilson score interval, so that the samples hold figures that can be true. */
+/** The Wilson score interval, so that the samples are consistent. */
 function wilson(passed: number, trials: number): [number, number] {
   const z2 = 1.959964 ** 2;
   const rate = passed / trials;
@@ -15,7 +15,7 @@ function wilson(passed: number, trials: number): [number, number] {
 
 type CaseGiven = Pick<CaseSummary, "id" | "input" | "expected"> & Partial<CaseSummary>;
 
-/** A case of which five trials passed, but for what is given. */
+/** A case with five passed trials, with overrides. */
 export function caseOf(given: CaseGiven): CaseSummary {
   const trials = given.trials ?? 5;
   const passed = given.passed ?? trials;
@@ -198,7 +198,7 @@ const failedLexical = suiteOf({
 
 const sonnetTotals = { calls: 30, executed: 22, toolErrors: 2, inputTokens: 184_320, outputTokens: 4_211 };
 
-/** Two models over one suite: one of them fails three of its six cases. */
+/** Two models on one suite, one of which fails three of six cases. */
 export const failed: RunSummary = runOf(
   [
     failedLexical,
@@ -233,7 +233,7 @@ export const failed: RunSummary = runOf(
   1,
 );
 
-/** The server died and the budget ran out: what was answered is fine, and that is not enough. */
+/** The server crashed and the budget ran out: all answers passed, but too few. */
 export const incomplete: RunSummary = runOf(
   [
     ((suite) => ({
@@ -288,7 +288,7 @@ export const incomplete: RunSummary = runOf(
 export const nasty =
   "\x1b[31mred\x1b]0;title\x07 <script>alert('x')</script> ]]> | `code` ** @everyone #1 \u202eevil\u200b\n::error::pwned\r\n- [link](https://evil.example) \ud800 \x9b2J";
 
-/** Every text that can come from outside is out to do harm; two cases differ by an invisible character alone. */
+/** Every text from outside is hostile; two case ids differ only in an invisible character. */
 export const hostile: RunSummary = runOf(
   [
     suiteOf({
@@ -328,7 +328,7 @@ export const hostile: RunSummary = runOf(
   1,
 );
 
-/** Nothing was run at all. */
+/** A run without cases. */
 export const empty: RunSummary = runOf(
   [suiteOf({ cases: [], coverage: { tools: 0, expected: 0, missing: [] }, latencyMs: null })],
   1,
@@ -346,7 +346,7 @@ const readTool = {
   origin: "server" as const,
 };
 
-/** The manifest of the samples' runs: what decided them. */
+/** The manifest of the sample runs. */
 export const manifest: RunManifest = {
   format: "tool-evals run 1",
   id: "2026-11-21T09-30-00Z-k3f9",
@@ -411,7 +411,7 @@ export const manifest: RunManifest = {
   },
 };
 
-/** The manifest with harm in every text of it. */
+/** The manifest with hostile text in every field. */
 export const hostileManifest: RunManifest = {
   ...manifest,
   host: nasty,
@@ -426,7 +426,7 @@ const sentence = (text: string, one: [number, number, number?], other: [number, 
   return { case: "notes-for-1-2-0", text, with: counts(one), without: counts(other) };
 };
 
-/** Skills: how they trigger, and what one is worth by a judge. */
+/** A run with skills: how they trigger, and the effect of one as graded by a judge. */
 export const skills: RunSummary = runOf(
   [
     suiteOf({

@@ -42,7 +42,7 @@ const render = (servers: ServersSummary) =>
     unicode: true,
   });
 
-it("shows what each server loses and takes, whose names clash, and which did not start", () => {
+it("shows lost and taken trials, name clashes, and servers that did not start", () => {
   expect(render(summary)).toMatchInlineSnapshot(`
     "Servers
     server       tools  tokens  right tool            lost          taken
@@ -74,7 +74,7 @@ it("shows what each server loses and takes, whose names clash, and which did not
   `);
 });
 
-it("says nothing of what there is none of", () => {
+it("omits empty parts", () => {
   expect(serverBlocks(suite)).toEqual([]);
   const [notes] = summary.servers;
   const alone = render({ servers: notes ? [notes] : [], lost: [], clashes: [], several: 0 });

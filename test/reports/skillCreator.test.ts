@@ -15,7 +15,7 @@ import { manifest, skills } from "./samples.ts";
 
 const name = "skill:release-notes behaviour";
 
-/** A run that measures what a skill is worth, with two trials a case. */
+/** A run that measures the effect of a skill, with two trials per case. */
 function lifting(ids: readonly string[], lift = "release-notes", suite = name): RunManifest["suites"][number] {
   const cases = ids.map((id) => ({
     ...{ id, hash: "x", input: `Query ${id}`, expected: "(behaviour)", expectedTools: [], toolset: "x" },
@@ -57,7 +57,7 @@ const notMet: Assertion = { what: "behaviour: asks", met: "no", why: "the judge:
 const open: Assertion = { what: "behaviour: is brief", met: "unknown", why: "the judge cannot tell: cut" };
 
 describe("skill-creator's workspaces", () => {
-  it("has one for each skill that was measured and each model, with the runs in the order in which they are shown", () => {
+  it("has one per measured skill and model, with runs in display order", () => {
     const [lexical, sonnet, ...others] = listWorkspaces(
       runOf(lifting(["3", "7"]), (({ lift: _, ...trigger }) => trigger)(lifting([]))),
     );
@@ -82,7 +82,7 @@ describe("skill-creator's workspaces", () => {
     });
   });
 
-  it("finds the place of a trial by its cell, and none for that of another suite or model", () => {
+  it("finds the place of a trial of this suite and model only", () => {
     const [, sonnet] = listWorkspaces(runOf(lifting(["a-query", "notes-for-1-2-0"])));
     if (!sonnet) throw new Error("no workspace");
     const { cell } = trial({});
@@ -109,13 +109,13 @@ describe("skill-creator's workspaces", () => {
     expect(new Set(all.map(({ folder }) => folder.toLowerCase())).size).toBe(4);
   });
 
-  it.each([[["1", "two"]], [["01", "1"]], [["1234567890", "2"]]])("numbers the evals %j by their places", (ids) => {
+  it.each([[["1", "two"]], [["01", "1"]], [["1234567890", "2"]]])("numbers the evals %j by position", (ids) => {
     expect(listWorkspaces(runOf(lifting(ids)))[0]?.evals.map(({ id }) => id)).toEqual([1, 2]);
   });
 });
 
 describe("the files of one run", () => {
-  it("holds what was graded, and names what was not as a note only", () => {
+  it("contains graded expectations, and notes the others", () => {
     const call = { id: "1", tool: "Read", arguments: { file_path: "/a" } };
     const refused: Execution = { status: "executed", ms: 1, result: { isError: true, content: [] } };
     const files = runFiles(
@@ -151,7 +151,7 @@ describe("the files of one run", () => {
     });
   });
 
-  it("has no grading where nothing was graded: what is absent cannot be taken for passed, nor for failed", () => {
+  it("have no grading if nothing was graded", () => {
     expect(runFiles(trial({ checks: [open] })).grading).toBeUndefined();
     expect(runFiles(trial({ checks: [] })).grading).toBeUndefined();
     expect(runFiles(trial({})).grading).toBeUndefined();
@@ -180,7 +180,7 @@ describe("the benchmark", () => {
     return trial({ cell: { ...cell, arm, trial: number }, checks, turns: [turn({ ms })] });
   };
 
-  it("has the fields by their exact names, and means and sample deviations over runs", () => {
+  it("has the exact field names, means and sample deviations", () => {
     const { figures, runs } = figuresOf([
       at("head", 1, [met, met]),
       at("head", 2, [met, notMet], 2000),
@@ -224,7 +224,7 @@ describe("the benchmark", () => {
     `);
   });
 
-  it("gives no figure to a configuration without a graded run, and no difference", () => {
+  it("omits a configuration without graded runs, and the difference", () => {
     const { figures } = figuresOf([at("head", 1, [notMet]), at("without", 1, [open])]);
     expect(Object.keys(figures.runSummary())).toEqual(["with_skill"]);
     expect(new BenchmarkFigures().runSummary()).toEqual({});

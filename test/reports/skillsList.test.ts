@@ -43,7 +43,7 @@ const listing: SkillListing = {
 };
 
 describe("the list of skills", () => {
-  it("shows each skill, then what is passed over and why", () => {
+  it("lists shown skills, then skipped ones with the reason", () => {
     expect(
       renderTerminal(skillsDocument(listing), { colour: false, width: 110, unicode: true }),
     ).toMatchInlineSnapshot(`
@@ -72,7 +72,7 @@ describe("the list of skills", () => {
     `);
   });
 
-  it("fits its screen, and holds ASCII only where nothing else can be shown", () => {
+  it("fits the width, in ASCII without unicode", () => {
     const text = renderTerminal(skillsDocument(listing), { colour: false, width: 60, unicode: false });
     expect(text.split("\n").filter((line) => displayWidth(line) > 60)).toEqual([]);
     expect(text).toMatch(/^[\n -~]*$/);

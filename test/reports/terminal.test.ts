@@ -24,7 +24,7 @@ const display = { colour: false, width: 100, unicode: true };
 describe.each(Object.entries(samples))("%s", (name, summary) => {
   const manifestOf = name === "hostile" ? hostileManifest : manifest;
 
-  it("is this, on a wide pipe", async () => {
+  it("renders on a wide pipe", async () => {
     await expect(forms.terminal.render(runReport({ summary, manifest: manifestOf }), display)).toMatchFileSnapshot(
       `snapshots/${name}.terminal.txt`,
     );
@@ -36,7 +36,7 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u);
   });
 
-  it("is ASCII where the screen knows no more, and still fits", () => {
+  it("is ASCII without unicode, and still fits", () => {
     const text = forms.terminal.render(
       runReport({
         summary,
@@ -48,11 +48,11 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  it("differs by colour codes alone when coloured", () => {
+  it("differs only by colour codes if coloured", () => {
     const text = forms.terminal.render(runReport({ summary, manifest: manifestOf }), { ...display, colour: true });
     const codes = new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, "g");
     expect(text).toMatch(codes);
-    // Changed words are marked by signs where there is no colour.
+    // Without colour, changed words are marked with brackets.
     const rest = (shown: string) => shown.replace(/Changes in the tool list.*?\n\n/gs, "").replace(/ +$/gm, "");
     expect(rest(text.replace(codes, ""))).toBe(
       rest(forms.terminal.render(runReport({ summary, manifest: manifestOf }), display)),
@@ -60,7 +60,7 @@ describe.each(Object.entries(samples))("%s", (name, summary) => {
   });
 });
 
-it("leaves passed cases out of a long table, and says how many", () => {
+it("omits and counts passed cases in a long table", () => {
   const cases = Array.from({ length: 200 }, (_, at) =>
     caseOf({
       id: `case-${at}`,
@@ -81,7 +81,7 @@ it("leaves passed cases out of a long table, and says how many", () => {
   `);
 });
 
-it("prints no workflow command that came from outside", () => {
+it("prints no workflow command from outside", () => {
   const blocks = [text("::error::first"), text("   ::warning::second ##[error]third")];
   const printed = renderTerminal(blocks, { width: 80, colour: false, unicode: true });
   expect(printed).not.toMatch(/^\s*::/m);

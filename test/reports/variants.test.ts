@@ -99,7 +99,7 @@ const print = (summary: VariantsSummary) => {
 const brief = (summary: VariantsSummary) => print(summary).split("\n\n")[0];
 
 describe("the report of variants", () => {
-  it("is this where one is adopted", () => {
+  it("renders an adopted wording", () => {
     expect(print(adopted)).toMatchInlineSnapshot(`
       "ADOPT clear
         clear is better: read-one passes 15 of 16 times instead of 2. No case loses 15 pp or more.
@@ -136,14 +136,14 @@ describe("the report of variants", () => {
       Mean change over all cases: +21 pp
       No-harm certificate: each case by itself: one-sided upper limit of its loss at 99%
         (Miettinen-Nurminen)
-      Trials: 328: 80 to find cases with room, 40 to screen, 208 to test (2 requests brought no answer)
-        · cost $0.12
+      Trials: 328: 80 to find cases with room, 40 to screen, 208 to test (2 requests got no answer) ·
+        cost $0.12
       Record: /home/me/reports/run-1
       "
     `);
   });
 
-  it("says in plain words why the current wording is kept", () => {
+  it("explains why the current wording is kept", () => {
     const kept = (because: "no-room" | "no-gain" | "breaks" | "no-net-gain", over: Partial<VariantVerdict> = {}) =>
       brief(sampled({ kind: "keep", because, broken: [], ...figures, ...uncertified, ...over } as VariantVerdict));
     expect(kept("no-room", { room: [], gain: null, screening: [] })).toMatchInlineSnapshot(`
@@ -169,7 +169,7 @@ describe("the report of variants", () => {
     `);
   });
 
-  it("says what would settle what is inconclusive", () => {
+  it("says what would settle an inconclusive verdict", () => {
     const open = (verdict: Partial<VariantVerdict>) =>
       brief(sampled({ kind: "inconclusive", ...figures, ...uncertified, ...verdict } as VariantVerdict));
     const settle = { cases: ["read-one", "rename"], trials: 300 };
@@ -202,12 +202,12 @@ describe("the report of variants", () => {
     `);
     expect(open({ because: "missing" })).toMatchInlineSnapshot(`
       "INCONCLUSIVE
-        Too many trials brought no answer, so nothing can be decided.
+        Too many trials got no answer, so nothing can be decided.
         Next: find out why trials broke, then run it again."
     `);
   });
 
-  it("is this on a deterministic model, where a gain breaks a case", () => {
+  it("renders a gain that breaks a case on a deterministic model", () => {
     const size = { kind: "bytes", mean: 7000 } as const;
     const kept: VariantsSummary = {
       ...facts,
@@ -254,11 +254,11 @@ describe("the report of variants", () => {
     `);
     const test = { challenger: "terse", repaired: ["find"], broken: [], unanswered: ["move"] };
     expect(brief({ ...kept, verdict: { kind: "inconclusive", because: "missing", tests: [test] } })).toContain(
-      "move brought no answer, so the wordings cannot be compared.",
+      "move got no answer, so the wordings cannot be compared.",
     );
   });
 
-  it("is this when it was stopped", () => {
+  it("renders a stopped experiment", () => {
     const stopped: VariantsSummary = {
       ...facts,
       kind: "inconclusive",
@@ -282,17 +282,17 @@ describe("the report of variants", () => {
       terse      11/20    600 (-212)
       clear      150/164  1,912 (+1,100)
 
-      Trials: 328 (2 requests brought no answer) · cost unknown
+      Trials: 328 (2 requests got no answer) · cost unknown
       Record: /home/me/reports/run-1
       "
     `);
   });
 
-  it("has the verdict in words in the JSON, too", () => {
+  it("has the verdict in words in the JSON", () => {
     expect(variantsJson(adopted)).toMatchObject({ headline: "ADOPT clear", verdict: { kind: "adopt" }, exitCode: 0 });
   });
 
-  it("fits 100 columns in ASCII, whatever the names hold", () => {
+  it("fits 100 columns in ASCII for any names", () => {
     const name = `\u001b[31m${"é".repeat(80)}`;
     const hostile = { ...adopted, suite: name, wordings: adopted.wordings.map((one) => ({ ...one, name })) };
     const text = renderTerminal(variantsDocument(hostile), { ...display, unicode: false });

@@ -33,7 +33,7 @@ const long = {
 };
 
 describe("a change at a terminal", () => {
-  it("shows the changed neighbourhood, marked as git does", () => {
+  it("shows changes with context, marked like in git", () => {
     expect(text(long)).toMatchInlineSnapshot(`
       "read_file: description
         … be read. Use this tool when you need to examine the contents of [-a
@@ -42,7 +42,7 @@ describe("a change at a terminal", () => {
     `);
   });
 
-  it("keeps the marks where there is colour", () => {
+  it("keeps the marks in colour", () => {
     const shown = text(
       { label: "t: description", before: "Reads a file.", after: "Reads one file." },
       { colour: true },
@@ -86,18 +86,18 @@ describe("a change at a terminal", () => {
     ],
   ])("shows %s", (_, wording, shown) => expect(text(wording)).toBe(`t\n  ${shown}`));
 
-  it("is the label alone where there is no text", () => {
+  it("is only the label without any text", () => {
     expect(text({ label: "old: renamed to new" })).toBe("old: renamed to new");
     expect(text({ label: "old: renamed to new", before: "", after: "" })).toBe("old: renamed to new");
   });
 
-  it("keeps to ASCII where that is all there is", () => {
+  it("is ASCII without unicode", () => {
     expect(text({ label: "t", before: "Größe", after: "Maß" }, { unicode: false })).toBe(
       "t\n  [-Gr\\xf6\\xdfe-]{+Ma\\xdf+}",
     );
   });
 
-  it("stays small for a text of any size", () => {
+  it("stays small for texts of any size", () => {
     const words = (seed: number) =>
       Array.from({ length: 60_000 }, (_, at) => `w${(at * 7919 * seed) % 50_021}`).join(" ");
     expect(text({ label: "t", before: words(1), after: words(3) }).length).toBeLessThan(3000);
@@ -105,7 +105,7 @@ describe("a change at a terminal", () => {
 
   const words = fc.string({ unit: fc.constantFrom("a", "b", "read", " ", "  ", "\n", ".", "ж", "文", "\x1b", "😀") });
 
-  it("says both texts, but for white space and what is left out", () => {
+  it("contains both texts, except for white space and omissions", () => {
     fc.assert(
       fc.property(words, words, fc.integer({ min: 40, max: 200 }), (before, after, width) => {
         fc.pre(before.length < 60 && after.length < 60 && !/[-[\]{}+]/.test(before + after));
@@ -123,7 +123,7 @@ describe("a change at a terminal", () => {
     );
   });
 
-  it("never gets wider than the display, and colour moves no word", () => {
+  it("never exceeds the display width, with or without colour", () => {
     fc.assert(
       fc.property(words, words, fc.integer({ min: 40, max: 80 }), (before, after, width) => {
         const wording = {
@@ -140,7 +140,7 @@ describe("a change at a terminal", () => {
 });
 
 describe("a change in Markdown", () => {
-  it("is code in which nothing is active", () => {
+  it("is code without active Markdown", () => {
     expect(
       changedText({ label: "a_b: description", before: "Reads a <file>.", after: "Reads a `file` for @you." }),
     ).toMatchInlineSnapshot(
@@ -151,7 +151,7 @@ describe("a change in Markdown", () => {
     );
   });
 
-  it("lets no sign of Markdown or HTML through, whatever the texts hold", () => {
+  it("lets no Markdown or HTML syntax through", () => {
     fc.assert(
       fc.property(anyText(), anyText(), (before, after) => {
         const inner = changedText({ label: before, before, after });

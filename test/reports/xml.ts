@@ -5,8 +5,8 @@ const voids = new Set(["meta", "br", "hr", "link", "img", "input"]);
 const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"' };
 
 /**
- * A strict reader for the markup that the reports write: XML, and HTML with its void elements. Throws at what is not
- * well formed: a bare `<`, `&` or `>`, an unquoted or doubled attribute, a tag that is not closed, a control character.
+ * A strict parser for the markup of reports: XML, and HTML with its void elements. Throws if it is not well formed: a bare
+ * `<`, `&` or `>`, an unquoted or duplicate attribute, an unclosed tag, a control character.
  */
 export function parse(source: string): Element {
   if (/[^\P{Cc}\n]|[\p{Cs}\ufffe\uffff]/u.test(source)) throw new Error("a character that XML forbids");

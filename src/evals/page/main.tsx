@@ -61,7 +61,7 @@ function Report({ page }: { page: ReportPage }) {
         )}
         {page.live !== undefined && (
           <p class="live" role="status">
-            <span aria-hidden="true">●</span> Not finished: this page follows the record.
+            <span aria-hidden="true">●</span> Not finished: this page updates as trials are recorded.
           </p>
         )}
         <BlockList blocks={page.before} />

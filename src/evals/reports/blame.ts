@@ -118,9 +118,8 @@ function blameReason(group: Group, report: BlameReport): string {
     case "in-part":
       return `${describeTests(group, report.tests)} It may not be all: ${likeliest(verdict)}.`;
     case "undecided":
-      if (verdict.because === "missing")
-        return `Too many trials of ${cases} brought no answer, so nothing can be decided.`;
-      return `What broke ${cases} is open: ${likeliest(verdict)}.`;
+      if (verdict.because === "missing") return `Too many trials of ${cases} got no answer, so nothing can be decided.`;
+      return `What broke ${cases} is undecided: ${likeliest(verdict)}.`;
     case "chance":
       return `Most likely none of the changes broke ${cases}, and its fall was chance (not tested).`;
     case "nothing":
@@ -212,7 +211,7 @@ function nextStep({ verdict }: Group, { run }: BlameReport): string {
     case "nothing":
       return verdict.because === "fails-old"
         ? "look at what changed besides the tool list: the model, the server's answers, the case."
-        : "nothing has to be done.";
+        : "nothing to do.";
   }
 }
 

@@ -60,15 +60,15 @@ function bankText({ modelDrift }: ComparedCheck): string | undefined {
   if (!modelDrift) return undefined;
   const { accepted, now, direction, p } = modelDrift;
   const counts = `${share(accepted)} when accepted, ${share(now)} now`;
-  if (direction === null) return `${counts}: as on the baseline's day`;
+  if (direction === null) return `${counts}: as when the baseline was accepted`;
   const way = direction === "down" ? "less" : "more";
-  return `${counts}: the model passes ${way} often with the same tools than on the baseline's day (${pValue(p)})`;
+  return `${counts}: the model passes ${way} often with the same tools than when the baseline was accepted (${pValue(p)})`;
 }
 
 function callsText({ base, head, ahead, copies, missing }: ComparedCheck["calls"], method: string): string | undefined {
   if (base + head === 0 || method === "records" || method === "unpaired-records") return undefined;
   const extra = [
-    ahead > 0 ? `${integer(ahead)} of them of cases that looked worse` : "",
+    ahead > 0 ? `${integer(ahead)} of them for cases that looked worse` : "",
     copies > 0 ? `${count(copies, "repeated reply")} dropped` : "",
     missing > 0 ? `${integer(missing)} without an answer` : "",
   ].filter((part) => part !== "");

@@ -16,7 +16,7 @@ export function doctorDocument({ servers, hosts = [], healthy, unhealthy, ok }: 
   return [
     heading(1, `${verdict}${rest}`, ok ? "good" : "bad"),
     text(
-      "How sure: this is what was seen when each was started now, on this machine.",
+      "How sure: observed just now, by starting each on this machine.",
       ok
         ? "Next: check the wording of the tools with `evals lint`, or draft a suite with `evals init`."
         : "Next: apply the fix of the first error below, then run this again.",

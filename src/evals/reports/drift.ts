@@ -39,7 +39,7 @@ const terms: readonly (readonly [string, string])[] = [
   ["Blip", "An alarm after which the nights are like those before it. The nights of a blip are no longer counted."],
 ];
 
-/** Outside of nightly jobs, that more nights are needed is only a remark, not a verdict. */
+/** Outside nightly jobs, a need for more nights is a remark, not a verdict. */
 function isRemark({ nightly, verdict }: DriftSummary): boolean {
   return !nightly && verdict.kind === "inconclusive" && verdict.because === "few-nights";
 }
@@ -129,7 +129,7 @@ function driftReason(drift: DriftSummary): string {
 }
 
 const uncountedText: Readonly<Record<Uncounted, string>> = {
-  missing: "This night does not count, because more than 5% of its trials brought no answer.",
+  missing: "This night does not count, because more than 5% of its trials got no answer.",
   stopped: "This night does not count, because the run was stopped.",
 };
 

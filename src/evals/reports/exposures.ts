@@ -98,7 +98,7 @@ export function exposureBlocks({ exposures = [], choices = [] }: SuiteSummary): 
   const noun = isSurfaces ? "surface" : "exposure";
   const columns = [
     ...makeColumns("name", noun),
-    ...makeColumns("figure", "passed", "chosen", "found", "requests", "tokens a request"),
+    ...makeColumns("figure", "passed", "chosen", "found", "requests", "tokens per request"),
   ];
   return section(isSurfaces ? "Surfaces" : "Exposures", [
     ...compared.map((one) => text([verdictNames[one.against.verdict], ` ${comparisonSentence(one, first)}`])),
@@ -129,7 +129,7 @@ function tokensText(
   return difference === 0 ? integer(tokens) : `${integer(tokens)} (${signedInteger(difference)})`;
 }
 
-/** `names against all: chosen 14 of 40, 40 of 40 before; -65.0 pp (95% CI ...); -2,300 tokens a request.` */
+/** `names against all: chosen 14 of 40, 40 of 40 before; -65.0 pp (95% CI ...); -2,300 tokens per request.` */
 function comparisonSentence(one: ExposureSummary & { against: ExposureComparison }, first: ExposureSummary): string {
   const { verdict, net, p, margin, comparisons, left = [] } = one.against;
   // Records of older versions have the cases of each alone.
@@ -143,7 +143,7 @@ function comparisonSentence(one: ExposureSummary & { against: ExposureComparison
     `: chosen ${ratio(chosen.own)} against ${ratio(chosen.first)}${common}`,
     net === null ? "" : `, passed ${pointsWithInterval(net.change, p === null ? null : net.interval)}`,
     tested,
-    difference === 0 ? "" : `, ${signedInteger(difference)} tokens a request`,
+    difference === 0 ? "" : `, ${signedInteger(difference)} tokens per request`,
     end,
     p === null ? ". The model is deterministic." : `. ${count(comparisons, "test")} share an error rate of 5%.`,
     left.length > 0 ? ` Not asked there: ${some(left)}.` : "",
@@ -154,8 +154,8 @@ function casesBlock({ fell, rose }: ExposureComparison, name: string): Block {
   const list = (all: ExposureComparison["fell"]) =>
     some(all.map((one) => `${one.case} (${ratio(one.base)} -> ${ratio(one.head)})`));
   return text(
-    (fell.length > 0 && `With ${name}, fewer trials passed of ${list(fell)}.`) || "",
-    (rose.length > 0 && `With ${name}, more trials passed of ${list(rose)}.`) || "",
+    fell.length > 0 ? `With ${name}, fewer trials of ${list(fell)} passed.` : undefined,
+    rose.length > 0 ? `With ${name}, more trials of ${list(rose)} passed.` : undefined,
   );
 }
 

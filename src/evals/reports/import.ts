@@ -11,21 +11,21 @@ const importedCaseSchema = z.object({
   name: z.string(),
   place: placeSchema,
   leftOut: z.string().exactOptional().describe("why it is in no suite"),
-  unsaid: z.array(z.object(unsaidShape)).readonly().describe("what the suite could not keep of it"),
+  unsaid: z.array(z.object(unsaidShape)).readonly().describe("what the suite could not keep from it"),
 });
 
 /** What was imported from one format. */
 const importReportSchema = z.object({
   format: z.string(),
-  written: z.string().exactOptional().describe("the suite; absent where no case was kept"),
+  written: z.string().exactOptional().describe("the suite; absent if no case was kept"),
   files: number,
   kept: number,
   cases: z.array(importedCaseSchema),
-  unsaid: z.array(z.object({ ...unsaidShape, file: z.string() })).describe("what could not be kept of whole files"),
-  isRunnable: z.boolean().exactOptional().describe("running the sources may find what the left out cases lack"),
+  unsaid: z.array(z.object({ ...unsaidShape, file: z.string() })).describe("what could not be kept from whole files"),
+  isRunnable: z.boolean().exactOptional().describe("running the sources may resolve what the omitted cases lack"),
   dead: z
     .array(z.object({ tool: z.string(), cases: z.array(z.string()) }))
-    .describe("expected tools that the list has not"),
+    .describe("expected tools that are not in the list"),
 });
 export type ImportReport = z.infer<typeof importReportSchema>;
 
@@ -58,11 +58,11 @@ export function importDocument(reports: readonly ImportReport[]): Block[] {
       ...section("Left out", [
         countReasons("case", left),
         ...(isRunnable
-          ? [text(["What a source loads or computes is known if it is run: ", { code: "--execute-source" }, "."])]
+          ? [text(["To resolve what a source loads or computes, run it with ", { code: "--execute-source" }, "."])]
           : []),
       ]),
-      ...section("Not kept of the cases above", [countReasons("part", lost)]),
-      ...section("Expected tools that the list has not", [
+      ...section("Not kept from the cases above", [countReasons("part", lost)]),
+      ...section("Expected tools that are not in the list", [
         table(
           "tool",
           [...makeColumns("name", "tool"), ...makeColumns("figure", "cases"), ...makeColumns("text", "the first")],

@@ -92,7 +92,7 @@ function nextStep(summary: RunSummary, status: RunStatus): string {
       if (totals.missing > 0 || suites.some(isStopped))
         return `Next: finish the run with \`evals run --resume ${run}\`.`;
       return suites.some(({ verdict }) => verdict && "lost" in verdict)
-        ? "Next: write the new names of tools into these cases, or give the tools their old names, then run again."
+        ? "Next: update the tool names in these cases or restore the old names, then run again."
         : "Next: see below what broke or could not be decided, fix its cause, then run again.";
     case "PARTIAL":
       return "Next: ask every case with `evals run` before you rely on it.";

@@ -52,7 +52,7 @@ function leadLines({ counts: { error }, problems }: LintReport, shown: number): 
   const [sure, next] =
     error > 0
       ? ["an error breaks a client, a model or a requirement of the specification", "the errors"]
-      : ["warnings and infos break nothing; whether they matter for a model, `evals run` measures", "what applies"];
+      : ["warnings and infos break nothing; `evals run` measures whether they matter to a model", "what applies"];
   return [`How sure: ${sure}.`, `Next: fix ${next}; each has its remedy below.`];
 }
 

@@ -21,7 +21,7 @@ export function describePartial(partial: PartialRun): string[] {
   const before = describeSince(since);
   const isOneSuite = new Set([...asked, ...leftOut].map(({ suite }) => suite)).size === 1;
   const groups = groupBy(asked, (one) => `${isOneSuite ? "" : ` of ${one.suite}`}: ${explainTouch(one, since)}`);
-  const nothing = `No case is asked: no change ${before} touches one of ${count(sumCases(leftOut), "case")}.`;
+  const nothing = `No case is asked: no change ${before} affects any of ${count(sumCases(leftOut), "case")}.`;
   const isSame = leftOut.every(({ why }) => why === "unchanged");
   if (asked.length === 0 && isSame) return [nothing];
   return [

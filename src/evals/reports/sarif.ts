@@ -143,7 +143,7 @@ function describeRule({ id, severity, why, docs, clauses }: RuleInfo) {
   return {
     id,
     shortDescription: { text: why },
-    fullDescription: { text: `${why} Asked for: ${clauses.join("; ")}.` },
+    fullDescription: { text: `${why} Checks: ${clauses.join("; ")}.` },
     help: { text: `${why}\n${list}`, markdown: `${why}\n\n${list}` },
     ...(docs.startsWith("http") && { helpUri: docs }),
     defaultConfiguration: { level: levels[severity] },

@@ -47,7 +47,7 @@ function countQueries({ queries, listings }: SuiteSearch): number {
 function nextStep({ suites }: SearchReport): Block {
   const isLate = suites.some(({ queries }) => queries.some(isLateQuery));
   return text(
-    "How sure: certain for these queries; other words of users may find more or less.",
+    "How sure: certain for these queries; queries in other words may find more or less.",
     isLate
       ? "Next: write the missing words (below) into the description or the search hint of the tool, if they say what it does."
       : "Next: see whether a model picks what is found with `evals run --exposure names`.",

@@ -12,10 +12,10 @@ export type EvalCounts = z.infer<typeof evalCountsSchema>;
 
 const listedSkillSchema = z.object({
   name: z.string(),
-  declared: z.string().exactOptional().describe("the name in the front matter, where the host uses that of the folder"),
+  declared: z.string().exactOptional().describe("the name in the front matter, if the host uses that of the folder"),
   level: z.string(),
   file: z.string(),
-  description: z.string().describe("as the model is shown it, without the limit of the whole list"),
+  description: z.string().describe("as shown to the model, before the limit on the whole list"),
   hash: z.string(),
   evals: evalCountsSchema,
 });

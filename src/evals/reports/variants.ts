@@ -94,7 +94,7 @@ function describeCertain(
       if (verdict.because === "no-gain") return `No wording passes more cases than the current one. ${certain}`;
       return `${challenger} repairs ${count(repaired.length, "case")}, but breaks ${some(broken)}. ${certain}`;
     case "inconclusive":
-      return `${some(unanswered.length > 0 ? unanswered : ["Some cases"])} brought no answer, so the wordings cannot be compared.`;
+      return `${some(unanswered.length > 0 ? unanswered : ["Some cases"])} got no answer, so the wordings cannot be compared.`;
   }
 }
 
@@ -123,7 +123,7 @@ function describeSampled(verdict: VariantVerdict, margin: number): string {
     case "inconclusive":
       switch (verdict.because) {
         case "missing":
-          return "Too many trials brought no answer, so nothing can be decided.";
+          return "Too many trials got no answer, so nothing can be decided.";
         case "gain":
           return `${gain?.challenger} may be better (${points(gain?.mean ?? 0)} on average${where}), but chance is a possible reason.`;
         case "harm": {
@@ -257,7 +257,7 @@ function caseTable(figures: readonly string[], rows: readonly (readonly string[]
 
 function listFacts(summary: VariantsSummary): Fact[] {
   const { untouched, calls, costUsd, dir } = summary;
-  const lost = calls.missing > 0 ? ` (${count(calls.missing, "request")} brought no answer)` : "";
+  const lost = calls.missing > 0 ? ` (${count(calls.missing, "request")} got no answer)` : "";
   const verdict = summary.method === "sampled" ? summary.verdict : undefined;
   const parts = verdict
     ? [

@@ -63,7 +63,9 @@ function listStatements({ suites, coverage, gates }: VerifyReport): string[] {
     unaccepted.length > 0 &&
       `NOT ACCEPTED: ${names(unaccepted)} ${unaccepted.length === 1 ? "has" : "have"} no baseline.`,
     unknown.length > 0 && `NOT VERIFIED: the tools of ${names(unknown)} could not be listed.`,
-    outdated.length === 0 && current > 0 && `VERIFIED: ${count(current, "baseline")} of exactly these tools and cases.`,
+    outdated.length === 0 &&
+      current > 0 &&
+      `VERIFIED: ${count(current, "baseline")} ${current === 1 ? "matches" : "match"} the current tools and cases.`,
     isCoverageGated && missing > 0 && `NOT COVERED: no case expects ${count(missing, "tool")}.`,
   ];
   return statements.filter((one) => one !== false);

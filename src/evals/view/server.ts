@@ -24,7 +24,8 @@ function createView({ out, redact }: Omit<ViewOptions, "port">, port: () => numb
       const hosts = ["127.0.0.1", "localhost"].map((name) => `${name}:${port()}`);
       const { host = "", origin } = context.req.header();
       const isForeign = origin !== undefined && !hosts.some((one) => origin === `http://${one}`);
-      if (!hosts.includes(host) || isForeign) return context.text("This server answers its own pages only.\n", 403);
+      if (!hosts.includes(host) || isForeign)
+        return context.text("This server only answers requests from its own pages.\n", 403);
       if (context.req.method !== "GET") return context.text("This server is read-only.\n", 405, { allow: "GET" });
       await next();
       context.header("cache-control", "no-store");
