@@ -2,22 +2,21 @@ import type { TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { plain } from "../reports/escape.ts";
 import { count, integer } from "../reports/format.ts";
-import type { ReportPage } from "../reports/page.ts";
+import type { PageTrials, ReportPage } from "../reports/page.ts";
 import { applyFilter, everything, type Filter, indexTrials } from "./filter.ts";
 import { CaseRow, type Row, rowHeight, TrialRow } from "./rows.tsx";
 import { CasePane, TrialPane } from "./transcript.tsx";
 import { useNarrow, useVirtual } from "./virtual.ts";
 
-type Props = { page: ReportPage; filter: Filter; setFilter(filter: Filter): void };
+type Props = {
+  trials: PageTrials;
+  toolsets: ReportPage["toolsets"];
+  filter: Filter;
+  setFilter(filter: Filter): void;
+};
 
 /** A searchable list of cases and trials, with the selected one beside it. */
-export function Explorer({ page, filter, setFilter }: Props) {
-  const { trials } = page;
-  if (!trials || trials.cases.length === 0) return null;
-  return <TrialList page={page} trials={trials} filter={filter} setFilter={setFilter} />;
-}
-
-function TrialList({ page, trials, filter, setFilter }: Props & { trials: NonNullable<ReportPage["trials"]> }) {
+export function Explorer({ trials, toolsets, filter, setFilter }: Props) {
   // Only a search needs the texts, so the page does not build them on load.
   const isSearched = filter.text !== "";
   const texts = useMemo(() => (isSearched ? indexTrials(trials) : []), [trials, isSearched]);
@@ -152,7 +151,7 @@ function TrialList({ page, trials, filter, setFilter }: Props & { trials: NonNul
               one={active.one.case}
               trial={active.trial}
               trials={trials}
-              toolset={page.toolsets[active.trial.toolset] ?? []}
+              toolset={toolsets[active.trial.toolset] ?? []}
             />
           ) : (
             active && <CasePane one={active.one} />
@@ -164,12 +163,7 @@ function TrialList({ page, trials, filter, setFilter }: Props & { trials: NonNul
 }
 
 /** The search, and the filters that offer a choice. `/` focuses the search, Escape returns to the list. */
-function Toolbar({
-  trials: { cases, trials },
-  filter,
-  setFilter,
-  leave,
-}: Pick<Props, "filter" | "setFilter"> & { trials: NonNullable<ReportPage["trials"]>; leave(): void }) {
+function Toolbar({ trials: { cases, trials }, filter, setFilter, leave }: Omit<Props, "toolsets"> & { leave(): void }) {
   const search = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {

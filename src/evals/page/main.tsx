@@ -43,6 +43,7 @@ function LiveReport({ given }: { given: ReportPage }) {
 }
 
 function Report({ page }: { page: ReportPage }) {
+  const { trials } = page;
   const [filter, setFilter] = useState<Filter>(everything);
   const narrow = useMemo(
     () => (part: Partial<Filter>) => {
@@ -65,7 +66,9 @@ function Report({ page }: { page: ReportPage }) {
           </p>
         )}
         <BlockList blocks={page.before} />
-        <Explorer page={page} filter={filter} setFilter={setFilter} />
+        {trials && trials.cases.length > 0 && (
+          <Explorer trials={trials} toolsets={page.toolsets} filter={filter} setFilter={setFilter} />
+        )}
         <PrintedCases page={page} />
         <BlockList blocks={page.after} />
       </main>

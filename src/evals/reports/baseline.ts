@@ -5,6 +5,7 @@ import {
   type Blocks,
   diff,
   facts,
+  hasContent,
   heading,
   makeColumns,
   section,
@@ -98,7 +99,7 @@ function differenceBlocks(baseline: Baseline, { lists, notes }: BaselineDifferen
     text(cases.length < baseline.cases.length ? `Tools of ${some(cases)}:` : undefined),
     diff(changes, unlimited),
   ]);
-  return section("", [...blocks, text(...notes)]).slice(1);
+  return [...blocks, text(...notes)].filter(hasContent);
 }
 
 /** The unchanged cases whose pass rate differs: `rename: 20/20 (100%) before, 11/20 (55%) now`. */

@@ -85,19 +85,15 @@ function skippedLines(skipped: ServerReport["skipped"]): string[] {
 
 /** Files that the calls left behind, and tools that may have left data elsewhere, such as in a database. */
 function leftLines({ left = [], leftElsewhere = [], mayWrite = [] }: ServerReport): string[] {
-  return [
-    ...(left.length > 0
-      ? [`The calls left ${count(left.length, "file")} in the scratch folder, which was removed: ${left.join(", ")}.`]
-      : []),
-    ...(leftElsewhere.length > 0
-      ? [
-          `New or changed since the start, and not removed: ${leftElsewhere.map((path) => quoteWhole(path)).join(", ")}.`,
-        ]
-      : []),
-    ...(mayWrite.length > 0
-      ? [`Called and not annotated read-only, so these may have left data elsewhere: ${some(mayWrite, 20)}.`]
-      : []),
+  const lines = [
+    left.length > 0 &&
+      `The calls left ${count(left.length, "file")} in the scratch folder, which was removed: ${left.join(", ")}.`,
+    leftElsewhere.length > 0 &&
+      `New or changed since the start, and not removed: ${leftElsewhere.map((path) => quoteWhole(path)).join(", ")}.`,
+    mayWrite.length > 0 &&
+      `Called and not annotated read-only, so these may have left data elsewhere: ${some(mayWrite, 20)}.`,
   ];
+  return lines.filter((line) => line !== false);
 }
 
 function headline({ server, tools, skipped, calls, starts }: ServerReport): string {

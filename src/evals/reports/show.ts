@@ -185,6 +185,8 @@ function showCall(call: Call, { expectedCalls = [] }: ManifestCase, checks: read
   return [text(title), table("argument", columns, rows, { max: 40 }), text(...showResult(execution))];
 }
 
+const checkMarks = { yes: "good", no: "bad", unknown: "open" } as const;
+
 /** Expected and given arguments side by side; `~` marks an argument without an expectation. */
 function compareArguments(expected: JsonObject, given: JsonObject, checks: readonly Assertion[]): TableRow[] {
   const names = [...new Set([...Object.keys(expected), ...Object.keys(given)])];
@@ -194,13 +196,13 @@ function compareArguments(expected: JsonObject, given: JsonObject, checks: reado
       ({ what }) => what.endsWith(`args.${name}`) || what.endsWith(`args[${JSON.stringify(name)}]`),
     );
     const isWrong = check?.met === "no";
-    const mark: Inline =
-      wanted === undefined
-        ? "~"
-        : check === undefined
-          ? ""
-          : { mark: isWrong ? "bad" : check.met === "yes" ? "good" : "open" };
-    const cells = [mark, name, { code: describeExpected(wanted), max: 300 }, { code: describeValue(got), max: 300 }];
+    const mark = check ? { mark: checkMarks[check.met] } : "";
+    const cells = [
+      wanted === undefined ? "~" : mark,
+      name,
+      { code: describeExpected(wanted), max: 300 },
+      { code: describeValue(got), max: 300 },
+    ];
     return { cells, ...(isWrong && { tone: "bad" as const }) };
   });
 }
@@ -233,7 +235,7 @@ function listUnmet(checks: readonly Assertion[]): Block[] {
     text(
       ...open.map(
         (one): Inline => [
-          ...[{ mark: one.met === "no" ? "bad" : "open" } as const, " ", verbatim(describeFailure(one))],
+          ...[{ mark: checkMarks[one.met] }, " ", verbatim(describeFailure(one))],
           ...(one.evidence === undefined ? [] : [" (quoted: ", verbatim(one.evidence), ")"]),
         ],
       ),
