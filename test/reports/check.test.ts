@@ -67,7 +67,7 @@ describe("the sentences", () => {
       [
         [
           "regressed",
-          "REGRESSED (read-head) · Your change broke read-head: it passed 12 of 12 before and 5 of 12 now. read-one (11/12 before, 8/12 now) looks worse too, which is not shown. The other case is as before.",
+          "REGRESSED (read-head) · Your change broke read-head: it passed 12 of 12 before and 5 of 12 now. read-one (11/12 before, 8/12 now) looks worse too, which may be chance. The other case is as before.",
           "Next: find the wording at fault with \`evals blame latest\`, then revert or reword it; or accept the change with \`evals baseline accept\`.",
           "Net change -12.3 pp (95% CI -20.1 to -3.1 pp), mean over 3 cases; the margin is 10 pp.",
           "Dropped: read-head: 12/12 -> 5/12",

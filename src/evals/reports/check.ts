@@ -55,7 +55,7 @@ export function checkBlocks(suite: SuiteSummary, { explain = false, isLeading = 
     ...drawNetChange(check),
     ...changedCases("Cases that dropped (passed/answered)", check.flagged, certain, arms),
     ...changedCases("Cases that rose (passed/answered)", check.rose, certain, arms),
-    ...changedCases("Cases that look worse, not shown (passed/answered)", check.suspects, certain, arms),
+    ...changedCases("Cases that look worse, possibly by chance (passed/answered)", check.suspects, certain, arms),
     ...flippedCases(check, arms),
     ...grownConfusions(check.grew, arms),
     ...changedTools(check, suite.cases),

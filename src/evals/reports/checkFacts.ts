@@ -87,7 +87,7 @@ const terms: readonly [string, string][] = [
   ],
   [
     "p-value",
-    "The chance of a difference at least this large if nothing had changed. A check calls it shown when p is at most the level that is printed beside it.",
+    "The chance of a difference at least this large if nothing had changed. A check reports a difference if p is at most the level printed beside it.",
   ],
   [
     "Fisher's exact test",

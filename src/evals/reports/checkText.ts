@@ -56,13 +56,13 @@ function casesDropped(check: ComparedCheck): string {
   const who = method === "records" || method === "unpaired-records" ? "What changed" : "Your change";
   const [worst] = flagged;
   if (!worst) return `${who} made at least one case worse.`;
-  const verb = isBroken(worst) ? "broke" : "made";
-  const end = isBroken(worst) ? "" : " worse";
+  const effect = isBroken(worst) ? `broke ${worst.case}` : `made ${worst.case} worse`;
   const rest = othersText(check);
-  if (flagged.length === 1) return `${who} ${verb} ${worst.case}${end}: ${passes(worst)}.${rest}`;
-  const list = some(flagged.map((one) => `${one.case} (${ratio(one.base)} before, ${ratio(one.head)} now)`));
-  return `${who} made ${count(flagged.length, "case")} worse: ${list}.${rest}`;
+  if (flagged.length === 1) return `${who} ${effect}: ${passes(worst)}.${rest}`;
+  return `${who} made ${count(flagged.length, "case")} worse: ${some(flagged.map(nameWithCounts))}.${rest}`;
 }
+
+const nameWithCounts = (one: Named) => `${one.case} (${ratio(one.base)} before, ${ratio(one.head)} now)`;
 
 /** A difference of rates in everyday words: `10 points`. */
 const inPoints = (change: number) => size(change).replace(" pp", " points");
@@ -73,10 +73,9 @@ const spell = (n: number) => words[n] ?? integer(n);
 /** The cases that only look worse, and how many are as before. */
 function othersText({ cases, flagged, rose, suspects }: ComparedCheck): string {
   const others = cases - flagged.length - rose.length - suspects.length;
+  const verb = suspects.length === 1 ? "looks" : "look";
   const looks =
-    suspects.length > 0
-      ? ` ${some(suspects.map((one) => `${one.case} (${ratio(one.base)} before, ${ratio(one.head)} now)`))} ${suspects.length === 1 ? "looks" : "look"} worse too, which is not shown.`
-      : "";
+    suspects.length === 0 ? "" : ` ${some(suspects.map(nameWithCounts))} ${verb} worse too, which may be chance.`;
   if (others === 0) return looks;
   return `${looks} The other ${others === 1 ? "case is" : `${spell(others)} are`} as before.`;
 }

@@ -113,7 +113,7 @@ export const comparedSchema = z.object({
     .describe("the sign test over the pairs that differ: passed in base only, and in head only"),
   flagged: z.array(namedCaseSchema).describe("cases that dropped, worst first"),
   rose: z.array(namedCaseSchema),
-  suspects: z.array(namedCaseSchema).describe("cases that look worse, which is not shown"),
+  suspects: z.array(namedCaseSchema).describe("cases that look worse, possibly by chance"),
   flips: z.array(z.object({ case: z.string(), down: count, up: count, pairs: count })).describe("of a changed verdict"),
   missing: armCounts
     .extend({ recovered: armCounts, worst: z.number(), best: z.number() })
