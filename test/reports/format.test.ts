@@ -9,6 +9,7 @@ import {
   points,
   pValue,
   range,
+  signedInteger,
   size,
   some,
   tally,
@@ -42,6 +43,12 @@ it.each([
   [0.41075, "$0.41"],
   [12.345, "$12.35"],
 ])("money(%s)", (usd, text) => expect(money(usd)).toBe(text));
+
+it.each([
+  [1200, "+1,200"],
+  [-1234.5, "-1,234"],
+  [-0.2, "0"],
+])("signedInteger(%d)", (n, text) => expect(signedInteger(n)).toBe(text));
 
 it.each([
   [0.42, "0.4 ms"],

@@ -106,7 +106,7 @@ function Curve({ x: kind, label, series }: Of<"curve">) {
       ? scaleUtc(ends, [left, width - 16])
           .ticks(5)
           .map((tick) => ({ at: tick.getTime(), text: scaleUtc().tickFormat(5, dayFormat(ends))(tick) }))
-          // Ticks less than a minute, or a day, apart have one text.
+          // Ticks within the same minute or day have the same text.
           .filter(({ text }, index, made) => text !== made[index - 1]?.text)
       : [...new Set(xs)].map((tick) => ({ at: tick, text: String(tick) }));
   return (

@@ -51,7 +51,7 @@ export function CaseRow({ common, one, isUnfolded }: { common: Common; one: Show
   const { case: given, trials } = one;
   const rates = findRates(given);
   const { main } = rates;
-  // Trials with the baseline's tools do not decide about the case.
+  // Trials with the baseline's tools do not count for the case.
   const judged = trials.filter(({ arm }) => arm === "head");
   const failed = (judged.length > 0 ? judged : trials).filter(({ result }) => result !== "passed");
   const outcomes = [...new Set(failed.map(({ outcome }) => outcome))];

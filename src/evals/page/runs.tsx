@@ -10,7 +10,7 @@ export function Runs({ page: { folder, runs, trends } }: { page: RunsPage }) {
   const comparable = runs.filter(({ command }) => command === "run");
   const [newest, ...older] = comparable;
   const [head, setHead] = useState(newest?.id);
-  // The run before of the same suites and models, where there is one.
+  // The previous run of the same suites and models if there is one, otherwise the previous run.
   const [base, setBase] = useState((older.find(({ about }) => about === newest?.about) ?? older[0])?.id);
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = runs.filter((one) => {

@@ -3,10 +3,7 @@ import type { Interval } from "../stats/intervals.ts";
 
 // How numbers and counts are written in every report and message.
 
-/**
- * A whole number with thousands separators, the same in every locale: `12,345`. (`Intl` takes some milliseconds to
- * load.)
- */
+/** A whole number with thousands separators, the same in every locale: `12,345`. Does not load `Intl`, which is slow. */
 export function integer(n: number): string {
   return n.toFixed().replace(/\B(?=(?:\d{3})+$)/g, ",");
 }
@@ -139,5 +136,5 @@ export function some(list: readonly string[], max = 5): string {
   return list.length > max ? `${shown} and ${integer(list.length - max)} more` : shown;
 }
 
-/** The first line of a problem of a server, for a sentence: without the output of the server below it. */
+/** The first line of a server problem, without the stderr output below it. */
 export const withoutOutput = (message: string) => message.split(/(?: Its stderr ends with:)?\n/, 1)[0] ?? message;

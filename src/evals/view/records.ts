@@ -107,7 +107,7 @@ export class Records {
     return (await Promise.all(files)).map((one) => `${one?.mtimeMs}:${one?.size}`).join(" ");
   }
 
-  /** The first line of the report of a finished experiment; absent where its result cannot be read. */
+  /** The headline of a finished experiment; undefined if its result cannot be read. */
   async #verdict(manifest: RunManifest): Promise<RunEntry["result"] | undefined> {
     if (manifest.experiment?.result === undefined || manifest.finishedAt === undefined) return undefined;
     const read = await readReport({ dir: join(this.#out, manifest.id), manifest }, {}).catch(() => undefined);
