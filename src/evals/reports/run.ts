@@ -26,6 +26,7 @@ import { partialFacts } from "./partial.ts";
 import {
   caseState,
   coverageText,
+  describePair,
   exitText,
   explainedCases,
   headline,
@@ -195,11 +196,7 @@ export function substitutes({ substituted = [] }: SuiteSummary): Block[] {
 }
 
 function pairList(title: string, pairs: SuiteSummary["confusion"]): Block {
-  const items = pairs.map(({ expected, picked, n }) => [
-    `${integer(n)}x expected `,
-    ...[{ code: expected, max: 60 }, ", picked ", { code: picked, max: 60 }],
-  ]);
-  return details(title, list("pair", items, limits.pairs));
+  return details(title, list("pair", pairs.map(describePair), limits.pairs));
 }
 
 function explanations(suite: SuiteSummary): Block {

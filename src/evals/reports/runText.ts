@@ -2,7 +2,7 @@ import type { CheckSummary } from "../types/check.ts";
 import { exitCodes } from "../types/errors.ts";
 import type { CaseSummary, RunManifest, RunSummary, SuiteSummary } from "../types/run.ts";
 import type { Cost } from "../types/trial.ts";
-import type { Mark, Tone } from "./document.ts";
+import type { Inline, Mark, Tone } from "./document.ts";
 import {
   count,
   duration,
@@ -237,6 +237,11 @@ export function caseSentence(one: CaseSummary): string {
 /** The pairs of the confusion table with a wrong pick. */
 export function wrongPairs(suite: SuiteSummary): SuiteSummary["confusion"] {
   return suite.confusion.filter(({ expected, picked }) => expected !== picked);
+}
+
+/** `3x expected read_file, picked get_file` */
+export function describePair({ expected, picked, n }: SuiteSummary["confusion"][number]): Inline {
+  return [`${integer(n)}x expected `, { code: expected, max: 60 }, ", picked ", { code: picked, max: 60 }];
 }
 
 /** The unanswered trials of a case by stage: `3 of 5 (model 2, timeout 1)`. */

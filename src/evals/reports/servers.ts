@@ -13,6 +13,7 @@ import {
 } from "./document.ts";
 import { confusionGrid } from "./figures.ts";
 import { count, integer, rateWithInterval, ratioWithInterval } from "./format.ts";
+import { describePair } from "./runText.ts";
 
 type Server = ServersSummary["servers"][number];
 
@@ -53,10 +54,7 @@ function listLosses(lost: ServersSummary["lost"]): Block {
     const owner: Span = from === null ? "Cases that expect no tool" : { code: from };
     return {
       text: [owner, " lost to ", { code: to }, `: ${describeShare(share)}`],
-      items: confusions.map(({ expected, picked, n }) => [
-        `${integer(n)}x expected `,
-        ...[{ code: expected, max: 60 }, ", picked ", { code: picked, max: 60 }],
-      ]),
+      items: confusions.map(describePair),
       max: 3,
       noun: "pair",
     };
