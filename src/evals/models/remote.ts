@@ -104,8 +104,8 @@ function readReport(attempt: Attempt, made: number, { answers }: Pacer): Report 
   if (attempt.kind === "turn") return { kind: "answered" };
   const { status, message, isTransient } = attempt;
   const isFirst = answers === 0 && !isTransient;
-  if (status !== undefined && (refusedStatuses.includes(status) || (isFirst && status !== tooLarge)))
-    return { kind: "refused", message };
+  const isRefused = (code: number) => refusedStatuses.includes(code) || (isFirst && code < 500 && code !== tooLarge);
+  if (status !== undefined && isRefused(status)) return { kind: "refused", message };
   if (isThrottled(attempt)) return { kind: "throttled", message, waitMs: waitMs(attempt, made) };
   return isTransient || isFirst ? { kind: "failed", message } : { kind: "answered" };
 }
