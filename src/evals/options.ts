@@ -6,13 +6,13 @@ export type RunOptions = {
   paths?: string | readonly string[] | undefined;
   /** Models under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>. Default: ["lexical"]. */
   model?: string | readonly string[] | undefined;
-  /** Trials per case and model; overrides the suites (their default: 5). In a check: the most (default: 25). */
+  /** Trials per case and model; overrides the suites (their default: 5). In a check: the maximum (default: 25). */
   trials?: number | undefined;
   /** Rate at which a case passes; overrides the suites (their default: 0.8). */
   passRate?: number | undefined;
   /** Run only the eval files of these skills. */
   skill?: string | readonly string[] | undefined;
-  /** Folders in the home and project folders that hold skills (default: those of `host`). */
+  /** Search for skills in these folders of the home and project folders (default: those of `host`). */
   hostDir?: string | readonly string[] | undefined;
   /** Include the skills in the home folder. */
   userSkills?: boolean | undefined;
@@ -24,11 +24,11 @@ export type RunOptions = {
   maxTurns?: number | undefined;
   /** Which tool calls are executed; overrides the suites (their default: safe). */
   execute?: "always" | "safe" | "never" | undefined;
-  /** What a model gets for a call that is not executed; {tool} and {reason} are filled in. */
+  /** Text that the model gets for a call that is not executed; {tool} and {reason} are filled in. */
   denial?: string | undefined;
-  /** Check against the accepted baseline (default: where there is one); on requires one. The other names stand for -n 12, 25 and 100. */
+  /** Check against the accepted baseline (default: if there is one); on requires one. screen, thorough and anytime are former names for on with -n 12, 25 and 100. */
   check?: "on" | "off" | "screen" | "thorough" | "anytime" | undefined;
-  /** What exits with code 1; repeatable (default: regressed where a baseline is checked, nothing for lexical, else rate: a case below its pass rate). */
+  /** Results that exit with code 1; repeatable (default: regressed if a baseline is checked, none for lexical, otherwise rate: a case below its pass rate). */
   failOn?:
     | "regressed"
     | "suite"
@@ -39,13 +39,13 @@ export type RunOptions = {
     | "any"
     | readonly ("regressed" | "suite" | "changed" | "drifted" | "inconclusive" | "rate" | "any")[]
     | undefined;
-  /** Watch an unchanged tool list for drift of the model: 3 trials per case, more of what looks different. */
+  /** Watch for drift of the model while the tools stay the same: 3 trials per case, more for cases that look different. */
   nightly?: boolean | undefined;
-  /** With `nightly`: correlation of the trials of a case, as calibrate measures it (default: 0.02). */
+  /** With `nightly`: correlation between the trials of a case, as measured by calibrate (default: 0.02). */
   correlation?: number | undefined;
-  /** Ask every case on the `surfaces` of its suite too, and compare each with the suite's own. */
+  /** Also run every case on the `surfaces` of its suite, and compare each with the suite's own tools. */
   surfaces?: boolean | undefined;
-  /** Ask once only the cases that a change since the baseline touches: their own, that of an expected tool or of one similar to it. */
+  /** Run once only the cases affected by a change since the baseline: of the case, an expected tool, or a tool similar to it. */
   changed?: boolean | undefined;
   /** After a regression, find the changed wording that caused it. */
   blame?: boolean | undefined;
@@ -53,33 +53,33 @@ export type RunOptions = {
   margin?: number | undefined;
   /** Folder of the accepted baselines; commit it. Default: "evals/baselines". */
   baselines?: string | undefined;
-  /** Ask one part of the plan, for example 1/3; `evals merge` makes one run of all parts. */
+  /** Run one part of the plan, for example 1/3; `evals merge` combines the parts into one run. */
   shard?: string | undefined;
-  /** Ask cases of one reply by the batch API of anthropic: and openai: models: half the price, replies within 24 hours. */
+  /** Send single-reply cases to the batch API of anthropic: and openai: models: half the price, replies within 24 hours. */
   batch?: boolean | undefined;
-  /** With `resume`: ask the provider to stop the batches of this record. */
+  /** With `resume`: cancel the pending batches of this record. */
   cancelBatch?: boolean | undefined;
-  /** Have trials run by `evals worker` on other machines, over this Redis server: redis://host:6379. */
+  /** Run the trials on other machines, with `evals worker`, over this Redis server: redis://host:6379. */
   queue?: string | undefined;
-  /** With `queue`: start at most this many trials a second per provider, over all workers. */
+  /** With `queue`: maximum trials started per second and provider, across all workers. */
   rate?: number | undefined;
-  /** Accept the run as the baseline when it is complete, also when cases failed or regressed. */
+  /** Accept the run as the baseline once it is complete, even if cases failed or regressed. */
   accept?: boolean | undefined;
-  /** Continue this record (folder, id or latest) with its recorded flags; only missing trials are run. */
+  /** Continue this record (folder, id or latest) with its recorded flags; only missing trials run. */
   resume?: string | undefined;
   /** With `resume`: run broken trials again. */
   retryBroken?: boolean | undefined;
-  /** While you write a suite: repeat the replies of earlier runs to equal requests, and ask only new ones. Gives no verdict (anthropic, openai). */
+  /** For writing a suite: reuse the replies of earlier runs to identical requests, and send only new ones; gives no verdict (anthropic, openai). */
   cache?: boolean | undefined;
-  /** Also print the run in this form: json, markdown, junit, github (annotations) or custom:<file>. */
+  /** Also print the run in this format: json, markdown, junit, github (annotations) or custom:<file>. */
   reporter?: string | readonly string[] | undefined;
-  /** Send each trial as a trace to this OpenTelemetry collector, for example http://localhost:4318 (no texts). */
+  /** Send each trial as a trace, without texts, to this OpenTelemetry collector, for example http://localhost:4318. */
   otlp?: string | undefined;
   /** Show tool names and skills as this host does. Default: "plain". */
   host?: "plain" | "agent-skills" | "claude-code" | "codex" | "copilot" | "gemini-cli" | "goose" | undefined;
-  /** How tools are shown: all (every definition), names (and a search that loads definitions), search (by the API) or host (default: all, for hosts host). */
+  /** How tools are shown: all (every definition), names (with a search tool that loads definitions), search (of the API) or host (as the host does) (default: all; for hosts: host). */
   exposure?: string | undefined;
-  /** What finds tools with `exposure` names (default: keyword) or search (default: the API's first). */
+  /** Search algorithm for `exposure` names (default: keyword) or search (default: the first of the API). */
   ranker?: "keyword" | "bm25" | "regex" | undefined;
   /** Seed of the tool order (default: random, recorded). */
   seed?: number | undefined;
@@ -101,7 +101,7 @@ export type RunOptions = {
   concurrency?: number | undefined;
   /** Send no further requests once this many US dollars are spent. */
   budget?: number | undefined;
-  /** Send no more than this many requests to models. */
+  /** Maximum requests to models. */
   maxRequests?: number | undefined;
   /** Send no further requests after this many seconds. */
   maxTime?: number | undefined;
@@ -141,7 +141,7 @@ export type BlameOptions = {
   paths?: string | readonly string[] | undefined;
   /** Only this model of the run. */
   model?: string | undefined;
-  /** Continue this record (folder, id or latest) with its recorded flags; only missing trials are run. */
+  /** Continue this record (folder, id or latest) with its recorded flags; only missing trials run. */
   resume?: string | undefined;
   /** Seed of the tool order (default: random, recorded). */
   seed?: number | undefined;
@@ -163,7 +163,7 @@ export type BlameOptions = {
   concurrency?: number | undefined;
   /** Send no further requests once this many US dollars are spent. */
   budget?: number | undefined;
-  /** Send no more than this many requests to models. */
+  /** Maximum requests to models. */
   maxRequests?: number | undefined;
   /** Send no further requests after this many seconds. */
   maxTime?: number | undefined;
@@ -183,17 +183,17 @@ export type VariantsOptions = {
   write?: string | undefined;
   /** With `write`: write this variant, whether it won or not. */
   of?: string | undefined;
-  /** A gain smaller than this is not worth a change. Default: 0.1. */
+  /** Smallest gain that is worth a change. Default: 0.1. */
   margin?: number | undefined;
-  /** Rule out a loss only on cases whose id matches this pattern (default: all); saves trials. */
+  /** Rule out a loss only for cases whose id matches this pattern (default: all); saves trials. */
   harmCases?: string | readonly string[] | undefined;
-  /** Loss to rule out on cases that pass in less than 85% (default: 0.15, as for all); 0.25 saves a third. */
+  /** Loss to rule out for cases with a pass rate below 85% (default: 0.15, as for all); 0.25 saves a third of the trials. */
   harmUnsteady?: number | undefined;
   /** Folder of the accepted baselines; commit it. Default: "evals/baselines". */
   baselines?: string | undefined;
   /** Run only the eval files of these skills. */
   skill?: string | readonly string[] | undefined;
-  /** Folders in the home and project folders that hold skills (default: those of `host`). */
+  /** Search for skills in these folders of the home and project folders (default: those of `host`). */
   hostDir?: string | readonly string[] | undefined;
   /** Include the skills in the home folder. */
   userSkills?: boolean | undefined;
@@ -205,15 +205,15 @@ export type VariantsOptions = {
   maxTurns?: number | undefined;
   /** Which tool calls are executed; overrides the suites (their default: safe). */
   execute?: "always" | "safe" | "never" | undefined;
-  /** What a model gets for a call that is not executed; {tool} and {reason} are filled in. */
+  /** Text that the model gets for a call that is not executed; {tool} and {reason} are filled in. */
   denial?: string | undefined;
-  /** Continue this record (folder, id or latest) with its recorded flags; only missing trials are run. */
+  /** Continue this record (folder, id or latest) with its recorded flags; only missing trials run. */
   resume?: string | undefined;
   /** Show tool names and skills as this host does. Default: "plain". */
   host?: "plain" | "agent-skills" | "claude-code" | "codex" | "copilot" | "gemini-cli" | "goose" | undefined;
-  /** How tools are shown: all (every definition), names (and a search that loads definitions), search (by the API) or host (default: all, for hosts host). */
+  /** How tools are shown: all (every definition), names (with a search tool that loads definitions), search (of the API) or host (as the host does) (default: all; for hosts: host). */
   exposure?: string | undefined;
-  /** What finds tools with `exposure` names (default: keyword) or search (default: the API's first). */
+  /** Search algorithm for `exposure` names (default: keyword) or search (default: the first of the API). */
   ranker?: "keyword" | "bm25" | "regex" | undefined;
   /** Seed of the tool order (default: random, recorded). */
   seed?: number | undefined;
@@ -235,7 +235,7 @@ export type VariantsOptions = {
   concurrency?: number | undefined;
   /** Send no further requests once this many US dollars are spent. */
   budget?: number | undefined;
-  /** Send no more than this many requests to models. */
+  /** Maximum requests to models. */
   maxRequests?: number | undefined;
   /** Send no further requests after this many seconds. */
   maxTime?: number | undefined;
@@ -257,7 +257,7 @@ export type CrowdOptions = {
   trials?: number | undefined;
   /** Run only the eval files of these skills. */
   skill?: string | readonly string[] | undefined;
-  /** Folders in the home and project folders that hold skills (default: those of `host`). */
+  /** Search for skills in these folders of the home and project folders (default: those of `host`). */
   hostDir?: string | readonly string[] | undefined;
   /** Include the skills in the home folder. */
   userSkills?: boolean | undefined;
@@ -269,15 +269,15 @@ export type CrowdOptions = {
   maxTurns?: number | undefined;
   /** Which tool calls are executed; overrides the suites (their default: safe). */
   execute?: "always" | "safe" | "never" | undefined;
-  /** What a model gets for a call that is not executed; {tool} and {reason} are filled in. */
+  /** Text that the model gets for a call that is not executed; {tool} and {reason} are filled in. */
   denial?: string | undefined;
-  /** Continue this record (folder, id or latest) with its recorded flags; only missing trials are run. */
+  /** Continue this record (folder, id or latest) with its recorded flags; only missing trials run. */
   resume?: string | undefined;
   /** Show tool names and skills as this host does. Default: "plain". */
   host?: "plain" | "agent-skills" | "claude-code" | "codex" | "copilot" | "gemini-cli" | "goose" | undefined;
-  /** How tools are shown: all (every definition), names (and a search that loads definitions), search (by the API) or host (default: all, for hosts host). */
+  /** How tools are shown: all (every definition), names (with a search tool that loads definitions), search (of the API) or host (as the host does) (default: all; for hosts: host). */
   exposure?: string | undefined;
-  /** What finds tools with `exposure` names (default: keyword) or search (default: the API's first). */
+  /** Search algorithm for `exposure` names (default: keyword) or search (default: the first of the API). */
   ranker?: "keyword" | "bm25" | "regex" | undefined;
   /** Seed of the tool order (default: random, recorded). */
   seed?: number | undefined;
@@ -299,7 +299,7 @@ export type CrowdOptions = {
   concurrency?: number | undefined;
   /** Send no further requests once this many US dollars are spent. */
   budget?: number | undefined;
-  /** Send no more than this many requests to models. */
+  /** Maximum requests to models. */
   maxRequests?: number | undefined;
   /** Send no further requests after this many seconds. */
   maxTime?: number | undefined;
@@ -317,7 +317,7 @@ export type CalibrateOptions = {
   trials?: number | undefined;
   /** Run only the eval files of these skills. */
   skill?: string | readonly string[] | undefined;
-  /** Folders in the home and project folders that hold skills (default: those of `host`). */
+  /** Search for skills in these folders of the home and project folders (default: those of `host`). */
   hostDir?: string | readonly string[] | undefined;
   /** Include the skills in the home folder. */
   userSkills?: boolean | undefined;
@@ -329,15 +329,15 @@ export type CalibrateOptions = {
   maxTurns?: number | undefined;
   /** Which tool calls are executed; overrides the suites (their default: safe). */
   execute?: "always" | "safe" | "never" | undefined;
-  /** What a model gets for a call that is not executed; {tool} and {reason} are filled in. */
+  /** Text that the model gets for a call that is not executed; {tool} and {reason} are filled in. */
   denial?: string | undefined;
-  /** Continue this record (folder, id or latest) with its recorded flags; only missing trials are run. */
+  /** Continue this record (folder, id or latest) with its recorded flags; only missing trials run. */
   resume?: string | undefined;
   /** Show tool names and skills as this host does. Default: "plain". */
   host?: "plain" | "agent-skills" | "claude-code" | "codex" | "copilot" | "gemini-cli" | "goose" | undefined;
-  /** How tools are shown: all (every definition), names (and a search that loads definitions), search (by the API) or host (default: all, for hosts host). */
+  /** How tools are shown: all (every definition), names (with a search tool that loads definitions), search (of the API) or host (as the host does) (default: all; for hosts: host). */
   exposure?: string | undefined;
-  /** What finds tools with `exposure` names (default: keyword) or search (default: the API's first). */
+  /** Search algorithm for `exposure` names (default: keyword) or search (default: the first of the API). */
   ranker?: "keyword" | "bm25" | "regex" | undefined;
   /** Seed of the tool order (default: random, recorded). */
   seed?: number | undefined;
@@ -359,7 +359,7 @@ export type CalibrateOptions = {
   concurrency?: number | undefined;
   /** Send no further requests once this many US dollars are spent. */
   budget?: number | undefined;
-  /** Send no more than this many requests to models. */
+  /** Maximum requests to models. */
   maxRequests?: number | undefined;
   /** Send no further requests after this many seconds. */
   maxTime?: number | undefined;
@@ -407,7 +407,7 @@ export type LintOptions = {
   confusable?: boolean | undefined;
   /** Baseline or tool list of the previous release: classify what changed, and check the versioning rules. */
   against?: string | undefined;
-  /** Also let this model grade each tool, for example anthropic:claude-opus-5-5; its findings are marked. */
+  /** Also have this model grade each tool, for example anthropic:claude-opus-5-5; its findings are marked. */
   judge?: string | undefined;
   /** Base URL of the judge's API, for example http://localhost:8000/v1. */
   baseUrl?: string | undefined;
@@ -427,9 +427,9 @@ export type LintOptions = {
   budget?: number | undefined;
   /** Severity of a rule, as <rule>=error|warning|info|off; overrides the configuration in files. */
   severity?: string | readonly string[] | undefined;
-  /** Rules to check; spec adds conventions of wording and form for servers of your own (default: general). */
+  /** Rules to check; spec adds conventions of wording and form, for your own servers (default: general). */
   profile?: "general" | "spec" | undefined;
-  /** Also show infos one by one; without it, their number by rule. */
+  /** List every info (default: only a count per rule). */
   all?: boolean | undefined;
   /** Lowest severity that exits with code 1. Default: "error". */
   failureThreshold?: "error" | "warning" | "info" | undefined;
@@ -439,7 +439,7 @@ export type LintOptions = {
 export type SearchOptions = {
   /** Suites or skill packages, files or folders (default: evals/, and the skills of the project). */
   paths?: string | readonly string[] | undefined;
-  /** Only this search: literal keywords as in Claude Code, BM25 or patterns as in APIs. */
+  /** Only this algorithm: keyword (as in Claude Code), bm25 or regex (as in APIs). */
   ranker?: "keyword" | "bm25" | "regex" | readonly ("keyword" | "bm25" | "regex")[] | undefined;
   /** Exit with code 1 below this: recall@<1, 3, 5 or 10>=<share>, or rank=<number> for every query. */
   failOn?: string | readonly string[] | undefined;
@@ -449,7 +449,7 @@ export type SearchOptions = {
   case?: string | readonly string[] | undefined;
   /** Search only for the eval files of these skills. */
   skill?: string | readonly string[] | undefined;
-  /** Folders in the home and project folders that hold skills (default: those of `host`). */
+  /** Search for skills in these folders of the home and project folders (default: those of `host`). */
   hostDir?: string | readonly string[] | undefined;
   /** Include the skills in the home folder. */
   userSkills?: boolean | undefined;
@@ -471,7 +471,7 @@ export type ProbeOptions = {
   name?: string | readonly string[] | undefined;
   /** Probe only tools whose name matches this pattern (* matches any text). */
   tool?: string | readonly string[] | undefined;
-  /** Which tools are called (default: as the suite says, else safe: those annotated read-only or non-destructive; the latter may leave data behind). */
+  /** Which tools are called (default: as in the suite, otherwise safe: those annotated read-only or non-destructive; the latter may leave data behind). */
   execute?: "always" | "safe" | "never" | undefined;
   /** Maximum inputs per tool and kind of probe. Default: 5. */
   runs?: number | undefined;
@@ -485,7 +485,7 @@ export type ProbeOptions = {
   call?: string | readonly string[] | undefined;
   /** Severity of a rule, as <rule>=error|warning|info|off; overrides the configuration in files. */
   severity?: string | readonly string[] | undefined;
-  /** Rules to check; spec adds conventions of failures and texts for servers of your own (default: general). */
+  /** Rules to check; spec adds conventions of failures and texts, for your own servers (default: general). */
   profile?: "general" | "spec" | undefined;
   /** Lowest severity that exits with code 1. Default: "warning". */
   failureThreshold?: "error" | "warning" | "info" | undefined;
@@ -509,7 +509,7 @@ export type DoctorOptions = {
   execute?: "always" | "safe" | "never" | undefined;
   /** Timeout of a server's start, in seconds. Default: 30. */
   timeout?: number | undefined;
-  /** Examine a host, too: claude-code, codex, copilot or goose, or a model in it; what it shows of the tools, at no cost. */
+  /** Also examine how a host shows the tools, at no cost: claude-code, codex, copilot or goose, or a model in one. */
   host?: string | readonly string[] | undefined;
 };
 

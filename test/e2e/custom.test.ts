@@ -199,6 +199,6 @@ describe("a custom reporter", () => {
 
   it("has to be named right", async () => {
     const { code, err } = await evals(["run", "--reporter", "junitt"], { cwd });
-    expect([code, err]).toEqual([2, expect.stringContaining('"junitt" is no reporter. Did you mean "junit"?')]);
+    expect([code, err]).toEqual([2, expect.stringContaining('"junitt" is not a reporter. Did you mean "junit"?')]);
   });
 });

@@ -13,7 +13,7 @@ export const baselineCommand = defineCommand({
         "accept [run]: write one baseline per suite and model of the run (default: latest). " +
         "show [suites or files]: print what baselines contain. diff: the former name of `evals verify`",
     },
-    targets: { type: "string", array: true, describe: "What the action applies to" },
+    targets: { type: "string", array: true, describe: "Run to accept, or suites or baseline files to show" },
   },
   flags: {
     baselines: baselinesFlag,
@@ -21,7 +21,7 @@ export const baselineCommand = defineCommand({
     force: {
       type: "boolean",
       default: false,
-      describe: "Accept a run that failed, was made with --case or is incomplete (without what was not graded)",
+      describe: "Accept a run that failed, is incomplete or was made with --case; ungraded cases are left out",
     },
   },
   examples: [

@@ -5,8 +5,8 @@ import { findCommand, toCamelCase, toKebabCase, writeFlag } from "./commandLine.
 import { commands, runCommandLine } from "./index.ts";
 
 /**
- * Runs a command with options by the names of flags in camel case and of positional arguments, as the library does. It
- * prints its result as JSON. `extras` are options that no command line can hold. Throws EvalsError as the command does.
+ * Runs a command for the library, with options named like its flags (in camel case) and positional arguments. The command
+ * prints its result as JSON. `extras` are options that cannot be written on a command line. Throws EvalsError as the command does.
  */
 export async function callCommand(
   name: string,

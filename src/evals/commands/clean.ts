@@ -4,7 +4,7 @@ import { outFlag } from "./flags.ts";
 /** `evals clean`: removes old run records. */
 export const cleanCommand = defineCommand({
   command: "clean",
-  describe: "Remove old run records and the cache of replies; records that are not finished are kept",
+  describe: "Remove old run records and the cache of replies; unfinished records are kept",
   positionals: {},
   flags: {
     keep: number({ min: 0, integer: true, default: 20, describe: "Number of the newest finished records to keep" }),

@@ -13,7 +13,7 @@ export type Command<P extends Positionals = Positionals, F extends Flags = Flags
   positionals: P;
   flags: F;
   epilogue?: string;
-  /** Command lines without `evals`, each with what it is for. */
+  /** Command lines without `evals`, each with its purpose. */
   examples: readonly (readonly [line: string, purpose: string])[];
   run(args: Args<P, F>, io: Io): Promise<ExitCode>;
 };
@@ -28,7 +28,7 @@ export function defineCommand<const P extends Positionals, const F extends Flags
 
 /**
  * The values that a number flag takes. `above` and `below` exclude the bound itself. `percent`: `10%` is read as 0.1.
- * `dollars`: `$2.50` is read as 2.5, and nothing but plain decimals.
+ * `dollars`: `$2.50` is read as 2.5; only plain decimals are accepted.
  */
 export type NumberRange = {
   min?: number;
@@ -40,7 +40,7 @@ export type NumberRange = {
   dollars?: boolean;
 };
 
-/** A number flag: yargs options with a range, which is required so that no wrong number reaches a command. */
+/** A number flag: yargs options with a range. */
 export type NumberFlag<Default extends number | undefined> = {
   range: NumberRange;
   number: true;
@@ -52,13 +52,13 @@ export type NumberFlag<Default extends number | undefined> = {
 } & (Default extends number ? { default: number } : unknown);
 
 /**
- * Declares a number flag. A value outside of the range is a usage error that names the value and the range; the parser
- * adds the flag's name.
+ * Declares a number flag. A value outside its range is a usage error that names the value and the range; the parser adds
+ * the flag's name.
  */
 export function number<Default extends number | undefined = undefined>({
   describe,
   alias,
-  default: otherwise,
+  default: defaultValue,
   ...range
 }: NumberRange & { describe: string; alias?: string; default?: Default }): NumberFlag<Default> {
   return {
@@ -69,7 +69,7 @@ export function number<Default extends number | undefined = undefined>({
     nargs: 1,
     describe,
     ...(alias !== undefined && { alias }),
-    ...(otherwise !== undefined && { default: otherwise }),
+    ...(defaultValue !== undefined && { default: defaultValue }),
     coerce: (value: unknown) => parseNumber(String(value), range),
   } as NumberFlag<Default>;
 }

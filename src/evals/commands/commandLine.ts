@@ -2,7 +2,7 @@ import { type EvalsError, usageError } from "../types/errors.ts";
 import { nearest } from "../types/nearest.ts";
 import type { Command } from "./command.ts";
 
-// What is wrong with a command line, found before yargs sees it: its own messages name neither the place nor the remedy.
+// Checks a command line before yargs sees it, because the messages of yargs say neither where the error is nor how to fix it.
 
 /** The command that the first word names. Throws a usage error with the nearest name. */
 export function findCommand(word: string, known: readonly Command[]): Command {
@@ -61,7 +61,7 @@ export function checkWords(words: readonly string[], command: Command): Readonly
   return given;
 }
 
-/** The flags that stand without a command. */
+/** The flags of the program itself. */
 const ownFlags = ["--help", "-h", "--version"];
 
 /** Throws a usage error for a command line that starts with a flag of a command. */
@@ -73,7 +73,7 @@ export function refuseLeadingFlag(word: string): void {
   );
 }
 
-/** A flag as it can be spelled; `name` is absent for those of the program itself. */
+/** What one spelling of a flag means; `name` is absent for the flags of the program itself. */
 type Flag = { name?: string; takesValue: boolean; isList?: boolean; choices?: readonly string[] };
 
 function listFlags({ flags }: Command): Map<string, Flag> {
@@ -97,7 +97,7 @@ export const toCamelCase = (name: string) => name.replace(/-(\w)/g, (_, letter: 
 /** `dryRun` as flags name it: `dry-run`. */
 export const toKebabCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/** The words of a command line that give a flag this value, or each value of a list. */
+/** The words of a command line that set a flag to this value, or to each value of a list. */
 export function writeFlag(flag: string, value: unknown): string[] {
   if (typeof value === "boolean") return [`--${value ? "" : "no-"}${flag}`];
   return [value].flat().map((one) => `--${flag}=${one}`);
@@ -113,7 +113,7 @@ const synonyms: readonly (readonly string[])[] = [
 
 function unknownFlag(spelled: string, flags: ReadonlyMap<string, Flag>, command: Command): EvalsError {
   const isLong = spelled.startsWith("--");
-  // A camelCase spelling is accepted, but not what help shows.
+  // A camelCase spelling is accepted but not suggested.
   const candidates = [...flags.keys()].filter((flag) => flag.startsWith("--") && !/[A-Z]/.test(flag));
   const group = synonyms.find((one) => one.includes(spelled));
   const near = isLong
@@ -127,7 +127,7 @@ function unknownFlag(spelled: string, flags: ReadonlyMap<string, Flag>, command:
   );
 }
 
-/** Yields the names of the positional arguments that are given. */
+/** Checks the positional arguments, and returns the names of those that are given. */
 function checkPositionals(words: readonly string[], command: Command): string[] {
   const slots = [...command.command.matchAll(/([<[])(\w+)(\.\.)?[>\]]/g)].map(([, bracket, name = "", dots]) => {
     return { name, isRequired: bracket === "<", isList: dots !== undefined };
@@ -154,7 +154,7 @@ function checkPositionals(words: readonly string[], command: Command): string[] 
   return slots.slice(0, words.length).map((slot) => slot.name);
 }
 
-/** The error for a value that is not among the choices of what `place` names. */
+/** The error for a value that is not one of the choices; `place` names the flag or argument. */
 function badChoice(value: string, place: string, choices: readonly string[]): EvalsError {
   const near = nearest(value, choices);
   return usageError(
@@ -163,7 +163,7 @@ function badChoice(value: string, place: string, choices: readonly string[]): Ev
   );
 }
 
-/** Where the help of a command is. */
+/** A hint that points to the help of a command. */
 export function helpHint(command: Command | undefined): string {
   return `See \`evals ${command ? `${nameCommand(command)} ` : ""}--help\`.`;
 }

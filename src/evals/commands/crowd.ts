@@ -1,10 +1,10 @@
 import { defineCommand, number } from "./command.ts";
 import { modelFlag, resumeFlag, suiteFlags, suitePath, trialFlags } from "./flags.ts";
 
-/** `evals crowd`: how well the right tool is picked as foreign tools are added. */
+/** `evals crowd`: accuracy as foreign tools are added. */
 export const crowdCommand = defineCommand({
   command: "crowd [path]",
-  describe: "Add foreign tools next to the suite's own, and measure the loss of accuracy",
+  describe: "Measure the loss of accuracy as foreign tools are added to the suite's own",
   positionals: { path: suitePath },
   flags: {
     model: modelFlag,

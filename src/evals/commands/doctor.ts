@@ -5,7 +5,7 @@ import { jsonFlag, serverFlags } from "./flags.ts";
 /** `evals doctor`: why a server does not start, list its tools or answer calls. */
 export const doctorCommand = defineCommand({
   command: "doctor [paths..]",
-  describe: "Diagnose servers: start them, list their tools, call harmless ones, and say how to fix what fails",
+  describe: "Diagnose servers: start them, list their tools, call harmless ones, and explain how to fix what fails",
   positionals: {
     paths: {
       type: "string",
@@ -27,7 +27,7 @@ export const doctorCommand = defineCommand({
       array: true,
       nargs: 1,
       describe:
-        "Examine a host, too: claude-code, codex, copilot or goose, or a model in it; what it shows of the tools, at no cost",
+        "Also examine how a host shows the tools, at no cost: claude-code, codex, copilot or goose, or a model in one",
     },
     json: jsonFlag,
   },

@@ -38,13 +38,13 @@ export const requestFlags = inGroup("Model requests:", {
   budget: number({ above: 0, dollars: true, describe: "Send no further requests once this many US dollars are spent" }),
 });
 
-/** What exits with 1, for every command that comes to a verdict. */
+/** Which results exit with 1. */
 export const failOnFlag = {
   choices: gates,
   array: true,
   nargs: 1,
   describe:
-    "What exits with code 1; repeatable (default: regressed where a baseline is checked, nothing for lexical, else rate: a case below its pass rate)",
+    "Results that exit with code 1; repeatable (default: regressed if a baseline is checked, none for lexical, otherwise rate: a case below its pass rate)",
 } as const satisfies Options;
 
 /** Severities of rules. */
@@ -55,7 +55,7 @@ export const severityFlag = {
   describe: "Severity of a rule, as <rule>=error|warning|info|off; overrides the configuration in files",
 } as const satisfies Options;
 
-/** The former name of `--failure-threshold`, which is read with a note: `--fail-on` is what verdicts exit with. */
+/** The former name of `--failure-threshold`, still accepted with a warning. Elsewhere `--fail-on` lists results. */
 export const formerThresholdFlag = {
   choices: ["error", "warning", "info"] as const,
   describe: "Former name of --failure-threshold",
@@ -69,17 +69,17 @@ function checkReporters(value: string[]): string[] {
     if (reporters.includes(one) || /^custom:./.test(one)) continue;
     const near = nearest(one, reporters);
     const meant = near === undefined ? "" : ` Did you mean "${near}"?`;
-    throw new Error(`"${one}" is no reporter.${meant} Use ${reporters.join(", ")} or custom:<file>.`);
+    throw new Error(`"${one}" is not a reporter.${meant} Use ${reporters.join(", ")} or custom:<file>.`);
   }
   return value;
 }
 
-/** Further forms of a run's report. */
+/** Additional formats of a run's report. */
 export const reporterFlag = {
   type: "string",
   array: true,
   coerce: checkReporters,
-  describe: "Also print the run in this form: json, markdown, junit, github (annotations) or custom:<file>",
+  describe: "Also print the run in this format: json, markdown, junit, github (annotations) or custom:<file>",
 } satisfies Options;
 
 export const explainFlag = {
@@ -95,22 +95,22 @@ export const outFlag = {
   describe: "Folder of the run records",
 } as const satisfies Options;
 
-/** Where the trials of a run are sent as traces. */
 export const otlpFlag = {
   type: "string",
-  describe: "Send each trial as a trace to this OpenTelemetry collector, for example http://localhost:4318 (no texts)",
+  describe:
+    "Send each trial as a trace, without texts, to this OpenTelemetry collector, for example http://localhost:4318",
 } as const satisfies Options;
 
-/** Where trials are run by workers. */
+/** Trials that run on other machines. */
 export const queueFlags = {
   queue: {
     type: "string",
-    describe: "Have trials run by `evals worker` on other machines, over this Redis server: redis://host:6379",
+    describe: "Run the trials on other machines, with `evals worker`, over this Redis server: redis://host:6379",
   },
   rate: number({
     min: 1,
     integer: true,
-    describe: "With --queue: start at most this many trials a second per provider, over all workers",
+    describe: "With --queue: maximum trials started per second and provider, across all workers",
   }),
 } satisfies Record<string, Options>;
 
@@ -120,23 +120,21 @@ export const jsonFlag = {
   describe: "Print one JSON object instead of the report",
 } as const satisfies Options;
 
-/** How a host shows tools and skills. */
 export const hostFlag = {
   choices: ["plain", "agent-skills", "claude-code", "codex", "copilot", "gemini-cli", "goose"] as const,
   default: "plain" as const,
   describe: "Show tool names and skills as this host does",
 } satisfies Options;
 
-/** How tools are shown. */
 const exposureFlags = {
   exposure: {
     type: "string",
     describe:
-      "How tools are shown: all (every definition), names (and a search that loads definitions), search (by the API) or host (default: all, for hosts host)",
+      "How tools are shown: all (every definition), names (with a search tool that loads definitions), search (of the API) or host (as the host does) (default: all; for hosts: host)",
   },
   ranker: {
     choices: ["keyword", "bm25", "regex"] as const,
-    describe: "What finds tools with --exposure names (default: keyword) or search (default: the API's first)",
+    describe: "Search algorithm for --exposure names (default: keyword) or search (default: the first of the API)",
   },
 } satisfies Record<string, Options>;
 
@@ -149,7 +147,7 @@ export const trialFlags = {
   out: outFlag,
   ...requestFlags,
   ...inGroup("Model requests:", {
-    "max-requests": number({ min: 1, integer: true, describe: "Send no more than this many requests to models" }),
+    "max-requests": number({ min: 1, integer: true, describe: "Maximum requests to models" }),
     "max-time": number({ above: 0, describe: "Send no further requests after this many seconds" }),
   }),
   "claude-path": {
@@ -159,13 +157,13 @@ export const trialFlags = {
   },
 } satisfies Record<string, Options>;
 
-/** Which cases are run, with which skills, and what overrides their suites. */
+/** Which cases run, with which skills, and the settings that override their suites. */
 export const suiteFlags = inGroup("Suites:", {
   skill: { type: "string", array: true, describe: "Run only the eval files of these skills" },
   "host-dir": {
     type: "string",
     array: true,
-    describe: "Folders in the home and project folders that hold skills (default: those of --host)",
+    describe: "Search for skills in these folders of the home and project folders (default: those of --host)",
   },
   "user-skills": { type: "boolean", default: false, describe: "Include the skills in the home folder" },
   judge: {
@@ -186,10 +184,10 @@ export const suiteFlags = inGroup("Suites:", {
   denial: {
     type: "string",
     coerce: (text: string) => {
-      if (text.trim() === "") throw new Error("--denial is empty. Give the text that a model gets.");
+      if (text.trim() === "") throw new Error("--denial is empty. Give the text that the model gets.");
       return text;
     },
-    describe: "What a model gets for a call that is not executed; {tool} and {reason} are filled in",
+    describe: "Text that the model gets for a call that is not executed; {tool} and {reason} are filled in",
   },
 });
 
@@ -202,7 +200,6 @@ export const modelFlag = {
     "Model under test: lexical, anthropic:<model>, openai:<model>, claude-code, codex:<model>, copilot:<model>, goose:<provider>/<model>, custom:<file> or replay:<run>",
 } as const satisfies Options;
 
-/** Where the suites and skill packages are that a command reads. */
 export const suitePaths = {
   type: "string",
   array: true,
@@ -217,7 +214,7 @@ export const suitePath = {
 
 export const resumeFlag = {
   type: "string",
-  describe: "Continue this record (folder, id or latest) with its recorded flags; only missing trials are run",
+  describe: "Continue this record (folder, id or latest) with its recorded flags; only missing trials run",
 } as const satisfies Options;
 
 /** The smallest difference that matters. */

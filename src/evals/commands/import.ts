@@ -4,7 +4,7 @@ import { jsonFlag } from "./flags.ts";
 /** `evals import`: the cases of other tools as suites. */
 export const importCommand = defineCommand({
   command: "import [paths..]",
-  describe: "Write suites from the cases of other tools",
+  describe: "Convert the cases of other eval tools to suites",
   positionals: {
     paths: { type: "string", array: true, describe: "Files or folders with cases (default: the current folder)" },
   },
@@ -12,30 +12,30 @@ export const importCommand = defineCommand({
     from: {
       type: "string",
       describe:
-        "Format of the files (default: recognised): mongodb, vitest-evals, mcp-evals, mcp-evals-ts, apify, apify-tasks, " +
+        "Format of the files (default: detected): mongodb, vitest-evals, mcp-evals, mcp-evals-ts, apify, apify-tasks, " +
         "prompt-table, prompt-lists, posthog, vally, waza, promptfoo, whichtool, bfcl",
     },
     tools: {
       type: "string",
-      describe: "JSON or YAML file with the tool list: names expectations of tools that it has not",
+      describe: "JSON or YAML file with the tool list; expected tools that it lacks are reported",
     },
-    out: { type: "string", default: "evals/imported", describe: "Folder of the suites, one for each format" },
-    judged: { type: "boolean", default: false, describe: "Keep sentences for a judge beside expected tools" },
+    out: { type: "string", default: "evals/imported", describe: "Folder for the suites, one suite per format" },
+    judged: { type: "boolean", default: false, describe: "Keep sentences for a judge in cases that also expect tools" },
     "execute-source": {
       type: "boolean",
       default: false,
-      describe: "Run TypeScript sources, for what cannot be known by parsing them; only for sources that you trust",
+      describe: "Run TypeScript sources to resolve what parsing cannot; only for sources that you trust",
     },
-    force: { type: "boolean", default: false, describe: "Replace suites that exist" },
+    force: { type: "boolean", default: false, describe: "Replace existing suites" },
     json: { ...jsonFlag, describe: "Print what was kept and what was not as JSON" },
   },
   epilogue:
-    "Sources in TypeScript are parsed and not run; with --execute-source they are run in a process of 20 s at most, with an " +
-    "empty environment, without writing, and with stubs for packages. What a suite cannot say is printed, and is a comment above its " +
-    "case. Exit code 2 when a file is malformed.",
+    "TypeScript sources are parsed, not run. With --execute-source they run for at most 20 s in a process with an empty " +
+    "environment, no write access, and stubs for packages. What a suite cannot express is printed, and kept as a comment " +
+    "above its case. Exit code 2 when a file is malformed.",
   examples: [
     ["import ../my-server", "Every known format in a repository"],
-    ["import packages/accuracy-tests --tools tools.json", "And the expectations of tools that are gone"],
+    ["import packages/accuracy-tests --tools tools.json", "Also report expected tools that no longer exist"],
     ["import tests.yaml --from promptfoo --judged", "One file, with its rubrics for a judge"],
   ],
   run: async (args, io) => (await import("../inspection/import.ts")).importSuites(args, io),

@@ -65,8 +65,8 @@ export const commands: readonly Command[] = [
 ];
 
 /**
- * Parses a command line and runs its command. Help and version go to `io.out`. `extras` are options that no command line
- * can hold. Throws EvalsError for a command line that cannot be parsed.
+ * Parses a command line and runs its command. Help and version go to `io.out`. `extras` are options that cannot be
+ * written on a command line. Throws EvalsError for a command line that cannot be parsed.
  */
 export async function runCommandLine(
   args: readonly string[],
@@ -79,7 +79,7 @@ export async function runCommandLine(
   const command = word === undefined || word.startsWith("-") ? undefined : findCommand(word, known);
   const given = command ? checkWords(words, command) : new Set<string>();
   const parser = await createParser(command, known, io, version);
-  // Nothing was asked for, so nothing passed.
+  // No command was given, so the exit code is not that of a pass.
   if (word === undefined) {
     io.out(`${await parser.getHelp()}\n`);
     return exitCodes.usage;
@@ -103,7 +103,7 @@ export async function runCommandLine(
   return options && command ? await command.run({ ...options, project } as never, io) : exitCodes.passed;
 }
 
-/** The words without `--`: the parser of a command drops what is after it. A path with a leading hyphen stays no flag. */
+/** Removes `--`, because the parser drops what follows it. A path that starts with a hyphen gets `./` so that it is not read as a flag. */
 function joinOperands(words: readonly string[]): readonly string[] {
   const end = words.indexOf("--");
   const operands = words.slice(end + 1).map((word) => (word.startsWith("-") ? `./${word}` : word));
@@ -129,7 +129,7 @@ async function createParser(
       throw usageError((error?.message ?? message).replace(/(?<![.?!])$/, "."), helpHint(command));
     });
   if (command) {
-    // The parser writes the whole help of a command that it runs by its name, and nothing of the default one.
+    // Registered as the default command ($0), so that --help prints the help of this command alone.
     const [name, ...slots] = command.command.split(" ");
     const asDefault = ["$0", ...slots].join(" ");
     return parser
@@ -144,12 +144,12 @@ async function createParser(
     )
     .example([
       ['evals init --server "node dist/main.js"', "Write a first suite"],
-      ["evals run", "Run all suites with a keyword search, without a key"],
+      ["evals run", "Run all suites with a keyword search, without an API key"],
       ["evals run -m anthropic:claude-haiku-5-5", "Run them with a language model"],
       ["evals baseline accept", "Compare later runs with this one"],
       ["evals blame", "Find the wording that broke a case"],
     ])
-    .epilogue("Flags and examples of a command: evals <command> --help");
+    .epilogue("Run `evals <command> --help` for the flags and examples of a command.");
 }
 
 function build({ command, positionals, flags, epilogue = "", examples }: Command, yargs: Argv): Argv {
@@ -164,8 +164,8 @@ function build({ command, positionals, flags, epilogue = "", examples }: Command
 }
 
 /**
- * A flag takes exactly one value, so that a list never takes the path after it; a list is given by repeating the flag.
- * Puts the flag's name in front of what its `coerce` throws.
+ * A flag takes exactly one value, and a list is given by repeating the flag; otherwise a list would consume the paths
+ * after it. Prefixes errors of `coerce` with the flag's name.
  */
 function withValue(name: string, { coerce }: Options): Pick<Options, "coerce" | "nargs"> {
   return {

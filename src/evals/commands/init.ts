@@ -18,25 +18,25 @@ export const initCommand = defineCommand({
       alias: "m",
       type: "string",
       describe:
-        "Language model that writes the queries, as in `evals try` (default: none; the words of the descriptions)",
+        "Language model that writes the queries, as in `evals try` (default: none; queries use the words of the descriptions)",
     },
-    yes: { alias: "y", type: "boolean", default: false, describe: "Do not ask before spending" },
+    yes: { alias: "y", type: "boolean", default: false, describe: "Do not ask for confirmation before spending" },
     catalog: {
       type: "string",
-      describe: "File with the tools behind those of the server that call others (dispatchers)",
+      describe: "File with the tools that the server's dispatchers call",
     },
     file: { type: "string", describe: "File to write (default: evals/<server>.yaml)" },
     ci: { choices: ["github"] as const, describe: "Also write a workflow that runs the suite on pull requests" },
     ...requestFlags,
   },
   epilogue:
-    "Without a flag, servers are looked for in .mcp.json, .vscode/mcp.json, .cursor/mcp.json and .gemini/settings.json, " +
-    "then in those of Claude Desktop and Cursor in the home folder. No model is asked without --model, " +
+    "Without a flag, servers are looked up in .mcp.json, .vscode/mcp.json, .cursor/mcp.json and .gemini/settings.json, " +
+    "then in the files of Claude Desktop and Cursor in the home folder. No model is called without --model, " +
     "no tool is called, and no file is overwritten.",
   examples: [
     ["init", "A suite for the server in .mcp.json"],
     ['init --server "node dist/main.js" --ci github', "A suite and a workflow for one server"],
-    ["init -m anthropic:claude-haiku-5-5 --budget 0.50", "With queries that a model writes, for half a dollar at most"],
+    ["init -m anthropic:claude-haiku-5-5 --budget 0.50", "With queries written by a model, for at most $0.50"],
     ["init --url https://example.com/mcp --file evals/remote.yaml", "A suite for a remote server"],
   ],
   run: async ({ model, ...args }, io) =>

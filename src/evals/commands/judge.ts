@@ -33,8 +33,8 @@ export const judgeCommand = defineCommand({
     budget: { ...requestFlags.budget, describe: "Send no further labels once this many US dollars are spent" },
   },
   epilogue:
-    "Exit code 0 when every label was answered, 1 when kappa is below --min-kappa, 3 when a label broke or nothing " +
-    "could be measured. Reports of later runs quote the result next to the name of the judge.",
+    "Exit code 0 when every label was answered, 1 when kappa is below --min-kappa, 3 when the judge could not be " +
+    "asked about a label or nothing could be measured. Reports of later runs quote the result next to the name of the judge.",
   examples: [
     ["judge check evals/labels.jsonl --judge anthropic:claude-opus-5-5", "Before you rely on its grades"],
     ["judge check evals/labels.jsonl --judge openai:gpt-5 --min-kappa 0.6", "As a gate in CI"],

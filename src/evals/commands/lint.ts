@@ -24,7 +24,7 @@ export const lintCommand = defineCommand({
     },
     judge: {
       type: "string",
-      describe: "Also let this model grade each tool, for example anthropic:claude-opus-5-5; its findings are marked",
+      describe: "Also have this model grade each tool, for example anthropic:claude-opus-5-5; its findings are marked",
     },
     ...requestFlags,
     concurrency: { ...requestFlags.concurrency, describe: "Maximum concurrent requests to the judge" },
@@ -40,9 +40,9 @@ export const lintCommand = defineCommand({
     severity: severityFlag,
     profile: {
       choices: ["general", "spec"] as const,
-      describe: "Rules to check; spec adds conventions of wording and form for servers of your own (default: general)",
+      describe: "Rules to check; spec adds conventions of wording and form, for your own servers (default: general)",
     },
-    all: { type: "boolean", default: false, describe: "Also show infos one by one; without it, their number by rule" },
+    all: { type: "boolean", default: false, describe: "List every info (default: only a count per rule)" },
     "failure-threshold": {
       choices: ["error", "warning", "info"] as const,
       default: "error" as const,
@@ -63,7 +63,7 @@ export const lintCommand = defineCommand({
     ["lint --tools tools.json --failure-threshold warning", "Lint a tool list in a file, with lines and columns"],
     ['lint --server "node dist/main.js" --against tools.json', "Show what a release would break"],
     ["lint --config .mcp.json --format sarif > lint.sarif", "Lint what a host starts, for code scanning"],
-    ["lint --judge anthropic:claude-opus-5-5", "Let a model grade each description as well"],
+    ["lint --judge anthropic:claude-opus-5-5", "Also have a model grade each description"],
     ["lint --profile spec", "Also check how names and descriptions are worded"],
     ["lint --rules", "List all rules with their reasons"],
   ],

@@ -3,18 +3,18 @@ import { defineCommand, number } from "./command.ts";
 /** `evals login`: OAuth for remote servers. */
 export const loginCommand = defineCommand({
   command: "login <url>",
-  describe: "Log in at a remote MCP server (OAuth) for all commands",
+  describe: "Log in to a remote MCP server (OAuth); all commands use the login",
   positionals: { url: { type: "string", demandOption: true, describe: "URL of the server, as suites name it" } },
   flags: {
     forget: { type: "boolean", default: false, describe: "Remove the stored login" },
     browser: { type: "boolean", default: true, describe: "Open the page in a browser; --no-browser only prints it" },
     "client-id": {
       type: "string",
-      describe: "Client that was registered by hand (its secret: OAUTH_CLIENT_SECRET); default: register one",
+      describe: "Client that was registered by hand, its secret in OAUTH_CLIENT_SECRET (default: register one)",
     },
     scope: {
       type: "string",
-      describe: "Scopes to ask for, separated by spaces (default: those that the server names)",
+      describe: "Scopes to request, separated by spaces (default: those that the server names)",
     },
     port: number({
       min: 1,
@@ -22,11 +22,11 @@ export const loginCommand = defineCommand({
       integer: true,
       describe: "Port of the loopback callback (default: any free port)",
     }),
-    timeout: number({ above: 0, max: 3600, default: 300, describe: "Maximum wait for you, in seconds" }),
+    timeout: number({ above: 0, max: 3600, default: 300, describe: "Maximum wait for the login, in seconds" }),
   },
-  epilogue: "Tokens are stored in your configuration folder, readable by you alone, and refreshed when they expire.",
+  epilogue: "Tokens are stored in your configuration folder, readable only by you, and refreshed when they expire.",
   examples: [
-    ["login https://example.com/mcp", "Permit access in the browser"],
+    ["login https://example.com/mcp", "Grant access in the browser"],
     ["login https://example.com/mcp --forget", "Remove the tokens"],
   ],
   run: async (args, io) => (await import("../inspection/login.ts")).logIn(args, io),

@@ -1,10 +1,10 @@
 import { defineCommand } from "./command.ts";
 import { baselinesFlag, explainFlag, jsonFlag, outFlag, reporterFlag } from "./flags.ts";
 
-/** `evals merge`: makes one run of the shards of a run, and comes to its verdict. */
+/** `evals merge`: combines the shards of a run, and decides its verdict. */
 export const mergeCommand = defineCommand({
   command: "merge <runs..>",
-  describe: "Make one run of all shards of a run (run --shard), and report and decide it",
+  describe: "Combine the shards of a run (run --shard) into one run, and report its verdict",
   positionals: {
     runs: {
       type: "string",
@@ -26,10 +26,10 @@ export const mergeCommand = defineCommand({
     out: outFlag,
   },
   epilogue:
-    "Refuses shards that are missing, doubled, unfinished or of another run. The exit code is that of a whole run.",
+    "It is an error if shards are missing, duplicate, unfinished or of different runs. The exit code is that of the whole run.",
   examples: [
     ["run --shard 1/2 --seed 7 && evals run --shard 2/2 --seed 7", "Two shards, usually on two machines"],
-    ["merge shards", "Merge every shard below the folder shards"],
+    ["merge shards", "Merge all shards in the folder shards"],
   ],
   run: async (args, io) => (await import("../experiments/merge.ts")).merge(args, io),
 });

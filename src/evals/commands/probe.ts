@@ -24,7 +24,7 @@ export const probeCommand = defineCommand({
     execute: {
       choices: executionPolicies,
       describe:
-        "Which tools are called (default: as the suite says, else safe: those annotated read-only or non-destructive; " +
+        "Which tools are called (default: as in the suite, otherwise safe: those annotated read-only or non-destructive; " +
         "the latter may leave data behind)",
     },
     runs: number({
@@ -52,8 +52,7 @@ export const probeCommand = defineCommand({
     severity: severityFlag,
     profile: {
       choices: ["general", "spec"] as const,
-      describe:
-        "Rules to check; spec adds conventions of failures and texts for servers of your own (default: general)",
+      describe: "Rules to check; spec adds conventions of failures and texts, for your own servers (default: general)",
     },
     "failure-threshold": {
       choices: ["error", "warning", "info"] as const,

@@ -6,17 +6,17 @@ import type { Io } from "../types/io.ts";
 import type { Command } from "./command.ts";
 import { checkWords, nameCommand, toKebabCase, writeFlag } from "./commandLine.ts";
 
-/** What a project file adds to a command line: words for the options that it sets, and the settings of single suites. */
+/** What a project file contributes: words of a command line for the options that it sets, and settings of single suites. */
 export type ProjectWords = {
   words: readonly string[];
   suiteSettings?: Project["suites"];
 };
 
-/** The commands that ask models; only for these do options have the meaning that they have in a project file. */
+/** The commands that call models. To others, a flag of the same name can mean something else. */
 const asking: ReadonlySet<string> = new Set(["run", "variants", "crowd", "calibrate"]);
-/** Where records and baselines are is the same for every command. */
+/** The folders of records and baselines are the same for every command. */
 const folders: ReadonlySet<string> = new Set(["out", "baselines"]);
-/** A worker reaches models as the runs of its project do. */
+/** A worker reaches models in the same way as the runs of its project. */
 const ofWorkers: ReadonlySet<string> = new Set(["baseUrl", "claudePath"]);
 
 /**
@@ -52,7 +52,7 @@ export async function readProjectWords(command: Command, given: ReadonlySet<stri
 /** The names that a project file can have. */
 export const projectFiles = ["ts", "mts", "js", "mjs", "json", "yaml", "yml"].map((ending) => `evals.config.${ending}`);
 
-/** The loader takes longer to load than most commands run, so it is loaded only for a file. */
+/** Imports the loader only if there is a file: importing it takes longer than most commands run. */
 async function load({ cwd, env }: Io): Promise<Project | undefined> {
   const [file, second] = projectFiles.filter((name) => existsSync(resolve(cwd, name)));
   if (file === undefined) return undefined;

@@ -4,9 +4,9 @@ import { createProjectSchema } from "../suites/projectFile.ts";
 import { toCamelCase } from "./commandLine.ts";
 import { runCommand } from "./run.ts";
 
-// The keys of `evals.config.*` are the flags of `evals run`: one definition for the help, the file and its schema.
+// The keys of `evals.config.*` are the flags of `evals run`, so that the help, the file and its schema share one definition.
 
-/** Flags of a single call, which a project does not set once for all: the cases, the record, the form of the output. */
+/** Flags that make sense only for a single call, not for a project: the cases, the record, the form of the output. */
 export const singleUse: readonly string[] = [
   "skill",
   "case",
@@ -24,7 +24,7 @@ export const singleUse: readonly string[] = [
 
 const entries = Object.entries(runCommand.flags).filter(([name, { hidden }]) => !hidden && !singleUse.includes(name));
 
-/** What `evals.config.*` can hold. The ranges of numbers are those of the flags, which are checked where they are read. */
+/** The keys of `evals.config.*`. Numbers are checked against the ranges of their flags when the file is read. */
 export const projectSchema = createProjectSchema(
   Object.fromEntries(entries.map(([name, flag]) => [toCamelCase(name), toSchema(flag).optional()])),
 );

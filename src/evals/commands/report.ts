@@ -10,14 +10,14 @@ export const reportCommand = defineCommand({
       type: "string",
       default: "latest",
       describe:
-        "Record: its folder, its id, latest (run), or variants, blame, crowd or calibrate for the newest of them",
+        "Record: its folder, its id, latest (the newest run), or variants, blame, crowd or calibrate (the newest of each)",
     },
   },
   flags: {
     as: {
       choices: ["terminal", "json", "markdown", "html", "junit", "github", "sarif", "badge", "csv"] as const,
       default: "terminal" as const,
-      describe: "Output format; badge: an endpoint file of shields.io; csv: the trials, one a line",
+      describe: "Output format; badge: an endpoint file of shields.io; csv: one line per trial",
     },
     explain: explainFlag,
     otlp: otlpFlag,

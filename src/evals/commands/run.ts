@@ -33,7 +33,7 @@ export const runCommand = defineCommand({
       min: 1,
       integer: true,
       describe:
-        "Trials per case and model; overrides the suites (their default: 5). In a check: the most (default: 25)",
+        "Trials per case and model; overrides the suites (their default: 5). In a check: the maximum (default: 25)",
     }),
     "pass-rate": number({
       min: 0,
@@ -44,53 +44,54 @@ export const runCommand = defineCommand({
     check: {
       choices: ["on", "off", "screen", "thorough", "anytime"] as const,
       describe:
-        "Check against the accepted baseline (default: where there is one); on requires one. " +
-        "The other names stand for -n 12, 25 and 100",
+        "Check against the accepted baseline (default: if there is one); on requires one. " +
+        "screen, thorough and anytime are former names for on with -n 12, 25 and 100",
     },
     "fail-on": failOnFlag,
     explain: explainFlag,
     nightly: {
       type: "boolean",
       default: false,
-      describe: "Watch an unchanged tool list for drift of the model: 3 trials per case, more of what looks different",
+      describe:
+        "Watch for drift of the model while the tools stay the same: 3 trials per case, more for cases that look different",
     },
     correlation: number({
       min: 0,
       max: 1,
-      describe: "With --nightly: correlation of the trials of a case, as calibrate measures it (default: 0.02)",
+      describe: "With --nightly: correlation between the trials of a case, as measured by calibrate (default: 0.02)",
     }),
     surfaces: {
       type: "boolean",
       default: false,
-      describe: "Ask every case on the `surfaces` of its suite too, and compare each with the suite's own",
+      describe: "Also run every case on the `surfaces` of its suite, and compare each with the suite's own tools",
     },
     changed: {
       type: "boolean",
       default: false,
       describe:
-        "Ask once only the cases that a change since the baseline touches: their own, that of an expected tool or of one similar to it",
+        "Run once only the cases affected by a change since the baseline: of the case, an expected tool, or a tool similar to it",
     },
     watch: {
       type: "boolean",
       default: false,
-      describe: "Ask every case once, then after each change of a file the cases that it touches, until Ctrl-C",
+      describe: "Run every case once, then the affected cases after each file change, until Ctrl-C",
     },
     blame: { type: "boolean", default: false, describe: "After a regression, find the changed wording that caused it" },
     margin: marginFlag("Mean drop that NO REGRESSION rules out (0.1 or 10% = 10 percentage points)"),
     baselines: baselinesFlag,
     shard: {
       type: "string",
-      describe: "Ask one part of the plan, for example 1/3; `evals merge` makes one run of all parts",
+      describe: "Run one part of the plan, for example 1/3; `evals merge` combines the parts into one run",
     },
     batch: {
       type: "boolean",
       describe:
-        "Ask cases of one reply by the batch API of anthropic: and openai: models: half the price, replies within 24 hours",
+        "Send single-reply cases to the batch API of anthropic: and openai: models: half the price, replies within 24 hours",
     },
     "cancel-batch": {
       type: "boolean",
       default: false,
-      describe: "With --resume: ask the provider to stop the batches of this record",
+      describe: "With --resume: cancel the pending batches of this record",
     },
     ...queueFlags,
     "dry-run": {
@@ -101,7 +102,7 @@ export const runCommand = defineCommand({
     accept: {
       type: "boolean",
       default: false,
-      describe: "Accept the run as the baseline when it is complete, also when cases failed or regressed",
+      describe: "Accept the run as the baseline once it is complete, even if cases failed or regressed",
     },
     resume: resumeFlag,
     "retry-broken": { type: "boolean", default: false, describe: "With --resume: run broken trials again" },
@@ -109,7 +110,7 @@ export const runCommand = defineCommand({
       type: "boolean",
       default: false,
       describe:
-        "While you write a suite: repeat the replies of earlier runs to equal requests, and ask only new ones. Gives no verdict (anthropic, openai)",
+        "For writing a suite: reuse the replies of earlier runs to identical requests, and send only new ones; gives no verdict (anthropic, openai)",
     },
     reporter: reporterFlag,
     otlp: otlpFlag,
@@ -119,22 +120,25 @@ export const runCommand = defineCommand({
     ["run", "Run all suites under evals/ on the built-in keyword search: no API key, no network"],
     ["run evals/files.yaml -m anthropic:claude-sonnet-5-5 -n 10", "Run one suite with 10 trials per case"],
     ["run -m openai:qwen3 --base-url http://localhost:8000/v1", "Use a locally served model"],
-    ["run -n 20 --accept -m anthropic:claude-haiku-5-5", "Accept the current tools as the baseline, in one go"],
+    ["run -n 20 --accept -m anthropic:claude-haiku-5-5", "Run, and accept the current tools as the baseline"],
     ["run --dry-run -m anthropic:claude-opus-5-5", "Show the number of calls and their maximum cost"],
     [
       "run --check on --blame -m anthropic:claude-haiku-5-5",
       "Before a release: find regressions and the wording that caused them",
     ],
-    ["run --changed -m anthropic:claude-haiku-5-5", "While editing: ask only the cases that a change touches"],
-    ["run --watch evals/files.yaml", "Ask again, on the keyword search, whatever a saved file touches"],
-    ["run --watch --changed --budget 2 -m anthropic:claude-haiku-5-5", "The same on a model, for $2 at most"],
-    ["run --nightly --fail-on drifted -m anthropic:claude-haiku-5-5", "Every night: report when the model changed"],
+    ["run --changed -m anthropic:claude-haiku-5-5", "While editing: run only the affected cases"],
+    ["run --watch evals/files.yaml", "On every save: run the affected cases on the keyword search"],
+    ["run --watch --changed --budget 2 -m anthropic:claude-haiku-5-5", "The same on a language model, for at most $2"],
+    [
+      "run --nightly --fail-on drifted -m anthropic:claude-haiku-5-5",
+      "Every night: report whether the model has changed",
+    ],
     [
       "run --skill release-notes --judge anthropic:claude-opus-5-5 -m claude-code",
       "Test a skill in its host: is it loaded, and does it help?",
     ],
     ["run --batch -n 20 -m anthropic:claude-opus-5-5", "At half the price, with replies within 24 hours"],
-    ["run --cache -m anthropic:claude-haiku-5-5", "While a suite is written: ask only what has changed"],
+    ["run --cache -m anthropic:claude-haiku-5-5", "While writing a suite: send only requests that have changed"],
     ["run --resume latest", "Finish a run that was interrupted"],
   ],
   run: async (args, io) => (await import("../experiments/run.ts")).run(args, io),

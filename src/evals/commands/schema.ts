@@ -10,10 +10,10 @@ export const schemaCommand = defineCommand({
   command: "schema [of]",
   describe: "Print the JSON Schema of suite files, of evals.config, or of what a command prints with --json",
   positionals: { of: { choices: names, default: "suite" as const, describe: "Which schema to print" } },
-  flags: { out: { type: "string", describe: "Write all schemas into this folder, a file for each" } },
+  flags: { out: { type: "string", describe: "Write all schemas to this folder, one file each" } },
   epilogue:
-    "`report` and `merge` print what the command of the run does. `show` prints one object a line. lint-rules is of " +
-    "`lint --rules --json`.",
+    "`report` and `merge` print the object of the command that made the record. `show` prints one object per line. " +
+    "lint-rules is for `lint --rules --json`.",
   examples: [
     ["schema > suite.schema.json", "For the $schema key of a suite file"],
     ["schema try", "The object that `evals try --json` prints"],

@@ -13,7 +13,7 @@ export const searchCommand = defineCommand({
       choices: ["keyword", "bm25", "regex"] as const,
       array: true,
       nargs: 1,
-      describe: "Only this search: literal keywords as in Claude Code, BM25 or patterns as in APIs",
+      describe: "Only this algorithm: keyword (as in Claude Code), bm25 or regex (as in APIs)",
     },
     "fail-on": {
       type: "string",
@@ -29,8 +29,8 @@ export const searchCommand = defineCommand({
     json: jsonFlag,
   },
   epilogue:
-    "Hosts and APIs that defer tools show a model what a search finds. Each case is searched by what its user says and by " +
-    "its `searches`. Recall is the mean share of the expected tools among the first results.",
+    "Hosts and APIs that defer tools show a model only those that it searches for. The queries are the user messages of a " +
+    "case and its `searches`. Recall is the mean share of the expected tools among the first results.",
   examples: [
     ["search", "Recall of every suite under evals/, and the queries that find too little"],
     ["search evals/notes.yaml --host claude-code --ranker keyword", "What Claude Code's ToolSearch would find"],

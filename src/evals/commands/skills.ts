@@ -1,10 +1,10 @@
 import { defineCommand } from "./command.ts";
 import { hostFlag, jsonFlag } from "./flags.ts";
 
-/** `evals skills`: which skills there are to evaluate. */
+/** `evals skills`: which skills a host shows. */
 export const skillsCommand = defineCommand({
   command: "skills <action>",
-  describe: "List the skill packages that a host shows here, and those that it does not, with reasons",
+  describe: "List the skill packages that a host shows to its model here, and why it does not show others",
   positionals: {
     action: {
       choices: ["list"] as const,
@@ -16,7 +16,7 @@ export const skillsCommand = defineCommand({
     "host-dir": {
       type: "string",
       array: true,
-      describe: "Host folder that holds skills/, in the home folder and here (default: those of the host)",
+      describe: "Folder that contains skills/, in the home and project folders (default: those of the host)",
     },
     dir: { type: "string", array: true, describe: "Also search this folder of packages, or this package" },
     json: { ...jsonFlag, describe: "Print one JSON object instead of the table" },

@@ -4,7 +4,7 @@ import { jsonFlag, outFlag, requestFlags, seedRange, serverFlags } from "./flags
 /** `evals try`: what a model picks from a server's tools, without a suite. */
 export const tryCommand = defineCommand({
   command: "try [server]",
-  describe: "Have queries written for a server's tools, ask them, and show what is picked; nothing is executed",
+  describe: "Generate queries for a server's tools, and show which tools a model picks; no tool is called",
   positionals: { server: { type: "string", describe: "Command line or URL of an MCP server" } },
   flags: {
     transport: {
@@ -17,22 +17,23 @@ export const tryCommand = defineCommand({
     model: {
       alias: "m",
       type: "string",
-      describe: "Model under test (default: one whose API key is set, else lexical, a keyword search)",
+      describe: "Model under test (default: one whose API key is set, otherwise lexical, a keyword search)",
     },
     writer: { type: "string", describe: "Model that writes the queries (default: the model under test)" },
-    "per-tool": number({ min: 1, max: 20, integer: true, default: 2, describe: "Queries for each tool" }),
-    trials: number({ alias: "n", min: 1, max: 100, integer: true, default: 1, describe: "Trials of each query" }),
-    yes: { alias: "y", type: "boolean", default: false, describe: "Do not ask before spending" },
-    seed: number({ ...seedRange, default: 1, describe: "Seed of arguments and order" }),
+    "per-tool": number({ min: 1, max: 20, integer: true, default: 2, describe: "Queries per tool" }),
+    trials: number({ alias: "n", min: 1, max: 100, integer: true, default: 1, describe: "Trials per query" }),
+    yes: { alias: "y", type: "boolean", default: false, describe: "Do not ask for confirmation before spending" },
+    seed: number({ ...seedRange, default: 1, describe: "Seed of the generated arguments and the order" }),
     file: { type: "string", describe: "Suite to write (default: evals/try-<server>.yaml)" },
     json: jsonFlag,
     out: outFlag,
     ...requestFlags,
   },
   epilogue:
-    "Arguments are sampled from the schemas, then a model writes the request that a user would make with them. It sees one " +
-    "tool and the names of the others. Queries that name a tool or do not say their arguments are dropped and counted. The " +
-    "queries stay as a suite for `evals run`. Without a key, a keyword search is asked in the words of the tools.",
+    "Arguments are sampled from a tool's schema, then a model writes the request that a user would make with them. The model " +
+    "sees this tool and the names of the others. Queries that name a tool or omit an argument are dropped and counted. The " +
+    "queries are kept as a suite for `evals run`. Without an API key, queries in the words of the tools are put to the keyword " +
+    "search.",
   examples: [
     ['try "npx -y @modelcontextprotocol/server-memory"', "What a model picks from these tools; asks before it spends"],
     ["try https://example.com/mcp -m anthropic:claude-haiku-5-5 --budget 0.50", "At most half a dollar"],

@@ -1,7 +1,7 @@
 import { defineCommand, number } from "./command.ts";
 import { baselinesFlag, marginFlag, modelFlag, resumeFlag, suiteFlags, suitePath, trialFlags } from "./flags.ts";
 
-const fileFormat = `The variants file, YAML or JSON, contains only what each variant words differently:
+const fileFormat = `The variants file, YAML or JSON, contains only the texts that each variant changes:
 
   variants:
     terse:
@@ -12,11 +12,11 @@ const fileFormat = `The variants file, YAML or JSON, contains only what each var
         parameters: { path: Where the file is, options.encoding: Its encoding }
       search_files: { tool: { description: ..., inputSchema: { ... } } }
 
-Calls go to the real server, and no file is changed. Of several variants the most promising one
-is selected first. It is then tested on fresh trials of the cases with room for a gain, and
-adopted only if no case loses 15 points or more. Which cases have room is read from the accepted
-baseline, where there is one. Exit code 0 for any verdict, 3 when the experiment was stopped or
-too many trials brought no answer.`;
+Calls go to the real server, and no file is changed. If there are several variants, the most
+promising one is selected first. It is then tested on new trials of the cases that can improve
+(according to the accepted baseline, if there is one), and adopted only if no case loses 15
+points or more. Exit code 0 for any verdict, 3 when the experiment was stopped or too many
+trials went unanswered.`;
 
 /** `evals variants`: which of several wordings of a tool list is best, or whether the current one is. */
 export const variantsCommand = defineCommand({
@@ -35,17 +35,18 @@ export const variantsCommand = defineCommand({
         "Write the winner as a JSON overlay to this file, or to standard output with -; exit code 1 without one",
     },
     of: { type: "string", describe: "With --write: write this variant, whether it won or not" },
-    margin: marginFlag("A gain smaller than this is not worth a change"),
+    margin: marginFlag("Smallest gain that is worth a change"),
     "harm-cases": {
       type: "string",
       array: true,
-      describe: "Rule out a loss only on cases whose id matches this pattern (default: all); saves trials",
+      describe: "Rule out a loss only for cases whose id matches this pattern (default: all); saves trials",
     },
     "harm-unsteady": number({
       above: 0,
       below: 1,
       percent: true,
-      describe: "Loss to rule out on cases that pass in less than 85% (default: 0.15, as for all); 0.25 saves a third",
+      describe:
+        "Loss to rule out for cases with a pass rate below 85% (default: 0.15, as for all); 0.25 saves a third of the trials",
     }),
     baselines: baselinesFlag,
     ...suiteFlags,
@@ -59,7 +60,7 @@ export const variantsCommand = defineCommand({
       "variants wordings.yaml evals/files.yaml -m anthropic:claude-sonnet-5-5 --budget 5",
       "On a language model, for at most $5",
     ],
-    ["variants wordings.yaml --write adopted.json", "Save the winner as an overlay, to be merged by hand"],
+    ["variants wordings.yaml --write adopted.json", "Save the winner as an overlay, to merge by hand"],
   ],
   run: async (args, io) => (await import("../experiments/variants.ts")).variants(args, io),
 });

@@ -4,10 +4,10 @@ import { baselinesFlag, jsonFlag, suiteFlags, suitePaths } from "./flags.ts";
 
 const { skill, "host-dir": hostDir, "user-skills": userSkills, case: cases } = suiteFlags;
 
-/** `evals verify`: whether baselines are of what is there now. */
+/** `evals verify`: whether the baselines match the current tools and cases. */
 export const verifyCommand = defineCommand({
   command: "verify [paths..]",
-  describe: "Check without a model or a key that the accepted baselines are of the current tools and cases",
+  describe: "Check that the accepted baselines match the current tools and cases; no model is called",
   positionals: { paths: suitePaths },
   flags: {
     tools: { type: "string", describe: "JSON or YAML file with a tool list, instead of starting the servers" },
@@ -17,11 +17,11 @@ export const verifyCommand = defineCommand({
       array: true,
       nargs: 1,
       default: ["changed", "stale", "unaccepted"] as const,
-      describe: "What exits with code 1; repeatable",
+      describe: "Results that exit with code 1; repeatable",
     },
     case: { ...cases, describe: "Verify only cases whose id matches this pattern (* matches any text)" },
     skill: { ...skill, describe: "Verify only the eval files of these skills" },
-    "host-dir": hostDir,
+    "host-dir": { ...hostDir, describe: "Search for skills in these folders of the home and project folders" },
     "user-skills": userSkills,
     json: jsonFlag,
   },
@@ -30,10 +30,10 @@ export const verifyCommand = defineCommand({
     "a tool that changed. unaccepted: a suite has no baseline. uncovered-tools, uncovered-parameters: no case expects the " +
     "tool, or names the parameter in `args`. Exit code 3 when a server cannot be listed.",
   examples: [
-    ["verify", "In a pull request without a key: was anything changed without a new run?"],
+    ["verify", "In a pull request, without an API key: did anything change without a new run?"],
     ["verify --tools tools.json", "Without starting a server, against a list of `evals tools --json`"],
     ["verify --fail-on stale --fail-on uncovered-tools", "Fail for stale cases and for tools without a case"],
-    ["verify --fail-on none", "Show what changed since the baselines, whatever it is"],
+    ["verify --fail-on none", "Show all changes since the baselines, and exit with 0"],
   ],
   run: async ({ failOn, ...args }, io) => {
     const gates = failOn.filter((gate) => gate !== "none");

@@ -7,13 +7,19 @@ export const viewCommand = defineCommand({
   describe: "Show the recorded runs in a browser",
   positionals: {},
   flags: {
-    port: number({ min: 0, max: 65_535, integer: true, default: 4477, describe: "Port on 127.0.0.1; 0: a free one" }),
+    port: number({
+      min: 0,
+      max: 65_535,
+      integer: true,
+      default: 4477,
+      describe: "Port on 127.0.0.1; 0: any free port",
+    }),
     open: { type: "boolean", default: false, describe: "Open the page in the default browser" },
     out: outFlag,
   },
   examples: [
     ["view", "Print the address, and serve it until Ctrl-C"],
-    ["view --open", "Open it, too"],
+    ["view --open", "Also open the page"],
   ],
   run: async (args, io) => (await import("../view/view.ts")).view(args, io),
 });

@@ -7,7 +7,11 @@ export const workerCommand = defineCommand({
   describe: "Run the trials that `evals run --queue` puts on a queue, in this checkout",
   positionals: {
     queue: { type: "string", demandOption: true, describe: "URL of the Redis or Valkey server: redis:// or rediss://" },
-    paths: { type: "string", array: true, describe: "Files and folders whose suites runs may ask (default: evals/)" },
+    paths: {
+      type: "string",
+      array: true,
+      describe: "Files and folders with the suites that runs may use (default: evals/)",
+    },
   },
   flags: {
     concurrency: number({
@@ -22,12 +26,12 @@ export const workerCommand = defineCommand({
       type: "string",
       coerce: parseHosts,
       describe:
-        "Also run trials that start programs here: claude-code, codex, copilot, goose, custom (with commas between)",
+        "Also run trials that start programs here, separated by commas: claude-code, codex, copilot, goose, custom",
     },
     execute: {
       choices: executionPolicies,
       default: "safe" as const,
-      describe: "Most permissive --execute that a run may ask for in place of its suites' own",
+      describe: "Most permissive --execute with which a run may override its suites",
     },
     "max-idle": number({ above: 0, describe: "Exit after this many seconds without a trial (default: never)" }),
     "base-url": { type: "string", describe: "Base URL of the model's API; it must be that of the run" },
@@ -37,14 +41,14 @@ export const workerCommand = defineCommand({
     },
   },
   epilogue:
-    "Start it in the same checkout as the run, with the keys of the models in its environment: keys, commands and URLs " +
-    "are never on the queue. It refuses a run whose files, tools or settings differ, and exits with 3. A trial that is " +
-    "interrupted goes back to the queue. User and password of the server: in the URL, or in REDIS_USERNAME and " +
+    "Start it in the same checkout as the run, with the API keys of the models in its environment: keys, commands and URLs " +
+    "are never put on the queue. It refuses a run whose files, tools or settings differ, and exits with 3. An interrupted " +
+    "trial goes back to the queue. Give the user and password of the server in the URL, or in REDIS_USERNAME and " +
     "REDIS_PASSWORD. Needs the packages bullmq and ioredis.",
   examples: [
     ["worker redis://127.0.0.1:6379", "Run trials of anthropic, openai and lexical models until Ctrl-C"],
     ["worker rediss://queue.example:6380 -c 200", "The same over TLS, with up to 200 concurrent trials"],
-    ["worker redis://queue:6379 --hosts claude-code,codex -c 4", "Run trials in these hosts, too"],
+    ["worker redis://queue:6379 --hosts claude-code,codex -c 4", "Also run trials in these hosts"],
     ["worker redis://queue:6379 --max-idle 60", "In CI: exit after a minute without a trial"],
     ["run --queue redis://queue:6379 -m anthropic:claude-haiku-5-5", "The run that plans, records and decides"],
   ],
