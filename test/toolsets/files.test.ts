@@ -5,11 +5,15 @@ import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { readParsed } from "../../src/evals/parsing/read.ts";
-import { expandVariables, readHostServer } from "../../src/evals/toolsets/spec.ts";
+import { expandVariables, resolveServer } from "../../src/evals/toolsets/spec.ts";
 import { readStaticList } from "../../src/evals/toolsets/toolList.ts";
 import { later, tidyUp } from "./servers.ts";
 
 tidyUp();
+
+/** The server `name` that the host file at `path` registers. */
+const readHostServer = (path: string, name: string, env: Record<string, string>) =>
+  resolveServer({ config: path, name }, name, "/", env);
 
 const readLenient = (path: string) => readParsed(path, path, { lenient: true });
 

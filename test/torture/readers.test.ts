@@ -10,7 +10,7 @@ import { readNights } from "../../src/evals/runs/nights.ts";
 import { readManifest, readTrials } from "../../src/evals/runs/record.ts";
 import { readCaseList } from "../../src/evals/suites/caseList.ts";
 import { loadLintSettings, loadSuites } from "../../src/evals/suites/load.ts";
-import { readHostServer } from "../../src/evals/toolsets/spec.ts";
+import { resolveServer } from "../../src/evals/toolsets/spec.ts";
 import { TokenStore, tokenFile } from "../../src/evals/toolsets/tokens.ts";
 import { readStaticList } from "../../src/evals/toolsets/toolList.ts";
 import { EvalsError } from "../../src/evals/types/errors.ts";
@@ -209,7 +209,11 @@ describe("every reader of a spoiled file", () => {
         text: "severities: { tool-description-what: info }\nignore:\n  - { rule: tool-name-verb, reason: kept }\n",
         read: () => loadLintSettings("lint.yaml", { cwd: dir }),
       },
-      "a host file": { file: at("mcp.json"), text: host, read: () => readHostServer(at("mcp.json"), "one", env) },
+      "a host file": {
+        file: at("mcp.json"),
+        text: host,
+        read: () => resolveServer({ config: at("mcp.json"), name: "one" }, "one", "/", env),
+      },
       "a tool list": { file: at("list.json"), text: tools, read: () => readStaticList(at("list.json")) },
       "cases in CSV": {
         file: at("cases.csv"),

@@ -1,20 +1,18 @@
 import { basename, extname, relative, resolve } from "node:path";
-import { readParsed } from "../parsing/read.ts";
 import { safeJson } from "../reports/escape.ts";
 import { renderTerminal } from "../reports/terminal.ts";
 import { type ListedTools, toolsDocument } from "../reports/tools.ts";
 import { resolveServer } from "../toolsets/spec.ts";
-import { findList, notAList } from "../toolsets/toolList.ts";
+import { readListFile } from "../toolsets/toolList.ts";
 import { EvalsError, type ExitCode, exitCodes, formatProblem, type Problem, usageError } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
-import { isJsonObject } from "../types/json.ts";
 import { resolveTargets, type ServerTarget, type Target, type TargetOptions } from "./targets.ts";
 
 export type ToolsOptions = Omit<TargetOptions, "skills"> & { json: boolean };
 
 /**
- * `evals tools`: prints the lists of servers and files, unchecked and with all fields as JSON. Exits with 3 when a server
- * cannot be listed. Throws EvalsError for mistakes in what the options name.
+ * `evals tools`: prints the tool lists of servers and files, with --json unchecked and with all fields. Exits with 3 when
+ * a server cannot be listed. Throws EvalsError for mistakes in what the options name.
  */
 export async function listTools(options: ToolsOptions, io: Io): Promise<ExitCode> {
   const { targets, warnings } = await resolveTargets(options, io);
@@ -41,7 +39,11 @@ const nameTarget = (target: Source) => (target.kind === "server" ? target.name :
 
 /** A list, or why a server could not be listed. */
 async function readList(target: Source, io: Io): Promise<ListedTools | { problems: readonly Problem[] }> {
-  if (target.kind === "tool list") return await readListFile(target.file, io);
+  if (target.kind === "tool list") {
+    const path = resolve(io.cwd, target.file);
+    const { items } = await readListFile(path, relative(io.cwd, path) || ".");
+    return { name: basename(path, extname(path)), items };
+  }
   try {
     return await listServer(target, io);
   } catch (error) {
@@ -50,23 +52,20 @@ async function readList(target: Source, io: Io): Promise<ListedTools | { problem
   }
 }
 
-async function readListFile(file: string, io: Io): Promise<ListedTools> {
-  const path = resolve(io.cwd, file);
-  const { value, place } = await readParsed(path, relative(io.cwd, path) || ".", { lenient: true });
-  const list = findList(value);
-  if (!list) throw notAList(place(isJsonObject(value) && "tools" in value ? ["tools"] : []));
-  return { name: basename(file, extname(file)), items: list.items };
-}
+/** The list of a server, unchecked, with its instructions, and warnings about its entry. */
+type ListedServer = ListedTools & { instructions: string | undefined; warnings: readonly Problem[] };
 
 /** Connects to a server, reads all pages of its list and closes it again. Throws EvalsError. */
-export async function listServer(target: ServerTarget, io: Io): Promise<ListedTools> {
-  // Loaded only when there is a server: the client takes most of the time to start.
+export async function listServer(target: ServerTarget, io: Io): Promise<ListedServer> {
+  // Imported only for a server, because loading the client takes longer than anything else at the start.
   const { connect } = await import("../toolsets/connect.ts");
-  const { spec, dir } = await resolveServer(target.server, target.name, target.dir, io.env, target.registration?.host);
+  const { server, dir: from, registration } = target;
+  const { spec, dir, warnings } = await resolveServer(server, target.name, from, io.env, registration?.host);
   const connection = await connect(spec, { name: target.name, dir, env: io.env, signal: io.signal });
   try {
     const items = await connection.listRaw(io.signal);
-    return { name: target.registration?.name ?? String(connection.about.name ?? target.name), items };
+    const { about, instructions } = connection;
+    return { name: registration?.name ?? String(about.name ?? target.name), items, instructions, warnings };
   } finally {
     await connection.close();
   }

@@ -20,7 +20,7 @@ export type LiveServer = Exclude<ServerSpec, { tools: string }>;
 /** Environment variables of the process; never read from the process here. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** The error for a failed server, as opposed to a mistake in a file: its exit code is "incomplete". */
+/** The error for a server that failed; its exit code is "incomplete". A mistake in a file is a usage error instead. */
 export function serverError(message: string, hint?: string): EvalsError {
   return new EvalsError({ severity: "error", message, ...(hint && { hint }) }, exitCodes.incomplete);
 }
@@ -31,7 +31,7 @@ export function formatIssues(error: { issues: readonly { path: readonly Property
 }
 
 // ${VAR} and ${VAR:-default} as in Claude Code; ${env:VAR} as in VS Code and Cursor.
-// Lengths are limited: without that, many references that do not end would take quadratic time.
+// Lengths are limited, because many unterminated references would otherwise take quadratic time.
 const reference = /\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,255})(?::-([^}]{0,1000}))?\}/g;
 
 /**
@@ -76,7 +76,7 @@ export function expandVariables<S extends LiveSpec>(
   return { spec: filled, warnings };
 }
 
-/** A NUL character ends a text for the operating system, so no program and no URL can have one. */
+/** The operating system ends a string at a NUL character, so no command and no URL can contain one. */
 function refuseNul(spec: LiveSpec, name: string, place: Problem["place"]): void {
   const found = Object.entries(spec).find(([, value]) => JSON.stringify(value)?.includes("\\u0000"));
   if (found)
@@ -87,7 +87,7 @@ function refuseNul(spec: LiveSpec, name: string, place: Problem["place"]): void 
     );
 }
 
-/** Adds what authenticates at a server, and the values of its environment, to the known secrets of the process. */
+/** Adds the credentials for a server, and the secrets in its environment, to the known secrets of the process. */
 function rememberSecrets(spec: LiveSpec, env: Env): void {
   const secrets = knownSecrets(env);
   if ("url" in spec) {
@@ -175,14 +175,7 @@ export function unknownServer(name: string, names: readonly string[], place?: Pl
   );
 }
 
-/**
- * The server `name` of a host's configuration file, with its variables expanded. Fields for hosts only are ignored.
- * Throws EvalsError with line and column.
- */
-export async function readHostServer(path: string, name: string, env: Env): Promise<HostServer> {
-  return resolveEntry(await readHostFile(path), name, env);
-}
-
+/** The server of an entry, with its variables expanded. Fields that only hosts use are ignored. */
 function resolveEntry(host: HostFile, name: string, env: Env): HostServer {
   const place = host.place([name]);
   const { spec, warnings } = readEntry(findEntry(host, name), name, place);
@@ -196,8 +189,9 @@ function resolveEntry(host: HostFile, name: string, env: Env): HostServer {
 }
 
 /**
- * The spec to connect with, variables expanded, and the folder that its paths are relative to. Throws EvalsError.
- * @param host the configuration that registers the server, if it was read before
+ * The spec to connect with, variables expanded, and the folder that its paths are relative to. Throws EvalsError, with
+ * line and column for a malformed entry.
+ * @param host the configuration that registers the server, if it has been read already
  */
 export async function resolveServer(
   server: LiveServer,

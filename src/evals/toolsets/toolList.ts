@@ -15,8 +15,7 @@ import { instructionsEntryName, type OfferedTool, type Tool, type Toolset, toolS
 import { formatIssues, serverError } from "./spec.ts";
 
 /**
- * The list of tools with its hash, which does not depend on the order of the list.
- * Throws EvalsError when two tools have the same name.
+ * The tools with a hash of their list, which does not depend on their order. Throws EvalsError when two tools have the same name.
  */
 export function createToolset(tools: readonly OfferedTool[]): Toolset {
   const byName = new Map<string, OfferedTool>();
@@ -64,7 +63,7 @@ export function createInstructionsEntry(server: string, instructions: string): O
   };
 }
 
-/** A schema of 100 levels, inside of a tool; see `jsonSchema/bounds.ts`. */
+/** A schema of 100 levels inside a tool; see `jsonSchema/bounds.ts`. */
 const maxToolDepth = maxDepth + 1;
 const maxPages = 64;
 const maxTools = 10_000;
@@ -129,7 +128,7 @@ function parseTool(server: string, tool: unknown, position: number): Tool {
   );
 }
 
-/** Without `_meta` where it has no key that a host obeys, so that the hash of such a tool does not depend on it. */
+/** Removes a `_meta` without keys that a host obeys, so that it does not change the hash of the tool. */
 function withoutEmptyMeta({ _meta, ...tool }: Tool): Tool {
   const keys = Object.entries(_meta ?? {}).filter(([, value]) => value !== undefined);
   return keys.length > 0 ? { ...tool, _meta: Object.fromEntries(keys) } : tool;
@@ -154,14 +153,29 @@ function assertUniqueNames(server: string, tools: readonly Tool[]): void {
   }
 }
 
-/** The entries of a tool list in a file, unchecked, and the path of the list. */
-export type ListInFile = { items: readonly Json[]; path: Path };
+/** The entries of a tool list in a file, unchecked, and the place of a value inside the list. */
+export type ListFile = { items: readonly Json[]; place(path: Path): Place };
+
+/**
+ * Reads the tool list of a JSON or YAML file, unchecked. `shown` is how messages name the file. Throws EvalsError when
+ * the file has no list.
+ */
+export async function readListFile(path: string, shown = path): Promise<ListFile> {
+  const { value, place } = await readParsed(path, shown, { lenient: true });
+  const list = findList(value);
+  if (list) return { items: list.items, place: (inside) => place([...list.path, ...inside]) };
+  throw usageError(
+    "This is not a tool list.",
+    "Write an array of tools, { tools: [...] }, or name a baseline.",
+    place(isJsonObject(value) && "tools" in value ? ["tools"] : []),
+  );
+}
 
 /**
  * Finds the tool list in the content of a file: an array of tools, `{ tools: [...] }` as in the answer of tools/list, or
- * a baseline, of which it is the list that most cases were shown. Undefined when there is none.
+ * for a baseline the list that most of its cases were shown.
  */
-export function findList(value: Json): ListInFile | undefined {
+function findList(value: Json): { items: readonly Json[]; path: Path } | undefined {
   if (Array.isArray(value)) return { items: value, path: [] };
   if (!isJsonObject(value)) return undefined;
   if (Array.isArray(value.tools)) return { items: value.tools, path: ["tools"] };
@@ -174,34 +188,23 @@ export function findList(value: Json): ListInFile | undefined {
   return hash !== undefined && Array.isArray(items) ? { items, path: ["toolsets", hash] } : undefined;
 }
 
-/** The error for a file without a tool list. */
-export function notAList(place: Place): EvalsError {
-  return usageError(
-    "This is not a tool list.",
-    "Write an array of tools, { tools: [...] }, or name a baseline.",
-    place,
-  );
-}
-
 /**
- * The tools of a JSON or YAML file, as `findList` finds them; of a baseline without skills, instructions and
- * distractors. Throws EvalsError with the place of every tool that is malformed.
+ * The tools of a JSON or YAML file, without the skills, instructions and distractors of a baseline. Throws EvalsError with
+ * the place of every malformed tool.
  */
 export async function readStaticList(file: string): Promise<readonly Tool[]> {
-  const { value, place } = await readParsed(file, file, { lenient: true });
-  const list = findList(value);
-  if (!list) throw notAList(place(isJsonObject(value) && "tools" in value ? ["tools"] : []));
+  const { items, place } = await readListFile(file);
   const problems: Problem[] = [];
   const tools: Tool[] = [];
   const seen = new Set<string>();
-  for (const [index, item] of list.items.entries()) {
+  for (const [index, item] of items.entries()) {
     if (isJsonObject(item) && ["skill", "instructions", "distractor"].includes(String(item.origin))) continue;
     if (isNestedDeeper(item, maxToolDepth)) {
       problems.push({
         severity: "error",
         message: `Tool ${quoteName(item)} is nested more than ${maxToolDepth} levels deep.`,
         hint: "Make its schemas flatter: no model reads so deep a schema.",
-        place: place([...list.path, index]),
+        place: place([index]),
       });
       continue;
     }
@@ -211,14 +214,14 @@ export async function readStaticList(file: string): Promise<readonly Tool[]> {
         severity: "error",
         message: `Tool ${quoteName(item)} is malformed: ${formatIssues(parsed.error)}.`,
         hint: hintForTool(item),
-        place: place([...list.path, index]),
+        place: place([index]),
       });
     } else if (seen.has(parsed.data.name)) {
       problems.push({
         severity: "error",
         message: `Two tools are named "${parsed.data.name}".`,
         hint: "Remove one, or rename it.",
-        place: place([...list.path, index, "name"]),
+        place: place([index, "name"]),
       });
     } else {
       seen.add(parsed.data.name);
@@ -230,7 +233,7 @@ export async function readStaticList(file: string): Promise<readonly Tool[]> {
 }
 
 function hintForTool(item: unknown): string {
-  // The names of the input schema in the APIs of models.
+  // What model APIs call the input schema.
   const other = isJsonObject(item) && ["input_schema", "parameters"].find((key) => key in item);
   return other
     ? `Rename "${other}" to "inputSchema", its name in MCP.`

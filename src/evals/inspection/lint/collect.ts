@@ -5,19 +5,19 @@ import type { LintSubject, Settings } from "../../lint/rule.ts";
 import { rules, unknownRule } from "../../lint/rules/index.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { toolRules, unknownToolRules } from "../../probes/rules.ts";
-import { resolveServer } from "../../toolsets/spec.ts";
 import { EvalsError, exitCodes, type Place, type Problem, usageError } from "../../types/errors.ts";
 import type { Io } from "../../types/io.ts";
 import type { Path } from "../../types/json.ts";
 import { type Level, type LintSettings, lintSettingsSchema, type Profile } from "../../types/lint.ts";
 import type { Suite } from "../../types/suite.ts";
 import { describeRegistration, type ServerTarget, type SuiteTarget, type ToolListTarget } from "../targets.ts";
+import { listServer } from "../tools.ts";
 import { describeToolList, readToolList, type ToolList } from "./toolSubjects.ts";
 
-/** What there is to lint, what could not be linted, and warnings. */
+/** The subjects to lint, problems that kept something from being linted, and warnings. */
 export type Collected = { subjects: LintSubject[]; problems: Problem[]; warnings: Problem[] };
 
-/** What every collector needs: the settings that apply to everything, the strongest first. */
+/** What every collector needs. `settings` apply to all subjects, in order of precedence. */
 export type CollectContext = { io: Io; settings: readonly Settings[] };
 
 export const nothing: Collected = { subjects: [], problems: [], warnings: [] };
@@ -30,7 +30,7 @@ export function joinCollected(parts: readonly Collected[]): Collected {
   };
 }
 
-/** What could not be linted; the other targets are. */
+/** The problems of a target that could not be linted, which does not stop the others. */
 export function collectFailure({ problems }: EvalsError, place?: Place): Collected {
   return { ...nothing, problems: problems.map((problem) => ({ ...(place && { place }), ...problem })) };
 }
@@ -39,8 +39,9 @@ export function collectFailure({ problems }: EvalsError, place?: Place): Collect
 type PlacedSuite = { suite: Suite; own: Settings; place(path: Path): Place };
 
 /**
- * The suites of a target, and the tools of its server or list, to which the settings of all these suites apply. A server
- * that cannot be listed is a problem; its suites are linted all the same. Throws EvalsError for mistakes in files.
+ * The suites of a target, and the tools of its server or list, to which the settings of all these suites apply. Tools are
+ * taken as sent, even if clients would reject the list. If a server cannot be listed, that is a problem, and its suites
+ * are still linted. Throws EvalsError for mistakes in files.
  */
 export async function collectTools(target: ServerTarget | ToolListTarget, context: CollectContext): Promise<Collected> {
   const { io } = context;
@@ -61,15 +62,16 @@ export async function collectTools(target: ServerTarget | ToolListTarget, contex
     registration && suites.length === 0 ? registration.host.place([registration.name]) : suites[0]?.place(["server"]);
   const entry = registration && suites.length === 0 ? [describeEntry(registration, context)] : [];
   try {
-    const { names, tools, warnings, ...list } = await listServer(target, settings, via, io);
+    const { name: server, warnings, ...listed } = await listServer(target, io);
+    const { names, tools, ...list } = describeToolList({ server, ...listed, settings, ...(via && { via }) });
     const known = list.problems.length === 0 ? { names, tools } : undefined;
     return joinCollected([
       { ...nothing, subjects: entry },
       collectSuites(suites, context, known),
-      { ...list, warnings },
+      { ...list, warnings: [...warnings] },
     ]);
   } catch (error) {
-    // The rules for entries say what is wrong with an entry.
+    // What is wrong with an entry is reported by the rules for entries.
     if (!(error instanceof EvalsError) || (error.exitCode === exitCodes.usage && !registration)) throw error;
     return joinCollected([{ ...nothing, subjects: entry }, collectSuites(suites, context), collectFailure(error, via)]);
   }
@@ -91,7 +93,7 @@ function mergeSettings([flags = {}, ...project]: readonly Settings[], own: reado
   return [flags, ...own, ...project];
 }
 
-/** `list` are the tools of the suites' server, where they are known. */
+/** The subjects for suites. `list`: the tools of their server, if known. */
 function collectSuites(
   suites: readonly PlacedSuite[],
   { settings }: CollectContext,
@@ -127,43 +129,13 @@ function describeEntry(
   };
 }
 
-/**
- * Lists a server and closes it. Items are taken as sent: a tool for which clients refuse the list is linted like any other.
- * Throws EvalsError when the server cannot be listed.
- */
-async function listServer(
-  target: ServerTarget,
-  settings: readonly Settings[],
-  via: Place | undefined,
-  io: Io,
-): Promise<ToolList & { warnings: Problem[] }> {
-  // Loaded only when there is a server: the client takes most of the time to start.
-  const { connect } = await import("../../toolsets/connect.ts");
-  const { spec, dir, warnings } = await resolveServer(
-    target.server,
-    target.name,
-    target.dir,
-    io.env,
-    target.registration?.host,
-  );
-  const connection = await connect(spec, { name: target.name, dir, env: io.env, signal: io.signal });
-  try {
-    const items = await connection.listRaw(io.signal);
-    const server = target.registration?.name ?? String(connection.about.name ?? target.name);
-    const { instructions } = connection;
-    return { ...describeToolList({ server, items, instructions, settings, ...(via && { via }) }), warnings };
-  } finally {
-    await connection.close();
-  }
-}
-
 const projectFile = "evals/lint.yaml";
 const levels = lintSettingsSchema.shape.severities.unwrap().valueType.options;
 
 /** The settings of flags: items like `name-length=error`, and a profile. */
 export type SettingFlags = { severity?: readonly string[] | undefined; profile?: Profile | undefined };
 
-/** The settings that apply to everything: those of flags, then those of evals/lint.yaml. Throws EvalsError. */
+/** The settings that apply to all subjects: those of the flags, then those of evals/lint.yaml. Throws EvalsError. */
 export async function readSettings({ severity = [], profile }: SettingFlags, io: Io): Promise<Settings[]> {
   const flags = { severities: Object.fromEntries(severity.map(parseSeverity)), ...(profile && { profile }) };
   const kind = await stat(resolve(io.cwd, projectFile)).catch(() => undefined);
@@ -196,7 +168,7 @@ function placeSettings(
 
 const probeRules = new Set([...toolRules, ...unknownToolRules].map(({ id }) => id));
 
-/** Settings are for lint and probe alike. */
+/** Undefined for the rules of lint and probe, because the settings are for both. */
 function explainUnknown(rule: string): ReturnType<typeof unknownRule> {
   return probeRules.has(rule) ? undefined : unknownRule(rule, rules);
 }

@@ -17,7 +17,7 @@ export type LintJudgeOptions = Omit<RequestOptions, "out" | "claudePath"> & {
   concurrency: number;
 };
 
-/** Opens the model of --judge. Returns a function that grades all tools. Throws EvalsError when it cannot judge. */
+/** Opens the model of --judge. Returns a function that grades all tools. Throws EvalsError for a model that cannot judge. */
 export async function openJudging(
   options: LintJudgeOptions,
   io: Io,
@@ -31,8 +31,8 @@ type Asked = { list: LintSubjectOf<"toolsets">; index: number; tool: JsonObject 
 type JudgeResult = { kind: "graded"; grades: JudgedSubject["grades"] } | { kind: "problem"; why: string };
 
 /**
- * Asks the judge about every tool of the lists, with one request each. Returns a subject for each graded tool, and one
- * problem per reason for the others. Prints the cost to stderr.
+ * Asks the judge about every tool of the lists, in one request each. Returns a subject for each graded tool, and for the
+ * others one problem per reason. Prints the cost to stderr.
  */
 async function gradeTools(
   subjects: readonly LintSubject[],
@@ -86,13 +86,11 @@ async function ask(
     return { outcome: { kind: "problem", why: `the judge failed (${reply.stage}): ${reply.message}` }, cost: 0 };
   }
   const { text, stop, usage } = reply.turn;
-  const outcome =
-    stop === "cut"
-      ? ({ kind: "problem", why: "the judge's reply was cut off; raise --max-tokens" } as const)
-      : stop === "refused"
-        ? ({ kind: "problem", why: "the judge refused to answer" } as const)
-        : readRubric(text);
-  return { outcome, cost: judge.cost(usage) };
+  const cost = judge.cost(usage);
+  if (stop === "cut")
+    return { outcome: { kind: "problem", why: "the judge's reply was cut off; raise --max-tokens" }, cost };
+  if (stop === "refused") return { outcome: { kind: "problem", why: "the judge refused to answer" }, cost };
+  return { outcome: readRubric(text), cost };
 }
 
 const getName = ({ name }: JsonObject) => (typeof name === "string" ? name : "without a name");

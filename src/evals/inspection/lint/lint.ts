@@ -58,14 +58,14 @@ export async function lint(options: LintOptions, io: Io): Promise<ExitCode> {
   else if (format === "sarif") io.out(lintSarif(report, { rules: catalogue(rules), version }));
   else if (format === "github") io.out(githubLint(report, io));
   else io.out(renderTerminal(lintDocument(report, { isWhole: options.all || hasAskedForInfos(options, report) }), io));
-  // GitHub obeys workflow commands on both streams, so there all problems are in the report, escaped.
+  // GitHub runs workflow commands from both streams, so in its format all problems are in the report, escaped.
   if (format !== "github")
     for (const problem of [...collected.warnings, ...collected.problems, ...describeUnused(report)])
       io.err(`${formatProblem(problem)}\n`);
   return report.exitCode as ExitCode;
 }
 
-/** Whether infos decide the exit code, or are grades that a model was asked for. */
+/** Whether infos affect the exit code, or are grades of the judge. */
 function hasAskedForInfos({ judge }: LintOptions, { failOn }: LintReport): boolean {
   return judge !== undefined || failOn === "info";
 }

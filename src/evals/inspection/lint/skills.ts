@@ -15,7 +15,7 @@ import type { SkillsTarget } from "../targets.ts";
 import { type CollectContext, type Collected, collectFailure, joinCollected, nothing } from "./collect.ts";
 
 const maxFileBytes = 256 * 1024;
-/** Not written by the author of a package. */
+/** Files and folders that are not part of a package. */
 const ignored = new Set([".git", ".DS_Store", "node_modules", "__pycache__"]);
 
 /**
@@ -38,7 +38,7 @@ export async function collectSkills({ dir, only }: SkillsTarget, context: Collec
   return joinCollected([...parts, { ...nothing, problems }]);
 }
 
-/** `where` is a file, maybe with `:line`. */
+/** `where` is a file, optionally with `:line`. */
 function describeNotLoaded(where: string, message: string): Problem {
   const hint = "Fix it, or move it out of the folder of skills.";
   const [, file = where, line] = /^(.*):(\d+)$/.exec(where) ?? [];
@@ -65,7 +65,7 @@ async function collectPackage(
   return joinCollected([{ ...nothing, subjects: [subject] }, await collectEvals(skill, context)]);
 }
 
-/** Looks up paths around a package, as far as its repository goes; without one, the current folder. */
+/** Looks up paths outside a package but inside its repository, or the current folder if there is no repository. */
 function lookOutside({ dir }: SkillPackage, cwd: string): SkillSubject["outside"] {
   const bounds = findRepository(dir, cwd);
   return (path) => {

@@ -1,16 +1,15 @@
 import { basename, extname, relative, resolve } from "node:path";
 import { jsonPath } from "../../jsonSchema/walk.ts";
 import type { LintSubject, Settings, ToolSubject, ToolsetSubject } from "../../lint/rule.ts";
-import { readParsed } from "../../parsing/read.ts";
 import { type HostName, hosts } from "../../toolsets/host.ts";
-import { findList, notAList } from "../../toolsets/toolList.ts";
+import { readListFile } from "../../toolsets/toolList.ts";
 import type { Place, Problem } from "../../types/errors.ts";
 import type { Io } from "../../types/io.ts";
 import type { Path } from "../../types/json.ts";
 import { isJsonObject, type JsonObject } from "../../types/json.ts";
 import type { Where } from "../../types/lint.ts";
 
-/** The subjects of a tool list, its tools, the names in it, and what is wrong with it as a whole. */
+/** The subjects of a tool list, its tools and their names, and the problems of the list as a whole. */
 export type ToolList = {
   subjects: LintSubject[];
   problems: Problem[];
@@ -31,16 +30,13 @@ type RawList = {
 };
 
 /**
- * Reads a tool list from a file, as `findList` finds it, with any items. `file` is relative to the
- * working directory. Throws EvalsError when the file has no list.
+ * The subjects of the tool list in a file, which is relative to the working directory. Throws EvalsError when the file has
+ * no list.
  */
 export async function readToolList(file: string, settings: readonly Settings[], io: Io): Promise<ToolList> {
   const path = resolve(io.cwd, file);
-  const { value, place } = await readParsed(path, relative(io.cwd, path) || ".", { lenient: true });
-  const list = findList(value);
-  if (!list) throw notAList(place(isJsonObject(value) && "tools" in value ? ["tools"] : []));
-  const server = basename(file, extname(file));
-  return describeToolList({ server, items: list.items, settings, place: (at) => place([...list.path, ...at]) });
+  const list = await readListFile(path, relative(io.cwd, path) || ".");
+  return describeToolList({ server: basename(file, extname(file)), ...list, settings });
 }
 
 /** The subjects of a list: each tool, and the list as a whole. Items that are not objects are problems. */
@@ -89,7 +85,7 @@ function makeSubjects(
   return [
     ...tools.map((tool, index): LintSubject => {
       const name = typeof tool.name === "string" ? tool.name : undefined;
-      // Another tool of the same name is a sibling.
+      // Another tool with the same name is a sibling too.
       const siblings = name !== undefined && counts.get(name) === 1 ? omitName(all, name) : all;
       return {
         kind: "tools",
@@ -103,7 +99,7 @@ function makeSubjects(
   ];
 }
 
-/** All names except one, without a copy, which for each tool of a long list would take quadratic time. */
+/** All names except one. It copies nothing, because a copy per tool would take quadratic time for a long list. */
 function omitName(all: ReadonlySet<string>, omitted: string): ToolSubject["siblings"] {
   return {
     size: all.size - 1,
