@@ -23,16 +23,16 @@ export type ServerFacts = {
 /** The shortest start-up timeout of known hosts. */
 const slowMs = 10_000;
 
-/** Whether a start took long. Where other servers start at the same time, that may be their fault. */
+/** Whether a start was slow. Other servers that start at the same time may be the cause. */
 export const isSlow = ({ ms }: LocalStart) => ms > slowMs;
 
-/** This lint rule reports of an entry what these diagnoses report of the start. */
+/** This lint rule for entries reports the same as these diagnoses of the start. */
 const scriptRule = "registration-script-missing";
 const startDiagnoses = new Set(["script-missing", "program-missing"]);
 
 /**
- * What is wrong with a server: the first stage that failed, and the faults of its entry, which may be the cause. For a
- * server that works: faults of its tools, and what may fail in another host.
+ * The diagnoses of a server: the first stage that failed, and the faults of its entry, which may be the cause. For a
+ * working server, the faults of its tools, and what may fail in another host.
  */
 export function diagnose(facts: ServerFacts): Diagnosis[] {
   const failure = diagnoseFailure(facts);
@@ -41,7 +41,7 @@ export function diagnose(facts: ServerFacts): Diagnosis[] {
   const { show, listed, calls } = facts;
   const tools = listed?.kind === "yes" ? diagnoseTools(listed.tools, calls) : [];
   return [
-    // A call that names the key says the same.
+    // Skipped if a call already named the missing key.
     ...(tools.some(({ id }) => id === "variable-missing") ? [] : diagnoseNotice(facts)),
     ...tools.map(({ tool, ...one }): Diagnosis => {
       return { ...one, show: tool === undefined ? show.lint : (show.call?.(tool) ?? show.direct) };
@@ -51,7 +51,7 @@ export function diagnose(facts: ServerFacts): Diagnosis[] {
   ];
 }
 
-/** A key that a server misses and goes on without. */
+/** A missing key that a server reports but can start without. */
 function diagnoseNotice({ start, show }: ServerFacts): Diagnosis[] {
   const key = start?.kind === "local" ? findMissingKey(start.stderr.join("\n")) : undefined;
   if (start?.kind !== "local" || !key) return [];
@@ -99,7 +99,7 @@ function diagnoseFailure({ start, connected, listed, show }: ServerFacts): Diagn
 
 function diagnoseList({ message, hint }: Failure): Pick<Diagnosis, "id" | "wrong" | "evidence" | "remedy"> {
   const evidence = [message];
-  // By the messages of toolsets/toolList.ts.
+  // Recognized by the messages of toolsets/toolList.ts.
   if (/\btwo tools\b|\bduplicate\b/i.test(message))
     return {
       id: "duplicate-tools",

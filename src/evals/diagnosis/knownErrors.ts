@@ -2,27 +2,27 @@ import { isSecretName } from "../types/secrets.ts";
 import type { Diagnosis } from "./report.ts";
 
 /**
- * What a text of a server, on stderr or in an answer, says of the cause. `variables`: the environment variables that it
- * asks for.
+ * The cause that a text of a server names, on stderr or in an answer. `variables`: the environment variables that the
+ * server needs.
  */
 export type KnownError = Pick<Diagnosis, "id" | "wrong" | "remedy"> & {
   variables?: readonly string[];
   /** The line of the text that says so. */
   line?: string;
-  /** Whether it is a key that the server goes on without. */
+  /** Whether it is a key that the server can start without. */
   isNotice: boolean;
 };
 
 type Explained = Omit<KnownError, "line" | "isNotice">;
 
-/** Characters of a text that are read. */
+/** The maximum number of characters of a text that are searched. */
 const maxRead = 20_000;
-/** Characters of a text that are quoted, from its start and from its end. */
+/** The maximum numbers of characters that are quoted from the start and the end of a text. */
 const maxQuoted = { start: 1_400, end: 600 };
 
 /**
- * Lines as evidence, whole up to 2,000 characters together; of more, the start, the line that names the cause if it is
- * known, and the end.
+ * Lines as evidence. More than 2,000 characters are cut to the start, the line that names the cause if it is known, and the
+ * end.
  */
 export function quoteLines(label: string, lines: readonly string[], cause?: string): string[] {
   const text = lines.join("\n");
@@ -34,7 +34,7 @@ export function quoteLines(label: string, lines: readonly string[], cause?: stri
   return shown.split("\n").flatMap((line) => (line.trim() === "" ? [] : [`${label}: ${line}`]));
 }
 
-/** The cause that a text names. A missing key comes first, unless the server goes on without it. */
+/** The cause that a text names. A missing key takes precedence, unless the server starts without it. */
 export function findKnownError(text: string): KnownError | undefined {
   const read = text.slice(0, maxRead);
   const key = findMissingKey(read);
@@ -48,7 +48,7 @@ export function findKnownError(text: string): KnownError | undefined {
   return key;
 }
 
-/** A line of a log that reports what the server goes on without. */
+/** Marks a log line about something that the server can do without. */
 const warning = /\bwarn(?:ing)?\b/i;
 
 function lineAt(text: string, index: number): string {
@@ -91,7 +91,7 @@ export function findMissingKey(text: string): KnownError | undefined {
 
 const conjunction = new RegExp(`${variableName}(?:(?:, |,? and )${variableName})+`, "g");
 
-/** The first variable of a line that is named like a secret, with those that are needed beside it: "A and B". */
+/** The first variable of a line with the name of a secret, and those that are needed with it, as in "A and B". */
 function listNeeded(line: string): string[] {
   const first = listVariables(line).find(isSecretName);
   if (first === undefined) return [];

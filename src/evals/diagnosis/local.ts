@@ -30,7 +30,7 @@ export type LocalStart = {
 type Cause = Omit<Diagnosis, "severity">;
 
 /**
- * Why a local server does not answer; undefined if it does. Certain causes take precedence over what its output suggests.
+ * Why a local server does not answer; undefined if it does. Known facts take precedence over what its output suggests.
  * @param direct a shell command that starts it
  */
 export function diagnoseLocalStart(start: LocalStart, direct: string): Cause | undefined {
@@ -94,7 +94,7 @@ function diagnoseMissingProgram(
   };
 }
 
-/** For a path that still contains a variable, because that variable is not set. */
+/** The remedy for a path that still contains the reference to an unset variable. */
 function unsetVariableRemedy(path: string): string | undefined {
   const name = /\$\{(?:env:)?(\w+)/.exec(path)?.[1];
   return name === undefined
@@ -110,7 +110,7 @@ function diagnoseExit(start: LocalStart, direct: string): Cause | undefined {
     const { id, wrong, remedy, variables = [] } = known;
     const set = variables.filter((name) => start.notPassedOn.has(name));
     if (set.length === 0) return { id, wrong, remedy, evidence };
-    // In the shell of the user it would inherit the variables, and start.
+    // In the user's shell, the server would inherit the variables and start.
     const show = `(unset ${set.join(" ")}; ${direct})`;
     const more = set.map((name) => `${name} is set in this shell, but is not passed on to servers`);
     return { id, wrong, remedy, evidence: [...evidence, ...more], show };

@@ -9,7 +9,7 @@ import type { Diagnosis } from "./report.ts";
 /** A call of a tool without arguments, and its outcome. */
 export type TestCall = { tool: string; outcome: CallOutcome };
 
-/** Without `tool` it is about the list. */
+/** A diagnosis without `tool` is about the list. */
 type ToolDiagnosis = Omit<Diagnosis, "show"> & { tool?: string };
 
 /** Schema rules whose violation makes a host refuse the tool or its calls. */
@@ -20,7 +20,7 @@ const decisive = new Set(
 );
 const maxFaults = 10;
 
-/** What is wrong with the listed tools, and with the calls that were made. */
+/** The faults of the listed tools, and of the calls that were made. */
 export function diagnoseTools(tools: readonly Tool[], calls: readonly TestCall[]): ToolDiagnosis[] {
   if (tools.length === 0)
     return [

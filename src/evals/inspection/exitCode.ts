@@ -2,10 +2,10 @@ import { type ExitCode, exitCodes, formatProblem } from "../types/errors.ts";
 import type { Io } from "../types/io.ts";
 import { type Severity, severitySchema } from "../types/lint.ts";
 
-/** `failOn`: what `--failure-threshold` was called before. */
+/** `failOn`: the former name of `--failure-threshold`. */
 export type ThresholdOptions = { failureThreshold: Severity; failOn?: Severity | undefined };
 
-/** The lowest severity that fails. Warns about the former flag, which still counts. */
+/** The lowest severity that fails. Warns about the former flag, which still applies. */
 export function readThreshold({ failureThreshold, failOn }: ThresholdOptions, io: Pick<Io, "err">): Severity {
   if (failOn === undefined) return failureThreshold;
   const message = "--fail-on of this command is now --failure-threshold.";
@@ -15,11 +15,12 @@ export function readThreshold({ failureThreshold, failOn }: ThresholdOptions, io
 }
 
 /**
- * The exit code of lint and probe: failed for findings of at least the severity `failOn`, else incomplete if something
- * could not be inspected.
+ * The exit code of lint and probe: failed if a finding has at least the severity `failOn`, otherwise incomplete if
+ * something could not be inspected.
  */
 export function decideExitCode(counts: Record<Severity, number>, failOn: Severity, isComplete: boolean): ExitCode {
   const levels = severitySchema.options;
   const isFailed = levels.slice(0, levels.indexOf(failOn) + 1).some((severity) => counts[severity] > 0);
-  return isFailed ? exitCodes.failed : isComplete ? exitCodes.passed : exitCodes.incomplete;
+  if (isFailed) return exitCodes.failed;
+  return isComplete ? exitCodes.passed : exitCodes.incomplete;
 }

@@ -7,10 +7,10 @@ import type { Io } from "../types/io.ts";
 /** A server that a host starts: its name, and the file that registers it, as messages name it. */
 export type RegisteredServer = { name: string; file: string };
 
-/** Where hosts keep their servers, in a project. */
+/** The configuration files of hosts in a project. */
 const projectFiles = [".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", ".gemini/settings.json"];
 
-/** Where hosts keep their servers, in the home folder. */
+/** The configuration files of hosts in the home folder. */
 const homeFiles = [
   "Library/Application Support/Claude/claude_desktop_config.json",
   ".config/Claude/claude_desktop_config.json",
@@ -18,8 +18,8 @@ const homeFiles = [
 ];
 
 /**
- * The servers in the configuration files of hosts: those of the project or, if it has none, those of the user. Files that
- * cannot be read are skipped.
+ * The servers in the configuration files of hosts: those of the project or, if it has none, those of the user. Unreadable
+ * files are skipped.
  */
 export async function findRegisteredServers(io: Io): Promise<RegisteredServer[]> {
   const { HOME, USERPROFILE, APPDATA } = io.env;
@@ -45,7 +45,7 @@ async function readAll(paths: readonly string[], io: Io): Promise<RegisteredServ
   );
 }
 
-/** Relative inside of the project, else absolute. */
+/** A path relative to the project if it is inside it, otherwise absolute. */
 function shorten(path: string, { cwd }: Io): string {
   const inside = relative(cwd, path);
   return inside.startsWith("..") ? path : inside;

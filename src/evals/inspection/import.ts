@@ -30,9 +30,9 @@ export type ImportOptions = {
 };
 
 /**
- * `evals import`: reads cases of other tools and writes a suite for each format that is found, with what could not be said
- * as a comment of the case. Prints what was kept, what could not be said and why, what was left out, and, with a list of
- * tools, expectations that no tool can meet. Throws EvalsError.
+ * `evals import`: reads cases of other tools and writes a suite for each format that is found. What a suite cannot express
+ * is kept as a comment of its case. Prints what was kept, what could not be expressed and why, what was left out, and, with
+ * a tool list, expected tools that are not in it. Throws EvalsError.
  */
 export async function importSuites(options: ImportOptions, io: Io): Promise<ExitCode> {
   const paths = options.paths?.length ? options.paths : ["."];
@@ -81,7 +81,7 @@ async function writeOne(
     ...(Object.keys(dispatch).length > 0 && { dispatch }),
     ...(system !== undefined && systems.size === 1 && { system }),
     ...(format.hasPlaceholders && writeValues(kept.map(({ content }) => content))),
-    // Where they come from, calls that no mock answers go to the server.
+    // In the formats with mocks, a call that no mock answers goes to the server.
     ...(kept.some(({ content }) => content.mocks) && { unmatched: "server" }),
     cases: nameCases(kept),
   };
@@ -113,7 +113,7 @@ async function writeOne(
   return { ...report, written: file };
 }
 
-/** A case that no suite may have (a pattern of another dialect, an empty text) is left out with its problem. */
+/** Leaves out each case that would be invalid in a suite, with its problem, for example an empty text. */
 function leaveOutInvalid(cases: readonly ImportedCase[]): ImportedCase[] {
   return cases.map((one) => {
     if (one.kind === "left out") return one;
@@ -124,7 +124,7 @@ function leaveOutInvalid(cases: readonly ImportedCase[]): ImportedCase[] {
   });
 }
 
-/** Ids that two files share are made different. */
+/** The cases with unique ids, because two files can use the same one. */
 function nameCases(kept: readonly Extract<ImportedCase, { kind: "kept" }>[]): CaseFile[] {
   const seen = new Set<string>();
   const own = kept.map(({ content, name }) => {
@@ -139,7 +139,7 @@ function nameCases(kept: readonly Extract<ImportedCase, { kind: "kept" }>[]): Ca
   });
 }
 
-/** Expected tools that the list has not, and dispatchers of expected ones, each with the cases that expect it. */
+/** Expected tools, and dispatchers of expected tools, that the list lacks, each with the cases that expect it. */
 function findDead(
   kept: readonly Extract<ImportedCase, { kind: "kept" }>[],
   behind: ReadonlyMap<string, string>,
@@ -166,7 +166,7 @@ function writeValues(cases: readonly CaseFile[]): Pick<SuiteFile, "values"> {
 const describeLeftOut = ({ place, name, reason }: Extract<ImportedCase, { kind: "left out" }>) =>
   ` ${place.file}:${place.line ?? 1} ${JSON.stringify(name.slice(0, 80))}: ${reason.replace(/\s+/g, " ")}`;
 
-/** The suite as YAML; what a case could not keep stands above it, and what is left out at the end. */
+/** The suite as YAML, with what was lost of a case in a comment above it, and the cases that are left out at the end. */
 function renderImport(suite: SuiteFile, cases: readonly ImportedCase[], sources: readonly string[]): string {
   const kept = cases.filter((one) => one.kind === "kept");
   const document = new Document(suite, { aliasDuplicateObjects: false });
@@ -179,7 +179,7 @@ function renderImport(suite: SuiteFile, cases: readonly ImportedCase[], sources:
     const what = unsaid.map((one) => (one.detail ? `${one.what} (${one.detail})` : one.what));
     item.commentBefore = ` Not kept of ${place.file}:${place.line ?? 1}: ${[...new Set(what)].join("; ").replace(/\s+/g, " ")}`;
   }
-  if (suite.values) document.commentBefore += "\n Replace the values by some that your server knows.";
+  if (suite.values) document.commentBefore += "\n Replace the values with ones that your server knows.";
   const left = cases.flatMap((one) => (one.kind === "left out" ? [describeLeftOut(one)] : []));
   if (left.length > 0) document.comment = [" Left out:", ...left].join("\n");
   return document.toString({ lineWidth: 120 });

@@ -17,7 +17,7 @@ export type LoginOptions = {
   timeout: number;
 };
 
-/** `evals login`: logs in at a remote server, and stores the tokens for all commands; or forgets them. */
+/** `evals login`: logs in to a remote server, and stores the tokens for all commands, or removes them. */
 export async function logIn(options: LoginOptions, io: Io): Promise<ExitCode> {
   const { url, forget, browser, clientId, scope, port, timeout } = options;
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
@@ -31,7 +31,7 @@ export async function logIn(options: LoginOptions, io: Io): Promise<ExitCode> {
     return exitCodes.passed;
   }
   const open = (page: string) => {
-    io.err(`To permit access, open this page:\n\n  ${page}\n\n`);
+    io.err(`To grant access, open this page:\n\n  ${page}\n\n`);
     if (browser) openBrowser(page, io);
   };
   const { env, signal } = io;
@@ -46,7 +46,7 @@ export async function logIn(options: LoginOptions, io: Io): Promise<ExitCode> {
   return exitCodes.passed;
 }
 
-/** Opens a page with the program in BROWSER, or with the system's. The page is printed too, so a failure is no matter. */
+/** Opens a page with the program in BROWSER, or with the default browser. Ignores failures: the URL is printed too. */
 function openBrowser(page: string, { env }: Io): void {
   const system = { darwin: "open", win32: "explorer.exe" }[process.platform as string] ?? "xdg-open";
   const [program = system, ...args] = (env.BROWSER || system).split(" ");

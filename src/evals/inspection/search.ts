@@ -29,7 +29,7 @@ type Context = { rankers: readonly RankerName[]; host: HostName; thresholds: rea
 
 /**
  * `evals search`: how well a search finds the tools and skills that the cases of suites expect. No model is called. Exits
- * with 1 if a threshold is not reached; else with 3 if a case could not be searched for or none expects a tool. Throws
+ * with 1 if a threshold is not reached, otherwise with 3 if a case could not be searched for or none expects a tool. Throws
  * EvalsError for mistakes in thresholds and suites.
  */
 export async function search(options: SearchOptions, io: Io): Promise<ExitCode> {
@@ -59,7 +59,7 @@ function readThreshold(text: string): Threshold {
   );
 }
 
-/** A case that a search is asked for: of tools or of skills. */
+/** A case with its queries, for a search of tools or of skills. */
 type Searched = { kind: "tools" | "skills"; toolset: Toolset; search: SearchCase };
 
 function searchSuite(suite: Suite, cases: readonly PlannedCase[], { rankers, host, thresholds }: Context): SuiteSearch {
@@ -106,7 +106,7 @@ function countNames(tools: readonly OfferedTool[], isCounted: (tool: OfferedTool
   return new Set(tools.filter(isCounted).map(({ name }) => name)).size;
 }
 
-/** What a case searches for, or why it does not search. */
+/** What a case searches for, or why it is left out. */
 function toSearched({ case: one, toolset, unavailable }: PlannedCase): Searched | { reason: string; broken: boolean } {
   if (unavailable?.stage === "server") return { reason: "The server could not be listed.", broken: true };
   if (unavailable) return { reason: unavailable.message, broken: true };
@@ -132,7 +132,7 @@ function listQueries({ messages, paraphrases, searches = [] }: Case): SearchCase
   ];
 }
 
-/** The toolsets of the cases that search for tools or for skills, each with these cases. */
+/** The cases that search for tools, or for skills, grouped by their toolset. */
 function groupByToolset(searched: readonly Searched[], kind: Searched["kind"]): [Toolset, SearchCase[]][] {
   const groups = new Map<string, [Toolset, SearchCase[]]>();
   for (const one of searched.filter((each) => each.kind === kind)) {
@@ -143,7 +143,7 @@ function groupByToolset(searched: readonly Searched[], kind: Searched["kind"]): 
   return [...groups.values()];
 }
 
-/** The tools that a host defers, with the names that it shows; `toShown` maps the name of a listed tool to it. */
+/** The tools that a host defers, with the names that it shows; `toShown` maps a listed name to the shown one. */
 function indexTools(tools: readonly OfferedTool[], host: HostName) {
   const presented = presentTools(tools, host);
   const shownNames = new Map(presented.tools.map(({ name }) => [presented.findListed(name)?.name ?? name, name]));
@@ -154,7 +154,7 @@ function indexTools(tools: readonly OfferedTool[], host: HostName) {
   };
 }
 
-/** How the queries find their skills in the list that a host shows. The model reads that list: BM25 stands for it. */
+/** How well queries find their skills in the list that a host shows. A model would read that list; BM25 stands in for it. */
 function searchListing(host: ListingHost, groups: readonly [Toolset, SearchCase[]][]) {
   const lists = groups.map(([toolset, cases]) => ({ cases, listed: listSkills(listOffered(toolset), host) }));
   const queries = lists.flatMap(({ listed, cases }): QueryResult[] => {

@@ -25,7 +25,7 @@ export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** As `shellWord`, but the shell substitutes `${NAME}` and `${env:NAME}`, as a host does. */
+/** Like `shellWord`, but leaves `${NAME}` and `${env:NAME}` for the shell to substitute, as a host does. */
 export function shellTemplate(text: string): string {
   const parts = text.split(/\$\{(?:env:)?([A-Za-z_]\w*(?::-[^}]*)?)\}/);
   if (parts.length === 1) return shellWord(text);

@@ -32,7 +32,7 @@ export type TargetOptions = {
 /** A server that can be started or reached. */
 export type ServerTarget = {
   kind: "server";
-  /** What a person calls it: its command line, its URL, or its name in a suite or host configuration. */
+  /** How messages name it: its command line, its URL, or its name in a suite or host configuration. */
   name: string;
   server: LiveServer;
   /** The folder that relative paths start from. */
@@ -41,18 +41,18 @@ export type ServerTarget = {
   via?: string;
   /** Its entry in a host configuration. */
   registration?: { host: HostFile; name: string };
-  /** The words that name it on the command line. */
+  /** The flags or path that name it on a command line. */
   flags: string;
-  /** The suites that test it; none for a distractor, and for a server that a flag names. */
+  /** The suites that test it; empty for a distractor, and for a server that a flag names. */
   suites: Suite[];
-  /** Whether suites only list it next to the server that they test. */
+  /** Set for a server that suites only list next to the one that they test. */
   isDistractor?: boolean;
 };
 
 /** A tool list in a file, relative to the working directory. */
 export type ToolListTarget = { kind: "tool list"; file: string; suites: Suite[] };
 
-/** The skill packages in a folder, or the one that it is; `only` those in these folders of it. */
+/** The skill packages in a folder, or the package that the folder is. `only`: the names of the folders to use in it. */
 export type SkillsTarget = { kind: "skills"; dir: string; only?: string[] };
 
 /** A suite without a server. */
@@ -61,8 +61,8 @@ export type SuiteTarget = { kind: "suite"; suite: Suite };
 export type Target = ServerTarget | ToolListTarget | SkillsTarget | SuiteTarget;
 
 /**
- * Everything that the command line names, each server of suites once; without paths and flags, what is under `evals/`.
- * Parsers and clients are loaded only where they are needed. Throws EvalsError for what does not exist or is malformed.
+ * Everything that the command line names, or what is under `evals/` if it names nothing. A server that several suites
+ * share is one target. Throws EvalsError for what does not exist or is malformed.
  * @param distractors whether the distractor servers of suites are targets too
  */
 export async function resolveTargets(
@@ -91,7 +91,7 @@ export async function resolveTargets(
   return { targets: [...found.targets, ...flagged], warnings: found.warnings };
 }
 
-/** A package or a folder of packages; where it is neither, the packages that are deeper in it. */
+/** A package or a folder of packages; if it is neither, the packages deeper inside it. */
 async function resolveSkills(dir: string, io: Io): Promise<SkillsTarget[]> {
   const folder = resolve(io.cwd, dir);
   const isPackage = (path: string) => existsSync(join(path, "SKILL.md"));
@@ -120,7 +120,7 @@ async function resolveCommand(line: string, io: Io): Promise<ServerTarget> {
   return { kind: "server", name: line, server: parseCommandLine(line), dir: io.cwd, flags, suites: [] };
 }
 
-/** The configuration file of a host that has a server of this name, where no program of the name is found. */
+/** The host configuration file with a server of this name, if there is no program of this name. */
 async function findMistakenName(line: string, io: Io): Promise<string | undefined> {
   if (!/^[\w.-]+$/.test(line)) return undefined;
   const folders = (io.env.PATH ?? io.env.Path ?? "").split(delimiter).filter(Boolean);
@@ -128,7 +128,7 @@ async function findMistakenName(line: string, io: Io): Promise<string | undefine
   return await findRegistration(line, io);
 }
 
-/** The configuration file of a host that has a server of this name. */
+/** The host configuration file with a server of this name. */
 async function findRegistration(name: string, io: Io): Promise<string | undefined> {
   const { findRegisteredServers } = await import("./findServers.ts");
   return (await findRegisteredServers(io)).find((server) => server.name === name)?.file;
@@ -150,7 +150,7 @@ export function hideSecrets(url: string): string {
   return `${origin}${pathname}`;
 }
 
-/** The servers of host configuration files; with `names`, those, each of which has to be in one of the files. */
+/** The servers of host configuration files, or those with these names. Throws EvalsError for a name that no file has. */
 async function resolveConfigs(files: readonly string[], names: readonly string[], io: Io): Promise<ServerTarget[]> {
   const hosts = await Promise.all(files.map((file) => readHostFile(resolve(io.cwd, file), file)));
   const all = hosts.flatMap((host) => [...host.entries.keys()].map((name) => ({ host, name })));
@@ -190,7 +190,7 @@ async function resolvePaths(paths: readonly string[], io: Io, distractors: boole
   };
 }
 
-/** Packages of the same folder together: each is linted next to all that are offered with it. */
+/** Groups packages by folder, because a package is linted next to the others that hosts load with it. */
 function groupPackages(packages: readonly string[], io: Io): SkillsTarget[] {
   const folders = new Map<string, string[]>();
   for (const path of packages) {
@@ -267,7 +267,7 @@ function explainSkipped(target: Target): Problem[] {
       },
     ];
   const hint = "Only a live server can be started and called. Give the suite a server with a command or a URL.";
-  // The servers of a whole configuration are targets themselves.
+  // The servers of a whole configuration are targets of their own.
   if (target.kind === "suite" && target.suite.server) return [];
   const suites = target.kind === "suite" ? [target.suite] : target.suites;
   return suites.map(({ file }) => ({

@@ -17,7 +17,7 @@ import { createCaseToolsets } from "../workspace/cases.ts";
 import { closeServers, isUnavailable, openServers, refuseMistakes } from "../workspace/servers.ts";
 import { type SuiteOptions, selectSuites } from "../workspace/suites.ts";
 
-/** The options of `evals verify`. `tools`: a file whose list stands for that of the servers, none of which is started. */
+/** The options of `evals verify`. `tools`: a file with the tool list to use instead of starting the servers. */
 export type VerifyOptions = SuiteOptions & {
   baselines: string;
   tools?: string | undefined;
@@ -26,9 +26,9 @@ export type VerifyOptions = SuiteOptions & {
 };
 
 /**
- * `evals verify`: whether the accepted baselines are of the tools and cases as they are now, and what no case covers. No
- * model is called. Exits with 1 for what `failOn` names; else with 3 when a server could not be listed. Throws EvalsError
- * for mistakes in suites, tool lists and baselines.
+ * `evals verify`: whether the accepted baselines match the current tools and cases, and what no case covers. No model is
+ * called. Exits with 1 for results that `failOn` names, otherwise with 3 when a server could not be listed. Throws
+ * EvalsError for mistakes in suites, tool lists and baselines.
  */
 export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> {
   const { baselines: dir, tools: file, failOn, json, ...selected } = options;
@@ -53,7 +53,7 @@ export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> 
   const isWhole = (options.paths ?? []).length === 0;
   const report: VerifyReport = {
     gates: [...failOn],
-    failed: failOn.filter((gate) => isCaught[gate](verified, coverage)),
+    failed: failOn.filter((gate) => isFailed[gate](verified, coverage)),
     suites: verified,
     coverage,
     withoutSuite: isWhole ? accepted.filter(({ baseline }) => !names.has(baseline.suite)).map((one) => one.file) : [],
@@ -63,8 +63,8 @@ export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> 
   return verified.some(({ problem }) => problem !== undefined) ? exitCodes.incomplete : exitCodes.passed;
 }
 
-/** What each gate catches. A suite whose server could not be listed is caught by none: nothing is known of it. */
-const isCaught: Record<VerifyGate, (suites: VerifiedSuite[], coverage: VerifiedCoverage[]) => boolean> = {
+/** Whether each gate fails. A suite whose server could not be listed fails none, because its tools are unknown. */
+const isFailed: Record<VerifyGate, (suites: VerifiedSuite[], coverage: VerifiedCoverage[]) => boolean> = {
   changed: (suites) => suites.some(({ records }) => records.some(({ lists }) => lists.length > 0)),
   stale: (suites) => suites.some(({ records }) => records.some(({ cases }) => cases.length > 0)),
   unaccepted: (suites) => suites.some(({ records, problem }) => problem === undefined && records.length === 0),
@@ -72,7 +72,7 @@ const isCaught: Record<VerifyGate, (suites: VerifiedSuite[], coverage: VerifiedC
   "uncovered-parameters": (_, coverage) => coverage.some(({ parameters }) => parameters.length > 0),
 };
 
-/** A suite with the tools that it offers now, or why they are not known. `isPartial`: the tools of its server alone. */
+/** A suite with its current tools, or why they are unknown. `isPartial`: only the tools of its server are known. */
 type Current = { suite: Suite; skills: readonly SkillPackage[] } & (
   | { tools: readonly OfferedTool[]; isPartial: boolean }
   | { problem: string }
@@ -126,8 +126,8 @@ function verifySuite(current: Current, accepted: readonly { file: string; baseli
 const unlisted: ReadonlySet<OfferedTool["origin"]> = new Set(["instructions", "distractor", "dispatched"]);
 
 /**
- * The list of a file as the server of a baseline: a file does not name its server, and holds neither instructions nor
- * distractors nor dispatched tools, so these are taken as they were accepted.
+ * The tools of a file, completed from a baseline: a file has neither the name of the server nor its instructions,
+ * distractors and dispatched tools, so these are assumed to be as accepted.
  */
 function completeList(tools: readonly OfferedTool[], { toolsets }: Baseline): OfferedTool[] {
   const accepted = new Map(Object.values(toolsets).flatMap((list) => list.map((tool) => [tool.name, tool])));
@@ -148,8 +148,8 @@ function compare(baseline: Baseline, { suite, tools, skills }: Offer): Acceptanc
 }
 
 /**
- * The coverage of each list of tools by all suites on it. Cases with tools of their own say nothing about those of the
- * server.
+ * The coverage of each tool list by all of its suites. Cases with tools of their own do not count, because they do not test
+ * the tools of the server.
  */
 function coverTools(current: readonly Current[]): VerifiedCoverage[] {
   const groups = new Map<string, { tools: readonly OfferedTool[]; suites: Suite[] }>();

@@ -9,7 +9,7 @@ const attemptsPerInput = 20;
 
 /**
  * The probes of one tool, the simplest first, the same for the same seed. Empty if no valid input could be generated.
- * @param runs the maximum for each kind of probe; for kinds that concern a parameter, for each parameter
+ * @param runs the maximum per kind of probe, and for kinds that test a parameter, per parameter
  */
 export function planProbes(tool: ProbedTool, { seed, runs }: { seed: number; runs: number }): Probe[] {
   const { inputSchema, allows, readOnly } = tool;
@@ -21,7 +21,7 @@ export function planProbes(tool: ProbedTool, { seed, runs }: { seed: number; run
   const [mark] = sample(fc.uuid(), seed, 1);
   const simple = deduplicate([base, ...inputs]).slice(0, runs) as JsonObject[];
   return dropRepeated([
-    // Before a valid probe of the same call: only the first of two equal calls is a first call.
+    // The repeat comes first, because after a valid probe of the same call both of its calls would be repeats.
     ...(readOnly ? [repeatCall(base)] : []),
     ...simple.slice(readOnly ? 1 : 0).map((one) => makeProbe("valid", one)),
     ...keepSound(tool, planDefaults(tool, base)),
@@ -69,8 +69,9 @@ export function listDefaults(inputSchema: JsonObject): JsonObject {
 }
 
 /**
- * All defaults omitted; for a read-only tool, before that a call with the defaults given, and for an idempotent one
- * another after it, so that a result that varies is not taken for a different default.
+ * A call without the parameters that have defaults. For a read-only tool it follows a call with the defaults given; for one
+ * that is also idempotent, such a call is repeated at the end, so that a varying result is not taken for a different
+ * default.
  */
 export function omitDefaults({ readOnly, idempotent }: ProbedTool, defaults: JsonObject, base: JsonObject): Probe {
   const names = new Set(Object.keys(defaults));
@@ -112,5 +113,5 @@ function dropRepeated(probes: readonly Probe[]): Probe[] {
   });
 }
 
-/** Length in which other characters than ASCII, and empty texts, which many tools refuse, count more. */
+/** The length as JSON, in which non-ASCII characters and empty texts, which many tools refuse, count more. */
 const rateComplexity = (value: Json) => canonicalJson(value).replace(/[^ -~]|""/g, "\\u0000").length;

@@ -2,7 +2,7 @@ import type { JsonObject } from "../types/json.ts";
 import type { Severity } from "../types/lint.ts";
 import type { CallOutcome } from "../types/tool.ts";
 
-/** What a probe tests. The arguments of all kinds but `missing` and `wrong type` are valid by the inputSchema. */
+/** What a probe tests. All kinds except `missing` and `wrong type` have arguments that match the inputSchema. */
 export type ProbeKind =
   | "valid"
   | "boundary"
@@ -19,13 +19,13 @@ export type ProbedTool = {
   readonly inputSchema: JsonObject;
   readonly readOnly: boolean;
   readonly idempotent: boolean;
-  /** Whether arguments are valid by the inputSchema. */
+  /** Whether arguments match the inputSchema. */
   allows(args: JsonObject): boolean;
   /** How structured content violates the outputSchema; absent without an outputSchema that compiles. */
   outputFault?(structured: JsonObject): string | undefined;
 };
 
-/** One test of a tool. `base` is valid by its inputSchema; shrinking makes it smaller. */
+/** One test of a tool. `base` matches its inputSchema; shrinking makes it smaller. */
 export type Probe = {
   readonly kind: ProbeKind;
   /** The parameter under test. Shrinking keeps its value in the base, except for boundaries. */
@@ -54,7 +54,7 @@ export type ProbeRule = {
   /** Stable, kebab-case, unique. */
   readonly id: string;
   readonly severity: Severity;
-  /** A convention that the protocol recommends or leaves open: on in this profile only. */
+  /** Set for a convention that the protocol recommends or leaves open: on only in this profile. */
   readonly profile?: "spec";
   /** What goes wrong otherwise, in one sentence. */
   readonly why: string;
@@ -67,7 +67,7 @@ export type ProbeRule = {
   check(observation: ProbeObservation): RuleResult;
 };
 
-/** Whether a probe with these base arguments is still the same test: base valid, calls as valid or invalid as intended. */
+/** Whether a probe with this base is still the same test: the base is valid, and the calls are valid or not as intended. */
 export function isSameProbe({ allows }: ProbedTool, { kind, calls }: Probe, base: JsonObject): boolean {
   const isInvalid = kind === "missing" || kind === "wrong type";
   return allows(base) && calls(base).every((args) => allows(args) !== isInvalid);

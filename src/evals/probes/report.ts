@@ -67,7 +67,7 @@ const probeRuleSchema = z.object({
   needs: z.string(),
 });
 
-/** The output of `evals probe --json`, from which the report for a person is made too. */
+/** The output of `evals probe --json`, from which the printed report is made too. */
 export const probeReportSchema = z.object({
   seed: z.number(),
   servers: z.array(serverReportSchema),

@@ -28,7 +28,7 @@ export function getText(result: ToolResult): string {
   return result.content.flatMap(({ text }) => text ?? []).join("\n");
 }
 
-/** The structured content, else the text parsed as JSON, else undefined. */
+/** The structured content, or the text parsed as JSON; undefined if there is neither. */
 export function getBody(result: ToolResult): Json | undefined {
   if (result.structuredContent && Object.keys(result.structuredContent).length > 0) return result.structuredContent;
   try {
@@ -53,7 +53,7 @@ const fillerWords = new Set(
 );
 
 /**
- * Whether a failure has no information but that it failed: no content, null, an empty object, or a few words and numbers
+ * Whether a failure says nothing except that it failed: no content, null, an empty object, or a few words and numbers
  * that fit any failure ("Error", "500 Internal Server Error", "Something went wrong").
  */
 export function isUninformative(result: ToolResult): boolean {
@@ -64,7 +64,7 @@ export function isUninformative(result: ToolResult): boolean {
   return words.length <= 8 && words.every((word) => fillerWords.has(word));
 }
 
-/** What a failure lacks of the structure {success, error, retry_hint, code?}; empty if nothing. */
+/** How a failure deviates from the structure {success, error, retry_hint, code?}. */
 export function findOutcomeFaults(result: ToolResult): string[] {
   const body = getBody(result);
   if (!isJsonObject(body)) return ["it is plain text, not an object with success, error and retry_hint"];
@@ -88,8 +88,8 @@ function findTextFault(body: JsonObject, key: string): string[] {
 const maxText = 64 * 1024;
 
 /**
- * Whether the texts of a result repeat its structured content: as the same JSON, or every value of it somewhere. A text
- * that may have been cut because of its length counts as such.
+ * Whether the texts of a result repeat its structured content: as the same JSON, or with every value somewhere. A text that
+ * may have been cut because of its length counts as repeating it.
  */
 export function isMirrored(structured: JsonObject, result: ToolResult): boolean {
   const text = getText(result);

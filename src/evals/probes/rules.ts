@@ -128,7 +128,7 @@ const informativeFailure: ProbeRule = {
   },
 };
 
-/** Plain words are enough for invalid input, which SDKs often refuse themselves before the tool is called. */
+/** Plain text is enough for invalid input, because SDKs often refuse it before the tool is called. */
 const structuredFailure: ProbeRule = {
   id: "failure-structured",
   severity: "warning",
@@ -315,19 +315,19 @@ export const unknownToolRules: readonly ProbeRule[] = [
   ...[answersInTime, survives, wellFormed, refusesUnknownTool, unknownToolMessage],
 ];
 
-/** Checks an observation by all rules for its kind of probe. */
+/** Applies all rules for its kind of probe to an observation. */
 export function checkRules(observation: ProbeObservation): { rule: ProbeRule; result: RuleResult }[] {
   const rules = observation.probe.kind === "unknown tool" ? unknownToolRules : toolRules;
   return rules.map((rule) => ({ rule, result: rule.check(observation) }));
 }
 
-/** Wrong if one result is, else ok if one is, else does not apply. */
+/** Wrong if any result is wrong, otherwise ok if any is ok, otherwise does not apply. */
 function checkResults({ answers }: ProbeObservation, check: (result: ToolResult) => RuleResult): RuleResult {
   const results = answers.flatMap((answer) => getResult(answer) ?? []).map(check);
   return results.find((one) => typeof one === "object") ?? (results.includes("ok") ? "ok" : "does not apply");
 }
 
-/** The results of a probe of defaults: with defaults omitted and, for a read-only tool, given before and after. */
+/** The results of a probe of defaults: with defaults omitted and, for a read-only tool, with defaults given before and after. */
 function getDefaultsResults({ probe, tool, answers }: ProbeObservation) {
   const results = probe.kind === "defaults" ? answers.map(getResult) : [];
   const [before, omitted, after] = tool.readOnly ? results : [undefined, ...results];

@@ -1,8 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 
 /**
- * Searches for a small input that still fails: repeatedly goes to the first simpler input that fails too. Tries each input
- * once.
+ * Searches for a small input that still fails, by moving to the first simpler input that fails until there is none. Tries
+ * each input once.
  * @param fails returns "stop" to end the search
  */
 export async function shrink<T>(
@@ -65,7 +65,7 @@ function* simplifyArray(items: readonly Json[]): Generator<Json[]> {
     for (const value of simplifyValue(item)) yield items.toSpliced(at, 1, value);
 }
 
-/** Lists without their last, then without their first items: all of them, half of them, ... down to one. */
+/** The list without its last items, then without its first ones: without all, half, a quarter, ... down to one. */
 export function* shorten<T>(items: readonly T[]): Generator<T[]> {
   const sizes = [...halvings(items.length)];
   for (const size of sizes) yield items.slice(0, items.length - size);

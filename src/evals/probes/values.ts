@@ -9,8 +9,8 @@ const maxAlternatives = 16;
 
 /**
  * The alternatives of a schema, each an object without $ref, allOf, anyOf and oneOf at its top. At most 16, found in a
- * bounded number of steps; references resolve inside of `root` only. They approximate the schema: a value that is made
- * from one still has to be validated.
+ * bounded number of steps; references resolve inside of `root` only. They approximate the schema: a value that is
+ * generated from one still has to be validated.
  */
 export function listAlternatives(schema: Json | undefined, root: JsonObject): JsonObject[] {
   let visits = 0;
@@ -41,7 +41,7 @@ function merge(a: JsonObject, b: JsonObject): JsonObject {
   return both;
 }
 
-/** The parameters of a tool with their schemas, each by the first alternative of the inputSchema that names it. */
+/** The parameters of a tool, each with its schema in the first alternative of the inputSchema that has it. */
 export function listParameters(inputSchema: JsonObject): ReadonlyMap<string, Json> {
   const parameters = new Map<string, Json>();
   for (const alternative of listAlternatives(inputSchema, inputSchema))
@@ -49,7 +49,7 @@ export function listParameters(inputSchema: JsonObject): ReadonlyMap<string, Jso
   return parameters;
 }
 
-/** The types of a schema: the declared ones, else those that its keywords suggest, else the simple ones. */
+/** The types of a schema: the declared ones, or those that its keywords suggest, or string, integer and boolean. */
 export function guessTypes(schema: JsonObject): readonly string[] {
   const { type } = schema;
   if (typeof type === "string") return [type];
@@ -62,10 +62,10 @@ export function guessTypes(schema: JsonObject): readonly string[] {
 }
 
 type Values = fc.Arbitrary<Json>;
-/** Generates the values of a part, of which each value of the whole needs so many (`times`, default 1). */
+/** Generates values for a part. `times`: how many of them each value of the whole needs (default: 1). */
 type Generate = (part: Json | undefined, times?: number) => Values;
 
-/** For schemas for which no value can be generated. It is not valid by them, so what contains it is not used. */
+/** Stands in for schemas without a generated value. It violates them, so whatever contains it is discarded. */
 const nothing: Values = fc.constant(null);
 
 const maxParts = 2_000;
@@ -76,7 +76,7 @@ const maxOptionalDepth = 3;
 const maxItems = 1_000;
 
 /**
- * Values that are probably valid by a schema; references resolve in `root`. They have to be validated: negations and
+ * Values that probably match a schema; references resolve in `root`. They have to be validated, because negations and
  * dependent keywords are ignored. The work is bounded for every schema.
  */
 export function generateValues(schema: Json | undefined, root: JsonObject): Values {
@@ -91,10 +91,10 @@ export function generateValues(schema: Json | undefined, root: JsonObject): Valu
   return generate(schema, 0, 1);
 }
 
-/** A foreign pattern can make it take for ever. */
+/** A pattern of the server can make generation take forever. */
 const sampleMs = 5_000;
 
-/** `count` values, the same for the same seed. Empty if none can be generated within a time limit. */
+/** `count` values, the same for the same seed; empty if they cannot be generated in time. */
 export function sample(values: Values, seed: number, count: number): Json[] {
   try {
     return limitTime(sampleMs, () => fc.sample(values, { seed: seed | 0, numRuns: count }));
@@ -111,7 +111,7 @@ export function deduplicate(values: readonly Json[]): Json[] {
 function generateAlternative(schema: JsonObject, generate: Generate, depth: number): Values[] {
   if (schema.const !== undefined) return [fc.constant(schema.const)];
   if (Array.isArray(schema.enum)) return schema.enum.length === 0 ? [] : [fc.constantFrom(...schema.enum)];
-  // Examples of the author are more realistic than generated values.
+  // The author's examples are more realistic than generated values.
   const examples = [
     ...(schema.default === undefined ? [] : [schema.default]),
     ...(Array.isArray(schema.examples) ? schema.examples : []),
@@ -141,7 +141,7 @@ function generateType(type: string, schema: JsonObject, generate: Generate, dept
   }
 }
 
-/** Small numbers if there are no bounds: most are counts, and large ones may take a tool long. */
+/** Bounds default to small numbers: most are counts, and a large count may take a tool a long time. */
 function getBounds(schema: JsonObject): { min: number; max: number } {
   const lower = getNumber(schema, "minimum") ?? getNumber(schema, "exclusiveMinimum");
   const upper = getNumber(schema, "maximum") ?? getNumber(schema, "exclusiveMaximum");

@@ -3,7 +3,7 @@ import { listDefaults } from "./plan.ts";
 
 const times = /^(?:wait|delay|sleep|pause|duration|timeout|seconds|secs?|ms|millis(?:econds)?|minutes|interval)$/;
 
-/** Whether a call asks a tool to wait: it gives a parameter for a time, or leaves it at its default. */
+/** Whether a call asks a tool to wait: an argument, or the default of an omitted one, is a time. */
 export function asksToWait(inputSchema: JsonObject, args: JsonObject): boolean {
   return Object.entries({ ...listDefaults(inputSchema), ...args }).some(
     ([name, value]) => typeof value === "number" && value > 0 && splitParameter(name).some((word) => times.test(word)),

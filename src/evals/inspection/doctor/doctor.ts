@@ -30,7 +30,7 @@ export type DoctorOptions = Omit<TargetOptions, "tools" | "skills"> & {
   host?: string[] | undefined;
 };
 
-/** As many servers are started at the same time. */
+/** How many servers are started at the same time. */
 const concurrency = 4;
 
 /**
@@ -40,10 +40,12 @@ const concurrency = 4;
 export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> {
   const { host: asked = [] } = options;
   const namesServers = [options.paths, options.server, options.url, options.config].some((list) => list?.length);
-  // A host alone is examined without servers.
-  const isAlone = asked.length > 0 && !namesServers;
-  const resolved = isAlone ? { targets: [], warnings: [] } : await resolveTargets(options, io, { distractors: true });
-  const { servers, warnings } = isAlone ? { servers: [], warnings: [] } : selectServers(resolved.targets);
+  // Only a host is examined if no servers are named.
+  const isHostOnly = asked.length > 0 && !namesServers;
+  const resolved = isHostOnly
+    ? { targets: [], warnings: [] }
+    : await resolveTargets(options, io, { distractors: true });
+  const { servers, warnings } = isHostOnly ? { servers: [], warnings: [] } : selectServers(resolved.targets);
   const examined = await examineAll(servers, options, io);
   const hosts: ExaminedHost[] = [];
   for (const one of asked) hosts.push(await examineHost(one, servers, io));
@@ -75,7 +77,7 @@ async function examineAll(servers: readonly ServerTarget[], options: DoctorOptio
   await schedule(prepared.entries(), concurrency, io.signal, async ([at, { target, resolved }]) => {
     if (resolved) observed[at] = await observe(resolved.spec, settingsFor(target.name, resolved.dir));
   });
-  // Servers that start at the same time slow each other down: a slow start counts only if the server is slow alone.
+  // Servers that start at the same time slow each other down, so a slow start counts only if the server is slow alone too.
   for (const [at, { target, resolved }] of prepared.entries()) {
     const before = observed[at] ?? nothing;
     if (servers.length > 1 && resolved && isSlowStart(before) && !io.signal.aborted)
@@ -93,8 +95,8 @@ async function examineAll(servers: readonly ServerTarget[], options: DoctorOptio
 }
 
 /**
- * What to connect to, the same as `written`, without the values of variables, which may be secret, and what is wrong with
- * the entry in a host configuration. Both are absent if the entry cannot be used.
+ * The server to connect to (`resolved`), the same without the values of variables (`written`), which may be secret, and the
+ * faults of its entry in a host configuration. The first two are absent if the entry cannot be used.
  */
 async function resolveEntry(target: ServerTarget, io: Io) {
   const { registration, server, dir, name } = target;
@@ -126,7 +128,7 @@ function* checkRegistration(
     for (const { message, fix } of check(subject)) yield { id, severity, message, fix };
 }
 
-/** The commands that lint the server and call a tool of it, if no secret is printed with them. */
+/** The commands that lint the server and call one of its tools, unless they would print a secret. */
 function describeCommands(
   { server, flags, via, isDistractor }: ServerTarget,
   execute: ExecutionPolicy,
@@ -139,7 +141,7 @@ function describeCommands(
   return { lint, call: (tool) => `evals probe ${flags} ${callFlag(tool, {})}${permission}` };
 }
 
-/** How a person starts or requests a server, without the values of variables and headers, which may be secret. */
+/** How to start or request a server by hand, without the values of variables and headers, which may be secret. */
 function describeStart(spec: LiveSpec, dir: string): { starts: string; direct: string } {
   if ("url" in spec) {
     const url = hideSecrets(spec.url);

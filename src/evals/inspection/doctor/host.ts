@@ -13,10 +13,10 @@ import type { ServerTarget } from "../targets.ts";
 const claudeKeys = ["ANTHROPIC_API_KEY"];
 const openaiKeys = ["OPENAI_API_KEY"];
 
-/** A host that can be examined: a model that it has, and the variables of which one must be set for a model. */
-type Examined = { name: string; example: string; keys(id: string): readonly string[] };
+/** A host that can be examined: the id of a model in it, and the variables of which a model needs one. */
+type KnownHost = { name: string; example: string; keys(id: string): readonly string[] };
 
-const hosts: Record<"claude-code" | "codex" | "copilot" | "goose", Examined> = {
+const hosts: Record<"claude-code" | "codex" | "copilot" | "goose", KnownHost> = {
   "claude-code": {
     name: "Claude Code",
     example: "claude-code:claude-sonnet-5-5",
@@ -92,7 +92,7 @@ export async function examineHost(asked: string, servers: readonly ServerTarget[
   }
 }
 
-/** The host with the provider on this machine; it gets no credentials. */
+/** The host with the provider on this machine. It does not get the credentials of the user. */
 async function openOffline(id: string, url: string, { env }: Io): Promise<HostModel> {
   const paths = Object.entries(env).filter(([name]) =>
     /^(PATH|HOME|XDG_CACHE_HOME|COPILOT_\w*CACHE_HOME|[A-Z_]+_PATH)$/.test(name),
@@ -109,7 +109,7 @@ async function openOffline(id: string, url: string, { env }: Io): Promise<HostMo
   throw usageError(`"${id}" is not a host.`);
 }
 
-/** The tools and instructions of all servers that can be listed; what is wrong with the others is reported elsewhere. */
+/** The tools and instructions of all servers that can be listed. The others have diagnoses of their own. */
 async function listAll(servers: readonly ServerTarget[], { env, signal }: Io) {
   const listed = await Promise.all(
     servers.map(async ({ server, dir, name: shown, registration }) => {

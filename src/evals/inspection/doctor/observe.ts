@@ -13,7 +13,7 @@ import { requestPlainly, startDirectly } from "./start.ts";
 const maxCalls = 10;
 const callTimeoutMs = 10_000;
 
-/** How far a server got: the facts for its diagnosis, and what a report shows in addition. */
+/** The facts for the diagnosis of a server, and what a report shows in addition. */
 export type Observed = {
   stages: Pick<ServerFacts, "start" | "connected" | "listed" | "calls">;
   seen: Pick<Examined, "about" | "startMs" | "listMs" | "tools" | "called" | "notCalled">;
@@ -23,7 +23,7 @@ export const nothing: Observed = { stages: { calls: [] }, seen: { called: [], no
 
 type Settings = { name: string; dir: string; startMs: number; execute: ExecutionPolicy; io: Io };
 
-/** Starts a server directly, connects a client, lists the tools and calls those that are permitted, as far as it gets. */
+/** Starts a server directly, connects a client, lists the tools and calls the permitted ones. Stops at the first failure. */
 export async function observe(written: LiveSpec, settings: Settings): Promise<Observed> {
   const { name, dir, io } = settings;
   const { env, signal } = io;
@@ -48,14 +48,14 @@ export async function observe(written: LiveSpec, settings: Settings): Promise<Ob
   }
 }
 
-/** Whether a local server answered late, or not at all in time. */
+/** Whether a local server answered late or timed out. */
 export function isSlowStart({ stages: { start } }: Observed): boolean {
   return start?.kind === "local" && start.ended === undefined && (isSlow(start) || !start.answered);
 }
 
 /**
- * What is observed of a server with a slow start when it is started alone. It is not listed and called a second time: only
- * the faster start counts.
+ * Starts a server with a slow start again, alone. The faster start counts. A server that answered before is not listed and
+ * called a second time.
  */
 export async function observeAgain(written: LiveSpec, before: Observed, settings: Settings): Promise<Observed> {
   const { start } = before.stages;

@@ -13,7 +13,7 @@ const maxNoise = 2_000;
 /** A longer line is split. */
 const maxLine = 64 * 1024;
 
-/** The first request of a client, in a protocol revision that every server accepts, or refuses with an answer. */
+/** The first request of a client, in a protocol revision that every server accepts or at least answers. */
 const initializeRequest = JSON.stringify({
   jsonrpc: "2.0",
   id: 0,
@@ -74,7 +74,7 @@ export async function startDirectly(
   };
 }
 
-/** Passes on every line that is not blank. */
+/** Calls `onLine` for every line that is not blank. */
 function readLines(stdout: NodeJS.ReadableStream, onLine: (line: string) => void): void {
   let rest = "";
   const take = (text: string) => {
@@ -96,7 +96,7 @@ function isMessage(line: string): boolean {
   return line.startsWith("{") && line.includes('"jsonrpc"');
 }
 
-/** Looks a command up as the system does: in PATH, unless it is a path. */
+/** Looks up a command as the system does: in PATH, unless it is a path. */
 function findProgram(command: string, cwd: string, env: Env): LocalStart["program"] {
   const endings = process.platform === "win32" ? ["", ...(env.PATHEXT ?? ".EXE;.CMD;.BAT").split(";")] : [""];
   const places = /[/\\]/.test(command) ? [resolve(cwd, command)] : listCandidates(command, env);
@@ -140,7 +140,7 @@ export async function requestPlainly(spec: UrlSpec, signal: AbortSignal): Promis
     const limit = abortAfter(signal, requestTimeoutMs);
     const response = await fetch(spec.url, { ...body, headers, redirect: "manual", signal: limit });
     const header = (name: string) => response.headers.get(name) ?? undefined;
-    // A stream of events need not end.
+    // An event stream may never end.
     const isStream = header("content-type")?.startsWith("text/event-stream") ?? false;
     const said = isStream ? "" : await readStart(response);
     if (isStream) void response.body?.cancel().catch(() => {});
@@ -166,7 +166,7 @@ export async function requestPlainly(spec: UrlSpec, signal: AbortSignal): Promis
 
 const maxBody = 2_000;
 
-/** The beginning of a body, as one line; nothing of one that stalls or breaks. */
+/** The start of a body, on one line. */
 async function readStart(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";

@@ -6,8 +6,8 @@ import type { JsonObject } from "../../types/json.ts";
 import type { Tool } from "../../types/tool.ts";
 
 /**
- * A case to start from. `tool` is absent where no tool is expected. `unfilled` names required parameters for which no
- * value could be made up; then `args` is absent, because the query does not name them all.
+ * A drafted case. `tool` is absent if no tool is expected. `unfilled` names required parameters for which no value could
+ * be generated; `args` is absent then, because the query does not name all arguments.
  */
 export type DraftCase = {
   id: string;
@@ -15,19 +15,19 @@ export type DraftCase = {
   tool?: string;
   args?: JsonObject;
   unfilled: readonly string[];
-  /** A tool that is easily taken for `tool`, and the words that cause it. */
+  /** A tool that is easily confused with `tool`, and the words that they share. */
   avoid?: { tool: string; shared: readonly string[] };
 };
 
 /** The cases, and the tools for which none was drafted. `writer`: the model that wrote the queries, if one did. */
 export type Draft = { cases: readonly DraftCase[]; left: readonly string[]; writer?: string };
 
-/** More drafts than a person edits in one sitting are no help. */
+/** More drafts than a person edits in one sitting do not help. */
 const maxTools = 8;
 
 /**
  * Drafts cases from the descriptions of tools: one for each of the 8 tools that are most similar to the others, the most
- * confusable pair as a near miss, and two queries that need no tool. No model is asked, so the queries use the words of
+ * confusable pair as a near miss, and two queries that need no tool. No model is called, so the queries use the words of
  * the descriptions, and a person has to replace them.
  */
 export function draftCases(listed: readonly Tool[]): Draft {
@@ -48,7 +48,7 @@ export function draftCases(listed: readonly Tool[]): Draft {
   };
 }
 
-/** Names of tools by the sum of their similarities to all others, the highest first; of equals in the order listed. */
+/** Names of tools by the sum of their similarities to all others, highest first; ties keep the listed order. */
 export function rankByCentrality(tools: readonly Tool[]): string[] {
   const weights = weigh(tools.map(toToolText));
   const ranked = tools.map(({ name }, at) => {
@@ -74,7 +74,7 @@ const spell = (name: string) =>
     .replace(/[_.-]+/g, " ")
     .toLowerCase();
 
-/** The first sentence of the description as a request; the words of the name where there is none. */
+/** The first sentence of the description as a request, or the words of the name if there is none. */
 export function makeRequest({ name, description = "" }: Tool): string {
   const line = description.replace(/[`*#]/g, "").replace(/\s+/g, " ").trim();
   const sentence = (/^.*?[.!?:;](?= |$)/.exec(line)?.[0] ?? line).replace(/[.!?:;]$/, "");
@@ -90,7 +90,7 @@ export function makeRequest({ name, description = "" }: Tool): string {
   return request.charAt(0).toUpperCase() + request.slice(1);
 }
 
-/** `Reads` as `Read`; what is returned is asked for with "show me". */
+/** `Reads` becomes `Read`, and `Returns` becomes `Show me`. */
 function toImperative(verb: string): string {
   if (!/^[A-Za-z]{3,}s$/.test(verb) || /(ss|us|is|this|always)$/i.test(verb)) return verb;
   if (/^returns$/i.test(verb)) return "Show me";

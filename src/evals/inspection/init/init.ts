@@ -37,8 +37,8 @@ export type InitOptions = {
 export type DraftTools = (tools: readonly Tool[]) => Promise<Draft | undefined>;
 
 /**
- * `evals init`: lists the tools of one server and writes a suite with drafted cases, the entry of `.gitignore` and, if
- * asked for, a workflow. Asks on a terminal what is not given. Files that exist are kept. Throws EvalsError.
+ * `evals init`: lists the tools of one server and writes a suite with drafted cases, an entry in `.gitignore` and, on
+ * request, a workflow. On a terminal it prompts for the server. Never overwrites a file. Throws EvalsError.
  */
 export async function init(
   options: InitOptions,
@@ -104,7 +104,7 @@ function cancel(io: Io): ExitCode {
   return exitCodes.usage;
 }
 
-/** The tools behind dispatchers: those of the catalog, else those that a schema names as its choices. */
+/** The tools behind dispatchers: those of the catalog, or those that the enum of a schema names. */
 async function listBehind(
   dispatch: DispatchRules,
   tools: readonly Tool[],
@@ -123,7 +123,7 @@ function listChoices({ inputSchema }: Tool, path: string | undefined): Tool[] {
   return names.flatMap((name) => (typeof name === "string" ? [{ name, inputSchema: { type: "object" } }] : []));
 }
 
-/** The server of the flags, else the only one that hosts start here, else the one that is chosen at a prompt. */
+/** The server of the flags, else the only one in host configurations, else the one chosen at a prompt. */
 async function chooseServer({ server, url, config, name, transport }: InitOptions, io: Io) {
   if (server !== undefined || url !== undefined || config !== undefined)
     return await resolveOne(
@@ -141,7 +141,7 @@ async function chooseServer({ server, url, config, name, transport }: InitOption
     io.err(`Using the server "${visible(only.name)}" of ${only.file}.\n`);
     return await resolveRegistered(only, io);
   }
-  if (io.prompts && name === undefined) return await ask(found, io);
+  if (io.prompts && name === undefined) return await promptForServer(found, io.prompts, io);
   const names = found.map((one) => `"${one.name}" (${one.file})`).join(", ");
   if (found.length > 0)
     throw usageError(
@@ -154,10 +154,12 @@ async function chooseServer({ server, url, config, name, transport }: InitOption
   );
 }
 
-/** Asks for one of the registered servers or for a command line or URL; undefined if the user cancels. */
-async function ask(found: readonly RegisteredServer[], io: Io): Promise<ServerTarget | undefined> {
-  const { prompts } = io;
-  if (!prompts) return undefined;
+/** Asks for a registered server, or for a command line or URL. Returns undefined if the user cancels. */
+async function promptForServer(
+  found: readonly RegisteredServer[],
+  prompts: NonNullable<Io["prompts"]>,
+  io: Io,
+): Promise<ServerTarget | undefined> {
   const options = found.map(({ name, file }, at) => ({ value: String(at), label: visible(name), hint: file }));
   const picked =
     found.length === 0
@@ -182,7 +184,7 @@ async function resolveOne(options: Parameters<typeof resolveTargets>[0], io: Io)
   throw usageError(`A suite is about one server, but there are ${targets.length}: ${names}.`, "Name one with --name.");
 }
 
-/** The server as the suite names it: through a configuration of the project, else without the values of secrets. */
+/** The server as the suite names it: by its entry in a configuration of the project, else without secret values. */
 export async function describeServer(target: ServerTarget, toProject: string, io: Io): Promise<ServerSpec> {
   const { server, registration } = target;
   if (registration) {
@@ -190,7 +192,7 @@ export async function describeServer(target: ServerTarget, toProject: string, io
     if (!inside.startsWith("..")) return { config: `${toProject}${inside}`, name: registration.name };
   }
   if (!("config" in server)) return "command" in server ? { ...server, cwd: toProject.replace(/\/$/, "") } : server;
-  // Variables stay as they are written; values of the user's own file are replaced by variables.
+  // References to variables stay; literal values of the user's own file are replaced by references.
   const { spec } = await resolveServer(server, target.name, target.dir, {}, registration?.host);
   const hide = (values: Record<string, string> = {}) =>
     Object.fromEntries(Object.keys(values).map((key) => [key, `\${${key.replace(/\W/g, "_").toUpperCase()}}`]));
@@ -198,7 +200,7 @@ export async function describeServer(target: ServerTarget, toProject: string, io
   return { ...spec, ...(spec.headers && { headers: hide(spec.headers) }) };
 }
 
-/** The name of a server as a part of a file name. */
+/** The name of a server for a file name. */
 export const slug = (name: string) =>
   name
     .toLowerCase()
@@ -212,7 +214,7 @@ function refuseExisting(file: string, io: Io): void {
 
 const write = (file: string, text: string, io: Io) => writeOutput(resolve(io.cwd, file), text, { isNew: true });
 
-/** Adds the folder of run records to `.gitignore`, in a repository. Returns what was written. */
+/** In a repository, adds the folder of run records to `.gitignore`. Returns a description of what was written. */
 async function ignoreReports(io: Io): Promise<string[]> {
   const path = resolve(io.cwd, ".gitignore");
   const before = await readFile(path, "utf8").catch(() => undefined);

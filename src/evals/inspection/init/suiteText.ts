@@ -17,7 +17,7 @@ type SuiteFrame = {
 };
 
 /**
- * The text of a suite with drafted cases, and comments on what is to be edited.
+ * The text of a suite with drafted cases, and comments on what to edit.
  * @param toProject the path from the suite's folder to the project, such as `../`
  */
 export function renderSuite(
@@ -112,7 +112,7 @@ function fill(text: string, prefix: string): string[] {
 
 const notText = /^(?:true|false|null|yes|no|on|off|\.inf|\.nan)$/i;
 
-/** Text as YAML: plain where it can be nothing else, in block and in flow style, else in quotes. */
+/** Text as YAML: plain if that is unambiguous in both block and flow style, otherwise quoted. */
 function scalar(text: string): string {
   const isPlain =
     /^(?:[A-Za-z_/]|\.[A-Za-z/]|\.\.(?:\/|$))[\w ./@=-]*$/.test(text) && !text.endsWith(" ") && !notText.test(text);
@@ -120,7 +120,7 @@ function scalar(text: string): string {
   return /^[\x20-\x26\x28-\x7e]*$/.test(text) && text.includes('"') ? `'${text}'` : escapeHidden(JSON.stringify(text));
 }
 
-/** Hidden characters of a JSON string as its escapes. */
+/** Replaces hidden characters of a JSON string with escapes. */
 const escapeHidden = (json: string) =>
   json.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (sign) =>
     [...Array(sign.length).keys()].map((at) => `\\u${sign.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""),

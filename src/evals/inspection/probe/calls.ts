@@ -63,7 +63,7 @@ function parseCall(text: string): ProbeCall {
 
 type CalledTool = { tool: ProbedTool; isListed: boolean };
 
-/** The tool to call. One that is not listed is called too, to check how the server refuses it. */
+/** The tool to call. An unlisted tool is called too, to check how the server refuses it. */
 function findTool(name: string, tools: readonly OfferedTool[], execute: ExecutionPolicy): CalledTool {
   const listed = tools.find((one) => one.name === name);
   if (!listed) return { tool: makeUnknownTool(name), isListed: false };

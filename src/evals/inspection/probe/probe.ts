@@ -72,7 +72,7 @@ export async function probe(options: ProbeOptions, io: Io): Promise<ExitCode> {
   return report.exitCode as ExitCode;
 }
 
-/** One job for each policy that applies to a server: that of the options, else those of its suites. */
+/** One job per execution policy of a server: that of the options, otherwise those of its suites. */
 function planJobs(
   server: ServerTarget,
   [flags = {}, ...project]: readonly Settings[],
@@ -90,7 +90,7 @@ function planJobs(
   });
 }
 
-/** Several servers do not depend on each other: one that fails is a problem, and the others are probed. */
+/** Probes a server. With several, one that fails is a problem and does not stop the others. */
 async function tryServer(job: Job, total: number, context: Context): Promise<Probed> {
   try {
     return await probeServer(job, context);
@@ -102,12 +102,12 @@ async function tryServer(job: Job, total: number, context: Context): Promise<Pro
   }
 }
 
-/** The maximum of files that a report names. */
-const mostLeft = 20;
+/** The maximum number of leftover files that a report names. */
+const maxLeft = 20;
 
 /**
- * Probes a server in a scratch folder where only harmless tools are called, and in its own where it does not start in
- * another.
+ * Probes a server. If only harmless tools are called, it runs in a scratch folder, or in its own folder if it does not
+ * start there.
  */
 async function probeServer(job: Job, context: Context): Promise<Probed> {
   const { server: target, execute } = job;
@@ -116,7 +116,7 @@ async function probeServer(job: Job, context: Context): Promise<Probed> {
     const elsewhere = listChanged();
     const more = {
       ...(left && { left }),
-      ...(elsewhere.length > 0 && { leftElsewhere: elsewhere.slice(0, mostLeft) }),
+      ...(elsewhere.length > 0 && { leftElsewhere: elsewhere.slice(0, maxLeft) }),
     };
     return { ...probed, ...(probed.server && { server: { ...probed.server, ...more } }) };
   };
@@ -124,7 +124,7 @@ async function probeServer(job: Job, context: Context): Promise<Probed> {
   if (!scratch) return addLeft(await probeStarted(job, context));
   try {
     const probed = await probeStarted({ ...job, server: { ...target, server: scratch.server } }, context);
-    return addLeft(probed, scratch.listFiles(mostLeft));
+    return addLeft(probed, scratch.listFiles(maxLeft));
   } catch (error) {
     if (!isUnavailable(error) || context.io.signal.aborted) throw error;
     return addLeft(await probeStarted(job, context));
@@ -133,7 +133,7 @@ async function probeServer(job: Job, context: Context): Promise<Probed> {
   }
 }
 
-/** Starts a server, probes it, ends it. What was found is kept when the server cannot be restarted. */
+/** Starts a server, probes it and stops it. Keeps what was found when the server cannot be restarted. */
 async function probeStarted({ server: target, ...job }: Job, context: Context): Promise<Probed> {
   const { io, options } = context;
   const spec = { ...target.server, callTimeoutMs: options.timeout * 1000 };
@@ -165,7 +165,7 @@ async function probeStarted({ server: target, ...job }: Job, context: Context): 
   }
 }
 
-/** A server of which no tool was called must not pass. */
+/** The problem of a server without a called tool, which must not pass. */
 function nothingCalled({ server, skipped }: ServerReport): Problem {
   if (skipped.length === 0)
     return {

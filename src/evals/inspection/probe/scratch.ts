@@ -3,15 +3,15 @@ import { tmpdir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import type { LiveServer } from "../../toolsets/spec.ts";
 
-/** An empty folder in which a server runs while it is probed, so that what the calls leave is not left in a project. */
+/** An empty folder in which a server runs while it is probed, so that its calls leave no files in a project. */
 export type Scratch = {
   server: LiveServer;
-  /** The files in it, sorted, at most so many. */
+  /** The files in it, sorted, at most `most`. */
   listFiles(most: number): string[];
   remove(): void;
 };
 
-/** Programs that look up what to run from the folder that they are started in. */
+/** Programs that use the working directory to look up what to run. */
 const boundToFolder = /^(?:npx|npm|pnpm|yarn|bunx?|uvx?|poetry|cargo|go|make|docker)$/;
 
 /**

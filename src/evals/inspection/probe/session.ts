@@ -17,7 +17,7 @@ export type ProbeSession = {
   stop(): Promise<void>;
 };
 
-/** Opens a session on the server of a source, which also closes servers that are started here. */
+/** Opens a session on the server of a source. Closing the source also closes servers that were restarted here. */
 export function openSession(source: Source, first: ToolServer, signal: AbortSignal): ProbeSession {
   let server = first;
   let calls = 0;
@@ -47,7 +47,7 @@ export function openSession(source: Source, first: ToolServer, signal: AbortSign
       history.push({ tool, arguments: args });
       const outcome = await server.call(tool, args, signal);
       const alive = server.alive();
-      // After a timeout it may still be busy, which would slow down the next call.
+      // After a timeout the server may still be busy, which would slow down the next call.
       if (outcome.kind === "broken" && outcome.stage === "timeout") await server.close();
       return { outcome, alive };
     },

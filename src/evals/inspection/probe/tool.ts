@@ -18,7 +18,7 @@ import type { Level } from "../../types/lint.ts";
 import { callFlag } from "../shell.ts";
 import { makeProbe, type ProbeSession } from "./session.ts";
 
-/** What may be called, and the words that name the server in a command line that repeats calls. */
+/** The execution policy, the words that name the server on a command line that repeats calls, and the settings of rules. */
 export type ProbeTarget = { execute: ExecutionPolicy; flags: string; settings: readonly Settings[] };
 
 /** The severity of a rule under the settings of a target, and why its findings on a tool are suppressed. */
@@ -36,9 +36,9 @@ export type ProbeTally = { ok: Set<string>; findings: Map<string, ProbeFinding>;
 
 export const newTally = (): ProbeTally => ({ ok: new Set(), findings: new Map(), notes: [], succeeded: false });
 
-/** After so many broken calls a tool is given up: each may cost a whole timeout and a restart of the server. */
+/** A tool is given up after this many broken calls: each may cost a whole timeout and a restart of the server. */
 const maxBroken = 3;
-/** A call that times out counts as so many calls when a finding is shrunk. */
+/** While a finding is shrunk, a call that times out counts as this many calls. */
 const timeoutCost = 10;
 
 /** Makes the probes of one tool one after the other, and adds the results to the tally. Stops when the signal aborts. */
@@ -104,8 +104,8 @@ async function addObservation(seen: ProbeObservation, tally: ProbeTally, probing
 }
 
 /**
- * Makes a probe again on a newly started server, alone and, if that does not reproduce the finding, after the calls that
- * preceded it. What reproduces it is made smaller as long as it does.
+ * Repeats a probe on a newly started server, first alone and, if that does not reproduce the finding, after the calls that
+ * preceded it. Then shrinks the calls as long as they reproduce it.
  */
 async function shrinkFinding(
   rule: ProbeRule,
@@ -131,7 +131,7 @@ async function shrinkFinding(
     smallest = { message: result.wrong, seen: repeated, before };
     return true;
   };
-  // A newly started server, as the printed command has.
+  // The printed command starts a new server, so the call has to fail on a new one too.
   if (left > 0) await session.stop();
   let isRepeated = await fails(probe, []);
   let needed: readonly ProbeCall[] = [];
@@ -168,12 +168,12 @@ function isTimeout({ outcome }: ProbeAnswer): boolean {
   return outcome.kind === "broken" && outcome.stage === "timeout";
 }
 
-/** The parameter that invalid input concerns. In other probes, the parameter is not related to a finding. */
+/** The parameter with invalid input. In other probes, the finding is not about the parameter. */
 function listParameters({ kind, parameter }: Probe): string[] {
   return parameter !== undefined && (kind === "missing" || kind === "wrong type") ? [parameter] : [];
 }
 
-/** The finding of a rule in an observation, and the calls that have to be made `before` it. */
+/** The finding of a rule in an observation. `before`: the calls that have to be made first to reproduce it. */
 export function makeFinding(
   rule: ProbeRule,
   message: string,

@@ -2,16 +2,16 @@ import { readdirSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { LiveServer } from "../../toolsets/spec.ts";
 
-/** More entries than these are not watched: to read them would take longer than the calls. */
-const mostEntries = 5_000;
-/** Folders that tools fill and nobody looks into. */
+/** Folders with more entries are not watched, because reading them would take longer than the calls. */
+const maxEntries = 5_000;
+/** Folders whose content is not watched. */
 const skipped = new Set(["node_modules", ".git"]);
 
 /**
- * Remembers the folders that a local server can reach by its command line: those it names, and that of its program or
- * script. Returns a function that lists what is new or changed there since: paths, sorted, a new folder without its
- * content. Folders of other servers, and of more than 5,000 entries, are not watched.
- * @param dir the folder that its paths are relative to
+ * Remembers the state of the folders on the command line of a local server: those that it names, and that of its program or
+ * script. Returns a function that lists what is new or changed since: sorted paths, with a new folder but not its content.
+ * Remote servers, and folders with more than 5,000 entries, are not watched.
+ * @param dir the folder that relative paths start from
  */
 export function watchFolders(server: LiveServer, dir: string): () => string[] {
   const before = listFolders(server, dir).flatMap((folder) => {
@@ -43,14 +43,14 @@ function listFolders(server: LiveServer, dir: string): string[] {
   return [...new Set(named)];
 }
 
-/** The state of every entry by its path; undefined if there are too many. Folders have no state: their entries have. */
+/** The state of every entry by its path; undefined if there are too many. The state of a folder never changes. */
 function readEntries(folder: string): Map<string, string> | undefined {
   const found = new Map<string, string>();
   const open = [folder];
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
     for (const entry of readFolder(at)) {
       const path = join(at, entry.name);
-      if (found.size >= mostEntries) return undefined;
+      if (found.size >= maxEntries) return undefined;
       if (entry.isDirectory() && !skipped.has(entry.name)) open.push(path);
       found.set(path, entry.isDirectory() ? "folder" : readState(path));
     }
