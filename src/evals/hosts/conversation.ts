@@ -8,8 +8,8 @@ import type { Offer, RelayedCall } from "./relay.ts";
 import type { ToolOutput } from "./wires/wire.ts";
 
 /**
- * The exchanges of the conversation of a trial: those that begin like the first one with the prompt. Sub-agents and side
- * requests, for example for a title, begin otherwise or offer no tools, unless no request offers any.
+ * The exchanges that belong to the conversation of a trial: those that start like the first one with the prompt. Requests of
+ * sub-agents, and side requests such as for a title, start differently or offer no tools, unless no request offers any.
  */
 export function selectConversation(exchanges: readonly Exchange[], prompt: string): readonly Exchange[] {
   const asking = exchanges.filter(({ request }) => request.opening.includes(prompt.trim()));
@@ -19,7 +19,7 @@ export function selectConversation(exchanges: readonly Exchange[], prompt: strin
   return [first, ...others.filter(({ request }) => request.opening.startsWith(first.request.opening))];
 }
 
-/** Whether a turn does something else than search for tools, and so counts towards the turn limit. */
+/** Whether a turn does more than search for tools, and so counts towards the turn limit. */
 export function countsAsTurn(exchange: Exchange, { searchTools }: HostWording): boolean {
   const calls = exchange.reply?.calls;
   return calls !== undefined && (calls.length === 0 || calls.some(({ tool }) => !searchTools.has(tool)));
@@ -63,7 +63,7 @@ function readTurn(
   const next = rest[0];
   const notes = [...(next?.request.notes ?? [])];
   const searches: ToolSearch[] = [];
-  // The last call of a reply that is cut off may be half a call.
+  // The last call of a reply that was cut off may be incomplete.
   const whole = reply.stop === "cut" ? [] : reply.calls;
   const calls = whole.map((made, position): Call => {
     const output =
@@ -143,7 +143,7 @@ function readQuery(args: Json | undefined): string {
 /** Words in a text that can be the name of a tool or skill. */
 const nameWords = /[A-Za-z0-9_.:-]+/g;
 
-/** The beginning of a description by which a cut one is recognized, in characters. */
+/** How many characters of a description must be shown for it to count as cut rather than missing. */
 const recognizedCharacters = 24;
 /** The longest markup between the name of a skill and its description, in characters. */
 const markupCharacters = 60;
@@ -179,7 +179,7 @@ export function describeShown(
   const offered = new Set(shown);
   const isFull = new Set(shownTools.full);
   const added = conversation.slice(1).flatMap(({ request: { tools } }) => tools.map(({ name }) => name));
-  // Where deferred definitions are in every request, a search makes the provider show them.
+  // If deferred definitions are in every request, a search makes the provider show them.
   const outputs = conversation.flatMap(({ request, reply }) => [...request.outputs, ...(reply?.answered ?? [])]);
   const later = [...added.filter((name) => !defined.has(name)), ...outputs.flatMap(({ found }) => found ?? [])];
   const search = first.tools.find(({ name }) => searchTools.has(name))?.name;
@@ -198,7 +198,7 @@ export function describeShown(
   };
 }
 
-/** How a listing in the prompt shows a skill: its description follows its name, whatever the markup between them. */
+/** How a listing in the prompt shows a skill: its description follows its name, with any markup between them. */
 function findListing(prompt: string, name: string, description: string): keyof Shown["skills"] {
   const beginning = description.slice(0, recognizedCharacters);
   let found: keyof Shown["skills"] = "hidden";

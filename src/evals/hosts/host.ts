@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject } from "../types/json.ts";
 import type { HostedTrial } from "../types/model.ts";
 import type { ToolOutput } from "./wires/wire.ts";
 
-/** The folder of one trial, the only place that a host may write to. */
+/** The folder of one trial, the only one in which a host may write. */
 export type TrialFolder = { dir: string; project: string; home: string; tmp: string };
 
 /** What a host is started with in one trial. */
@@ -17,7 +17,7 @@ export type Launch = {
   servers: ReadonlyMap<string, string>;
   /** The base URL of the provider: the tap of the trial. */
   baseUrl: string;
-  /** The system messages of the case, empty without any. */
+  /** The system messages of the case; empty if there are none. */
   system: string;
   prompt: string;
 };
@@ -25,17 +25,17 @@ export type Launch = {
 /** How a host is started. `env` is added to that of the model. */
 export type Command = { args: readonly string[]; env: Readonly<Record<string, string>>; stdin?: string };
 
-/** What must be known of a host to read its conversations. Names are as the host writes them. */
+/** What is needed to read the conversations of a host. Names are as the host writes them. */
 export type HostWording = {
   /** The tools with which a model searches for tools. */
   searchTools: ReadonlySet<string>;
   /** The tools with which a model loads a skill. The notes after their outputs are the bodies. */
   skillTools: ReadonlySet<string>;
-  /** The name under which `scoring/activity.ts` knows a tool of the host, if it is another. */
+  /** The name of a host's tool in `scoring/activity.ts`, if it differs. */
   aliases?: Readonly<Record<string, string>>;
   /** Why a call was not executed, read from its output; undefined when it was. */
   readRefusal(output: ToolOutput): string | undefined;
-  /** Of these reasons, those that say that a permission was denied. Absent: the host denies none. */
+  /** Matches a reason that means that a permission was denied. Absent: the host denies no calls. */
   denial?: RegExp;
 };
 
@@ -45,7 +45,7 @@ export type HostWording = {
  * used for messages: what it showed and what the model replied is read from its requests.
  */
 export type Host = {
-  /** As messages name it. */
+  /** The name of the host in messages. */
   name: string;
   wording: HostWording;
   /** The name of a server in the host's configuration, and of its tools as a model sees them. */
@@ -54,13 +54,13 @@ export type Host = {
   /** Where the host looks for the skills of a project, and the folders by which a file would configure it. */
   skillFolder: string;
   configFolders: RegExp;
-  /** Whether it can be allowed to write files in the project, and nothing else. */
+  /** Whether it can be allowed to write files in the project and nowhere else. */
   writesFiles?: true;
-  /** Whether it may show a tool neither by definition nor by name before a search. */
+  /** Whether it may show a tool neither by its definition nor by name before a search. */
   hidesTools: boolean;
   /** Writes the configuration of a trial. */
   configure(launch: Launch): Promise<Command>;
-  /** Why the host failed, from its standard output; undefined when it gives no reason. */
+  /** Why the host failed, read from its standard output; undefined if it gives no reason. */
   readFailure(output: string): string | undefined;
 };
 
@@ -76,7 +76,7 @@ export function readEvents(output: string): JsonObject[] {
   });
 }
 
-/** The services to which hosts send their requests, with the defaults of each. */
+/** The services to which hosts send requests, with their defaults. */
 export const services = {
   anthropic: {
     keyVariable: "ANTHROPIC_API_KEY",

@@ -9,15 +9,15 @@ import { broken, converse } from "./run.ts";
 import { countProcesses, createSlots } from "./slots.ts";
 
 export type HostOptions = EndpointOptions & {
-  /** Maximum concurrent processes of a host. Default: what memory and processors allow. */
+  /** Maximum concurrent processes of a host. Default: as many as memory and processors allow. */
   hostProcesses?: number;
   /** Maximum cost of a trial in US dollars. */
   maxCostUsd?: number;
 };
 
 /**
- * The endpoint of a host. The timeout is of a whole trial, not of one request; `mostTokens` is the default maximum
- * of tokens in a reply. Throws a usage error.
+ * The endpoint of a host. The timeout is for a whole trial, not for one request; `mostTokens` is the default maximum number
+ * of tokens per reply. Throws a usage error.
  */
 export function resolveHostEndpoint(
   options: EndpointOptions,
@@ -29,18 +29,18 @@ export function resolveHostEndpoint(
 }
 export type HostEndpoint = ReturnType<typeof resolveEndpoint>;
 
-/** What a host is as a model. `model` is empty for the host's default. */
+/** A host as a model. `model` is empty for the host's default. */
 type HostFacts = {
   id: string;
   host: Host;
   command: string;
   model: string;
-  /** What is recorded of the host: its version, under its name. */
+  /** The recorded settings of the host: its version, under its name. */
   version: Readonly<Record<string, string>>;
   endpoint: HostEndpoint;
   env: Readonly<Record<string, string>>;
 
-  /** Upper bounds, as measured with a margin: tokens of its own prompt and tools, resident memory of a process. */
+  /** Measured upper bounds, with a margin: tokens of its own prompt and tools, and resident memory of a process. */
   ownPromptTokens: number;
   processBytes: number;
 };

@@ -5,10 +5,10 @@ import { text } from "node:stream/consumers";
 import { findWire } from "./wires/index.ts";
 import type { Wire } from "./wires/wire.ts";
 
-/** A provider on this machine whose model says "Done." to everything. `bodies` are the model requests, in order. */
+/** A provider on this machine whose model answers "Done." to everything. `bodies` are the model requests, in order. */
 type OfflineProvider = { url: string; bodies: readonly string[]; close(): Promise<void> };
 
-/** Starts a provider that costs nothing, to see what a host sends. */
+/** Starts a free provider that shows what a host sends. */
 export async function startOfflineProvider(): Promise<OfflineProvider> {
   const bodies: string[] = [];
   const http = createServer(async (request, response) => {

@@ -9,8 +9,8 @@ import { findWire } from "./wires/index.ts";
 import type { ReceivedReply, SentRequest, Unreadable, Wire } from "./wires/wire.ts";
 
 /**
- * One model request of a host, as it went to the provider and came back. Without `reply` and `fault` it was not answered.
- * `ms` is the time until the reply was complete, `sentAt` is in ms of the monotonic clock.
+ * One model request of a host, with its reply or fault; without either, it was not answered. `ms` is the time until the reply
+ * was complete, `sentAt` is in ms of the monotonic clock.
  */
 export type Exchange = {
   wire: Wire["name"];
@@ -37,8 +37,8 @@ type Tap = {
 };
 
 /**
- * `upstream` is the base URL of the provider. `admit` is asked before a model request is forwarded, which is the last of
- * the exchanges: one that is not admitted gets no response, because the host is about to be ended.
+ * `upstream` is the base URL of the provider. `admit` is called before a model request, the last of the exchanges, is
+ * forwarded. A request that is not admitted gets no response, because the host is about to be stopped.
  */
 export type TapOptions = { upstream: string; admit(exchanges: readonly Exchange[]): boolean };
 
@@ -63,7 +63,7 @@ export async function startPassThrough(send: typeof fetch = fetch): Promise<Pass
     if (!route) return void response.writeHead(404).end();
     forward(route, rest, request, response, send).catch((error) => refuse(response, 502, messageOf(error)));
   });
-  // A connection that the host keeps must not be closed just as it sends the next request.
+  // Prevents that a kept connection is closed just as the host sends its next request.
   http.keepAliveTimeout = 600_000;
   http.listen(0, "127.0.0.1").unref();
   await once(http, "listening");
@@ -130,7 +130,7 @@ async function forward(
   }
 }
 
-/** The whole body; undefined when it is too long. */
+/** The whole body; undefined if it is too long. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -144,7 +144,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
 
 type Started = { exchange: Exchange; wire: Wire };
 
-/** The exchange that a model request begins; undefined for other requests. */
+/** The exchange that a model request starts; undefined for other requests. */
 function startExchange(path: string, request: IncomingMessage, body: Buffer): Started | undefined {
   const [plain = ""] = path.split("?", 1);
   const wire = request.method === "POST" ? findWire(plain) : undefined;
@@ -169,7 +169,7 @@ function decode(body: Buffer, encoding = "identity"): Buffer {
   throw new Error(`its encoding "${encoding}" is not supported`);
 }
 
-/** Forwards the body chunk by chunk, and returns what was forwarded; undefined when it is too long to keep. */
+/** Forwards the body chunk by chunk. Returns what was forwarded, or undefined if it is too long to keep. */
 async function pipe(received: Response, response: ServerResponse): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -192,7 +192,7 @@ function readReply(wire: Wire, status: number, body: string | undefined): Receiv
   return body === undefined ? { fault: `the reply is longer than ${maxReplyBytes} bytes` } : wire.readReply(body);
 }
 
-/** The message of an error response, in the shapes that providers use; else its first words. */
+/** The message of an error response, in the shapes that providers use, or the start of the response. */
 function readError(body: string): string {
   try {
     const parsed = JSON.parse(body) as { error?: { message?: unknown } | string; message?: unknown };
@@ -215,7 +215,7 @@ function requestHeaders(headers: IncomingHttpHeaders): [string, string][] {
   return [...kept, ["accept-encoding", "identity"]];
 }
 
-/** `fetch` has decoded the body, in case the provider compressed it all the same. */
+/** `fetch` has already decoded the body if the provider compressed it anyway. */
 function responseHeaders(headers: Headers): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => !hopHeaders.test(name) && name !== "content-encoding"));
 }

@@ -7,7 +7,7 @@ import type { Host, TrialFolder } from "./host.ts";
 
 /** Creates the folder of a trial, with an empty home. The caller removes it. */
 export async function makeFolder(): Promise<TrialFolder> {
-  // Hosts compare paths, so that a temporary folder behind a link would look foreign.
+  // The real path, because hosts compare paths and would not recognize a temporary folder behind a link.
   const dir = await realpath(await mkdtemp(join(tmpdir(), "evals-host-")));
   const [home, tmp, project] = ["home", "tmp", "project"].map((name) => join(dir, name)) as [string, string, string];
   await Promise.all([home, tmp, project].map((path) => mkdir(path)));
@@ -40,12 +40,12 @@ export async function writeProject(
   }
 }
 
-/** Limits of what is read of a project: files, and characters of one file. */
+/** Limits of what is read from a project: number of files, and characters per file. */
 const limits = { files: 2_000, characters: 1024 * 1024 };
 
 /**
- * The files of a project after a trial, sorted by path, without those of the host and of skills. Links and files that are
- * too long are left out.
+ * The files of a project after a trial, sorted by path, without those of the host and of skills, links, and files that are
+ * too long.
  */
 export async function readProject(
   project: string,
@@ -76,7 +76,7 @@ async function writeSkill(skill: SkillPackage, target: string): Promise<void> {
   await writeFile(join(target, "SKILL.md"), `---\n${stringify(fields)}---\n${body}`);
 }
 
-/** The wording under test may differ from the file's, and no skill may grant itself anything here. */
+/** The wording under test may differ from the file's, and a skill must not grant itself permissions here. */
 function needsRewriting({ description, document: { frontMatter } }: SkillPackage): boolean {
   return frontMatter.description !== description || privilegedFields.some((key) => key in frontMatter);
 }

@@ -18,18 +18,17 @@ import type { Broken, Execution } from "../types/trial.ts";
 import type { Host } from "./host.ts";
 
 /**
- * A call that came through the relay, under the listed name of its tool. `id` is empty when the host does not pass it
- * on.
+ * A call that came through the relay, under the listed name of its tool. `id` is empty if the host does not pass it on.
  */
 export type RelayedCall = { id: string; tool: string; arguments: JsonObject; execution: Execution; at: number };
 
-/** The tools of one trial as the host is offered them. */
+/** The tools of one trial as they are offered to the host. */
 export type Offer = {
   /** Server name -> address, for the host's MCP configuration. */
   servers: ReadonlyMap<string, string>;
   /** The names that the host shows. */
   shown: readonly string[];
-  /** The listed name; an unknown name is returned unchanged. */
+  /** Returns the listed name, or an unknown name unchanged. */
   toListed(shown: string): string;
   /** The executed and skipped calls, in order. `at` is in ms of the monotonic clock. */
   relayed: readonly RelayedCall[];
@@ -155,7 +154,7 @@ async function answer(service: Service, request: IncomingMessage, response: Serv
     return toResult(await service.call(params.name, (params.arguments ?? {}) as JsonObject, readToolUseId(params)));
   });
   response.once("close", () => void server.close());
-  // The SDK's own class does not fit its own interface under exactOptionalPropertyTypes.
+  // With exactOptionalPropertyTypes, the SDK's class does not implement the SDK's interface.
   await server.connect(transport as Parameters<Server["connect"]>[0]);
   await transport.handleRequest(request, response);
 }

@@ -10,13 +10,13 @@ import type { Exchange, PassThrough } from "./passThrough.ts";
 import { makeFolder, readProject, writeProject } from "./project.ts";
 import { type Offer, offerTools, type Relay } from "./relay.ts";
 
-/** What all trials of one host share. `timeoutMs` is for a whole trial, `upstream` is the base URL of the provider. */
+/** The settings that all trials of one host share. `timeoutMs` is for a whole trial, `upstream` the base URL of the provider. */
 type Setup = {
   host: Host;
   command: string;
   env: Readonly<Record<string, string>>;
   timeoutMs: number;
-  /** Maximum retries of a request, whatever the host would do. */
+  /** Maximum retries of a request, even if the host would retry more often. */
   retries: number;
   upstream: string;
   relay: Relay;
@@ -68,7 +68,7 @@ export async function converse(setup: Setup, trial: HostedTrial, signal: AbortSi
   }
 }
 
-/** A host accepts one prompt only: a case with earlier replies cannot run in it. */
+/** A host accepts only one prompt, so a case with earlier replies cannot run in it. */
 function readQuestion({ name }: Host, messages: readonly Message[]): { system: string; prompt: string } | Broken {
   const join = (role: "system" | "user") =>
     messages.flatMap((message) => (message.role === role ? [message.content] : [])).join("\n\n");
@@ -77,7 +77,7 @@ function readQuestion({ name }: Host, messages: readonly Message[]): { system: s
   return broken("model", `${name} cannot start from earlier replies: use a case without them, or another model`);
 }
 
-/** Ends a trial from outside; the first reason counts. */
+/** Stops a trial from outside. The first reason counts. */
 type Stop = { signal: AbortSignal; reason(): Outcome | undefined; request(reason: Outcome): void; release(): void };
 
 function createStop(signal: AbortSignal): Stop {
@@ -103,7 +103,7 @@ type Trace = {
   close(): void;
 };
 
-/** Records the requests of a trial, and ends it at the first request that its limits do not allow. */
+/** Records the requests of a trial, and stops it at the first request that its limits do not allow. */
 function openTrace(setup: Setup, trial: HostedTrial, prompt: string, offer: Offer, stop: Stop): Trace {
   const { host, passThrough, upstream } = setup;
   const conversation = (exchanges: readonly Exchange[]) => selectConversation(exchanges, prompt);
@@ -114,7 +114,7 @@ function openTrace(setup: Setup, trial: HostedTrial, prompt: string, offer: Offe
     upstream,
     admit(exchanges) {
       const asked = conversation(exchanges);
-      // One without tools may be a side request.
+      // A request without tools may be a side request.
       const isFirst = !isChecked && asked.some(({ request }) => request.tools.length > 0);
       const end =
         (isFirst && findStartProblem(host, offer, shown(exchanges))) || findLimit(setup, trial, exchanges, asked);
@@ -145,12 +145,12 @@ function findStartProblem({ name, hidesTools }: Host, offer: Offer, shown: Shown
   return skill ? broken("model", `${name} did not load skill "${skill}"`) : undefined;
 }
 
-/** Turns of searches alone that are allowed beyond the turn limit. */
+/** Maximum turns with nothing but searches, in addition to the turn limit. */
 const maxSearches = 8;
-/** Model requests of one turn, those of sub-agents included, beyond which a host is not making progress. */
+/** Maximum model requests per turn, including those of sub-agents; beyond it, a host is not making progress. */
 const maxRequestsPerTurn = 10;
 
-/** Why the last of these requests must not be made. Reaching the turn limit is an answer: the turns made until then. */
+/** Why the last of these requests is not allowed. A trial that reaches the turn limit is answered, by its turns so far. */
 function findLimit(
   { host, retries, maxCostUsd, cost }: Setup,
   { maxTurns }: HostedTrial,
@@ -178,7 +178,7 @@ function describeFault(exchange: Exchange | undefined, attempts = 1): Broken {
   return broken("model", `${answer}${message}${attempts > 1 ? ` (${attempts} attempts)` : ""}`);
 }
 
-/** A trial that took too long, with what it was waiting for. */
+/** The outcome of a trial that took too long, with what it was waiting for. */
 function describeDelay({ host, timeoutMs }: Setup, exchanges: readonly Exchange[]): Broken {
   const last = exchanges.at(-1);
   const late = `${host.name} did not finish within ${timeoutMs / 1000} s`;
@@ -193,7 +193,7 @@ function sumCost(exchanges: readonly Exchange[], cost: Setup["cost"]): Cost {
   return costs.reduce(addCost, 0);
 }
 
-/** What the recorded requests say of a trial. */
+/** What the recorded requests of a trial contain. */
 function readTrace({ host, cost }: Setup, trace: Trace, offer: Offer): Omit<Reply, "outcome"> {
   const shown = trace.shown();
   return {
@@ -217,7 +217,7 @@ async function runProgram(
   stop: Stop,
 ): Promise<ProgramExit> {
   stop.signal.throwIfAborted();
-  // Its folder is removed right after it ends, so orphans get no grace period.
+  // Orphans get no grace period, because the folder is removed right after the host ends.
   const group = startGroup(command, args, { cwd, env: { ...env, ...added }, orphanMs: 0 });
   const { child, ended, stderrTail, end } = group;
   child.stdin.end(stdin);
@@ -238,7 +238,7 @@ function describeExit(exit: Exit): { how: string; isSuccess: boolean } {
   return { how: signal ? `was killed by ${signal}` : `exited with code ${code}`, isSuccess: code === 0 };
 }
 
-/** The outcome of a conversation that ended without being stopped. An exit with 0 is not a proof that it succeeded. */
+/** The outcome of a conversation that ended without being stopped. Exit code 0 does not prove success. */
 function readOutcome(host: Host, trace: Trace, offer: Offer, exit: ProgramExit): Outcome {
   const { name } = host;
   const reason = host.readFailure(exit.output) || exit.stderr;

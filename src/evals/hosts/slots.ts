@@ -5,7 +5,7 @@ type Release = () => void;
 
 /**
  * A semaphore of `count` slots, first come, first served. Resolves with the function that frees the slot, or with
- * undefined when the signal aborts first.
+ * undefined if the signal aborts first.
  */
 export function createSlots(count: number): (signal: AbortSignal) => Promise<Release | undefined> {
   let free = count;
@@ -40,7 +40,7 @@ export function createSlots(count: number): (signal: AbortSignal) => Promise<Rel
     });
 }
 
-/** How many processes of `bytes` of memory there is room for: two per processor, because they mostly wait for the model. */
+/** How many processes of `bytes` of memory fit: at most two per processor, because they mostly wait for the model. */
 export function countProcesses(bytes: number): number {
   return Math.max(1, Math.min(Math.floor(freeBytes() / bytes), 2 * availableParallelism()));
 }

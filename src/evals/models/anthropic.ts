@@ -33,11 +33,11 @@ const provider = {
   baseUrlVariable: "ANTHROPIC_BASE_URL",
   baseUrl: "https://api.anthropic.com",
   efforts: ["low", "medium", "high", "xhigh", "max"],
-  // The service requires streaming where a whole reply could take ten minutes: 128,000 tokens take an hour.
+  // The service requires streaming if a reply could take over ten minutes, at 128,000 tokens an hour.
   maxTokensLimit: 21_333,
 };
 
-/** Deprecated models as the SDK lists them, and their last day. */
+/** The deprecated models of the SDK, with their last day. */
 export const endOfLife: Readonly<Record<string, string>> = {
   "claude-sonnet-4-5": "November 30th, 2026",
   "claude-sonnet-4-5-20250929": "November 30th, 2026",
@@ -62,7 +62,7 @@ export function anthropic(id: string, name: string, options: EndpointOptions): A
   if (lastDay) options.warn?.(`${id} is deprecated and will be shut down on ${lastDay}.`);
   const prepare = cacheByToolset<PreparedToolset>(256);
 
-  // The request of `client.messages.create`, which also prints a warning per call of a deprecated model.
+  // Like `client.messages.create`, which would also print a warning per call of a deprecated model.
   const post = (body: MessageCreateParamsNonStreaming, signal: AbortSignal) =>
     client.post<unknown>("/v1/messages", { body, signal });
 
@@ -120,16 +120,16 @@ function outputConfig(effort: string | undefined, schema: ModelRequest["answerSc
 type ToolParams = ReadonlyMap<string, { plain: ToolParam; last: ToolParam; deferred: ToolParam }>;
 type PreparedToolset = { names: WireNames; params: ToolParams };
 
-const mostPauses = 8;
+const maxPauses = 8;
 
-/** The reply of a model whose searches made it pause, continued until it is done, with all content and usage. */
+/** Continues a reply that paused for searches until it is done. Returns it with all content and usage. */
 async function finishSearches(
   first: unknown,
   body: MessageCreateParamsNonStreaming,
   post: (body: MessageCreateParamsNonStreaming) => Promise<unknown>,
 ): Promise<unknown> {
   let reply = first;
-  for (let pauses = 0; pauses < mostPauses; pauses++) {
+  for (let pauses = 0; pauses < maxPauses; pauses++) {
     const paused = pausedSchema.safeParse(reply);
     if (!paused.success) return reply;
     const { content, usage } = paused.data;
@@ -187,7 +187,7 @@ function toolParams({ tools, deferred }: ModelRequest, params: ToolParams) {
 
 const cached = { cache_control: { type: "ephemeral" as const } };
 
-/** System messages joined to one prompt; the rest in their order. The service merges adjacent messages of one role. */
+/** The system messages joined into one prompt, and the others in order. The service merges adjacent messages of one role. */
 function conversation(messages: readonly Message[]): { system?: string; messages: MessageParam[] } {
   const system = messages.flatMap((message) => (message.role === "system" ? [message.content] : [])).join("\n\n");
   return { ...(system && { system }), messages: messages.flatMap(messageParam) };
@@ -205,18 +205,18 @@ function messageParam(message: Message): MessageParam[] {
   }
   if (message.role === "assistant") {
     const { native, content } = message;
-    // Unchanged: the service verifies that thinking blocks come back as they were.
+    // Sent back unchanged, because the service verifies thinking blocks.
     return [{ role: "assistant", content: Array.isArray(native) ? (native as ContentBlockParam[]) : content }];
   }
   return message.role === "user" ? [{ role: "user", content: message.content }] : [];
 }
 
-/** A number of tokens. A negative one is none, and would lower what a run has spent. */
+/** A number of tokens. A negative one, which would lower the spending of a run, counts as 0. */
 const count = z
   .number()
   .transform((tokens) => Math.max(0, tokens))
   .nullish();
-/** Any value: it comes from a JSON parser, so it need not be validated again. */
+/** Any JSON value. It comes from a parser, so it is not validated again. */
 const parsedJson = z.custom<Json>((value) => value !== undefined);
 
 /** The fields read of a reply. Blocks of other types (thinking) are only sent back. */
@@ -278,15 +278,14 @@ function readReply(body: unknown, names: WireNames): Attempt {
   };
 }
 
-/** The blocks to be sent back: an input that is too deep to be written as JSON is sent back empty. */
+/** The blocks to send back. An input that is nested too deeply to be written as JSON is replaced with an empty one. */
 function withoutDeepInputs(blocks: readonly unknown[]): unknown[] {
   return blocks.map((block) => (isNestedDeeper(block, maxDepth + 1) ? { ...(block as object), input: {} } : block));
 }
 
 /**
- * A reply that was cut off at a limit of tokens is an answer, and not a good one. Every other stop that is not the model's
- * choice is broken. So is a `pause_turn` that is left: it belongs to searches of the service itself, and those were
- * continued (see `finishSearches`).
+ * A reply that was cut off at a token limit is a bad answer, but an answer. Every other stop that is not the model's choice
+ * is broken. So is a remaining `pause_turn`: it belongs to searches of the service, which `finishSearches` continued.
  */
 function readStop(reason: string | null | undefined, calls: number): StopReason | Fault {
   switch (reason) {

@@ -9,7 +9,7 @@ import type { BatchService, ModelRequest } from "../types/model.ts";
 import { asFile, batchTimeoutMs, catchFaults, createBatchFetch, readResultLines } from "./batchFiles.ts";
 import { transientFault } from "./remote.ts";
 
-/** How a request is written and its reply is read, also when it is sent alone. */
+/** How a request is built and its reply is read, in a batch or alone. */
 type Form = {
   build(request: ModelRequest): MessageCreateParamsNonStreaming;
   read(reply: unknown, request: ModelRequest): Attempt;
@@ -34,11 +34,11 @@ const resultSchema = z.object({
   ]),
 });
 
-/** Errors of the service itself; all others are of the request. */
+/** Errors of the service itself; all others are caused by the request. */
 const transientErrors = new Set(["api_error", "overloaded_error", "rate_limit_error", "timeout_error"]);
 
 /**
- * Anthropic's Message Batches API. It keeps no label with a batch: one of ours is recognized by the ids of its results.
+ * Anthropic's Message Batches API. A batch cannot have a label, so ours are recognized by the ids of their results.
  * Limits: https://platform.claude.com/docs/en/build-with-claude/batch-processing
  */
 export function anthropicBatches(
@@ -77,7 +77,7 @@ export function anthropicBatches(
     retrieve: (id, signal) => attempt(async () => readState(await batches.retrieve(id, {}, { signal }))),
     readResults: (id, onResult, signal) =>
       attempt(async () => {
-        // Not the URL in the batch, which could lead the key to another host.
+        // The URL in the batch is not used, because it could send the API key to another host.
         const path = `/v1/messages/batches/${encodeURIComponent(id)}/results`;
         const file = await client.get(path, { ...asFile, signal }).asResponse();
         return await readResultLines(file, (line) => {

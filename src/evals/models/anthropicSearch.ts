@@ -16,18 +16,18 @@ const searchTools = {
   regex: { type: "tool_search_tool_regex_20251119", name: "tool_search_tool_regex" },
 } as const satisfies Record<string, SearchTool>;
 
-/** The tool searches of the Messages API, by the word of `--ranker`. */
+/** The tool searches of the Messages API, by their names in `--ranker`. */
 export const searches: Readonly<Record<string, string>> = {
   bm25: searchTools.bm25.type,
   regex: searchTools.regex.type,
 };
 
-/** The search tool of this versioned name. */
+/** The search tool with this versioned name. */
 export function createSearchTool(search: string): SearchTool {
   return search === searchTools.regex.type ? searchTools.regex : searchTools.bm25;
 }
 
-/** A search with one deferred tool: the smallest list that shows whether a model takes it. */
+/** A search with one deferred tool: the smallest list that shows whether a model accepts it. */
 export function createProbeTools(search: string): (ToolParam | SearchTool)[] {
   return [
     { name: "probe", description: "Does nothing.", input_schema: { type: "object" }, defer_loading: true },
@@ -56,8 +56,8 @@ const searchBlock = z.union([
 ]);
 
 /**
- * The searches in the content of a reply, with the shown names of what they found; none where there are no such blocks. A
- * search that failed because resources were short is a fault; one whose query is invalid found nothing.
+ * The searches in the content of a reply, with the shown names of the tools that they found. A search that failed for lack
+ * of resources is a fault; one with an invalid query found nothing.
  */
 export function readSearches(content: readonly unknown[], names: WireNames): ToolSearch[] | Fault {
   const queries = new Map<string, string>();

@@ -4,15 +4,15 @@ import { messageOf } from "../types/errors.ts";
 import { readText } from "./fetch.ts";
 import { toFault, transientFault } from "./remote.ts";
 
-/** A submission can be large, and its answer comes only when it was read. */
+/** Long, because a submission can be large and is answered only after it was read. */
 export const batchTimeoutMs = 600_000;
 
 /** The header of a request whose reply is a file, to be read as a stream. */
 export const asFile = { headers: { accept: "application/binary" } };
 
 /**
- * A `fetch` for the batch APIs, whose bodies are too large, or forms, for the one of single requests. Replies are read as
- * a whole up to the limit of those, files are streams. It follows no redirects.
+ * A `fetch` for the batch APIs, whose bodies are too large for the `fetch` of single requests, or are forms. Replies are
+ * read whole, up to the same limit; files are streams. It follows no redirects.
  */
 export function createBatchFetch(env: Readonly<Record<string, string | undefined>>): typeof fetch {
   const send = createProxyFetch(env) ?? fetch;
@@ -24,13 +24,13 @@ export function createBatchFetch(env: Readonly<Record<string, string | undefined
   };
 }
 
-/** One line is one reply. */
+/** The maximum length of a line, which is one reply. */
 const maxLineBytes = 16 * 1024 * 1024;
 const idleMs = 120_000;
 
 type ErrorClass = new (...args: never[]) => Error;
 
-/** Makes a request of an SDK resolve with a fault where it would reject. Both SDKs have classes of these meanings. */
+/** Makes a request of an SDK resolve with a fault instead of rejecting. Both SDKs have these two error classes. */
 export function catchFaults(Timeout: ErrorClass, Connection: ErrorClass) {
   return async <T>(request: () => Promise<T>): Promise<T | Fault> => {
     try {
@@ -42,7 +42,7 @@ export function catchFaults(Timeout: ErrorClass, Connection: ErrorClass) {
   };
 }
 
-/** Calls `onLine` with each line of a file of results, parsed. Resolves with a fault where it cannot be read to its end. */
+/** Calls `onLine` with each parsed line of a results file. Resolves with a fault if it cannot be read to its end. */
 export async function readResultLines(file: Response, onLine: (value: unknown) => void): Promise<Fault | undefined> {
   try {
     await readJsonLines(file, onLine);
@@ -53,8 +53,7 @@ export async function readResultLines(file: Response, onLine: (value: unknown) =
 }
 
 /**
- * Throws when the file is cut off, brings nothing for two minutes, or has a line that is larger than any reply or is not
- * JSON.
+ * Throws if the file is cut off, stalls for two minutes, or has a line that is larger than any reply or not JSON.
  */
 async function readJsonLines(file: Response, onLine: (value: unknown) => void): Promise<void> {
   const reader = file.body?.getReader();

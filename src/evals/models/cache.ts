@@ -7,7 +7,7 @@ import { replaceFile } from "../files/replaceFile.ts";
 import { type AskedModel, type Message, type ModelRequest, noUsage, type Reply } from "../types/model.ts";
 import { turnSchema, type Usage } from "../types/trial.ts";
 
-/** The folder of the cache, below the folder of run records. `--out` can be a home folder, which has a `.cache` already. */
+/** The folder of the cache in the folder of run records. Not `.cache`, which a home folder given to `--out` already has. */
 export const cacheFolder = ".evals-cache";
 
 /** Replies of earlier runs, by the hash of the request. */
@@ -23,9 +23,9 @@ type StoredReply = z.infer<typeof storedSchema>;
 const defaultMaxBytes = 64 * 1024 * 1024;
 
 /**
- * Opens the cache in `dir`, one file of mode 600 for each reply. Beyond `maxBytes` the oldest replies are removed. Rejects
- * where the folder cannot be made; a reply that cannot be written, or that `redact` would change because it repeats a
- * secret, is not kept, and one that cannot be read is asked again.
+ * Opens the cache in `dir`, with one file of mode 600 per reply. Beyond `maxBytes`, the oldest replies are removed. Rejects
+ * if the folder cannot be created. A reply that cannot be written, or that `redact` would change because it repeats a
+ * secret, is not stored; one that cannot be read counts as missing.
  */
 export async function openReplyCache(
   dir: string,
@@ -81,9 +81,9 @@ async function prune(dir: string, maxBytes: number): Promise<number> {
 
 /**
  * The same model with a cache: a request that was answered before gets that answer, without tokens, cost or time, marked
- * as `cached`. The key is the whole request with everything that decides its answer: the model and its settings, the
- * messages, the tools in their order, and the number of the trial, so that the trials of a case are still different
- * answers. `harness` is the version of tool-evals, which decides how a reply is read. What broke is never kept.
+ * as `cached`. The key is everything that affects the answer: the model and its settings, the messages, the tools in order,
+ * and the number of the trial, so that the trials of a case still get different answers. `harness` is the version of
+ * tool-evals, which affects how a reply is read. Broken requests are never stored.
  */
 export function cacheReplies(model: AskedModel, cache: ReplyCache, harness: string): AskedModel {
   return {
@@ -99,7 +99,7 @@ export function cacheReplies(model: AskedModel, cache: ReplyCache, harness: stri
       if (reply.kind === "turn") await cache.write(key, { turn: reply.turn, native: reply.native });
       return reply;
     },
-    // Free of charge where prices are unknown, too.
+    // A cached reply is free even if prices are unknown.
     cost: (usage) => (isFree(usage) ? 0 : model.cost(usage)),
   };
 }

@@ -15,8 +15,8 @@ export type CustomOptions = { cwd?: string; timeoutMs?: number };
 const defaultTimeoutMs = 120_000;
 
 /**
- * A model in a file of the user, `custom:<file>`: its default export answers one request. `deterministic` and
- * `costUsd(usage)` may be exported too. Throws a usage error when the file has no such function.
+ * A model in a file of the user, `custom:<file>`, whose default export answers one request. It may also export
+ * `deterministic` and `costUsd(usage)`. Throws a usage error if the file has no such function.
  */
 export async function custom(id: string, file: string, options: CustomOptions): Promise<AskedModel> {
   const path = resolve(options.cwd ?? ".", file);

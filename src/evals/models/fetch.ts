@@ -15,9 +15,9 @@ type Init = { method?: string; headers?: unknown; body?: unknown; signal?: Abort
 type Fetch = (url: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 /**
- * A `fetch` for the SDKs: through the proxies of the environment if there are any, else on pooled connections. It suits
- * one JSON request and one JSON reply:
- * - It resolves when the whole body is read. So the SDK's timeout, which ends when `fetch` resolves, covers the body too,
+ * A `fetch` for the SDKs, through the proxies of the environment or on pooled connections. It is made for one JSON request
+ * and one JSON reply:
+ * - It resolves after the whole body is read. So the SDK's timeout, which ends when `fetch` resolves, covers the body too,
  *   and a body that is cut off rejects like any other broken connection. It cannot stream.
  * - It follows no redirects and keeps no cookies, and ends a body that is larger than 16 MiB.
  * Timeouts are left to the caller's signal. Throws a usage error for an invalid proxy.
@@ -37,7 +37,7 @@ export function createFetch(env: Readonly<Record<string, string | undefined>>): 
 
 const cutOff = "the reply was cut off";
 
-/** Far above a reply of the most tokens that can be asked for. */
+/** Far more than a reply with the maximum number of tokens. */
 const maxReplyBytes = 16 * 1024 * 1024;
 
 /** Thrown for a reply that is larger than any reply of a model. */
@@ -59,11 +59,11 @@ export async function readText(body: ReadableStream<Uint8Array> | null): Promise
   return Buffer.concat(parts).toString();
 }
 
-/** `maxSockets`: more connections to one host bring no speed; further requests wait for one. */
+/** More than `maxSockets` connections to one host are not faster; further requests wait for one. */
 const pool = { keepAlive: true, maxSockets: 256 };
 
 /**
- * On Node's own HTTP client: the built-in `fetch` needs more processor time per request than the rest of the program.
+ * Uses Node's own HTTP client, because the built-in `fetch` needs more CPU time per request than the rest of the program.
  * Asks for no compression. Idle sockets are reused and do not keep the process alive.
  */
 function createPooledFetch(): Fetch {
@@ -96,7 +96,7 @@ function createPooledFetch(): Fetch {
         ? secureRequest(String(url), { ...options, agent: secure }, onResponse)
         : plainRequest(String(url), { ...options, agent: plain }, onResponse);
       request.on("error", reject);
-      // The `signal` option of a request watches all of its events, which takes longer.
+      // Not the `signal` option of a request, which watches all of its events and is slower.
       const abort = () => request.destroy(new DOMException("This operation was aborted", "AbortError"));
       init.signal?.addEventListener("abort", abort, { once: true });
       request.on("close", () => init.signal?.removeEventListener("abort", abort));
@@ -111,7 +111,7 @@ const decoders: Partial<Record<string, () => Transform>> = {
   br: createBrotliDecompress,
 };
 
-/** Some gateways compress what they were asked to send as it is. */
+/** Some gateways compress a reply although they were asked not to. */
 function decode(response: IncomingMessage): Readable {
   const decoder = decoders[response.headers["content-encoding"] ?? ""]?.();
   return decoder ? pipeline(response, decoder, () => {}) : response;
@@ -122,7 +122,7 @@ function headerEntries(headers: unknown): Iterable<[string, string]> {
   return Object.entries((headers ?? {}) as Record<string, string>);
 }
 
-/** The part of a `Response` that the SDKs read. A real one costs a stream and a header list that are not used. */
+/** The part of a `Response` that the SDKs read. A real one would create a stream and a header list that nobody uses. */
 function bufferedResponse(url: string, status: number, raw: IncomingHttpHeaders, text: string): Response {
   const value = (name: string) => {
     const found = raw[name.toLowerCase()];

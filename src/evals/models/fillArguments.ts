@@ -153,7 +153,7 @@ function extractRest(query: string, known: ReadonlySet<string>): string {
   const isContent = (part: string) => !isStopWord(part) && stemWords(part).some((word) => !known.has(word));
   const from = parts.findIndex(isContent);
   const to = parts.findLastIndex(isContent);
-  // A query of the tool's words only: what follows its verb.
+  // If all words of the query are the tool's, keep what follows the verb.
   const kept = from < 0 ? parts.slice(1) : parts.slice(from, to + 1);
   return kept.join(" ").replace(/[?!.,;]+$/, "");
 }
@@ -192,7 +192,7 @@ export type LiteralKind = "quoted" | "url" | "email" | "date" | "path" | "number
 /** A literal value in the query. */
 export type Literal = { kind: LiteralKind; text: string };
 
-/** Each pattern is tried at most once for a run of its characters, or is limited in length: a query may be a pasted file. */
+/** Each pattern is tried once per run of its characters, or is limited in length, because a query may be a pasted file. */
 const patterns: readonly [LiteralKind, RegExp][] = [
   ["quoted", /"([^"]+)"|“([^”]+)”|`([^`]+)`|(?<![\p{L}\p{N}])'([^']+)'(?![\p{L}\p{N}])/u],
   ["url", /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"'<>]*[^\s"'<>.,;:!?)\]]/i],

@@ -20,7 +20,7 @@ import { cacheByToolset } from "./wireNames.ts";
  */
 const leastShare = 1 / 3;
 
-/** How much of a query is read, in characters: more than any person writes. It bounds the time for pasted files. */
+/** The maximum number of characters of a query that are read. It bounds the time for pasted files. */
 const maxQuery = 10_000;
 
 /**
@@ -34,7 +34,7 @@ const wordsOfLiteral: Partial<Record<LiteralKind, string>> = {
   date: "date",
 };
 
-/** A tool, or a skill with the call that loads it, and the words that it is found by. */
+/** A tool, or a skill with the call that loads it, and the words by which it is found. */
 type Candidate = SearchDocument & {
   nameWords: ReadonlySet<string>;
   words: ReadonlySet<string>;
@@ -72,7 +72,7 @@ export function lexical(): AskedModel {
 }
 
 function pickCalls({ messages, turn, loader }: ModelRequest, getRanker: () => Ranker<Candidate>): Turn["calls"] {
-  // What came before the user's last message has been answered.
+  // Earlier results belong to messages that have been answered.
   const since = messages.slice(messages.findLastIndex(({ role }) => role === "user") + 1);
   const results = since.flatMap((message) => (message.role === "results" ? message.results : []));
   if (results.some(({ tool }) => tool !== loader?.tool)) return [];
@@ -86,7 +86,7 @@ function pickCalls({ messages, turn, loader }: ModelRequest, getRanker: () => Ra
     : [];
 }
 
-/** The search for the words of a query, in the form that the ranker takes. */
+/** A search for the words of a query, in the form that the ranker accepts. */
 function writeSearch(query: string, ranker: string): JsonObject {
   const words = [...new Set(splitWords(query).map(({ text }) => text))];
   return { query: ranker === "regex" ? `(?i)${words.join("|")}` : words.join(" ") };

@@ -26,7 +26,7 @@ import {
 } from "./remote.ts";
 import { cacheByToolset, mapToWireNames, type WireNames } from "./wireNames.ts";
 
-/** The names, defaults and limits of OpenAI, whatever its API. */
+/** The names, defaults and limits of OpenAI, for all of its APIs. */
 const provider = {
   name: "openai",
   keyVariable: "OPENAI_API_KEY",
@@ -37,8 +37,8 @@ const provider = {
 };
 
 /**
- * A client with its settings, the limits of all its requests, and how what it throws is read: the same for every API of
- * the service. Throws a usage error for options that cannot work.
+ * A client with its settings, the limits of all its requests, and a function that reads its errors, for every API of the
+ * service. Throws a usage error for options that cannot work.
  */
 export function connectOpenai(options: EndpointOptions) {
   const { apiKey, timeoutMs, retries, ...endpoint } = resolveEndpoint(options, provider);
@@ -135,12 +135,12 @@ function messageParams(message: Message): ChatCompletionMessageParam[] {
   return [native ? (native as ChatCompletionAssistantMessageParam) : { role: "assistant", content }];
 }
 
-/** A number of tokens. A negative one is none, and would lower what a run has spent. */
+/** A number of tokens. A negative one, which would lower the spending of a run, counts as 0. */
 const count = z
   .number()
   .transform((tokens) => Math.max(0, tokens))
   .nullish();
-/** An object that comes from a JSON parser, so it need not be validated again. */
+/** Any JSON object. It comes from a parser, so it is not validated again. */
 const parsedObject = z.custom<JsonObject>(isJsonObject);
 
 /** The fields read of a reply. Local servers omit ids, usage and finish reasons, and send arguments as objects. */
@@ -238,7 +238,7 @@ export function readArguments(text: string): Pick<Call, "arguments" | "arguments
   }
 }
 
-/** Calls override the finish reason, which local servers often send as `stop`; but not when the reply was cut off. */
+/** Calls override the finish reason, which local servers often send as `stop`, unless the reply was cut off. */
 function readStop(reason: string | null | undefined, calls: number): StopReason | Fault {
   if (reason === "length") return "cut";
   if (reason === "content_filter") return "refused";

@@ -8,7 +8,7 @@ import type { BatchService, ModelRequest } from "../types/model.ts";
 import { batchTimeoutMs, catchFaults, createBatchFetch, readResultLines } from "./batchFiles.ts";
 import { transientFault } from "./remote.ts";
 
-/** How a request is written and its reply is read, also when it is sent alone. */
+/** How a request is built and its reply is read, in a batch or alone. */
 type Form = {
   build(request: ModelRequest): ChatCompletionCreateParamsNonStreaming;
   read(reply: unknown, request: ModelRequest): Attempt;
@@ -105,7 +105,7 @@ export function openaiBatches(
   };
 }
 
-/** What a request that is missing in the files of an ended batch became. */
+/** The outcome of a request that is missing in the files of an ended batch, by the status of the batch. */
 const absentIn: Readonly<Record<string, BatchState["absent"]>> = { expired: "expired", cancelled: "canceled" };
 
 function readState({ id, status, metadata, errors, request_counts: counts }: Batch): BatchState {

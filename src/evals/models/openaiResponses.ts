@@ -17,12 +17,12 @@ import { connectOpenai, readArguments } from "./openai.ts";
 import { askRemote, boundArguments, boundText, permanentFault, transientFault, unreadableReply } from "./remote.ts";
 import { cacheByToolset, mapToWireNames, type WireNames } from "./wireNames.ts";
 
-/** The tool search of the API, which names no ranking. */
+/** The tool search of the API, which does not name its ranking. */
 const hostedSearch = "tool_search";
 
 /**
- * A model behind OpenAI's Responses API, which has tool search; chat completions do not. Deferred tools are in one
- * namespace for each server. Nothing is stored by the service. Throws a usage error for options that cannot work.
+ * A model behind OpenAI's Responses API, which unlike chat completions has tool search. Deferred tools are in one namespace
+ * per server. The service stores nothing. Throws a usage error for options that cannot work.
  */
 export function openaiResponses(id: string, name: string, options: EndpointOptions): AskedModel {
   const { client, limits, readFault, maxTokens, effort, record } = connectOpenai(options);
@@ -34,7 +34,7 @@ export function openaiResponses(id: string, name: string, options: EndpointOptio
       model: name,
       max_output_tokens: maxTokens,
       store: false,
-      // Reasoning is sent back with the results, and is only readable to the service.
+      // Reasoning is sent back with the results; only the service can read it.
       include: ["reasoning.encrypted_content"],
       ...(effort !== undefined && { reasoning: { effort: effort as NonNullable<ReasoningEffort> } }),
       ...toolParams(request, functions),
@@ -66,7 +66,7 @@ export function openaiResponses(id: string, name: string, options: EndpointOptio
 
 const deferredProbe: NamespaceTool.Function = { type: "function", name: "probe", defer_loading: true };
 
-/** A search with one deferred tool: the smallest list that shows whether a model takes it. */
+/** A search with one deferred tool: the smallest list that shows whether a model accepts it. */
 const probeTools: Tool[] = [
   { type: "namespace", name: "probe", description: "Does nothing.", tools: [deferredProbe] },
   { type: hostedSearch },
@@ -119,7 +119,7 @@ function inputItems(message: Message): ResponseInputItem[] {
   if (message.role === "results") {
     return message.results.map(({ callId, text }) => ({ type: "function_call_output", call_id: callId, output: text }));
   }
-  // Unchanged: reasoning and searches belong to the calls that follow them.
+  // Sent back unchanged, because reasoning and searches belong to the calls that follow them.
   if (message.role === "assistant" && Array.isArray(message.native)) return message.native as ResponseInputItem[];
   return [{ role: message.role, content: message.content }];
 }
@@ -187,7 +187,7 @@ function readReply(body: unknown, names: WireNames): Attempt {
     native: (body as { output: unknown }).output,
     turn: {
       text: boundText(text),
-      // The last call of a reply that is cut off may be half a call.
+      // The last call of a reply that was cut off may be incomplete.
       calls: stop === "cut" ? [] : written,
       ...(searches.length > 0 && { searches }),
       stop,
@@ -199,7 +199,7 @@ function readReply(body: unknown, names: WireNames): Attempt {
   };
 }
 
-/** Each search with the output that follows it; hosted searches carry no id that joins the two. */
+/** The searches, each with the output that follows it, because hosted searches have no id that connects the two. */
 function readSearches(output: readonly Item[], names: WireNames): ToolSearch[] {
   const searches: ToolSearch[] = [];
   for (const item of output) {
@@ -212,7 +212,7 @@ function readSearches(output: readonly Item[], names: WireNames): ToolSearch[] {
   return searches;
 }
 
-/** What was searched for: the text of the query, or all arguments where they have none. */
+/** What was searched for: the text of the query, or all arguments if there is no query. */
 function describeSearch(given: unknown): string {
   const { data } = z.object({ query: z.string() }).safeParse(given);
   return boundText(data?.query ?? (typeof given === "string" ? given : (JSON.stringify(given) ?? "")));

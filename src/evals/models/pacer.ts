@@ -9,24 +9,24 @@ export const realClock: Clock = {
 };
 
 /**
- * What became of one request. `throttled`: refused for its rate (429, 529), with the wait that the service asked for.
- * `failed`: any other fault that may pass. `refused`: a fault that every request would have (a wrong key, an unknown model).
- * `answered`: anything else, also a fault of this request alone.
+ * The outcome of one request. `throttled`: refused because of the rate (429, 529), with the wait that the service asked for.
+ * `failed`: any other temporary fault. `refused`: a fault that every request would have (a wrong key, an unknown model).
+ * `answered`: anything else, including a fault of this request alone.
  */
 export type Report =
   | { kind: "answered" }
   | { kind: "failed" | "refused"; message: string }
   | { kind: "throttled"; message: string; waitMs: number };
 
-/** After this many faults without an answer between them, requests are sent one at a time, as probes. */
+/** After this many faults in a row, requests are sent one at a time, as probes. */
 const faultsInRow = 10;
-/** The first request goes alone. After this time without its answer the others go too. */
+/** The first request is sent alone. If it is not answered within this time, the others are sent too. */
 const firstMs = 5_000;
 const lowestRate = 0.2;
 
 /**
- * The share of the rate at which the service throttled, `seconds` after that: a little below it for some 8 s, then a little
- * above, and after half a minute far above, in case more is granted by then (the curve of the congestion control CUBIC,
+ * The rate `seconds` after the service throttled, as a share of the rate at that time: a little below it for some 8 s, then
+ * a little above, and after half a minute far above, in case the limit has risen (the curve of the CUBIC congestion control,
  * RFC 9438).
  */
 const shareAfter = (seconds: number) => 0.97 + 0.002 * seconds + 0.00003 * seconds ** 3;
@@ -36,11 +36,11 @@ const probeWaitMs = (failed: number) => Math.min(500 * 2 ** failed, 8_000);
 /**
  * Decides when the requests to one model are sent, over all trials.
  *
- * - The first request goes alone, and when it is refused, no other is sent.
- * - The rate is unlimited until the service throttles. Then all requests wait as long as the service asks, and go on at the
- *   rate that it granted, which doubles every second until the service throttles again. From then on they go on a little
- *   below the rate at which it throttled, which grows until the next time.
- * - After ten faults without an answer, requests go one at a time, with waits from 0.5 to 8 s between them. After `probes`
+ * - The first request is sent alone. If it is refused, no other is sent.
+ * - The rate is unlimited until the service throttles. Then all requests wait as long as the service asks, and continue at the
+ *   rate that it granted, which doubles every second until the service throttles again. From then on, they continue a little
+ *   below the rate at which it throttled, and that rate grows until the next time.
+ * - After ten faults in a row, requests are sent one at a time, with waits from 0.5 to 8 s between them. After `probes`
  *   further faults, no other is sent.
  */
 export class Pacer {
@@ -52,7 +52,7 @@ export class Pacer {
   #faults = 0;
   #failedProbes = 0;
   #probe: Probe | undefined;
-  /** Requests a second at which the service throttled. Until it did so twice, that says little, and the rate doubles. */
+  /** Requests per second at which the service throttled. Until it did so twice, this is a rough guess, and the rate doubles. */
   #granted = Number.POSITIVE_INFINITY;
   #throttles = 0;
   #nextAt = 0;
@@ -66,7 +66,7 @@ export class Pacer {
     this.#measuredSince = clock.now();
   }
 
-  /** Why no further request is sent; undefined while they are. */
+  /** Why no further request is sent; undefined while requests are sent. */
   get stopped(): string | undefined {
     return this.#stopped;
   }
@@ -77,8 +77,8 @@ export class Pacer {
   }
 
   /**
-   * Waits until a request may be sent, sends it, and learns from what became of it. Undefined when none is sent any
-   * more.
+   * Waits until a request may be sent, sends it, and adapts to its outcome. Resolves with undefined if requests are no longer
+   * sent.
    */
   async send<T>(signal: AbortSignal, request: () => Promise<T>, report: (result: T) => Report): Promise<T | undefined> {
     let probe: Probe | undefined;
@@ -110,7 +110,7 @@ export class Pacer {
     return !this.#isTried || this.#faults >= faultsInRow || this.#stopped !== undefined;
   }
 
-  /** Returns false when the first request takes so long that others need not wait for it. */
+  /** Resolves with false if the first request takes so long that others need not wait for it. */
   async #awaitProbe(ended: Promise<void>, signal: AbortSignal): Promise<boolean> {
     if (this.#isTried) {
       const over = new AbortController();
@@ -158,7 +158,7 @@ export class Pacer {
     return Math.max(lowestRate, this.#granted * (this.#throttles === 1 ? 2 ** seconds : shareAfter(seconds)));
   }
 
-  /** Faults that arrive while requests wait already come from the same crowd: they prolong the wait, and nothing else. */
+  /** Slows down. Throttled requests that arrive during the wait belong to the same burst, so they only prolong the wait. */
   #slowDown(waitMs: number): void {
     const now = this.#clock.now();
     const isKnown = now < this.#pausedUntil;
@@ -167,7 +167,7 @@ export class Pacer {
     if (isKnown) return;
     const seconds = (now - this.#measuredSince) / 1_000;
     const measured = this.#measured / Math.max(1, seconds);
-    // Where requests went at the full rate, that is the better measure; a short time says little about a rate.
+    // If requests were sent at the full rate, that rate is the better measure; a short time gives a poor estimate.
     const isFull = this.#throttles > 1 && (seconds < 2 || measured > 0.8 * rate);
     const found = this.#throttles === 1 ? rate * 0.8 : isFull ? rate * 0.98 : measured;
     this.#granted = Math.max(lowestRate, found);

@@ -13,24 +13,24 @@ import { Pacer, type Report, realClock } from "./pacer.ts";
 
 const maxWaitMs = 60_000;
 
-/** The real delay, up to a quarter longer than asked for: requests refused together must not come back together. */
+/** Waits up to a quarter longer than asked, so that requests that were refused together are not retried together. */
 export const jitteredDelay: Delay = async (ms, signal) => {
   await sleep(ms * (1 + Math.random() / 4), undefined, { signal }).catch(() => undefined);
 };
 
-/** The limits of all asks of one model. With a delay of a test, nothing is waited for. */
+/** The limits of all requests to one model. With the `delay` of a test, the pacer does not wait either. */
 export function createLimits(retries: number, delay: Delay | undefined) {
   const pacer = new Pacer(retries + 1, delay ? { now: realClock.now, sleep: async () => {} } : realClock);
   return { retries, delay: delay ?? jitteredDelay, pacer };
 }
 
 /**
- * Attempts until there is a turn, a permanent fault, or no retry left. Does not reject.
+ * Tries until there is a turn, a permanent fault, or no retry left. Does not reject.
  *
  * The SDKs' own retries are off: they do not retry a reply that is cut off, empty or not JSON, and wait as long as a
  * service asks. Here all transient faults share one retry budget. Waits are 0.5, 1, 2, 4, 8, 8, ... seconds, or what the
- * service asked for up to a minute; a timeout is retried once only. `pacer` decides when an attempt is made, and ends all
- * asks of a model that refuses or fails them all. Its waits aside, one ask ends within (retries + 1) x timeout +
+ * service asked for, up to a minute; a timeout is retried only once. `pacer` decides when an attempt is made, and ends all
+ * requests to a model that refuses or fails all of them. Apart from its waits, one request ends within (retries + 1) x timeout +
  * retries x 75 s in the worst case.
  */
 export async function askRemote(
@@ -42,7 +42,7 @@ export async function askRemote(
   const startedAt = performance.now();
   const { pacer } = limits;
   let lost: Usage | undefined;
-  // One controller per ask: an SDK that leaves listeners behind would fill up the run's signal.
+  // One controller per request, because an SDK that leaves listeners behind would fill up the run's signal.
   const own = new AbortController();
   const abort = () => own.abort(signal.reason);
   setMaxListeners(0, signal, own.signal);
@@ -62,7 +62,7 @@ export async function askRemote(
       if (pacer.stopped !== undefined) return { ...toBroken(result, total), again: true, ...(lost && { lost }) };
       if (!isRetried(result, made, limits.retries)) return { ...toBroken(result, total), ...(lost && { lost }) };
       await limits.delay(waitMs(result, made), own.signal);
-      // To be throttled among requests that are answered is no failure: the model is asked at the rate that it grants.
+      // Being throttled while other requests are answered is not a failure: requests are sent at the rate that is granted.
       const isCrowded = isThrottled(result) && pacer.answers !== answersBefore;
       if (!isCrowded || total > maxThrottled) made++;
     }
@@ -78,27 +78,27 @@ export async function askRemote(
 }
 
 /**
- * Broken because the model was stopped before this attempt: the trial is asked again when the run is resumed. One that was
- * not asked at all counts as cancelled, so it need not be recorded.
+ * The reply to a request that was not sent because the model was stopped. The trial runs again when the run is resumed. One
+ * without any attempt counts as cancelled, so it need not be recorded.
  */
 function notAsked(why: string, wasAsked: boolean, lost: Usage | undefined): Reply {
   const message = boundMessage(`not asked again: the model was stopped after: ${why}`);
   return { kind: "broken", stage: wasAsked ? "model" : "cancelled", message, again: true, ...(lost && { lost }) };
 }
 
-/** An ask that is throttled more often than that counts every further time as a failure. */
+/** A request that is throttled more often than this counts every further time as a failure. */
 const maxThrottled = 50;
 
 const isThrottled = ({ status }: Fault) => status === 429 || status === 529;
 
 /** Faults that every request to a model would have: a wrong or missing key, no credit, no permission, no such model. */
 const refusedStatuses = [401, 402, 403, 404];
-/** A request that is too large, which says nothing about others. */
+/** The status of a request that is too large, which does not concern other requests. */
 const tooLarge = 413;
 
 /**
- * What a pacer learns from an attempt. A fault that a retry does not fix can be one of its request alone, but not while no
- * request was answered: then an error refuses all, and a reply that cannot be used counts as a failure.
+ * The report of an attempt to the pacer. A permanent fault may concern its request alone, except while no request has been
+ * answered: then an error status counts as a refusal of all requests, and an unusable reply as a failure.
  */
 function readReport(attempt: Attempt, made: number, { answers }: Pacer): Report {
   if (attempt.kind === "turn") return { kind: "answered" };
@@ -126,11 +126,11 @@ export function permanentFault(message: string): Fault {
   return { kind: "fault", stage: "model", message, isTransient: false };
 }
 
-/** Limits of what a model wrote, far above what its limit of tokens lets it write. */
+/** Limits of what a model wrote, far above what its token limit allows. */
 const maxArguments = 1024 * 1024;
 const maxText = 256 * 1024;
 
-/** The arguments of a call as the record can hold them: as text, cut, where they are too deep or too large. */
+/** The arguments of a call as the record can hold them: as cut text if they are too deep or too large. */
 export function boundArguments(written: Pick<Call, "arguments" | "argumentsText">): typeof written {
   const { arguments: value, argumentsText: text } = written;
   if (isNestedDeeper(value)) return { argumentsText: `[nested more than ${maxDepth} levels deep]` };
@@ -150,9 +150,8 @@ type SdkError = Error & {
 };
 
 /**
- * The fault of a body that came with status 200 and is not a reply, which may be another one next time: the error that the
- * service reports in it, its start if it is a text such as a login page, else what is wrong with it. `what`: what a reply
- * would be.
+ * The transient fault of a body with status 200 that is not a reply. Its message is the error that the service reports in
+ * the body, the start of a text such as a login page, or what is wrong with the body. `what`: what a reply would be.
  */
 export function unreadableReply(what: string, body: unknown, error: z.ZodError | undefined): Fault {
   if (body === undefined || body === null || body === "")
@@ -165,8 +164,8 @@ export function unreadableReply(what: string, body: unknown, error: z.ZodError |
 }
 
 /**
- * Converts what an SDK threw into a fault. Transient are: broken connections, timeouts, statuses 408, 409, 429 and 5xx
- * (unless the service says otherwise in `x-should-retry`), and a body that is not JSON.
+ * Converts an error of an SDK into a fault. Broken connections, timeouts, statuses 408, 409, 429 and 5xx (unless the service
+ * says otherwise in `x-should-retry`) and bodies that are not JSON are transient.
  */
 export function toFault(
   thrown: unknown,

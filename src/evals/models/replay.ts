@@ -18,8 +18,8 @@ type Recorded = { turns: readonly Turn[]; outcome: Outcome };
 
 /**
  * Answers from a recorded run, `replay:<run>` or `replay:<run>#<model>`: returns the recorded turn of the same suite,
- * case, arm and trial, with its recorded usage at no cost. A missing turn is broken, never invented. Throws a usage error
- * when the run has no such model, or several and none is named.
+ * case, arm and trial, with its recorded usage at no cost. A turn that is not recorded is broken. Throws a usage error if
+ * the run does not have the named model, or has several and none is named.
  */
 export async function replay(id: string, name: string, options: ReplayOptions): Promise<AskedModel> {
   if (!options.recorded) throw usageError(`"${id}" has no recorded runs to read.`);
@@ -54,7 +54,7 @@ function findReply(row: Recorded | undefined, { cell, turn: number, loader }: Mo
   if (recorded) {
     const calls = recorded.calls.map(({ execution, ...call }) => call);
     const { searches, userTurn, ...turn } = recorded;
-    // A search of the client is made again; one of an API or a host is part of its reply.
+    // A search on the client runs again; one of an API or a host is part of the reply.
     return { kind: "turn", turn: { ...turn, calls, ...(searches && !loader && { searches }) } };
   }
   if (row?.outcome.kind === "broken") return row.outcome;
@@ -78,7 +78,7 @@ function splitAtLast(text: string, separator: string): [string, string | undefin
   return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + separator.length)];
 }
 
-/** The cell without its model, which in the new run is the replay. */
+/** The cell without its model, which is the replay in the new run. */
 function key({ suite, case: id, arm, trial }: Cell): string {
   return JSON.stringify([suite, id, arm, trial]);
 }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 /** Converts shown tool names to names that a provider accepts, and back. */
 export type WireNames = {
   toWire(shown: string): string;
-  /** An unknown name is returned unchanged: it is what the model wrote. */
+  /** Returns an unknown name unchanged, as the model wrote it. */
   toShown(wire: string): string;
 };
 
@@ -31,8 +31,8 @@ function withHash(plain: string, name: string, max: number): string {
 }
 
 /**
- * A cache of what is derived from a toolset, by the toolset's hash: `make` runs once per key, and the oldest of more than
- * `max` values is dropped. A run has few toolsets, but a suite whose cases have their own lists has thousands.
+ * A cache of values that are derived from toolsets, by the hash of the toolset. `make` runs once per key, and beyond `max`
+ * values the oldest is dropped. Most runs have few toolsets, but a suite whose cases have their own lists has thousands.
  */
 export function cacheByToolset<V>(max: number): (key: string, make: () => V) => V {
   const kept = new Map<string, V>();

@@ -6,7 +6,7 @@ import type { Call, ToolSearch, Turn } from "../types/trial.ts";
  * What a model did in a trial: the calls of its first turn with calls, all calls in order, the skills that they loaded,
  * and whether it refused or its last reply was cut off. Where skills are offered, a call that loads one counts as a
  * call of the skill's entry, and a call through a dispatcher as the one that it makes. Searches for tools and calls of
- * a host's own tools are no picks, and listed separately.
+ * a host's own tools are listed separately, because they are not picks.
  */
 export type Activity = {
   first: readonly Call[];
@@ -19,8 +19,8 @@ export type Activity = {
 };
 
 /**
- * Reads the activity from the turns of a trial. `own`: the tools of the harness for files, where skills or files are
- * offered; using one is not a pick.
+ * Reads the activity from the turns of a trial. `own`: the file tools of the harness, if skills or files are offered; using
+ * one is not a pick.
  */
 export function readActivity(turns: readonly Turn[], own: ReadonlySet<string> | undefined): Activity {
   const raw = turns.map(({ calls }) => calls.filter(({ role }) => role === undefined).map(unwrap));
@@ -49,7 +49,7 @@ export const skillTools = { load: "Skill", read: "Read", write: "Write" } as con
 /** A host's tools for reading files: using one is not a pick. */
 export const readingTools: ReadonlySet<string> = new Set([skillTools.read, "Glob", "Grep"]);
 
-/** The same where files can be written too. */
+/** The reading tools, and the tool for writing files. */
 export const fileTools: ReadonlySet<string> = new Set([...readingTools, skillTools.write]);
 
 /** Normalizes a skill's name in a call of the `Skill` tool: Claude Code accepts `/name`, as users type it, for `name`. */
@@ -63,8 +63,8 @@ export function listLoadedSkills(calls: readonly Call[]): readonly string[] {
 }
 
 /**
- * What a call picks where skills or files are offered: the entries of the skills that it loads, nothing when it only reads
- * or writes files, otherwise the tool that it calls.
+ * What a call picks if skills or files are offered: the entries of the skills that it loads, nothing if it only reads or
+ * writes files, otherwise the tool that it calls.
  */
 function toPicks(call: Call, own: ReadonlySet<string>): readonly Call[] {
   const loaded = readLoadedSkills(call);

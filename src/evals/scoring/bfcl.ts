@@ -20,7 +20,7 @@ export function parseKeepingFloats(text: string): Json {
   ) as Json;
 }
 
-/** The violated rule by its name in the leaderboard; malformed when it is about the schema, not the expected values. */
+/** The violated rule by its name in the leaderboard. `isMalformed`: the rule is about the schema, not the expected values. */
 export type BfclProblem = { rule: BfclRule; isMalformed: boolean; why: string };
 type BfclRule =
   | "simple_function_checker:missing_required"
@@ -151,13 +151,13 @@ function dictListRule(value: readonly Json[], answers: readonly Json[]): BfclRul
   return rule;
 }
 
-/** Python's iteration: the items of a list, the characters of a string; nothing for what cannot be iterated. */
+/** Iterates as Python does: the items of a list, the characters of a string, and nothing for any other value. */
 function items(value: Json | undefined): readonly Json[] {
   if (Array.isArray(value)) return value;
   return typeof value === "string" ? [...value] : [];
 }
 
-/** Strings without ASCII space and , . / - _ * ^, in lower case, with " for '. All else as it is, nested strings too. */
+/** Strings without ASCII space and , . / - _ * ^, in lower case, with " for '. Other values are unchanged, including nested strings. */
 function normal(value: Json): Json {
   if (typeof value !== "string") return value;
   return value

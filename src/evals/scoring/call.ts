@@ -24,7 +24,7 @@ export type Assessment = Pick<Score, "selection" | "picked" | "unchecked" | "sub
   checks: readonly Assertion[];
 };
 
-/** `selection` is the first thing that is wrong; assertions end with the tool or the schema when those are not met. */
+/** `selection` is the first thing that is wrong. No assertions follow an unmet one about the tool or the schema. */
 export type CallScore = Pick<Score, "unchecked" | "substituted"> & {
   selection: (typeof callSelections)[number];
   checks: readonly Assertion[];
@@ -37,8 +37,8 @@ type ArgsScore = CallScore & { selection: "malformed-arguments" | "wrong-argumen
 /**
  * Scores a call against one expected call, in this order: is the tool listed; is it an expected one; are the arguments a
  * JSON object that the tool's inputSchema allows; does every named argument match; is the result as expected. The
- * leaderboard's rules replace schema and matchers, because they allow some values that the schema does not. Of a tool that
- * is acceptable as a substitute only the schema is checked.
+ * leaderboard's rules replace schema and matchers, because they allow some values that the schema does not. For an
+ * acceptable substitute, only the schema is checked.
  */
 export function compileCall(
   expected: ExpectedCall,
@@ -81,7 +81,7 @@ export function getFinder(rules: Pick<ArgsRules, "argsMatch">, lookup: ToolLooku
   return rules.argsMatch === "bfcl" ? lookup.findDotless : lookup.find;
 }
 
-/** The better of two scores: by selection, then by the number of assertions that are not met; a substitute is worse. */
+/** The better of two scores, by selection and then by the number of unmet assertions, for which a substitute counts half. */
 export function chooseBetter(a: CallScore, b: CallScore): CallScore {
   const further = callSelections.indexOf(b.selection) - callSelections.indexOf(a.selection);
   const open = ({ checks, substituted }: CallScore) =>
@@ -133,7 +133,7 @@ function compileArgs(expected: ExpectedCall, mode: ArgsRules["argsMode"]) {
   };
 }
 
-/** A literal of another JSON type is a wrong type; what must be absent is invented. */
+/** The kind of a mismatch. A literal of another JSON type is a wrong type; an argument that must be absent is invented. */
 function classifyFault(expected: Json, value: Json | undefined): NonNullable<Assertion["fault"]>["kind"] {
   if (value === undefined) return "missing";
   const read = readMatcher(expected);
@@ -168,8 +168,8 @@ function failNotAnObject(given: Json | undefined, call: Call): ArgsScore {
 }
 
 /**
- * Compiles the matcher of a call's result. All keywords must hold. `success` and `json` apply to the structured content,
- * or else to the result's text parsed as JSON. A call that was not executed is unknown, with the reason.
+ * Compiles the matcher of a call's result. All keywords must hold. `success` and `json` apply to the structured content, or
+ * without it to the text parsed as JSON. A call that was not executed is unknown, with the reason.
  */
 export function compileResult(expected: ResultMatcher): (execution: Execution | undefined, judge: Judge) => Match {
   const { success, isError, contains, matches, json } = expected;

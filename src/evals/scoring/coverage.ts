@@ -3,8 +3,8 @@ import { type Case, listExpectedCalls } from "../types/suite.ts";
 import type { Tool } from "../types/tool.ts";
 
 /**
- * `tools`: how many tools there are. `uncovered`: those that no case expects. `parameters`: of each expected tool, the
- * parameters that no case names in `args`; tools without such a parameter are left out.
+ * `tools`: the number of tools. `uncovered`: those that no case expects. `parameters`: per expected tool, the parameters that
+ * no case names in `args`, if there are any.
  */
 export type Coverage = { tools: number; uncovered: string[]; parameters: { tool: string; names: string[] }[] };
 

@@ -3,9 +3,8 @@ import type { Assertion, Discovery } from "../types/trial.ts";
 import type { Activity } from "./activity.ts";
 
 /**
- * How the expected tools were found and chosen, where the definitions of `deferred` tools (listed names) were not shown
- * from the start. Of several expected calls the first that was not made decides. Undefined where no tool is expected or
- * none is deferred.
+ * How the expected tools were found and chosen if the definitions of `deferred` tools (listed names) were not shown from the
+ * start. Of several expected calls, the first that was not made decides. Undefined if no tool is expected or deferred.
  */
 export function assessDiscovery(
   expect: Expectation | undefined,

@@ -9,7 +9,7 @@ import type { Turn } from "../types/trial.ts";
 import { type JudgeQuestion, type Match, unknown } from "./match.ts";
 import { buildTextEntries, buildTextTranscript, buildTranscript, limits, type Transcript } from "./transcript.ts";
 
-/** What a judge is asked in one request: the criteria are numbered from 1 in their order. */
+/** The content of one request to a judge. The criteria are numbered from 1, in order. */
 export type JudgeQuestions = { transcript: Transcript; questions: readonly JudgeQuestion[] };
 
 /** A judge's answer. The verdict comes last, so that the quote is found before the decision. */
@@ -45,7 +45,7 @@ For each criterion give:
 Answer with one JSON object and nothing else, with every number exactly once:
 {"answers": [{"number": 1, "evidence": "...", "reason": "...", "verdict": "met"}]}`;
 
-/** The one request that asks a judge all criteria of a trial, and the form that its answer must have. */
+/** The request that asks a judge about all criteria of a trial, and the required form of the answer. */
 export function buildJudgeRequest({ transcript, questions }: JudgeQuestions): {
   messages: Message[];
   answerSchema: JsonObject;
@@ -69,7 +69,7 @@ export function buildJudgeRequest({ transcript, questions }: JudgeQuestions): {
   return { messages, answerSchema };
 }
 
-/** The value that a criterion is about, as the judge is shown it; nothing for a criterion about the whole trial. */
+/** The value that a criterion is about, as it is shown to the judge; empty for a criterion about the whole trial. */
 function buildValueEntries(question: JudgeQuestion, number: number): Transcript {
   if (question.about !== "value") return [];
   const { value, at } = question;
@@ -87,7 +87,7 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-/** A marker derived from the texts that occurs in none of them, so that no text can end the data it is in. */
+/** A marker, derived from the texts, that occurs in none of them, so that no text can close its own data section. */
 function createMarker(texts: readonly string[]): string {
   const all = texts.join("\n");
   for (let salt = 0; ; salt++) {
@@ -101,7 +101,7 @@ function sha256(text: string): string {
 }
 
 /**
- * The hash of everything that decides what a judge is asked and how its answer is read, without the trial (16 hexadecimal
+ * The hash of everything except the trial that affects what a judge is asked and how its answer is read (16 hexadecimal
  * digits). A judge's measured accuracy is valid for one prompt only.
  */
 export function hashPrompt(): string {
@@ -189,7 +189,7 @@ function toMatch(
   return verdict === "met" ? { met: "yes", evidence } : { met: "no", why: `the judge: ${why}`, evidence };
 }
 
-/** Why a quote does not count; undefined when it does. */
+/** Why a quote does not count; undefined if it does. */
 function findEvidenceProblem(evidence: string, about: Transcript, where: "transcript" | "value"): string | undefined {
   const quote = oneLine(evidence);
   if (quote === "") return "the judge quoted nothing";

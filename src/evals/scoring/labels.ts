@@ -4,7 +4,7 @@ import { type Case, type Expectation, listCaseCalls } from "../types/suite.ts";
 import type { Call } from "../types/trial.ts";
 import type { FindTool } from "./tools.ts";
 
-/** The label of no call, of no skill, and of an expectation of neither. */
+/** The label of no call and no skill, also as an expectation. */
 export const noneLabel = "(none)";
 
 /**
@@ -37,7 +37,7 @@ export function listExpectedTools(one: Pick<Case, "expect" | "turns">): readonly
   return [...new Set(listCaseCalls(one).flatMap(({ tools }) => tools))];
 }
 
-/** The skills that an expectation requires or forbids; undefined when it is not about skills. */
+/** The skills that an expectation requires or forbids; undefined if it is not about skills. */
 export function readSkillExpectation(expectation: Expectation | undefined): AboutSkills | undefined {
   if (expectation?.kind === "skill") {
     return { wanted: expectation.skill === "none" ? [] : [expectation.skill], unwanted: "others" };

@@ -2,7 +2,7 @@ import type { Json } from "../types/json.ts";
 import { showJson } from "../types/text.ts";
 
 /**
- * Whether a value is as expected; `unknown` when that could not be decided, with the reason. `evidence` is a judge's
+ * Whether a value is as expected, or `unknown`, with the reason, if that could not be decided. `evidence` is a judge's
  * verbatim quote.
  */
 export type Match = { met: "yes"; evidence?: string } | { met: "no" | "unknown"; why: string; evidence?: string };
@@ -16,7 +16,7 @@ export type JudgeQuestion =
   | { about: "behaviour"; criterion: string }
   | { about: "value"; criterion: string; at: string; value: Json };
 
-/** A question for a file of code: whether a trial, or a value, is as its author wants it. `file` is as the suite has it. */
+/** A question for a file of code: whether a trial or a value is as its author wants it. `file` is the path in the suite. */
 export type CodeQuestion =
   | { about: "trial"; file: string }
   | { about: "argument"; file: string; at: string; value: Json; with?: Json };
@@ -36,7 +36,7 @@ export const noJudge: Judge = () => unknown("no judge model was given");
 /** Matches one value; undefined is an absent value. `at` is its dotted path, which every `why` names. */
 export type Test = (value: Json | undefined, at: string, judge: Judge) => Match;
 
-/** Yes when all match; else the first no, else the first unknown. */
+/** Yes if all match, otherwise the first no, otherwise the first unknown. */
 export function every<T>(items: readonly T[], match: (item: T, index: number) => Match): Match {
   let result: Match = yes;
   for (const [index, item] of items.entries()) {
@@ -47,7 +47,7 @@ export function every<T>(items: readonly T[], match: (item: T, index: number) =>
   return result;
 }
 
-/** Yes when one matches; else the first unknown, else `otherwise`. */
+/** Yes if one matches, otherwise the first unknown, otherwise `otherwise`. */
 export function some<T>(items: readonly T[], match: (item: T, index: number) => Match, otherwise: () => Match): Match {
   let result: Match | undefined;
   for (const [index, item] of items.entries()) {
@@ -63,7 +63,7 @@ export function differs(at: string, expected: string, got: Json | undefined): Ma
   return no(`${at}: expected ${expected}, got ${got === undefined ? "nothing" : showJson(got)}`);
 }
 
-/** The path of a member: `at.key`, or `at["a key"]` when the key is not a plain word. */
+/** The path of a member: `at.key`, or `at["a key"]` if the key is not a plain word. */
 export function member(at: string, key: string): string {
   return /^[\w$-]+$/.test(key) ? `${at}.${key}` : `${at}[${JSON.stringify(key)}]`;
 }
@@ -73,7 +73,7 @@ export function own(object: { readonly [key: string]: Json }, key: string): Json
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** For each left item the right item it is paired with, undefined where it found none. */
+/** For each left item, the right item it is paired with; undefined if there is none. */
 export type Pairing = readonly (number | undefined)[];
 
 /**

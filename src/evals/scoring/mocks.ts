@@ -5,7 +5,7 @@ import type { Call, Execution } from "../types/trial.ts";
 import { member, noJudge, own, type Test } from "./match.ts";
 import { compileMatcher } from "./matchers.ts";
 
-/** The result of a call by the mocks of its case; undefined where the call is to be executed. */
+/** The mocked result of a call; undefined if the call has to be executed. */
 export type AnswerByMock = (call: Call) => Execution | undefined;
 
 /**

@@ -35,7 +35,7 @@ export function scoreMongodb(
   return { points: made.length > expected.length ? 0.75 : 1 };
 }
 
-/** The assessment of a case by these rules: 1 point passes, and 0.75 where `extras` allows additional calls. */
+/** The assessment of a case by these rules. 1 point passes; 0.75 points pass if `extras` allows additional calls. */
 export function compileMongodb(
   expect: Extract<Expectation, { kind: "calls" }>,
   { find }: ToolLookup,
@@ -89,7 +89,7 @@ const matchValue: MatchJson = (expected, value, judge) => {
   });
 };
 
-/** A value in which nothing is a matcher. */
+/** Compares values without reading matchers in them. */
 const matchExactly: MatchJson = (expected, value, judge) => matchLiteral(expected, value, judge, matchExactly);
 
 function matchLiteral(expected: Json, value: Json | undefined, judge: Judge, match: MatchJson): boolean {

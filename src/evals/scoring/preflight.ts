@@ -20,9 +20,9 @@ import { listExpectations } from "./userTurns.ts";
 type CaseProblem = Omit<Problem, "place">;
 
 /**
- * Finds the problems of a case before any model call. An error means that no trial of it could pass, or that one would
- * pass without checking anything; a warning, that it may not check what its author intends. `toolset` is what it will
- * be shown. A tool whose inputSchema cannot be compiled is a warning: its arguments are then not checked against the
+ * Finds the problems of a case before any model call. An error means that no trial could pass, or that one would pass
+ * without checking anything; a warning means that the case may not check what its author intends. `toolset` is what the
+ * model will be shown. A tool whose inputSchema cannot be compiled is a warning: its arguments are then not checked against the
  * schema.
  */
 export function preflight(
@@ -76,7 +76,7 @@ type IsAnswered = (tool: OfferedTool) => Executable;
 
 const unmocked = ({ name }: OfferedTool): Executable => ({ yes: false, reason: `no mock answers calls of ${name}` });
 
-/** A tool behind dispatchers answers if one of them is executed. */
+/** A tool behind dispatchers gets a result if one of its dispatchers is executed. */
 function isDispatchExecuted(
   tool: OfferedTool,
   dispatch: Case["dispatch"] = {},
@@ -179,7 +179,7 @@ function checkCall(call: ExpectedCall, rules: ArgsRules, find: FindTool, isAnswe
         "Fix the matcher, or write { $equals: ... } for a value that only looks like a matcher.",
       ),
     ),
-    // By MongoDB's rules null also stands for nothing, and schemas are not checked.
+    // In MongoDB's rules, null also stands for an absent value, and schemas are not checked.
     ...(broken.length > 0 || !args || rules.argsMatch === "mongodb"
       ? []
       : tools.flatMap((tool) => checkArgs(args, rules, tool))),

@@ -7,7 +7,7 @@ import { showJson } from "../types/text.ts";
 import { member, noJudge } from "./match.ts";
 import { compileMatcher } from "./matchers.ts";
 
-/** The JSON types that a keyword can hold for. Keywords that are not here hold for any, or look inside. */
+/** The JSON types for which a keyword can hold. Keywords that are not listed can hold for any type, or look inside. */
 const typesByKeyword: { readonly [K in keyof Matcher]?: readonly string[] } = {
   matches: ["string"],
   startsWith: ["string"],
@@ -20,8 +20,8 @@ const typesByKeyword: { readonly [K in keyof Matcher]?: readonly string[] } = {
 };
 
 /**
- * Why no value that `schema` allows can meet `expected`, with the dotted path; undefined when one may. In doubt it is
- * undefined: whatever is unreadable in a schema might allow the value. `root` is the document of the schema's references.
+ * Why no value that `schema` allows can meet `expected`, with the dotted path; undefined if one may, or in doubt, because
+ * an unreadable part of a schema might allow the value. `root` is the document of the schema's references.
  */
 export function explainUnsatisfiable(
   expected: Json,
@@ -50,7 +50,7 @@ function never(expected: Json, schema: Json | undefined, context: Context, at: s
   return enumNever(expected, schema, at) ?? partsNever(expected, schema, deeper, at);
 }
 
-/** The value that is expected literally: it contains no matcher, or is that of `equals` alone. */
+/** The literally expected value: one without matchers, or the operand of a lone `equals`. */
 function readLiteral(expected: Json): { value: Json } | undefined {
   const read = readMatcher(expected);
   if (read.kind === "literal") return containsMatcher(expected) ? undefined : { value: expected };

@@ -16,7 +16,7 @@ import { compileFiles, isWritable, listWorkspace } from "./writtenFiles.ts";
 
 /**
  * Grades the turns of one answered trial. `deferred`: the tools whose definitions were not shown from the start.
- * `workspace`: the files as a host left them; absent: what the turns say. Does not throw.
+ * `workspace`: the files as a host left them; if absent, they are derived from the turns. Does not throw.
  */
 export type Grade = (
   turns: readonly Turn[],
@@ -26,13 +26,13 @@ export type Grade = (
 ) => Score;
 type Assess = (activity: Activity, judge: Judge) => Assessment;
 
-/** `unjudged`: why arguments and results are not judged, for a model that makes them up; then the tool alone decides. */
+/** `unjudged`: why arguments and results are not judged, for a model that makes them up; then only the tool counts. */
 type GraderOptions = { unjudged?: string | undefined };
 
-/** What of a case decides the score of a trial. */
+/** The parts of a case that affect the score of a trial. */
 type GradedCase = Pick<Case, "expect" | "assertions" | "expectedBehavior" | "files" | "expectedFiles">;
 
-/** Creates the grader of one case for the toolset it is shown: of its expectation, or of those of its user turns too. */
+/** Creates the grader of one case and toolset, for its expectation and those of its user turns. */
 export function createGrader(
   one: GradedCase & Pick<Case, "turns">,
   toolset: Toolset,
@@ -58,7 +58,7 @@ export function createGrader(
   };
 }
 
-/** The tools of the harness for files, as far as a case offers them: using one is not a pick. */
+/** The file tools of the harness that a case offers; using one is not a pick. */
 function listOwnTools(one: GradedCase, toolset: Toolset): ReadonlySet<string> | undefined {
   if (isWritable(one)) return fileTools;
   return one.files || offersSkills(toolset) ? readingTools : undefined;
@@ -67,7 +67,7 @@ function listOwnTools(one: GradedCase, toolset: Toolset): ReadonlySet<string> | 
 const offersSkills = ({ tools }: Toolset) => tools.some(({ origin }) => origin === "skill");
 
 /**
- * Creates the grader of one expectation for the toolset it is shown. Use one grader for all trials of a case.
+ * Creates the grader of one expectation and toolset. Use one grader for all trials of a case.
  *
  * - `tool`: the first turn with calls must have one call, and a correct one (see `compileCall`). Several calls are
  *   `several-calls` when an expected tool is among them; with `extras` the best one is scored.
@@ -124,12 +124,11 @@ function createPartGrader(
 
 const nothing: ReadonlySet<string> = new Set();
 
-/** A trial in which the model was never asked says nothing about it, least of all that it rightly made no call. */
+/** A trial without a reply is not gradable. In particular, it does not show that the model rightly made no call. */
 const notAsked: Assertion = { what: "reply", met: "unknown", why: "no request was made" };
 
 /**
- * One assertion that is not met fails the trial; otherwise one that could not be decided makes it not gradable, and so
- * does having no assertion at all.
+ * A trial fails if an assertion is not met. Otherwise it is not gradable if one could not be decided, or if there is none.
  */
 function grade(score: Omit<Score, "grade" | "reason">): Score {
   const { checks } = score;
@@ -156,7 +155,7 @@ function compileExpectation(expect: Expectation | undefined, lookup: ToolLookup)
     case "none":
       return (activity) => withPoints(expect, assessNone(activity, lookup));
     default:
-      // Only `avoid` or sentences: no tool is required.
+      // No tool is required: there is only `avoid`, or sentences.
       return ({ first, all }) => ({
         selection: all.length > 0 ? "right-tool" : "abstained",
         picked: labelCalls(first, lookup.find),
@@ -183,7 +182,7 @@ function compileTool(expect: Extract<Expectation, { kind: "tool" }>, lookup: Too
   };
 }
 
-/** Where the expected tool was called, but only after others; empty where it was not. */
+/** A note for when the expected tool was called, but only after others; otherwise empty. */
 function explainLater(tools: readonly string[], all: Activity["all"], find: ToolLookup["find"]): string {
   const at = all.findIndex(({ tool }) => tools.includes(tool));
   if (at < 1) return "";
@@ -214,7 +213,7 @@ function assessNone({ first }: Activity, { find }: ToolLookup): Assessment {
   return fail("over-triggered", labelCalls([head], find), `expected no call, got ${labelCalls(first, find)}`);
 }
 
-/** By MongoDB's rules a call where none is expected leaves 0.75 points. */
+/** In MongoDB's rules, a call where none is expected leaves 0.75 points. */
 function withPoints({ hasPoints }: Extract<Expectation, { kind: "none" }>, assessment: Assessment): Assessment {
   return hasPoints ? { ...assessment, points: assessment.selection === "abstained" ? 1 : 0.75 } : assessment;
 }
@@ -246,14 +245,14 @@ function withRefusal(expect: Expectation | undefined, { all, refused }: Activity
   return { ...assessed, selection: "refused", checks: [...checks, refusal] };
 }
 
-/** A reply that was cut off before any call is no answer, even where no call is expected. */
+/** A reply that was cut off before any call is not an answer, even if no call is expected. */
 function withCut({ all, cut }: Activity, assessed: Assessment): Assessment {
   if (!cut || all.length > 0) return assessed;
   const why = "the reply was cut off at the limit of its tokens; raise --max-tokens";
   return { ...assessed, selection: "cut-off", checks: [{ what: "reply", met: "no", why }] };
 }
 
-/** A call of a tool to avoid decides the selection, whatever else went wrong. */
+/** A call of a tool to avoid determines the selection, whatever else went wrong. */
 function withAvoided(
   expect: Expectation | undefined,
   avoid: ReadonlySet<string>,

@@ -10,8 +10,8 @@ import type { ToolLookup } from "./tools.ts";
 type CallsExpectation = Extract<Expectation, { kind: "calls" }>;
 
 /**
- * How well a call fits an expected one: the index of its selection in `callSelections`, one more when all its assertions
- * are decided and the tool is no substitute.
+ * How well a call fits an expected one: the index of its selection in `callSelections`, plus one if all its assertions are
+ * decided and the tool is not a substitute.
  */
 type GetFit = (expected: number, made: number) => number;
 const named = callSelections.indexOf("malformed-arguments");
@@ -74,7 +74,7 @@ export function compileSequence(
   };
 }
 
-/** Scores each pair of an expected and a made call, once, when it is first needed. */
+/** Scores pairs of an expected and a made call, each once and only if needed. */
 function scorePairs(scorers: readonly ScoreCall[], all: readonly Call[], judge: Judge) {
   const known = new Map<number, CallScore>();
   return (expected: number, made: number): CallScore => {
@@ -88,15 +88,15 @@ function scorePairs(scorers: readonly ScoreCall[], all: readonly Call[], judge: 
 }
 
 /**
- * Pairs expected with made calls: first those that are right, then, among the rest, those that fit less well, so that a
- * message names what is wrong with the nearest call. The leaderboard takes the first right call and never backtracks.
+ * Pairs expected with made calls: first the right ones, then among the rest those that fit less well, so that a message
+ * names what is wrong with the closest call. The leaderboard takes the first right call and never backtracks.
  */
 function findPairing(expect: CallsExpectation, expected: number, made: number, getFit: GetFit): Pairing {
   if (expect.order === "strict") return inOrder(expect, made, getFit);
   const fixed: Pairing = expect.argsMatch === "bfcl" ? greedy(expected, made, (i, j) => getFit(i, j) >= undecided) : [];
   const free = (i: number, j: number) => (fixed[i] === undefined ? !fixed.includes(j) : fixed[i] === j);
   let pairing = fixed;
-  // Required calls first: an optional one never takes the call that a required one needs.
+  // Required calls come first, so that an optional one never takes the call that a required one needs.
   for (const optional of [undefined, true] as const)
     for (let level = right; level >= leastFit(expect, optional) && (level === right || !complete(pairing)); level--) {
       const isTurn = (i: number) => expect.calls[i]?.optional === optional;

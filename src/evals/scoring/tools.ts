@@ -5,15 +5,15 @@ import type { OfferedTool, Toolset } from "../types/tool.ts";
 import type { Call } from "../types/trial.ts";
 
 /**
- * A listed tool. Its inputSchema is compiled when it is first needed: some rules check arguments without it, and
- * compiling takes longer than all else that is done with a tool.
+ * A listed tool. Its inputSchema is compiled when it is first needed, because some rules do not use it, and compiling takes
+ * longer than everything else that is done with a tool.
  */
 class ListedTool {
   #compiled: Validate | string | undefined;
 
   constructor(readonly tool: OfferedTool) {}
 
-  /** Checks arguments against the inputSchema; undefined when that cannot be compiled (preflight warns of that). */
+  /** Checks arguments against the inputSchema; undefined if that cannot be compiled, about which preflight warns. */
   get validate(): Validate | undefined {
     const compiled = this.#compile();
     return typeof compiled === "string" ? undefined : compiled;
@@ -33,7 +33,7 @@ class ListedTool {
 
 type FoundTool = Pick<ListedTool, "tool" | "validate" | "problem">;
 
-/** Finds a tool by the name that was called; `inner` where it was called through a dispatcher. */
+/** Finds a tool by the called name. `inner`: the call inside, if it was called through a dispatcher. */
 export type FindTool = (name: string, inner?: Call["inner"]) => FoundTool | undefined;
 
 /**
@@ -49,9 +49,9 @@ export type ToolLookup = {
   unjudged?: string;
 };
 
-/** The look-up of a toolset, made once per toolset object. */
+/** The lookup of a toolset, created once per toolset object. */
 export const getLookup = once(({ tools: listed }: Toolset): ToolLookup => {
-  // Instructions are text that is shown, never a pick.
+  // Instructions are shown text and cannot be picked.
   const index = (isWanted: (tool: OfferedTool) => boolean) =>
     new Map(listed.filter(isWanted).map((tool) => [tool.name, new ListedTool(tool)]));
   const tools = index(({ origin }) => origin !== "instructions" && origin !== "dispatched");
@@ -67,7 +67,7 @@ export const getLookup = once(({ tools: listed }: Toolset): ToolLookup => {
   };
 });
 
-/** A tool behind a dispatcher of which no catalog is known: any name and any arguments are taken as they are. */
+/** A tool behind a dispatcher without a known catalog: any name and arguments are accepted. */
 function describeUnknown(name: string): FoundTool {
   const tool = { name, inputSchema: {}, server: "", origin: "dispatched" } as const;
   return { tool, validate: undefined, problem: undefined };

@@ -4,8 +4,8 @@ import type { Call, Turn } from "../types/trial.ts";
 import { listLoadedSkills, readingTools, skillTools } from "./activity.ts";
 
 /**
- * One entry that a judge is shown. `given`: the model's input. `done`: what it replied, called and got back, or a value of
- * that. `note`: added by tool-evals. Only `done` entries can be quoted as evidence.
+ * One entry of what a judge is shown. `given`: the model's input. `done`: its replies, calls and results, or a value of
+ * these. `note`: added by tool-evals. Only `done` entries can be quoted as evidence.
  */
 type Entry = { of: "given" | "done" | "note"; label: string; text: string };
 
@@ -52,7 +52,7 @@ export function concernsSkill(call: Call): boolean {
   return Object.values(call.arguments).some((value) => typeof value === "string" && mentionsSkill(value));
 }
 
-/** Whether a path, a path pattern or a line of search results leads into a package. */
+/** Whether a path, a path pattern or a line of search results leads into a skill package. */
 const mentionsSkill = (text: string) => /^\/skills\/[^/]+|(?:^|\/)\.[\w-]+\/skills(?:\/|$)|SKILL\.md/i.test(text);
 
 /** The entries of a single text, such as a value, cut in the middle if it is too long. */
@@ -88,7 +88,7 @@ function buildCallEntries({ tool, arguments: args, argumentsText, inner, executi
   }
   const { isError } = execution.result;
   const whole = joinResult(execution.result);
-  // A search of the whole project also finds the packages of the arm.
+  // A search of the whole project also finds the skill packages of the arm.
   const text = readingTools.has(tool)
     ? whole
         .split("\n")
@@ -111,7 +111,7 @@ function cutMiddle(entry: Entry): Entry[] {
   const left = entry.text.length - limits.entry;
   if (left <= 0) return [entry];
   const half = limits.entry / 2;
-  // Services reject half a surrogate pair.
+  // APIs reject half a surrogate pair.
   const start = entry.text.slice(0, half).replace(/[\uD800-\uDBFF]$/, "");
   const end = entry.text.slice(-half).replace(/^[\uDC00-\uDFFF]/, "");
   return [
@@ -121,7 +121,7 @@ function cutMiddle(entry: Entry): Entry[] {
   ];
 }
 
-/** Keeps the first and the last entries that fit; the others are counted in a note. */
+/** Keeps the first and last entries that fit, and counts the others in a note. */
 function limitLength(entries: readonly Entry[]): Transcript {
   const all = entries.flatMap(cutMiddle);
   const first = countFitting(all);

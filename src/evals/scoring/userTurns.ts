@@ -2,7 +2,7 @@ import type { Case } from "../types/suite.ts";
 import type { Score, Turn } from "../types/trial.ts";
 import { labelExpectation } from "./labels.ts";
 
-/** The label of a case in the confusion table: that of its expectation, or of those of its user turns in their order. */
+/** The label of a case in the confusion table: that of its expectation, or those of its user turns in order. */
 export function labelCase({
   expect,
   turns = [],
@@ -13,16 +13,16 @@ export function labelCase({
   return [...ofTurns, ...ofCase].join(" > ");
 }
 
-/** The replies to one of the user's messages, which count from 1. */
+/** The replies to one of the user's messages, which are numbered from 1. */
 export function getRepliesTo(message: number, turns: readonly Turn[]): readonly Turn[] {
   return turns.filter(({ userTurn = 1 }) => userTurn === message);
 }
 
-/** The score of one part of a trial with several user turns. `name`: `turn 2`; none for the whole conversation. */
+/** The score of one part of a trial with several user turns. `name`: `turn 2`; absent for the whole conversation. */
 export type PartScore = { name?: string; score: Score };
 
 /**
- * The score of a trial from those of its parts: it passes if all do. The selection is that of the first part that failed,
+ * Combines the scores of the parts of a trial: it passes if all parts pass. The selection is that of the first part that failed,
  * or else of the first that is not gradable.
  */
 export function joinScores(parts: readonly PartScore[]): Omit<Score, "grade" | "reason"> {

@@ -7,7 +7,7 @@ import { skillTools } from "./activity.ts";
 import type { Judge } from "./match.ts";
 import { compileMatcher } from "./matchers.ts";
 
-/** The folder of a case's files in the prompt; it exists on no disk. */
+/** The folder of a case's files in the prompt. It does not exist on disk. */
 export const projectFolder = "/project";
 
 /** The path of a file in the workspace, as a model writes it: inside of the folder of the project, or relative to it. */
@@ -18,7 +18,7 @@ export function toWorkspacePath(written: string): string | undefined {
 
 type Workspace = Pick<Case, "files" | "expectedFiles" | "assertions" | "expectedBehavior">;
 
-/** Whether a model may write files in a trial: where something reads what it wrote. */
+/** Whether a model may write files in a trial: only if something reads what it wrote. */
 export function isWritable({ files, expectedFiles, assertions = [], expectedBehavior }: Workspace): boolean {
   return expectedFiles !== undefined || (files !== undefined && assertions.length + expectedBehavior.length > 0);
 }
@@ -43,7 +43,7 @@ export function listWorkspace(files: readonly EvalFile[], turns: readonly Turn[]
   return [...content].map(([path, text]) => ({ path, content: text })).sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Compares files of the workspace with what is expected of their text, by path; a file that is not there is absent. */
+/** Matches the text of workspace files, by path; a missing file is an absent value. */
 export function compileFiles(
   expected: JsonObject = {},
 ): (list: () => readonly EvalFile[], judge: Judge) => Assertion[] {

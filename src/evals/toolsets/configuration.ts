@@ -4,8 +4,8 @@ import { isJsonObject, type JsonObject } from "../types/json.ts";
 import type { CallOutcome, OfferedTool, Tool, ToolServer } from "../types/tool.ts";
 import { type HostFile, serverError } from "./spec.ts";
 
-// Every server of a host's configuration file as one server, whose tools have the name of their server in front, as hosts
-// name them. A server that does not start leaves the others.
+// All servers of a host's configuration file as one server. Its tools have the name of their server in front, as in hosts. A
+// server that does not start does not affect the others.
 
 const nameForm = {
   prefix: "",
@@ -24,27 +24,27 @@ export function nameTools(server: string, tools: readonly Tool[]): (Tool & Pick<
   return tools.map((tool) => ({ ...tool, name: nameInConfiguration(server, tool.name), ownName: tool.name }));
 }
 
-/** The servers of a file in its order, without those that it marks as disabled. */
+/** The names of the enabled servers of a file, in its order. */
 export function listEnabled({ entries }: HostFile): string[] {
   return [...entries].flatMap(([name, entry]) => (isJsonObject(entry) && entry.disabled === true ? [] : [name]));
 }
 
-/** A server of a configuration, or why it is not there. */
+/** A server of a configuration, or why it is not available. */
 export type Member = { name: string } & ({ server: ToolServer } | { failure: string });
 
 /**
- * Why a server of a configuration could not be listed, in one sentence, and as a warning with the command that explains
- * it.
+ * Why a server of a configuration could not be listed, in one sentence, and as a warning with the command that finds the
+ * cause.
  */
 export function describeFailure(name: string, host: HostFile, thrown: unknown): { failure: string; warning: Problem } {
   const [problem] = thrown instanceof EvalsError ? thrown.problems : [];
   const failure = problem?.message ?? `The tools of server "${name}" cannot be read.`;
-  const hint = `The other servers are asked, and cases about "${name}" break. To find the cause, run: evals doctor --config ${host.file} --name ${name}`;
+  const hint = `The other servers are used, and cases about "${name}" break. To find the cause, run: evals doctor --config ${host.file} --name ${name}`;
   const place = problem?.place ?? host.place([name]);
   return { failure, warning: { severity: "warning", message: failure, hint, place } };
 }
 
-/** The members as one server. It is alive while all that were started are, so a member that ended is started again. */
+/** The members as one server. It is alive while all started members are, so that one that ended is started again. */
 export function joinServers(name: string, members: readonly Member[]): ToolServer {
   const started = members.flatMap((one) => ("server" in one ? [one.server] : []));
   const about: JsonObject = Object.fromEntries(
@@ -65,7 +65,7 @@ export function joinServers(name: string, members: readonly Member[]): ToolServe
       return (await Promise.all(lists)).flat();
     },
     call: async (tool, args, signal): Promise<CallOutcome> => {
-      // The longest prefix: a server may be called `a__b` beside another called `a`.
+      // The longest prefix wins: there may be a server `a__b` and a server `a`.
       const [found] = find(tool).sort((a, b) => b.prefix.length - a.prefix.length);
       if (!found) return { kind: "unknown-tool", message: `no server of ${name} has a tool "${tool}"` };
       const { member, ownName } = found;
@@ -79,7 +79,7 @@ export function joinServers(name: string, members: readonly Member[]): ToolServe
   };
 }
 
-/** The error when no server of a configuration can be used. */
+/** The error if no server of a configuration can be used. */
 export function noneStarted(file: string, failures: readonly unknown[]): EvalsError {
   const known = failures.filter((one) => one instanceof EvalsError);
   return known.length > 0 ? EvalsError.all(known) : serverError(`No server of ${file} could be listed.`);

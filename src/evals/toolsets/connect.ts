@@ -18,7 +18,7 @@ import { parseTools, readPages } from "./toolList.ts";
 const defaultStartMs = 30_000;
 const defaultCallMs = 60_000;
 
-/** A connected server that also gives its list as it was sent. */
+/** A connected server that can also return its list as sent. */
 export type Connection = ToolServer & {
   /** The entries of the list, all pages, unchecked and with all fields. Throws EvalsError as `list` does. */
   listRaw(signal: AbortSignal): Promise<readonly unknown[]>;
@@ -40,7 +40,7 @@ export async function connect(spec: LiveSpec, context: ConnectContext): Promise<
 
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
-/** In ms: for the start with its list, for a list after it (what is left of the start), and for a call. */
+/** Time limits in ms: for the start with its first list, for a list (what is left of the start), and for a call. */
 type Limits = { startMs: number; listMs: number; callMs: number };
 
 class ConnectedServer implements Connection {
@@ -100,7 +100,7 @@ class ConnectedServer implements Connection {
   async call(tool: string, args: JsonObject, signal: AbortSignal): Promise<CallOutcome> {
     const { client, link, sdk } = this.#session;
     const listed = this.#known?.has(tool);
-    // Without its outputSchema: the client would hide an answer that violates it, and that answer must be scored.
+    // Omits the outputSchema, because the client would hide an answer that violates it, and that answer is scored.
     const toolDefinition = {
       name: tool,
       inputSchema: { type: "object" as const, ...this.#known?.get(tool)?.inputSchema },
@@ -116,7 +116,7 @@ class ConnectedServer implements Connection {
         : { kind: "result", result };
     } catch (error) {
       if (!(error instanceof sdk.ProtocolError)) return this.#broken(tool, error);
-      // The server answered: a model would get its error.
+      // The server answered, so a model would see its error.
       return isUnknownTool(tool, error.message, listed, error.code)
         ? { kind: "unknown-tool", message: excerpt(error.message, maxMessage) }
         : { kind: "result", result: toErrorResult(error.message) };
@@ -148,13 +148,13 @@ function describeServer({ client, link }: Session): JsonObject {
   };
 }
 
-/** The instructions of a server, up to 64 Ki characters (a cut is marked); undefined when it gives none. */
+/** The instructions of a server, cut with a mark after 64 Ki characters; undefined if it has none. */
 function readInstructions({ client }: Session): string | undefined {
   const text = client.getInstructions()?.trim();
   return text ? excerpt(text, maxText) : undefined;
 }
 
-/** Characters of an error that is recorded as a message. */
+/** The maximum number of characters of an error in a message. */
 const maxMessage = 2_000;
 /** Limits of a recorded result: characters per text, content items, characters of structured content. */
 const maxText = 64 * 1024;
@@ -217,15 +217,15 @@ function mime(mimeType: string | undefined): { mimeType?: string } {
   return mimeType === undefined ? {} : { mimeType };
 }
 
-/** An error names the missing tool at its start. What is read of it is limited, because it may be long. */
+/** Only the start of an error is searched for the missing tool, because an error may be long. */
 const readForName = 1_000;
 const unknownTool = /\bunknown tool\b/i;
 // `MCP error -32602: Tool x not found` (the 1.x SDK's McpServer).
 const missing = /\b(?:not found|does not exist|is not known)\b/i;
 
 /**
- * Whether the error of a call means that the server has no such tool. A listed tool exists, whatever its error; for an
- * unlisted one the code -32602 is enough, which the protocol assigns to unknown tools.
+ * Whether the error of a call means that the server has no such tool. A listed tool exists, whatever its error. For an
+ * unlisted one, the code -32602 is enough, which the protocol uses for unknown tools.
  */
 function isUnknownTool(tool: string, message: string, listed: boolean | undefined, code?: number): boolean {
   if (listed === true) return false;

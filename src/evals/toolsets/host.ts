@@ -4,7 +4,7 @@ import type { SkillForm } from "../types/skill.ts";
 import { isCallable, type OfferedTool, readOwnName } from "../types/tool.ts";
 import { describeOrigin } from "./toolList.ts";
 
-/** How a host shows skills and MCP tools to its model: the name of each tool, and the order if the host sets one. */
+/** How a host shows skills and MCP tools to its model: the name of each tool, and the order if the host sorts them. */
 type Host = {
   skills: SkillForm;
   getName(tool: OfferedTool): string;
@@ -36,7 +36,7 @@ export type HostName = keyof typeof hosts;
 /** A tool list as a host shows it. */
 export type PresentedTools = {
   tools: readonly OfferedTool[];
-  /** The tool with this shown name, as its server lists it; undefined when there is none. */
+  /** The tool with this shown name, as its server lists it; undefined if there is none. */
   findListed(shownName: string): OfferedTool | undefined;
 };
 

@@ -11,7 +11,7 @@ const terminateMs = 1_000;
 export function createHttpLink(spec: UrlSpec, sdk: ClientSdk, env: Env): Link {
   const kind = spec.transport ?? "http";
   const url = parseHttpUrl(spec.url);
-  // Without the query, which may contain a secret.
+  // Omits the query, which may contain a secret.
   const shown = `${url.origin}${url.pathname}`;
   const headers = { ...takeCredentials(url), ...spec.headers };
   const loss = new AbortController();
@@ -57,7 +57,7 @@ function parseHttpUrl(text: string): URL {
   );
 }
 
-/** Moves user and password from the URL, where fetch refuses them, to the header for them. */
+/** Moves the user and password of the URL, where fetch refuses them, to the authorization header. */
 function takeCredentials(url: URL): Record<string, string> {
   const pair = [url.username, url.password].map(decodeURIComponent).join(":");
   url.username = "";
@@ -66,8 +66,8 @@ function takeCredentials(url: URL): Record<string, string> {
 }
 
 /**
- * `fetch` that reports when a POST can no longer be answered. The client ends no request when the stream of its answer
- * breaks, so without this a server that dies during a call would only be noticed by the timeout.
+ * A `fetch` that reports when a POST can no longer be answered. The client does not end a request when the stream of its
+ * answer breaks, so without this, a server that dies during a call would only be noticed by the timeout.
  */
 function createWatchedFetch(send: typeof fetch, onLost: (what: string, error: unknown) => void): typeof fetch {
   let answered = false;
@@ -95,7 +95,7 @@ function withBody({ status, statusText, headers }: Response, body: AsyncIterable
   return new Response(ReadableStream.from(body), { status, statusText, headers });
 }
 
-/** Ends an event stream, which may be as long as a session, when one event of it is too large. */
+/** Ends an event stream if one of its events is too large. The stream itself may be as long as a session. */
 async function* limitEvents(body: AsyncIterable<Uint8Array>, onExceeded: (error: Error) => void) {
   let bytes = 0;
   for await (const chunk of body) {

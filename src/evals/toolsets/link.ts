@@ -8,14 +8,14 @@ export type Failure =
   | { kind: "silent"; ms: number }
   | { kind: "error"; error: unknown };
 
-/** A failure in words that follow "Server …", up to the full stop, and how to fix it. */
+/** `message` continues a sentence that starts with "Server …"; `hint` says how to fix it. */
 export type Explanation = { message: string; hint: string };
 
 /** A transport to one server. */
 export type Link = {
   readonly kind: "stdio" | "http" | "sse";
   readonly transport: Sdk.Transport;
-  /** Aborts when the connection is lost or closed, with the reason in words that follow "Server …". */
+  /** Aborts when the connection is lost or closed. Its reason continues a sentence that starts with "Server …". */
   readonly lost: AbortSignal;
   /** Called with errors that the client reports outside of requests, once it is connected. */
   onError?(error: unknown): void;

@@ -19,21 +19,21 @@ import { clientMetadata, TokenStore } from "./tokens.ts";
 export type LoginSettings = {
   env: Env;
   signal: AbortSignal;
-  /** Shows the page on which the user permits access. */
+  /** Shows the page on which the user grants access. */
   open(page: string): void;
-  /** Of a client that was registered by hand. Absent: the client registers itself. */
+  /** The id of a client that was registered by hand. Absent: the client registers itself. */
   clientId?: string | undefined;
-  /** Scopes to ask for, separated by spaces. Absent: those that the server names. */
+  /** Scopes to request, separated by spaces. Absent: those that the server names. */
   scope?: string | undefined;
   /** Absent: any free port. */
   port?: number | undefined;
-  /** The longest wait for the user, in ms. */
+  /** The maximum wait for the user, in ms. */
   timeoutMs: number;
 };
 
 /**
- * Logs in at a server by OAuth 2.1 with PKCE: finds its authorization server, registers a client, shows the page, receives
- * the code on a loopback port and stores the tokens. Returns false when the server asks for no login. Throws EvalsError.
+ * Logs in to a server by OAuth 2.1 with PKCE: finds its authorization server, registers a client, shows the page, receives
+ * the code on a loopback port and stores the tokens. Returns false if the server needs no login. Throws EvalsError.
  */
 export async function login(url: string, settings: LoginSettings): Promise<boolean> {
   const { env, signal, timeoutMs } = settings;
@@ -67,8 +67,8 @@ export async function login(url: string, settings: LoginSettings): Promise<boole
 }
 
 /**
- * The answer of a server that asks for a login; undefined if it answers without one. Some servers let everybody initialize,
- * and ask for a login when the tools are listed.
+ * The answer of a server that requires a login; undefined if it needs none. Some servers let everybody initialize, and
+ * require a login only to list the tools.
  */
 async function findChallenge(url: string, send: typeof fetch): Promise<Response | undefined> {
   const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" };
@@ -84,7 +84,7 @@ async function findChallenge(url: string, send: typeof fetch): Promise<Response 
   return undefined;
 }
 
-/** Registers a client for this login, and keeps what the authorization server gives. */
+/** Registers a client for this login, and stores the tokens of the authorization server. */
 function createProvider(url: string, { redirectUrl, state }: Callback, settings: LoginSettings): OAuthClientProvider {
   const { env, open, clientId } = settings;
   const store = new TokenStore(url, env);
@@ -96,7 +96,7 @@ function createProvider(url: string, { redirectUrl, state }: Callback, settings:
     redirectUrl,
     clientMetadata: clientMetadata(redirectUrl),
     state: () => state,
-    // A client that was registered by hand is for the authorization server that the first request finds.
+    // A client that was registered by hand belongs to the authorization server that the first request finds.
     clientInformation: (context) => {
       if (clientId !== undefined)
         client ??= {
@@ -117,13 +117,13 @@ function createProvider(url: string, { redirectUrl, state }: Callback, settings:
       knownSecrets(env).add("login", text);
     },
     codeVerifier: () => verifier,
-    // The code goes to the authorization server that the page was of, whatever the server names later.
+    // The code goes to the authorization server of the page, whatever the server names later.
     saveDiscoveryState: (state) => {
       discovery = state;
     },
     discoveryState: () => discovery,
     redirectToAuthorization: (page) => {
-      // It is handed to the system, which opens other URLs with other programs.
+      // The system opens the page, and it would open a URL of another scheme with another program.
       if (!/^https?:$/.test(page.protocol))
         throw serverError(
           `The login at ${url} has a page that is not on the web: ${excerpt(page.href, 100)}.`,
@@ -134,13 +134,13 @@ function createProvider(url: string, { redirectUrl, state }: Callback, settings:
   };
 }
 
-/** The longest wait for an answer of a server or its authorization server, in ms, and its largest body, in bytes. */
+/** The maximum wait for an answer of a server or its authorization server, in ms, and the maximum size of its body. */
 const requestMs = 30_000;
 const maxBytes = 1024 * 1024;
 
 /**
- * `fetch` for a login. It follows no redirect, because the code and the proof of it are for one origin. An answer that is
- * too large or too slow is an error.
+ * A `fetch` for a login. It follows no redirect, because the code and its verifier are for one origin. An answer that is too
+ * large or too slow is an error.
  */
 function createBoundedFetch(send: typeof fetch, signal: AbortSignal, ms: number): typeof fetch {
   return async (input, init) => {
@@ -151,7 +151,7 @@ function createBoundedFetch(send: typeof fetch, signal: AbortSignal, ms: number)
     if (status >= 300 && status < 400) throw new Error(`${where} redirects elsewhere, which a login does not follow`);
     const parts: Uint8Array[] = [];
     let bytes = 0;
-    // An event stream, as of a server that asks for no login, may have no end.
+    // The event stream of a server without a login may never end.
     const isRead = response.body && !headers.get("content-type")?.includes("text/event-stream");
     if (!isRead) void response.body?.cancel().catch(() => {});
     for await (const part of isRead ? (response.body ?? []) : []) {
@@ -168,12 +168,12 @@ type Callback = {
   redirectUrl: string;
   /** Proves that an answer belongs to this login. */
   state: string;
-  /** Rejects when the user refuses, and when the signal aborts. */
+  /** Rejects when the user denies access, and when the signal aborts. */
   answer: Promise<{ code: string; iss?: string }>;
   close(): void;
 };
 
-/** Waits on a loopback port for the browser, which brings the code of the authorization server. */
+/** Waits on a loopback port for the browser, which delivers the code of the authorization server. */
 async function receiveCallback(signal: AbortSignal, port = 0): Promise<Callback> {
   const state = randomBytes(16).toString("base64url");
   const server = createServer();
@@ -197,7 +197,7 @@ async function receiveCallback(signal: AbortSignal, port = 0): Promise<Callback>
       else refuse(`the server answered ${(searchParams.get("error_description") ?? error ?? "nothing").slice(0, 200)}`);
     });
   });
-  // It is awaited only once the page was shown.
+  // Prevents an unhandled rejection: the answer is awaited only after the page is shown.
   answer.catch(() => {});
   const { port: free } = server.address() as AddressInfo;
   const close = () => {

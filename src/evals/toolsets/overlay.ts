@@ -4,12 +4,12 @@ import { nearest } from "../types/nearest.ts";
 import type { OfferedTool, Tool } from "../types/tool.ts";
 import type { Variant, VariantChange } from "../types/variants.ts";
 
-/** A name in a variant that no list has; `path` leads to it inside the variant. */
+/** An unknown name in a variant. `path` leads to it inside the variant. */
 export type VariantProblem = { path: readonly string[]; message: string; hint: string };
 
 /**
- * The list with the wording of a variant. Names, order, annotations and origins stay, so calls reach the same tools.
- * Names in the variant that the list does not have are ignored: see `checkVariant`.
+ * The tools with the wording of a variant. Names, order, annotations and origins stay, so calls reach the same tools.
+ * Unknown names in the variant are ignored: see `checkVariant`.
  */
 export function applyVariant(tools: readonly OfferedTool[], variant: Variant): OfferedTool[] {
   const changes = new Map(Object.entries(variant));
@@ -73,7 +73,7 @@ function applyChange(tool: OfferedTool, change: VariantChange): OfferedTool {
   };
 }
 
-/** The keys for hosts with those of a variant; undefined where none is left. */
+/** The keys for hosts, overridden by those of a variant; undefined if none is left. */
 function applyMeta(
   meta: OfferedTool["_meta"],
   { searchHint, alwaysLoad }: { searchHint: string | undefined; alwaysLoad: boolean | undefined },

@@ -21,15 +21,15 @@ export type ConnectContext = {
 /** A connected client, and its link. */
 export type Session = { client: Client; link: Link; sdk: ClientSdk };
 
-/** How to start: ask the server for its revision, or use what is known (`old`: it needs `initialize`). */
+/** How to start: ask the server for its protocol revision, or use the known one (`old` servers need `initialize`). */
 type Era = "ask" | "old" | "new";
 
-/** A local server that does not answer the question for its revision within this time counts as old. */
+/** A local server that does not answer a request for its revision within this time counts as old. */
 const probeMs = 5_000;
 const newEra = "2026-07-28";
-/** "Unsupported protocol version": the answer of a server of the new revision only to `initialize`. */
+/** "Unsupported protocol version": how a server that supports only the new revision answers `initialize`. */
 const unsupportedVersion = -32022;
-/** Timeouts are enforced here, not by the client, which gets the longest that a timer can have. */
+/** Timeouts are enforced here, so the client gets the longest possible one. */
 export const noClientTimeout = { timeout: 2 ** 31 - 1 };
 
 /** Opens a session in at most `ms`. Throws EvalsError when that fails. */
@@ -57,7 +57,7 @@ class WrongEra extends Error {
   }
 }
 
-/** `limitMs` is what messages name, `leftMs` what is left of it. */
+/** `limitMs` is the limit in messages, `leftMs` what is left of it. */
 type StartLimits = { limitMs: number; leftMs: number };
 
 async function open(spec: LiveSpec, context: ConnectContext, era: Era, limits: StartLimits): Promise<Session> {
@@ -88,7 +88,7 @@ async function open(spec: LiveSpec, context: ConnectContext, era: Era, limits: S
     if (era === "ask" && failure !== "cancelled") {
       // Some servers of old SDKs exit on any request before `initialize`.
       if (failure.kind === "lost" && "pid" in server && server.pid !== undefined) throw new WrongEra("old");
-      // A server of the new revision only that starts slowly misses the probe, and then refuses `initialize`.
+      // A slow server that supports only the new revision misses the probe, and then refuses `initialize`.
       if (error instanceof sdk.ProtocolError && error.code === unsupportedVersion) throw new WrongEra("new");
     }
     throw failureToError(context.name, link, failure);
@@ -135,8 +135,8 @@ export function withDeadline<T>(
 }
 
 /**
- * Classifies a rejection of `withDeadline`. A lost connection explains every other failure. `limitMs` is the time limit as
- * the user set it, of which the deadline can be the rest.
+ * Classifies a rejection of `withDeadline`. A lost connection explains every other failure. `limitMs` is the time limit that
+ * the user set; the deadline may be only what was left of it.
  */
 export function classifyFailure(error: unknown, link: Link, limitMs: number): Failure | "cancelled" {
   if (error instanceof Cancelled) return "cancelled";

@@ -11,7 +11,7 @@ import { createInstructionsEntry, readStaticList } from "./toolList.ts";
 export type SourceParts = {
   server?: ServerSpec | Configuration;
   distractors: readonly ServerSpec[];
-  /** A file with the list of the tools behind dispatchers. */
+  /** A file with the list of tools behind dispatchers. */
   catalog?: string;
   dir: string;
   /** How messages name a server that is not registered under a name, for example the suite. */
@@ -20,13 +20,13 @@ export type SourceParts = {
 
 /**
  * The tools that a suite offers, under their listed names, with the instructions of its servers, and the live server that
- * executes those of origin `server`.
+ * executes the tools of origin `server`.
  */
 export type Source = {
   readonly tools: readonly OfferedTool[];
   /** Absent for a static list, and for a suite without a server. */
   readonly server?: ToolServer;
-  /** The servers of a whole configuration, in its order, and why one of them could not be listed. */
+  /** The servers of a whole configuration, in its order, each with the reason if it could not be listed. */
   readonly members?: readonly { name: string; failure?: string }[];
   /** Opens another connection to the same server: a new process, or a new session. Throws EvalsError. */
   reopen(signal: AbortSignal): Promise<ToolServer>;
@@ -185,8 +185,8 @@ function joinInstructions(tools: readonly OfferedTool[]): OfferedTool[] {
 }
 
 /**
- * Waits for all, then throws the problems of every EvalsError together. Any other error was caused by what a server sent:
- * it is the server's failure, so that other suites can finish.
+ * Waits for all, then throws the problems of every EvalsError together. Any other error was caused by what a server sent, so
+ * it counts as a failure of the server, and other suites can finish.
  */
 async function waitForAll(work: readonly (Promise<unknown> | undefined)[], name: string): Promise<void> {
   const failures = (await Promise.allSettled(work)).flatMap((end) => {

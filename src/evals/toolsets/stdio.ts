@@ -13,7 +13,7 @@ export type ServerProcess = {
   readonly pid: number | undefined;
   readonly stdin: ProcessGroup["child"]["stdin"];
   readonly stdout: ProcessGroup["child"]["stdout"];
-  /** Resolves at its end, with how it ended, for example "exited with code 1". Never rejects. */
+  /** Resolves when it ends, with how it ended, for example "exited with code 1". Never rejects. */
   readonly ended: Promise<string>;
   /** The last part of its stderr. */
   stderrTail(): string;
@@ -25,7 +25,7 @@ export type ServerProcess = {
 const exitMs = 150;
 const orphanMs = 500;
 
-/** The variables that a server inherits, as in the MCP SDK's default environment. Others must be configured. */
+/** The variables that a server inherits, as in the default environment of the MCP SDK. Others must be configured. */
 export const inheritedVariables =
   process.platform === "win32"
     ? "APPDATA COMSPEC HOMEDRIVE HOMEPATH LOCALAPPDATA PATH PATHEXT PROCESSOR_ARCHITECTURE PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432 SYSTEMDRIVE SYSTEMROOT TEMP USERNAME USERPROFILE WINDIR".split(
@@ -34,8 +34,8 @@ export const inheritedVariables =
     : ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
 
 /**
- * Starts the process of a server. A program that cannot be started has `ended`. Throws EvalsError for arguments that no
- * process can be given, such as too long ones.
+ * Starts the process of a server. If the program cannot be started, `ended` resolves. Throws EvalsError for arguments that
+ * the system refuses, such as too long ones.
  */
 export function launch(spec: CommandSpec, dir: string, env: Env): ServerProcess {
   const cwd = resolve(dir, spec.cwd ?? ".");
@@ -215,7 +215,7 @@ const stackFrame = /^\s+at .{0,500}:\d+:\d+\)?$/;
 
 function quoteOutput(server: ServerProcess, noise: string | undefined): string {
   const lines = server.stderrTail().split("\n");
-  // The message of an error stands before its stack.
+  // The message of an error comes before its stack.
   const stderr = lines
     .filter((line) => line.trim() !== "" && !stackFrame.test(line))
     .slice(-stderrLines)

@@ -23,8 +23,8 @@ const storedSchema = z.object({
 type Stored = z.infer<typeof storedSchema>;
 
 /**
- * The file with the login at a server: in the configuration folder of the user, outside of any repository. Servers have a
- * file each, so that two processes never write the same one for different servers.
+ * The file with the login at a server, in the configuration folder of the user and so outside any repository. Each server
+ * has its own file, so that two processes never write the same file for different servers.
  */
 export function tokenFile(url: string, env: Env): string {
   const { XDG_CONFIG_HOME, APPDATA, HOME, USERPROFILE } = env;
@@ -49,7 +49,7 @@ export class TokenStore {
     this.#env = env;
   }
 
-  /** Absent: nobody logged in. Throws a usage error for a file that cannot be read. */
+  /** Undefined if there is no login. Throws a usage error for a file that cannot be read. */
   read(): Stored | undefined {
     let text: string;
     try {
@@ -75,7 +75,7 @@ export class TokenStore {
     await replaceFile(this.file, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
   }
 
-  /** Returns false when there was no login. */
+  /** Returns false if there was no login. */
   async remove(): Promise<boolean> {
     const existed = this.read() !== undefined;
     await rm(this.file, { force: true });
@@ -93,7 +93,7 @@ export class TokenStore {
   }
 }
 
-/** What the client tells an authorization server about itself. */
+/** The metadata with which the client registers at an authorization server. */
 export const clientMetadata = (redirectUrl: string): OAuthClientProvider["clientMetadata"] => ({
   client_name: "tool-evals",
   redirect_uris: [redirectUrl],
@@ -103,8 +103,8 @@ export const clientMetadata = (redirectUrl: string): OAuthClientProvider["client
 });
 
 /**
- * Authenticates with the login that is stored for a server, and refreshes it; undefined where there is none. It never asks
- * the user: where the login is refused, requests fail with an error that says how to log in.
+ * Authenticates with the stored login of a server, and refreshes it; undefined if there is none. It never prompts the user:
+ * if the login is refused, requests fail with an error that says how to log in.
  */
 export function useLogin(url: string, env: Env): OAuthClientProvider | undefined {
   const { HOME, USERPROFILE, XDG_CONFIG_HOME, APPDATA } = env;

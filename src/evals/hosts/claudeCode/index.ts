@@ -68,12 +68,12 @@ function describeHost(model: string, effort: string | undefined): Host {
   };
 }
 
-/** A skill under test must not run commands on this machine, neither by hooks nor while its body is read. */
+/** Keeps skills under test from running commands on this machine, by hooks or while their body is read. */
 const projectSettings = JSON.stringify({ disableAllHooks: true, disableSkillShellExecution: true });
 
 /**
  * Writes the MCP configuration and the system prompt of a trial. Whatever the exposure, the host may read within the
- * project, load skills and call the tools under test, and write within the project where the case is about that; all
+ * project, load skills and call the tools under test, and write within the project if the case needs it; everything
  * else that needs a permission is denied.
  */
 async function configure(
@@ -90,10 +90,10 @@ async function configure(
   const allowed = [
     ...(skills.length > 0 || !isAll ? ["Skill"] : []),
     ...[...servers.keys()].map((one) => `mcp__${one}`),
-    // The rule of Edit is that of every tool that writes files; the path is relative to the project.
+    // The rule of Edit applies to every tool that writes files; the path is relative to the project.
     ...(writable ? ["Edit(./**)"] : []),
   ];
-  // Without skills or files, reading tools would only compete with those under test.
+  // Without skills or files, tools for reading would only compete with those under test.
   const reading = skills.length + files.length > 0 || writable ? ["Read", "Glob", "Grep"] : [];
   const tools = [...(skills.length > 0 ? ["Skill"] : []), ...reading, ...(writable ? ["Write", "Edit"] : [])];
   return {
@@ -110,7 +110,7 @@ async function configure(
       HOME: folder.home,
       TMPDIR: folder.tmp,
       ANTHROPIC_BASE_URL: baseUrl,
-      // Its memory would instruct the model to write files with a tool that is not offered.
+      // The memory feature would instruct the model to write files with a tool that is not offered.
       ...(isAll && { ENABLE_TOOL_SEARCH: "false", CLAUDE_CODE_DISABLE_AUTO_MEMORY: "1" }),
     },
     stdin: prompt,
@@ -124,7 +124,7 @@ function readRefusal(text: string): string | undefined {
   return plain.split(/(?<=\.)\s/)[0];
 }
 
-/** The text of the result that it prints at the end, if it is an error. */
+/** The text of the final result that it prints, if that is an error. */
 function readFailure(output: string): string | undefined {
   try {
     const result = JSON.parse(output.trim().split("\n").at(-1) ?? "") as Record<string, unknown>;

@@ -39,7 +39,7 @@ export async function codex(id: string, name: string, options: HostOptions): Pro
   const known = await listModels(command, env);
   const entry = known.find(({ slug }) => slug === name);
   const isPublic = new URL(endpoint.baseUrl).host === new URL(provider.baseUrl).host;
-  // Other services have models of their own, which it shows every definition.
+  // It shows every definition to models of other services.
   if (!entry && isPublic) throw unknownModel(name, version, known);
   const facts = {
     id,
@@ -62,7 +62,7 @@ type CatalogueEntry = z.infer<typeof entrySchema>;
 
 const run = promisify(execFile);
 
-/** The models that the program knows. */
+/** The models that Codex knows. */
 async function listModels(command: string, env: Readonly<Record<string, string>>): Promise<readonly CatalogueEntry[]> {
   const home = await mkdtemp(join(tmpdir(), "evals-host-"));
   try {
@@ -84,7 +84,7 @@ function unknownModel(name: string, version: string, known: readonly CatalogueEn
   return usageError(`Codex ${version} does not know the model "${name}".`, hint);
 }
 
-/** The fields of a model by which Codex defers tools or offers them to code only. */
+/** The fields of a model that make Codex defer tools or offer them only to code. */
 const deferringFields = ["tool_mode", "supports_search_tool"];
 
 function describeHost(model: string, entry: CatalogueEntry | undefined, endpoint: HostEndpoint): Host {
@@ -105,7 +105,7 @@ function describeHost(model: string, entry: CatalogueEntry | undefined, endpoint
   };
 }
 
-/** Writes the home of a trial. A server that it cannot use ends it, where it would go on without the tools. */
+/** Writes the home of a trial. If Codex cannot use a server, it ends, instead of continuing without the tools. */
 async function configure(
   { trial: { exposure }, folder, servers, baseUrl, system, prompt }: Launch,
   model: string,

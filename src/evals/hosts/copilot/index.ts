@@ -52,7 +52,7 @@ function findApi(model: string): Api {
   return /^gpt-[5-9]/.test(model) ? "responses" : "completions";
 }
 
-/** Where the program unpacks itself, once for all trials: as for the user. */
+/** Where the program unpacks itself, once for all trials. It is the same folder as for the user. */
 function findPackages(env: HostOptions["env"]): string {
   const { COPILOT_PKG_CACHE_HOME, COPILOT_CACHE_HOME, XDG_CACHE_HOME, HOME = "." } = env;
   return COPILOT_PKG_CACHE_HOME || COPILOT_CACHE_HOME || join(XDG_CACHE_HOME || join(HOME, ".cache"), "copilot");
@@ -79,7 +79,7 @@ function describeHost(model: string, api: Api, endpoint: HostEndpoint): Host {
 
 /**
  * Writes the home of a trial. The tools under test are permitted; of its own tools, the program permits what reads within
- * the project, and denies the others, because nobody can be asked.
+ * the project, and denies the others, because no user can be asked.
  */
 async function configure(
   { trial: { exposure }, folder, servers, baseUrl, system, prompt }: Launch,

@@ -65,7 +65,7 @@ function parseName(id: string, name: string): { service: ServiceName; model: str
   throw usageError(`The model id "${id}" ${wrong}.`, near ? `Did you mean "${near}"? ${hint}` : hint);
 }
 
-/** goose adds `v1` to the address of OpenAI's API, with which it chooses the API of each model as it does for users. */
+/** goose adds `v1` to the URL of OpenAI's API, and then chooses the API of each model as it does for users. */
 function findHost(service: ServiceName, baseUrl: string): string {
   if (service !== "openai") return baseUrl;
   const host = /^(.*)\/v1\/?$/.exec(baseUrl)?.[1];
@@ -104,7 +104,7 @@ function describeHost(service: ServiceName, model: string, maxTokens: number): H
   };
 }
 
-/** Writes the home of a trial. A tool that is neither permitted nor denied ends it, because nobody could be asked. */
+/** Writes the home of a trial. A tool that is neither permitted nor denied ends it, because no user can be asked. */
 async function configure(
   { folder, servers, baseUrl, system, prompt, trial: { tools } }: Launch,
   service: ServiceName,

@@ -39,7 +39,7 @@ const chunk = z.object({
   ),
 });
 
-/** OpenAI's chat completions API, which many providers speak. */
+/** OpenAI's chat completions API, which many providers support. */
 export const completions = defineWire({
   name: "completions",
   matches: (path) => path.endsWith("/chat/completions"),

@@ -59,7 +59,7 @@ const response = z.object({
 const event = z.object({ type: text, message: text, item: maybe(outputItem), response: maybe(response) });
 
 /**
- * OpenAI's Responses API. A tool in a namespace is named `<namespace>__<name>`, unless its name begins with the
+ * OpenAI's Responses API. A tool in a namespace is named `<namespace>__<name>`, unless its name starts with the
  * namespace.
  */
 export const responses = defineWire({
@@ -77,7 +77,7 @@ export const responses = defineWire({
       model,
       tools: [
         ...listTools([...given, ...added]),
-        // What a search on the client returned is in the input, which the model reads.
+        // The results of a search on the client are part of the input that the model reads.
         ...listTools(found).map((tool) => ({ ...tool, deferred: true })),
       ],
       // The description of a namespace has the instructions of its server.
@@ -123,7 +123,7 @@ function define(name: string, { description, defer_loading }: z.infer<typeof sin
   return { name, description, deferred: defer_loading };
 }
 
-/** `functions` is the namespace of tools without one. */
+/** Tools without a namespace are in the namespace `functions`. */
 function joinName(namespace: string, name: string): string {
   const isWhole = namespace === "" || namespace === "functions" || name.startsWith(namespace);
   return isWhole ? name : `${namespace}__${name}`;
@@ -165,7 +165,7 @@ function toReply({ id, model, status, output, usage, incomplete_details, error }
   return reply;
 }
 
-/** What the searches found that the provider itself ran: the outputs follow the calls, not always with their ids. */
+/** What the searches of the provider found. Outputs follow their calls, and do not always have their ids. */
 function readSearches(output: readonly z.infer<typeof outputItem>[], calls: readonly Call[]): ToolOutput[] {
   const searches = calls.filter(({ tool }) => tool === "tool_search");
   const found = output.filter(({ type }) => type === "tool_search_output");

@@ -17,7 +17,7 @@ export type SentRequest = {
   tools: readonly DefinedTool[];
   /** Instructions and messages that are not the model's, in order. */
   texts: readonly string[];
-  /** The first of the user's messages, by which the requests of one conversation are recognized. */
+  /** The user's first message, by which the requests of one conversation are recognized. */
   opening: string;
   outputs: readonly ToolOutput[];
   /** The texts that follow the last outputs, for example the body of a skill that was loaded. */
@@ -36,7 +36,7 @@ export type ReceivedReply = {
   stop: StopReason;
 };
 
-/** A reply that is not complete, with the reason. */
+/** An incomplete reply, with the reason. */
 export type Unreadable = { fault: string };
 
 /** One API. `readReply` gets the body of a response with status 200. Neither throws. */
@@ -70,7 +70,7 @@ export const anyJson = z.custom<Json>((value) => value !== undefined);
 export const text = z.string().catch("");
 /** A count of tokens; anything else counts as 0. */
 export const count = z.number().catch(0);
-/** A value of some shape; anything else counts as absent. */
+/** A value of a given shape; anything else counts as absent. */
 export const maybe = <T extends z.ZodType>(shape: T) => shape.optional().catch(undefined);
 /** A list whose items of another shape are dropped; anything else counts as empty. */
 export const listOf = <T extends z.ZodType>(item: T) =>
@@ -79,7 +79,7 @@ export const listOf = <T extends z.ZodType>(item: T) =>
     .catch([])
     .transform((items) => items.filter((one) => one !== null));
 
-/** The objects in a stream of server-sent events, or in a JSON body; undefined when there is something else in it. */
+/** The objects in a stream of server-sent events, or in a JSON body; undefined if there is anything else in it. */
 function parseEvents(body: string): JsonObject[] | undefined {
   const isStream = /^\s*(event|data|id|retry|:)/.test(body);
   try {
