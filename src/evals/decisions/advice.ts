@@ -6,10 +6,10 @@ import { caseP, type LookPlan, type MeanDrop } from "./statistics.ts";
 import type { PairTally } from "./tally.ts";
 import type { Advice } from "./verdict.ts";
 
-/** More pairs than this are not worth advising. */
+/** The maximum number of further pairs to recommend. */
 const mostPairs = 20_000;
 
-/** What an open check needs: further pairs per case for a verdict as likely as not, and 8 times in 10. */
+/** What an open check needs: further pairs per case for a verdict with a chance of 50 % and of 80 %. */
 export function adviseOpen(mean: MeanDrop, trials: number, margin: number, z: number): Advice {
   const likely = furtherPairs(mean, trials, margin, z, 0.5);
   const safe = furtherPairs(mean, trials, margin, z, 0.8);
@@ -70,7 +70,7 @@ export function simulateReach(
   return null;
 }
 
-/** Plays one case alone through the looks up to `look` and the rungs that its own p takes it to. */
+/** Simulates one case alone through the looks up to `look` and the rungs that its own p takes it to. */
 function isCaught(baseRate: number, headRate: number, plan: LookPlan, look: number, random: Random): boolean {
   const [base, head] = [
     { passed: 0, trials: 0 },
@@ -97,7 +97,7 @@ function isCaught(baseRate: number, headRate: number, plan: LookPlan, look: numb
   return false;
 }
 
-/** A case whose p is at most this looks worse, and runs ahead. It only steers calls: no verdict depends on it. */
+/** A case whose p is at most this looks worse, and runs ahead. It only affects which trials are requested; no verdict depends on it. */
 export function suspicionAt(trials: number): number {
   return trials <= 5 ? 0.5 : 0.2;
 }

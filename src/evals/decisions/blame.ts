@@ -36,15 +36,15 @@ export type BlameSetup = {
   asked?: number;
 };
 
-/** A case is settled when its likeliest set of descriptions has this chance. */
+/** A case is settled when its likeliest set of descriptions has this probability. */
 const settled = 0.95;
 /** Trials of a search, at most: this and four a description; half as many again in the second round. */
 const leastSearch = 60;
 const searchPerDescription = 4;
 const secondRoundShare = 1.5;
-/** Trials that are asked of a mask at once: two cost no more in all than one by one, and halve the rounds. */
+/** Trials of a mask that are requested at once: two cost no more in total than one by one, and halve the rounds. */
 const trialsAtOnce = 2;
-/** The likeliest set is accused from this chance on. */
+/** The likeliest set is accused from this probability on. */
 const accusable = 0.3;
 
 /** Looks of a confirmation, per arm: shares of the level, and the p above which it is given up. */
@@ -54,19 +54,19 @@ const confirmationLooks = [
   { trials: 24, share: 0.015, giveUp: 0.3 },
   { trials: 60, share: 0.015, giveUp: 0 },
 ] as const;
-/** The two rounds' shares of the 5 % that a harmless description may be blamed with. */
+/** How the two rounds share the 5 % chance of blaming a harmless description. */
 const roundShares = [0.6, 0.4] as const;
 /** A description that is confirmed for several cases is listed for one of them if its own p is at most this. */
 const ownP = 0.3;
-/** The sets of descriptions that are printed hold this together. */
+/** The total probability of the sets of descriptions that are printed. */
 const printedShare = 0.9;
 
-/** An arm of blame: what its trials are for, and a digit for each description, 1 for its new wording. */
+/** An arm of blame: the purpose of its trials, and a digit per description, 1 for its new wording. */
 export function blameArm(stage: "measure" | "search" | "confirm1" | "confirm2", mask: Mask): string {
   return `${stage}:${mask.map(Number).join("")}`;
 }
 
-/** Which descriptions an arm serves in their new wording. */
+/** Which descriptions have their new wording in an arm. */
 export function maskOfArm(arm: string): Mask {
   return [...arm.slice(arm.indexOf(":") + 1)].map((digit) => digit === "1");
 }
@@ -133,7 +133,7 @@ class PlayedBlame {
     return this.#verdict();
   }
 
-  /** Whether nothing more is asked of a case: its likeliest set is confirmed, or no description did it. */
+  /** Whether a case needs no more trials: its likeliest set is confirmed, or no description is the cause. */
   #isSettledBy(suspect: Suspect): boolean {
     const [top] = this.#rank(suspect);
     if (!top || this.#lacksAnswers(suspect)) return true;
@@ -141,7 +141,7 @@ class PlayedBlame {
     return top.chance >= accusable && top.members.every((i) => suspect.confirmed.has(i));
   }
 
-  /** Whether so many trials of a case brought no answer that nothing can be said of it. */
+  /** Whether too many trials of a case went unanswered for a verdict. */
   #lacksAnswers({ id }: Suspect): boolean {
     return lacksAnswers(this.#record, [id], this.#record.arms(id));
   }
@@ -301,7 +301,7 @@ class PlayedBlame {
     const isChance = sets[0]?.members.length === 0 && sets[0].chance >= settled;
     const lacks = this.#lacksAnswers(suspect);
     const open = isChance && !lacks ? "chance" : "undecided";
-    // The fewest sets that hold 90 % together: those before which less than that is held.
+    // The fewest sets with a total probability of 90 %: those before which the total is lower.
     const printed = sets.filter((_, i) => sets.slice(0, i).reduce((sum, { chance }) => sum + chance, 0) < printedShare);
     return {
       case: suspect.id,

@@ -10,7 +10,7 @@ import { bringSpans, countPasses, type Design, type Play, playTogether, type Tri
  */
 export type CaseToBlame = { case: string; changed: readonly string[]; old: Counts; new?: Counts | undefined };
 
-/** Trials with everything new, where none are known. */
+/** Trials with everything new, if none are known. */
 const measuring = 10;
 
 /**
@@ -106,7 +106,7 @@ function countCalls(record: TrialRecord, cases: readonly CaseToBlame[]): number 
   );
 }
 
-/** The verdict of a case of which nothing needs to be searched. */
+/** The verdict of a case that needs no search. */
 function settle({ case: id, old, new: now }: CaseToBlame & { new: Counts }): BlamedCase[] {
   if (now.trials === 0) return [blameNothing(id, "undecided", "missing")];
   const isLower = old.trials === 0 || now.passed * old.trials < old.passed * now.trials;

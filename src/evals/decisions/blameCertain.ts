@@ -10,7 +10,7 @@ type Search<R> = Generator<ReadonlySet<number>, R, boolean>;
 /** Indices of changes: reverting all of `reverted` repairs the case, and all of `breaking` alone break it. */
 type Found = { kind: "found"; reverted: number[]; breaking: number[] } | { kind: "passes-new" | "fails-old" };
 
-/** Trials that the search of one case asks for at most: three searches of two lists a change, and a few between them. */
+/** Maximum trials for the search of one case: three searches with two lists per change, and a few in between. */
 export const certainCap = (changed: number) => 6 * changed + 5;
 
 /**
@@ -47,7 +47,7 @@ function* findCulprits(changed: number): Search<Found> {
   const breaks = function* (applied: readonly number[]): Search<boolean> {
     return !(yield new Set(applied));
   };
-  // Whatever breaks the case holds one of those that repair it, so the second search starts there.
+  // Any breaking set contains one of the repairing changes, so the second search starts there.
   let enough: readonly number[] = reverted;
   if (!(yield* breaks(reverted))) {
     const others = all.filter((i) => !reverted.includes(i));

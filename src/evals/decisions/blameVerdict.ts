@@ -40,7 +40,7 @@ export type BlameVerdict = z.infer<typeof blameVerdictSchema>;
 export type BlamedCase = BlameVerdict["cases"][number];
 export type BlameTest = z.infer<typeof testSchema>;
 
-/** A case of which nothing is blamed. */
+/** The verdict of a case for which nothing is blamed. */
 export function blameNothing(id: string, kind: BlamedCase["kind"], because: BlamedCase["because"]): BlamedCase {
   return { case: id, kind, because, descriptions: [], relation: "none", sets: [], seen: null };
 }

@@ -42,14 +42,14 @@ export type CheckSetup = {
   withReach?: boolean;
 };
 
-/** A case whose p of a rise is at most this looks better, and is asked further when others fell. It only steers calls. */
+/** A case whose p of a rise is at most this looks better, and is asked further when others fell. It only affects which trials are requested. */
 const hopeAt = (trials: number) => (trials <= 5 ? 0.25 : 0.1);
-/** With this many suspects and more, and more than this share of the cases, the suite itself dropped: no case runs ahead. */
+/** With at least this many suspects, and more than this share of the cases, the suite itself dropped, and no case runs ahead. */
 const crowd = { least: 3, share: 0.4 };
-/** REGRESSED stands, whoever rose, when the suite's p is at most this, or a named case lost at least this much. */
+/** REGRESSED stands, even if cases rose, if the suite's p is at most this, or a named case lost at least this much. */
 const standing = { suiteP: 0.05, lost: 0.6 };
 
-/** One case while a check is played: its answers, the rung that it was last tested at, and its p there. */
+/** One case during a check: its answers, the rung at which it was last tested, and its p there. */
 class PlayedCase {
   rung = -1;
   p = 1;
@@ -118,7 +118,7 @@ class PlayedCheck {
   readonly #margin: number;
   readonly #hits = new Set<PlayedCase>();
   #isProbed: boolean;
-  /** Pairs that every case had at the last look: what the probe may know, however many the record has by now. */
+  /** Pairs that every case had at the last look. The probe uses only these, even if the record has more by now. */
   #settled = 0;
 
   constructor(setup: CheckSetup & Required<Pick<CheckSetup, "requests">>, plan: LookPlan, record: TrialRecord) {
@@ -158,7 +158,7 @@ class PlayedCheck {
     throw new RangeError("the last look of a check decides");
   }
 
-  /** Asks for what these cases lack of their first `trials` pairs, in order of trials. */
+  /** Requests what these cases lack of their first `trials` pairs, in order of trials. */
   *#bring(cases: readonly PlayedCase[], trials: number, look: number): Play<void> {
     if (!this.#isProbed && cases.some(({ requests }) => trials > requests)) {
       this.#isProbed = true;
@@ -203,7 +203,7 @@ class PlayedCheck {
     return (this.#plan.suiteLevel * trials) / (this.#plan.looks.at(-1) ?? trials);
   }
 
-  /** Whether a case's p makes it worth a further rung, and that rung has new requests. */
+  /** Whether a case's p justifies a further rung, and that rung has new requests. */
   #isWorth(one: PlayedCase, p: number, levelAt: (trials: number) => number): boolean {
     return this.#hasFurther(one) && isSignificant(p, levelAt(this.#trialsAt(one)));
   }
@@ -225,7 +225,7 @@ class PlayedCheck {
     });
   }
 
-  /** Takes suspects to their next rungs, round by round. Returns true, without asking, when they are a crowd. */
+  /** Takes suspects to their next rungs, round by round. Returns true, without requests, if there are too many of them. */
   *#runAhead({ look }: Look): Play<boolean> {
     for (;;) {
       const suspects = this.#cases.filter((one) => this.#isWorth(one, one.p, suspicionAt));
@@ -305,7 +305,7 @@ class PlayedCheck {
     return nameCase(one.id, one.tally(this.#trialsAt(one)), p);
   }
 
-  /** The end of the cap. More pairs are no advice where missing answers rule out NO REGRESSION anyway. */
+  /** The verdict at the cap. More pairs are not recommended if missing answers rule out NO REGRESSION anyway. */
   #open(now: Look): CheckVerdict {
     const { mean, lacksAnswers } = now.suite;
     if (lacksAnswers) return { kind: "inconclusive", because: "missing", ...this.#figures(now) };
@@ -313,7 +313,7 @@ class PlayedCheck {
     return { kind: "inconclusive", because: "cap", advice, ...this.#figures(now) };
   }
 
-  /** The one look at a deterministic model, which was asked all that can be asked. */
+  /** The only look at a deterministic model, after all different requests. */
   #exhausted(look: number): CheckVerdict {
     const now = this.#judge(look, Math.max(...this.#cases.map(({ limit }) => limit)));
     const level = exhaustedLevel / (this.#setup.families ?? 1);

@@ -31,7 +31,7 @@ export type CompareSetup = {
   cases: readonly string[];
   record: TrialRecord;
   samePairs: boolean;
-  /** The model always gives the same reply to the same request: nothing is left to chance. */
+  /** Whether the model always gives the same reply to the same request, so that there is no noise. */
   alwaysAlike?: boolean;
   seed: number;
   margin?: number;
@@ -111,7 +111,7 @@ export function compareRecords(setup: CompareSetup): CheckVerdict {
   return { kind: "inconclusive", because: "cap", advice, ...figures };
 }
 
-/** The suite by counts, where the arms share no orders. */
+/** The test of the suite by counts, for arms without common tool orders. */
 function judgeUnpaired(tallies: readonly PairTally[], margin: number, z: number): SuiteJudgement {
   const all = tallies.map(countAll);
   const answered = tallies.map(countAnswered);

@@ -1,6 +1,6 @@
 import { deriveSeed, seededRandom, shuffle } from "../stats/random.ts";
 
-/** What became of one trial: the model passed or failed, or infrastructure kept it from answering. */
+/** The outcome of one trial: the model passed or failed, or infrastructure kept it from answering. */
 export type Answer = "pass" | "fail" | "missing";
 
 /**
@@ -10,9 +10,9 @@ export type Answer = "pass" | "fail" | "missing";
  */
 export type Observation = Answer | "copy";
 
-/** A trial that stays missing is asked this often in all. */
+/** A trial that remains missing is requested this often in total. */
 const missingAttempts = 3;
-/** A trial that only brings copies is asked this often in all, and is missing then. */
+/** A trial that only gets copies is requested this often in total, and then is missing. */
 const copyAttempts = 4;
 
 /**
@@ -27,7 +27,7 @@ export type Step<V> =
   | { kind: "ask"; requests: readonly TrialRequest[]; look: number }
   | { kind: "decided"; verdict: V };
 
-/** A design while it is played: it yields what it needs, and reads the record again when it goes on. */
+/** A running design: it yields the trials that it needs, and reads the record again when it continues. */
 export type Play<V> = Generator<{ requests: readonly TrialRequest[]; look: number }, V, void>;
 
 /**
@@ -43,14 +43,14 @@ export function nextStep<V>(design: Design<V>, record: TrialRecord): Step<V> {
   return done ? { kind: "decided", verdict: value } : { kind: "ask", ...value };
 }
 
-/** Requests that were paid for: all of them, those that brought a copy, and those that brought no answer. */
+/** Paid requests: all of them, those that returned a copy, and those without an answer. */
 export type Paid = { calls: number; copies: number; missing: number };
 
 type Column = {
   answers: (Answer | undefined)[];
   outcomes: (string | undefined)[];
   paid: Paid;
-  /** Trials without an answer yet that were asked before. */
+  /** Requested trials that have no answer yet. */
   open: Map<number, Paid>;
   /** Trials with an answer that was missing at first. */
   recovered: Set<number>;
@@ -98,12 +98,12 @@ export class TrialRecord {
     return this.#column(id, arm).recovered;
   }
 
-  /** What a trial answered in full, if it did. */
+  /** The full answer of a trial, if there is one. */
   outcome(id: string, arm: string, trial: number): string | undefined {
     return this.#column(id, arm).outcomes[trial - 1];
   }
 
-  /** Gives up every trial without an answer yet, for a record to which nothing will be added. */
+  /** Gives up every trial without an answer, for a record to which nothing will be added. */
   giveUp(): void {
     for (const arms of this.#cases.values())
       for (const { answers, open } of arms.values()) {
@@ -112,17 +112,17 @@ export class TrialRecord {
       }
   }
 
-  /** How often a trial without an answer yet was asked. */
+  /** How often a trial without an answer was requested. */
   attempts(id: string, arm: string, trial: number): number {
     return this.#column(id, arm).open.get(trial)?.calls ?? 0;
   }
 
-  /** What was paid for a case in an arm. */
+  /** The paid requests for a case in an arm. */
   paid(id: string, arm: string): Readonly<Paid> {
     return this.#column(id, arm).paid;
   }
 
-  /** The arms of a case that were asked for anything, in the order in which they first were. */
+  /** The arms of a case with requests, in the order of the first request. */
   arms(id: string): string[] {
     return [...(this.#cases.get(id) ?? [])].flatMap(([arm, { paid }]) => (paid.calls > 0 ? [arm] : []));
   }
@@ -165,9 +165,9 @@ export function countPasses(
   return { passed, trials };
 }
 
-/** More than this share of missing trials leaves nothing to decide. */
+/** With more than this share of missing trials, nothing can be decided. */
 export const mostMissing = 0.05;
-/** As many missing trials are tolerated in a small experiment. */
+/** This many missing trials are tolerated in a small experiment. */
 const toleratedMissing = 2;
 
 /** Whether too many settled trials of these cases in these arms are missing: more than 5 %, and more than two. */

@@ -29,13 +29,13 @@ const followUpGrowth = 1.5;
 /** The nights that are pooled to bound the mean change, and the share of a case's variance that wobble may have. */
 const pooled = { nights: 28, wobble: 0.2, z: 1.6448536269514722 };
 
-/** M with what it is made of. */
+/** M and its components. */
 type Total = { score: number; scores: readonly Score[]; suite: ReturnType<typeof suiteScore> };
 type MonitoredCase = {
   id: string;
   bank: Counts[];
   nights: (NightCounts | undefined)[];
-  /** The score of this night, until something is added to it. */
+  /** The cached score of this night, until trials are added. */
   score?: Score | undefined;
   lastScore: number;
   splits: Split[];
@@ -55,7 +55,7 @@ export class DriftMonitor {
   #nights: string[] = [];
   readonly #setAside: string[] = [];
   readonly #alarms: Alarm[] = [];
-  /** The alarm that was not taken back, as numbers of nights. */
+  /** The alarm that was not withdrawn, as numbers of nights. */
   #open: { alarm: Alarm; since: number; night: number } | undefined;
   #back: Alarm | undefined;
 
@@ -125,7 +125,7 @@ export class DriftMonitor {
     if (without.score >= this.#threshold) this.#raiseAlarm(without);
   }
 
-  /** The alarm that was not taken back. */
+  /** The alarm that was not withdrawn. */
   openAlarm(): Alarm | undefined {
     return this.#open?.alarm;
   }

@@ -4,10 +4,10 @@ import { type CheckSetup, check } from "./check.ts";
 import { simulate } from "./design.ts";
 import { drawBeta } from "./special.ts";
 
-/** Calls of both arms together: the median and 90th percentile when nothing changed, and the most that can be asked. */
+/** Requests of both arms: the median and 90th percentile if nothing changed, and the maximum. */
 export type Forecast = { typical: number; high: number; most: number };
 
-/** Trials to simulate in all: large suites need fewer plays, since their calls vary less. */
+/** Total trials to simulate: large suites need fewer simulations, because their requests vary less. */
 const simulatedTrials = 60_000;
 
 /**

@@ -1,7 +1,7 @@
 import type { Counts } from "../stats/counts.ts";
 import type { Random } from "../stats/random.ts";
 
-/** For each changed description, whether it is served in its new wording. */
+/** For each changed description, whether it has its new wording. */
 export type Mask = readonly boolean[];
 
 /**
@@ -20,11 +20,11 @@ const [oldCell, newCell, middleCell, allCell] = [0, 1, 2, 3] as const;
 
 /** Weights of the kinds of hypotheses; each kind shares its weight equally. */
 const weights = { none: 5, single: 80, pairs: 20 / 3 };
-/** Hypotheses below this chance add nothing to what a trial is expected to do. */
+/** Hypotheses below this probability are ignored when the information of a trial is computed. */
 const negligible = 1e-9;
 const randomMasks = 10;
 
-/** All hypotheses about this many changed descriptions, with their prior chances. */
+/** All hypotheses about this many changed descriptions, with their prior probabilities. */
 export function listHypotheses(changed: number): Hypothesis[] {
   const indices = Array.from({ length: changed }, (_, i) => i);
   const pairs = indices.flatMap((a) => indices.slice(a + 1).map((b) => [a, b]));
@@ -153,7 +153,7 @@ export function rankSets(hypotheses: readonly Hypothesis[], chances: Float64Arra
   return [...sets.values()].sort((a, b) => b.chance - a.chance).map(({ best: _, ...set }) => set);
 }
 
-/** What a trial with a mask is expected to do: its chance to pass, and the information in nats. */
+/** The expected result of a trial with a mask: its chance to pass, and the information in nats. */
 export type Expected = { pass: number; information: number };
 
 /** Information: H(P(pass)) - sum_h P(h) H(pass | h), H the entropy of a pass or fail. Source: Lindley 1956. */

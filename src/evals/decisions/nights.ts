@@ -3,7 +3,7 @@ import { countPasses, type Design, mostMissing, type TrialRecord } from "./desig
 import { DriftMonitor, type DriftOptions, mostTrialsOfNight, nightlyTrials } from "./drift.ts";
 import type { NightCounts } from "./driftScores.ts";
 
-/** `[night, passed, trials]` of a night on which the baseline was recorded. */
+/** `[night, passed, trials]` for a night on which the baseline was recorded. */
 type BankNight = readonly [night: string, passed: number, trials: number];
 /** Of one case; a night without trials of it is absent. */
 type CaseNight = readonly [
@@ -42,7 +42,7 @@ export function replayNights(history: DriftHistory, options: DriftOptions = {}):
   return monitor;
 }
 
-/** The one arm of a night: the list is that of the baseline. */
+/** The only arm of a night, with the list of the baseline. */
 export const nightArm = "head";
 
 /** `trials`: of every case; `history`: the nights before this one. */
@@ -91,7 +91,7 @@ function missingShare(record: TrialRecord, cases: readonly string[], trials: num
   return answers.filter((answer) => answer === "missing").length / Math.max(1, answers.length);
 }
 
-/** The passes of this night as its record has them; undefined when it is set aside. */
+/** The passes of this night in its record; undefined if it is set aside. */
 export function readNight(
   { cases, options = {} }: NightSetup,
   record: TrialRecord,

@@ -24,7 +24,7 @@ export function readObservation({ outcome, verdict, copy }: Trial): Observation 
   return !verdict || verdict.grade === "not-gradable" ? "missing" : verdict.grade;
 }
 
-/** What the model called, with which arguments: two answers are the same when these are. */
+/** The calls of the model with their arguments. Two answers are the same if these are. */
 export function summariseAnswer({ turns }: Trial): string {
   return canonicalJson(turns.map(({ calls }) => calls.map(({ tool, arguments: args = null }) => [tool, args])));
 }

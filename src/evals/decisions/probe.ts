@@ -1,6 +1,6 @@
 import type { Play, TrialRecord, TrialRequest } from "./design.ts";
 
-/** Repeated requests that decide whether repeats are worth anything. */
+/** The number of repeated requests that decide whether repeats carry information. */
 const mostRepeats = 6;
 
 /** Trial `first` of a case in base, and the trial `repeat` that asks the same request again. */

@@ -4,7 +4,7 @@ import { lnChoose } from "./special.ts";
 /** The trials per case and arm at which a check may look. */
 export const ladder = [3, 5, 8, 12, 18, 25, 35, 50, 70, 100, 140, 200] as const;
 
-/** The greatest cap of a check: suspects may go to twice the cap, and the ladder ends at 200. */
+/** The maximum cap of a check: suspects may go to twice the cap, and the ladder ends at 200. */
 export const mostTrials = 140;
 export const defaultTrials = 25;
 export const defaultMargin = 0.1;
@@ -134,7 +134,7 @@ export function meanDrop(cases: readonly Differences[]): MeanDrop | undefined {
   return n === 0 ? undefined : { drop: drop / n, standardError: Math.sqrt(variance) / n };
 }
 
-/** Whether the mean drop is below the margin, beyond doubt: (margin - D) / SE > z. */
+/** Whether the mean drop is significantly below the margin: (margin - D) / SE > z. */
 export function isWithinMargin(mean: MeanDrop | undefined, margin: number, z: number): boolean {
   return mean !== undefined && (margin - mean.drop) / mean.standardError > z;
 }

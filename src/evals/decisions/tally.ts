@@ -3,10 +3,10 @@ import type { Answer, TrialRecord } from "./design.ts";
 import { caseP, type Differences, isWithinMargin, type MeanDrop, meanDrop, suiteP } from "./statistics.ts";
 import type { Figures, Flips, NamedCase, NetChange } from "./verdict.ts";
 
-/** The arms of a check: base is the list of the baseline, head is the list now. */
+/** The arms of a check: base is the list of the baseline, head the current list. */
 export const pairArms = ["base", "head"] as const;
 
-/** More than this share of an arm missing: the suite is never called free of a regression. */
+/** If more than this share of an arm is missing, the verdict is never NO REGRESSION. */
 const mostMissing = 0.05;
 
 /**
@@ -41,7 +41,7 @@ export function readArms(record: TrialRecord, id: string): { base: ArmAnswers; h
   return { base, head };
 }
 
-/** As if nothing had been asked again. */
+/** The answers without repeated requests. */
 const atFirst = ({ answers, recovered }: ArmAnswers) =>
   answers.map((answer, t) => (recovered.has(t + 1) ? ("missing" as const) : answer));
 
@@ -162,12 +162,12 @@ function exchangeArms(tally: PairTally): PairTally {
   };
 }
 
-/** A case as a verdict names it, by its answers. */
+/** A case in the form of a verdict. */
 export function nameCase(id: string, tally: PairTally, p: number): NamedCase {
   return { case: id, ...countAnswered(tally), p };
 }
 
-/** The cases of which a pair differs, with how many did, in both directions. */
+/** The cases with pairs that differ, and the number of these pairs in each direction. */
 export function listFlips(cases: readonly string[], tallies: readonly Differences[]): Flips[] {
   return tallies.flatMap(({ down, up, pairs }, i) =>
     down + up > 0 ? [{ case: cases[i] ?? "", down, up, pairs }] : [],
@@ -240,7 +240,7 @@ export function lacksAnswers(tallies: readonly PairTally[]): boolean {
 export function netChange(mean: MeanDrop | undefined, z: number, cases: number): NetChange | null {
   if (!mean) return null;
   const { drop, standardError } = mean;
-  // Adding 0 makes 0 of -0, which prints badly.
+  // Adding 0 turns -0, which prints badly, into 0.
   const [lower, upper] = [-drop - z * standardError, -drop + z * standardError];
   return { change: -drop + 0, lower, upper, standardError, z, cases };
 }

@@ -10,7 +10,7 @@ const gainSchema = z.object({
   trials: count,
   p: z.number(),
   level: z.number(),
-  /** Over the cases with room: the mean gain and the most that it may be (one-sided 95 %). */
+  /** Over the cases with room: the mean gain and its upper bound (one-sided 95 %). */
   mean: z.number(),
   upper: z.number(),
   /** The cases with room, by their own p of a gain. */
@@ -68,6 +68,6 @@ export const variantVerdictSchema = z.discriminatedUnion("kind", [
 ]);
 
 export type VariantVerdict = z.infer<typeof variantVerdictSchema>;
-/** What every verdict carries. */
+/** The fields of every verdict. */
 export type VariantFigures = Pick<VariantVerdict, keyof typeof figures>;
 export type Gain = NonNullable<VariantFigures["gain"]>;

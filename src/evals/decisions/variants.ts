@@ -29,7 +29,7 @@ const roomTrials = 20;
 /** A case has room if the incumbent passes less than this share of its bank. */
 const roomShare = 0.95;
 
-/** Looks of the gain test, in fresh trials per case and arm; their shares add up to 5 %. */
+/** Looks of the gain test, in new trials per case and arm. Their shares add up to 5 %. */
 const gainLooks = [
   { trials: 8, share: 0.005, futile: 0.8 },
   { trials: 16, share: 0.005, futile: 0.6 },
@@ -40,7 +40,7 @@ const gainLooks = [
   { trials: 200, share: 0.008, futile: 0 },
 ] as const;
 
-/** The certificate: trials at which it may be had, the z of its bound, and the level of a drop that refuses it. */
+/** The certificate: the trials at which it can be given, the z of its bound, and the level of a drop that refuses it. */
 const certificates = {
   strict: { looks: [34, 68, 136, 272, 400], z: 2.4 },
   cheap: { looks: [29, 58, 116, 200], z: 2.24 },
@@ -193,7 +193,7 @@ class PlayedVariants {
     yield* bringSpans(this.#record, spans, look, this.#setup.seed);
   }
 
-  /** Incumbent (base) and challenger (head) on the first fresh trials. */
+  /** Incumbent (base) and challenger (head) on the first new trials. */
   #fresh(id: string, challenger: string, trials: number): CaseCounts {
     const [from, to] = [this.#from, this.#from + trials - 1];
     const [base, head] = [incumbentArm, challenger].map((arm) => countPasses(this.#record, id, arm, from, to));
@@ -275,7 +275,7 @@ class PlayedVariants {
     const { most } = this.#figures.calls;
     const sum = (arms: readonly string[], of: (id: string, arm: string) => number) =>
       cases.reduce((total, id) => total + arms.reduce((all, arm) => all + of(id, arm), 0), 0);
-    // Trials before the tests have lower numbers.
+    // Trials from before the tests have lower numbers.
     const before = (id: string, arm: string) =>
       this.#record
         .answers(id, arm)

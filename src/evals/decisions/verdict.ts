@@ -33,11 +33,11 @@ const figures = {
   margin: z.number(),
   families: count,
   cases: count,
-  /** Null when a case has no pair with an answer. */
+  /** Null if a case has no answered pair. */
   net: netChangeSchema.nullable(),
   /** The test of the suite at the deciding look: pairs that differ (null without pairs), its p and its level. */
   suite: z.object({ down: count.nullable(), up: count.nullable(), p: z.number(), level: z.number() }),
-  /** Cases that look worse, not proven. */
+  /** Cases that look worse, without proof. */
   suspects: z.array(namedCaseSchema),
   /**
    * Null when nothing was missing. `recovered`: answered when asked again. `worst`, `best`: the net change if what is
@@ -62,7 +62,7 @@ const figures = {
 const adviceSchema = z.object({ likely: count, safe: count, atLeast: z.boolean() });
 
 /**
- * What a check came to. No sentences: the reports make them.
+ * The verdict of a check, as data; the reports turn it into sentences.
  * `regressed` by `cases`: each named case dropped (exact test); by `suite`: the suite as a whole dropped.
  * `changed`: some cases fell and some rose, the suite did not; or, for a deterministic model, some flipped.
  * `no-regression`: the mean drop is below the margin. `inconclusive`: neither, because the cap was reached or because
@@ -97,5 +97,5 @@ export type NetChange = z.infer<typeof netChangeSchema>;
 export type Advice = z.infer<typeof adviceSchema>;
 export type CheckVerdict = z.infer<typeof checkVerdictSchema>;
 export type Flips = z.infer<typeof flipsSchema>;
-/** The figures that every verdict of a check carries. */
+/** The figures of every verdict of a check. */
 export type Figures = Pick<CheckVerdict, keyof typeof figures>;

@@ -36,7 +36,7 @@ type SearchedCase = Omit<BlameReport["cases"][number], "verdict" | "changes"> & 
   changes: readonly { id: string; label: string; before?: string; after?: string }[];
 };
 
-/** The report of a search, decided or stopped. `cap`: the most trials that it could ask for. */
+/** The report of a search, decided or stopped. `cap`: the maximum number of trials that it could request. */
 export function summariseBlame(
   facts: ExperimentFacts,
   { from, deterministic, cap }: { from: string; deterministic: boolean; cap: number },
@@ -64,7 +64,7 @@ export function summariseBlame(
 
 const explained: ReadonlySet<BlamedCase["kind"]> = new Set(["blamed", "in-part"]);
 
-/** 0 when something is blamed for every case, 3 when a case stays unexplained. */
+/** 0 if something is blamed for every case, 3 if a case remains unexplained. */
 export function blameExitCode(
   { cases }: { cases: readonly Pick<BlameReport["cases"][number], "verdict">[] },
   stopped: ExitCode | undefined,

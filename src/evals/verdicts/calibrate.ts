@@ -12,7 +12,7 @@ import { type Cost, costSchema } from "../types/trial.ts";
 import { type ExperimentFacts, experimentFacts } from "./design.ts";
 import { toExitCode } from "./exitCode.ts";
 
-/** What a simulated model answers to this trial. */
+/** The answer of a simulated model to a trial. */
 type Sampled = (id: string, arm: string, trial: number) => "pass" | "fail";
 
 /** A model whose trials are independent: each passes with the rate of its case and arm. */
@@ -37,13 +37,13 @@ export function correlated(getRate: (id: string, arm: string) => number, correla
   };
 }
 
-/** Of a case, one text per trial that names its reply (a hash will do), whichever arm it was in. */
+/** For each case, one text per trial of both arms that identifies its reply, such as a hash. */
 export type Replies = ReadonlyMap<string, readonly string[]>;
 
 /**
  * How much the trials of one case and arm are correlated. `designEffect`: the variance of an arm's rate over what it were
  * with independent trials. `icc`: the correlation of two trials, (designEffect - 1) / (k - 1) with k trials per arm.
- * Undefined when no case varied: then nothing can be estimated.
+ * Undefined if no case varied, because nothing can be estimated then.
  */
 const correlationSchema = z.discriminatedUnion("kind", [
   z.object({
@@ -103,7 +103,7 @@ export const calibrationSummarySchema = z.object({
 });
 export type CalibrationSummary = z.infer<typeof calibrationSummarySchema>;
 
-/** The summary of a calibration, decided or stopped with an exit code. */
+/** The summary of a calibration, finished or stopped with an exit code. */
 export function summariseCalibration(
   facts: ExperimentFacts,
   result: Calibration | { stopped: ExitCode },
@@ -115,7 +115,7 @@ export function summariseCalibration(
   return { ...facts, stopped, trials, made, found, exitCode };
 }
 
-/** The figures with the price of what they ask for; null where nothing was scored in both arms. */
+/** The figures, with the price of the recommended trials; null if nothing was scored in both arms. */
 function withPrices(result: Calibration, spent: Cost, made: number): CalibrationSummary["found"] {
   if (comparable(result.cases).length === 0) return null;
   const each = spent === "unknown" || made === 0 ? "unknown" : spent / made;
@@ -141,7 +141,7 @@ export function calibrate(setup: CalibrationSetup, getReplies: () => Replies): D
   };
 }
 
-/** Reads the figures off the two equal arms; everything simulated is decided by the seed. */
+/** Computes the figures from the two equal arms. The seed determines all simulations. */
 function calibration(
   record: TrialRecord,
   { cases, trials, seed, repetitions = 400 }: CalibrationSetup,
@@ -173,7 +173,7 @@ function calibration(
   };
 }
 
-/** Shrunk a little, so that a case that always passed here is not taken for one that cannot fail. */
+/** A rate that is shrunk a little, so that a case that always passed here is not assumed to be unable to fail. */
 function observedRate(a: Counts, b: Counts): number {
   return (a.passed + b.passed + 0.5) / (a.trials + b.trials + 1);
 }
@@ -208,7 +208,7 @@ function simulateLevel(rates: readonly number[], icc: number, repetitions: numbe
   return alarms / repetitions;
 }
 
-/** Pairs of trials of one case that got the same reply. A model that repeats itself to the letter needs one trial. */
+/** Counts pairs of trials of one case with the same reply. A model that always repeats its reply needs one trial. */
 function duplicatesIn(replies: Replies): Calibration["duplicates"] {
   let [same, pairs] = [0, 0];
   for (const list of replies.values()) {
@@ -222,7 +222,7 @@ function duplicatesIn(replies: Replies): Calibration["duplicates"] {
 
 const trialCounts = [3, 5, 8, 10, 12, 15, 20, 25, 30, 40, 50];
 
-/** The least of `trialCounts` with 80 % power, by bisection: power grows with trials. */
+/** The smallest of `trialCounts` with 80 % power, by bisection, because power grows with trials. */
 function detectable(rates: readonly number[], drop: number, repetitions: number, random: Random): Detectable {
   const powers = new Map<number, number>();
   const enough = (index: number) => {

@@ -15,7 +15,7 @@ import { toExitCode } from "./exitCode.ts";
 
 type Toolsets = Readonly<Record<string, readonly OfferedTool[]>>;
 
-/** What decides a check, and its exit code. `headToolsets`: the hash of each case's list now. */
+/** The inputs of a check. `headToolsets`: the hash of the current tool list of each case. */
 export type CheckFacts = {
   seed: number;
   /** The model always gives the same reply to the same request. */
@@ -40,10 +40,10 @@ export function setUpCheck(plan: ComparePlan, { seed, isDeterministic }: Pick<Ch
   } satisfies CheckSetup;
 }
 
-/** Gathers the trials of one regression check, and summarises them at any time. */
+/** Collects the trials of one regression check. Can summarise them at any time. */
 export class Check {
   readonly record = new TrialRecord();
-  /** Undefined for a check that an earlier version planned: its trials are compared as they are. */
+  /** Undefined for a check that an earlier version planned, whose trials are compared as they are. */
   readonly design: Design<CheckVerdict> | undefined;
   readonly #plan: ComparePlan;
   readonly #facts: CheckFacts;
@@ -65,7 +65,7 @@ export class Check {
     for (const { model } of trial.turns) if (model !== undefined) this.#repliedBy.add(model);
   }
 
-  /** Whether the trials of a case are those of the check. */
+  /** Whether a case is part of the check. */
   covers(id: string): boolean {
     return this.#compared.has(id);
   }
@@ -100,7 +100,7 @@ export class Check {
     return summariseCheck(verdict, { ...found, notes: [earlier, ...notes] });
   }
 
-  /** An alias that stands for another model since the baseline. Both lists are asked now, so the verdict holds. */
+  /** Set if the alias stands for another model than at the baseline. The verdict holds, because both lists are tested now. */
   #describeAlias(): string[] {
     const { repliedBy: before } = this.#plan.baseline;
     const now = [...this.#repliedBy].sort().join(", ");
@@ -115,12 +115,12 @@ function notComparable(reasons: string[], notes: string[]): CheckSummary {
   return { kind: "not-comparable", reasons, notes, exitCode: toExitCode({ undecided: true }) };
 }
 
-/** What a report shows of a verdict in addition to it. */
+/** What a report shows in addition to the verdict. */
 export type Found = Pick<ComparedCheck, "grew" | "changes" | "lost" | "notes" | "modelDrift"> & {
   failOn: readonly Gate[];
 };
 
-/** A verdict as reports take it. */
+/** A verdict in the form of reports. */
 export function summariseCheck(verdict: CheckVerdict, { failOn, ...found }: Found): ComparedCheck {
   const { kind, method, look, looks, trials, cap, margin, families, cases, suspects, missing, reach, calls } = verdict;
   const facts = {
@@ -176,7 +176,7 @@ function summariseStopped(
   };
 }
 
-/** What a verdict is to the gates of `--fail-on`. */
+/** The event of `--fail-on` that a verdict stands for. */
 export function readEvents({ kind, by }: Pick<ComparedCheck, "kind" | "by">): Exclude<Gate, "any">[] {
   switch (kind) {
     case "regressed":
@@ -189,7 +189,7 @@ export function readEvents({ kind, by }: Pick<ComparedCheck, "kind" | "by">): Ex
   }
 }
 
-/** The summary of a plan under which nothing is asked. */
+/** The summary of a plan without trials. */
 export function settledCheck(plan: Exclude<CheckPlan, ComparePlan>): CheckSummary {
   return plan.kind === "unchanged"
     ? { kind: "unchanged", notes: plan.notes, exitCode: toExitCode({ undecided: false }) }

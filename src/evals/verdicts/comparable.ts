@@ -1,11 +1,11 @@
 import { canonicalJson, type JsonObject, jsonObjectSchema } from "../types/json.ts";
 import { isSameModel } from "../types/model.ts";
 
-/** What decides whether two runs of a suite can be compared, from a run or a baseline. */
+/** The facts about a run or baseline that determine whether two runs of a suite can be compared. */
 export type ComparedRun = {
   suite: string;
   model: string;
-  /** The model that its replies name, where they are known: `model` may be an alias of it. */
+  /** The model that the replies name, if known: `model` may be an alias of it. */
   repliedBy?: string | undefined;
   /** The model's settings as one canonical text (temperature and the like). */
   settings: string;
@@ -13,7 +13,7 @@ export type ComparedRun = {
   host: string;
   /** How tools were shown (see `nameExposure`). */
   exposure: string;
-  /** Whether it was asked in batches. */
+  /** Whether its requests were sent in batches. */
   batch?: boolean | undefined;
   /** The version of the harness. */
   harness: string;
@@ -22,16 +22,15 @@ export type ComparedRun = {
 
 /**
  * `cases`: ids that are in both runs unchanged, in the order of the new run. `added`: only in the new run; `removed`:
- * only in the old; `reworded`: in both, but the case itself was changed (its prompt or what it expects), so its rates
- * are of two things.
+ * only in the old; `reworded`: in both, but with another prompt or expectation, so that its rates cannot be compared.
  */
 export type Comparability =
   | { kind: "comparable"; cases: string[]; added: string[]; removed: string[]; reworded: string[]; notes: string[] }
   | { kind: "not comparable"; reasons: string[] };
 
 /**
- * Which cases can be compared between then (a baseline or an earlier run) and now, or every reason why none can.
- * `areAskedAnew`: the tools of then are asked and judged again, so that its verdicts do not count.
+ * The cases that can be compared between then (a baseline or an earlier run) and now, or every reason why none can.
+ * `areAskedAnew`: the earlier tools are tested and graded again, so that the earlier results do not matter.
  */
 export function comparability(
   then: ComparedRun,
@@ -57,9 +56,9 @@ export function comparability(
   };
 }
 
-/** Settings that decide how a model is reached, not what it answers. */
+/** Settings that affect how a model is reached, not what it answers. */
 const reaching = new Set(["baseUrl", "retries", "timeoutMs"]);
-/** The setting that says what of an answer is judged. */
+/** The setting for which part of an answer is judged. */
 const judging = "judged";
 
 function parseSettings(text: string): JsonObject {
@@ -75,7 +74,7 @@ function readDeciding(settings: string): string {
   );
 }
 
-/** Verdicts from before and after the arguments of a model stopped being judged are of two rules. */
+/** Results from before and after a model's arguments stopped being judged cannot be compared, because the rules differ. */
 function describeJudged(then: ComparedRun, now: ComparedRun): string[] {
   if (then.settings === "" || now.settings === "" || !isSameModel({ id: then.model }, { id: now.model })) return [];
   const [before, after] = [then, now].map(({ settings }) => parseSettings(settings)[judging]);
@@ -120,7 +119,7 @@ function findDifferences(then: ComparedRun, now: ComparedRun): string[] {
   return reasons;
 }
 
-/** Before 1.0.0 a minor version may change anything (semver.org, 4), so it counts as a major one. */
+/** Before 1.0.0, a minor version may change anything (semver.org, 4), so it counts as a major one. */
 function major(version: string): string {
   const [first = "", second = ""] = version.split(".");
   return first === "0" ? `0.${second}` : first;

@@ -17,13 +17,13 @@ import { pool } from "./design.ts";
 import { toExitCode } from "./exitCode.ts";
 
 /**
- * What a record tells of one suite on one model. `settings` is absent where it is not known what the model ran with.
+ * One suite on one model in a record. `settings` is absent if the settings of the model are unknown.
  * `seen`: the trials of the arm `head`, or the counts that a baseline kept of them, by case.
  */
 export type ComparedRecord = Omit<ComparedRun, "settings" | "cases"> & {
   settings?: string;
   deterministic: boolean;
-  /** `expected`: the label of what the case wants, where the record keeps it. */
+  /** `expected`: the label of the expectation, if the record has it. */
   cases: readonly { id: string; hash: string; toolset: string; expected?: string }[];
   toolsets: Readonly<Record<string, readonly OfferedTool[]>>;
   seen: { kind: "trials"; trials: readonly Trial[] } | { kind: "counts"; counts: ReadonlyMap<string, Counts> };
@@ -49,9 +49,9 @@ export type Comparison = z.infer<typeof comparisonSchema>;
 type Better = Extract<Comparison, { kind: "compared" }>["better"];
 
 /**
- * Two finished records of a suite against each other, without new calls. Their trials were not interleaved, so a change
- * of the model in between looks like a change of the wording. Both directions are tested, each one-sided at 5 % over all
- * `families` comparisons. Refused, with every reason, when they are not comparable.
+ * Compares two finished records of a suite, without new calls. Their trials were not interleaved, so a change of the model
+ * in between looks like a change of the wording. Both directions are tested, each one-sided at 5 % over all
+ * `families` comparisons. Records that are not comparable are refused, with every reason.
  */
 export function compareSides(
   base: ComparedRecord,
@@ -103,7 +103,7 @@ export function compareSides(
   };
 }
 
-/** Settings count only where both are known. */
+/** Settings are compared only if both are known. */
 function identities(base: ComparedRecord, head: ComparedRecord): [ComparedRun, ComparedRun] {
   const known = base.settings !== undefined && head.settings !== undefined;
   return [
@@ -114,7 +114,7 @@ function identities(base: ComparedRecord, head: ComparedRecord): [ComparedRun, C
 
 const none: Counts = { passed: 0, trials: 0 };
 
-/** The verdict from one record to the other; undefined where no case has a trial in both. */
+/** The verdict in one direction; undefined if no case has a trial in both records. */
 function decide(
   base: ComparedRecord,
   head: ComparedRecord,
@@ -155,7 +155,7 @@ function haveSameOrders(base: ComparedRecord, head: ComparedRecord): boolean {
   return shared.length > 0 && shared.every((trial) => orders.get(key(trial)) === trial.orderSeed);
 }
 
-/** None where one side is a baseline: it does not tell what was picked. */
+/** Empty if one side is a baseline, which does not record what was picked. */
 function measureGrowth(base: ComparedRecord, head: ComparedRecord, cases: readonly string[]): ComparedCheck["grew"] {
   if (base.seen.kind === "counts" || head.seen.kind === "counts") return [];
   const [then, now] = pairArms;
@@ -167,7 +167,7 @@ function measureGrowth(base: ComparedRecord, head: ComparedRecord, cases: readon
   return growth.pairs();
 }
 
-/** What changed between the lists of the compared cases, each change once, that of tools which `labels` name first. */
+/** The changes between the lists of the compared cases, each once, starting with the tools that `labels` name. */
 function collectChanges(
   base: ComparedRecord,
   head: ComparedRecord,
@@ -183,7 +183,7 @@ function collectChanges(
   return [...new Map(shown.map((change) => [JSON.stringify(change), change])).values()];
 }
 
-/** One is better when its direction alone is shown. */
+/** A record is better if only its direction is significant. */
 function decideBetter(verdict: CheckVerdict, reverse: CheckVerdict): Better {
   const isShown = ({ kind }: CheckVerdict) => kind === "regressed" || kind === "changed";
   const [down, up] = [isShown(verdict), isShown(reverse)];

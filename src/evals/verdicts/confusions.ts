@@ -4,7 +4,7 @@ import type { Score, Trial } from "../types/trial.ts";
 type Pair = { expected: string; picked: string };
 type Growth = ComparedCheck["grew"][number];
 
-/** Picks that were not the expected ones. A right pick with wrong arguments is a fault, but no confusion. */
+/** The selections that count as confusions. A right pick with wrong arguments is not one. */
 const confusions: ReadonlySet<Score["selection"]> = new Set([
   "wrong-tool",
   "no-call",
@@ -15,13 +15,13 @@ const confusions: ReadonlySet<Score["selection"]> = new Set([
   "cut-off",
 ]);
 
-/** The pair that a trial confused, if it did. */
+/** The expected and the picked label of a trial with a confusion. */
 export function confusedPair({ verdict }: Trial): Pair | undefined {
   if (!verdict || verdict.grade === "not-gradable" || !confusions.has(verdict.selection)) return undefined;
   return { expected: verdict.expected, picked: verdict.picked };
 }
 
-/** The pair of a trial that passed with an acceptable tool instead of an expected one. */
+/** The expected and the picked label of a trial that passed with an acceptable substitute. */
 export function substitutedPair({ verdict }: Trial): Pair | undefined {
   return verdict?.substituted && { expected: verdict.expected, picked: verdict.picked };
 }
@@ -36,7 +36,7 @@ export class PairTally {
     this.#pairs.set(key, { ...pair, n: (this.#pairs.get(key)?.n ?? 0) + 1 });
   }
 
-  /** Highest count first; equal counts by name, so that the order never depends on who finished first. */
+  /** Highest count first; equal counts by name, so that the order does not depend on which trial finished first. */
   ranked(): (Pair & { n: number })[] {
     const name = ({ expected, picked }: Pair) => `${expected}\n${picked}`;
     return [...this.#pairs.values()].sort((a, b) => b.n - a.n || (name(a) < name(b) ? -1 : 1));
@@ -46,7 +46,7 @@ export class PairTally {
 /** Counts confusions and substitutions in two arms, and lists those that got more frequent. */
 export class ConfusionGrowth {
   readonly #arms: readonly [string, string];
-  /** Graded trials by expectation and arm: what a pair's count is out of. */
+  /** Graded trials by expectation and arm, the denominator of a pair's count. */
   readonly #graded = new Map<string, number>();
   readonly #pairs = new Map<string, { pair: Pair & Pick<Growth, "acceptable">; counts: [number, number] }>();
 
@@ -84,7 +84,7 @@ export class ConfusionGrowth {
           base: count(pair.expected, 0, base),
           head: count(pair.expected, 1, head),
         }))
-        // Without trials of the base arm (a screening has none of most cases) no growth can be shown.
+        // Without trials of the base arm, which a screening lacks for most cases, growth cannot be shown.
         .filter((one) => one.base.trials > 0 && growth(one) > 0)
         .sort((a, b) => growth(b) - growth(a) || (`${a.expected}\n${a.picked}` < `${b.expected}\n${b.picked}` ? -1 : 1))
     );

@@ -14,7 +14,7 @@ import { type ExperimentFacts, experimentFacts } from "./design.ts";
 import { toExitCode } from "./exitCode.ts";
 
 const insteadSchema = z.enum(["own tool", "foreign tool", "no tool", "unknown tool", "right tool, wrong call"]);
-/** What a trial that failed picked instead of the right tool. A foreign tool is one that is not the server's. */
+/** What a failed trial picked instead of the right tool. Foreign tools are those of other servers. */
 export type Instead = z.infer<typeof insteadSchema>;
 
 /**
@@ -33,7 +33,7 @@ const pointSchema = countsSchema.extend({
 });
 export type CrowdPoint = z.infer<typeof pointSchema>;
 
-/** A case that passes less at the largest size than at the smallest, and what it picks there. */
+/** A case that passes less often at the largest size than at the smallest, with its picks there. */
 const fallSchema = z.object({
   case: z.string(),
   alone: countsSchema,
@@ -59,7 +59,7 @@ export const crowdSummarySchema = z.object({
 export type CrowdSummary = z.infer<typeof crowdSummarySchema>;
 export type CrowdCurve = Pick<CrowdSummary, "points" | "falls">;
 
-/** One-sided, corrected for all sizes: from here on a fall counts as shown. */
+/** The one-sided level, corrected for all sizes, at which a fall counts as shown. */
 const level = 0.05;
 
 /** The summary of a curve; `stopped` is the exit code of an experiment that was stopped. */
@@ -74,7 +74,7 @@ export function summariseCrowd(
   return { ...facts, kind, ...curve, cases, ...(servers && { servers }), exitCode };
 }
 
-/** With a deterministic model there is no chance, so any fall is one. */
+/** With a deterministic model there is no noise, so any fall counts. */
 function classifyCurve({ points }: CrowdCurve, certain: boolean): Exclude<CrowdSummary["kind"], "stopped"> {
   if (points.some(({ trials }) => trials === 0)) return "not scored";
   const fell = points.some(({ change, adjusted }) =>
@@ -85,7 +85,7 @@ function classifyCurve({ points }: CrowdCurve, certain: boolean): Exclude<CrowdS
 
 export const crowdArm = (size: number): string => `crowd-${size}`;
 
-/** Asks for every trial of every case in every arm, interleaved. It decides nothing: what came out is the result. */
+/** Requests every trial of every case in every arm, interleaved. There is no decision; the rates are the result. */
 export function askAll(
   cases: readonly { id: string; trials: number }[],
   arms: readonly string[],
@@ -102,8 +102,8 @@ export function askAll(
 }
 
 /**
- * The foreign tools in the order in which they join: by the seed, whatever the order they were given in, so that a smaller
- * crowd is part of a larger one. A name that is taken, by an own tool or by another foreign one, is left out.
+ * The foreign tools in the order in which they are added. It depends on the seed and not on the given order, so that a
+ * smaller crowd is part of a larger one. Tools with a taken name, of an own or another foreign tool, are left out.
  */
 export function orderForeignTools(foreign: readonly OfferedTool[], own: ReadonlySet<string>, seed: number) {
   const taken = new Set(own);
@@ -124,7 +124,7 @@ type CrowdSetup = {
   certain: boolean;
 };
 
-/** Trials of all sizes in, the curve out. */
+/** Computes the curve from the trials of all sizes. */
 export class CrowdTally {
   readonly #setup: CrowdSetup;
   readonly #isForeign: (id: string, tool: string) => boolean;
@@ -132,7 +132,7 @@ export class CrowdTally {
   readonly #instead = new Map<string, Partial<Record<Instead, number>>>();
   readonly #picked = new Map<string, Map<string, number>>();
 
-  /** `isForeign`: whether a tool belongs to another server than the one that a case is about. */
+  /** `isForeign`: whether a tool belongs to a server other than the one that a case is about. */
   constructor(setup: CrowdSetup, isForeign: (id: string, tool: string) => boolean) {
     this.#setup = setup;
     this.#isForeign = isForeign;
@@ -206,7 +206,7 @@ export class CrowdTally {
   }
 }
 
-/** A foreign call anywhere in the trial goes first: that is what a crowd does. */
+/** The pick of a trial. A foreign call anywhere in it takes precedence, because that is the effect of a crowd. */
 function classifyPick({ turns, verdict }: Trial, isForeign: (tool: string) => boolean): Instead {
   if (turns.some(({ calls }) => calls.some(({ tool }) => isForeign(tool)))) return "foreign tool";
   switch (verdict?.selection) {

@@ -6,7 +6,7 @@ type Denials = NonNullable<SuiteSummary["denials"]>;
 
 /**
  * What models did after their first denied call: a call that was not executed, by the policy or by a host. The reply
- * after it decides; a trial that ended with the denial says nothing of it.
+ * after it counts; a trial that ended with the denial is not counted.
  */
 export class DenialTally {
   #calls = 0;
@@ -29,7 +29,7 @@ export class DenialTally {
     }
   }
 
-  /** Undefined where no call was denied. */
+  /** Undefined if no call was denied. */
   summary(): Denials | undefined {
     if (this.#trials === 0) return undefined;
     return { calls: this.#calls, trials: this.#trials, retries: this.#retries, next: { ...this.#next } };
@@ -38,7 +38,7 @@ export class DenialTally {
 
 const isDenied = ({ execution }: Call) => execution?.status === "skipped" && execution.denied === true;
 
-/** What the reply after a denial calls. One that only searches for tools is no answer to it yet. */
+/** The calls of the reply after a denial. A reply that only searches for tools is skipped. */
 function classifyNext(first: Call, turn: Turn | undefined, later: readonly Turn[]): keyof Denials["next"] {
   const replies = later.filter(({ userTurn }) => userTurn === turn?.userTurn);
   const reply = replies.find(({ calls }) => calls.length === 0 || calls.some(({ role }) => role !== "search"));

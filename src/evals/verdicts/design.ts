@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Counts } from "../stats/counts.ts";
 import { costSchema } from "../types/trial.ts";
 
-/** Where an experiment lies and what it asked: the beginning of every summary. */
+/** The common fields of all summaries of experiments: where the record is and what was run. */
 export const experimentFacts = {
   run: z.string(),
   dir: z.string(),
@@ -14,7 +14,7 @@ export const experimentFacts = {
 const factsSchema = z.object(experimentFacts);
 export type ExperimentFacts = z.infer<typeof factsSchema>;
 
-/** The counts of two samples of the same thing together. */
+/** Adds up the counts of two samples. */
 export function pool(a: Counts, b: Counts): Counts {
   return { passed: a.passed + b.passed, trials: a.trials + b.trials };
 }

@@ -1,7 +1,7 @@
 import type { DiscoverySummary } from "../types/discovery.ts";
 import { type Discovery, discoveryOutcomes, type Score, type Trial } from "../types/trial.ts";
 
-/** Results in which an expected tool was called, whatever became of the call. */
+/** Selections in which an expected tool was called, with any result. */
 const chosen: ReadonlySet<Score["selection"]> = new Set([
   "right-tool",
   "several-calls",
@@ -10,13 +10,13 @@ const chosen: ReadonlySet<Score["selection"]> = new Set([
   "wrong-result",
 ]);
 
-/** Whether a graded trial called an expected tool; undefined where none is expected. */
+/** Whether a graded trial called an expected tool; undefined if none is expected. */
 export function readChoice({ selection, expected, discovery }: Score): boolean | undefined {
   if (discovery) return discovery.outcome === "chosen" || discovery.outcome === "chosen-without-search";
   return expected.startsWith("(") || expected.startsWith("skill:") ? undefined : chosen.has(selection);
 }
 
-/** Things with their counts, told apart by their JSON. */
+/** Counts values, which are identified by their JSON. */
 class Ranking<T extends object> {
   readonly #counts = new Map<string, T & { n: number }>();
 
@@ -25,7 +25,7 @@ class Ranking<T extends object> {
     this.#counts.set(key, { ...one, n: (this.#counts.get(key)?.n ?? 0) + 1 });
   }
 
-  /** Highest count first; equal counts by text, so that the order never depends on who finished first. */
+  /** Highest count first; equal counts by text, so that the order does not depend on which trial finished first. */
   ranked(): (T & { n: number })[] {
     return [...this.#counts].sort(([a, one], [b, other]) => other.n - one.n || (a < b ? -1 : 1)).map(([, one]) => one);
   }
@@ -48,7 +48,7 @@ export class DiscoveryTally {
     if (outcome === "built-in-used" && builtIn !== undefined) this.#builtIns.add({ expected, tool: builtIn });
   }
 
-  /** Undefined where no trial expected a tool that may be deferred. */
+  /** Undefined if no trial expected a tool that may be deferred. */
   summary(): DiscoverySummary | undefined {
     if (this.#outcomes.size === 0) return undefined;
     const count = (...outcomes: Discovery["outcome"][]) =>

@@ -8,7 +8,7 @@ import type { DriftPlan, DriftSummary, DriftVerdict, Night, NightChanges } from 
 import type { CaseSummary } from "../types/run.ts";
 import type { Trial } from "../types/trial.ts";
 
-/** Follows one suite on one model from night to night, and summarises it at any time. */
+/** Tracks one suite on one model from night to night. Can summarise it at any time. */
 export class DriftWatch {
   readonly record = new TrialRecord();
   /** Of a nightly run, which asks what it needs; the trials of another run are those of its night. */
@@ -19,7 +19,7 @@ export class DriftWatch {
   readonly #history: DriftHistory;
   readonly #options: DriftOptions;
 
-  /** `night`: the run. `cases`: the ids of the suite's cases. */
+  /** `night`: the id of the run. `cases`: the ids of the suite's cases. */
   constructor(plan: DriftPlan, night: string, cases: readonly string[]) {
     this.#plan = plan;
     this.#night = night;
@@ -34,7 +34,7 @@ export class DriftWatch {
     if (this.design && trial.cell.arm === nightArm) addTrial(this.record, trial);
   }
 
-  /** `cases`: how the cases of the run did. */
+  /** `cases`: the results of the cases of the run. */
   summary(cases: readonly CaseSummary[]): DriftSummary {
     const { nightly, renamed = {} } = this.#plan;
     const { run, acceptedAt } = this.#plan.baseline;
@@ -61,7 +61,7 @@ export class DriftWatch {
   }
 }
 
-/** What differs tonight from the night before and from the baseline. `history`: the nights before. */
+/** The differences of this night from the previous one and from the baseline. `history`: the earlier nights. */
 function findChanges(
   { nights, cases }: DriftHistory,
   tonight: ReadonlyMap<string, NightCounts>,
@@ -97,10 +97,10 @@ const addFollowUps = ({ passed, trials, followUpPassed, followUpTrials }: NightC
   trials: trials + followUpTrials,
 });
 
-/** The passes of a night by case, or why it does not count. */
+/** The passes of a night by case, or why the night does not count. */
 type Found = ReadonlyMap<string, NightCounts> | "missing" | "stopped";
 
-/** The trials of a run that is no nightly one, as those of a night. */
+/** The trials of a run without --nightly, in the form of a night. */
 function readRun(cases: readonly CaseSummary[]): Found {
   const planned = cases.reduce((sum, one) => sum + one.planned, 0);
   const broken = cases.reduce((sum, one) => sum + one.broken + one.notGradable, 0);
@@ -110,15 +110,14 @@ function readRun(cases: readonly CaseSummary[]): Found {
   return new Map(cases.map(({ id, passed, trials }) => [id, { passed, trials, followUpPassed: 0, followUpTrials: 0 }]));
 }
 
-/** What of it `--fail-on` can name. That a plain run leaves drift open is no event: it was not asked for. */
+/** The events for `--fail-on`. An inconclusive result counts only in a nightly run, which is about drift. */
 export function readDriftEvents({ nightly, verdict }: DriftSummary): ("drifted" | "inconclusive")[] {
   if (verdict.kind === "drifted") return ["drifted"];
   return nightly && verdict.kind === "inconclusive" ? ["inconclusive"] : [];
 }
 
 /**
- * All that came before this night, by the ids of the suite's cases. A case that was changed since is another one to the
- * nights before it was changed.
+ * Everything before this night, by the ids of the suite's cases. Nights before a case was changed are not counted for it.
  */
 function toHistory({ baseline, bank, renamed = {}, nights }: DriftPlan, night: string): DriftHistory {
   const ids = new Map(Object.entries(renamed).map(([id, name]) => [name, id]));
@@ -143,7 +142,7 @@ function toHistory({ baseline, bank, renamed = {}, nights }: DriftPlan, night: s
   return { baseline: baseline.run, nights: before.map((one) => one.night), cases: Object.fromEntries(cases) };
 }
 
-/** The counts of `2/3` or, with follow-ups, `0/3+0/7`. */
+/** Parses counts such as `2/3` or, with follow-ups, `0/3+0/7`. */
 export function parsePasses(text: string): NightCounts {
   const [regular = "", later = "0/0"] = text.split("+");
   const [passed = 0, trials = 0] = regular.split("/").map(Number);

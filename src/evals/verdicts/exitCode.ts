@@ -1,12 +1,12 @@
 import type { Gate } from "../types/check.ts";
 import { type ExitCode, exitCodes } from "../types/errors.ts";
 
-/** What may happen that `--fail-on` can name. */
+/** The events that `--fail-on` can name. */
 type Happened = Exclude<Gate, "any">;
 
 /**
- * The one rule from a decision to an exit code: 1 when it failed, or when something happened that `failOn` names; else 3
- * when nothing could be decided; else 0. `stopped` is the exit code of what stopped it before the decision.
+ * The exit code of a decision: 1 if it failed, or if an event occurred that `failOn` names; otherwise 3 if nothing could be
+ * decided; otherwise 0. `stopped` is the exit code of whatever stopped it before the decision.
  */
 export function toExitCode({
   failed = false,
@@ -26,7 +26,7 @@ export function toExitCode({
   return undecided ? exitCodes.incomplete : exitCodes.passed;
 }
 
-/** What happened of what `failOn` names. */
+/** The events that occurred and that `failOn` names. */
 export function listFailed(happened: readonly Happened[], failOn: readonly Gate[]): Happened[] {
   return happened.filter((one) => failOn.includes(one) || failOn.includes("any"));
 }

@@ -9,7 +9,7 @@ import type { Trial } from "../types/trial.ts";
 import { DiscoveryTally, readChoice } from "./discovery.ts";
 import { promptTokens } from "./tally.ts";
 
-/** What is compared: an exposure, or a surface under one. `arm`: where its trials are; the first is `head`. */
+/** What is compared: an exposure, or a surface under one. `arm`: the arm with its trials; the first is `head`. */
 export type ComparedArm = { arm: string; exposure: Exposure; surface?: string };
 
 /** The exposures of a model: the first in the arm `head`, a further one in an arm with the name of its kind. */
@@ -73,7 +73,7 @@ export class ExposureTally {
   readonly #facts: { seed: number; isDeterministic: boolean };
   readonly #labels: ReadonlyMap<string, string>;
 
-  /** `compared`: at least two. `labels`: the expectation of each case as the first arm has it. */
+  /** `compared`: at least two. `labels`: the expectation of each case in the first arm. */
   constructor(
     compared: readonly ComparedArm[],
     facts: { seed: number; isDeterministic: boolean },
@@ -89,7 +89,7 @@ export class ExposureTally {
     this.#arms.get(trial.cell.arm)?.add(trial, this.#labels.get(trial.cell.case));
   }
 
-  /** Trials of the arms other than `head`: recorded, and broken of these. */
+  /** The numbers of recorded trials, and of broken ones among them, in the arms other than `head`. */
   others(): { recorded: number; broken: number } {
     const others = [...this.#arms].filter(([name]) => name !== "head").map(([, arm]) => arm);
     const sum = (count: (arm: ArmTally) => number) => others.reduce((total, arm) => total + count(arm), 0);
@@ -132,7 +132,7 @@ export class ExposureTally {
       .sort((a, b) => spread(b) - spread(a) || (a.expected < b.expected ? -1 : 1));
   }
 
-  /** Undefined as long as no case has a trial in both. */
+  /** Undefined while no case has a trial in both. */
   #compare(base: ArmTally, head: ArmTally): ExposureComparison | undefined {
     const inBase = new Set(base.observations.map(({ id }) => id));
     const cases = [...new Set(head.observations.map(({ id }) => id))].filter((id) => inBase.has(id)).sort();
@@ -179,7 +179,7 @@ function joinRecords(base: ArmTally, head: ArmTally): TrialRecord {
   return record;
 }
 
-/** The cases that were shown to fall; for a deterministic model, those that went from pass to fail. */
+/** The cases with a significant fall; for a deterministic model, those that went from pass to fail. */
 function listCases(verdict: CheckVerdict): ExposureComparison["fell"] {
   if (verdict.kind === "regressed" && verdict.by === "cases") {
     return verdict.fell.map(({ case: id, base, head }) => ({ case: id, base, head }));

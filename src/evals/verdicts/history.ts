@@ -33,7 +33,7 @@ export const historyOutputSchema = z.object({ histories: z.array(historySchema) 
 /** A run with the summaries of its suites. */
 export type PastRun = { manifest: RunManifest; suites: readonly SuiteSummary[] };
 
-/** The history of every suite and model in these runs, which are given the oldest first. */
+/** The history of every suite and model in these runs, which are sorted from old to new. */
 export function makeHistories(runs: Iterable<PastRun>): History[] {
   const histories = new Map<string, History & { last?: { manifest: RunManifest; suite: ManifestSuite } }>();
   for (const { manifest, suites } of runs) {
@@ -55,7 +55,7 @@ export function makeHistories(runs: Iterable<PastRun>): History[] {
 }
 
 /**
- * The mean pass rate over the cases with a graded trial, and its 95% Wilson interval with n = cases: what to expect of new
+ * The mean pass rate over the cases with a graded trial, and its 95% Wilson interval with n = cases, which applies to new
  * queries. Null without such a case.
  */
 export function meanRate(cases: readonly CaseSummary[]): Pick<HistoryEntry, "rate" | "interval"> {
@@ -83,7 +83,7 @@ function makeEntry({ id, startedAt, cache }: RunManifest, suite: SuiteSummary): 
   };
 }
 
-/** The verdict of a night; of another run, only that its model drifted. */
+/** The verdict of a night, or for another run only whether its model drifted. */
 function readDrift(drift: SuiteSummary["drift"]): string | undefined {
   if (!drift || (drift.nightly && drift.uncounted)) return undefined;
   const { kind } = drift.verdict;
@@ -92,7 +92,7 @@ function readDrift(drift: SuiteSummary["drift"]): string | undefined {
 
 type Listed = { manifest: RunManifest; suite: ManifestSuite };
 
-/** The labels of what changed in the tools that the cases of both runs were shown, each once. */
+/** The labels of the changes between the tools that the cases of both runs were shown, each once. */
 function listToolChanges(before: Listed, now: Listed): string[] {
   const toLists = ({ manifest: { toolsets }, suite: { cases } }: Listed) => ({ cases, toolsets });
   const changed = changesByCase(toLists(before), toLists(now));

@@ -9,10 +9,10 @@ import { toExitCode } from "./exitCode.ts";
 const count = z.number().int().min(0);
 const opinionSchema = z.enum(opinions);
 
-/** So many of so many, with the interval of the rate; null where there are none. */
+/** A count out of a total, with the interval of the rate; null if the total is 0. */
 const shareSchema = z.object({ n: count, of: count, interval: intervalSchema.nullable() });
 
-/** How far a judge agrees with people. */
+/** The agreement of a judge with people. */
 const measuresSchema = z.object({
   agreed: shareSchema,
   kappa: z
@@ -25,7 +25,7 @@ const measuresSchema = z.object({
 });
 export type JudgeMeasures = z.infer<typeof measuresSchema>;
 
-/** A label on which judge and people differ. */
+/** A label on which the judge and a person disagree. */
 const disagreementSchema = z.object({
   id: z.string(),
   line: count,
@@ -59,10 +59,10 @@ export const judgeCheckSummarySchema = measuresSchema.extend({
 });
 export type JudgeCheckSummary = z.infer<typeof judgeCheckSummarySchema>;
 
-/** A label and what the judge made of it: an opinion, or, when `broken`, why there is none. */
+/** A label with the opinion of the judge, or with the reason why there is none (`broken`). */
 export type JudgedLabel = Omit<Disagreement, "judge"> & ({ judge: Opinion } | { broken: string });
 
-/** What a check is about, and what ended it. */
+/** The subject of a check, and how it ended. */
 type CheckFacts = Pick<JudgeCheckSummary, "prompt" | "labels" | "minKappa" | "costUsd"> & {
   judge: string;
   /** The exit code of a check that was stopped. */
@@ -88,7 +88,7 @@ export function summariseJudgeCheck(judged: readonly JudgedLabel[], { stopped, .
       .filter(({ human, judge }) => human !== judge)
       .sort((a, b) => harm(a) - harm(b) || a.line - b.line),
     broken,
-    // What broke makes the measurement incomplete, whatever it shows; only a whole one passes or fails the gate.
+    // A broken label makes the measurement incomplete; only a complete one passes or fails the gate.
     exitCode: toExitCode({
       failed: isBelow && broken.length === 0,
       undecided: broken.length > 0,
@@ -97,7 +97,7 @@ export function summariseJudgeCheck(judged: readonly JudgedLabel[], { stopped, .
   };
 }
 
-/** The order of the report: what a judge passes wrongly does the most harm, a doubt the least. */
+/** The order of the report: false passes do the most harm, doubts the least. */
 function harm({ human, judge }: Disagreement): number {
   if (judge === "cannot tell") return 4;
   return (judge === "met" ? 0 : 2) + (human === "cannot tell" ? 1 : 0);

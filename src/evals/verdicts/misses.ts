@@ -18,9 +18,9 @@ const faultKeys = {
 } as const;
 
 /**
- * Why trials missed, over the cases of a suite: how often an expected tool was picked and its arguments were wrong, what
- * came before it where it came too late, what is wrong with each parameter, and calls that were repeated although they had
- * been denied or had failed.
+ * Counts why trials of a suite missed: how often an expected tool was picked with wrong arguments, what was called first if
+ * it was called too late, the faults of each parameter, and calls that were repeated although they had been denied or had
+ * failed.
  */
 export class MissTally {
   readonly #tools = new Map<string, Omit<ToolMisses, "instead"> & { instead: Counter }>();
@@ -29,7 +29,7 @@ export class MissTally {
   readonly #repeated = new Map<string, Misses["repeated"][number]>();
   #hasFailed = false;
 
-  /** `offered`: the tools that the trial was shown. */
+  /** `offered`: the tools that were shown in the trial. */
   add({ turns, verdict }: Trial, offered: readonly OfferedTool[]): void {
     const calls = turns.flatMap((turn) => turn.calls.filter(({ role }) => role === undefined).map(toInner));
     for (const repeat of findRepeated(calls)) this.#count(this.#repeated, repeat);
@@ -79,7 +79,7 @@ export class MissTally {
     counts.set(key, { ...one, n: (counts.get(key)?.n ?? 0) + 1 });
   }
 
-  /** Undefined where nothing failed and nothing was repeated. */
+  /** Undefined if nothing failed and nothing was repeated. */
   summary(): Misses | undefined {
     if (!this.#hasFailed && this.#repeated.size === 0) return undefined;
     const total = ({ missing, wrongType, wrongValue, invented }: ParameterMisses) =>
@@ -101,14 +101,14 @@ export class MissTally {
   }
 }
 
-/** A call through a dispatcher as the call inside. */
+/** The call inside, for a call through a dispatcher. */
 const toInner = (call: Call): Call => (call.inner ? { ...call, ...call.inner } : call);
 
 function rank<T extends { n: number }>(counts: ReadonlyMap<string, T>): T[] {
   return [...counts].sort(([a, one], [b, other]) => other.n - one.n || (a < b ? -1 : 1)).map(([, one]) => one);
 }
 
-/** Calls with the tool and arguments of an earlier one that was not executed, or that came back as an error. */
+/** Calls with the tool and arguments of an earlier call that was not executed or returned an error. */
 function findRepeated(calls: readonly Call[]): { tool: string; after: "denial" | "error" }[] {
   if (calls.length < 2) return [];
   const failed = new Map<string, "denial" | "error">();

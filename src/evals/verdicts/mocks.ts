@@ -2,7 +2,7 @@ import type { SuiteSummary } from "../types/run.ts";
 import type { Trial } from "../types/trial.ts";
 import { Counter } from "./tally.ts";
 
-/** What the mocks of a suite answered, in all arms. A mock that answered no call may have matchers that fit none. */
+/** Counts what the mocks of a suite answered, in all arms. A mock without calls may have matchers that fit none. */
 export class MockTally {
   readonly #labels: readonly string[];
   readonly #places: readonly string[] | undefined;
@@ -10,7 +10,7 @@ export class MockTally {
   readonly #unmatched = new Counter();
   #answered = 0;
 
-  /** `places`: where each of the mocks stands, in the order of the labels. */
+  /** `places`: the places of the mocks in their files, in the order of the labels. */
   constructor(labels: readonly string[], places?: readonly string[]) {
     this.#labels = labels;
     this.#places = places;

@@ -24,7 +24,7 @@ export class ServersTally {
   readonly #members: NonNullable<ManifestSuite["servers"]>;
   readonly #toolsets: RunManifest["toolsets"];
   readonly #rows = new Map<string | null, Row>();
-  /** The server of each case; null where it expects no tool. Cases about several servers are not in it. */
+  /** The server of each case; null if it expects no tool. Does not contain cases about several servers. */
   readonly #owners: ReadonlyMap<string, string | null>;
 
   constructor(suite: ManifestSuite, members: NonNullable<ManifestSuite["servers"]>, toolsets: RunManifest["toolsets"]) {
@@ -113,7 +113,7 @@ export class ServersTally {
     return turns.flatMap(({ calls }) => calls.flatMap(({ tool }) => servers.get(tool) ?? []));
   }
 
-  /** The tools of the configuration: a case may have a list of its own instead. */
+  /** The tools of the configuration. A case may have its own list instead. */
   #list(): readonly OfferedTool[] {
     const lists = this.#suite.cases.map(({ toolset }) => this.#toolsets[toolset] ?? []);
     const ofServers = (tools: readonly OfferedTool[]) => tools.some(({ ownName }) => ownName !== undefined);

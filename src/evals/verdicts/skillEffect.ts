@@ -10,8 +10,8 @@ const sides = ["with", "without"] as const;
 const behaviour = "behaviour: ";
 
 /**
- * The arm without the skill cannot load it, wanted or not: what is compared is what came of the work. A check of what is
- * avoided stays where other tools are avoided too.
+ * The arm without the skill cannot load it, so the assertion about loading is not compared, only those about the outcome. An
+ * assertion about tools to avoid stays if other tools are avoided too.
  */
 function gradedWithoutLoading(trial: Trial, skill: string): Trial {
   const { verdict } = trial;
@@ -27,13 +27,13 @@ function gradedWithoutLoading(trial: Trial, skill: string): Trial {
   return { ...trial, verdict: { ...score, checks, grade: "not-gradable", reason } };
 }
 
-/** What is shown of an arm is what the model took; the judge's part is in the totals of the suite. */
+/** The cost and time of the model in an arm. Those of the judge are in the totals of the suite. */
 function costWithoutJudge({ costUsd, judging }: Trial): Cost {
   if (costUsd === "unknown" || !judging) return costUsd;
   return judging.costUsd === "unknown" ? "unknown" : costUsd - judging.costUsd;
 }
 
-/** The trials of one arm: their results case by case, and what they took. */
+/** The trials of one arm: results by case, cost and time. */
 class ArmTally {
   readonly cases = new Map<string, CaseTally>();
   #trials = 0;
@@ -81,8 +81,8 @@ class ArmTally {
 
 /**
  * The effect of a skill on one model: the same queries with it and without it. The lift is the mean over cases of the
- * difference of pass rates, with the stratified score interval of Miettinen and Nurminen; a trial passes when all that is
- * expected of it is met, but for the loading of the skill itself. Each sentence is counted on its own too.
+ * difference of pass rates, with the stratified score interval of Miettinen and Nurminen. A trial passes if all its
+ * assertions are met, except for the loading of the skill itself. Each sentence is also counted separately.
  */
 export class LiftTally {
   readonly #skill: string;
@@ -106,7 +106,7 @@ export class LiftTally {
     }
   }
 
-  /** How many trials of the arm without the skill are on the record for these cases. */
+  /** The number of recorded trials of these cases in the arm without the skill. */
   recorded(): number {
     return [...this.#arms.without.cases.values()].reduce(
       (sum, { passed, failed, broken, notGradable }) => sum + passed + failed + broken + notGradable,
@@ -145,10 +145,9 @@ export class LiftTally {
 type Counts = { truePositives: number; falsePositives: number; falseNegatives: number; trueNegatives: number };
 
 /**
- * How well the skills of a run trigger on one model, over all of its suites. A trial that wants a skill is a positive of
- * it, and a negative of every other that was offered; one that wants none is a negative of all; and one that says what
- * must not be loaded is a negative of that alone, for another skill may be right. Broken and ungraded trials count
- * nowhere.
+ * How well the skills of a run trigger on one model, over all suites. A trial that wants a skill is a positive of it, and a
+ * negative of every other offered skill. One that wants no skill is a negative of all. One that names skills to avoid is a
+ * negative of those only, because another skill may be right. Broken and ungraded trials do not count.
  */
 export class SkillTally {
   readonly #counts = new Map<string, Counts>();
@@ -166,7 +165,7 @@ export class SkillTally {
     for (const loaded of fired.size > 0 ? fired : [null]) this.#note(verdict.expected, loaded);
   }
 
-  /** The skills that were asked for or wrongly loaded, by name; the others are left out. */
+  /** The skills that were wanted or wrongly loaded, by name. */
   summary(model: string): SkillsSummary | undefined {
     const shown = [...this.#counts].filter(([name, counts]) => this.#named.has(name) || counts.falsePositives > 0);
     if (shown.length === 0) return undefined;

@@ -22,22 +22,22 @@ import { CaseTally, Counter, Spending } from "./tally.ts";
 
 type Totals = RunSummary["totals"];
 
-/** Trials in, a summary out. A run's summary is always made by feeding every trial of its record to one of these. */
+/** Makes the summary of a run from the trials of its record. */
 export type Summariser = {
   add(trial: Trial): void;
   summary(): RunSummary;
-  /** The regression check of a suite on a model, if one is to be made. */
+  /** The regression check of a suite on a model, if there is one. */
   check(suite: string, model: string): Check | undefined;
-  /** What follows a suite on a model from night to night, if its tools are those of its baseline. */
+  /** The drift monitor of a suite on a model, if its tools are those of its baseline. */
   drift(suite: string, model: string): DriftWatch | undefined;
 };
 
 /**
- * Makes the summariser of a run. A case is ok when it was graded at all, no trial was left ungraded, and its rate is at
- * least its pass rate; broken trials are in no rate. A suite exits with 1 when something happened that `failOn` names:
- * by default a regression where a check is made, nothing for a retrieval baseline, else a case below its pass rate,
- * because the rate of a case is a claim with an error of its own. Else it exits with 3 when the check or a case that it
- * does not cover is incomplete, else with 0. The run exits with 1 where a suite does, else with 3, else with 0.
+ * Makes the summariser of a run. A case is ok if it was graded, no trial was left ungraded, and its rate is at least its
+ * pass rate; broken trials do not count in rates. A suite exits with 1 if an event occurred that `failOn` names: by default
+ * a regression if there is a check, nothing for a retrieval baseline, otherwise a case below its pass rate. Otherwise it
+ * exits with 3 if the check, or a case that it does not cover, is incomplete, and else with 0. The run exits with 1 if any
+ * suite does, otherwise with 3 if any does, and else with 0.
  */
 export function summariser(manifest: RunManifest, dir: string): Summariser {
   const tallies = new Map(
@@ -81,7 +81,7 @@ function summariseJudge({ model, figure }: NonNullable<RunManifest["judge"]>): N
   return { model, ...(figure !== undefined && { figure }) };
 }
 
-/** One tally of triggering for each model, over all suites: a skill's false positives come from the cases of others. */
+/** One tally of triggering per model over all suites, because a skill's false positives come from the cases of others. */
 function skillTallies(manifest: RunManifest) {
   const tallies = new Map(manifest.models.map(({ id }) => [id, new SkillTally()]));
   const prefix = skillEntryName("");
@@ -146,12 +146,12 @@ type ManifestCase = ManifestSuite["cases"][number];
 type ManifestModel = RunManifest["models"][number];
 
 /**
- * Whether there is a baseline to compare with. Then what single cases pass gates nothing: a case that was flaky before and
- * is no worse now is no reason to stop a change.
+ * Whether there is a baseline to compare with. If so, pass rates of single cases are not a gate: a case that was flaky
+ * before and is no worse now is no reason to stop a change.
  */
 const isChecked = (plan: CheckPlan | undefined) => plan?.kind === "compare" || plan?.kind === "unchanged";
 
-/** Passes and graded trials of each case in the baseline, of cases that have not changed since. */
+/** Passes and graded trials of each case in the baseline that has not changed since. */
 function readBank(plan: CheckPlan | undefined): ReadonlyMap<string, CaseSummary["before"]> {
   if (plan?.kind === "compare") return new Map(plan.cases.map(({ id, bank }) => [id, bank]));
   const bank = plan?.kind === "unchanged" ? plan.drift?.bank : undefined;
@@ -163,15 +163,15 @@ function readBank(plan: CheckPlan | undefined): ReadonlyMap<string, CaseSummary[
   );
 }
 
-/** What exits with 1 where `--fail-on` does not say. What a keyword search finds says too little to fail a build. */
+/** The default of `--fail-on`. The result of a keyword search is too weak to fail a build. */
 function defaultGates(plan: CheckPlan | undefined, { kind }: ManifestModel): Gate[] {
   if (isChecked(plan)) return ["regressed"];
   return kind === "retrieval baseline" ? [] : ["rate"];
 }
 
 /**
- * The trials of one suite on one model. The gate, the rates and the confusions are those of the arm `head`; what was
- * spent is that of all arms.
+ * The trials of one suite on one model. The gate, rates and confusions are of the arm `head`; cost and tokens are of all
+ * arms.
  */
 class SuiteTally {
   readonly #manifest: RunManifest;
@@ -273,7 +273,7 @@ class SuiteTally {
       ...(isBelow ? ["rate" as const] : []),
     ];
     const failed = listFailed(happened, this.#failOn);
-    // What a check covers may lack answers as far as its verdict allows.
+    // Whether missing answers matter in the cases of a check depends on its verdict.
     const isAnswered = (one: CaseSummary) => one.rate !== null && one.notGradable + one.broken === 0;
     const isComplete =
       cases.length > 0 &&
@@ -282,7 +282,7 @@ class SuiteTally {
       missing === 0 &&
       verdict?.exitCode !== exitCodes.incomplete &&
       !(drift?.nightly && drift.uncounted);
-    // An experiment asks what its design needs, so it has no trials that are missing.
+    // An experiment requests the trials that its design needs, so none can be missing.
     const counted = this.#manifest.experiment
       ? { missing: 0 }
       : {
@@ -322,8 +322,8 @@ class SuiteTally {
   }
 
   /**
-   * The trials without a skill, of further exposures and of surfaces. Each arm has as many planned trials as `head`, that of
-   * a surface those of the cases that it can be asked; one that broke or is missing leaves the run incomplete.
+   * The trials without a skill, of further exposures and of surfaces. Each arm has as many planned trials as `head`, except
+   * that a surface only has the cases that it supports. A broken or missing trial leaves the run incomplete.
    */
   #countOtherArms(each: number): { planned: number; broken: number; missing: number } {
     const without = this.#lift && { arms: 1, broken: this.#lift.summary().arms.without.broken };
@@ -349,7 +349,7 @@ class SuiteTally {
       input: one.input,
       expected: one.expected,
       trials: graded,
-      // A check and a nightly run ask as many trials as they need.
+      // A check and a nightly run request as many trials as they need.
       planned: isCompared ? made : Math.max(plannedTrials(one, this.#model), made),
       passed: tally.passed,
       broken: tally.broken,
@@ -373,7 +373,7 @@ class SuiteTally {
   }
 }
 
-/** What a run compares in a suite: its surfaces, else the exposures of the model. */
+/** What a run compares in a suite: its surfaces, or the exposures of the model. */
 function listCompared({ surfaces = [] }: ManifestSuite, exposures: readonly Exposure[]): ComparedArm[] {
   const [exposure = allDefinitions] = exposures;
   if (surfaces.length === 0) return listExposureArms(exposures);
@@ -392,7 +392,7 @@ function summarisePoints(all: readonly number[]): NonNullable<SuiteSummary["poin
   return { mean, trials: all.length, counts: counts.toObject() };
 }
 
-/** Tools of the suite's own servers against tools that an expectation names. Distractors are not the suite's to cover. */
+/** Which tools of the suite's own servers an expectation names. Distractors need no coverage. */
 function measureCoverage(manifest: RunManifest, suite: ManifestSuite): SuiteSummary["coverage"] {
   const own = new Set<string>();
   for (const hash of new Set(suite.cases.map((one) => one.toolset)))

@@ -3,7 +3,7 @@ import { type Assertion, addCost, type Cost, readOutcome, type Trial, type Turn,
 
 /** Counts by name, ranked on demand. */
 export class Counter {
-  /** No map before the second name: a run has several counters for each case, and most of them have one name or none. */
+  /** The map is created for the second name, because a run has several counters per case, most with at most one name. */
   #only: string | undefined;
   #count = 0;
   #counts: Map<string, number> | undefined;
@@ -25,7 +25,7 @@ export class Counter {
     return this.#only === undefined ? [] : [[this.#only, this.#count]];
   }
 
-  /** Highest count first; equal counts by name, so that the order never depends on who finished first. */
+  /** Highest count first; equal counts by name, so that the order does not depend on which trial finished first. */
   ranked(): [string, number][] {
     return this.#entries().sort(([nameA, a], [nameB, b]) => b - a || (nameA < nameB ? -1 : 1));
   }
@@ -35,17 +35,17 @@ export class Counter {
   }
 }
 
-/** Stands for every counter that nothing was counted with: most of those of a run. Nothing is added to it. */
+/** Shared by all empty counters, which are most counters of a run. Never modified. */
 const noCounts = new Counter();
 
-/** The counter with one more, or less, of a name. */
+/** Adds to, or subtracts from, the count of a name. Returns the counter. */
 function addTo(counter: Counter, name: string, by: number): Counter {
   const own = counter === noCounts ? new Counter() : counter;
   own.add(name, by);
   return own;
 }
 
-/** What a check was about, and why it was not met; the reason itself often begins with the former. */
+/** The subject of an assertion, and why it was not met. The reason often starts with the subject already. */
 export function describeFailure({ what, why = "not met" }: Assertion): string {
   return why.startsWith(what) ? why : `${what}: ${why}`;
 }
@@ -61,7 +61,7 @@ export class Spending {
   inputTokens = 0;
   outputTokens = 0;
   costUsd: Cost = 0;
-  /** Replies that came in batches: they took as long as the batch, which is not a latency. */
+  /** Replies of batches, whose duration is that of the batch and not a latency. */
   batched = 0;
   cached = 0;
   readonly latencies: number[] = [];
@@ -79,7 +79,7 @@ export class Spending {
     if (turn.cached) this.cached++;
     else this.calls++;
     for (const { execution, role } of turn.calls) {
-      // Searches, a host's own tools and what a mock answers reach no server.
+      // Searches, calls of a host's own tools and mocked calls do not reach a server.
       if (execution?.status !== "executed" || execution.mock !== undefined || role !== undefined) continue;
       this.executed++;
       if (execution.result.isError) this.toolErrors++;
@@ -95,15 +95,15 @@ export class Spending {
   }
 }
 
-/** All tokens of a prompt, whether they came from a cache or not. */
+/** All tokens of a prompt, cached or not. */
 export const promptTokens = (usage: Usage) => usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
 
-/** What is counted of a trial: without its texts. */
+/** The parts of a trial that are counted, without its texts. */
 type Counted = { [K in "cell" | "outcome" | "verdict" | "ms"]: Trial[K] };
 
 const noParaphrases: CaseTally["paraphrases"] = [];
 
-/** The trials of one case on one model in one arm. A trial that was asked again counts as what its last attempt brought. */
+/** The trials of one case on one model in one arm. If a trial was repeated, its last attempt counts. */
 export class CaseTally {
   passed = 0;
   failed = 0;
@@ -117,10 +117,10 @@ export class CaseTally {
   picks = noCounts;
   /** Passes and graded trials of each paraphrase of the query. */
   readonly paraphrases: readonly { passed: number; trials: number }[];
-  /** Trials without a grade so far, which may be asked again. Made for the first of them. */
+  /** Trials without a grade so far, which may be repeated. Created for the first of them. */
   #open: Map<number, Counted> | undefined;
 
-  /** `paraphrases`: how many wordings of the query take turns, where there are several. */
+  /** `paraphrases`: the number of wordings of the query that take turns, if there are several. */
   constructor(paraphrases = 0) {
     this.paraphrases =
       paraphrases === 0 ? noParaphrases : Array.from({ length: paraphrases }, () => ({ passed: 0, trials: 0 }));

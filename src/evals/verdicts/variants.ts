@@ -30,7 +30,7 @@ const changeSchema = z.object({ label: z.string(), before: z.string().optional()
 const facts = {
   ...experimentFacts,
   margin: z.number(),
-  /** The cases that were asked, and those that no variant touches. */
+  /** The cases that were run, and those that no variant affects. */
   cases: count,
   untouched: z.array(z.string()),
   /** The incumbent first, then the variants in the order of their file. */
@@ -48,7 +48,7 @@ const facts = {
 export const variantsSummarySchema = z.discriminatedUnion("method", [
   z.object({ ...facts, method: z.literal("sampled"), verdict: variantVerdictSchema }),
   z.object({ ...facts, method: z.literal("deterministic"), verdict: certainVariantVerdictSchema }),
-  /** Stopped before the verdict. */
+  /** Set if it was stopped before the verdict. */
   z.object({ ...facts, method: z.null(), verdict: z.null() }),
 ]);
 export type VariantsSummary = z.infer<typeof variantsSummarySchema>;
@@ -57,7 +57,7 @@ export type Outcome =
   | { method: "sampled"; verdict: VariantVerdict }
   | { method: "deterministic"; verdict: z.infer<typeof certainVariantVerdictSchema> };
 
-/** Input tokens of the first request of each trial, by arm: the list, and what is asked in addition to it. */
+/** Input tokens of the first request of each trial, by arm: the tool list and the query. */
 export class PromptSizes {
   readonly #arms = new Map<string, { sum: number; trials: number }>();
 
@@ -69,21 +69,21 @@ export class PromptSizes {
     this.#arms.set(cell.arm, { sum, trials: known.trials + 1 });
   }
 
-  /** The mean of an arm; 0 where nothing was reported. */
+  /** The mean of an arm; 0 if nothing was reported. */
   mean(arm: string): number {
     const { sum, trials } = this.#arms.get(arm) ?? { sum: 0, trials: 1 };
     return sum / trials;
   }
 }
 
-/** What a summary is made from. `lists`: by wording, the incumbent first, the list that each case is shown. */
+/** The inputs of a summary. `lists`: for each wording, the incumbent first, the list that each case is shown. */
 export type VariantsResult = {
   facts: ExperimentFacts;
-  /** What was decided, or the exit code of what stopped the experiment before. */
+  /** The verdict, or the exit code of whatever stopped the experiment before it. */
   outcome: Outcome | { stopped: ExitCode };
   record: TrialRecord;
   margin: number;
-  /** The most trials that could have been asked. */
+  /** The maximum number of trials that could have been requested. */
   cap: number;
   cases: readonly string[];
   untouched: readonly string[];
@@ -112,7 +112,7 @@ export function summariseVariants(result: VariantsResult): VariantsSummary {
     kind: verdict?.kind ?? ("inconclusive" as const),
     winner: verdict?.kind === "adopt" ? verdict.winner : null,
     exitCode: toExitCode({
-      // An open verdict on answered trials is no alarm; one without them is never a pass.
+      // An open verdict is not a failure if the trials were answered, and never a pass if they were not.
       undecided: verdict?.kind === "inconclusive" && verdict.because === "missing",
       stopped: "stopped" in outcome ? outcome.stopped : undefined,
     }),
@@ -130,7 +130,7 @@ function summariseWordings(
   { cases, record, lists, prompts }: VariantsResult,
   outcome: VariantsResult["outcome"],
 ): WordingSummary[] {
-  // Tokens and bytes cannot be compared, so it is tokens for all or for none.
+  // Tokens and bytes cannot be compared, so tokens are used only if all arms report them.
   const measured = [...lists.keys()].every((name) => prompts.mean(name) > 0);
   const rounds = "verdict" in outcome && outcome.method === "sampled" ? outcome.verdict.screening : [];
   return [...lists].map(([name, shown]) => {
