@@ -12,11 +12,11 @@ import { createPrompts } from "./workspace/prompts.ts";
 import { version } from "./workspace/version.ts";
 
 // The only file that touches the process: its arguments, streams, environment, signals and exit code.
-// It and the command files import nothing heavy, so that --help and --version answer at once.
+// It and the command files import nothing heavy, so that --help and --version are fast.
 
 const { argv, env, stdin, stdout, stderr } = process;
 
-// Other programs ask for the version, so it does not wait for the parser, which takes longer to load than Node itself.
+// Printed without the parser, which takes longer to load than Node itself, because other programs ask for the version.
 if (argv[2] === "--version") {
   stdout.write(`tool-evals ${version}\n`);
   process.exit(exitCodes.passed);
@@ -43,11 +43,11 @@ process.on("SIGINT", () => onSignal(exitCodes.sigint));
 process.on("SIGTERM", () => onSignal(exitCodes.sigterm));
 process.on("SIGHUP", () => onSignal(exitCodes.sighup));
 process.on("SIGQUIT", () => onSignal(exitCodes.sigquit));
-// A file that grows beyond a limit (ulimit -f) is an error of its write, and not the end of the process.
+// Makes a file that grows beyond a limit (ulimit -f) a failed write instead of the end of the process.
 process.on("SIGXFSZ", () => {});
 
 // Output that cannot be written must not end a run: trials are still recorded, the rest of the output is dropped. A closed
-// pipe (`evals run | head`) is what the reader wants; anything else, such as a full disk, fails the command.
+// pipe (`evals run | head`) is intended by the reader; any other error, such as a full disk, fails the command.
 let outputFault: string | undefined;
 stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE" || outputFault !== undefined) return;
@@ -60,7 +60,7 @@ stderr.on("error", () => {});
 const plain = env.NO_COLOR !== undefined && env.NO_COLOR !== "";
 const dumb = env.TERM === "dumb";
 
-// One of the two exits of all data; the other one is the record.
+// All data leaves the process here or in the record, and both are redacted.
 const { redact } = knownSecrets(env);
 
 const io: Io = {
@@ -81,7 +81,7 @@ const io: Io = {
   ...(stdin.isTTY && stderr.isTTY && !dumb && { prompts: createPrompts(stderr) }),
 };
 
-// Libraries report on the console, with texts of servers in it. Such a text is one warning, whatever it holds.
+// Libraries print to the console, with texts from servers. Each such text becomes one warning, escaped.
 console.warn = console.error = (...parts: unknown[]) => {
   const message = redact(format(...parts));
   const shown = message.length > 1_000 ? `${message.slice(0, 1_000)}…` : message;

@@ -55,16 +55,16 @@ export type Suite = SuiteFile;
 /** The content of `evals.config.*`: defaults of a project, what is different in CI, and settings of suites by name. */
 export type Config = ConfigOptions & { ci?: ConfigOptions; suites?: Record<string, SuiteSettings> };
 
-/** Returns its argument: it is there for the types of an `evals.config.ts` or `.js`. */
+/** Returns its argument. It gives an `evals.config.ts` or `.js` its types. */
 export const defineConfig = (config: Config): Config => config;
 
-/** What a function takes from the process, if it is not given. */
+/** What a function uses of the process. Each part can be given instead. */
 export type Context = {
-  /** The folder that paths are relative to, and in which `evals.config.*` is looked for. Default: the working directory. */
+  /** The folder that paths are relative to and that may contain `evals.config.*`. Default: the working directory. */
   cwd?: string | undefined;
   /** Keys of models and variables of suites. Default: `process.env`. */
   env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Stops the call: what is recorded by then is kept. */
+  /** Stops the call. What has been recorded is kept. */
   signal?: AbortSignal | undefined;
   /** Gets the warnings that the command prints to standard error. */
   onMessage?: ((text: string) => void) | undefined;
@@ -77,7 +77,7 @@ export type Result<T> = T & { exitCode: number };
  * Runs suites and skill evals against a model, records the run, and returns its summary.
  *
  * All functions read `evals.config.*` of `cwd`, as the program does; options win. They reject with an `EvalsError`, which
- * has a list of problems, for wrong input; a run that failed or is incomplete is no error: see `exitCode`.
+ * has a list of problems, for wrong input. A run that failed or is incomplete is not an error: see `exitCode`.
  * @param options the flags of `evals run`; `suites`: suites as objects, instead of files
  */
 export const run = (options: RunOptions & Context & { suites?: readonly Suite[] } = {}) =>
@@ -95,7 +95,7 @@ export const blame = (options: BlameOptions & Context = {}) =>
 export const variants = (options: VariantsOptions & Context = {}) =>
   call<ReturnType<typeof variantsJson>>("variants", options);
 
-/** Adds foreign tools next to a suite's own, and measures the loss of accuracy. */
+/** Measures the loss of accuracy as foreign tools are added to a suite's own. */
 export const crowd = (options: CrowdOptions & Context = {}) => call<CrowdSummary>("crowd", options);
 
 /** Measures the noise floor of a suite on a model. */
@@ -113,7 +113,7 @@ export const search = (options: SearchOptions & Context = {}) => call<SearchRepo
 /** Calls tools with inputs generated from their schemas, and checks the results; no model is called. */
 export const probe = (options: ProbeOptions & Context = {}) => call<ProbeReport>("probe", options);
 
-/** Starts servers, lists their tools, calls harmless ones, and says how to fix what fails. */
+/** Starts servers, lists their tools, calls harmless ones, and explains how to fix what fails. */
 export const doctor = (options: DoctorOptions & Context = {}) => call<DoctorReport>("doctor", options);
 
 /** Runs a command and reads the object that it prints. */

@@ -92,8 +92,8 @@ type Session<T> = { server: Server; transport: T; idle: NodeJS.Timeout; answerin
 
 /**
  * The open sessions of one listener by id, least recently used first, each closed after `idleMs` without a request. There
- * are at most `limit`: most clients never say that they leave, so a new session takes the place of the one that was not
- * used for longest, if possible of one without an open response.
+ * are at most `limit`. Because most clients never end their session, a new session replaces the least recently used one, if
+ * possible one without an open response.
  */
 class Sessions<T extends Transport> {
   readonly #open = new Map<string, Session<T>>();
@@ -198,7 +198,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 async function route(routes: Routes, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  // The base is there to parse path and query only; a target like `//x` must remain a path.
+  // The base is only there to parse path and query; a target like `//x` must remain a path.
   const url = new URL(`http://localhost${request.url?.startsWith("/") ? request.url : "/"}`);
   const methods = Object.hasOwn(routes, url.pathname) ? routes[url.pathname] : undefined;
   if (!methods) {

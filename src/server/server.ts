@@ -65,7 +65,7 @@ export function createServer(name: string): Server {
   return server;
 }
 
-/** Not an McpError, which adds a prefix to the message on the wire; any other error with a code is sent unchanged. */
+/** Not an McpError, which would add a prefix to the message; any other error with a code is sent unchanged. */
 class UnknownTool extends Error {
   readonly code = ErrorCode.InvalidParams;
 
@@ -81,7 +81,7 @@ class UnknownTool extends Error {
 export async function serveStdio(name: string): Promise<{ close(): Promise<void> }> {
   const server = createServer(name);
   server.onerror = (error) => console.error(`error: ${error.message}`);
-  // The host is gone without having closed our input.
+  // The host has exited without closing our input.
   process.stdout.on("error", () => void server.close());
   await server.connect(new StdioServerTransport());
   if (process.stdin.isTTY)

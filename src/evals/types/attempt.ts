@@ -2,8 +2,7 @@ import { excerpt } from "./text.ts";
 import type { Broken, Turn, Usage } from "./trial.ts";
 
 /**
- * Why a request to a service brought nothing, and whether it is worth a retry. `retryAfterMs` is what the service asked
- * for.
+ * Why a request to a service failed, and whether a retry may help. `retryAfterMs` is the wait that the service asked for.
  */
 export type Fault = {
   kind: "fault";
@@ -13,14 +12,14 @@ export type Fault = {
   retryAfterMs?: number;
   /** The HTTP status, if the service answered with an error. */
   status?: number;
-  /** What a reply cost that could not be used. */
+  /** The usage of a reply that could not be used. */
   usage?: Usage;
 };
 
 /** One attempt to get a reply: the reply as read, or why there is none. */
 export type Attempt = Fault | { kind: "turn"; turn: Omit<Turn, "ms">; native: unknown };
 
-/** Whether a request that brought this fault is made again, after `made` attempts: a timeout once only. */
+/** Whether a request with this fault is retried after `made` attempts. A timeout is retried only once. */
 export function isRetried({ isTransient, stage }: Fault, made: number, retries: number): boolean {
   return isTransient && made <= retries && (stage !== "timeout" || made < 2);
 }
@@ -28,7 +27,7 @@ export function isRetried({ isTransient, stage }: Fault, made: number, retries: 
 /** A message of a service as the record can hold it. */
 export const boundMessage = (message: string) => excerpt(message, 2_000);
 
-/** The outcome of a request whose last attempt, the `made`-th, brought this fault. */
+/** The outcome of a request whose last attempt, number `made`, had this fault. */
 export function toBroken({ stage, message: whole }: Fault, made: number): Broken {
   const message = boundMessage(whole);
   return { kind: "broken", stage, message: made > 1 ? `${message} (after ${made} attempts)` : message };

@@ -6,8 +6,8 @@ import { offeredToolSchema, toolsetHashSchema } from "./tool.ts";
 export const baselineFormat = "tool-evals baseline 1";
 
 /**
- * `evals/baselines/<suite>.<model>.json`: the tools of a suite as they stood when its author was content with them, and
- * how often the model got each case right with them. Small, sorted and made to be committed.
+ * `evals/baselines/<suite>.<model>.json`: the tools of a suite when its author accepted them, and how
+ * often the model passed each case with them. Small and sorted, so that it can be committed.
  */
 export const baselineSchema = z.strictObject({
   format: z.literal(baselineFormat),

@@ -1,6 +1,6 @@
 /**
- * A batch as its service reports it. `failed`: the service refused it whole, so that nothing of it was asked. `label` is
- * what it was submitted under, where the service keeps one; `absent` is what became of requests that its results lack.
+ * A batch as its service reports it. `failed`: the service refused it, so none of its requests was sent to a model. `label`
+ * is the label of its submission, if the service keeps one; `absent` is the outcome of requests that its results lack.
  */
 export type BatchState = {
   id: string;
@@ -11,7 +11,7 @@ export type BatchState = {
   absent?: "expired" | "canceled";
 };
 
-/** What a batch brought for one request. Only a reply is paid for. */
+/** The result of one request in a batch. Only a reply is paid for. */
 export type BatchResult =
   | { kind: "reply"; body: unknown; requestId?: string }
   | { kind: "errored"; message: string; isTransient: boolean }

@@ -24,7 +24,7 @@ const lostSchema = z
   .describe("cases that are not comparable, because no trial of them can be asked with the tools as they are now");
 export type LostCases = z.infer<typeof lostSchema>;
 
-/** What one suite on one model is compared with, fixed before the first question is asked. */
+/** What one suite on one model is compared with, fixed before the first request. */
 export const checkPlanSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("compare"),
@@ -83,7 +83,7 @@ const toolChangeSchema = z.object({
 const sentence = z.string().optional().describe("text for people, in --json");
 const armCounts = z.object({ base: count, head: count });
 
-/** What a comparison of two lists came to. Rates are 0 to 1. */
+/** The result of a comparison of two lists. Rates are 0 to 1. */
 export const comparedSchema = z.object({
   kind: z.enum(["regressed", "changed", "no-regression", "inconclusive"]),
   by: z.enum(["cases", "suite"]).nullable().describe("what a regression was shown by"),
@@ -151,7 +151,7 @@ export const comparedSchema = z.object({
 });
 export type ComparedCheck = z.infer<typeof comparedSchema>;
 
-/** The verdict of a regression check, with all that a report shows of it. */
+/** The verdict of a regression check, with everything that a report shows. */
 export const checkSummarySchema = z.discriminatedUnion("kind", [
   comparedSchema,
   z.object({ kind: z.literal("unchanged"), headline: sentence, notes: z.array(z.string()), exitCode: count }),

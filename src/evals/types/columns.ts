@@ -4,20 +4,20 @@ const zeroWidth = /\p{M}/u;
 const doubleWidth =
   /[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
 
-/** The columns that a text takes: marks none, East Asian wide signs and emoji two. */
+/** The width of a text in columns: combining marks have none, East Asian wide characters and emoji two. */
 export function displayWidth(text: string): number {
   let width = 0;
   for (const character of text) width += characterWidth(character);
   return width;
 }
 
-/** The text, shortened to `width` columns with `ellipsis` at its end where it is longer. */
+/** Shortens a longer text to `width` columns, with `ellipsis` at its end. */
 export function cut(text: string, width: number, ellipsis: string): string {
   if (displayWidth(text) <= width) return text;
   return head(text, Math.max(0, width - displayWidth(ellipsis))) + ellipsis.slice(0, width);
 }
 
-/** The same, shortened in its middle: names of one family differ at their ends. */
+/** Shortens a longer text in its middle, because similar names often differ only at their ends. */
 export function cutMiddle(text: string, width: number, ellipsis: string): string {
   const room = width - displayWidth(ellipsis);
   if (displayWidth(text) <= width || room < 4) return cut(text, width, ellipsis);
@@ -25,7 +25,7 @@ export function cutMiddle(text: string, width: number, ellipsis: string): string
   return head(text, room - displayWidth(end)) + ellipsis + end;
 }
 
-/** The text in lines of at most `width` columns, broken at spaces, inside a word only where the word is longer. */
+/** Breaks a text into lines of at most `width` columns, at spaces, or inside a word that is longer than a line. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
@@ -45,7 +45,7 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** Column widths that fit into `total`: the widest column is narrowed first, and none below `least`. */
+/** Column widths that fit into `total`. The widest column is narrowed first, and none below `least`. */
 export function narrowColumns(natural: readonly number[], total: number, least: number): number[] {
   const widths = [...natural];
   let excess = widths.reduce((sum, width) => sum + width, 0) - total;
@@ -76,7 +76,7 @@ function characterWidth(character: string): number {
 }
 
 /**
- * The lines of a message, none longer than `width` columns: a longer one goes on below, two columns further in. Lines of
+ * Wraps the lines of a message at `width` columns. Continued lines are indented by two more columns. Lines of
  * an excerpt (`12 | text`) and escape sequences stay as they are.
  */
 export function wrapMessage(text: string, width: number): string {

@@ -3,7 +3,7 @@ import { type Json, jsonSchema } from "./json.ts";
 import type { RunManifest, RunSummary } from "./run.ts";
 import type { Tool } from "./tool.ts";
 
-// What files of users export by default: models, code assertions, matchers and reporters.
+// The default exports of users' files: models, code assertions, matchers and reporters.
 
 /** What a custom model gets: the conversation so far, and the tools as they are shown. */
 export type CustomRequest = {
@@ -35,7 +35,7 @@ export const customReplySchema = z.strictObject({
     })
     .optional(),
 });
-/** What a custom model returns: text, calls of tools, or both. What it throws breaks the trial. */
+/** What a custom model returns: text, tool calls, or both. An error that it throws breaks the trial. */
 export type CustomReply = z.input<typeof customReplySchema>;
 
 /** The default export of the file. */
@@ -47,9 +47,9 @@ export type AssertionInput = {
   model: string;
   /** From 1. */
   trial: number;
-  /** What the user said, the last time. */
+  /** The user's last message. */
   input: string;
-  /** What the model said, over all turns. */
+  /** The text of the model, over all turns. */
   text: string;
   calls: readonly {
     tool: string;
@@ -77,5 +77,5 @@ export type MatcherInput = { value: Json; at: string; with?: Json };
 /** What a custom reporter gets once a run is complete or stopped. `dir` is the folder of its record. */
 export type ReporterInput = { summary: RunSummary; manifest: RunManifest; dir: string };
 
-/** The default export of the file of a reporter: what it returns is printed. */
+/** The default export of a reporter's file. The text that it returns is printed. */
 export type Reporter = (input: ReporterInput) => string | undefined | Promise<string | undefined>;

@@ -44,7 +44,7 @@ const exposureComparisonSchema = z.object({
 });
 export type ExposureComparison = z.infer<typeof exposureComparisonSchema>;
 
-/** What the trials of one exposure came to. */
+/** The results of the trials of one exposure. */
 export const exposureSummarySchema = z.object({
   exposure: exposureSchema,
   surface: z.string().optional().describe("where surfaces are compared: its name; `default` for the suite's own"),

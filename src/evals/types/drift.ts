@@ -43,8 +43,8 @@ const suspectSchema = z.object({ case: z.string(), before: counts, after: counts
 export type Suspect = z.infer<typeof suspectSchema>;
 
 /**
- * What the nights since a baseline come to, the list unchanged. `drifted`: the rates changed (an alarm that was not taken
- * back). `back`: an alarm was a blip, as this night shows. `no-drift`: no case looks different and the mean change is
+ * The verdict on the nights since a baseline, on an unchanged list. `drifted`: the rates changed (an alarm that was not
+ * withdrawn). `back`: an alarm was a blip, as this night shows. `no-drift`: no case looks different and the mean change is
  * below the margin. `inconclusive`: a case is suspect, or there are too few nights.
  */
 export const driftVerdictSchema = z.discriminatedUnion("kind", [
@@ -70,7 +70,7 @@ const passesSchema = z.string().regex(/^\d{1,9}\/\d{1,9}(\+\d{1,9}\/\d{1,9})?$/)
 export const nightSchema = z.object({ night: z.string(), cases: z.record(z.string(), passesSchema) });
 export type Night = z.infer<typeof nightSchema>;
 
-/** What the drift monitor of one suite on one model starts from in a run: all that came before this night. */
+/** What the drift monitor of one suite on one model starts from in a run: everything before this night. */
 export const driftPlanSchema = z.object({
   file: z.string().describe("where the nights are kept"),
   baseline: z.object({
@@ -110,7 +110,7 @@ const changesSchema = z.object({
 });
 export type NightChanges = z.infer<typeof changesSchema>;
 
-/** What the drift monitor says after a run, and what it adds to the nights. */
+/** The result of the drift monitor after a run, and what it adds to the nights. */
 export const driftSummarySchema = z.object({
   headline: sentence,
   reason: sentence,

@@ -4,10 +4,10 @@ import type { JsonObject } from "./json.ts";
 import { knownSecrets } from "./secrets.ts";
 import type { Cost, Usage } from "./trial.ts";
 
-/** Waits that long, or until the signal aborts. Does not reject. */
+/** Waits for this time in ms, or until the signal aborts. Does not reject. */
 export type Delay = (ms: number, signal: AbortSignal) => Promise<void>;
 
-/** How a model service is reached and used. Absent options have the default named here. */
+/** How a model service is reached and used. The comments name the default of an absent option. */
 export type EndpointOptions = {
   /** The environment, with API keys and base URLs. */
   env: Readonly<Record<string, string | undefined>>;
@@ -20,14 +20,14 @@ export type EndpointOptions = {
   /** Maximum retries for transient errors. Default 4. */
   retries?: number;
   effort?: string;
-  /** Whether the tool search of the API will be used, which a provider may have in one of its APIs only. */
+  /** Whether the tool search of the API will be used, which a provider may have in only one of its APIs. */
   toolSearch?: boolean;
   prices?: Prices;
-  /** No request will be made, so a missing key is a warning. */
+  /** Set if no request will be made, so that a missing key is only a warning. */
   isDryRun?: boolean;
-  /** Requests are made by other processes, which have the key. */
+  /** Set if requests are made by other processes, which have the key. */
   isAskedElsewhere?: boolean;
-  /** Called at most once for each thing the user should know. */
+  /** Called at most once per warning. */
   warn?: (message: string) => void;
   /** Waits between attempts; tests replace it. */
   delay?: Delay;
@@ -50,7 +50,7 @@ type Endpoint = {
   timeoutMs: number;
   retries: number;
   effort?: string;
-  /** What is recorded of the above: not the key, nor credentials in the URL. */
+  /** The settings to record: neither the key nor credentials in the URL. */
   record: JsonObject;
 };
 
@@ -96,7 +96,7 @@ function parseBaseUrl(text: string, { name }: ProviderDefaults): URL {
   );
 }
 
-/** A URL without user, password and query. */
+/** The URL without user, password and query. */
 export function withoutSecrets(url: URL | string): string {
   if (!URL.canParse(String(url))) return String(url);
   const shown = new URL(url);

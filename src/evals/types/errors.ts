@@ -86,7 +86,7 @@ export const printProblem =
   (problem: Problem): void =>
     err(`${formatProblem(problem)}\n`);
 
-/** The message of anything that was thrown. */
+/** The message of any thrown value. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

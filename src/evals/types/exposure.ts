@@ -7,14 +7,14 @@ import * as z from "zod";
 export const exposureKinds = ["all", "names", "search", "host"] as const;
 export type ExposureKind = (typeof exposureKinds)[number];
 
-/** An exposure as it is recorded. `ranker`: what finds the tools, with its version, where it is known. */
+/** A recorded exposure. `ranker`: the search that finds the tools, with its version if known. */
 export const exposureSchema = z.object({ kind: z.enum(exposureKinds), ranker: z.string().optional() });
 export type Exposure = z.infer<typeof exposureSchema>;
 
 /** The exposure of records that do not name one. */
 export const allDefinitions: Exposure = { kind: "all" };
 
-/** What a reader has to know of an exposure, next to the name of the model. */
+/** The description of an exposure for reports, next to the name of the model. */
 export function describeExposure({ kind, ranker = "an unnamed ranker" }: Exposure): string {
   switch (kind) {
     case "all":
@@ -33,7 +33,7 @@ export function nameExposure({ kind, ranker }: Exposure): string {
   return ranker === undefined ? kind : `${kind} (${ranker})`;
 }
 
-/** What is compared with others in a run: a surface, or an exposure. */
+/** What a run compares: a surface, or an exposure. */
 export function nameComparedArm({ exposure, surface }: { exposure: Exposure; surface?: string | undefined }): string {
   return surface ?? nameExposure(exposure);
 }

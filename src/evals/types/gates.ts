@@ -1,7 +1,7 @@
-// No schemas here: every command takes its flags from these lists, and prints its help without loading zod.
+// Without schemas, because commands use these lists for their flags and print their help without loading zod.
 
-/** What `--fail-on` of `evals run` takes: what makes it exit with 1. */
+/** The values of `--fail-on` of `evals run`: the results that exit with 1. */
 export const gates = ["regressed", "suite", "changed", "drifted", "inconclusive", "rate", "any"] as const;
 
-/** What `--fail-on` of `evals verify` takes. */
+/** The values of `--fail-on` of `evals verify`. */
 export const verifyGates = ["changed", "stale", "unaccepted", "uncovered-tools", "uncovered-parameters"] as const;

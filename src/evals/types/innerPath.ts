@@ -12,7 +12,7 @@ export function toInnerPath(written: string): string | undefined {
   return parts.join("/") || ".";
 }
 
-/** What file systems allow of one name, in bytes. */
+/** The maximum length of a file name, in bytes. */
 const maxNameBytes = 255;
 
 /**

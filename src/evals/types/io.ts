@@ -1,6 +1,6 @@
 import type { ExitCode } from "./errors.ts";
 
-/** Questions on a terminal. Each is undefined when the user cancels it. */
+/** Prompts on a terminal. Each resolves with undefined if the user cancels it. */
 export type Prompts = {
   select(
     message: string,
@@ -9,7 +9,7 @@ export type Prompts = {
   text(message: string, example: string): Promise<string | undefined>;
 };
 
-/** Everything of the process that a command may use. Built once, in cli.ts. */
+/** Everything that a command may use of the process. Created once, in cli.ts. */
 export type Io = {
   /** Writes data to standard output. */
   out(text: string): void;
@@ -27,6 +27,6 @@ export type Io = {
   signal: AbortSignal;
   /** The exit code of a command that was interrupted by a signal. */
   signalExitCode(): ExitCode;
-  /** Absent where nobody can be asked. */
+  /** Absent if there is no terminal for prompts. */
   prompts?: Prompts;
 };

@@ -6,13 +6,13 @@ export type JsonObject = { [key: string]: Json };
 /** The keys and indices that lead from the root of a value to a value inside it. */
 export type Path = readonly (string | number)[];
 
-/** Any JSON value. In contrast to `z.json()` it tries no union at every level, which large tool lists feel. */
+/** Any JSON value. Unlike `z.json()`, it does not try a union at every level, which is slow for large tool lists. */
 export const jsonSchema: z.ZodType<Json> = z.unknown().refine(isJson, "Invalid input") as unknown as z.ZodType<Json>;
 export const jsonObjectSchema: z.ZodType<JsonObject> = z
   .record(z.string(), z.unknown())
   .refine(isJson, "Invalid input") as unknown as z.ZodType<JsonObject>;
 
-/** Whether a value is one that `JSON.parse` could return. No recursion: hostile values may be deep. */
+/** Whether `JSON.parse` could return this value. Not recursive, because hostile values may be deep. */
 function isJson(value: unknown): value is Json {
   const waiting = [value];
   while (waiting.length > 0) {
@@ -48,10 +48,10 @@ export function canonicalJson(value: Json): string {
   return `{${members}}`;
 }
 
-/** Maximum nesting of foreign values: what is deeper overflows the stack of parsers and writers. No real value is. */
+/** Maximum nesting of values from outside. Deeper values overflow the stack of parsers and writers; no real value is deeper. */
 export const maxDepth = 100;
 
-/** Whether a value is nested more than `levels` deep. No recursion: hostile values may be deep. */
+/** Whether a value is nested more than `levels` deep. Not recursive, because hostile values may be deep. */
 export function isNestedDeeper(value: unknown, levels = maxDepth): boolean {
   const waiting: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
   for (let next = waiting.pop(); next; next = waiting.pop()) {
@@ -62,7 +62,7 @@ export function isNestedDeeper(value: unknown, levels = maxDepth): boolean {
   return false;
 }
 
-/** Whether two values are the same JSON, whatever the order of keys. No recursion: hostile values may be deep. */
+/** Whether two values are the same JSON, in any order of keys. Not recursive, because hostile values may be deep. */
 export function sameJson(one: Json | undefined, other: Json | undefined): boolean {
   const waiting: [Json | undefined, Json | undefined][] = [[one, other]];
   for (let pair = waiting.pop(); pair; pair = waiting.pop()) {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { jsonObjectSchema } from "./json.ts";
 import { turnSchema } from "./trial.ts";
 
-/** What a person or a judge finds of a criterion. */
+/** The opinion of a person or a judge on a criterion. */
 export const opinions = ["met", "not met", "cannot tell"] as const;
 export type Opinion = (typeof opinions)[number];
 
@@ -50,10 +50,10 @@ export const judgeFormat = "tool-evals judge 1";
 
 const count = z.number().int().min(0);
 const countsSchema = z.strictObject({ met: count, "not met": count, "cannot tell": count });
-/** How often a person had the one opinion and the judge the other: `counts[person][judge]`. */
+/** How often a person had one opinion and the judge another: `counts[person][judge]`. */
 export type OpinionCounts = Record<Opinion, Record<Opinion, number>>;
 
-/** How far a judge agrees with people: small, made to be committed. Its rates are computed from the counts. */
+/** The agreement of a judge with people. Small, so that it can be committed. Its rates are computed from the counts. */
 export const judgeFigureSchema = z.strictObject({
   format: z.literal(judgeFormat),
   judge: z.string(),

@@ -18,7 +18,7 @@ export const placeSchema = z.object({
   column: z.number().int().exactOptional(),
 });
 
-/** Where a finding is: file, line and column when the text lives in a file, else the server, tool (or skill) and path. */
+/** Where a finding is: file, line and column if the text is in a file, otherwise server, tool (or skill) and path. */
 const whereSchema = z.object({
   server: z.string().optional(),
   tool: z.string().optional(),
@@ -117,7 +117,7 @@ export const lintReportSchema = z.object({
 });
 export type LintReport = z.infer<typeof lintReportSchema>;
 
-/** What documentation says about a rule. */
+/** The documentation of a rule. */
 const ruleInfoSchema = z.object({
   id: z.string(),
   severity: severitySchema,

@@ -47,7 +47,7 @@ export type Reply = ({ kind: "turn"; turn: Turn; native?: unknown } | Broken) & 
  */
 export const lexicalId = "lexical-2";
 
-/** The setting of a model whose calls are judged by their tools alone; records from before it judged arguments too. */
+/** The setting of a model whose calls are judged only by their tools. In records without it, arguments were judged too. */
 export const judgedByTools = { judged: "tools alone" } as const;
 
 /** Whether the id that a user wrote names a recorded model: `lexical` names every version of it. */
@@ -55,10 +55,10 @@ export function isModelNamed(written: string, recorded: string): boolean {
   return written === recorded || (written === "lexical" && /^lexical-\d+$/.test(recorded));
 }
 
-/** A model as it was asked for and, where its replies name one, the model that replied. */
+/** The requested model and, if its replies name one, the model that replied. */
 type NamedModel = { id: string; repliedBy?: string | undefined };
 
-/** Whether two ids mean one model of one provider: the same id, or an alias, as far as replies show what it stands for. */
+/** Whether two ids name the same model of one provider: equal ids, or an alias if replies show what it stands for. */
 export function isSameModel(a: NamedModel, b: NamedModel): boolean {
   if (a.id === b.id) return true;
   const [provider, other] = [a.id, b.id].map((id) => id.slice(0, id.indexOf(":") + 1));
@@ -69,7 +69,7 @@ export function isSameModel(a: NamedModel, b: NamedModel): boolean {
   );
 }
 
-/** What is known of a model before its first call. */
+/** The properties of a model that are known before its first call. */
 type ModelFacts = {
   /** As given on the command line, for example `anthropic:claude-sonnet-5-5`; of `lexical` with its version. */
   readonly id: string;
@@ -104,12 +104,12 @@ export type AskedModel = ModelFacts & {
   /** The tool searches of its API, by the word of `--ranker`, each with its versioned name; the first is the default. */
   readonly searches?: Readonly<Record<string, string>>;
   /**
-   * Asks the API, free of charge, whether the model takes this one of its `searches`. Resolves with the reason if it does
-   * not, and with undefined where it does or this cannot be known. Does not reject.
+   * Asks the API, free of charge, whether the model accepts this one of its `searches`. Resolves with the reason if it does
+   * not, and with undefined if it does or this is unknown. Does not reject.
    */
   refusesSearch?(search: string, signal: AbortSignal): Promise<string | undefined>;
   ask(request: ModelRequest, signal: AbortSignal): Promise<Reply>;
-  /** Opens the batch API of its service. Absent where there is none. */
+  /** Opens the batch API of its service. Absent if there is none. */
   batches?(): Promise<BatchService>;
 };
 
@@ -120,7 +120,7 @@ export type AskedModel = ModelFacts & {
 export type BatchService = {
   /** Limits of one batch, as the service publishes them. */
   readonly limits: { requests: number; bytes: number };
-  /** Whether it keeps the label of a batch, so that one is found by it. */
+  /** Whether it keeps the label of a batch, so that a batch can be found by it. */
   readonly keepsLabels: boolean;
   /** Maximum retries of a request, and waits. */
   readonly retries: number;
@@ -135,12 +135,11 @@ export type BatchService = {
   /** Submits entries as one batch, and resolves with its id. */
   submit(entries: readonly object[], label: string, signal: AbortSignal): Promise<string | Fault>;
   /**
-   * The batches of the account that are newer than `after` (all where it is undefined), the newest first; at most
-   * `most`.
+   * The batches of the account that are newer than `after` (all if undefined), newest first, at most `most`.
    */
   list(after: string | undefined, most: number, signal: AbortSignal): Promise<BatchState[] | Fault>;
   retrieve(id: string, signal: AbortSignal): Promise<BatchState | Fault>;
-  /** Calls `onResult` with each result of an ended batch. Resolves with a fault where they could not be read to the end. */
+  /** Calls `onResult` with each result of an ended batch. Resolves with a fault if they could not be read to the end. */
   readResults(
     id: string,
     onResult: (id: string, result: BatchResult) => void,

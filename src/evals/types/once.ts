@@ -1,5 +1,5 @@
 /**
- * `make`, made once for each object and kept as long as that lives: many rules ask for the same of one tool. The object
+ * Memoizes `make` per object, for as long as the object lives, because many rules need the same value of one tool. The object
  * must not change.
  */
 export function once<Key extends object, Made>(make: (key: Key) => Made): (key: Key) => Made {

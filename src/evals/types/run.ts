@@ -33,7 +33,7 @@ const aboutSkillsSchema = z.object({
 /** What a case expects of the loading of skills; of those in neither list it expects nothing. */
 export type AboutSkills = z.infer<typeof aboutSkillsSchema>;
 
-/** The commands that run trials for another question than `evals run`. */
+/** The commands other than `evals run` that run trials. */
 export const experimentCommands = ["variants", "blame", "crowd", "calibrate"] as const;
 
 /** What they ask: arms of one suite on one model, each with the list that every case is shown in it. */
@@ -67,12 +67,12 @@ const partialSchema = z.object({
     .array(z.object({ suite: z.string(), why: z.enum(["unchanged", "not listed"]), cases: z.number().int() }))
     .describe("cases that were not asked; not listed: their server could not be reached"),
 });
-/** Which cases a partial run asks and why, and which it leaves out. */
+/** Which cases a partial run includes and why, and which it leaves out. */
 export type PartialRun = z.infer<typeof partialSchema>;
 
 const modelKindSchema = z.enum(["language model", "retrieval baseline", "recorded answers"]);
 
-/** `run.json`: everything that decided a run's answers, which decides whether two runs are comparable. */
+/** `run.json`: everything that affects the answers of a run, and so whether two runs are comparable. */
 export const runManifestSchema = z.object({
   format: z.literal("tool-evals run 1"),
   id: z.string(),

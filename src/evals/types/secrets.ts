@@ -1,9 +1,9 @@
-/** An environment, as the process has it. */
+/** The environment variables of a process. */
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Values that must not be written or printed, and what is written instead. */
+/** Values that must not be written or printed, with their replacements. */
 export type Secrets = {
-  /** Adds a value under the name that stands for it in texts. Short values are left, because they would hide words. */
+  /** Adds a value under the name that replaces it in texts. Short values are ignored, because redacting them would hide words. */
   add(name: string, value: string): void;
   /** Adds user, password and query of a URL, if it is one. */
   addUrl(name: string, url: string): void;
@@ -17,7 +17,7 @@ const shortestNumber = 12;
 
 const secretName = /(?:^|[_-])(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD|CREDENTIALS?|AUTH|PAT)(?:$|[_-])/i;
 
-/** Names that end like those of secrets and stand for a place; `PWD` alone is the working directory of every shell. */
+/** Names of paths that end like names of secrets. `PWD` alone is the working directory of every shell. */
 const placeName = /(?:PATH|FILE|DIR|SOCK)$|^PWD$/i;
 
 /** Whether a variable or a header of this name holds a secret. */
@@ -26,8 +26,8 @@ export const isSecretName = (name: string) => secretName.test(name) && !placeNam
 const known = new WeakMap<Env, Secrets>();
 
 /**
- * The secrets of a process, by its environment: at first the variables that are named like secrets, and credentials in URLs.
- * Whoever learns of another one, such as a header of a server, adds it. The record and the streams are redacted with it.
+ * The secrets of a process, by its environment: initially the variables that are named like secrets, and credentials in URLs.
+ * Code that reads another one, such as a header of a server, adds it. The record and the streams are redacted with it.
  */
 export function knownSecrets(env: Env): Secrets {
   const made = known.get(env);

@@ -34,7 +34,7 @@ export type SkillDocument = {
   situation?: SkillLine;
   /** The numbered steps, in order; sub-steps belong to their step. */
   steps: readonly (SkillLine & { number: number })[];
-  /** What must not be done: the list items of sections about that. */
+  /** The list items of sections about what must not be done. */
   never: readonly SkillLine[];
   /** Links to files, and the items of a section of references; `target` is a path or a URL as written. */
   references: readonly (SkillLine & { target: string })[];
@@ -42,7 +42,7 @@ export type SkillDocument = {
 
 /** A skill package that a host can load. */
 export type SkillPackage = {
-  /** From the front matter, else the name of the folder. */
+  /** The name in the front matter, or that of the folder. */
   name: string;
   folder: string;
   description: string;
@@ -53,7 +53,7 @@ export type SkillPackage = {
   /** Where it was found: in the folders of the user, of the project, of a plugin, or in a folder that was named. */
   level: "user" | "project" | "plugin" | "named";
   document: SkillDocument;
-  /** SHA-256 (hex) over the paths and contents of the files that decide its behaviour. */
+  /** SHA-256 (hex) over the paths and contents of the files that affect its behaviour. */
   hash: string;
 };
 

@@ -150,7 +150,7 @@ const configurationSchema = z.strictObject({
 /** Every server of a host's configuration file, as one list of tools. */
 export type Configuration = z.infer<typeof configurationSchema>;
 
-/** What the arms of other comparisons are called. */
+/** The names of the arms of other comparisons. */
 const takenArms = ["head", "base", "without", "default", "all", "names", "search", "host"];
 
 const surfaceSchema = z.strictObject({
