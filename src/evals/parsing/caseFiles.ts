@@ -5,17 +5,17 @@ import { isJsonObject, type Json } from "../types/json.ts";
 import type { EvalFile } from "../types/skill.ts";
 import { isNotText, isWithin, listFiles, readConfined, realPath } from "./confined.ts";
 
-/** Larger files are too large for a question to a model. */
+/** A larger file would not fit into a request to a model. */
 const maxFileBytes = 1024 * 1024;
 const maxBytes = 32 * 1024 * 1024;
 
 /**
- * Where the files of cases are looked up, in order, each with the real folder that links must not lead out of. `where`
- * names these folders in messages.
+ * The folders in which the files of cases are looked up, in this order. `within` is the real folder that links must stay
+ * in; `where` names the folders in messages; `bytesLeft` is how much may still be read.
  */
 export type CaseFiles = { bases: readonly { dir: string; within: string }[]; where: string; bytesLeft: number };
 
-/** The files of a package's cases: in its folder, in its `evals/`, then in the repository. Both arguments are real paths. */
+/** For the cases of a package: its folder, its `evals/`, then the repository. Both arguments are real paths. */
 export function createPackageFiles(skillDir: string, repository: string): CaseFiles {
   const bases = [
     { dir: skillDir, within: skillDir },
@@ -25,26 +25,26 @@ export function createPackageFiles(skillDir: string, repository: string): CaseFi
   return { bases, where: "the package's folder, its evals folder or the repository", bytesLeft: maxBytes };
 }
 
-/** The files of a suite's cases: in the folder of the suite. `dir` is a real path. */
+/** For the cases of a suite: the folder of the suite. `dir` is a real path. */
 export function createSuiteFiles(dir: string): CaseFiles {
   return { bases: [{ dir, within: dir }], where: "the folder of the suite", bytesLeft: maxBytes };
 }
 
-/** Why files of a case cannot be read. */
+/** Why a file of a case cannot be used. */
 type FileProblem = { message: string; hint: string };
 
-/** `wrong`: what cannot be read. `binary`: files that are left out because they are not UTF-8 text. */
+/** `wrong`: what cannot be used. `binary`: files that are skipped because they are not UTF-8 text. */
 export type ReadCaseFiles = { files: EvalFile[]; wrong: FileProblem[]; binary: string[] };
 
 /**
  * Reads the `files` of a case: paths of files or folders, files with their content (`{ path, content }`), or files and
  * folders that get another path (`{ path, from }`; `path: "."` for the content of a folder). Nothing outside of the bases
- * of `from` is read, and no path leads out of the workspace. A path that is given twice has the last content.
+ * of `from` is read, and no path leads out of the workspace. If a path is given twice, the last content wins.
  */
 export function readCaseFiles(given: Json, from: CaseFiles): ReadCaseFiles {
   const binary: string[] = [];
   const read = (Array.isArray(given) ? given : [given]).map((one) => readCaseFile(one, from, binary));
-  const { files, wrong } = layFiles(
+  const { files, wrong } = overlayFiles(
     [],
     read.flatMap((one) => ("message" in one ? [] : one)),
   );
@@ -52,10 +52,10 @@ export function readCaseFiles(given: Json, from: CaseFiles): ReadCaseFiles {
 }
 
 /**
- * Lays files over others, which they replace where they have the same path. `wrong`: those that cannot exist beside the
- * others.
+ * Adds files to others, replacing those with the same path. `wrong`: files that cannot exist beside the others, such as
+ * a file inside another file.
  */
-export function layFiles(below: readonly EvalFile[], above: readonly EvalFile[]): Omit<ReadCaseFiles, "binary"> {
+export function overlayFiles(below: readonly EvalFile[], above: readonly EvalFile[]): Omit<ReadCaseFiles, "binary"> {
   const files = new Map(below.map((file) => [file.path, file]));
   const wrong: FileProblem[] = [];
   for (const file of above) {
@@ -83,13 +83,13 @@ function readCaseFile(given: Json, from: CaseFiles, binary: string[]): EvalFile[
   if (typeof content === "string") return [{ path, content }];
   if (content !== undefined && content !== null)
     return { message: `The content of "${name}" is not text.`, hint: "Give it as text." };
-  return lookUp(sourcePath, path, from, binary);
+  return readSource(sourcePath, path, from, binary);
 }
 
 const describeOutside = ({ bases }: CaseFiles) => (bases.length > 1 ? "the package" : "the folder of the suite");
 
-/** The file or the files of the folder `source`, under `path`. */
-function lookUp(source: string, path: string, from: CaseFiles, binary: string[]): EvalFile[] | FileProblem {
+/** Reads a file, or every file of a folder, and places it at `path`. */
+function readSource(source: string, path: string, from: CaseFiles, binary: string[]): EvalFile[] | FileProblem {
   for (const { dir, within } of from.bases) {
     const real = realPath(join(dir, source));
     if (real !== undefined && isWithin(within, real) && statSync(real).isDirectory()) {
@@ -110,7 +110,7 @@ function lookUp(source: string, path: string, from: CaseFiles, binary: string[])
   return { message: `There is no file "${source}".`, hint };
 }
 
-/** One file under a base; undefined when there is none. A file that is not text is left out, and listed in `binary`. */
+/** Reads one file under a base; undefined if it does not exist. A file that is not text is only added to `binary`. */
 function readOne(
   { source, path }: { source: string; path: string },
   { dir, within }: CaseFiles["bases"][number],

@@ -5,11 +5,11 @@ import { type Refusal, readText } from "./read.ts";
 
 /** Whether a real path is this real folder or inside it. */
 export function isWithin(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+  const inner = relative(folder, path);
+  return inner !== ".." && !inner.startsWith(`..${sep}`) && !isAbsolute(inner);
 }
 
-/** The real path, with all links followed; undefined when it leads nowhere. */
+/** The real path, with all links resolved; undefined if it does not exist. */
 export function realPath(path: string): string | undefined {
   try {
     return realpathSync.native(path);
@@ -22,7 +22,7 @@ export function realPath(path: string): string | undefined {
 export type ConfinedRefusal = Refusal | { kind: "outside"; reason: string };
 
 /**
- * The UTF-8 text of a file of at most `maxBytes`, without a byte order mark, if all links of `path` end in `folder`.
+ * Reads a UTF-8 file of at most `maxBytes`, without its byte order mark, unless a link in `path` leads out of `folder`.
  */
 export function readConfined(path: string, folder: string, maxBytes: number): { text: string } | ConfinedRefusal {
   const real = realPath(path);
@@ -31,19 +31,19 @@ export function readConfined(path: string, folder: string, maxBytes: number): { 
   return readText(real, maxBytes);
 }
 
-/** Whether a file was refused for its content. */
+/** Whether a file was refused because it is not UTF-8 text. */
 export function isNotText({ kind }: ConfinedRefusal): boolean {
   return kind === "binary" || kind === "utf-16" || kind === "not utf-8";
 }
 
 export type FolderEntry = { path: string; kind: "file" | "link" };
 
-/** The number of files beyond which a folder is not read. */
+/** A folder with more files is not read. */
 export const maxFiles = 2_000;
 
 /**
- * Regular files and links in a folder, sorted by path, without what tools leave behind and without the folder `without`
- * at its top; undefined when there are too many. Links are not followed, so there is no loop.
+ * Lists the regular files and links in a folder, sorted by path, except for files that tools leave behind and the
+ * top-level folder `without`; undefined if there are too many. Links are not followed, so there are no loops.
  */
 export function listFiles(folder: string, { without }: { without?: string } = {}): FolderEntry[] | undefined {
   const found: FolderEntry[] = [];

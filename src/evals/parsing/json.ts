@@ -7,44 +7,40 @@ import { countKeys, JsonPositions } from "./positions.ts";
 export type ParsedFile = {
   readonly file: string;
   readonly value: Json;
-  /** Errors that leave the value usable: equal keys in one object. */
+  /** Errors that leave the value usable, such as duplicate keys. */
   readonly problems: readonly Problem[];
-  /** The place of the value at `path`, or of its key; of the nearest value around it when there is none at `path`. */
+  /** The place of the value at `path`, or of its key. If there is no such value, the nearest one that encloses it. */
   place(path: Path, part?: "key" | "value"): Place;
 };
 
 export type ParseOptions = {
   /**
    * For files that other programs write, such as hosts' configuration: JSON may have comments and trailing commas, the
-   * last of equal keys counts, and values may be nested more deeply.
+   * last of several equal keys wins, and values may be nested more deeply.
    */
   lenient?: boolean;
 };
 
-/**
- * The nesting that is accepted: more than any file needs, and few enough levels for code that recurses over the value.
- */
-export function depthLimit({ lenient }: ParseOptions): number {
+/** The maximum nesting depth: more than any file needs, and few enough levels for code that recurses over the value. */
+export function getMaxDepth({ lenient }: ParseOptions): number {
   return lenient ? 500 : 100;
 }
 
-/** Something wrong in a text, with its offset; `fatal` when the value cannot be used. */
+/** A problem in a text, by its offset. `fatal`: the value cannot be used. */
 export type TextProblem = { offset: number; message: string; hint?: string; fatal?: boolean; isSyntax?: boolean };
 
 /** Thrown when the text has no usable value. */
 class SyntaxProblem extends Error {
-  readonly problems: readonly TextProblem[];
-  constructor(problems: readonly TextProblem[]) {
+  constructor(readonly problems: readonly TextProblem[]) {
     super("invalid JSON");
-    this.problems = problems;
   }
 }
 
-/** Translates offsets in a text to places. The lines are counted when the first place is asked for. */
+/** Creates a function that converts offsets in a text to places. Lines are indexed when the first place is needed. */
 export function createLocator(text: string, file: string): (offset: number) => Place {
   let starts: number[] | undefined;
   return (offset) => {
-    starts ??= lineStarts(text);
+    starts ??= listLineStarts(text);
     let [line, end] = [0, starts.length];
     while (end - line > 1) {
       const middle = (line + end) >> 1;
@@ -55,19 +51,19 @@ export function createLocator(text: string, file: string): (offset: number) => P
   };
 }
 
-function lineStarts(text: string): number[] {
+function listLineStarts(text: string): number[] {
   const starts = [0];
   for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1)) starts.push(end + 1);
   return starts;
 }
 
-/** A text problem as an error at its place. */
+/** Converts a problem in a text to an error with its place. */
 export function locateProblem({ offset, message, hint }: TextProblem, locate: (offset: number) => Place): Problem {
   return { severity: "error", message, ...(hint && { hint }), place: locate(offset) };
 }
 
 /** The error for a file without a value. */
-export function emptyFile(file: string): EvalsError {
+export function createEmptyFileError(file: string): EvalsError {
   return new EvalsError({
     severity: "error",
     message: "The file is empty.",
@@ -78,10 +74,11 @@ export function emptyFile(file: string): EvalsError {
 
 /**
  * Parses JSON (RFC 8259) exactly as `JSON.parse` does; `file` is how places name the text. Throws EvalsError with the
- * place of the first syntax error, of too deep nesting, and of what is not plain data (`__proto__`, infinite numbers).
+ * place of the first syntax error, of nesting that is too deep, or of what is not plain data (`__proto__`, infinite
+ * numbers).
  */
 export function parseJson(text: string, file: string, options: ParseOptions = {}): ParsedFile {
-  if (text.trim() === "") throw emptyFile(file);
+  if (text.trim() === "") throw createEmptyFileError(file);
   const locate = createLocator(text, file);
   try {
     const { value, problems } = options.lenient ? parseLenient(text) : parseStrict(text);
@@ -115,22 +112,22 @@ function parseStrict(text: string): Parsed {
 }
 
 /**
- * Whether a text that was parsed as this value has no problem. Where a key comes twice, the value has fewer than the
- * text.
+ * Whether a parsed text has no problem, which takes less time than `checkJson`. If it has duplicate keys, the value has
+ * fewer keys than the text.
  */
 function isPlain(value: Json, text: string): boolean {
-  const maxDepth = depthLimit({});
+  const maxDepth = getMaxDepth({});
   let keys = 0;
-  const isSound = (one: Json, depth: number): boolean => {
+  const isValid = (one: Json, depth: number): boolean => {
     if (typeof one === "number") return Number.isFinite(one);
     if (typeof one !== "object" || one === null) return true;
     if (depth >= maxDepth) return false;
-    if (Array.isArray(one)) return one.every((item) => isSound(item, depth + 1));
+    if (Array.isArray(one)) return one.every((item) => isValid(item, depth + 1));
     const members = Object.entries(one);
     keys += members.length;
-    return members.every(([key, member]) => key !== "__proto__" && isSound(member, depth + 1));
+    return members.every(([key, member]) => key !== "__proto__" && isValid(member, depth + 1));
   };
-  return isSound(value, 0) && keys === countKeys(text);
+  return isValid(value, 0) && keys === countKeys(text);
 }
 
 function parseLenient(text: string): Parsed {
@@ -142,7 +139,7 @@ function parseLenient(text: string): Parsed {
   }
 }
 
-/** Stringified in between, so that a key `__proto__` becomes an ordinary member as in `JSON.parse`. */
+/** Goes through a string so that a key `__proto__` becomes an ordinary member, as in `JSON.parse`. */
 function parseWithComments(text: string): Json {
   const root = parseTree(text, [], { allowTrailingComma: true });
   return root ? (JSON.parse(JSON.stringify(getNodeValue(root))) as Json) : null;
@@ -151,28 +148,28 @@ function parseWithComments(text: string): Json {
 /** What the grammar allows next. */
 type Expected = "key" | "colon" | "value" | "separator";
 
-/** All problems of a JSON text. Throws SyntaxProblem for the first syntax error and for deep nesting. */
+/** Lists the problems of a JSON text. Throws SyntaxProblem for the first syntax error and for nesting that is too deep. */
 function checkJson(text: string, { lenient = false }: ParseOptions): TextProblem[] {
-  const maxDepth = depthLimit({ lenient });
+  const maxDepth = getMaxDepth({ lenient });
   const problems: TextProblem[] = [];
-  /** The objects, by their keys so far, and arrays around the current offset. */
+  /** The objects (as the keys seen so far) and arrays that enclose the current offset. */
   const open: (Set<string> | "array")[] = [];
   let expected: Expected = "value";
 
   const begin = (offset: number, container: Set<string> | "array") => {
     open.push(container);
-    if (open.length > maxDepth) throw new SyntaxProblem([tooDeep(offset, maxDepth)]);
+    if (open.length > maxDepth) throw new SyntaxProblem([reportTooDeep(offset, maxDepth)]);
     expected = container === "array" ? "value" : "key";
   };
   const end = (offset: number) => {
-    // Also called when the bracket is missing; the error follows.
+    // Also called at the end of a text without the closing bracket; `onError` follows.
     if (offset === text.length) return;
     open.pop();
     expected = "separator";
   };
-  const findObject = () => {
-    const around = open.at(-1);
-    return around === "array" ? undefined : around;
+  const getOpenObject = () => {
+    const innermost = open.at(-1);
+    return innermost === "array" ? undefined : innermost;
   };
 
   visit(
@@ -183,21 +180,21 @@ function checkJson(text: string, { lenient = false }: ParseOptions): TextProblem
       onObjectEnd: end,
       onArrayEnd: end,
       onObjectProperty: (name, offset) => {
-        const keys = findObject();
-        if (keys?.has(name)) problems.push(equalKeys(offset, name));
+        const keys = getOpenObject();
+        if (keys?.has(name)) problems.push(reportDuplicateKey(offset, name));
         if (name === "__proto__") problems.push({ offset, message: `"__proto__" cannot be a key.`, fatal: true });
         keys?.add(name);
         expected = "colon";
       },
       onSeparator: (mark) => {
-        expected = mark === ":" || !findObject() ? "value" : "key";
+        expected = mark === ":" || !getOpenObject() ? "value" : "key";
       },
       onLiteralValue: (value, offset) => {
-        if (typeof value === "number" && !Number.isFinite(value)) problems.push(notFinite(offset));
+        if (typeof value === "number" && !Number.isFinite(value)) problems.push(reportNotFinite(offset));
         expected = "separator";
       },
       onError: (_code, offset) => {
-        const close = open.length === 0 ? undefined : findObject() ? "}" : "]";
+        const close = open.length === 0 ? undefined : getOpenObject() ? "}" : "]";
         throw new SyntaxProblem([explainSyntax(text, offset, expected, { close, lenient })]);
       },
     },
@@ -206,7 +203,7 @@ function checkJson(text: string, { lenient = false }: ParseOptions): TextProblem
   return problems;
 }
 
-export function tooDeep(offset: number, maxDepth: number): TextProblem {
+export function reportTooDeep(offset: number, maxDepth: number): TextProblem {
   return {
     offset,
     message: `The value is nested more than ${maxDepth} levels deep.`,
@@ -215,15 +212,15 @@ export function tooDeep(offset: number, maxDepth: number): TextProblem {
   };
 }
 
-export function equalKeys(offset: number, name: string): TextProblem {
+export function reportDuplicateKey(offset: number, name: string): TextProblem {
   return { offset, message: `"${name}" appears twice in this object.`, hint: "Remove one of them." };
 }
 
-export function notFinite(offset: number): TextProblem {
+export function reportNotFinite(offset: number): TextProblem {
   return { offset, message: "The number is not finite.", hint: "Write a smaller number.", fatal: true };
 }
 
-/** The message for a syntax error: what was expected, what is there instead, and the usual fix. */
+/** Explains a syntax error: what was expected, what is there instead, and the usual fix. */
 function explainSyntax(
   text: string,
   at: number,
@@ -241,7 +238,7 @@ function explainSyntax(
     const broken = explainString(text, at);
     if (broken) return invalid(...broken);
   }
-  // Back to the start of the word: the scanner reads `01` as two numbers.
+  // Go back to the start of the word: the scanner reads `01` as two numbers.
   const isWord = /[\w.+-]/.test(text[at] ?? "");
   const before = isWord ? (/[\w.+-]*$/.exec(text.slice(Math.max(0, at - 20), at))?.[0].length ?? 0) : 0;
   const offset = at - before;
@@ -268,14 +265,14 @@ function hintForValue(char: string): string | undefined {
   return /[\p{L}'`]/u.test(char) ? "Put text in double quotes." : undefined;
 }
 
-/** Where and why a string is malformed; undefined when it is not. */
+/** Where and why a string is malformed; undefined if it is well-formed. */
 function explainString(text: string, start: number): [offset: number, what: string, hint?: string] | undefined {
-  // One run of plain characters after another: a step for each character of a long string would overflow the stack.
+  // Matches runs of plain characters, because a repeated single character overflows the stack on a long string.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids exactly these inside strings.
-  const sound = /"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\x00-\x1f]*)*/y;
-  sound.lastIndex = start;
-  sound.test(text);
-  const at = sound.lastIndex;
+  const wellFormed = /"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\x00-\x1f]*)*/y;
+  wellFormed.lastIndex = start;
+  wellFormed.test(text);
+  const at = wellFormed.lastIndex;
   switch (text[at]) {
     case '"':
       return undefined;
@@ -291,7 +288,7 @@ function explainString(text: string, start: number): [offset: number, what: stri
   }
 }
 
-/** What a message shows of the text at an offset: a word, a character, or the code of an invisible character. */
+/** Describes the text at an offset for a message: a word, a character, or the code of an invisible character. */
 function describeToken(text: string, at: number): string {
   const code = text.codePointAt(at);
   if (code === undefined) return "the end of the file";

@@ -5,19 +5,19 @@ type Entry = { start: number; key?: number };
 type Members = ReadonlyMap<string | number, Entry>;
 
 /**
- * The positions of the values of a valid JSON text, which may have comments and trailing commas. Only what is around a value
- * that is asked for is read, one level at a time, because most positions are never asked for.
+ * Finds the positions of values in a valid JSON text, which may have comments and trailing commas. Most positions are never
+ * needed, so only the objects and arrays on the way to a value are read.
  */
 export class JsonPositions {
   readonly #text: string;
-  /** The members of objects and arrays, by the offset at which these start. */
+  /** The members of the objects and arrays that were read, by the offset at which each starts. */
   readonly #members = new Map<number, Members>();
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  /** The offset of the value at `path`, or of its key; of the nearest value around it when there is none at `path`. */
+  /** The offset of the value at `path`, or of its key. If there is no such value, the nearest one that encloses it. */
   find(path: Path, part: "key" | "value" = "value"): number {
     let entry: Entry = { start: skipBlank(this.#text, 0) };
     for (const [at, step] of path.entries()) {
@@ -36,7 +36,7 @@ export class JsonPositions {
   }
 }
 
-/** The members of the object or array that starts at an offset, by key or index; none of any other value. */
+/** Lists the members of the object or array that starts at an offset, by key or index; empty for any other value. */
 function listMembers(text: string, start: number): Members {
   const members = new Map<string | number, Entry>();
   const isObject = text[start] === "{";

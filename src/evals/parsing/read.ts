@@ -6,13 +6,13 @@ import { type ParsedFile, type ParseOptions, parseJson } from "./json.ts";
 
 const mib = 1024 * 1024;
 
-/** The largest file that is parsed. A suite of this size can no longer be reviewed. */
+/** The maximum size of a parsed file. Nobody could review a larger suite. */
 export const maxBytes = 10 * mib;
 /** Tool lists are written by programs and may be larger. */
 const maxLenientBytes = 100 * mib;
 
 /**
- * Why a file was not read. `kind` lets a caller ignore some of them; `reason` completes "The file cannot be read: …".
+ * Why a file was not read. `kind` lets a caller ignore some reasons; `reason` completes "The file cannot be read: …".
  */
 export type Refusal = {
   kind: "missing" | "not a file" | "too large" | "utf-16" | "binary" | "not utf-8" | "unreadable";
@@ -22,23 +22,23 @@ export type Refusal = {
 const tracked = new AsyncLocalStorage<Map<string, string>>();
 
 /**
- * Calls `use`, and adds every file that is read meanwhile by this module, also one that is missing, to `reads`: its path,
- * and the stamp that it had at first.
+ * Calls `use`, and adds every file that this module reads or misses during the call to `reads`: its path, with its stamp
+ * (see `stampFile`) before it was first read.
  */
 export function trackReads<R>(reads: Map<string, string>, use: () => Promise<R>): Promise<R> {
   return tracked.run(reads, use);
 }
 
-/** What differs after a file was written: its time and size; empty where there is no file. */
+/** A stamp that changes when the file is written: its modification time and size; empty if there is no file. */
 export function stampFile(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });
   return found ? `${found.mtimeMs} ${found.size}` : "";
 }
 
 /**
- * The text of a UTF-8 file of at most `limit` bytes, without a byte order mark; of a pipe only with `pipes`.
- * Synchronous: thousands of small skill files are read before any other work starts, four times as fast as through the
- * thread pool.
+ * Reads a UTF-8 file of at most `limit` bytes, without its byte order mark; with `pipes`, also a pipe or device.
+ * Synchronous, because thousands of small skill files are read before any other work starts, which is four times as fast
+ * as through the thread pool.
  */
 export function readText(path: string, limit: number, { pipes = false } = {}): { text: string } | Refusal {
   let bytes: Buffer;
@@ -66,11 +66,11 @@ export function readText(path: string, limit: number, { pipes = false } = {}): {
   return { text: bytes.toString("utf8").replace(/^\uFEFF/, "") };
 }
 
-/** A pipe into which nothing is written for this long is given up. */
+/** How long to wait for the writer of a pipe. */
 const silenceMs = 10_000;
 const pollMs = 5;
 
-/** The bytes of a pipe or a device, up to a few more than `limit`. Does not block: a pipe may have no writer. */
+/** Reads a pipe or a device, up to slightly more than `limit` bytes. Opened non-blocking, as a pipe may have no writer. */
 function readStream(path: string, limit: number): Buffer {
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   const parts: Uint8Array[] = [];
@@ -117,8 +117,8 @@ export const hints: Record<Refusal["kind"], string> = {
 };
 
 /**
- * Reads and parses a file: YAML when its name ends with `.yaml` or `.yml`, else JSON. `file` is how places name it.
- * Throws EvalsError with the place of everything that makes it unusable.
+ * Reads and parses a file by the ending of its name (see `parseText`). `file` is how places name it. Throws EvalsError
+ * with the place of everything that makes it unusable.
  */
 export async function readParsed(path: string, file: string, options: ParseOptions = {}): Promise<ParsedFile> {
   const read = options.lenient ? readText(path, maxLenientBytes, { pipes: true }) : readText(path, maxBytes);
@@ -126,10 +126,10 @@ export async function readParsed(path: string, file: string, options: ParseOptio
   return parseText(read.text, file, options);
 }
 
-/** Parses the text of a file, by the ending of its name, as `readParsed` does. */
+/** Parses a text by the ending of the file's name: JSON or YAML; other names are JSON if `lenient`, otherwise YAML. */
 export async function parseText(text: string, file: string, options: ParseOptions = {}): Promise<ParsedFile> {
   if (/\.json$/i.test(file) || (options.lenient && !/\.ya?ml$/i.test(file))) return parseJson(text, file, options);
-  // Loaded on demand: most tool lists are JSON.
+  // Loaded on demand, because most tool lists are JSON.
   const { parseYaml } = await import("./yaml.ts");
   return parseYaml(text, file, options);
 }

@@ -16,41 +16,41 @@ import {
 import { EvalsError, type Place, type Problem } from "../types/errors.ts";
 import type { Json, JsonObject, Path } from "../types/json.ts";
 import {
+  createEmptyFileError,
   createLocator,
-  depthLimit,
-  emptyFile,
-  equalKeys,
+  getMaxDepth,
   locateProblem,
-  notFinite,
   type ParsedFile,
   type ParseOptions,
+  reportDuplicateKey,
+  reportNotFinite,
+  reportTooDeep,
   type TextProblem,
-  tooDeep,
 } from "./json.ts";
 import { explainYamlError, listInnerTokens } from "./yamlErrors.ts";
 
-/** More values, with aliases expanded, than a file of 10 MiB needs. An "alias bomb" has far more. */
+/** More values, with aliases expanded, than a file of 10 MiB needs. An alias bomb has far more. */
 const maxValues = 1_000_000;
 
 /**
  * Parses one YAML 1.2 document that holds plain JSON data; aliases are expanded. `file` is how places name the text.
- * Throws EvalsError with the places of all syntax errors, at most one per line, or of what is not plain data.
+ * Throws EvalsError with the place of every syntax error (at most one per line), or of everything that is not plain data.
  */
 export function parseYaml(text: string, file: string, options: ParseOptions = {}): ParsedFile {
   const locate = createLocator(text, file);
   const toProblems = (problems: readonly TextProblem[]) => problems.map((problem) => locateProblem(problem, locate));
-  const maxDepth = depthLimit(options);
+  const maxDepth = getMaxDepth(options);
   const { root, problems } = composeNodes(text, maxDepth);
   if (problems.length > 0)
     throw new EvalsError(
-      firstOfEachLine(
+      keepFirstOfEachLine(
         problems.map((problem) => {
           const located = locateProblem(problem, locate);
-          return problem.isSyntax ? { ...located, excerpt: excerpt(text, located.place) } : located;
+          return problem.isSyntax ? { ...located, excerpt: renderExcerpt(text, located.place) } : located;
         }),
       ),
     );
-  if (!root) throw emptyFile(file);
+  if (!root) throw createEmptyFileError(file);
   const tree = new YamlTree(root, maxDepth);
   const isUsable = tree.problems.every(({ fatal }) => !fatal) && !(options.lenient && tree.problems.length > 0);
   if (!isUsable) throw new EvalsError(toProblems(tree.problems));
@@ -62,13 +62,13 @@ export function parseYaml(text: string, file: string, options: ParseOptions = {}
   };
 }
 
-/** The node tree of a document; undefined when the text holds no value. With problems it is not to be used. */
+/** Composes the node tree of a document; no `root` if the text holds no value, or has problems that make it unusable. */
 function composeNodes(text: string, maxDepth: number): { root?: Node | undefined; problems: TextProblem[] } {
   const tokens = [...new Parser().parse(text)];
-  // Checked before composing: the composer recurses, and a stack overflow there can end the whole process.
+  // Checked before composing: the composer recurses, and a stack overflow there can crash the process.
   const deep = findTooDeep(tokens, maxDepth);
   if (deep) return { problems: [deep] };
-  // uniqueKeys is quadratic; equal keys are found when the tree is read.
+  // `uniqueKeys` takes quadratic time; `YamlTree` finds duplicate keys instead.
   const composer = new Composer({ prettyErrors: false, uniqueKeys: false, logLevel: "error" });
   const [document, second] = [...composer.compose(tokens, true, text.length)];
   if (second) {
@@ -76,7 +76,7 @@ function composeNodes(text: string, maxDepth: number): { root?: Node | undefined
     return { problems: [{ offset: second.range[0], message: "The file holds several YAML documents.", hint }] };
   }
   const errors = [...(document?.errors ?? []), ...(document?.warnings ?? [])];
-  // The parser reports a line that is indented too far twice.
+  // The parser reports a line that is indented too far more than once.
   const isRepeated = (at: number) => errors.slice(0, at).some(({ pos }) => pos[0] === errors[at]?.pos[0]);
   const problems = errors.filter((_, at) => !isRepeated(at)).map((error) => explainYamlError(error, text, tokens));
   return { root: document?.contents ?? undefined, problems };
@@ -86,14 +86,14 @@ function findTooDeep(tokens: readonly CST.Token[], maxDepth: number): TextProble
   const open = tokens.map((token) => ({ token, depth: 0 }));
   for (let next = open.pop(); next; next = open.pop()) {
     const { token, depth } = next;
-    if (depth > maxDepth) return tooDeep("offset" in token ? token.offset : 0, maxDepth);
+    if (depth > maxDepth) return reportTooDeep("offset" in token ? token.offset : 0, maxDepth);
     for (const inner of listInnerTokens(token)) open.push({ token: inner, depth: depth + 1 });
   }
   return undefined;
 }
 
-/** The line of a place with its number, and a mark below the column; a long line is cut around the mark. */
-function excerpt(text: string, place: Place | undefined): string {
+/** Renders the line of a place with its number and a mark below the column; a long line is cut around the mark. */
+function renderExcerpt(text: string, place: Place | undefined): string {
   const { line = 1, column = 1 } = place ?? {};
   const whole = (text.split("\n", line)[line - 1] ?? "").replace(/\r$/, "").replaceAll("\t", " ");
   const from = Math.max(0, column - 1 - 50);
@@ -101,8 +101,8 @@ function excerpt(text: string, place: Place | undefined): string {
   return `${line} | ${shown}\n${" ".repeat(String(line).length)} | ${" ".repeat(column - 1 - from)}^`;
 }
 
-/** One mistake often causes several errors in its line; only the first helps the author. */
-function firstOfEachLine(problems: readonly Problem[]): Problem[] {
+/** Keeps the first problem of each line: one mistake often causes several errors, and only the first helps the author. */
+function keepFirstOfEachLine(problems: readonly Problem[]): Problem[] {
   const lines = new Set<number | undefined>();
   return problems.filter(({ place }) => !lines.has(place?.line) && lines.add(place?.line));
 }
@@ -125,12 +125,12 @@ class YamlTree {
 
   findOffset(path: Path, part: "key" | "value"): number {
     let node: unknown = this.#root;
-    let offset = startOf(node) ?? 0;
+    let offset = getStart(node) ?? 0;
     for (const [i, step] of path.entries()) {
       const found = findChild(this.#follow(node), step);
       if (!found) return offset;
       const wantsKey = part === "key" && i === path.length - 1;
-      offset = (wantsKey ? undefined : startOf(found.value)) ?? startOf(found.key) ?? offset;
+      offset = (wantsKey ? undefined : getStart(found.value)) ?? getStart(found.key) ?? offset;
       node = found.value;
     }
     return offset;
@@ -167,27 +167,27 @@ class YamlTree {
     if (typeof value !== "number") return this.#refuse(node, "This is not a JSON value.");
     if (Number.isFinite(value)) return value;
     this.#isBroken = true;
-    this.problems.push(notFinite(startOf(node) ?? 0));
+    this.problems.push(reportNotFinite(getStart(node) ?? 0));
     return null;
   }
 
   #readMap(pairs: readonly Pair[], depth: number): JsonObject {
     const seen = new Set<string>();
     const members = pairs.map(({ key, value }): [string, Json] => {
-      const name = textOfKey(this.#follow(key));
+      const name = readKey(this.#follow(key));
       if (name === undefined) this.#refuse(key, "A key must be text.");
       else if (name === "__proto__") this.#refuse(key, '"__proto__" cannot be a key.');
-      else if (seen.has(name)) this.problems.push(equalKeys(startOf(key) ?? 0, name));
+      else if (seen.has(name)) this.problems.push(reportDuplicateKey(getStart(key) ?? 0, name));
       else seen.add(name);
       return [name ?? "", this.#read(value, depth + 1)];
     });
     return Object.fromEntries(members);
   }
 
-  /** Ends the reading: the value lacks something, so checking it would mislead. */
+  /** Stops reading: the value is incomplete, so checking it further would report misleading problems. */
   #refuse(node: unknown, message: string): null {
     this.#isBroken = true;
-    this.problems.push({ offset: startOf(node) ?? 0, message, fatal: true });
+    this.problems.push({ offset: getStart(node) ?? 0, message, fatal: true });
     return null;
   }
 }
@@ -209,18 +209,18 @@ function findChild(node: unknown, step: string | number): { key?: unknown; value
   if (isSeq(node) && typeof step === "number")
     return step < node.items.length ? { value: node.items[step] } : undefined;
   if (!isMap(node)) return undefined;
-  return node.items.find((pair) => isPair(pair) && textOfKey(pair.key) === String(step));
+  return node.items.find((pair) => isPair(pair) && readKey(pair.key) === String(step));
 }
 
-/** Keys are text in JSON: a scalar key becomes what is written. */
-function textOfKey(key: unknown): string | undefined {
+/** Converts a key to text, as JSON requires: a scalar becomes what is written. Undefined for a key that is no scalar. */
+function readKey(key: unknown): string | undefined {
   if (key === null) return "";
   if (!isScalar(key)) return undefined;
   return typeof key.value === "string" ? key.value : (key.source ?? String(key.value));
 }
 
-/** Undefined for an empty value (`key:`), which has no position. */
-function startOf(node: unknown): number | undefined {
+/** The offset at which a node starts; undefined for an empty value (`key:`), which has no position. */
+function getStart(node: unknown): number | undefined {
   const range = isNode(node) ? node.range : undefined;
   return range && range[0] < range[1] ? range[0] : undefined;
 }

@@ -1,7 +1,7 @@
 import type { CST, YAMLError, YAMLWarning } from "yaml";
 import type { TextProblem } from "./json.ts";
 
-/** What is wrong in a YAML text, at the place where the author has to change it, with the usual fix. */
+/** Explains an error of the YAML parser, at the place where the author has to change the text, with the usual fix. */
 export function explainYamlError(
   { code, pos: [at], message }: YAMLError | YAMLWarning,
   text: string,
@@ -10,7 +10,7 @@ export function explainYamlError(
   const invalid = (offset: number, what: string, hint?: string): TextProblem => {
     return { offset, message: `Invalid YAML: ${what.replace(/\.$/, "")}.`, ...(hint && { hint }), isSyntax: true };
   };
-  const lineEnd = endOfLine(text, at);
+  const lineEnd = findLineEnd(text, at);
   const rest = text.slice(at, lineEnd);
   const quote = /(["'])[ \t]*$/.exec(text.slice(text.lastIndexOf("\n", at - 1) + 1, at))?.[1];
   if (/^Missing closing/.test(message)) {
@@ -26,16 +26,16 @@ export function explainYamlError(
   switch (code) {
     case "BLOCK_AS_IMPLICIT_KEY":
       return /:(\s|$)/.test(rest)
-        ? invalid(at, 'a second ": " in one line', quoteHint(text, at, rest))
-        : invalid(nextText(text, lineEnd), "a line that is indented too far", sameColumn);
+        ? invalid(at, 'a second ": " in one line', hintToQuote(text, at, rest))
+        : invalid(skipSpace(text, lineEnd), "a line that is indented too far", sameColumn);
     case "BAD_INDENT":
-      return invalid(nextText(text, at), "keys of one object in different columns", sameColumn);
+      return invalid(skipSpace(text, at), "keys of one object in different columns", sameColumn);
     case "MULTILINE_IMPLICIT_KEY":
       return invalid(at, 'a key without ":"', `Write "${rest.trim()}:", or put the text in quotes.`);
     case "TAB_AS_INDENT":
       return invalid(at, "a tab as indentation", "Indent with spaces.");
     case "BAD_SCALAR_START":
-      return invalid(at, `text that starts with "${text[at]}"`, quoteHint(text, at, rest));
+      return invalid(at, `text that starts with "${text[at]}"`, hintToQuote(text, at, rest));
     case "BAD_DQ_ESCAPE":
       return invalid(at, `the unknown escape ${text.slice(at, at + 2)}`, "Write a backslash as \\\\.");
     case "UNEXPECTED_TOKEN":
@@ -51,7 +51,7 @@ export function explainYamlError(
     case "MISSING_CHAR":
       if (/^Sequence item without/.test(message))
         return invalid(
-          nextText(text, at),
+          skipSpace(text, at),
           "a line that is neither a key of the item above nor a new item",
           'Start the keys of an item in the column of its first key, and items with "- ".',
         );
@@ -61,15 +61,15 @@ export function explainYamlError(
 
 const sameColumn = "Start all keys of one object in the same column.";
 
-const endOfLine = (text: string, at: number) => {
+const findLineEnd = (text: string, at: number) => {
   const end = text.indexOf("\n", at);
   return end < 0 ? text.length : end;
 };
 
-const nextText = (text: string, from: number) => from + (/^\s*/.exec(text.slice(from))?.[0].length ?? 0);
+const skipSpace = (text: string, from: number) => from + (/^\s*/.exec(text.slice(from))?.[0].length ?? 0);
 
 /** `Put the text in quotes: input: "Read: me".` */
-function quoteHint(text: string, at: number, rest: string): string {
+function hintToQuote(text: string, at: number, rest: string): string {
   const before = text.slice(text.lastIndexOf("\n", at - 1) + 1, at);
   const key = /[^\s:{,-][^:{,]*:\s*$/.exec(before)?.[0].trimEnd() ?? "";
   const isShort = rest.length <= 60 && !/["\\]/.test(rest) && key !== "";
@@ -97,7 +97,7 @@ function findUnclosedCollection(tokens: readonly CST.Token[]): number | undefine
   return found;
 }
 
-/** All tokens, outer ones first. The text is not too deep for this, which is checked before. */
+/** All tokens, outer ones first. Recursion is safe because the depth was checked before. */
 function* walkTokens(tokens: readonly CST.Token[]): Generator<CST.Token> {
   for (const token of tokens) {
     yield token;

@@ -1,4 +1,4 @@
-import { type CaseFiles, layFiles, readCaseFiles } from "../parsing/caseFiles.ts";
+import { type CaseFiles, overlayFiles, readCaseFiles } from "../parsing/caseFiles.ts";
 import type { ParsedFile } from "../parsing/json.ts";
 import type { Place } from "../types/errors.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
@@ -108,7 +108,7 @@ export function readFiles(
   problems: ProblemCollector,
 ): QueryFiles {
   const { files, wrong: unread, binary } = readCaseFiles(given, from);
-  const laid = layFiles(shared.files, files);
+  const laid = overlayFiles(shared.files, files);
   const wrong = [...unread, ...laid.wrong];
   for (const { message, hint } of wrong)
     problems.warn(message, place, () => ({ message, hint: `${hint} Until then ${left} left out.` }));

@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import { createSuiteFiles, layFiles, readCaseFiles } from "../parsing/caseFiles.ts";
+import { createSuiteFiles, overlayFiles, readCaseFiles } from "../parsing/caseFiles.ts";
 import { realPath } from "../parsing/confined.ts";
 import type { Json, Path } from "../types/json.ts";
 import type { EvalFile } from "../types/skill.ts";
@@ -35,7 +35,7 @@ export function readWorkspaceFiles(
     const place = [...path, "files"];
     const own = read(content.files as Json | undefined, place);
     if (!shared || !own) return own ?? shared;
-    const laid = layFiles(shared, own);
+    const laid = overlayFiles(shared, own);
     problems.push(...laid.wrong.map((problem) => ({ path: place, ...problem })));
     return laid.files;
   });
