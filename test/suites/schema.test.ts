@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { jsonSchema } from "../../src/evals/suites/jsonSchema.ts";
+import { createSuiteSchema } from "../../src/evals/suites/jsonSchema.ts";
 import { load } from "./workspace.ts";
 
 const example = `
@@ -25,10 +25,10 @@ cases:
 `;
 
 describe("the published schema", () => {
-  const accepts = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(jsonSchema());
+  const accepts = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(createSuiteSchema());
 
   it("names itself and its dialect", () => {
-    expect(jsonSchema()).toMatchObject({
+    expect(createSuiteSchema()).toMatchObject({
       $schema: "https://json-schema.org/draft/2020-12/schema",
       $id: "urn:tool-evals:schema:suite",
       title: "tool-evals suite file",

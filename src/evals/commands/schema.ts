@@ -32,7 +32,7 @@ export const schemaCommand = defineCommand({
 
 /** Derived from the zod schemas that the program itself uses. */
 async function makeSchema(of: Name): Promise<unknown> {
-  if (of === "suite") return (await import("../suites/jsonSchema.ts")).jsonSchema();
+  if (of === "suite") return (await import("../suites/jsonSchema.ts")).createSuiteSchema();
   if (of === "config") return (await import("./projectSchema.ts")).projectJsonSchema();
   return (await import("../reports/outputs.ts")).outputJsonSchema(of);
 }

@@ -13,17 +13,16 @@ const defaults = {
   trials: 5,
   passRate: 0.8,
   maxTurns: 1,
-  maxTurnsOfCalls: 8,
-  maxTurnsOfSkill: 8,
+  maxTurnsOfConversation: 8,
   execute: "safe",
   isolate: "run",
   unmatched: "error",
 } as const;
 
-/** What was read for the cases: the hash of each file of code, and the files of each case's workspace, in their order. */
+/** What was read for the cases: the hash of each code file by its path, and the workspace files of each case, in order. */
 type CaseContents = { code?: ReadonlyMap<string, string>; files?: WorkspaceFiles };
 
-/** The suite of a checked file, with defaults and hashes. `cwd` is the folder that the file's path is relative to. */
+/** Builds the suite of a checked file, with defaults and hashes. `cwd` is the folder that the file's path is relative to. */
 export function buildSuite(
   { header, cases }: CheckedSuite,
   parsed: ParsedFile,
@@ -70,7 +69,7 @@ export function buildSuite(
 
 type InlineTools = NonNullable<CaseFile["tools"]>;
 
-/** Makes the lists of a suite such that equal ones are one object, which then is hashed and compiled once. */
+/** Converts tool lists so that equal ones become the same object, which is then hashed and compiled only once. */
 function shareEqualLists(): (tools: InlineTools) => readonly Tool[] {
   const lists = new Map<string, readonly Tool[]>();
   return (tools) => {
@@ -105,7 +104,7 @@ function buildCase(
   };
 }
 
-/** The mocks of a case go before those of its suite. */
+/** The mocks of a case take precedence over those of its suite. */
 function addMocks(
   id: string,
   content: CaseFile,
@@ -123,16 +122,17 @@ function buildUserTurn({ input, expect }: NonNullable<CaseFile["turns"]>[number]
 }
 
 /**
- * A first pick needs one turn. Expected calls may come one after the other, a skill may be loaded or files read before the
- * pick, and a user goes on when a reply is complete.
+ * The first pick of a tool needs one turn. More are needed if the model may load a skill or read files first, make several
+ * calls one after the other, or answer several messages.
  */
 function getDefaultTurns({ expect, turns, files }: CaseFile, header: SuiteHeader): number {
-  if (turns || files || header.files || expect?.files) return defaults.maxTurnsOfCalls;
-  if (expect?.skill !== undefined) return defaults.maxTurnsOfSkill;
-  return (expect?.calls?.length ?? 0) > 1 ? defaults.maxTurnsOfCalls : defaults.maxTurns;
+  const hasFiles = files || header.files || expect?.files;
+  const hasSeveralCalls = (expect?.calls?.length ?? 0) > 1;
+  const isConversation = turns || hasFiles || hasSeveralCalls || expect?.skill !== undefined;
+  return isConversation ? defaults.maxTurnsOfConversation : defaults.maxTurns;
 }
 
-/** The last message of the user, in its first wording. */
+/** The prompt of a case: its first paraphrase, first turn or last message. */
 function getPrompt({ input, messages, turns }: CaseFile): string {
   return [input].flat()[0] ?? turns?.[0]?.input ?? messages?.at(-1)?.content ?? "";
 }
@@ -183,31 +183,31 @@ function buildCall({ tool, acceptable, optional, args, result }: CallFile): Expe
 const maxSlugLength = 50;
 
 /**
- * The ids of a suite's cases: each case's own id, else a slug of its input, with -2, -3, ... where the slug is taken.
+ * The ids of a suite's cases: each case's own id, or else a slug of its input, with -2, -3, ... if the slug is taken.
  * A generated id never equals a given one, not even that of a later case.
  */
 export function createCaseIds(cases: readonly { id?: string | undefined; input: string }[]): string[] {
   const taken = new Set(cases.flatMap(({ id }) => id ?? []));
-  // Continuing from the last number keeps a thousand equal inputs linear.
+  // Continuing from the last number keeps the time linear for a thousand equal inputs.
   const last = new Map<string, number>();
   return cases.map(({ id, input }) => {
     if (id !== undefined) return id;
     const slug = createSlug(input);
     let n = last.get(slug) ?? 1;
-    while (taken.has(numbered(slug, n))) n++;
+    while (taken.has(addNumber(slug, n))) n++;
     last.set(slug, n);
-    taken.add(numbered(slug, n));
-    return numbered(slug, n);
+    taken.add(addNumber(slug, n));
+    return addNumber(slug, n);
   });
 }
 
-const numbered = (slug: string, n: number) => (n === 1 ? slug : `${slug}-${n}`);
+const addNumber = (slug: string, n: number) => (n === 1 ? slug : `${slug}-${n}`);
 
 /**
- * Lower-case ASCII words joined by hyphens, cut between words after about 50 characters; "case" when nothing is left.
+ * Lower-case ASCII words joined by hyphens, cut between words after about 50 characters; "case" if no word is left.
  */
 function createSlug(input: string): string {
-  // Only the beginning of a long input can end up in the slug.
+  // The rest of a longer input cannot end up in the slug.
   const words =
     input
       .slice(0, 1000)
@@ -225,8 +225,8 @@ function createSlug(input: string): string {
 }
 
 /**
- * SHA-256 (hex) of what the case asks and expects: not its id, its place or its number of trials, and not its tools,
- * which are a tool list like any other, so that a change of them can be checked.
+ * SHA-256 (hex) of what the case asks and expects. It excludes the id, the place and the number of trials, and also the
+ * tools: they are a tool list like any other, whose changes can be checked.
  */
 export function hashCase({
   messages,
@@ -243,13 +243,13 @@ export function hashCase({
   packageHash,
   maxTurns,
 }: Omit<Case, "hash">): string {
-  const decided = { expect, expectedFiles, assertions, code, expectedBehavior };
-  const asked = { messages, paraphrases, turns, ...decided, dispatch, files, packageHash, maxTurns };
+  const expected = { expect, expectedFiles, assertions, code, expectedBehavior };
+  const asked = { messages, paraphrases, turns, ...expected, dispatch, files, packageHash, maxTurns };
   const results = given?.list.map(({ tool, args, result }) => ({ tool, args, result }));
   return hashValue({ ...asked, mocks: given && { unmatched: given.unmatched, results } });
 }
 
-/** SHA-256 (hex) of what the suite asks: its servers (not what they list), how it runs, and its cases in order. */
+/** SHA-256 (hex) of a suite: its servers (not the tools that they list), its settings, and its cases in order. */
 export function hashSuite({
   name,
   server,
@@ -275,6 +275,6 @@ export function hashSuite({
 }
 
 function hashValue(value: object): string {
-  // Members that are undefined are left out of the text.
+  // `canonicalJson` omits undefined members.
   return hash("sha256", canonicalJson(value as Json));
 }

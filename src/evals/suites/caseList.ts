@@ -3,10 +3,10 @@ import { EvalsError, messageOf, type Place, type Problem, usageError } from "../
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { suggestKey } from "./explain.ts";
 
-/** Cases of a CSV or JSON Lines file in the form of a suite file, and the line of each. */
+/** The cases of a CSV or JSON Lines file, in the form of a suite file, and the place of each. */
 export type CaseList = { cases: readonly Json[]; place(index: number): Place };
 
-/** A case as it is read: a row or a line. */
+/** A case as written in a row or line. */
 type Row = { line: number; content: JsonObject };
 
 /** Columns that belong to the case, and those that belong to its `expect`. */
@@ -15,8 +15,8 @@ const expectColumns = ["tool", "args", "avoid", "skill"] as const;
 const columns: readonly string[] = [...caseColumns, ...expectColumns];
 
 /**
- * Reads the cases of a `.csv` or `.jsonl` file. A row of a CSV file has the columns `input`, `tool` (several with `|`),
- * `args` (a JSON object), `avoid`, `skill`, `id`, `trials`, `passRate` and `maxTurns`; empty cells are left out. A line of a
+ * Reads the cases of a `.csv` or `.jsonl` file. The columns of a CSV file are `input`, `tool` (several separated by `|`),
+ * `args` (a JSON object), `avoid`, `skill`, `id`, `trials`, `passRate` and `maxTurns`; empty cells are ignored. A line of a
  * JSON Lines file has the same keys, or those of a case in a suite. `file` is how messages name it. Throws EvalsError.
  */
 export async function readCaseList(path: string, file: string): Promise<CaseList> {
@@ -67,7 +67,7 @@ async function readCsv(text: string, file: string): Promise<Row[]> {
   return rows;
 }
 
-/** Loaded on demand: few suites have such a file. */
+/** Loads the parser on demand, because few suites have a CSV file. */
 async function parseCsv(text: string, file: string): Promise<{ record: string[]; line: number }[]> {
   const { CsvError, parse } = await import("csv-parse/sync");
   try {
@@ -75,19 +75,13 @@ async function parseCsv(text: string, file: string): Promise<{ record: string[];
       record: string[];
       info: { lines: number };
     }[];
-    // `lines` counts to the end of a record, which may have line breaks in its cells.
+    // `lines` is the last line of a record, whose cells may contain line breaks.
     return records.map(({ record, info }) => ({ record, line: info.lines - countBreaks(record) }));
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const line = Number((error as { lines?: unknown }).lines ?? 1);
-    throw usageError(
-      `Invalid CSV: ${error.message}.`,
-      'Put cells with commas or quotes in quotes, and write " as "".',
-      {
-        file,
-        line,
-      },
-    );
+    const hint = 'Put cells with commas or quotes in quotes, and write " as "".';
+    throw usageError(`Invalid CSV: ${error.message}.`, hint, { file, line });
   }
 }
 
@@ -128,10 +122,11 @@ function readCell(name: string, cell: string): Json | Error {
   }
 }
 
-/** `{ input, tool, args }` as `{ input, expect: { tool, args } }`. */
+/** Turns `{ input, tool, args }` into `{ input, expect: { tool, args } }`. */
 function nestExpectation(row: JsonObject): JsonObject {
-  const expected = Object.entries(row).filter(([key]) => (expectColumns as readonly string[]).includes(key));
+  const isExpectation = ([key]: [string, Json]) => (expectColumns as readonly string[]).includes(key);
+  const expected = Object.entries(row).filter(isExpectation);
   if (expected.length === 0 || "expect" in row) return row;
-  const rest = Object.entries(row).filter(([key]) => !(expectColumns as readonly string[]).includes(key));
+  const rest = Object.entries(row).filter((entry) => !isExpectation(entry));
   return { ...Object.fromEntries(rest), expect: Object.fromEntries(expected) };
 }

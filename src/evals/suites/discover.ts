@@ -7,29 +7,29 @@ import { EvalsError, messageOf, type Problem, usageError } from "../types/errors
 import { isJsonObject, type JsonObject } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
 
-/** Folders under `evals/` that hold no suites. */
+/** Folders under `evals/` that contain no suites. */
 const otherFolders = new Set(["baselines", "judges", "node_modules"]);
-/** Folders of a skill package, whose content belongs to it. Any other folder in it may hold further packages. */
+/** Folders whose content belongs to the skill package they are in. Any other folder may contain further packages. */
 const packageFolders = new Set(["evals", "scripts", "references", "assets"]);
 const suiteName = /\.(?:yaml|yml|json)$/;
 
-/** Folders in which hosts look for skills, under a hidden folder such as `.claude`. */
+/** The folder in which hosts look for skills, inside a hidden folder such as `.claude`. */
 const hostSkills = "skills";
 
 /**
- * Suite files, and the folders of skill packages, whose eval files belong to them. `warnings`: files with cases of
- * another format, which are not read.
+ * Suite files and the folders of skill packages. `warnings`: files that are not read because their cases are in another
+ * format.
  */
 type Found = { files: string[]; packages: string[]; warnings: Problem[] };
 
-/** The same with the content of the suite files that were found in folders, by their path. */
+/** `parsed`: the content of the suite files that were found in folders, by path. */
 export type DiscoveredPaths = Found & { parsed: ReadonlyMap<string, ParsedFile> };
 
 /**
- * The suite files and skill packages under `paths`, by default `evals/` under `cwd`. A given file is a suite; folders
+ * Finds the suite files and skill packages under `paths`, by default `evals/` under `cwd`. A given file is a suite; folders
  * are searched for packages (folders with a SKILL.md) and for suites (files with `cases` or `evals` at the top level).
- * An eval file inside of a package stands for the package. Paths are returned as given (found files below the given
- * folder), sorted, each real file once. Throws EvalsError for a path that does not exist.
+ * An eval file inside a package stands for the package. Returned paths are sorted and start with the path as given; each
+ * real file is returned once. Throws EvalsError for a path that does not exist.
  */
 export async function discover(paths: readonly string[], cwd: string): Promise<DiscoveredPaths> {
   const given = paths.length > 0 ? paths : ["evals"];
@@ -83,8 +83,8 @@ async function findOwningPackage(file: string, cwd: string): Promise<string | un
 }
 
 /**
- * All suite files and packages below a folder. `visited` holds real paths, so that loops of links end; the content of
- * suite files is added to `parsed`.
+ * Finds the suite files and packages below a folder, and adds the content of suite files to `parsed`. `visited` holds real
+ * paths, so that a loop of links ends.
  */
 async function search(
   folder: string,
@@ -103,7 +103,7 @@ async function search(
     const path = join(folder, entry.name);
     const kind = entry.isSymbolicLink() ? await stat(resolve(cwd, path)).catch(() => undefined) : entry;
     if (kind?.isDirectory() && !otherFolders.has(entry.name)) {
-      // Of a hidden folder, only the skills that a host looks for there.
+      // In a hidden folder, search only where hosts look for skills.
       const inside = entry.name.startsWith(".") ? join(path, hostSkills) : path;
       const { files, packages, warnings } = await search(inside, cwd, visited, parsed);
       found.files.push(...files);
@@ -132,8 +132,8 @@ async function listEntries(folder: string, cwd: string): Promise<Dirent[]> {
 }
 
 /**
- * Whether a file is a suite; a warning for one whose cases have another format. A file that looks like a suite but cannot
- * be parsed counts as one, so that loading it reports why. The content of a suite is added to `parsed`.
+ * Whether a file is a suite; a warning if its cases have another format. A file that looks like a suite but cannot be parsed
+ * counts as one, so that loading it reports why. The content of a suite is added to `parsed`.
  */
 async function classifyFile(
   path: string,
@@ -157,7 +157,7 @@ async function classifyFile(
   }
 }
 
-/** What only a case of a suite has. One of them in one case is enough: the others are then wrong, not foreign. */
+/** Keys that only a case of a suite has. If one case has one, the file is a suite, and cases without them are invalid. */
 const caseKeys = ["input", "messages", "expect", "expected_behavior"];
 
 function warnOtherFormat(value: JsonObject, file: string): Problem | undefined {
@@ -186,7 +186,7 @@ async function uniquePaths(files: readonly string[], cwd: string): Promise<strin
   const unique: string[] = [];
   for (const file of files) {
     const path = resolve(cwd, file);
-    // What was removed since it was found is reported where it is read.
+    // Reading it reports a file that was removed in the meantime.
     const real = await realpath(path).catch(() => path);
     if (!seen.has(real)) unique.push(file);
     seen.add(real);

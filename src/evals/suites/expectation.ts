@@ -9,7 +9,7 @@ export type ExpectFile = NonNullable<CaseFile["expect"]>;
 type Kind = "tool" | "none" | "any" | "calls" | "skill" | "avoid";
 type Key = keyof ExpectFile;
 
-/** How messages name an expectation, and the keys that apply to it. */
+/** How messages name each kind of expectation, and the keys that apply to it. */
 const kinds: Record<Kind, { name: string; keys: readonly Key[] }> = {
   tool: { name: '"tool"', keys: ["tool", "acceptable", "avoid", "args", "argsMode", "argsMatch", "result", "extras"] },
   none: { name: '"tool: none"', keys: ["tool", "avoid", "argsMatch"] },
@@ -19,15 +19,15 @@ const kinds: Record<Kind, { name: string; keys: readonly Key[] }> = {
   avoid: { name: '"avoid" alone', keys: ["avoid"] },
 };
 
-/** The names under `tool` and similar keys, which take one name or a list of names. */
+/** The names under `tool` and similar keys, which take one name or a list. */
 export function toNames(value: string | readonly string[] | undefined): readonly string[] {
   return typeof value === "string" ? [value] : (value ?? noNames);
 }
 
-/** One list for all cases, because a suite may have very many. */
+/** Shared by all cases, because a suite may have very many. */
 const noNames: readonly string[] = [];
 
-/** What an `expect` is about; undefined when it names nothing that can be checked. */
+/** The kind of an `expect`; undefined if it names no tool or skill. */
 export function getKind(expect: ExpectFile): Kind | undefined {
   if (expect.calls) return "calls";
   if (expect.skill !== undefined) return "skill";
@@ -38,7 +38,7 @@ export function getKind(expect: ExpectFile): Kind | undefined {
   return expect.avoid ? "avoid" : undefined;
 }
 
-/** The files of code that decide the outcome of a case: its assertions and the custom matchers in it, each once. */
+/** The code files of a case, each once: those of its assertions and its custom matchers. */
 export function listCodeFiles({ expect, turns = [] }: CaseFile): readonly string[] {
   const files = new Set(toNames(expect?.assert));
   const add = (value: unknown) => {
@@ -53,7 +53,7 @@ export function listCodeFiles({ expect, turns = [] }: CaseFile): readonly string
   return [...files];
 }
 
-/** The files of the custom matchers in an expected value. */
+/** The code files of the custom matchers in an expected value. */
 function listCustom(value: Json): string[] {
   if (Array.isArray(value)) return value.flatMap(listCustom);
   if (!isJsonObject(value)) return [];
@@ -64,7 +64,7 @@ function listCustom(value: Json): string[] {
   return [...(typeof file === "string" ? [file] : []), ...Object.values(others).flatMap(listCustom)];
 }
 
-/** What is wrong with an `expect` that its schema cannot express: exclusive keys, names, matchers. */
+/** Checks an `expect` for what its schema cannot express: exclusive keys, names and matchers. */
 export function checkExpectation(expect: ExpectFile, path: Path): PathProblem[] {
   const present = (Object.keys(expect) as Key[]).filter((key) => expect[key] !== undefined);
   const [main, second] = present.filter((key) => key === "tool" || key === "calls" || key === "skill");
@@ -81,10 +81,10 @@ export function checkExpectation(expect: ExpectFile, path: Path): PathProblem[] 
     (key) => key !== "assert" && key !== "files" && !(kind && kinds[kind].keys.includes(key)),
   );
   return [
-    ...misplaced.map((key) => misplacedKey(key, expect, path)),
+    ...misplaced.map((key) => reportMisplacedKey(key, expect, path)),
     ...checkFiles(expect, path),
     ...checkNames(expect, path),
-    ...checkOptional(expect, path),
+    ...checkHasRequiredCall(expect, path),
     ...checkMongodb(expect, path),
     ...checkAcceptable(expect, path),
     ...(expect.calls ?? []).flatMap((call, i) => checkAcceptable(call, [...path, "calls", i])),
@@ -93,7 +93,7 @@ export function checkExpectation(expect: ExpectFile, path: Path): PathProblem[] 
   ];
 }
 
-/** Files are named by their paths in the workspace, with text or matchers. */
+/** Expected files are named by their paths in the workspace. */
 function checkFiles({ files = {} }: ExpectFile, path: Path): PathProblem[] {
   return Object.entries(files).flatMap(([name, value]): PathProblem[] => {
     const at = [...path, "files", name];
@@ -104,7 +104,7 @@ function checkFiles({ files = {} }: ExpectFile, path: Path): PathProblem[] {
   });
 }
 
-function misplacedKey(key: Key, expect: ExpectFile, path: Path): PathProblem {
+function reportMisplacedKey(key: Key, expect: ExpectFile, path: Path): PathProblem {
   const kind = getKind(expect);
   const isOfCall = kind === "calls" && (key === "args" || key === "result" || key === "acceptable");
   const hint = isOfCall ? `Write "${key}" next to "tool" in the entries of "calls".` : "Remove it.";
@@ -141,19 +141,19 @@ function checkNames(expect: ExpectFile, path: Path): PathProblem[] {
   );
 }
 
-/** With every call optional and others allowed, any conversation would pass. */
-function checkOptional({ calls = [], extras }: ExpectFile, path: Path): PathProblem[] {
+/** If every call is optional and others are allowed, any conversation would pass. */
+function checkHasRequiredCall({ calls = [], extras }: ExpectFile, path: Path): PathProblem[] {
   if (calls.length === 0 || !extras || calls.some(({ optional }) => !optional)) return [];
   const message = 'All calls are optional and "extras" allows others, so nothing would be checked.';
   return [{ path: [...path, "calls"], part: "key", message, hint: "Require a call, or drop extras." }];
 }
 
-/** MongoDB's rules are about calls in any order or none, and compare no results. */
+/** MongoDB's rules ignore the order of calls and compare no results. */
 function checkMongodb(expect: ExpectFile, path: Path): PathProblem[] {
   const { argsMatch, argsMode, order, calls = [] } = expect;
   const kind = getKind(expect);
   if (argsMatch !== undefined && argsMatch !== "mongodb" && kind === "none")
-    return [misplacedKey("argsMatch", expect, path)];
+    return [reportMisplacedKey("argsMatch", expect, path)];
   if (argsMatch !== "mongodb" || kind === "none") return [];
   const without = (key: string, hint: string): PathProblem => {
     return { path: [...path, key], part: "key", message: `"${key}" has no effect with "argsMatch: mongodb".`, hint };

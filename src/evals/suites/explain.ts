@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ParsedFile } from "../parsing/json.ts";
 import type { Problem } from "../types/errors.ts";
-import { isJsonObject, type Json, type Path } from "../types/json.ts";
+import { getAtPath, isJsonObject, type Json, type Path } from "../types/json.ts";
 import { nearest } from "../types/nearest.ts";
 
 /** A problem with the value (or the key) at a path, before its place in the file is known. */
@@ -11,11 +11,11 @@ export type PathProblem = {
   severity?: "error" | "warning";
   message: string;
   hint?: string | undefined;
-  /** Problems that share this word are reported once a file, with the number of the others. */
+  /** Problems with the same value here are reported once per file, with the number of the others. */
   sharedAs?: string;
 };
 
-/** The problem at its place in the file. */
+/** Adds the place in the file to a problem. */
 export function placeProblem(
   { path, part, severity = "error", message, hint }: PathProblem,
   file: ParsedFile,
@@ -23,7 +23,7 @@ export function placeProblem(
   return { severity, message, ...(hint && { hint }), place: file.place(path, part) };
 }
 
-/** How messages name a path: its last key in quotes, with the list for an item. */
+/** How messages name a path: its last key in quotes (`"input"`), or the list and the index of an item (`"cases[2]"`). */
 export function quotePath(path: Path): string {
   const last = path.at(-1);
   if (last === undefined) return "The file";
@@ -33,7 +33,7 @@ export function quotePath(path: Path): string {
   return `"${list ?? ""}${indices.map((index) => `[${index}]`).join("")}"`;
 }
 
-/** How messages show a value that is not what was expected. */
+/** How messages show a value of the wrong type. */
 export function describeValue(value: Json | undefined): string {
   if (value === null || value === undefined) return "nothing";
   if (Array.isArray(value)) return "a list";
@@ -45,7 +45,7 @@ export function describeValue(value: Json | undefined): string {
 type Schema = z.core.$ZodType;
 type Issue = z.core.$ZodIssue;
 
-/** Why `value` does not match `schema`, in messages for the author of the file; empty when it does. */
+/** Explains to the author of a file why `value` does not match `schema`; empty if it does. */
 export function explain(schema: z.ZodType, value: Json, path: Path = []): PathProblem[] {
   const result = schema.safeParse(value);
   return result.success ? [] : explainIssues(schema, value, path, result.error.issues);
@@ -57,19 +57,19 @@ function explainIssues(schema: Schema, value: Json, path: Path, issues: readonly
     const steps = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
     const union = findFirstUnion(schema, steps);
     if (!union) return explainIssue(issue, schema, value, steps, path);
-    // Everything wrong inside a union is explained at once, by the option that was meant.
+    // Everything wrong inside a union is explained at once, by the schema of the option that was meant.
     const key = JSON.stringify(union.path);
     if (unions.has(key)) return [];
     unions.add(key);
-    return explainUnion(union.schema, getValue(value, union.path), [...path, ...union.path]);
+    return explainUnion(union.schema, getAtPath(value, union.path), [...path, ...union.path]);
   });
 }
 
-/** One issue outside of unions. `steps` leads from the checked value, `path` to it. */
+/** Explains one issue outside of unions. `path` leads to the checked value `root`, and `steps` from there to the issue. */
 function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, path: Path): PathProblem[] {
   const at = [...path, ...steps];
-  const value = getValue(root, steps);
-  if (value === undefined && steps.length > 0) return [missing(at)];
+  const value = getAtPath(root, steps);
+  if (value === undefined && steps.length > 0) return [reportMissing(at)];
   const problem = (message: string, hint?: string): PathProblem[] => [{ path: at, message, hint }];
   const mustBe = (what: string, hint?: string) =>
     problem(`${quotePath(at)} must be ${what}, got ${describeValue(value)}.`, hint);
@@ -95,7 +95,7 @@ function explainIssue(issue: Issue, schema: Schema, root: Json, steps: Path, pat
       return mustBe(`at most ${issue.maximum}`);
     case "unrecognized_keys": {
       const known = listKnownKeys(findSchema(schema, steps));
-      return issue.keys.map((key) => unknownKey(key, known, at));
+      return issue.keys.map((key) => reportUnknownKey(key, known, at));
     }
     default:
       return problem(`${quotePath(at)}: ${issue.message}.`);
@@ -112,13 +112,13 @@ const typeNames: Partial<Record<string, string>> = {
   record: "an object",
 };
 
-function missing(path: Path): PathProblem {
-  const isOfConfig = path.at(-2) === "server" && path.at(-1) === "name";
-  const hint = isOfConfig ? "Name a server of the file, or write `all: true` for all of them." : undefined;
+function reportMissing(path: Path): PathProblem {
+  const isConfigServer = path.at(-2) === "server" && path.at(-1) === "name";
+  const hint = isConfigServer ? "Name a server of the file, or write `all: true` for all of them." : undefined;
   return { path, message: `${quotePath(path)} is missing.`, ...(hint !== undefined && { hint }) };
 }
 
-/** What authors who know other tools write, with the key that has its place here, and its form where it is another one. */
+/** Keys that authors know from other tools, with the key to use here, and how to write it if that differs. */
 const synonyms: readonly (readonly [written: RegExp, key: string, form?: string])[] = [
   [/^(tool|(expected|expect)_?tools?)$/i, "expect", "expect: { tool: ... }"],
   [/^(prompt|query|question|user|message|text|vars)$/i, "input"],
@@ -136,7 +136,7 @@ const synonyms: readonly (readonly [written: RegExp, key: string, form?: string]
   [/^(input_?schema|parameters)$/i, "inputSchema"],
 ];
 
-function unknownKey(key: string, known: readonly string[], path: Path): PathProblem {
+function reportUnknownKey(key: string, known: readonly string[], path: Path): PathProblem {
   const hint = suggestKey(key, known) ?? `Known keys here: ${known.join(", ")}.`;
   return { path: [...path, key], part: "key", message: `Unknown key "${key}".`, hint };
 }
@@ -157,7 +157,7 @@ function hintToQuote(issue: { expected: string }, value: Json | undefined): stri
   return issue.expected === "string" && isLiteral ? `Put it in quotes: "${value}".` : undefined;
 }
 
-/** How to write the object that a text in its place stands for: an expected tool, a server. */
+/** How to write the object for which a text was given: an expected tool or a server. */
 function hintToWrap(key: string | number | undefined, value: Json | undefined): string | undefined {
   if (typeof value !== "string" || value.trim() === "") return undefined;
   if (key === "expect") return `Write: { tool: ${value} }.`;
@@ -169,9 +169,9 @@ function hintToWrap(key: string | number | undefined, value: Json | undefined): 
   return `Write: { command: ${command}${args.length > 0 ? `, args: [${args.join(", ")}]` : ""} }.`;
 }
 
-/** An option of a union is chosen by the type of the value or, among objects, by the one key that it requires. */
+/** Explains what is wrong by the option that was meant: by the type of the value or, among objects, by a required key. */
 function explainUnion(union: z.core.$ZodUnion, value: Json | undefined, path: Path): PathProblem[] {
-  if (value === undefined) return [missing(path)];
+  if (value === undefined) return [reportMissing(path)];
   const options = union._zod.def.options;
   const objects = options.filter((option) => option instanceof z.ZodObject);
   const mustBe = (what: string, hint?: string) => [
@@ -185,7 +185,7 @@ function explainUnion(union: z.core.$ZodUnion, value: Json | undefined, path: Pa
   }
   if (!isJsonObject(value)) return mustBe("an object", hintToWrap(path.at(-1), value));
   const deciding = [...new Set(objects.map(findRequiredKey))].map((key) => {
-    // Of options with the same key, the one with more of the other keys that are written.
+    // Among options that require the same key, choose the one that knows most of the other keys.
     const same = objects.filter((option) => findRequiredKey(option) === key);
     const countKeys = (option: z.ZodObject) => Object.keys(value).filter((one) => one in option.shape).length;
     const [option = objects[0] as z.ZodObject] = same.sort((a, b) => countKeys(b) - countKeys(a));
@@ -229,7 +229,7 @@ function findFirstUnion(schema: Schema, path: Path): { schema: z.core.$ZodUnion;
   return undefined;
 }
 
-/** The schema of the value at `path`; undefined where that depends on the value. */
+/** The schema of the value at `path`; undefined if that depends on the value. */
 function findSchema(schema: Schema, path: Path): Schema | undefined {
   const bare = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
   const [step, ...rest] = path;
@@ -240,15 +240,4 @@ function findSchema(schema: Schema, path: Path): Schema | undefined {
   }
   if (bare instanceof z.ZodArray) return findSchema(bare.element, rest);
   return bare instanceof z.ZodRecord ? findSchema(bare.valueType, rest) : undefined;
-}
-
-function getValue(value: Json, path: Path): Json | undefined {
-  let found: Json | undefined = value;
-  for (const step of path) {
-    if (Array.isArray(found)) found = typeof step === "number" ? found[step] : undefined;
-    else if (typeof found === "object" && found !== null)
-      found = Object.hasOwn(found, step) ? found[String(step)] : undefined;
-    else return undefined;
-  }
-  return found;
 }

@@ -4,7 +4,7 @@ import { argsSchema, markedKeywords, matcherSchema } from "../types/matcher.ts";
 import { suiteFileSchema } from "../types/suite.ts";
 
 /** The JSON Schema (draft 2020-12) of suite files, for editors. The loader also checks what a schema cannot express. */
-export function jsonSchema(): JsonObject {
+export function createSuiteSchema(): JsonObject {
   const listed = z.string().min(1).describe("A .csv or .jsonl file with the cases, relative to the suite");
   const written = suiteFileSchema.extend({ cases: z.union([listed, suiteFileSchema.shape.cases]) });
   const generated: unknown = z.toJSONSchema(written, {
@@ -24,13 +24,13 @@ export function jsonSchema(): JsonObject {
   };
 }
 
-/** Descriptions make copies of a schema, so it is known by the schema of its members. */
+/** Adding a description copies a schema, so the schemas of the members are compared. */
 const isArgs = (schema: unknown) =>
   schema instanceof z.ZodRecord && argsSchema instanceof z.ZodRecord && schema.valueType === argsSchema.valueType;
 
 const reference = (name: string) => ({ $ref: `#/$defs/${name}` });
 
-/** A literal or a matcher: an object with any `$` key must be a matcher; one without may be read as either. */
+/** A literal or a matcher. An object with any `$` key must be a matcher; another object may be either. */
 function describeValue(): JsonObject {
   const hasMarkedKey = { type: "object", not: { propertyNames: { not: { type: "string", pattern: "^\\$" } } } };
   return {
@@ -44,7 +44,7 @@ function describeValue(): JsonObject {
   };
 }
 
-/** The operands that may themselves hold matchers. */
+/** The operands that may themselves contain matchers. */
 const nested: Readonly<Record<string, JsonObject>> = {
   anyOf: { type: "array", minItems: 1, items: reference("value") },
   unordered: { type: "array", items: reference("value") },

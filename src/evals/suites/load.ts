@@ -18,9 +18,9 @@ import { readWorkspaceFiles } from "./workspaceFiles.ts";
 type Loaded = { suite?: Suite; namePlace?: Problem["place"]; problems: readonly Problem[] };
 
 /**
- * Reads suite files, in the given order. `files` are relative to `cwd` or absolute; messages name them as given. `parsed`:
- * the content of those that are parsed already.
- * Throws one EvalsError with all problems of all files when any of them is an error; else returns the warnings.
+ * Reads suite files, in the given order. `files` are relative to `cwd` or absolute; messages name them as given. `parsed`
+ * is the content of files that were parsed before. Throws one EvalsError with all problems of all files if any of them is
+ * an error; otherwise returns the warnings.
  */
 export async function loadSuites(
   files: readonly string[],
@@ -41,11 +41,11 @@ export async function loadSuites(
   return collect(loaded);
 }
 
-/** The same for suites that are given as objects: `suite-1` and so on are their files in messages, in `cwd`. */
+/** Like `loadSuites`, for suites given as objects. Messages name them `suite-1` and so on; their paths start in `cwd`. */
 export async function loadInlineSuites(contents: readonly unknown[], { cwd }: { cwd: string }) {
   const loaded = contents.map((content, at) => {
     const file = `suite-${at + 1}`;
-    // A copy as a file would hold it: without functions and members that are undefined.
+    // A copy without functions and undefined members, like the content of a file.
     const parse = async () => {
       const value = JSON.parse(JSON.stringify(content ?? null)) as Json;
       return { file, value, problems: [], place: () => ({ file }) };
@@ -83,7 +83,7 @@ async function loadSuite(read: () => Promise<ParsedFile>, cwd: string): Promise<
   }
 }
 
-/** The hashes of the files of code that cases name, and a problem for each case whose file cannot be read. */
+/** Hashes the code files that cases name. Each case whose file cannot be read is a problem. */
 async function hashCode(cases: CheckedSuite["cases"], dir: string) {
   const named = cases.flatMap(({ path, content }) => listCodeFiles(content).map((file) => ({ path, file })));
   const hashes = new Map<string, string>();
@@ -102,7 +102,7 @@ async function hashCode(cases: CheckedSuite["cases"], dir: string) {
 
 const caseListName = /\.(csv|jsonl)$/i;
 
-/** A suite whose `cases` name a CSV or JSON Lines file gets the cases of that file, with their places in it. */
+/** If `cases` names a CSV or JSON Lines file, inserts the cases of that file, with their places in it. */
 async function withCaseList(parsed: ParsedFile, cwd: string): Promise<ParsedFile> {
   const { value, file } = parsed;
   if (!isJsonObject(value) || typeof value.cases !== "string") return parsed;
@@ -128,7 +128,7 @@ function byPlace({ place: a }: Problem, { place: b }: Problem): number {
   return (a?.line ?? 0) - (b?.line ?? 0) || (a?.column ?? 0) - (b?.column ?? 0);
 }
 
-/** Records and baselines are found by the suite's name, so no two suites may share one. */
+/** Records and baselines are found by suite name, so two suites must not have the same one. */
 function findRepeatedNames(loaded: readonly Loaded[]): Problem[] {
   const first = new Map<string, string>();
   return loaded.flatMap(({ suite, namePlace }): Problem[] => {
@@ -148,7 +148,7 @@ function findRepeatedNames(loaded: readonly Loaded[]): Problem[] {
 export type PlacedSettings = { settings: LintSettings; place(path: Path): Place };
 
 /**
- * Reads a file of lint settings, as strictly as a suite: an unknown key or a suppression without a reason is an error.
+ * Reads a file of lint settings as strictly as a suite: an unknown key or a suppression without a reason is an error.
  * Throws EvalsError with every problem and its place.
  */
 export async function loadLintSettings(file: string, { cwd }: { cwd: string }): Promise<PlacedSettings> {

@@ -26,8 +26,8 @@ function checkMembers(value: JsonObject, path: Path): PathProblem[] {
 }
 
 /**
- * A single key that resembles a keyword, or one beside keywords, may be a misspelled matcher. A suite can hold hundreds of
- * such objects that are meant literally, so they share one warning.
+ * Warns about a single key that resembles a keyword, alone or beside keywords, because it may be a misspelled matcher. A
+ * suite can contain hundreds of such objects that are meant literally, so they share one warning.
  */
 function findMisspelled(value: JsonObject, path: Path): PathProblem[] {
   const others = Object.keys(value).filter((key) => !bareKeywords.has(key));
@@ -46,7 +46,7 @@ function checkKeywords({ operands, written }: ReadMatcher & { kind: "matcher" },
     const named = message.replace(`"${key}"`, `"${written[key] ?? key}"`);
     return { ...problem, path: [...at(key), ...rest], message: named, hint: problem.hint ?? literalHint };
   });
-  // The value of `equals` is always literal; the others may hold matchers.
+  // The value of `equals` is always literal; the others may contain matchers.
   const inside = ["anyOf", "unordered", "optional", "contains", "not"].flatMap((keyword) =>
     operands[keyword] === undefined ? [] : checkMatcher(operands[keyword], at(keyword)),
   );
@@ -54,7 +54,7 @@ function checkKeywords({ operands, written }: ReadMatcher & { kind: "matcher" },
   return [...problems, ...checkPattern(operands.matches, at("matches")), ...inside, ...members];
 }
 
-/** Checks a regular expression; `path` leads to it. */
+/** Checks a regular expression at `path`. */
 export function checkPattern(pattern: Json | undefined, path: Path): PathProblem[] {
   if (typeof pattern !== "string") return [];
   try {

@@ -9,8 +9,8 @@ import type { PathProblem } from "./explain.ts";
 import { checkMatcher } from "./matchers.ts";
 
 /**
- * The file with the results of all mocks that name a file read in, for the suite and its cases. Throws EvalsError with the
- * place of a file that cannot be read or is not JSON.
+ * Reads the files that mocks of the suite and its cases name, and returns the suite with their content as results. Throws
+ * EvalsError with the place of the mock if a file cannot be read or is not valid JSON.
  */
 export function withMockFiles(parsed: ParsedFile, cwd: string): ParsedFile {
   const { value } = parsed;
@@ -54,7 +54,7 @@ function readOne(mock: Json, parsed: ParsedFile, path: Path, cwd: string): Json 
   }
 }
 
-/** What is wrong with mocks that their schema cannot express. */
+/** Checks mocks for what their schema cannot express. */
 export function checkMocks(mocks: MocksFile | undefined, path: Path): PathProblem[] {
   return listMocks(mocks).flatMap(({ tool, index, mock }) => {
     const at = [...path, tool, ...(index === undefined ? [] : [index])];
@@ -75,7 +75,7 @@ function listMocks(mocks: MocksFile = {}): { tool: string; index?: number; mock:
   );
 }
 
-/** The mocks of one level, which stands at `path`, in the order written. `prefix` begins their labels. */
+/** Builds the mocks at `path`, those of a suite or a case, in the order written. Their labels start with `prefix`. */
 export function buildMocks(
   mocks: MocksFile | undefined,
   { place }: Pick<ParsedFile, "place">,

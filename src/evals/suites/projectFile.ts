@@ -7,7 +7,7 @@ import { isJsonObject, type Json, type JsonObject, type Path } from "../types/js
 import { type SuiteSettings, suiteSettingsSchema } from "../types/suite.ts";
 import { explain, placeProblem } from "./explain.ts";
 
-/** The schema of `evals.config.*` with these options, which also stand under `ci`. */
+/** The schema of `evals.config.*` with these options, which are also allowed under `ci`. */
 export function createProjectSchema(options: Record<string, z.ZodType>) {
   const optionsSchema = z.strictObject(options);
   return optionsSchema.extend({
@@ -22,7 +22,7 @@ export function createProjectSchema(options: Record<string, z.ZodType>) {
 type ProjectSchema = ReturnType<typeof createProjectSchema>;
 type ProjectContent = { $schema?: string; ci?: JsonObject; suites?: Record<string, SuiteSettings> };
 
-/** The options of a project by the names of flags in camel case, those of single suites, and where each value stands. */
+/** The options of a project (flag names in camel case), the settings of single suites, and the place of each value. */
 export type Project = {
   options: Readonly<Record<string, Json>>;
   suites: Readonly<Record<string, SuiteSettings>>;
@@ -30,8 +30,9 @@ export type Project = {
 };
 
 /**
- * Reads the file of a project, by the ending of its name. Throws EvalsError, with line and column for JSON and YAML.
- * @param isCi whether the values under `ci` count
+ * Reads the configuration file of a project, by the ending of its name. Throws EvalsError, with line and column for JSON and
+ * YAML.
+ * @param isCi whether the values under `ci` apply
  */
 export async function loadProject(
   file: string,

@@ -3,18 +3,16 @@ import { type SkillEval, type SkillPackage, skillEntryName } from "../types/skil
 import type { Case, Expectation, Suite } from "../types/suite.ts";
 import { createCaseIds, hashCase, hashSuite } from "./build.ts";
 
-/** Enough to make some calls before a skill is loaded, and to follow its instructions; most trials end much earlier. */
+/** Enough to make some calls before loading a skill, and to follow its instructions; most trials end much earlier. */
 const maxTurns = { trigger: 8, behaviour: 12 } as const;
 
-/**
- * What is measured with the queries of a package: whether the skill is loaded, or how well the task is done with it.
- */
+/** What the queries of a package measure: whether the skill is loaded, or how well the task is done with it. */
 export type Measure = keyof typeof maxTurns;
 
 /**
- * The suite of a package's eval files; undefined when they hold nothing for the measure. `trigger`: the skill must load
- * for its positives and must not load for its negatives, where another skill may. `behaviour`: a judge grades the
- * expected behaviour of each query, asked with the skill and without it. `folders` hold the skills offered next to it.
+ * Builds the suite of a package's eval files; undefined if they contain nothing for the measure. `trigger`: the skill must
+ * load for its positives and must not load for its negatives, for which another skill may load. `behaviour`: a judge grades
+ * the expected behaviour of each query, asked with and without the skill. `folders` contain the skills offered next to it.
  * The hash of a behaviour case covers the package, because its instructions decide the outcome.
  */
 export function buildSkillSuite(
@@ -46,7 +44,7 @@ export function buildSkillSuite(
   return { ...suite, hash: hashSuite(suite) };
 }
 
-/** The eval files of a package often all count from 1; an id that is not unique is replaced by a generated one. */
+/** Drops ids that are not unique, to be replaced by generated ones: the eval files of a package often all count from 1. */
 function dropRepeatedIds(evals: readonly SkillEval[]): Pick<SkillEval, "id" | "input">[] {
   const uses = new Map<string, number>();
   for (const { id } of evals) if (id !== undefined) uses.set(id, (uses.get(id) ?? 0) + 1);

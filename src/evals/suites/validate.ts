@@ -8,7 +8,7 @@ import { checkPlaceholders, fillPlaceholders } from "./values.ts";
 
 const caseSchema = suiteFileSchema.shape.cases.unwrap().element;
 
-/** Everything in a suite file but its cases, which are checked one by one so that each reports its own problems. */
+/** A suite file without its cases, which are checked one by one so that each reports its own problems. */
 const headerSchema = suiteFileSchema.extend({
   cases: z.array(z.unknown()).optional(),
   evals: z.array(z.unknown()).optional(),
@@ -18,7 +18,7 @@ export type SuiteHeader = Omit<SuiteFile, "cases" | "evals">;
 /** The content of a valid suite file; each case with its path. */
 export type CheckedSuite = { header: SuiteHeader; cases: readonly { path: Path; content: CaseFile }[] };
 
-/** All problems of the content of a suite file, and the typed content when none of them is an error. */
+/** Checks the content of a suite file; `checked` is the typed content, if no problem is an error. */
 export function checkSuite(value: Json): { problems: PathProblem[]; checked?: CheckedSuite } {
   const header = headerSchema.safeParse(value);
   const { key, list, problems: listProblems } = findCases(value);
@@ -44,7 +44,7 @@ export function checkSuite(value: Json): { problems: PathProblem[]; checked?: Ch
   return { problems, checked: { header: filledHeader, cases: filled } };
 }
 
-/** Of the problems that a file reports once, the first, with the number of the others. */
+/** Merges problems with the same `sharedAs` into the first, whose message then gives the number of the others. */
 function shareProblems(problems: readonly PathProblem[]): PathProblem[] {
   const groups = new Map<string, PathProblem[]>();
   for (const problem of problems) {
@@ -63,7 +63,7 @@ function shareProblems(problems: readonly PathProblem[]): PathProblem[] {
   });
 }
 
-/** Mocks of the suite; `unmatched` without any is a setting without effect. */
+/** Checks the mocks of the suite, and that there are mocks if `unmatched` is set. */
 function checkMockSettings(header: SuiteHeader | undefined, cases: CheckedSuite["cases"]): PathProblem[] {
   const problems = checkMocks(header?.mocks, ["mocks"]);
   if (header?.unmatched === undefined || header.mocks || cases.some(({ content }) => content.mocks)) return problems;
@@ -73,7 +73,7 @@ function checkMockSettings(header: SuiteHeader | undefined, cases: CheckedSuite[
 
 function findCases(value: Json): { key: string; list: readonly Json[]; problems: PathProblem[] } {
   const none = { key: "cases", list: [] };
-  // A value of another type is reported by the schema.
+  // The schema reports a value of another type.
   if (!isJsonObject(value)) return { ...none, problems: [] };
   const [key, second] = Object.keys(value).filter((name) => name === "cases" || name === "evals");
   const hint = 'List the cases under "cases" (or "evals").';

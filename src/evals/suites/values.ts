@@ -3,7 +3,7 @@ import { nearest } from "../types/nearest.ts";
 import type { CaseFile } from "../types/suite.ts";
 import type { PathProblem } from "./explain.ts";
 
-/** The values of a suite by the name of their placeholder. */
+/** The `values` of a suite, by the name of the placeholder. */
 export type Values = Readonly<Record<string, string | number | boolean>>;
 
 /** `<name>`: a letter, then words with hyphens, underscores, dots or single spaces between. */
@@ -12,8 +12,8 @@ const placeholder = /<([A-Za-z][\w.-]*(?: [\w.-]+)*)>/g;
 type PlacedCase = { path: Path; content: CaseFile };
 
 /**
- * What is wrong with the placeholders of prompts. With `values`, one that has no value is an error, and a value that no
- * prompt names is a warning. Without, text in angle brackets is sent as it is, and a file gets one warning about it.
+ * Checks the placeholders of prompts. With `values`, a placeholder without a value is an error, and a value that no prompt
+ * uses is a warning. Without `values`, text in angle brackets is sent as it is, with one warning per file.
  */
 export function checkPlaceholders(values: Values | undefined, cases: readonly PlacedCase[]): PathProblem[] {
   const prompts = cases.flatMap(({ content, path }) => listPrompts(content, path));
@@ -41,7 +41,7 @@ export function checkPlaceholders(values: Values | undefined, cases: readonly Pl
 /** The placeholders of a prompt, each once. */
 export const findNames = (text: string) => [...new Set([...text.matchAll(placeholder)].map(([, name = ""]) => name))];
 
-/** The texts that a model is sent and that may have placeholders, each with its path. */
+/** The prompts of a case that may contain placeholders, each with its path. */
 function listPrompts({ input, messages = [], turns = [] }: CaseFile, path: Path): { text: string; path: Path }[] {
   const found: { text: string; path: Path }[] = [];
   const add = (text: string, ...at: Path) => {
@@ -54,7 +54,7 @@ function listPrompts({ input, messages = [], turns = [] }: CaseFile, path: Path)
   return found;
 }
 
-/** Markup has closing tags, and is no placeholder. */
+/** Warns about the first placeholder of a prompt, unless the prompt has closing tags: then it contains markup. */
 function warnOfPlaceholder(text: string, path: Path): PathProblem[] {
   const name = text.includes("</") ? undefined : findNames(text)[0];
   if (name === undefined) return [];
@@ -64,8 +64,8 @@ function warnOfPlaceholder(text: string, path: Path): PathProblem[] {
 }
 
 /**
- * The content of a case with all placeholders that have a value filled in: in prompts, expectations and mocks. A text that
- * is one placeholder becomes its value, so that a number stays one.
+ * Replaces all placeholders that have a value in every text of the content. A text that consists of one placeholder becomes
+ * its value, so that a number stays a number.
  */
 export function fillPlaceholders<T>(content: T, values: Values): T {
   const fill = (value: Json): Json => {

@@ -6,13 +6,13 @@ import type { EvalFile } from "../types/skill.ts";
 import type { PathProblem } from "./explain.ts";
 import type { CheckedSuite } from "./validate.ts";
 
-/** The files of each case, in the order of the cases; undefined for a case without. */
+/** The files of each case, in the order of the cases; undefined for a case without files. */
 export type WorkspaceFiles = readonly (readonly EvalFile[] | undefined)[];
 
 /**
- * Reads the files that a suite and its cases put into the workspace of a trial. Those of a case go over those of the suite.
- * `file` is the suite's, relative to `cwd`. A file that cannot be read is an error with its place; one that is not text is a
- * warning.
+ * Reads the files that a suite and its cases put into the workspace of a trial. The files of a case replace those of the
+ * suite with the same path. `file` is the suite file, relative to `cwd`. A file that cannot be read is an error; one that is
+ * not text is a warning.
  */
 export function readWorkspaceFiles(
   { header, cases }: CheckedSuite,
@@ -27,7 +27,7 @@ export function readWorkspaceFiles(
     const { files, wrong, binary } = readCaseFiles(given, from);
     problems.push(...wrong.map((problem) => ({ path, ...problem })));
     if (binary.length > 0)
-      problems.push({ path, severity: "warning", message: leftOut(binary), hint: "Give files in UTF-8." });
+      problems.push({ path, severity: "warning", message: explainSkipped(binary), hint: "Give files in UTF-8." });
     return files;
   };
   const shared = read(header.files as Json | undefined, ["files"]);
@@ -35,11 +35,12 @@ export function readWorkspaceFiles(
     const place = [...path, "files"];
     const own = read(content.files as Json | undefined, place);
     if (!shared || !own) return own ?? shared;
-    const laid = overlayFiles(shared, own);
-    problems.push(...laid.wrong.map((problem) => ({ path: place, ...problem })));
-    return laid.files;
+    const merged = overlayFiles(shared, own);
+    problems.push(...merged.wrong.map((problem) => ({ path: place, ...problem })));
+    return merged.files;
   });
   return { files, problems };
 }
 
-const leftOut = (files: readonly string[]) => `Left out, because a model is shown text only: ${files.join(", ")}.`;
+const explainSkipped = (files: readonly string[]) =>
+  `Left out, because a model is shown text only: ${files.join(", ")}.`;

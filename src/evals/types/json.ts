@@ -33,6 +33,17 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The value at a path; undefined if there is none. */
+export function getAtPath(value: Json, path: Path): Json | undefined {
+  let found: Json | undefined = value;
+  for (const step of path) {
+    if (Array.isArray(found)) found = typeof step === "number" ? found[step] : undefined;
+    else if (isJsonObject(found)) found = Object.hasOwn(found, step) ? found[step] : undefined;
+    else return undefined;
+  }
+  return found;
+}
+
 /**
  * The canonical text of a JSON value: object keys sorted by code unit, no white space. Two values are equal exactly
  * when their canonical texts are equal, so hashes are computed over it.

@@ -1,7 +1,7 @@
 import type { ParsedFile } from "../../parsing/json.ts";
 import { parseText } from "../../parsing/read.ts";
 import { usageError } from "../../types/errors.ts";
-import { isJsonObject, type Json, type JsonObject, type Path } from "../../types/json.ts";
+import { getAtPath, isJsonObject, type Json, type JsonObject, type Path } from "../../types/json.ts";
 import { bareKeywords, readMatcher } from "../../types/matcher.ts";
 import type { SourceFile } from "./imported.ts";
 
@@ -12,7 +12,7 @@ export function parseData({ text, file }: SourceFile): Promise<ParsedFile> {
 
 /** The objects of a list, each with its path. Throws EvalsError for another value, with its place. */
 export function listObjects(parsed: ParsedFile, path: Path, what: string): { path: Path; entry: JsonObject }[] {
-  const value = readAt(parsed.value, path);
+  const value = getAtPath(parsed.value, path);
   if (!Array.isArray(value)) throw malformed(parsed, path, `${what} must be a list.`);
   return value.map((entry, index) => {
     const at = [...path, index];
@@ -23,13 +23,6 @@ export function listObjects(parsed: ParsedFile, path: Path, what: string): { pat
 
 export function malformed(parsed: ParsedFile, path: Path, message: string) {
   return usageError(message, "Correct the file, or name its format with --from.", parsed.place(path));
-}
-
-function readAt(value: Json, path: Path): Json | undefined {
-  return path.reduce<Json | undefined>((inner, key) => {
-    if (Array.isArray(inner)) return inner[Number(key)];
-    return isJsonObject(inner) && Object.hasOwn(inner, key) ? inner[String(key)] : undefined;
-  }, value);
 }
 
 export const asText = (value: Json | undefined): string | undefined =>
