@@ -14,8 +14,8 @@ type Section = { kind: keyof typeof sections | "other" | "preamble"; level: numb
 type SectionedBlock = { block: Block; section: Section };
 
 /**
- * The parts that the specification describes for the body of a `SKILL.md`, as far as they are present. Numbered steps
- * are the items of numbered lists outside of the sections of the other parts.
+ * Finds the parts that the specification describes for the body of a `SKILL.md`. Steps are the items of numbered lists that
+ * are not in the section of another part.
  */
 export function parseBody(body: string, bodyLine: number): Structure {
   const blocks = assignSections(parseBlocks(body, bodyLine));
@@ -37,7 +37,7 @@ export function parseBody(body: string, bodyLine: number): Structure {
   };
 }
 
-/** A line in bold can start a section, but is not a title. */
+/** Whether a block is a real heading: a line in bold can start a section, but is not a title. */
 function isHeading(block: Block): boolean {
   return block.kind === "heading" && block.level <= 6;
 }
@@ -46,7 +46,7 @@ function toLine(block: Block): SkillLine {
   return { text: joinLines(block), line: block.lines[0]?.line ?? 1 };
 }
 
-/** Each block with its section. A heading of a lower level than that of the section stays in the section. */
+/** Adds its section to each block. A heading of a lower level than that of the section stays in the section. */
 function assignSections(blocks: readonly Block[]): SectionedBlock[] {
   let section: Section = { kind: "preamble", level: 0 };
   let titled = false;
@@ -63,7 +63,7 @@ function assignSections(blocks: readonly Block[]): SectionedBlock[] {
 }
 
 function classifyHeading(heading: string): Section["kind"] {
-  // Without symbols and numbers before the words, as in "3. Do not".
+  // Skip symbols and numbers before the words, as in "3. Do not".
   const words = heading.replace(/^[^\p{L}]+/u, "");
   for (const kind of ["never", "situation", "references"] as const) if (sections[kind].test(words)) return kind;
   return "other";
@@ -75,7 +75,7 @@ const bare =
   /`([^`\s]+)`|<([^<>\s]+)>|(https?:\/\/[^\s<>()]*[^\s<>(),.;:])|((?:[\w.-]+\/)*[\w-]+\.[A-Za-z]\w{0,7})(?![\w/])/;
 const scheme = /^(?:#|[A-Za-z][A-Za-z0-9+.-]*:|\/\/)/;
 
-/** The links of a block to files; in a section of references also other links, and items that name a bare target. */
+/** Lists the links of a block to files; in a section of references also other links, and items that name a bare target. */
 function findReferences(block: Block, listed: boolean): Structure["references"] {
   const found = block.lines.flatMap(({ text, line }) => {
     // A link inside of code is only an example.
@@ -94,8 +94,8 @@ function findReferences(block: Block, listed: boolean): Structure["references"] 
 }
 
 /**
- * A block of markdown. Headings have levels 1 to 6, and 7 for a line in bold; items of numbered lists have their
- * number; `nested` blocks are inside of an item. Lines are without the markers of the block.
+ * A block of Markdown. Headings have levels 1 to 6, and 7 for a line in bold; items of numbered lists have their number;
+ * `nested` blocks are inside an item. Lines exclude the markers of the block.
  */
 type Block = { lines: SkillLine[]; nested: boolean } & (
   | { kind: "heading"; level: number }
@@ -111,13 +111,13 @@ type ParserState = {
   /** The block that a line of text continues; undefined after a blank line. */
   open: Block | undefined;
   inList: boolean;
-  /** Tests for the line that ends fenced code or a comment; undefined outside of them. */
+  /** Whether a line ends the current fenced code or comment; undefined outside of them. */
   closes: ((line: string) => boolean) | undefined;
 };
 
 /**
- * The blocks of a markdown text, in order, without code blocks, comments and rules; `firstLine` is the number of its
- * first line. Covers headings, lists and paragraphs of CommonMark, in one pass over the lines.
+ * Parses the headings, list items and paragraphs of a Markdown text, in order, in one pass over the lines. Code blocks,
+ * comments and rules are skipped. `firstLine` is the number of its first line.
  */
 function parseBlocks(markdown: string, firstLine: number): Block[] {
   const state: ParserState = { blocks: [], open: undefined, inList: false, closes: undefined };
@@ -156,7 +156,7 @@ function takeLine(state: ParserState, line: SkillLine): void {
   takeText(state, line);
 }
 
-/** The test for the end of the fence or comment that this line opens. */
+/** A test for the end of the fence or comment that this line opens; undefined if it opens none. */
 function findClosing(text: string): ParserState["closes"] {
   const [, marks] = fence.exec(text) ?? [];
   if (marks !== undefined) {
@@ -166,7 +166,7 @@ function findClosing(text: string): ParserState["closes"] {
   return /^\s*<!--/.test(text) && !text.includes("-->") ? (line) => line.includes("-->") : undefined;
 }
 
-/** Turns the paragraph before this line into a heading if the line underlines it, and returns whether it did. */
+/** Turns the paragraph before this line into a heading if the line underlines it. Returns whether it did. */
 function makeUnderlinedHeading({ blocks, open }: ParserState, text: string): boolean {
   const found = underline.exec(text);
   if (!found || open?.kind !== "paragraph" || open.nested) return false;
@@ -193,7 +193,7 @@ function takeText(state: ParserState, { text, line }: SkillLine): void {
   const found = item.exec(text);
   const number = found?.[1] === undefined ? undefined : Number(found[1]);
   const nested = state.inList && indent >= 2;
-  // A line of a paragraph can begin with a number by chance: only 1 starts a list there.
+  // A line of a paragraph can begin with a number by chance, so only 1 starts a list there.
   const interrupts = state.open?.kind !== "paragraph" || number === undefined || number === 1;
   if (found && interrupts && (nested || indent < 4)) {
     state.open = {

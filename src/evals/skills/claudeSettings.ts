@@ -27,17 +27,17 @@ const marketplaceSchema = z.looseObject({
 
 const pluginSchema = z.looseObject({ skills: z.union([z.string(), z.array(z.string())]).optional() });
 
-/** What Claude Code's settings say about skills. A file that is not of their form has no effect, as in the program. */
+/** What Claude Code's settings say about skills. As in Claude Code, a malformed file has no effect. */
 export type ClaudeSettings = {
-  /** The folders of skills of each plugin that is installed and enabled. */
+  /** The skill folders of each plugin that is installed and enabled. */
   plugins: readonly { name: string; dir: string }[];
-  /** How single skills are shown, by the name of their folder. */
+  /** How single skills are shown, by folder name. */
   overrides: Readonly<Record<string, "on" | "name-only" | "user-invocable-only" | "off">>;
 };
 
 /**
- * Reads the settings of a user and of the project in `cwd`; the project's win, and the user's local ones for it win over
- * those. Without `home`, only what is committed with the project counts.
+ * Reads the settings of the user and of the project in `cwd`. The project's settings override the user's, and the user's
+ * local settings for the project override both. Without `home`, only the settings that the project commits count.
  */
 export function readClaudeSettings(home: string | undefined, cwd: string): ClaudeSettings {
   const project = join(cwd, ".claude/settings.json");
@@ -53,8 +53,8 @@ export function readClaudeSettings(home: string | undefined, cwd: string): Claud
 }
 
 /**
- * The folders of skills of a plugin, if it is installed and its marketplace is known and lists it. A plugin of a
- * marketplace on this machine is used where it is.
+ * The skill folders of a plugin, if it is installed and its marketplace is known and lists it. A plugin from a marketplace
+ * on this machine is used in place.
  */
 function listPluginFolders(plugins: string, id: string): ClaudeSettings["plugins"] {
   const [name = "", marketplace = ""] = id.split("@");
@@ -69,7 +69,7 @@ function listPluginFolders(plugins: string, id: string): ClaudeSettings["plugins
   const dir = isLocal ? resolve(installLocation, String(plugin.source)) : installed.installPath;
   const named = readJson(join(dir, ".claude-plugin/plugin.json"), pluginSchema)?.skills ?? [];
   const own = join(dir, "skills");
-  // Without such a folder, the plugin itself can be a package.
+  // Without this folder, the plugin itself can be a package.
   const folders = [existsSync(own) ? own : dir, ...[named].flat().map((path) => resolve(dir, path))];
   return folders.map((folder) => ({ name, dir: folder }));
 }

@@ -8,9 +8,9 @@ import { readPackage } from "./package.ts";
 
 /** The result of a search. Every package that is not among `skills` is reported with the reason. */
 export type Discovery = {
-  /** Sorted by name; each name once, unless the host keeps equal names. */
+  /** Sorted by name. Names are unique unless the host keeps skills with equal names. */
   skills: SkillPackage[];
-  /** Packages that another skill of the same name (`by`, its SKILL.md) takes precedence over. */
+  /** Packages that are hidden by another skill of the same name. `by`: the SKILL.md of that skill. */
   shadowed: { name: string; file: string; by: string; reason: string }[];
   /** Packages that no host can load. */
   skipped: { file: string; reason: string }[];
@@ -19,9 +19,9 @@ export type Discovery = {
 };
 
 /**
- * The skill packages under `roots`, which are absolute or relative to `cwd`. A named root is a folder of packages or a
- * package, and takes precedence over the levels of a host; within a level the first root does. Names compare exactly.
- * A package that several links lead to counts once. Messages name files relative to `cwd` where they are inside it.
+ * Finds the skill packages under `roots`, which are absolute or relative to `cwd`. A named root is a package or a folder of
+ * packages, and takes precedence over the levels of a host; within a level, earlier roots take precedence. Names compare
+ * exactly. A package that several links lead to is found once. Messages name files inside `cwd` relative to it.
  */
 export async function discoverSkills(
   roots: readonly SkillRoot[],
@@ -30,22 +30,22 @@ export async function discoverSkills(
   const found: Discovery = { skills: [], shadowed: [], skipped: [], warnings: [] };
   const seen = new Set<string>();
   const byName = new Map<string, { skill: SkillPackage; root: SkillRoot }>();
-  const shown = (path: string) => (isWithin(cwd, path) ? relative(cwd, path) || "." : path);
+  const formatPath = (path: string) => (isWithin(cwd, path) ? relative(cwd, path) || "." : path);
   const levels = ["named", ...(rules.precedence === "user" ? ["user", "project"] : ["project", "user"]), "plugin"];
   for (const root of levels.flatMap((level) => roots.filter((one) => one.level === level))) {
     const { folders, skipped } = listFolders(root, cwd, rules);
-    found.skipped.push(...skipped.map(({ file, reason }) => ({ file: shown(file), reason })));
+    found.skipped.push(...skipped.map(({ file, reason }) => ({ file: formatPath(file), reason })));
     for (const { path, dir } of folders) {
       if (seen.has(dir)) continue;
       seen.add(dir);
-      const file = shown(join(path, "SKILL.md"));
+      const file = formatPath(join(path, "SKILL.md"));
       const read = readPackage({ dir, folder: basename(path), file, level: root.level }, rules.reader);
       if ("reason" in read) {
         const { reason, line } = read;
         found.skipped.push({ file: line === undefined ? file : `${file}:${line}`, reason });
         continue;
       }
-      // A plugin that is a package itself has no folder of its own name.
+      // The folder of a plugin that is itself a package does not have the name of the skill.
       const ownName = rules.namedBy === "folder" && dir !== realPath(root.dir) ? read.skill.folder : read.skill.name;
       const name = root.plugin === undefined ? ownName : `${root.plugin}:${ownName}`;
       const first = byName.get(name);
@@ -71,14 +71,14 @@ function explainPrecedence(first: SkillRoot, second: SkillRoot): string {
 }
 
 type Folders = {
-  /** Each path as found, and its real path. */
+  /** Each folder: its path as found, and its real path. */
   folders: { path: string; dir: string }[];
   skipped: { file: string; reason: string }[];
-  /** The real paths of the folders that were searched: links can lead back to them. */
+  /** The real paths of searched folders, because links can lead back to them. */
   searched: Set<string>;
 };
 
-/** The folders under a root that may be packages, sorted by name. A missing root has none. */
+/** Lists the folders under a root that may be packages, sorted by name; none if the root is missing. */
 function listFolders({ dir: given, level }: SkillRoot, cwd: string, rules: HostRules): Folders {
   const root = resolve(cwd, given);
   const real = realPath(root);
@@ -99,7 +99,7 @@ function listFolders({ dir: given, level }: SkillRoot, cwd: string, rules: HostR
   return found;
 }
 
-/** Adds the packages among these folders of `parent`, which is this many folders below a root of packages. */
+/** Adds the packages among these folders of `parent`. `depth`: their depth below the root, from 1. */
 function addInner(found: Folders, parent: string, names: readonly string[], rules: HostRules, depth: number): void {
   for (const name of names.filter(rules.isSearched)) {
     const path = join(parent, name);
@@ -116,7 +116,7 @@ function addInner(found: Folders, parent: string, names: readonly string[], rule
       found.searched.add(dir);
       addInner(found, path, inside.folders, rules, depth + 1);
     }
-    // Where packages can lie deeper, any other folder may be a part of one.
+    // If packages can be deeper, a folder without SKILL.md is normal, unless the name is misspelled.
     const isReported = !isPackage && (rules.depth === 1 || findMisspelled(inside.all) !== undefined);
     if (isReported) found.skipped.push({ file: path, reason: explainMissingSkill(inside.all) });
   }

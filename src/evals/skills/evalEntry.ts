@@ -6,13 +6,13 @@ import { nearest } from "../types/nearest.ts";
 import type { EvalFile, SkillEval } from "../types/skill.ts";
 import { countEntries, type ProblemCollector } from "./problems.ts";
 
-/** A query as a file has it. `triggers` when its list decides that. */
+/** A query as written in a file. `triggers`: set if the list that it is in decides it. */
 export type RawEntry = { value: Json; path: Path; triggers?: boolean };
 
-/** The files of a query or of all queries, and why they cannot be asked, when one of them cannot be read. */
+/** The files of one query or of all queries. `unusable`: why the queries cannot be asked, if a file cannot be read. */
 export type QueryFiles = { files: EvalFile[]; unusable?: string };
 
-/** What every entry of a file is read with. `shared`: the files that the file gives to all. */
+/** The context of all entries of a file. `shared`: the files that the eval file gives to every query. */
 export type EntryContext = {
   skill: string;
   parsed: ParsedFile;
@@ -21,26 +21,26 @@ export type EntryContext = {
   problems: ProblemCollector;
 };
 
-/** Keys of a query's text. An object with one of them and without a list is a query. */
+/** Keys of a query's text. A file with one of them at the top level, and without a list, is a single query. */
 export const promptKeys = ["input", "prompt", "query", "user_request"] as const;
-/** Fields with what an answer must do. All that an entry has are read, in this order. */
+/** Fields with checks of the answer. An entry may have several, which are read in this order. */
 const checkKeys = [
   ...["expected_behavior", "expected_behaviors", "assertions", "expectations", "checks", "expected_checks"],
   ...["expected_outputs", "expected_output_characteristics"],
 ] as const;
-/** Fields with pieces of text or faults, each with the sentence that it makes of one. */
+/** Fields that list pieces of text or faults, with the sentence that each piece is turned into. */
 const pieceKeys: Readonly<Record<string, (piece: string) => string>> = {
   ...keysTo((piece) => `The answer includes "${piece}".`, "must_include", "must_contain", "expected_output_contains"),
   ...keysTo((piece) => `The answer does not include "${piece}".`, "must_not_include", "must_not_contain", "must_avoid"),
   ...keysTo((piece) => `This does not occur: ${piece}`, "forbidden", "forbidden_outputs", "failure_conditions"),
 };
-/** Whether the skill is meant to load: true or false, or in some fields the name of the skill that is. */
+/** Fields that say whether the skill must load: true or false, or in some fields the name of the skill that must. */
 const triggerKeys = [
   ...(["should_trigger", "expected_trigger", "should_activate"] as const).map((key) => ({ key, meaning: true })),
   ...(["expected_activation", "expected_skill", "expect_skill"] as const).map((key) => ({ key, meaning: true })),
   { key: "should_not_trigger", meaning: false },
 ];
-/** What authors note for readers. */
+/** Notes of authors for readers, which are ignored. */
 const noteKeys = ["name", "title", "note", "notes", "reason", "rationale", "why", "comment", "tags", "priority"];
 const knownKeys = new Set<string>([
   ...promptKeys,
@@ -56,19 +56,19 @@ function keysTo(write: (piece: string) => string, ...keys: string[]) {
   return Object.fromEntries(keys.map((key) => [key, write]));
 }
 
-/** Categories of queries that the skill must not load for, in the spellings in use. */
+/** Categories of queries that the skill must not load for, in all spellings that were seen. */
 const negativeCategory =
   /^(?:(?:hard|trigger|activation)-)?negatives?(?:$|[ -](?:control|trigger|activation|case|example|query|prompt|test)s?\b)|^false-positives?$|^near-?miss|^should-not-(?:trigger|activate|load)|^(?:no|non|not|anti)-?trigger|^out-of-scope/;
 
-/** The same in an id, where the words have to stand alone: "negative-numbers" is a positive about numbers. */
+/** The same in ids, where the words must stand alone: "negative-numbers" is a positive about numbers. */
 const negativeId =
   /(?:^|-)(?:near-?miss(?:es)?|(?:anti|no|non)-?trigger|should-not-(?:trigger|activate|load))(?:-|$)|^(?:trigger-|hard-)?neg(?:ative)?(?:-?\d+)?$/;
 
-/** Sentences by which an expectation says that the skill must stay out of it. */
+/** Expectations that say that the skill must not load. */
 const negativeSentence =
   /\b(?:skill\b.{0,40}\b(?:should|must|does|do|is) ?n[o']t (?:be )?(?:trigger|activat|invok|load|used|fire)|(?:should|must|does|do) not (?:trigger|activate|invoke|load|use) (?:the|this) skill|no[- ]trigger|near[- ]miss|anti[- ]trigger)/i;
 
-/** One query of an eval file; undefined when it is malformed, which is then among the problems. */
+/** Reads one query of an eval file; undefined if it is malformed, which is added to the problems. */
 export function readEntry({ value, path, triggers: given }: RawEntry, context: EntryContext): SkillEval | undefined {
   const { problems, parsed, skill, files, shared } = context;
   const place = parsed.place(path);
@@ -82,7 +82,6 @@ export function readEntry({ value, path, triggers: given }: RawEntry, context: E
   warnOtherOwner(value, skill, at, problems);
   warnUnknownFields(value, at, problems);
   const input = readInput(value, place, at, problems);
-  const isEmpty = input === "";
   const id = readId(value, at, problems);
   const triggers = given ?? readTriggers(value, id, context, at);
   const expectedBehavior = readChecks(value, at, problems);
@@ -90,16 +89,24 @@ export function readEntry({ value, path, triggers: given }: RawEntry, context: E
     warnLooksNegative(expectedBehavior, place, problems);
   const own = readFiles(value.files ?? [], files, { place: at("files"), left: "the query is", shared }, problems);
   if (input === undefined) return undefined;
-  const why = isEmpty ? "The query has no text." : own.unusable;
-  const problem = why !== undefined && { unusable: why };
-  return { ...(id && { id }), input, triggers, expectedBehavior, files: own.files, ...problem, place };
+  const unusable = input === "" ? "The query has no text." : own.unusable;
+  return {
+    ...(id && { id }),
+    input,
+    triggers,
+    expectedBehavior,
+    files: own.files,
+    ...(unusable !== undefined && { unusable }),
+    place,
+  };
 }
 
 type At = (...steps: Path) => Place;
 
 /**
- * The files of an entry, or of all entries, over those of `shared`. What names a file that cannot be read is not asked:
- * without its files it would ask something else. `left`: what that is, with its verb.
+ * Reads the files of one query or of all queries, which replace those of `shared` with the same path. A query is not asked
+ * if one of its files cannot be read, because without it the query would ask something else. `left`: the subject and verb of
+ * the message about that, such as "the query is".
  */
 export function readFiles(
   given: Json,
@@ -108,8 +115,8 @@ export function readFiles(
   problems: ProblemCollector,
 ): QueryFiles {
   const { files, wrong: unread, binary } = readCaseFiles(given, from);
-  const laid = overlayFiles(shared.files, files);
-  const wrong = [...unread, ...laid.wrong];
+  const merged = overlayFiles(shared.files, files);
+  const wrong = [...unread, ...merged.wrong];
   for (const { message, hint } of wrong)
     problems.warn(message, place, () => ({ message, hint: `${hint} Until then ${left} left out.` }));
   for (const path of binary)
@@ -118,10 +125,10 @@ export function readFiles(
       hint: "Give the file as text: a model is shown text only.",
     }));
   const unusable = [shared.unusable, ...wrong.map(({ message }) => message)].filter(Boolean).join(" ");
-  return { files: laid.files, ...(unusable !== "" && { unusable }) };
+  return { files: merged.files, ...(unusable !== "" && { unusable }) };
 }
 
-/** Warns when a file or a query names another skill. */
+/** Warns if a file or a query names another skill. */
 export function warnOtherOwner(value: JsonObject, skill: string, at: At, problems: ProblemCollector): void {
   for (const key of ["skill_name", "skill", "skills"].filter((one) => Object.hasOwn(value, one))) {
     if ([value[key]].flat().includes(skill)) continue;
@@ -141,7 +148,7 @@ function warnUnknownFields(value: JsonObject, at: At, problems: ProblemCollector
   }
 }
 
-/** The text of a query: empty, with a warning, where it has none. */
+/** Reads the text of a query. Empty, with a warning, if there is none; undefined, with an error, if it is invalid. */
 function readInput(value: JsonObject, place: Place, at: At, problems: ProblemCollector): string | undefined {
   const given = promptKeys.filter((key) => Object.hasOwn(value, key) && value[key] !== null);
   const wrong = given.find((key) => typeof value[key] !== "string");
@@ -176,7 +183,7 @@ function readTriggers(value: JsonObject, id: string | undefined, { skill, proble
     const given = value[key];
     if (typeof given === "boolean") return given === meaning;
     if (given === undefined || given === null) continue;
-    // The name of a skill, of this one or of another.
+    // The name of this skill or of another one.
     if (typeof given === "string" && !key.startsWith("should_")) return given === skill;
     problems.error(`"${key}" must be true or false.`, "Write true or false, without quotes.", at(key));
   }
@@ -186,7 +193,7 @@ function readTriggers(value: JsonObject, id: string | undefined, { skill, proble
   return !categories.some((one) => typeof one === "string" && negativeCategory.test(toWords(one)));
 }
 
-/** An expectation that is about the skill staying out of it does not decide that by itself: a judge grades sentences. */
+/** Warns about positives whose expectation says that the skill must not load: sentences are only graded by a judge. */
 function warnLooksNegative(sentences: readonly string[], place: Place, problems: ProblemCollector): void {
   if (!sentences.some((sentence) => negativeSentence.test(sentence))) return;
   problems.warn("looks negative", place, (times) => ({
@@ -195,13 +202,13 @@ function warnLooksNegative(sentences: readonly string[], place: Place, problems:
   }));
 }
 
-/** The keys that may hold the text of a check that is an object. */
+/** The keys with the text of a check that is an object. */
 const textKeys = ["text", "description", "criterion", "value", "name"] as const;
 const commandKey = /^(?:command|cmd|script|run|shell)$/;
 
 /**
- * The checks of an entry as sentences for a judge, without repetitions; its `expected_output` when it has none. What
- * cannot be read as text is an error, or a warning where it is a check of another kind.
+ * Reads the checks of an entry as distinct sentences for a judge, or its `expected_output` if it has no checks. What is not
+ * text is a warning, because it is not graded.
  */
 function readChecks(entry: JsonObject, at: At, problems: ProblemCollector): string[] {
   const given = [

@@ -11,17 +11,17 @@ import { ProblemCollector } from "./problems.ts";
 
 const maxBytes = 8 * 1024 * 1024;
 
-/** `trigger-eval.json`, `triggers.json`, `trigger_cases.json` and similar names, for files about loading only. */
+/** Names of files that are only about loading: `trigger-eval.json`, `triggers.json`, `trigger_cases.json` and similar. */
 const triggerFile = /^triggers?(?:[-_](?:evals?|eval[-_]set|cases?|quer(?:y|ies)|prompts?|tests?|set))?\.json$/i;
 
-/** Files in which authors write queries, other than notes for readers. */
+/** Names of files that may contain queries, unlike READMEs and hidden files. */
 const mayHoldQueries = /^(?!readme\b|\.).*\.(?:jsonl?|ya?ml|md)$/i;
 
 /**
- * Reads `evals/evals.json` and the trigger files of a package, in every known shape, as one list in the order of the
- * files. Ids are unique within a file at most. `files` are named as `skill.file` is. Files that cases name are looked
- * up under `repository` too. Nothing in an eval file is executed. Throws one EvalsError with all errors; what can be
- * read without changing what is measured is a warning.
+ * Reads `evals/evals.json` and the trigger files of a package, in every known shape, as one list in the order of the files.
+ * Ids may repeat across files. `files` has paths in the form of `skill.file`. Files that queries name are looked up under
+ * `repository` too. Nothing in an eval file is executed. Throws one EvalsError with all errors; a problem that does not
+ * change what is measured is a warning.
  */
 export async function readSkillEvals(
   skill: SkillPackage,
@@ -60,15 +60,16 @@ export async function readSkillEvals(
 
 function describeUnread({ file }: SkillPackage, unread: readonly string[]): Problem {
   const names = unread.length > 5 ? [...unread.slice(0, 5), "..."] : unread;
+  const count = unread.length === 1 ? "1 other file in evals/ is" : `${unread.length} other files in evals/ are`;
   return {
     severity: "warning",
-    message: `${unread.length === 1 ? "1 other file" : `${unread.length} other files`} in evals/ ${unread.length === 1 ? "is" : "are"} not read: ${names.join(", ")}.`,
+    message: `${count} not read: ${names.join(", ")}.`,
     hint: "Queries are read from evals.json and from trigger files such as trigger-eval.json.",
     place: { file: join(dirname(file), "evals") },
   };
 }
 
-/** The names of the known files in `evals/`, first that of the specification, and of the other files there. */
+/** Lists the names of the known files in `evals/`, the specified one first, and of other files that may contain queries. */
 function listEvalFiles(dir: string): { known: string[]; others: string[] } {
   const folder = realPath(join(dir, "evals"));
   if (folder === undefined || !isWithin(dir, folder)) return { known: [], others: [] };
@@ -90,7 +91,7 @@ function readEvalFile(dir: string, name: string, file: string): ParsedFile {
   throw usageError(`The eval file cannot be read: ${read.reason}.`, hint, { file });
 }
 
-/** The `files` next to the lists of a file, which all its queries have. Those of a single query are its own. */
+/** Reads the top-level `files` of an eval file, which all its queries share. A file that is one query has none. */
 function readSharedFiles(
   { value, place }: ParsedFile,
   entries: readonly RawEntry[],
@@ -108,12 +109,12 @@ const triggerLists = [
   { key: "should_trigger", triggers: true },
   { key: "should_not_trigger", triggers: false },
 ] as const;
-/** What may accompany the lists: the owner of the evals, notes for readers, and files for all. */
+/** Keys that are allowed beside the lists: the owner of the evals, notes for readers, and shared files. */
 const metadataKeys = new Set(["skill_name", "skill", "skills", "name", "description", "version", "$schema", "files"]);
 const shapeHint = 'Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.';
 
 /**
- * The queries of an eval file in every known shape: a list; lists under `evals`, `cases`, `test_cases` or `queries`;
+ * Lists the queries of an eval file in every known shape: a list; lists under `evals`, `cases`, `test_cases` or `queries`;
  * the lists `should_trigger` and `should_not_trigger`; or a single query.
  */
 function listEntries({ value, place }: ParsedFile, skill: string, problems: ProblemCollector): RawEntry[] {

@@ -7,27 +7,27 @@ import { type ClaudeSettings, readClaudeSettings } from "./claudeSettings.ts";
 import type { Reader } from "./package.ts";
 import { findGitRoot } from "./packageFiles.ts";
 
-/** What a host does with the packages in its folders. */
+/** How a host finds, names and shows the packages in its folders. */
 export type HostRules = {
   reader: Reader;
-  /** The level whose skill is loaded when two skills have the same name. */
+  /** The level whose skill is loaded if two skills have the same name. */
   precedence: "project" | "user";
-  /** What a skill is called: the name in its front matter, or its folder. */
+  /** What names a skill: the name in its front matter, or its folder. */
   namedBy: "name" | "folder";
-  /** Whether skills of one name are offered side by side. Otherwise the first is loaded. */
+  /** Whether skills with the same name are offered side by side. Otherwise only the first is loaded. */
   keepsEqualNames: boolean;
-  /** How many folders below a root a package can be. */
+  /** The maximum depth of a package below a root, in folders. */
   depth: number;
   isSearched(folder: string): boolean;
-  /** The description that the model is shown of a loaded skill, or why it is shown nothing. */
+  /** The description of a loaded skill that the model is shown, or why it is not shown. */
   show(skill: SkillPackage): { description: string } | Hidden;
 };
 
-/** Why a skill is not shown to models. `key`: of its front matter, where that says so. */
+/** Why a skill is not shown to models. `key`: the key of its front matter that says so. */
 export type Hidden = { hidden: string; key?: string };
 
-/** The key of front matter by which a skill is for users only. */
-const closing = "disable-model-invocation";
+/** The front matter key that hides a skill from models, so that only users can start it. */
+const hidingKey = "disable-model-invocation";
 
 /** The rules of the Agent Skills format, for hosts that were not measured. */
 export const formatRules: HostRules = {
@@ -38,40 +38,42 @@ export const formatRules: HostRules = {
   depth: 1,
   isSearched: (folder) => !folder.startsWith(".") && folder !== "node_modules",
   show: ({ description, document: { frontMatter } }) => {
-    if (frontMatter[closing] !== true) return { description };
-    return { hidden: `\`${closing}\` is true`, key: closing };
+    if (frontMatter[hidingKey] !== true) return { description };
+    return { hidden: `\`${hidingKey}\` is true`, key: hidingKey };
   },
 };
 
-/** Where a host is started: absolute paths and its environment. */
+/** Where a host is started: absolute paths and environment variables. */
 export type HostPlace = {
   home: string | undefined;
   cwd: string;
   env: Readonly<Record<string, string | undefined>>;
-  /** Whether the skills, plugins and settings of the user count beside those of the project. */
+  /** Whether to include the skills, plugins and settings of the user, in addition to those of the project. */
   withUser: boolean;
 };
 
-/** Where a host looks for skills, and by which rules. */
+/** Where a host looks for skills, and the rules that it applies. */
 export type HostSkills = { roots: SkillRoot[]; rules: HostRules };
 
-/** The folders that hold `skills/`, in their order. `climbs`: also those of the folders up to the repository's root. */
-type Layout = { project: readonly string[]; user: readonly string[]; climbs?: boolean; rules: HostRules };
+/** The folders that contain `skills/`, in order. `includesParents`: also in the parent folders up to the repository root. */
+type Layout = { project: readonly string[]; user: readonly string[]; includesParents?: boolean; rules: HostRules };
 
 const showToModels = ({ description }: SkillPackage) => ({ description: toLine(description) });
 
-/** Hosts that read a package within the format as the format says. */
+/** Hosts that read packages as the format specifies. */
 const layouts: Readonly<Record<string, Layout>> = {
   copilot: {
     project: [".github", ".agents", ".claude"],
     user: [".copilot", ".agents"],
-    climbs: true,
+    includesParents: true,
     rules: {
-      ...{ ...formatRules, depth: Number.POSITIVE_INFINITY, isSearched: (folder) => !folder.startsWith(".") },
+      ...formatRules,
+      depth: Number.POSITIVE_INFINITY,
+      isSearched: (folder) => !folder.startsWith("."),
       show: (skill) =>
-        (skill.document.frontMatter[closing] ?? false) === false
+        (skill.document.frontMatter[hidingKey] ?? false) === false
           ? showToModels(skill)
-          : { hidden: `\`${closing}\` is set`, key: closing },
+          : { hidden: `\`${hidingKey}\` is set`, key: hidingKey },
     },
   },
   goose: {
@@ -88,9 +90,9 @@ const layouts: Readonly<Record<string, Layout>> = {
 const formatDirs = [".claude", ".agents"];
 
 /**
- * Where a host looks for skills, and by which rules: what the pinned version of the program shows to its model, without
- * commands and the skills that it brings along. For other hosts, `.claude` and `.agents` by the rules of the format; with
- * `hostDirs`, these folders by the same rules.
+ * Where a host looks for skills, and the rules that it applies, so that the result is what its pinned version shows to the
+ * model, except for commands and bundled skills. For other hosts: `.claude` and `.agents`, by the rules of the format. With
+ * `hostDirs`: these folders, by the rules of the format.
  */
 export function findHostSkills(host: string, place: HostPlace, hostDirs?: readonly string[]): HostSkills {
   if (hostDirs === undefined && host === "claude-code") return describeClaudeCode(place);
@@ -104,7 +106,9 @@ export function findHostSkills(host: string, place: HostPlace, hostDirs?: readon
   return {
     roots: [
       ...(home !== undefined && withUser ? under(home, "user", layout.user) : []),
-      ...(layout.climbs ? listRepositoryFolders(cwd) : [cwd]).flatMap((base) => under(base, "project", layout.project)),
+      ...(layout.includesParents ? listRepositoryFolders(cwd) : [cwd]).flatMap((base) =>
+        under(base, "project", layout.project),
+      ),
     ],
     rules: layout.rules,
   };
@@ -134,7 +138,7 @@ function describeClaudeCode({ home, cwd, withUser }: HostPlace): HostSkills {
 function showInClaudeCode(skill: SkillPackage, { overrides }: ClaudeSettings): ReturnType<HostRules["show"]> {
   const { name, level, description } = skill;
   const values = skill.document.frontMatter;
-  if (isSet(values[closing])) return { hidden: `\`${closing}\` is set`, key: closing };
+  if (isSet(values[hidingKey])) return { hidden: `\`${hidingKey}\` is set`, key: hidingKey };
   const override = level === "plugin" ? undefined : overrides[name];
   if (override === "off" || override === "user-invocable-only")
     return { hidden: `the setting \`skillOverrides\` has "${override}" for it` };
@@ -157,13 +161,13 @@ function isForSomeFiles(paths: Json | undefined): boolean {
 function describeCodex({ home, cwd, env, withUser }: HostPlace): HostSkills {
   const own = env.CODEX_HOME || (home !== undefined && join(home, ".codex"));
   const root = (dir: string, level: SkillRoot["level"]): SkillRoot => ({ dir: join(dir, "skills"), level });
-  const ofUser = [...(own ? [root(own, "user")] : []), ...(home ? [root(join(home, ".agents"), "user")] : [])];
+  const userRoots = [...(own ? [root(own, "user")] : []), ...(home ? [root(join(home, ".agents"), "user")] : [])];
   return {
     roots: [
       ...listRepositoryFolders(cwd).flatMap((folder) =>
         [".codex", ".agents"].map((dir) => root(join(folder, dir), "project")),
       ),
-      ...(withUser ? ofUser : []),
+      ...(withUser ? userRoots : []),
     ],
     rules: {
       reader: "codex",
@@ -173,14 +177,14 @@ function describeCodex({ home, cwd, env, withUser }: HostPlace): HostSkills {
       depth: 6,
       isSearched: (folder) => !folder.startsWith("."),
       show: (skill) =>
-        isClosedToCodex(skill)
+        isHiddenFromCodex(skill)
           ? { hidden: "agents/openai.yaml has `allow_implicit_invocation: false`" }
           : { description: toLine(skill.description) },
     },
   };
 }
 
-function isClosedToCodex({ dir }: SkillPackage): boolean {
+function isHiddenFromCodex({ dir }: SkillPackage): boolean {
   const read = readConfined(join(dir, "agents/openai.yaml"), dir, 64 * 1024);
   if (!("text" in read)) return false;
   const { value, problems } = parseYaml(read.text, "");
@@ -188,12 +192,12 @@ function isClosedToCodex({ dir }: SkillPackage): boolean {
   return isJsonObject(policy) && policy.allow_implicit_invocation === false;
 }
 
-/** A folder and those above it in its repository, nearest first; the folder alone outside of one. */
+/** A folder and its parents in its repository, nearest first; only the folder if it is in no repository. */
 function listRepositoryFolders(cwd: string): string[] {
   return findGitRoot(cwd) === undefined ? [cwd] : listFoldersAbove(cwd);
 }
 
-/** A folder and those above it, nearest first: up to the root of its repository, else until `home`, which is left out. */
+/** A folder and its parents, nearest first: up to the root of its repository, or else up to `home`, exclusive. */
 function listFoldersAbove(cwd: string, home?: string): string[] {
   const last = findGitRoot(cwd);
   const folders: string[] = [];

@@ -8,24 +8,24 @@ import { frontMatterKeys, type SkillDocument, type SkillPackage } from "../types
 import { parseBody } from "./body.ts";
 import { hashPackage } from "./packageFiles.ts";
 
-/** A host loads the file into a model's context, where larger files do not fit. */
+/** A host loads the file into a model's context, which a larger file does not fit. */
 const maxSkillBytes = 1024 * 1024;
-/** Far more than any front matter needs; below it everything here stays fast. */
+/** Far more than any front matter needs, and small enough to parse quickly. */
 const maxFrontMatterChars = 64 * 1024;
 
-/** Why a package cannot be loaded, in words that complete a sentence, and the line of its `SKILL.md`. */
+/** Why a package cannot be loaded, as the end of a sentence, and the line of its `SKILL.md`. */
 export type LoadFailure = { reason: string; line?: number };
 
 type PackageLocation = Pick<SkillPackage, "dir" | "folder" | "file" | "level">;
 
 /**
- * How a `SKILL.md` is read: by the Agent Skills format, or as a host reads what is outside of it. Claude Code and Codex
- * take a number for a text, and quote values that are not valid YAML. Claude Code reads a file without front matter or
- * description, too, and describes it by the first line of its body.
+ * How a `SKILL.md` is read: by the Agent Skills format, or like a host that also reads what violates it. Claude Code and
+ * Codex convert numbers to text, and quote values that are not valid YAML. Claude Code also reads a file without front
+ * matter or description, and describes it by the first line of its body.
  */
 export type Reader = "format" | "claude-code" | "codex";
 
-/** Reads the package in a folder; a reason when it cannot be loaded. */
+/** Reads the package in a folder, or says why it cannot be loaded. */
 export function readPackage(
   location: PackageLocation,
   reader: Reader = "format",
@@ -63,8 +63,8 @@ export type ParsedSkill = Pick<SkillPackage, "name" | "description" | "document"
 
 /**
  * Parses the text of a `SKILL.md`. Only what makes hosts skip the skill is a failure; everything else is a warning.
- * `isRepository`: the folder is a whole repository, whose name is that of the clone. Takes time linear in the text, and
- * does not throw.
+ * `isRepository`: the folder is a whole repository, whose name depends on the clone. Takes linear time, and does not
+ * throw.
  */
 export function parseSkill(
   text: string,
@@ -90,7 +90,7 @@ export function parseSkill(
 
 const noFrontMatter: Omit<FrontMatter, "body"> = { values: {}, places: {}, quoted: [], bodyLine: 1 };
 
-/** How Claude Code describes a skill that does not: by the first line of its body, without marks of a heading. */
+/** How Claude Code describes a skill without a description: by the first line of its body, without heading marks. */
 function describeByBody(body: string): string {
   const line =
     /^.*\S.*$/m
@@ -100,7 +100,7 @@ function describeByBody(body: string): string {
   return line.length > 100 ? `${line.slice(0, 97)}...` : line;
 }
 
-/** Undefined for an empty value: hosts treat it as missing. */
+/** Reads a text from the front matter; undefined if it is empty, which hosts treat as missing. */
 function readText(values: JsonObject, key: string, reader: Reader): string | LoadFailure | undefined {
   const value = Object.hasOwn(values, key) ? values[key] : undefined;
   if (value === undefined || value === null) return undefined;
@@ -154,7 +154,7 @@ function checkFrontMatter(
   ];
 }
 
-/** The front matter of a `SKILL.md`. Lines are those of the file. */
+/** The front matter of a `SKILL.md`. Line numbers are those of the file. */
 type FrontMatter = {
   values: JsonObject;
   places: Record<string, { line: number; column: number }>;
@@ -167,8 +167,8 @@ type FrontMatter = {
 const delimited = /^---[ \t]*\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/;
 
 /**
- * Splits the text of a `SKILL.md` (with `\n` as line break) and reads its front matter. As lenient as hosts are: YAML
- * that is invalid only because a plain value contains ": " is read as if that value were quoted.
+ * Splits the text of a `SKILL.md` (with `\n` as line break) and reads its front matter. As in hosts, YAML that is invalid only
+ * because a plain value contains ": " is read as if that value were quoted.
  */
 function readFrontMatter(text: string, reader: Reader): FrontMatter | LoadFailure {
   if (!/^---[ \t]*(?:\n|$)/.test(text)) return { reason: 'it has no front matter: line 1 is not "---"', line: 1 };
@@ -199,19 +199,19 @@ function readYaml(yaml: string): Pick<FrontMatter, "values" | "places"> | LoadFa
     const [problem] = error instanceof EvalsError ? error.problems : [];
     if (!problem) throw error;
     const reason = `its front matter cannot be read: ${problem.message.replace(/\.$/, "")}`;
-    // The file has one line before the YAML.
+    // The YAML starts on line 2 of the file.
     return { reason, line: (problem.place?.line ?? 1) + 1 };
   }
 }
 
-/** A key at the margin followed by the start of a plain value. */
+/** An unindented key followed by the start of a plain value. */
 const plainEntry = /^([A-Za-z][\w-]*:[ \t]+)([^\s"'[{|>&*!#%@`].*)$/;
-/** The same, with values that would start a list, a map or another form of YAML. */
+/** The same, including values that start a list, a map or another form of YAML. */
 const anyEntry = /^([A-Za-z][\w-]*:[ \t]+)([^\s"'|>#].*)$/;
 
 /**
- * Quotes every value at the margin that contains ": " (or ends in ":"), or is not the start of a plain value, with the
- * lines that continue it.
+ * Quotes every value of an unindented key that contains ": " (or ends in ":"), or is not the start of a plain value,
+ * together with its continuation lines.
  */
 function quoteValues(yaml: string, entry: RegExp): { yaml: string; quoted: string[] } {
   const lines = yaml.split("\n");

@@ -5,8 +5,8 @@ import { isNotText, isWithin, listFiles, maxFiles, readConfined, realPath } from
 import type { SkillPackage } from "../types/skill.ts";
 
 /**
- * The real folder that a package is a part of: its git repository, else `cwd` if the package is inside of it. What is
- * around it belongs to the machine, not to the package.
+ * The real folder that a package belongs to: its git repository, or else `cwd` if the package is inside it. Anything
+ * outside belongs to the machine, not to the package.
  */
 export function findRepository(dir: string, cwd: string): string | undefined {
   const root = findGitRoot(dir);
@@ -16,15 +16,15 @@ export function findRepository(dir: string, cwd: string): string | undefined {
 }
 
 /**
- * The folder whose packages are offered with a package, absolute: the one around it, as far as that belongs to the same
- * repository, else the package itself. `dir` is absolute.
+ * The absolute folder whose packages are offered together with a package: its parent folder if that is in the same
+ * repository, or else the package itself. `dir` is absolute.
  */
 export function findOfferedFolder(dir: string, cwd: string): string {
   const bounds = findRepository(dir, cwd);
   return bounds !== undefined && isWithin(bounds, dirname(dir)) ? dirname(dir) : dir;
 }
 
-/** The nearest folder from `dir` upwards that is the root of a git repository. */
+/** The root of the git repository that `dir` is in. */
 export function findGitRoot(dir: string): string | undefined {
   for (let folder = dir; ; folder = dirname(folder)) {
     if (existsSync(join(folder, ".git"))) return folder;
@@ -32,12 +32,12 @@ export function findGitRoot(dir: string): string | undefined {
   }
 }
 
-/** Larger files are refused, not cut: they do not fit into a model's context. */
+/** Larger files are refused, not cut, because they do not fit into a model's context. */
 const maxShownBytes = 256 * 1024;
 
 /**
- * The text of a file inside a package, by its path relative to the package's folder. Does not throw: `problem` is the
- * message for the model.
+ * Reads a file inside a package, by its path relative to the package's folder. Does not throw; `problem` is a message for
+ * the model.
  */
 export async function readPackageFile(
   { dir, name }: Pick<SkillPackage, "dir" | "name">,
@@ -51,16 +51,16 @@ export async function readPackageFile(
   };
 }
 
-/** Limits of a package, beside that of its files; beyond them it is not loaded. */
+/** The maximum size of all files of a package. A larger package is not loaded. */
 const maxBytes = 64 * 1024 * 1024;
 
-/** `strays`: links in the package that are not followed, by relative path, each with the reason. */
+/** `strays`: links in the package that are not followed, by relative path, with the reason. */
 export type PackageHash = { hash: string; strays: readonly { path: string; reason: string }[] };
 
 /**
- * SHA-256 (hex) over the sorted paths of a package's files and the SHA-256 of each content. A link inside the package
- * counts as the path that it leads to. `evals/` is left out, because tests do not change the behaviour of a skill, and
- * so is what tools leave behind. `folder` is a real path; nothing outside of it is opened.
+ * SHA-256 (hex) over the sorted paths of a package's files and the SHA-256 of each content. A link inside the package is
+ * hashed as the path that it leads to. Excludes `evals/`, because tests do not change the behaviour of a skill, and files
+ * that tools leave behind. `folder` is a real path; nothing outside of it is opened.
  */
 export function hashPackage(folder: string): PackageHash | { reason: string } {
   const hash = createHash("sha256");
@@ -87,7 +87,7 @@ export function hashPackage(folder: string): PackageHash | { reason: string } {
 
 const chunk = Buffer.allocUnsafe(64 * 1024);
 
-/** Feeds the content of a file to `sink`, reading little more than `limit` bytes at most; returns the bytes read. */
+/** Passes the content of a file to `sink`, stopping soon after `limit` bytes. Returns the number of bytes read. */
 function readInto(sink: { update(data: Uint8Array): unknown }, path: string, limit: number): number {
   const file = openSync(path, "r");
   try {

@@ -1,12 +1,10 @@
 import type { Place, Problem } from "../types/errors.ts";
 
 type Advice = { message: string; hint: string };
-/** A warning that is given once for all its occurrences, with their number. */
+/** A warning that is reported once for all its occurrences, with their number. */
 type Repeated = { describe(times: number): Advice; place: Place; times: number };
 
-/**
- * Collects the problems of an eval file. What is wrong in the same way in many entries is reported once, with a count.
- */
+/** Collects the problems of an eval file. A problem that many entries share is reported once, with a count. */
 export class ProblemCollector {
   readonly errors: Problem[] = [];
   readonly #repeated = new Map<string, Repeated>();
@@ -15,7 +13,7 @@ export class ProblemCollector {
     this.errors.push({ severity: "error", message, hint, place });
   }
 
-  /** Warnings with the same `key` are one; it gets the place of the first. */
+  /** Adds a warning. Warnings with the same `key` become one, at the place of the first. */
   warn(key: string, place: Place, describe: Repeated["describe"]): void {
     const known = this.#repeated.get(key);
     if (known) known.times++;
@@ -29,7 +27,7 @@ export class ProblemCollector {
     }));
   }
 
-  /** In the order of their places. */
+  /** The warnings, sorted by place. */
   get warnings(): Problem[] {
     const sorted = [...this.#repeated.values()].sort(
       ({ place: a }, { place: b }) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
