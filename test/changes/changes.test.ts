@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { changesByCase, listChanges } from "../../src/evals/changes/changes.ts";
+import { listChanges, listChangesByCase } from "../../src/evals/changes/changes.ts";
 import { applyChanges, findEdits } from "../../src/evals/changes/edits.ts";
 import { sortEffects } from "../../src/evals/changes/effect.ts";
 import { listEffects } from "../../src/evals/changes/tools.ts";
@@ -190,7 +190,7 @@ describe("applyChanges", () => {
   });
 });
 
-describe("changesByCase", () => {
+describe("listChangesByCase", () => {
   it("compares each pair of lists once, with its cases, and only cases that are in both", () => {
     const toolsets = { old: [aTool("t")], new: [aTool("t", { description: "New." })], other: [aTool("u")] };
     const list = (...cases: [string, string][]) => ({
@@ -199,10 +199,10 @@ describe("changesByCase", () => {
     });
     const then = list(["a", "old"], ["b", "old"], ["same", "other"], ["gone", "old"]);
     const now = list(["a", "new"], ["b", "new"], ["same", "other"], ["fresh", "new"]);
-    expect(changesByCase(then, now)).toEqual([
+    expect(listChangesByCase(then, now)).toEqual([
       { base: "old", head: "new", cases: ["a", "b"], changes: listChanges(toolsets.old, toolsets.new) },
     ]);
-    expect(changesByCase(then, then)).toEqual([]);
+    expect(listChangesByCase(then, then)).toEqual([]);
   });
 });
 

@@ -1,11 +1,11 @@
 import { describe, expect, it, test } from "vitest";
-import { jsonPath, resolvePointer } from "../../src/evals/jsonSchema/walk.ts";
+import { formatJsonPath, resolvePointer } from "../../src/evals/jsonSchema/walk.ts";
 
 test("a path is written in JSONPath syntax, with hidden characters escaped", () => {
-  expect(jsonPath(["inputSchema", "properties", "the unit", "enum", 0])).toBe(
+  expect(formatJsonPath(["inputSchema", "properties", "the unit", "enum", 0])).toBe(
     '$.inputSchema.properties["the unit"].enum[0]',
   );
-  expect(jsonPath(["a\u200bb"])).toBe('$["a\\u{200b}b"]');
+  expect(formatJsonPath(["a\u200bb"])).toBe('$["a\\u{200b}b"]');
 });
 
 describe("resolvePointer", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { jsonPath } from "../../src/evals/jsonSchema/walk.ts";
+import { formatJsonPath } from "../../src/evals/jsonSchema/walk.ts";
 import { lint } from "../../src/evals/lint/lint.ts";
 import type { Families, LintSubject, Rule, Settings, ToolSubject, Violation } from "../../src/evals/lint/rule.ts";
 import { aToolSubject } from "./cases/cases.ts";
@@ -28,7 +28,7 @@ function aTarget(name: string, ...settings: Settings[]): LintSubject {
     subject: aToolSubject({ name }),
     names: [name],
     settings,
-    where: (at) => ({ server: "s", tool: name, path: jsonPath(at) }),
+    where: (at) => ({ server: "s", tool: name, path: formatJsonPath(at) }),
   };
 }
 
@@ -92,13 +92,13 @@ describe("lint", () => {
   });
 });
 
-describe("jsonPath", () => {
+describe("formatJsonPath", () => {
   it.each([
     [[], "$"],
     [["inputSchema", "properties", "unit", "enum", 0], "$.inputSchema.properties.unit.enum[0]"],
     [["a\u200bb", "\u202e", "a\nb"], '$["a\\u{200b}b"]["\\u{202e}"]["a\\nb"]'],
     [["a b", 'say "hi"', "0", "_x1"], '$["a b"]["say \\"hi\\""]["0"]._x1'],
   ])("writes %j", (path, text) => {
-    expect(jsonPath(path)).toBe(text);
+    expect(formatJsonPath(path)).toBe(text);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { jsonPath } from "../../src/evals/jsonSchema/walk.ts";
+import { formatJsonPath } from "../../src/evals/jsonSchema/walk.ts";
 import { rules } from "../../src/evals/lint/rules/index.ts";
 import { parseSkill } from "../../src/evals/skills/package.ts";
 import { aSkillSubject } from "./cases/cases.ts";
@@ -118,7 +118,7 @@ function findingsIn(text: string, folder: string): string[] {
   const parsed = parseSkill(text, { folder, file: "SKILL.md" });
   if ("reason" in parsed) throw new Error(parsed.reason);
   const subject = aSkillSubject({ ...parsed, folder }, { "SKILL.md": text });
-  return rules.skills.flatMap(({ id, check }) => [...check(subject)].map(({ at }) => `${id} ${jsonPath(at)}`));
+  return rules.skills.flatMap(({ id, check }) => [...check(subject)].map(({ at }) => `${id} ${formatJsonPath(at)}`));
 }
 
 const whole = `---

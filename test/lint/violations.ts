@@ -1,4 +1,4 @@
-import { jsonPath } from "../../src/evals/jsonSchema/walk.ts";
+import { formatJsonPath } from "../../src/evals/jsonSchema/walk.ts";
 import type { Rule } from "../../src/evals/lint/rule.ts";
 import type { CasesOf } from "./cases/cases.ts";
 
@@ -10,7 +10,7 @@ export function describeViolations<Subject>(
   const lines = rules.map((rule) => {
     const firsts = rule.clauses.flatMap((clause) => cases[rule.id]?.violations[clause]?.slice(0, 1) ?? []);
     const found = firsts.flatMap((subject) => [...rule.check(subject)]);
-    return [rule.id, found.map(({ at, message, fix }) => `${jsonPath(at)}: ${message} -> ${fix}`)] as const;
+    return [rule.id, found.map(({ at, message, fix }) => `${formatJsonPath(at)}: ${message} -> ${fix}`)] as const;
   });
   return Object.fromEntries(lines);
 }

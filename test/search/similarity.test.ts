@@ -1,13 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findSimilarPairs, listSharedWords, similarity, toToolText, weigh } from "../../src/evals/search/similarity.ts";
+import {
+  findSimilarPairs,
+  listSharedWords,
+  measureSimilarity,
+  toToolText,
+  weighWords,
+} from "../../src/evals/search/similarity.ts";
 
 const texts = [
   toToolText({ name: "read_file", description: "Reads the contents of a file." }),
   toToolText({ name: "read_text_file", description: "Reads the contents of a text file." }),
   toToolText({ name: "send_mail", description: "Sends a letter to somebody." }),
 ];
-const [file, textFile, mail] = weigh(texts);
+const [file, textFile, mail] = weighWords(texts);
 if (!file || !textFile || !mail) throw new Error("three texts are weighed");
 
 const vocabulary = fc.constantFrom(..."read file write mail send list city weather forecast delete".split(" "));
@@ -16,29 +22,29 @@ const list = fc.array(description, { minLength: 2, maxLength: 8 });
 
 describe("similarity", () => {
   it("is 1 for the same text, 0 where no word is shared, and between where some are", () => {
-    expect(similarity(file, file)).toBe(1);
-    expect(similarity(file, mail)).toBe(0);
-    expect(similarity(file, textFile)).toBeGreaterThan(0.6);
-    expect(similarity(file, textFile)).toBeLessThan(1);
+    expect(measureSimilarity(file, file)).toBe(1);
+    expect(measureSimilarity(file, mail)).toBe(0);
+    expect(measureSimilarity(file, textFile)).toBeGreaterThan(0.6);
+    expect(measureSimilarity(file, textFile)).toBeLessThan(1);
   });
 
   it("does not take two equal descriptions for different in a list of two", () => {
-    const [a, b] = weigh([
+    const [a, b] = weighWords([
       { name: "get_weather", description: "Returns the forecast of one city for the next day." },
       { name: "fetch_forecast", description: "Returns the forecast of one city for the next day." },
     ]);
-    expect(a && b && similarity(a, b)).toBeGreaterThan(0.6);
+    expect(a && b && measureSimilarity(a, b)).toBeGreaterThan(0.6);
   });
 
   it("is symmetrical, from 0 to 1, and the same pair by pair as for all pairs at once", () => {
     fc.assert(
       fc.property(list, (some) => {
-        const weights = weigh(some);
+        const weights = weighWords(some);
         const pairs = findSimilarPairs(weights, 1e-9);
         for (const [a, one] of weights.entries()) {
           for (const [b, other] of weights.entries()) {
-            const alike = similarity(one, other);
-            expect(alike).toBeCloseTo(similarity(other, one), 12);
+            const alike = measureSimilarity(one, other);
+            expect(alike).toBeCloseTo(measureSimilarity(other, one), 12);
             expect(alike).toBeGreaterThanOrEqual(0);
             expect(alike).toBeLessThanOrEqual(1);
             const found = pairs.find((pair) => pair.a === a && pair.b === b);

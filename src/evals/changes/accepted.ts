@@ -1,34 +1,34 @@
 import { skillEntryName } from "../types/skill.ts";
 import { type Case, listCaseCalls } from "../types/suite.ts";
-import { type CaseToolsets, changesByCase, type ToolsetChange } from "./changes.ts";
+import { type CaseToolsets, listChangesByCase, type ToolsetChange } from "./changes.ts";
 import { isInstructions } from "./names.ts";
 
 /**
- * Whether an accepted record covers a case as it is now. `stale`: a tool or skill that it names changed, or any tool
- * where it names none; `edited`: its query or expectation changed; `new`: it was not there; `not graded`: no trial of it
- * was graded when the record was accepted.
+ * Whether an accepted record covers a case as it is now. `stale`: a tool or skill that it names changed, or any tool if
+ * it names none. `edited`: its query or expectation changed. `new`: the record does not have it. `not graded`: none of
+ * its trials was graded when the record was accepted.
  */
 type CaseState = "accepted" | "stale" | "edited" | "new" | "not graded";
 
-/** `tools`: those whose changes make it stale. */
+/** `tools`: the changed tools that make the case stale. */
 type CaseStatus = { id: string; state: CaseState; tools: string[] };
 
-/** The cases of a record, with the lists that they were shown. A baseline is one. */
+/** The cases of a record, such as a baseline, with the tool lists that they were shown. */
 export type AcceptedRecord = Pick<CaseToolsets, "toolsets"> & {
   cases: readonly { id: string; hash: string; trials: number; toolset: string }[];
 };
 
-/** The cases of a suite and the lists that they are shown now. */
+/** The cases of a suite, with the tool lists that they are shown now. */
 export type CurrentCases = Pick<CaseToolsets, "toolsets"> & {
   cases: readonly (Pick<Case, "id" | "hash" | "expect" | "turns"> & { toolset: string })[];
 };
 
-/** `removed`: the ids of cases that only the record has. */
+/** `lists`: the changed tool lists. `removed`: the ids of cases that only the record has. */
 export type Acceptance = { lists: ToolsetChange[]; cases: CaseStatus[]; removed: string[] };
 
 /** Compares an accepted record with the current cases and tools, in the order of the cases. */
 export function compareAccepted(record: AcceptedRecord, now: CurrentCases): Acceptance {
-  const lists = changesByCase(record, now);
+  const lists = listChangesByCase(record, now);
   const changed = new Map(lists.flatMap(({ cases, changes }) => cases.map((id) => [id, listChangedTools(changes)])));
   const accepted = new Map(record.cases.map((one) => [one.id, one]));
   const cases = now.cases.map((one): CaseStatus => {
@@ -45,19 +45,21 @@ export function compareAccepted(record: AcceptedRecord, now: CurrentCases): Acce
   return { lists, cases, removed: record.cases.map(({ id }) => id).filter((id) => !current.has(id)) };
 }
 
-/** Each changed entry of a list once, under its old name; a renamed one also under its new name. */
+/** The names of changed entries of a list, each once; for a renamed entry, the old and the new name. */
 export function listChangedTools(changes: ToolsetChange["changes"]): string[] {
   const tools = changes.flatMap((change) => (change.kind === "renamed" ? [change.tool, change.to] : [change.tool]));
   return [...new Set(tools)];
 }
 
-/** The changed entries that a case is about: those that its expectation names, and instructions, which are for all tools. */
+/**
+ * The changed entries that affect a case: those that its expectation names (all if it names none), and instructions.
+ */
 function findOwn(changed: readonly string[], one: Pick<Case, "expect" | "turns">): string[] {
   const named = listNamed(one);
   return changed.filter((tool) => named.length === 0 || named.includes(tool) || isInstructions(tool));
 }
 
-/** The tools and skills that the expectations of a case name: wanted, acceptable and to be avoided. */
+/** The tools and skills that the expectations of a case name as expected, acceptable or to be avoided. */
 export function listNamed(one: Pick<Case, "expect" | "turns">): string[] {
   const expectations = [...(one.turns ?? []).map((turn) => turn.expect), one.expect].flatMap((given) => given ?? []);
   return [

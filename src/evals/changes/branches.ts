@@ -23,7 +23,7 @@ export function* diffBranches(before: ObjectSide, after: ObjectSide, spot: Spot,
   yield* diffAllOf(before, after, { ...below, inside: true }, compare);
 }
 
-/** A schema inside another; `true`, which accepts anything, where there is none. */
+/** The schema under a keyword; `true`, which accepts anything, if there is none. */
 const inner = (side: ObjectSide, keyword: string): Side => ({
   ...side,
   schema: side.schema[keyword] ?? true,
@@ -66,19 +66,19 @@ function listBranches({ schema, at, walk, lifted }: ObjectSide, keyword: "anyOf"
   );
 }
 
-/** A schema of several types as one schema for each: together they accept the same. */
+/** Splits a schema of several types into one schema for each type. Together they accept the same values. */
 function splitByType(schema: Json): Json[] {
   const types = isJsonObject(schema) ? listTypes(schema) : [];
   return isJsonObject(schema) && types.length > 1 ? types.map((type) => ({ ...schema, type })) : [schema];
 }
 
-/** Longer lists of branches are not matched with each other. */
+/** Lists of branches with more pairs are compared as a whole. */
 const maxPairs = 10_000;
 
 /**
- * Branches that are equal, or of the same types, are the same alternative. Where no two branches of a list accept the
- * same type of value, a difference in one is a difference of the whole; otherwise another branch may accept what this one
- * no longer does.
+ * Compares the branches of anyOf or oneOf. Branches that are equal or of the same types are the same alternative. If no
+ * two branches of a list accept the same type of value, a difference in one is a difference of the whole; otherwise
+ * another branch may accept what this one no longer does.
  */
 function* diffAlternatives(
   keyword: "anyOf" | "oneOf",
@@ -107,10 +107,12 @@ function* diffAlternatives(
       yield isCertain ? difference : report("unclear", `a branch of ${keyword} changed`, is);
     }
   }
-  const judge = (shift: "narrower" | "wider"): ValueShift =>
-    areDisjoint ? shift : keyword === "anyOf" ? `perhaps ${shift}` : "unclear";
-  for (const { schema } of lost) yield report(judge("narrower"), `no longer accepts ${describeBranch(schema)}`);
-  for (const branch of gained) yield report(judge("wider"), `now accepts ${describeBranch(branch.schema)}`, branch);
+  const qualify = (shift: "narrower" | "wider"): ValueShift => {
+    if (areDisjoint) return shift;
+    return keyword === "anyOf" ? `perhaps ${shift}` : "unclear";
+  };
+  for (const { schema } of lost) yield report(qualify("narrower"), `no longer accepts ${describeBranch(schema)}`);
+  for (const branch of gained) yield report(qualify("wider"), `now accepts ${describeBranch(branch.schema)}`, branch);
 }
 
 function matchBranches(old: readonly Side[], current: readonly Side[]) {
@@ -144,7 +146,7 @@ function haveDisjointTypes(branches: readonly Side[]): boolean {
 const describeBranch = (schema: Json) =>
   (isJsonObject(schema) && listTypes(schema).join(" or ")) || "the values of one branch";
 
-/** All branches apply at once, so an added branch may exclude values, and a removed one may readmit some. */
+/** All branches of allOf apply at once, so an added branch may exclude values, and a removed one may allow more. */
 function* diffAllOf(before: ObjectSide, after: ObjectSide, spot: Spot, compare: Compare): Iterable<SchemaDifference> {
   const list = ({ schema }: ObjectSide) => (Array.isArray(schema.allOf) ? schema.allOf : []);
   const [old, current] = [list(before), list(after)];

@@ -6,12 +6,12 @@ import { type ChangeClass, type ChangeEffect, classifyEffects } from "./effect.t
 import { formatName } from "./names.ts";
 import { listEffects } from "./tools.ts";
 
-/** One difference between two tool lists (see `ToolEdit`), and what it does to callers. */
+/** One difference between two tool lists (see `ToolEdit`), and its effects on callers. */
 export type ToolChange = ToolEdit & { class: ChangeClass; effects: readonly ChangeEffect[] };
 
 /**
- * What changed from `base` to `head`, sorted by tool, new tools last; every change with its class. Empty exactly when
- * both hold the same tools: the order of tools and of the keys in JSON does not count.
+ * Lists what changed from `base` to `head`, sorted by tool, new tools last. Empty if and only if both contain the same
+ * tools; the order of tools and of JSON keys does not matter.
  */
 export function listChanges(base: readonly Tool[], head: readonly Tool[]): ToolChange[] {
   const edits = findEdits(base, head);
@@ -29,8 +29,8 @@ export function listChanges(base: readonly Tool[], head: readonly Tool[]): ToolC
 }
 
 /**
- * The edit that has an effect elsewhere: that of a definition affects the parameters that refer to it, and the renaming
- * of a tool those that name it as their successor.
+ * Finds the edit that causes an effect elsewhere: an edited definition affects the parameters that refer to it, and a
+ * renamed tool affects tools that name it as their successor.
  */
 function findCause({ id, tool }: ChangeEffect, edits: readonly ToolEdit[]): ToolEdit | undefined {
   const own = edits.filter((edit) => edit.tool === tool);
@@ -39,17 +39,17 @@ function findCause({ id, tool }: ChangeEffect, edits: readonly ToolEdit[]): Tool
   return schema ?? own[0] ?? edits.find((edit) => id.startsWith(`${formatName(edit.tool)}:`));
 }
 
-/** The lists that the cases of a suite are shown, by hash. A baseline is one. */
+/** The tool lists that the cases of a suite or a baseline are shown, by hash. */
 export type CaseToolsets = {
   cases: readonly { id: string; toolset: string }[];
   toolsets: Readonly<Record<string, readonly Tool[]>>;
 };
 
-/** What changed between two lists, with their hashes and the cases that were shown them. */
+/** The changes between two tool lists, with their hashes and the cases that were shown them. */
 export type ToolsetChange = { base: string; head: string; cases: string[]; changes: ToolChange[] };
 
-/** What changed in the lists of the cases that are in both: each pair of lists once. */
-export function changesByCase(before: CaseToolsets, after: CaseToolsets): ToolsetChange[] {
+/** Lists what changed in the tool lists of the cases that are in both, once for each pair of lists. */
+export function listChangesByCase(before: CaseToolsets, after: CaseToolsets): ToolsetChange[] {
   const current = new Map(after.cases.map(({ id, toolset }) => [id, toolset]));
   const pairs = new Map<string, { base: string; head: string; cases: string[] }>();
   for (const { id, toolset: base } of before.cases) {
@@ -67,7 +67,7 @@ export function changesByCase(before: CaseToolsets, after: CaseToolsets): Toolse
     .filter(({ changes }) => changes.length > 0);
 }
 
-/** The tools that a baseline was accepted with, each name of a server once; without skills, instructions and distractors. */
+/** The own tools of a baseline, each name of a server once; without skills, instructions and distractors. */
 export function listBaselineTools({ toolsets }: Baseline): JsonObject[] {
   const tools = new Map<string, JsonObject>();
   for (const tool of Object.values(toolsets).flat()) {

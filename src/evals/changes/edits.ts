@@ -4,13 +4,13 @@ import type { Tool } from "../types/tool.ts";
 import { findRenamedTools, formatName, indexByName, isInstructions } from "./names.ts";
 
 /**
- * One edit of a tool list. `id` is unique in the list of edits and the same for the same edit (`read_file`: its
- * description, `read_file.path`: that of a parameter, `read_file.path:schema`, `read_file:added`); `label` is for reports.
- * `before` and `after` are the wording, or JSON where it is not text; absent where there is none.
+ * One edit of a tool list. `id` is stable, and unique in the list of edits: `read_file` for its description,
+ * `read_file.path` for the description of a parameter, `read_file.path:schema`, `read_file:added`. `label` is for
+ * reports. `before` and `after` are the texts (JSON for other values), and absent if there is none.
  */
 export type ToolEdit = { id: string; label: string; tool: string; before?: string; after?: string } & (
   | { kind: "added" | "removed" | "description" | "title" | "schema" | "outputSchema" | "annotations" | "other" }
-  /** A key of `_meta` that hosts obey. */
+  /** A key of `_meta` that hosts read. */
   | { kind: "alwaysLoad" | "searchHint" }
   /** The same description and schema under another name: a heuristic. `tool` is the old name. */
   | { kind: "renamed"; to: string }
@@ -29,14 +29,14 @@ export function findEdits(base: readonly Tool[], head: readonly Tool[]): ToolEdi
 }
 
 /**
- * The base list with only the edits of these ids applied. None gives the tools of `base`, all of them give the tools of
- * `head`. New tools are last.
+ * Applies only the edits with these ids to the base list. No edit results in the tools of `base`, all edits in the
+ * tools of `head`. New tools are last.
  */
 export function applyChanges<T extends Tool>(base: readonly T[], head: readonly T[], ids: ReadonlySet<string>): T[] {
   return mixLists(base, head, ({ id }) => ids.has(id));
 }
 
-/** Called once for every edit; true applies it. So what is listed is exactly what can be applied. */
+/** Called once for every edit; true applies it. One function lists and applies edits, so the two cannot differ. */
 type Choose = (edit: ToolEdit) => boolean;
 
 function mixLists<T extends Tool>(base: readonly T[], head: readonly T[], choose: Choose): T[] {
@@ -96,7 +96,8 @@ function mixTool<T extends Tool>(base: T, head: T, choose: Choose): T {
   const _meta = mixMeta(base, head, (kind, old, current) => counted(describe(kind, old, current)));
   const [before, after] = [optional(base.inputSchema), optional(head.inputSchema)];
   const { schema } = mixParameter({ tool: base.name, path: "" }, before, after, counted);
-  // What no edit names, such as the order of `required`, comes with the last of the tool's edits, or is an edit itself.
+  // A difference that no edit covers, such as the order of `required`, is an edit only if the tool has no other edit.
+  // Otherwise it is applied together with all of the tool's edits.
   if (listed === 0 && !same(base, head)) counted(describe("other", differing(base, head), differing(head, base)));
   if (applied === 0) return base;
   const { _meta: __, ...rest } = head;
@@ -104,7 +105,7 @@ function mixTool<T extends Tool>(base: T, head: T, choose: Choose): T {
   return applied === listed ? head : withKeys(base, mixed, [...changed, "inputSchema", "_meta"]);
 }
 
-/** The keys of `_meta` that hosts obey, each with the changes that are chosen; undefined where none is left. */
+/** Applies the chosen changes of the `_meta` keys that hosts read; undefined if no key is left. */
 function mixMeta(
   { _meta: base = {} }: Tool,
   { _meta: head = {} }: Tool,
@@ -120,19 +121,19 @@ function mixMeta(
   return Object.keys(mixed).length > 0 ? mixed : undefined;
 }
 
-/** `base` with these keys as they are in `head`, absent where they are absent there. */
+/** Copies these keys from `head` to `base`, and removes those that `head` lacks. */
 function withKeys<T extends object>(base: T, head: object, keys: readonly string[]): T {
   const kept = Object.entries(base).filter(([key]) => !keys.includes(key));
   return Object.fromEntries([...kept, ...Object.entries(head).filter(([key]) => keys.includes(key))]) as T;
 }
 
-/** The members of an object that another lacks or has with another value. */
+/** The members of an object that another lacks or has with a different value. */
 function differing(one: object, other: object): object {
   const others = new Map<string, unknown>(Object.entries(other));
   return Object.fromEntries(Object.entries(one).filter(([key, value]) => !same(value, others.get(key))));
 }
 
-/** The schema of a parameter, of the items of one, or (where `path` is empty) of all arguments together. */
+/** The schema of a parameter, of its items, or (if `path` is empty) of all arguments together. */
 type Parameter = { schema: Json; required: boolean };
 type ParameterPlace = { tool: string; path: string };
 const optional = (schema: Json): Parameter => ({ schema, required: false });
@@ -142,7 +143,7 @@ function mixParameter(spot: ParameterPlace, base: Parameter, head: Parameter, ch
   if (!isJsonObject(before) || !isJsonObject(after)) {
     return !same(base, head) && choose(editParameter(spot, "schema", format(base), format(head))) ? head : base;
   }
-  // At the root the description says no more than the tool's own, and is part of the schema.
+  // A description at the root is compared as part of the schema.
   const described = spot.path !== "" && !same(before.description, after.description);
   const { description } =
     described && choose(editParameter(spot, "description", before.description, after.description)) ? after : before;
@@ -197,7 +198,7 @@ function indexParameters(schema: JsonObject): Map<string, Parameter> {
   return new Map(listProperties(schema).map(([name, one]) => [name, { schema: one, required: required.has(name) }]));
 }
 
-/** A schema without what is compared by itself: description, parameters and which of them are required, items. */
+/** A schema without what is compared separately: description, parameters and which of them are required, items. */
 function pickOwnKeywords(spot: ParameterPlace, schema: JsonObject, other: JsonObject): JsonObject {
   const named = new Set<Json>([...indexParameters(schema).keys(), ...indexParameters(other).keys()]);
   const entries = Object.entries(schema).flatMap(([key, value]): [string, Json][] => {
@@ -239,7 +240,7 @@ function formatTexts(before?: unknown, after?: unknown): { before?: string; afte
   return { ...(before !== undefined && { before: text(before) }), ...(after !== undefined && { after: text(after) }) };
 }
 
-/** Everything in a tool is JSON; members that are undefined are left out. */
+/** Everything in a tool is JSON; undefined members are omitted. */
 const toText = (value: unknown) => canonicalJson(value as Json);
 const same = (a: unknown, b: unknown) => a === b || (a !== undefined && b !== undefined && toText(a) === toText(b));
 const byName = (a: Tool, b: Tool) => (a.name < b.name ? -1 : 1);

@@ -1,12 +1,13 @@
 import type { Path } from "../types/json.ts";
 
 /**
- * What a change does to callers. `breaking`: a call or a reader that was right can now be wrong. `compatible`: none can.
- * `description only`: a model may choose differently, no call is affected. `unknown`: the two lists do not show it.
+ * The effect of a change on callers. `breaking`: a correct call or reader can now be wrong. `compatible`: none can.
+ * `description only`: a model may choose differently, but calls are not affected. `unknown`: the two lists do not show
+ * it.
  */
 export type ChangeClass = "breaking" | "compatible" | "description only" | "unknown";
 
-/** What happened. Each versioning rule of lint covers one or two of these; some are never a problem. */
+/** What happened. Each versioning rule of lint covers one or two kinds; some kinds are never a problem. */
 type EffectKind =
   | "tool-added"
   | "tool-removed"
@@ -31,19 +32,20 @@ type EffectKind =
   | "annotation"
   | "annotation-safer";
 
-/** Kind, class and message of an effect; `fix` is absent where nothing has to be fixed. */
+/** Kind, class and message of an effect; `fix` is absent if nothing has to be fixed. */
 export type Impact = { kind: EffectKind; class: ChangeClass; what: string; fix?: string };
 
 /**
  * One effect of a change on callers. `id` is that of the tool change (`read_file`, `read_file.path:schema`,
- * `read_file:removed`); one change may have several effects. `path` starts with the name of the tool, and leads into the
- * newer list where the place still exists, otherwise into the older.
+ * `read_file:removed`); a change may have several effects. `path` starts with the name of the tool, and leads into the
+ * newer list if the place still exists, otherwise into the older one.
  */
 export type ChangeEffect = { id: string; tool: string; path: Path } & Impact;
 
 /** The order in which effects are listed. */
 const listOrder: readonly ChangeClass[] = ["breaking", "unknown", "compatible", "description only"];
-/** Sorts by tool, then by class. The order is the same whatever the order of keys was. */
+
+/** Sorts by tool, then by class. The result does not depend on the order of keys in the lists. */
 export function sortEffects(effects: ChangeEffect[]): ChangeEffect[] {
   const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
   const rank = (effect: ChangeEffect) => listOrder.indexOf(effect.class);

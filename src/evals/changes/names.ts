@@ -2,20 +2,20 @@ import { isJsonObject, type Json, type JsonObject, sameJson } from "../types/jso
 import { nearest } from "../types/nearest.ts";
 import { instructionsEntryName } from "../types/tool.ts";
 
-/** Whether an entry of a list is not a tool but the instructions of a server. */
+/** Whether an entry of a tool list is the instructions of a server, not a tool. */
 export function isInstructions(name: string): boolean {
   return name.startsWith(instructionsEntryName(""));
 }
 
 /**
- * The name of a tool, skill (`skill:pdf`), instructions or parameter in an id or message; quoted when it could be read as
- * a path.
+ * Formats the name of a tool, skill (`skill:pdf`), instructions or parameter for an id or message. It is quoted if it
+ * could be read as a path.
  */
 export function formatName(name: string): string {
   return /^(?:skill:|instructions:)?[\w-]+$/.test(name) ? name : JSON.stringify(name);
 }
 
-/** A tool list by name. Of two tools with one name the first counts; tools without a name are skipped. */
+/** Tools by name. The first of several tools with the same name counts; tools without a name are skipped. */
 export type ToolsByName = ReadonlyMap<string, JsonObject>;
 
 export function indexByName(tools: readonly JsonObject[]): ToolsByName {
@@ -35,14 +35,17 @@ export function listVersions(name: string): { previous: string | undefined; next
   };
 }
 
-/** The newest listed version after a tool: `search_v3` for `search` and `search_v2`. */
+/** The newest listed version of a tool after the given one: `search_v3` for `search` and `search_v2`. */
 export function findSuccessor(name: string, tools: ToolsByName): string | undefined {
   let found: string | undefined;
   for (let { next } = listVersions(name); tools.has(next); { next } = listVersions(next)) found = next;
   return found;
 }
 
-/** A description that starts `DEPRECATED: use X_v2` (or `Deprecated:`) marks a tool deprecated, and may name a successor. */
+/**
+ * Finds the deprecation mark of a tool, with its successor: a description that starts `DEPRECATED: use X_v2` or
+ * similar.
+ */
 export function findDeprecation({ description }: JsonObject): { successor: string | undefined } | undefined {
   if (typeof description !== "string") return undefined;
   const found = /^\s*(?:DEPRECATED\b|Deprecated(?=[:.!]))(?::?\s*[Uu]se\s+[`"']?([\w.-]*\w))?/.exec(
@@ -51,7 +54,7 @@ export function findDeprecation({ description }: JsonObject): { successor: strin
   return found ? { successor: found[1] } : undefined;
 }
 
-/** Renamed tools, old name to new: the same but for name and title, and not deprecated. */
+/** Finds renamed tools, from old to new name: they differ only in name and title, and are not deprecated. */
 export function findRenamedTools(before: ToolsByName, after: ToolsByName): Map<string, string> {
   const body = ({ name: _, title: __, ...rest }: JsonObject) => rest;
   const bodies = (tools: ToolsByName) =>
@@ -64,20 +67,20 @@ export function findRenamedTools(before: ToolsByName, after: ToolsByName): Map<s
 }
 
 /**
- * The tool that a tool which is no longer listed probably is now: the same under another name, else the added one with the
- * nearest name.
+ * The likely new name of a tool that is no longer listed: that of the same tool under another name, or else the nearest
+ * name among the added tools.
  */
 export function findLikelyName(name: string, before: ToolsByName, after: ToolsByName): string | undefined {
   const added = [...after.keys()].filter((one) => !before.has(one) && !isInstructions(one));
   return findRenamedTools(before, after).get(name) ?? nearest(name, added);
 }
 
-/** Of many values with the same description only so many are compared, so that the time stays linear. */
+/** Limits how many values with the same description are compared, so that the time stays linear. */
 const maxCompared = 20;
 
 /**
- * Old name to new: the values that left one map and entered the other unchanged. Values without a description are too
- * small to be recognized.
+ * Finds values that are in both maps under different names, from old to new name. Values without a description are
+ * ignored, because they are too small to be recognized.
  */
 export function findRenamed(before: ReadonlyMap<string, Json>, after: ReadonlyMap<string, Json>): Map<string, string> {
   const added = new Map<string, Set<string>>();

@@ -1,5 +1,5 @@
 import { type SchemaField, walkToolSchema } from "../jsonSchema/walk.ts";
-import { similarity, weigh } from "../search/similarity.ts";
+import { measureSimilarity, weighWords } from "../search/similarity.ts";
 import { stemWords } from "../search/words.ts";
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { showValue } from "../types/text.ts";
@@ -9,10 +9,10 @@ import { diffSchemas } from "./schemas.ts";
 import { type SchemaDifference, startSpot } from "./sides.ts";
 import type { ValueShift } from "./values.ts";
 
-/** The two states of one tool. `successor`: a newer version of it that is listed now. */
+/** A tool before and after the change. `successor`: a newer version of it that is listed now. */
 type ToolStates = { name: string; before: JsonObject; after: JsonObject; successor: string | undefined };
 
-/** The effects of what changed in the parameters of a tool, nested ones among them, and in its structured result. */
+/** Lists the effects of changes in the parameters of a tool, including nested ones, and in its structured result. */
 export function* listSchemaEffects(states: ToolStates): Iterable<ChangeEffect> {
   const { name: tool, before, after } = states;
   for (const difference of diffToolSchemas(states, "inputSchema")) {
@@ -42,7 +42,7 @@ export function* listSchemaEffects(states: ToolStates): Iterable<ChangeEffect> {
 }
 
 function diffToolSchemas({ before, after }: ToolStates, field: SchemaField): Iterable<SchemaDifference> {
-  // The arguments of a call are an object, whether the schema says so or not.
+  // The arguments of a call are always an object, even if the schema does not say so.
   const whole = field === "inputSchema" ? { type: "object" } : {};
   const readSchema = ({ [field]: schema = {} }: JsonObject) =>
     isJsonObject(schema) ? { ...whole, ...schema } : schema;
@@ -92,7 +92,7 @@ function classifyInput(difference: SchemaDifference, subject: string, states: To
 
 const makeOptional = "Give it a default and remove it from required.";
 
-/** For what cannot stay as it was: another tool, with the old one listed next to it for a while. */
+/** The fix for a change that cannot be avoided: offer it as a new tool, next to the old one. */
 function suggestVersion({ name }: ToolStates, keep: string): string {
   return `${keep}, or keep ${formatName(name)} unchanged and offer the change as ${listVersions(name).next}.`;
 }
@@ -150,9 +150,10 @@ function classifyWording(
 }
 
 /**
- * Descriptions less similar than this mean something else. Measured on the Berkeley leaderboard's tools: of 611 pairs of
- * descriptions of one parameter by different authors, 2% are below it; of 1,793 pairs of descriptions of two parameters
- * of one tool, 60%. So most of what it finds is another meaning, and it does not find every one.
+ * Descriptions with a lower similarity mean something else. Measured on the tools of the Berkeley leaderboard: 2% of
+ * 611 pairs of descriptions of the same parameter by different authors are below it, and 60% of 1,793 pairs of
+ * descriptions of two parameters of the same tool. So most findings are real changes of meaning, but not every change
+ * is found.
  */
 const minSimilarity = 0.2;
 
@@ -167,20 +168,21 @@ const unitWords = new Set(
   ),
 );
 
-/** Why a description seems to mean something else than before; undefined where it seems to mean the same. A heuristic. */
+/** Why a description seems to mean something else than before; undefined if it seems to mean the same. A heuristic. */
 function explainNewMeaning(before: string, after: string): string | undefined {
   const [old, current] = [new Set(stemWords(before)), new Set(stemWords(after))];
   const hasUnitNotIn = (one: Set<string>, other: Set<string>) =>
     [...one].some((word) => unitWords.has(word) && !other.has(word));
   if (hasUnitNotIn(old, current) && hasUnitNotIn(current, old)) return "its unit or range changed";
-  const [a, b] = weigh([{ description: before }, { description: after }]);
-  if (old.size === 0 || current.size === 0 || !a || !b || similarity(a, b) >= minSimilarity) return undefined;
+  const [a, b] = weighWords([{ description: before }, { description: after }]);
+  if (old.size === 0 || current.size === 0 || !a || !b || measureSimilarity(a, b) >= minSimilarity) return undefined;
   return "its description shares hardly a word with the old one";
 }
 
 /**
- * A result may hold fewer values than before, but not more: its readers know what it was. A new field is compatible even
- * where the old schema accepted no others, as derived schemas do: readers read the fields that they know.
+ * A result may have fewer possible values than before, but not more, because its readers expect the old ones. A new
+ * field is compatible even if the old schema accepted no other fields, as generated schemas do: readers read the fields
+ * they know.
  */
 const outputClasses: Readonly<Record<ValueShift, ChangeClass>> = {
   narrower: "compatible",

@@ -27,7 +27,7 @@ const compared = new Set([
   ...["properties", "required", "additionalProperties", "items"],
 ]);
 
-/** What changed between two schemas, in the terms of JSON Schema. */
+/** Lists the differences between two schemas, in terms of JSON Schema. */
 export function* diffSchemas(before: Side, after: Side, spot: Spot): Iterable<SchemaDifference> {
   if (!isNewPair(before.schema, after.schema, spot.progress)) return;
   const [old, current] = [resolveSide(before), resolveSide(after)];
@@ -51,7 +51,9 @@ export function* diffSchemas(before: Side, after: Side, spot: Spot): Iterable<Sc
   }
 }
 
-/** Whether a pair of schemas was not compared before, which it now is. Only references lead to a pair twice. */
+/**
+ * Whether a pair of schemas was not compared before, and marks it as compared. Only references lead to a pair twice.
+ */
 function isNewPair(before: Json, after: Json, progress: Spot["progress"]): boolean {
   progress.left = Math.max(0, progress.left - 1);
   if (!isJsonObject(before) || !isJsonObject(after)) return true;
@@ -62,7 +64,7 @@ function isNewPair(before: Json, after: Json, progress: Spot["progress"]): boole
   return true;
 }
 
-/** What differs in the properties that two schemas name, and in which of these are required. */
+/** Compares the properties that two schemas name, and which of them are required. */
 function* diffProperties(before: ObjectSide, after: ObjectSide, spot: Spot): Iterable<SchemaDifference> {
   const [old, current] = [new Map(listProperties(before.schema)), new Map(listProperties(after.schema))];
   const [had, has] = [new Set(listRequired(before.schema)), new Set(listRequired(after.schema))];
@@ -96,7 +98,7 @@ function* diffProperties(before: ObjectSide, after: ObjectSide, spot: Spot): Ite
     yield { name: spot.name, inside, at, ...added };
   }
   for (const property of new Set([...had, ...has])) {
-    // Reported above: properties that both describe, and those that were added or removed.
+    // Properties that both schemas describe, and those that were added or removed, are reported above.
     if (old.has(property) || had.has(property) === has.has(property)) continue;
     if (current.has(property) && has.has(property)) continue;
     yield { name: nameOf(property), inside, at: after.at, kind: "required", property, now: has.has(property) };
@@ -124,7 +126,7 @@ function* diffOtherKeywords(
   }
 }
 
-/** Whether a value contains a reference, and the two documents in which it is followed have different definitions. */
+/** Whether a value contains a reference, and the definitions of the two documents differ. */
 function refersElsewhere(value: Json | undefined, before: Walk, after: Walk): boolean {
   const waiting = [value];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {

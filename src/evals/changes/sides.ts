@@ -2,31 +2,34 @@ import { followRef, type Walk } from "../jsonSchema/walk.ts";
 import { isJsonObject, type Json, type JsonObject, type Path } from "../types/json.ts";
 import { listOnlyChoices, type ValueDifference } from "./values.ts";
 
-/** A schema in one of the two lists: its content, its path, and the walk in which its references are followed. */
+/** A schema in one of the two lists: its content, its path, and the walk that resolves its references. */
 export type Side = { schema: Json; at: Path; walk: Walk };
 /** `lifted`: the content is the only branch of an alternative (see `align`). */
 export type ObjectSide = Side & { schema: JsonObject; lifted?: true };
 
 /**
- * A place that both lists have. `name` is how a report calls it: `.filter.tags[].name`, empty for the whole schema; what
- * is in a branch (anyOf, additionalProperties) has the name of what the branch is in, and is `inside` it.
+ * A place that is in both lists. `name` is its name in reports: `.filter.tags[].name`, empty for the whole schema. A
+ * place in a branch (anyOf, additionalProperties) has the name of the schema that the branch belongs to, and `inside`
+ * is true.
  */
 export type Spot = { name: string; inside: boolean; depth: number; progress: Progress };
-/** Pairs of schemas that were compared already, because references may be circular, and how many more may be. */
+/**
+ * Pairs of schemas that were already compared, because references may be circular, and how many more may be compared.
+ */
 type Progress = { known: Map<Json, Set<Json>>; left: number };
 
-/** Far above what hosts accept; beyond these, a difference is reported as unclear. */
+/** Far above what hosts accept. Differences beyond these limits are reported as unclear. */
 export const limits = { depth: 40, places: 20_000, refs: 10 } as const;
 
-/** The whole of a schema, where a comparison starts. */
+/** The place of a whole schema, where a comparison starts. */
 export function startSpot(): Spot {
   return { name: "", inside: false, depth: 0, progress: { known: new Map(), left: limits.places } };
 }
 
-/** How the schemas inside two others are compared: `diffSchemas`, passed on so that files do not import in a circle. */
+/** The type of `diffSchemas`, which is passed as an argument to avoid an import cycle. */
 export type Compare = (before: Side, after: Side, spot: Spot) => Iterable<SchemaDifference>;
 
-/** One difference between two schemas, and where it is. `values`: in the values that the schema there accepts. */
+/** One difference between two schemas, and its place. `values`: a difference in the values that are accepted there. */
 export type SchemaDifference = Pick<Spot, "name" | "inside"> & { at: Path } & (
     | ({ kind: "values" } & ValueDifference)
     | { kind: "removed"; property: string; renamed: string | undefined }
@@ -36,7 +39,7 @@ export type SchemaDifference = Pick<Spot, "name" | "inside"> & { at: Path } & (
     | { kind: "wording"; keyword: string; before: Json | undefined; after: Json | undefined }
   );
 
-/** A difference in the values that are accepted. */
+/** Creates a difference in the accepted values. */
 export function makeValueDifference(
   { name, inside }: Spot,
   { at }: Pick<Side, "at">,
@@ -46,13 +49,13 @@ export function makeValueDifference(
 }
 
 export const wordingKeywords = ["description", "title", "examples", "$comment", "deprecated", "readOnly", "writeOnly"];
-/** Keywords that do not restrict values. Definitions count where they are referred to. */
+/** Keywords that do not restrict values. Definitions are compared where they are referred to. */
 export const annotationKeywords: ReadonlySet<string> = new Set([
   ...wordingKeywords,
   ...["default", "$schema", "$id", "$anchor", "$defs", "definitions"],
 ]);
 
-/** A schema in two parts: the keywords that do not restrict values, and those that do. */
+/** Splits a schema into the keywords that do not restrict values, and those that do. */
 function splitSchema(schema: JsonObject): [annotations: JsonObject, restrictions: JsonObject] {
   const entries = Object.entries(schema);
   const pick = (isAnnotation: boolean) =>
@@ -60,7 +63,7 @@ function splitSchema(schema: JsonObject): [annotations: JsonObject, restrictions
   return [pick(true), pick(false)];
 }
 
-/** A reference as the schema it leads to, combined with the keywords next to it; `true` as the schema `{}`. */
+/** Replaces a reference by the schema that it leads to, combined with the keywords next to it, and `true` by `{}`. */
 export function resolveSide(side: Side): Side {
   let { schema, at, walk } = side;
   for (let i = 0; i < limits.refs && isJsonObject(schema) && typeof schema.$ref === "string"; i++) {
@@ -73,7 +76,7 @@ export function resolveSide(side: Side): Side {
   return { schema: schema === true ? {} : schema, at, walk };
 }
 
-/** A schema that accepts only what both accept: the target of a reference, and the keywords next to the reference. */
+/** Combines the target of a reference and the keywords next to it into a schema that accepts only what both accept. */
 function combine(target: Json, others: JsonObject): Json {
   if (target === true) return others;
   if (!isJsonObject(target)) return target;
@@ -84,9 +87,9 @@ function combine(target: Json, others: JsonObject): Json {
 }
 
 /**
- * Two schemas in forms that can be compared keyword by keyword. An alternative of single values becomes an enum. Where
- * only one of the two is a pure alternative, such as a type that can now also be null, the other becomes an alternative
- * with itself as the only branch.
+ * Converts two schemas so that they can be compared keyword by keyword. An anyOf or oneOf of single values becomes an
+ * enum. If only one of the two is purely an anyOf or oneOf, such as a type that can now also be null, the other becomes
+ * one with itself as the only branch.
  */
 export function align(before: ObjectSide, after: ObjectSide): [ObjectSide, ObjectSide] {
   const isUnion = ({ schema }: ObjectSide) => schema.anyOf !== undefined || schema.oneOf !== undefined;
@@ -100,7 +103,7 @@ export function align(before: ObjectSide, after: ObjectSide): [ObjectSide, Objec
   return isUnion(before) ? [before, lifted] : [lifted, after];
 }
 
-/** The keyword of an alternative that is the only restriction of its schema. */
+/** The keyword, anyOf or oneOf, that is the only restriction of a schema. */
 function findPureAlternative({ schema }: ObjectSide): "anyOf" | "oneOf" | undefined {
   const [, restrictions] = splitSchema(schema);
   const [keyword, ...others] = Object.keys(restrictions);

@@ -13,8 +13,9 @@ import {
 import { listSchemaEffects } from "./parameters.ts";
 
 /**
- * The effects of all changes between two tool lists, sorted by tool, then by class. Empty for equal lists, whatever the
- * order of tools and keys. Accepts unchecked lists and does not throw; what cannot be decided is `unknown`.
+ * Lists the effects of all changes between two tool lists, sorted by tool, then by class. Empty for equal lists; the
+ * order of tools and keys does not matter. Accepts unvalidated lists and does not throw; what cannot be decided is
+ * `unknown`.
  */
 export function listEffects(before: readonly JsonObject[], after: readonly JsonObject[]): ChangeEffect[] {
   const [older, newer] = [indexByName(before), indexByName(after)];
@@ -54,7 +55,7 @@ function* listWordingEffects(name: string, before: JsonObject, after: JsonObject
   }
 }
 
-/** Changes of the keys that decide how a host shows a tool. */
+/** Lists changes of the `_meta` keys that decide how a host shows a tool. */
 function* listMetaEffects(name: string, before: JsonObject, after: JsonObject): Iterable<ChangeEffect> {
   const read = ({ _meta }: JsonObject, key: string) => (isJsonObject(_meta) ? _meta[key] : undefined);
   for (const kind of ["alwaysLoad", "searchHint"] as const) {
@@ -67,7 +68,7 @@ function* listMetaEffects(name: string, before: JsonObject, after: JsonObject): 
   }
 }
 
-/** What a host assumes of a tool without the hint, and the value that makes it ask the user more often. */
+/** `assumed`: what a host assumes without the hint. `riskier`: the value that makes a host ask the user more often. */
 const hints = [
   { hint: "readOnlyHint", assumed: false, riskier: false },
   { hint: "destructiveHint", assumed: true, riskier: true },
@@ -93,7 +94,7 @@ function* listAnnotationEffects(name: string, before: JsonObject, after: JsonObj
   }
 }
 
-/** Tools that only one of the lists has, and tools that are deprecated. */
+/** Lists the effects of tools that are only in one of the lists, and of deprecations. */
 function* listToolEffects(before: ToolsByName, after: ToolsByName): Iterable<ChangeEffect> {
   const renamed = findRenamedTools(before, after);
   for (const [name, tool] of before) {
@@ -168,7 +169,7 @@ function classifyRemoval(name: string, tool: JsonObject, before: ToolsByName, af
   return { kind: "tool-retired", class: "compatible", what };
 }
 
-/** A tool that is newly marked deprecated, or whose successor is newly missing (`cause` is then the id of its removal). */
+/** Classifies a new deprecation, or a successor that is newly missing (`cause` is then the id of its removal). */
 function classifyDeprecation(
   name: string,
   tool: JsonObject,

@@ -1,15 +1,16 @@
-import { leastConfusable, similarity, toToolText, type Weights, weigh } from "../search/similarity.ts";
+import { leastConfusable, measureSimilarity, toToolText, type Weights, weighWords } from "../search/similarity.ts";
 import { once } from "../types/once.ts";
 import type { Touch } from "../types/run.ts";
 import type { Tool } from "../types/tool.ts";
 import { type AcceptedRecord, type CurrentCases, compareAccepted, listChangedTools, listNamed } from "./accepted.ts";
 
-/** A case whose answer a change since the record can have changed. */
+/** A case whose answers may differ because of a change since the record. */
 type TouchedCase = { id: string; why: Exclude<Touch, "no record">; tools: string[] };
 
 /**
- * The cases whose answers can be other than in the record, in the order of the cases: what `compareAccepted` finds, and
- * cases that name a tool to which a changed one is or was so similar that a model can confuse them.
+ * Finds the cases whose answers may differ from the record, in the order of the cases: those that `compareAccepted`
+ * finds, and those that name a tool so similar to a changed one, before or after the change, that a model can confuse
+ * them.
  */
 export function findTouched(record: AcceptedRecord, now: CurrentCases): TouchedCase[] {
   const { lists, cases } = compareAccepted(record, now);
@@ -31,14 +32,14 @@ export function findTouched(record: AcceptedRecord, now: CurrentCases): TouchedC
   });
 }
 
-/** Whether a list holds both tools, and they are so similar that a model can confuse them. */
+/** Whether a list contains both tools, and they are so similar that a model can confuse them. */
 const isConfusable = (one: string, other: string) => (list: readonly Tool[]) => {
   const weights = weighTools(list);
   const [a, b] = [weights.get(one), weights.get(other)];
-  return a !== undefined && b !== undefined && similarity(a, b) >= leastConfusable;
+  return a !== undefined && b !== undefined && measureSimilarity(a, b) >= leastConfusable;
 };
 
 const weighTools = once((tools: readonly Tool[]): ReadonlyMap<string, Weights> => {
-  const weights = weigh(tools.map(toToolText));
+  const weights = weighWords(tools.map(toToolText));
   return new Map(tools.flatMap(({ name }, at) => (weights[at] ? [[name, weights[at]]] : [])));
 });

@@ -3,8 +3,8 @@ import { type Json, type JsonObject, sameJson } from "../types/json.ts";
 import { showValue, showValues } from "../types/text.ts";
 
 /**
- * How the set of accepted values changed: fewer values, more, `other` (some lost and some gained), one of these unless
- * the rest of the schema cancels it (`perhaps`), or undecidable (`unclear`).
+ * How the set of accepted values changed: fewer values, more, or `other` (some lost and some gained). `perhaps`: unless
+ * the rest of the schema cancels it. `unclear`: it cannot be decided.
  */
 export type ValueShift = "narrower" | "wider" | "other" | "perhaps narrower" | "perhaps wider" | "unclear";
 export type ValueDifference = { keyword: string; shift: ValueShift; what: string };
@@ -16,7 +16,7 @@ export const valueKeywords: readonly string[] = [
   ...["pattern", "format", "uniqueItems"],
 ];
 
-/** How two schemas differ in the values that they accept by themselves: types, choices, bounds, patterns. */
+/** Compares the values that two schemas accept by their own keywords: types, choices, bounds and patterns. */
 export function* diffValues(before: JsonObject, after: JsonObject): Iterable<ValueDifference> {
   const malformed = valueKeywords.filter(
     (key) => !sameJson(before[key], after[key]) && [before, after].some((schema) => !isWellFormed(key, schema[key])),
@@ -34,7 +34,7 @@ function isWellFormed(keyword: string, value: Json | undefined): boolean {
   return typeof value === (keyword === "pattern" || keyword === "format" ? "string" : "number");
 }
 
-/** Losses and gains as one shift; undefined where there are neither. */
+/** Combines losses and gains into one shift; undefined if there are neither. */
 function toShift(lost: boolean, gained: boolean): ValueShift | undefined {
   return lost ? (gained ? "other" : "narrower") : gained ? "wider" : undefined;
 }
@@ -68,7 +68,7 @@ function* diffChoices(before: JsonObject, after: JsonObject): Iterable<ValueDiff
   }
 }
 
-/** The values of a schema that accepts a finite list of them; undefined for any other. */
+/** The values of a schema that accepts a finite list of values; undefined for any other schema. */
 function listChoices(schema: JsonObject): Json[] | undefined {
   const types = listTypes(schema);
   const listed = Array.isArray(schema.enum) ? schema.enum : undefined;
@@ -81,7 +81,7 @@ function listChoices(schema: JsonObject): Json[] | undefined {
   return types.flatMap((type): Json[] => (type === "null" ? [null] : [true, false]));
 }
 
-/** `listChoices` of a schema without other keywords. */
+/** The same, but undefined for a schema that has other keywords. */
 export function listOnlyChoices(schema: JsonObject): Json[] | undefined {
   return Object.keys(schema).every((key) => ["type", "enum", "const"].includes(key)) ? listChoices(schema) : undefined;
 }
@@ -91,7 +91,7 @@ const isTyped = (value: Json, schema: JsonObject) => explainTypeMisfit(value, sc
 type TypePart = Exclude<Type, "number"> | "fraction";
 const allParts: readonly TypePart[] = ["string", "integer", "fraction", "boolean", "array", "object", "null"];
 
-/** The kinds of values that a schema's type accepts; `number` is integers and fractions. */
+/** The kinds of values that a schema's type accepts; `number` becomes integers and fractions. */
 function listTypeParts(schema: JsonObject): readonly TypePart[] {
   const types = listTypes(schema);
   return types.length === 0
@@ -152,7 +152,7 @@ function* diffMultiples({ multipleOf: was }: JsonObject, { multipleOf: is }: Jso
   yield { keyword: "multipleOf", shift, what: describeChange("multipleOf", was, is) };
 }
 
-/** Whether one pattern accepts all that another accepts is undecidable; whether a format is enforced is unknown. */
+/** A changed pattern is unclear, because patterns cannot be compared. A format may not be enforced. */
 function* diffTexts(before: JsonObject, after: JsonObject): Iterable<ValueDifference> {
   for (const keyword of ["pattern", "format"] as const) {
     const [was, is] = [before[keyword], after[keyword]];

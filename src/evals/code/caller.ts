@@ -2,20 +2,20 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 
-/** What a function of the user returned, or why there is no answer, as a sentence without its full stop. */
+/** What a user's function returned, or why it returned nothing, as a sentence without a full stop. */
 export type CodeResult = { kind: "returned"; value: unknown } | { kind: "broken"; why: string };
 
-/** The longest that a module may load, and one call may take. */
+/** Time limits for loading a module, and for one call. */
 const limits = { loadMs: 60_000, callMs: 10_000 } as const;
 
 type Reply = { isReady?: true; returned?: unknown; thrown?: string; failed?: string };
 
-/** A thread, and who waits for what it sends or how it ends. */
+/** A thread. `settle` resolves the current wait with a message from the thread, or with the reason why it ended. */
 type Thread = { worker: Worker; settle(reply: Reply | string): void };
 
 /**
- * Calls the default exports of the user's modules, each in a thread that is kept. One call of a module is made at a time;
- * a call that takes longer than 10 s ends its thread, and the next one starts a new one.
+ * Calls the default exports of the user's modules. Each module has a thread, which is reused and makes one call at a
+ * time. A call that takes longer than 10 s ends the thread, and the next call starts a new one.
  */
 export class CodeCaller {
   readonly #threads = new Map<string, Thread>();
@@ -44,7 +44,7 @@ export class CodeCaller {
   }
 
   async #start(file: string): Promise<Thread | CodeResult> {
-    // Beside this file, with its ending: .js in the package.
+    // Next to this file, with the same ending: .js in the package.
     const script = fileURLToPath(new URL(`./thread${extname(import.meta.url)}`, import.meta.url));
     const worker = new Worker(script, { workerData: { file } });
     const thread: Thread = { worker, settle: () => {} };
@@ -58,7 +58,7 @@ export class CodeCaller {
     return { kind: "broken", why: `it cannot be loaded: ${typeof reply === "string" ? reply : reply.failed}` };
   }
 
-  /** The next message of a thread; a sentence if there is none. */
+  /** Waits for the next message of a thread. A sentence says why there is none. */
   async #wait(file: string, thread: Thread, limitMs: number, send: () => void): Promise<Reply | string> {
     let timer: NodeJS.Timeout | undefined;
     const reply = await new Promise<Reply | string>((resolve) => {

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { importModule } from "./module.ts";
 
-// The thread of one module of the user. It calls the module's default export with what it is sent, and sends back what it
-// returns. An endless loop in it does not stop the program, which ends the thread.
+// The thread of one user module. It calls the module's default export with each message, and sends back the result. The
+// program ends the thread if the module loops forever.
 
 async function start(): Promise<void> {
   const port = parentPort;

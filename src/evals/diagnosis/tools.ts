@@ -1,4 +1,4 @@
-import { jsonPath } from "../jsonSchema/walk.ts";
+import { formatJsonPath } from "../jsonSchema/walk.ts";
 import { schemaRules } from "../lint/rules/schemas.ts";
 import { isJsonObject } from "../types/json.ts";
 import { excerpt, quoteWhole } from "../types/text.ts";
@@ -131,7 +131,7 @@ function findSchemaFaults(tool: Tool): string[] {
   };
   return schemaRules
     .filter(({ id }) => decisive.has(id))
-    .flatMap((rule) => [...rule.check(subject)].map(({ at, message }) => `${jsonPath(at)}: ${message}`));
+    .flatMap((rule) => [...rule.check(subject)].map(({ at, message }) => `${formatJsonPath(at)}: ${message}`));
 }
 
 const unknownTool = /\bunknown tool\b|\btool\b.{0,80}\b(?:not found|does not exist|is not known)\b/i;

@@ -1,5 +1,5 @@
 import { relative, resolve } from "node:path";
-import { type CaseToolsets, changesByCase } from "../changes/changes.ts";
+import { type CaseToolsets, listChangesByCase } from "../changes/changes.ts";
 import { acceptedDocument, type BaselineDifference, baselineDocument } from "../reports/baseline.ts";
 import { count, some } from "../reports/format.ts";
 import { renderTerminal } from "../reports/terminal.ts";
@@ -180,7 +180,7 @@ async function readReplaced(file: string, fresh: Baseline, io: Io): Promise<Base
 function compareBaseline(before: Baseline, now: CaseToolsets, compared: ComparedRun): BaselineDifference {
   const comparable = comparability(toComparedRun(before), compared);
   return {
-    lists: changesByCase(before, now),
+    lists: listChangesByCase(before, now),
     notes: comparable.kind === "comparable" ? comparable.notes : comparable.reasons,
   };
 }

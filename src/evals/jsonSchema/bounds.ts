@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { resolvePointer } from "./walk.ts";
 
-/** Limits of a foreign schema. No schema of a real tool comes near them. */
+/** Limits for untrusted schemas, far above what real tools need. */
 const schemaLimits = {
   parts: 20_000,
   members: 2_000,
@@ -10,20 +10,20 @@ const schemaLimits = {
   alternatives: 10_000,
 } as const;
 
-/** Keywords whose schemas apply to the same value. */
+/** Keywords whose subschemas apply to the same value as the schema. */
 const inPlaceLists = ["allOf", "anyOf", "oneOf"] as const;
 const inPlaceOnes = ["not", "if", "then", "else"] as const;
 
-/** Expanded parts from which on a validation may take long. */
+/** With more parts than this after expansion, validation may be slow. */
 const manyParts = 5_000;
 
-/** `fault`: why the schema must not be compiled. `isCostly`: a validation may take long, so its time has to be limited. */
+/** `fault`: why the schema must not be compiled. `isCostly`: validation may be slow, so its time must be limited. */
 export type SchemaCost = { fault?: string; isCostly: boolean };
 
 /**
- * Estimates what a foreign schema costs before it is compiled: its size, references that lead back to themselves without
- * going deeper into the value, and how many schemas are tried on one value, which grows exponentially where alternatives
- * are nested. Does not recurse, so that no schema overflows the stack.
+ * Estimates the cost of an untrusted schema before it is compiled: its size, references that lead back to themselves
+ * without going deeper into the value, and how many schemas are tried on one value, which grows exponentially with
+ * nested alternatives. Does not recurse, so that no schema overflows the stack.
  */
 export function estimateCost(root: JsonObject): SchemaCost {
   const parts: JsonObject[] = [];
@@ -61,7 +61,7 @@ export function estimateCost(root: JsonObject): SchemaCost {
 
 const refuse = (fault: string): SchemaCost => ({ fault, isCostly: true });
 
-/** The schemas that apply to the same value as this one. */
+/** The subschemas that apply to the same value as this schema. */
 function listInPlace(part: JsonObject, root: JsonObject): Json[] {
   const { $ref, dependentSchemas } = part;
   return [
@@ -72,7 +72,7 @@ function listInPlace(part: JsonObject, root: JsonObject): Json[] {
   ];
 }
 
-/** All other schemas inside this one. */
+/** All other subschemas. */
 function listNested(part: JsonObject): Json[] {
   return Object.entries(part).flatMap(([key, value]) =>
     [...inPlaceLists, ...inPlaceOnes, "$defs", "definitions", "enum", "const", "default", "examples"].includes(key)
@@ -86,8 +86,8 @@ function listNested(part: JsonObject): Json[] {
 }
 
 /**
- * For a graph of schemas: whether it has a cycle, and the most schemas that are reached from one, each as often as
- * paths lead to it.
+ * Whether a graph of schemas has a cycle, and the maximum number of schemas that are reached from one of them, counting
+ * a schema once for each path to it.
  */
 function countPaths(
   parts: readonly JsonObject[],

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { quote, showValue } from "../types/text.ts";
 import { isType, types } from "./values.ts";
 
-/** What is wrong with one keyword of a schema. */
+/** A problem with one keyword of a schema. */
 export type KeywordViolation = { keyword: string; message: string; fix: string };
 
 type Shape = { accepts(value: Json): boolean; must: string };
@@ -39,7 +39,7 @@ const shapes: readonly [string, Shape][] = [
   ...all(string, "title", "description", "format", "pattern", "$ref"),
 ];
 
-/** Type names of other languages, and their name in JSON Schema. */
+/** Type names of other languages, with their names in JSON Schema. */
 const foreignTypes = new Map<Json, string>([
   ...["int", "long", "int32", "int64", "Integer"].map((name) => [name, "integer"] as const),
   ...["float", "double", "decimal", "Number"].map((name) => [name, "number"] as const),
@@ -49,12 +49,12 @@ const foreignTypes = new Map<Json, string>([
   ...["dict", "map", "json", "Object"].map((name) => [name, "object"] as const),
 ]);
 
-/** Malformed keywords of one schema (not of those inside it), by the rules of JSON Schema 2020-12. */
+/** Finds malformed keywords of one schema, without its subschemas, by the rules of JSON Schema 2020-12. */
 export function* findMalformed(place: JsonObject): Iterable<KeywordViolation> {
   for (const [keyword, { accepts, must }] of shapes) {
     const value = place[keyword];
     if (value === undefined || !Object.hasOwn(place, keyword) || accepts(value)) continue;
-    // Of a map of schemas, the one that is none.
+    // In a map of schemas, name the entry that is not a schema.
     const inside = accepts === schemaMap.accepts && isJsonObject(value) ? Object.entries(value) : [];
     const [name, wrong] = inside.find(([, one]) => !isSchema(one)) ?? [];
     const message =
@@ -80,7 +80,7 @@ export function* findMalformed(place: JsonObject): Iterable<KeywordViolation> {
 
 const maxPattern = 10_000;
 
-/** Whether it is a regular expression. It is parsed and never run, so slow expressions do no harm. */
+/** Whether a pattern is a regular expression. It is never run, so slow expressions are harmless. */
 function compiles(pattern: string): boolean {
   if (pattern.length > maxPattern) return false;
   try {

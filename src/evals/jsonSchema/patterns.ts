@@ -3,29 +3,31 @@ import { limitTime, TimeLimitError } from "./watchdog.ts";
 
 const patternMs = 100;
 
-/** States of a pattern times characters of a text that RE2 passes in a few milliseconds, so that no limit is needed. */
+/**
+ * States of the pattern times characters of the text: up to this product RE2 takes milliseconds, so no limit is needed.
+ */
 const quickSteps = 20_000;
 
-/** Thrown when a foreign pattern takes too long on a text. */
+/** Thrown when an untrusted pattern takes too long on a text. */
 export class PatternError extends Error {}
 
 /**
- * The patterns of foreign schemas, as ajv's option `code.regExp` takes them. RE2 matches in linear time, which is still long
- * for counted repetitions. What it does not support (look-ahead, look-behind, back-references), and what it does not compile
- * in 100 ms, is matched by the native engine. A match that takes more than 100 ms ends with PatternError. Throws SyntaxError
- * for what is not an ECMAScript pattern.
+ * Compiles the patterns of untrusted schemas, for ajv's option `code.regExp`. RE2 matches in linear time, which is
+ * still slow for counted repetitions. The native engine matches what RE2 does not support (look-ahead, look-behind,
+ * back-references) or does not compile within 100 ms. A match that takes more than 100 ms throws PatternError. Throws
+ * SyntaxError if the pattern is not valid in ECMAScript.
  */
 export const foreignPatterns = Object.assign(
   (pattern: string, flags: string) => {
     const native = new RegExp(pattern, flags);
     let compiled: ((text: string) => boolean) | undefined;
     return {
-      // Compiled when first used: ajv has patterns of its own that it rarely applies.
+      // Compiled on first use, because ajv rarely applies its own patterns.
       test: (text: string) => {
         compiled ??= compileLinear(pattern) ?? limitMatch(native.source, (one) => native.test(one));
         return compiled(text);
       },
-      // ajv distinguishes patterns by it; without it every pattern would be the first one.
+      // ajv caches patterns by this text.
       toString: () => `/${pattern}/${flags}`,
     };
   },

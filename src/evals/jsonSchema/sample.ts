@@ -1,18 +1,18 @@
 import { isJsonObject, type Json, type JsonObject } from "../types/json.ts";
 import { getNumber, getSingleType, listProperties, listRequired } from "./values.ts";
 
-/** Chooses one of `n` possibilities, from 0. */
+/** Chooses one of `n` options, by its index. */
 export type Choose = (n: number) => number;
 
-/** The first of everything, for values that are always the same. */
+/** Always chooses the first option, for reproducible values. */
 export const chooseFirst: Choose = () => 0;
 
-/** Arguments as a user could mean them. `unfilled`: the required ones for which no plausible value can be made up. */
+/** Plausible arguments. `unfilled`: required parameters for which no plausible value can be made up. */
 export type SampledArguments = { args: JsonObject; unfilled: string[] };
 
 /**
- * Plausible arguments for a tool: every required one, and of the others those that `includes` picks. They suit the types
- * and enumerations of the schema; other keywords (patterns, lengths) have to be checked.
+ * Makes up plausible arguments for a tool: all required ones, and the optional ones that `includes` picks. They match
+ * the types and enums of the schema; callers must check other keywords (patterns, lengths).
  */
 export function sampleArguments(
   schema: JsonObject,
@@ -32,7 +32,7 @@ export function sampleArguments(
   return { args, unfilled };
 }
 
-/** What a text parameter gets, by a word of its name. */
+/** Values of string parameters, by a word in the name. */
 const texts: readonly (readonly [name: RegExp, values: readonly string[]])[] = [
   [/path|file/i, ["notes.txt", "report.md", "src/main.py"]],
   [/dir|folder/i, ["docs", "photos", "archive"]],
@@ -49,7 +49,7 @@ const texts: readonly (readonly [name: RegExp, values: readonly string[]])[] = [
 
 const numbers = [3, 7, 12] as const;
 
-/** A value for a parameter, from its schema, else by its name; undefined for objects and lists of them. */
+/** A value for a parameter, from its schema or else by its name; undefined for objects and lists of objects. */
 function sampleValue(name: string, schema: JsonObject, choose: Choose): Json | undefined {
   const given = [schema.const, schema.default, ...pick(schema.examples, choose), ...pick(schema.enum, choose)].find(
     isSimple,

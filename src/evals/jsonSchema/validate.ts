@@ -7,19 +7,19 @@ import { cut, showJson } from "../types/text.ts";
 import { estimateCost } from "./bounds.ts";
 import { findMalformed } from "./malformed.ts";
 import { foreignPatterns, PatternError } from "./patterns.ts";
-import { jsonPath, walkSchema } from "./walk.ts";
+import { formatJsonPath, walkSchema } from "./walk.ts";
 import { limitTime, TimeLimitError } from "./watchdog.ts";
 
 /**
- * Whether a value fits a schema. `invalid`: what is wrong, with its dotted path. `unchecked`: why that could not be decided,
- * for example a pattern that takes too long; such a value is neither valid nor invalid.
+ * Whether a value matches a schema. `invalid`: what is wrong, with its dotted path. `unchecked`: why it could not be
+ * checked, for example because a pattern takes too long; such a value is neither valid nor invalid.
  */
 export type Validity =
   | { kind: "valid" }
   | { kind: "invalid"; why: string; fault?: MemberFault }
   | { kind: "unchecked"; why: string };
 
-/** What is wrong with which member of an invalid object. */
+/** The member that makes an object invalid, and what is wrong with it. */
 type MemberFault = { member: string; kind: "missing" | "wrong-type" | "wrong-value" | "invented" };
 
 /** Validates a value, which messages call `at`. Does not throw, and ends in bounded time. */
@@ -27,23 +27,23 @@ export type Validate = (value: Json, at: string) => Validity;
 
 const valid: Validity = { kind: "valid" };
 
-/** Limits for one schema and one value, far above what a real one takes. */
+/** Time limits for compiling one schema and validating one value, far above what real ones take. */
 const compileMs = 2_000;
 const validateMs = 1_000;
 
 /**
- * A validator for a JSON Schema, or why it cannot be compiled. The dialect is the one that `$schema` names; without one
- * it is 2020-12, the protocol's default, and draft 7 when only that can read it. Unknown keywords and formats are allowed.
- * The schema may be hostile: its size is limited, its patterns run in linear time or for a limited time, and so does
- * validating where it can take long.
+ * Compiles a JSON Schema to a validator, or says why it cannot be compiled. The dialect is the one that `$schema`
+ * names; without it, 2020-12, the protocol's default, or draft 7 if only that can read the schema. Unknown keywords and
+ * formats are allowed. The schema may be hostile: its size is limited, and so is the time of slow patterns and slow
+ * validation.
  */
 export function compileSchema(schema: JsonObject): Validate | string {
   const { fault, isCostly } = estimateCost(schema);
   if (fault !== undefined) return fault;
   const malformed = explainMalformed(schema);
   if (malformed !== undefined) return malformed;
-  // The root's identity gives way to one of our own, which `$ref: "#"` needs: two tools may carry the same one, and a
-  // draft's own URL would be looked up.
+  // `$ref: "#"` needs an `$id`. It is replaced by our own, because two tools may have the same one, and ajv would look
+  // up the URL of a draft.
   const { $schema: dialect, $id: _id, ...rest } = schema;
   const old = typeof dialect === "string" && /draft-0[3-7]/.test(dialect);
   const first = compileWith(old ? "draft-07" : "2020-12", rest, isCostly);
@@ -55,14 +55,14 @@ export function compileSchema(schema: JsonObject): Validate | string {
 function explainMalformed(root: JsonObject): string | undefined {
   for (const { schema, at } of walkSchema(root).places) {
     const [first] = findMalformed(schema);
-    if (first) return `${jsonPath(at)}: ${first.message.slice(0, -1)}`;
+    if (first) return `${formatJsonPath(at)}: ${first.message.slice(0, -1)}`;
   }
   return undefined;
 }
 
 const options = {
   strict: false,
-  // The metaschema takes longer to compile than most runs compile schemas; `findMalformed` has its rules.
+  // Compiling the metaschema takes longer than all schemas of most runs; `findMalformed` checks its rules.
   validateSchema: false,
   logger: false,
   addUsedSchema: false,
@@ -73,8 +73,8 @@ const options = {
 const dialects = { "2020-12": () => new Ajv2020(options), "draft-07": () => new Ajv(options) };
 const compilers = new Map<keyof typeof dialects, Ajv | Ajv2020>();
 
-/** One compiler for each dialect, made when first needed: making one costs more than all that it compiles. */
-function compilerFor(dialect: keyof typeof dialects): Ajv | Ajv2020 {
+/** The compiler of a dialect, created on first use: creating one takes longer than all its work. */
+function getCompiler(dialect: keyof typeof dialects): Ajv | Ajv2020 {
   const made = compilers.get(dialect);
   if (made) return made;
   const compiler = dialects[dialect]();
@@ -86,7 +86,7 @@ function compilerFor(dialect: keyof typeof dialects): Ajv | Ajv2020 {
 function compileWith(dialect: keyof typeof dialects, schema: JsonObject, isCostly: boolean): Validate | string {
   let validate: ReturnType<Ajv["compile"]>;
   try {
-    validate = limitTime(compileMs, () => compilerFor(dialect).compile({ ...schema, $id: "inputSchema" }));
+    validate = limitTime(compileMs, () => getCompiler(dialect).compile({ ...schema, $id: "inputSchema" }));
   } catch (thrown) {
     return messageOf(thrown);
   }
@@ -109,7 +109,7 @@ function explainFailure(thrown: unknown): string {
   return thrown instanceof RangeError ? "does not end" : `failed: ${messageOf(thrown)}`;
 }
 
-/** A fault inside of a member is a wrong value of it. */
+/** The member that an error is about. An error inside a member makes the member's value wrong. */
 function findFault({ instancePath, keyword, params }: ErrorObject): MemberFault | undefined {
   const [, member, ...inside] = instancePath.split("/").map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
   if (member !== undefined)

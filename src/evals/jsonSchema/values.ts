@@ -8,18 +8,18 @@ export function isType(value: unknown): value is Type {
   return types.includes(value as Type);
 }
 
-/** The types that a schema names, `null` among them; none when it names none. */
+/** The types that a schema names, including `null`; empty if it names none. */
 export function listTypes({ type }: JsonObject): readonly Type[] {
   return [...new Set((Array.isArray(type) ? type.slice(0, 20) : [type]).filter(isType))];
 }
 
-/** The only type of a value that is not null; undefined when the schema names several or none. */
+/** The only type other than null; undefined if the schema names several or none. */
 export function getSingleType(schema: JsonObject): Type | undefined {
   const [type, ...others] = listTypes(schema).filter((one) => one !== "null");
   return others.length === 0 ? type : undefined;
 }
 
-/** The named properties of an object schema, in order; none where `properties` is malformed or absent. */
+/** The named properties of an object schema, in order; empty if `properties` is malformed or missing. */
 export function listProperties({ properties }: JsonObject): [name: string, schema: Json][] {
   return isJsonObject(properties) ? Object.entries(properties) : [];
 }
@@ -34,15 +34,15 @@ export function listRequired({ required }: JsonObject): string[] {
   return [...new Set(names.filter((name) => typeof name === "string"))];
 }
 
-/** A finite number, or undefined: a malformed bound does not count. */
+/** The number under a keyword; undefined if it is missing, malformed or not finite. */
 export function getNumber(schema: JsonObject, keyword: string): number | undefined {
   const value = schema[keyword];
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
 /**
- * The schema of a nullable value without null: where only one branch of an anyOf or oneOf is not null, that branch with
- * the keywords next to it. Any other schema is returned unchanged.
+ * Removes null from the schema of a nullable value: if an anyOf or oneOf has only one branch that is not null, returns
+ * that branch with the keywords next to it. Any other schema is returned unchanged.
  */
 export function withoutNull(schema: JsonObject): JsonObject {
   const { anyOf, oneOf, ...rest } = schema;
@@ -52,7 +52,7 @@ export function withoutNull(schema: JsonObject): JsonObject {
   return isJsonObject(only) && others.length === 0 ? { ...only, ...rest } : schema;
 }
 
-/** Types for a message: `an integer or null`. */
+/** Formats types for a message: `an integer or null`. */
 export function nameTypes(types: readonly Type[]): string {
   return types.map((type) => (type === "null" ? type : `${/^[aio]/.test(type) ? "an" : "a"} ${type}`)).join(" or ");
 }
@@ -65,8 +65,8 @@ function isOfType(value: Json, type: Type): boolean {
 }
 
 /**
- * Why a value does not fit a schema ("is a string, not an integer"); undefined when it fits, or when only a full
- * validator can decide. Looks at types, enum, const, bounds and lengths, and into arrays and anyOf a few levels deep.
+ * Why a value does not match a schema ("is a string, not an integer"); undefined if it matches, or if only a full
+ * validator can decide. Checks types, enum, const, bounds and lengths, including in arrays and anyOf a few levels deep.
  */
 export function explainMisfit(value: Json, schema: Json, levels = 3): string | undefined {
   if (schema === false) return "can never be given";

@@ -2,8 +2,10 @@ import { isJsonObject, type Json, type JsonObject, type Path } from "../types/js
 import { once } from "../types/once.ts";
 import { quoteWhole } from "../types/text.ts";
 
-/** A path in JSONPath syntax: `$.inputSchema.properties["the unit"].enum[0]`. Hidden characters in keys are escaped. */
-export function jsonPath(path: Path): string {
+/**
+ * Formats a path as JSONPath: `$.inputSchema.properties["the unit"].enum[0]`. Hidden characters in keys are escaped.
+ */
+export function formatJsonPath(path: Path): string {
   let text = "$";
   for (const step of path) {
     if (typeof step === "number") text += `[${step}]`;
@@ -22,7 +24,7 @@ export function resolvePointer(ref: string, root: JsonObject): { value: Json; pa
   if (!isLocalPointer(ref)) return undefined;
   let value: Json = root;
   const path: string[] = [];
-  for (const part of percentDecoded(ref).split("/").slice(1)) {
+  for (const part of decodePercent(ref).split("/").slice(1)) {
     const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
     const inside: boolean = typeof value === "object" && value !== null && Object.hasOwn(value, key);
     const next: Json | undefined = inside ? (value as JsonObject)[key] : undefined;
@@ -33,8 +35,8 @@ export function resolvePointer(ref: string, root: JsonObject): { value: Json; pa
   return { value, path };
 }
 
-/** A percent-decoded text; the text itself where it is malformed. */
-export function percentDecoded(pointer: string): string {
+/** Percent-decodes a text; returns it unchanged if it is malformed. */
+export function decodePercent(pointer: string): string {
   try {
     return decodeURIComponent(pointer);
   } catch {
@@ -45,23 +47,23 @@ export function percentDecoded(pointer: string): string {
 /** A schema inside a schema, and its role there. */
 export type SchemaPlace = {
   schema: JsonObject;
-  /** Where it is in its tool. */
+  /** Its path from the root of the walk: of the tool, or of the schema. */
   at: Path;
   /** `branch`: applies only together with others (anyOf, if, not, ...), so it need not be complete. */
   role: "root" | "property" | "items" | "branch" | "definition";
   /** The name of the property, for a place of that role. */
   name: string;
-  /** How many properties and items lead to it. */
+  /** Its nesting level: the number of properties and items that lead to it. */
   level: number;
 };
 
 /**
- * All schemas inside a schema that a value can meet, itself first, in document order: a definition that no reference leads
- * to describes nothing. `cut` when a limit left some out.
+ * A schema and its subschemas, in document order, without definitions that no reference leads to. `cut`: the limit that
+ * ended the walk early.
  */
 export type Walk = { places: readonly SchemaPlace[]; cut?: { by: "depth" | "number"; at: Path } };
 
-/** Limits of a walk, far above what any host accepts: the number of schemas, and the length of a path. */
+/** Limits of a walk, far above what any host accepts: the number of schemas, and the length of their paths. */
 export const maxPlaces = 6_000;
 const maxPath = 100;
 
@@ -87,16 +89,16 @@ const memoized = (field: SchemaField) =>
 const walks = { inputSchema: memoized("inputSchema"), outputSchema: memoized("outputSchema") };
 const nothing: Walk = { places: [] };
 
-/** The walk through a schema of a tool, made once; empty when the tool has no such schema or it is not an object. */
+/** Walks a schema of a tool (memoized). Empty if the tool has no such schema, or it is not an object. */
 export function walkToolSchema(tool: JsonObject, field: SchemaField): Walk {
   const schema = tool[field];
   return isJsonObject(schema) ? walks[field](schema) : nothing;
 }
 
-/** The walk through a schema by itself, with paths from it. */
+/** Walks a schema that belongs to no tool. */
 export const walkSchema = (schema: JsonObject): Walk => walk({ schema, at: [], role: "root", name: "", level: 0 });
 
-/** The recursion ends at `maxPath`, long before the stack does. */
+/** Recursion is safe because it ends at `maxPath`. */
 function walk(root: SchemaPlace): Walk {
   const places: SchemaPlace[] = [];
   const isReferred = findReferred(root.schema);
@@ -121,8 +123,8 @@ function walk(root: SchemaPlace): Walk {
 }
 
 /**
- * Finds the definitions, by their path from the root, that a reference leads to or into, from outside of the definitions or
- * from one that is referred to. A reference that is not a JSON pointer may lead to any of them.
+ * Finds the definitions in use, by their path from the root: those that a reference leads to or into, from outside the
+ * definitions or from one in use. A reference that is not a JSON pointer may lead to any of them.
  */
 function findReferred(root: JsonObject): (path: Path) => boolean {
   const pointers = new Set<string>();
@@ -173,10 +175,10 @@ function listMembers(value: Json, map?: true): Iterable<readonly [string | numbe
   return Array.isArray(value) ? value.entries() : [[undefined, value]];
 }
 
-/** What a `$ref` leads to: a schema of the same document, nothing, or another document (which no host fetches). */
+/** What a `$ref` leads to: a schema of the same document, nothing, or another document, which hosts do not fetch. */
 type RefTarget = { kind: "local"; schema: Json; at: Path } | { kind: "nowhere" } | { kind: "remote" };
 
-/** Follows a `$ref` inside the schema of a walk: a JSON pointer, an anchor or an `$id`. */
+/** Resolves a `$ref` inside the schema of a walk: a JSON pointer, an anchor or an `$id`. */
 export function followRef(ref: string, walk: Walk): RefTarget {
   const [root] = walk.places;
   if (!root) return { kind: "nowhere" };
@@ -191,7 +193,7 @@ export function followRef(ref: string, walk: Walk): RefTarget {
   return { kind: local.startsWith("#") ? "nowhere" : "remote" };
 }
 
-/** The schemas of a walk that have an `$id` or an anchor, by the `$ref` that leads to them. */
+/** The schemas of a walk with an `$id` or an anchor, by the `$ref` that leads to them. */
 const listAnchors = once((walk: Walk): ReadonlyMap<string, SchemaPlace> => {
   const anchors = new Map<string, SchemaPlace>();
   for (const place of walk.places) {
@@ -202,7 +204,10 @@ const listAnchors = once((walk: Walk): ReadonlyMap<string, SchemaPlace> => {
   return anchors;
 });
 
-/** The first `$ref` that leads back to a schema it is part of. A depth-first search that enters each schema once. */
+/**
+ * Finds the first `$ref` that leads back to a schema it is part of, by a depth-first search that enters each schema
+ * once.
+ */
 export function findRecursiveRef(walk: Walk): SchemaPlace | undefined {
   const [root] = walk.places;
   if (!root || !walk.places.some(({ schema }) => typeof schema.$ref === "string")) return undefined;

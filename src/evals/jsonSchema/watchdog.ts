@@ -7,20 +7,20 @@ const script = new vm.Script("holder.job()");
 /** Thrown by `limitTime` when the time is up. */
 export class TimeLimitError extends Error {}
 
-/** How often the time is doubled at most, where the machine gives this process little of it. */
+/** How often the time limit may be doubled on a busy machine. */
 const mostDoublings = 6;
 
 /**
- * The result of synchronous work that ends after about `ms` of processor time. V8 interrupts loops, regular expressions and
- * compiled validators alike, in this process. It costs some 100 µs a call. It limits time, and nothing else: the work is
- * trusted code on foreign data. On a busy machine the work may be started again with more time, so that the result does not
+ * Runs synchronous work for at most about `ms` of CPU time, and returns its result. V8 interrupts loops, regular
+ * expressions and compiled validators alike. A call costs about 100 µs. Only time is limited: the work must be trusted
+ * code on untrusted data. On a busy machine the work may be restarted with more time, so that the result does not
  * depend on the load. Throws TimeLimitError when the time is up, and whatever the work throws.
  */
 export function limitTime<T>(ms: number, work: () => T): T {
   const outer = holder.job;
   try {
     for (let doublings = 0; ; doublings++) {
-      // Set each time: limited work inside of this one that is interrupted with it leaves its own.
+      // Set for each attempt: nested work that was interrupted together with this one leaves its own job here.
       holder.job = work;
       const before = process.cpuUsage();
       try {

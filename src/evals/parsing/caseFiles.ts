@@ -10,8 +10,8 @@ const maxFileBytes = 1024 * 1024;
 const maxBytes = 32 * 1024 * 1024;
 
 /**
- * The folders in which the files of cases are looked up, in this order. `within` is the real folder that links must stay
- * in; `where` names the folders in messages; `bytesLeft` is how much may still be read.
+ * The folders in which the files of cases are looked up, in this order. `within` is the real folder that links must
+ * stay in; `where` names the folders in messages; `bytesLeft` is how much may still be read.
  */
 export type CaseFiles = { bases: readonly { dir: string; within: string }[]; where: string; bytesLeft: number };
 
@@ -38,8 +38,8 @@ export type ReadCaseFiles = { files: EvalFile[]; wrong: FileProblem[]; binary: s
 
 /**
  * Reads the `files` of a case: paths of files or folders, files with their content (`{ path, content }`), or files and
- * folders that get another path (`{ path, from }`; `path: "."` for the content of a folder). Nothing outside of the bases
- * of `from` is read, and no path leads out of the workspace. If a path is given twice, the last content wins.
+ * folders that get another path (`{ path, from }`; `path: "."` for the content of a folder). Nothing outside of the
+ * bases of `from` is read, and no path leads out of the workspace. If a path is given twice, the last content wins.
  */
 export function readCaseFiles(given: Json, from: CaseFiles): ReadCaseFiles {
   const binary: string[] = [];

@@ -5,8 +5,8 @@ type Entry = { start: number; key?: number };
 type Members = ReadonlyMap<string | number, Entry>;
 
 /**
- * Finds the positions of values in a valid JSON text, which may have comments and trailing commas. Most positions are never
- * needed, so only the objects and arrays on the way to a value are read.
+ * Finds the positions of values in a valid JSON text, which may have comments and trailing commas. Most positions are
+ * never needed, so only the objects and arrays on the way to a value are read.
  */
 export class JsonPositions {
   readonly #text: string;

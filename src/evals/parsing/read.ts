@@ -22,8 +22,8 @@ export type Refusal = {
 const tracked = new AsyncLocalStorage<Map<string, string>>();
 
 /**
- * Calls `use`, and adds every file that this module reads or misses during the call to `reads`: its path, with its stamp
- * (see `stampFile`) before it was first read.
+ * Calls `use`, and adds every file that this module reads or misses during the call to `reads`: its path, with its
+ * stamp (see `stampFile`) before it was first read.
  */
 export function trackReads<R>(reads: Map<string, string>, use: () => Promise<R>): Promise<R> {
   return tracked.run(reads, use);
@@ -37,8 +37,8 @@ export function stampFile(path: string): string {
 
 /**
  * Reads a UTF-8 file of at most `limit` bytes, without its byte order mark; with `pipes`, also a pipe or device.
- * Synchronous, because thousands of small skill files are read before any other work starts, which is four times as fast
- * as through the thread pool.
+ * Synchronous, because thousands of small skill files are read before any other work starts, which is four times as
+ * fast as through the thread pool.
  */
 export function readText(path: string, limit: number, { pipes = false } = {}): { text: string } | Refusal {
   let bytes: Buffer;
@@ -70,7 +70,9 @@ export function readText(path: string, limit: number, { pipes = false } = {}): {
 const silenceMs = 10_000;
 const pollMs = 5;
 
-/** Reads a pipe or a device, up to slightly more than `limit` bytes. Opened non-blocking, as a pipe may have no writer. */
+/**
+ * Reads a pipe or a device, up to slightly more than `limit` bytes. Opened non-blocking, as a pipe may have no writer.
+ */
 function readStream(path: string, limit: number): Buffer {
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   const parts: Uint8Array[] = [];

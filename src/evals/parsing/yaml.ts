@@ -34,7 +34,8 @@ const maxValues = 1_000_000;
 
 /**
  * Parses one YAML 1.2 document that holds plain JSON data; aliases are expanded. `file` is how places name the text.
- * Throws EvalsError with the place of every syntax error (at most one per line), or of everything that is not plain data.
+ * Throws EvalsError with the place of every syntax error (at most one per line), or of everything that is not plain
+ * data.
  */
 export function parseYaml(text: string, file: string, options: ParseOptions = {}): ParsedFile {
   const locate = createLocator(text, file);
@@ -62,7 +63,9 @@ export function parseYaml(text: string, file: string, options: ParseOptions = {}
   };
 }
 
-/** Composes the node tree of a document; no `root` if the text holds no value, or has problems that make it unusable. */
+/**
+ * Composes the node tree of a document; no `root` if the text holds no value, or has problems that make it unusable.
+ */
 function composeNodes(text: string, maxDepth: number): { root?: Node | undefined; problems: TextProblem[] } {
   const tokens = [...new Parser().parse(text)];
   // Checked before composing: the composer recurses, and a stack overflow there can crash the process.
@@ -101,7 +104,9 @@ function renderExcerpt(text: string, place: Place | undefined): string {
   return `${line} | ${shown}\n${" ".repeat(String(line).length)} | ${" ".repeat(column - 1 - from)}^`;
 }
 
-/** Keeps the first problem of each line: one mistake often causes several errors, and only the first helps the author. */
+/**
+ * Keeps the first problem of each line: one mistake often causes several errors, and only the first helps the author.
+ */
 function keepFirstOfEachLine(problems: readonly Problem[]): Problem[] {
   const lines = new Set<number | undefined>();
   return problems.filter(({ place }) => !lines.has(place?.line) && lines.add(place?.line));
@@ -212,7 +217,9 @@ function findChild(node: unknown, step: string | number): { key?: unknown; value
   return node.items.find((pair) => isPair(pair) && readKey(pair.key) === String(step));
 }
 
-/** Converts a key to text, as JSON requires: a scalar becomes what is written. Undefined for a key that is no scalar. */
+/**
+ * Converts a key to text, as JSON requires: a scalar becomes what is written. Undefined for a key that is no scalar.
+ */
 function readKey(key: unknown): string | undefined {
   if (key === null) return "";
   if (!isScalar(key)) return undefined;

@@ -4,7 +4,7 @@ import { stemWords } from "./words.ts";
 /** The parameters of BM25: how fast repeats of a word stop counting, and how much a long text is discounted. */
 export const bm25Parameters = { k1: 1.2, b: 0.75 } as const;
 
-/** The index of a list of texts. */
+/** An index of a list of texts. */
 export type Bm25Index = {
   /** The score of one word in each text that contains it, by the index of the text. */
   scoreWord(stem: string): ReadonlyMap<number, number>;
@@ -15,10 +15,9 @@ export type Bm25Index = {
  *
  *   ln(1 + (N - n + 0.5) / (n + 0.5)) * f * (k1 + 1) / (f + k1 * (1 - b + b * length / mean length))
  *
- * with N texts, n of them with the word, f times in this one; lengths are in words, and texts without words are left out of
- * their mean. Source: Robertson and Zaragoza, The
- * Probabilistic Relevance Framework: BM25 and Beyond (2009), 3.4; the 1 + inside the logarithm, which keeps the weight of
- * frequent words above 0, is Lucene's.
+ * for N texts, n of which contain the word, this one f times. Lengths are in words; the mean excludes texts without
+ * words. Source: Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009), 3.4. The `1 +`
+ * inside the logarithm keeps the weight of frequent words above 0, as in Lucene.
  */
 export function buildBm25Index(texts: readonly (readonly string[])[]): Bm25Index {
   const { k1, b } = bm25Parameters;
@@ -45,9 +44,9 @@ export function buildBm25Index(texts: readonly (readonly string[])[]): Bm25Index
 }
 
 /**
- * BM25 over one text for each document: name, hint, description and parameter names. Words are those of `stemWords`: split
- * at everything that is not a letter or digit and inside camelCase, lower-cased, without stop words and single letters,
- * without English inflections. Each distinct word of the search text counts once.
+ * BM25 over one text per document: name, hint, description and parameter names. Words are those of `stemWords`: split
+ * at everything that is not a letter or digit and inside camelCase, lower-cased, without stop words, single letters and
+ * English inflections. Each distinct word of the search text counts once.
  */
 export function buildBm25Scorer(documents: readonly SearchDocument[]): Scorer {
   const index = buildBm25Index(documents.map(listDocumentWords));

@@ -11,18 +11,20 @@ export type SearchDocument = {
 };
 
 /**
- * Scores every document of a list by one search text: a number for each, at the same index; 0 is no match. A string is
- * the reason why the text is refused.
+ * Scores every document of a list for a search text: a number at the index of each document, 0 for no match. A string
+ * is the reason why the text is refused.
  */
 export type Scorer = (text: string) => ArrayLike<number> | string;
 
-/** The parts of a tool or skill that a search reads, unchecked: a part of the wrong type counts as empty. */
+/** The parts of a tool or skill that a search reads, unvalidated: a part of the wrong type counts as empty. */
 export type SearchableTool = { name?: unknown; description?: unknown; inputSchema?: unknown };
 
-/** How much of a document is read: far more than hosts show. It bounds the time for texts of megabytes. */
+/** How much of a document is read: far more than hosts show, and little enough to limit the time for huge texts. */
 const limits = { name: 1000, description: 10_000, hint: 10_000, parameters: 500, parameter: 200 } as const;
 
-/** The document of a tool: its name, its description, and the names of the parameters at the top of its input schema. */
+/**
+ * The document of a tool: its name, its description, and the names of the parameters at the top of its input schema.
+ */
 export function toSearchDocument({ name, description, inputSchema }: SearchableTool, hint?: string): SearchDocument {
   const properties = isJsonObject(inputSchema) && isJsonObject(inputSchema.properties) ? inputSchema.properties : {};
   return {
@@ -33,7 +35,7 @@ export function toSearchDocument({ name, description, inputSchema }: SearchableT
   };
 }
 
-/** The beginning of every part of a document, in the lengths that a search reads. */
+/** Truncates every part of a document to the length that a search reads. */
 export function shortenDocument({ name, description, hint, parameterNames }: SearchDocument): SearchDocument {
   return {
     name: name.slice(0, limits.name),

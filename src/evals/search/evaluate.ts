@@ -4,16 +4,16 @@ import { buildKeywordFinder } from "./keyword.ts";
 import { listQueryWords, type SearchQuery, searchQuerySchema, toSearchText } from "./queries.ts";
 import { buildRanker, type RankerName, rankerNames } from "./rankers.ts";
 
-/** How many of the first results recall is given for. APIs and hosts return 3 to 5 tools for a search, 10 at most. */
+/** The k of recall@k. APIs and hosts return 3 to 5 tools for a search, 10 at most. */
 export const recallDepths = [1, 3, 5, 10] as const;
 export type RecallDepth = (typeof recallDepths)[number];
 
-/** The queries of one case, and the tools that each of them should find: of each set, any one. */
+/** The queries of one case, and the tools that each query should find: any one of each set. */
 export type SearchCase = { id: string; queries: readonly SearchQuery[]; expected: readonly (readonly string[])[] };
 
 const rankerSchema = z.enum(rankerNames as [RankerName, ...RankerName[]]);
 
-/** One query with what each ranker made of it. Rankers that were not asked have no ranks. */
+/** One query with the results of each ranker. Rankers that were not asked have no ranks. */
 export const queryResultSchema = z.object({
   case: z.string(),
   query: searchQuerySchema,
@@ -33,7 +33,7 @@ export type QueryResult = z.infer<typeof queryResultSchema>;
 
 const share = z.number().min(0).max(1);
 
-/** Recall at each depth: the mean over queries of the share of their expected sets found among the first k results. */
+/** Recall@k: the mean over queries of the share of expected sets that are found among the first k results. */
 export const rankerResultSchema = z.object({
   ranker: rankerSchema,
   queries: z.number().int(),
@@ -44,7 +44,7 @@ export type RankerResult = z.infer<typeof rankerResultSchema>;
 
 const nothing: SearchDocument = { name: "", description: "", parameterNames: [] };
 
-/** Searches the documents for every query of every case by each ranker. Pure, and linear in documents times queries. */
+/** Searches the documents for every query of every case with each ranker, in time linear in documents times queries. */
 export function evaluateSearch(
   documents: readonly SearchDocument[],
   cases: readonly SearchCase[],
@@ -89,7 +89,7 @@ export function summarizeRanker(ranker: RankerName, queries: readonly QueryResul
   };
 }
 
-/** Whether a rank is among the first `depth`. */
+/** Whether a tool was found among the first `depth` results. */
 export function isWithin(rank: number | null, depth: number): boolean {
   return rank !== null && rank <= depth;
 }

@@ -1,8 +1,8 @@
 import { isWithin, type QueryResult, type RankerResult, type RecallDepth, recallDepths } from "./evaluate.ts";
 
 /**
- * What a search must reach. `recall`: at least this share of the expected tools among the first `depth` results. `rank`:
- * the expected tools of every query among the first `depth`.
+ * What a search must reach. `recall`: at least this share of the expected tools among the first `depth` results.
+ * `rank`: all expected tools of every query among the first `depth` results.
  */
 export type Threshold =
   | { kind: "recall"; depth: RecallDepth; least: number; text: string }
@@ -18,7 +18,7 @@ export function parseThreshold(text: string): Threshold | undefined {
   return rank >= 1 ? { kind: "rank", depth: rank, text } : undefined;
 }
 
-/** Why a search does not reach a threshold, as the end of a sentence; undefined where it does. */
+/** Why a search does not reach a threshold, as the end of a sentence; undefined if it does. */
 export function findShortfall(
   threshold: Threshold,
   { ranker, recall }: RankerResult,

@@ -2,21 +2,21 @@ import type { Scorer, SearchDocument } from "./document.ts";
 import { buildWordIndex } from "./wordIndex.ts";
 
 /**
- * What a word of the search text adds to the score of a document: by where the document has it, in words of the
- * description. Measured on Claude Code 2.1.330 by how many words of a description outweigh each.
+ * What a word of the search text adds to the score of a document, by where the document contains it. The unit is a word
+ * of the description: measured on Claude Code 2.1.330 by how many words of a description outweigh each.
  */
 const weights = { wholeName: 12, namePart: 8, insideName: 5, hint: 2, description: 1 } as const;
 
 /**
  * Literal keywords, as Claude Code's ToolSearch ranks them (bench/claudeCodeSearch.mjs compares the two). The text is
- * split at white space, and each word is looked up as it is written, without regard to case: no inflections, no stop words.
- * A name is compared by its parts (split at `_`, the server's name among them), hint and description by their whole words.
- * What a word adds for its place in the name is counted once, and added to what it adds for hint and description.
- * Parameters are not searched.
+ * split at white space, and each word is matched literally and case-insensitively, without stop words or inflections.
+ * In a name it matches parts (split at `_`, including the server's name), in the hint and the description whole words.
+ * A word adds the weight of its best match in the name, and the weights of hint and description. Parameters are not
+ * searched.
  *
- * Other forms: `select:a,b` finds the tools of these names, with or without the prefix `mcp__<server>__`, in this order; a
- * text that starts with `mcp__` finds the tools whose names start with it; and with `+word` only tools that have each such
- * word are found.
+ * Other forms: `select:a,b` finds the tools with these names, with or without the prefix `mcp__<server>__`, in this
+ * order. A text that starts with `mcp__` finds the tools whose names start with it. `+word` finds only tools that
+ * contain the word.
  */
 export function buildKeywordScorer(documents: readonly SearchDocument[]): Scorer {
   const names = documents.map(({ name }) => [name, withoutPrefix(name)]);
@@ -59,7 +59,10 @@ function withoutPrefix(name: string): string {
   return name.replace(prefix, "");
 }
 
-/** What one lower-cased word adds to the score of each document that has it, by the index of the document. */
+/**
+ * Creates a function that returns what a lower-cased word adds to the score of each document that contains it, by
+ * index.
+ */
 function buildWordScorer(documents: readonly SearchDocument[]): WordScorer {
   const names = documents.map(({ name }) => name.toLowerCase());
   const parts = names.map((name) => name.replace(/^mcp__/, "").split(/_+/));
@@ -83,8 +86,8 @@ function buildWordScorer(documents: readonly SearchDocument[]): WordScorer {
 }
 
 /**
- * Finds the texts that contain a word between two word boundaries, as JavaScript's `\b` has them: between an ASCII letter,
- * digit or `_` and another character. So a word of another script is found only where such a letter is next to it.
+ * Finds the texts that contain a word between two word boundaries like JavaScript's `\b`: between an ASCII letter,
+ * digit or `_` and another character. So a word in another script is found only next to an ASCII letter.
  */
 function buildTextFinder(texts: readonly string[]): (word: string) => Iterable<number> {
   const lower = texts.map((text) => text.toLowerCase());
@@ -107,7 +110,9 @@ function isLetter(character = ""): boolean {
   return /^[a-z0-9_]$/.test(character);
 }
 
-/** Finds out whether any of these documents has a word: in a part of its name, or in its hint or description. */
+/**
+ * Creates a test for whether any of these documents contains a word in a part of its name, its hint or its description.
+ */
 export function buildKeywordFinder(documents: readonly SearchDocument[]): (word: string) => boolean {
   const scoreWord = buildWordScorer(documents);
   return (word) => scoreWord(word.toLowerCase()).size > 0;

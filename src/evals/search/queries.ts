@@ -4,16 +4,16 @@ import { maxPattern } from "./regex.ts";
 import { splitWords } from "./words.ts";
 
 /**
- * What is searched for. `request`: what a user says, which a model turns into a search text. `written`: a search text as a
- * person or model writes it; between slashes (`/read|open/`) it is a pattern, for the regex ranker alone.
+ * A query. `request`: what a user says, which a model turns into a search text. `written`: a search text written by a
+ * person or a model; between slashes (`/read|open/`) it is a pattern, which only the regex ranker is asked.
  */
 export const searchQuerySchema = z.object({ kind: z.enum(["request", "written"]), text: z.string() });
 export type SearchQuery = z.infer<typeof searchQuerySchema>;
 
 /**
- * The text that a ranker is asked for a query; undefined where it is not for this ranker. A written text is used as it is.
- * Of a request, `bm25` gets all, `keyword` its words in their spelling without stop words, and `regex` a pattern of any of
- * these words without regard to case, as many as the longest pattern has room for.
+ * The search text of a query for a ranker; undefined if the query is not for this ranker. A written text is used as it
+ * is. For a request, `bm25` gets the whole text, `keyword` its words without stop words, and `regex` a case-insensitive
+ * pattern that matches any of these words, as many as fit into the longest pattern.
  */
 export function toSearchText({ kind, text }: SearchQuery, ranker: RankerName): string | undefined {
   const pattern = kind === "written" ? /^\/(.+)\/$/s.exec(text)?.[1] : undefined;

@@ -10,45 +10,50 @@ const scorers = {
 } satisfies Record<string, (documents: readonly SearchDocument[]) => Scorer>;
 
 /**
- * The searches by which hosts and APIs find tools. `keyword`: literal words, in the shape of Claude Code's ToolSearch.
- * `bm25`: the ranking of tool search in APIs and in Codex. `regex`: a pattern, the other tool search of APIs.
+ * The kinds of search with which hosts and APIs find tools. `keyword`: literal words, like Claude Code's ToolSearch.
+ * `bm25`: the ranking of tool search in APIs and in Codex. `regex`: patterns, the other tool search of APIs.
  */
 export type RankerName = keyof typeof scorers;
 
 export const rankerNames = Object.keys(scorers) as readonly RankerName[];
 
-/** To be raised when the results of a ranker change, so that records of the old ones are told apart. */
+/** Increase a version when the results of the ranker change, so that records show which ranker was used. */
 const versions: Readonly<Record<RankerName, number>> = { keyword: 1, bm25: 1, regex: 1 };
 
-/** A ranker with its version, as it is recorded: `keyword 1`. */
+/** A ranker with its version, as recorded: `keyword 1`. */
 export function nameRanker(name: RankerName): string {
   return `${name} ${versions[name]}`;
 }
 
-/** The ranker of a recorded name, also of an API's search (`tool_search_tool_bm25_20251119`); undefined for another name. */
+/**
+ * The ranker of a recorded name or of an API's search (`tool_search_tool_bm25_20251119`); undefined for other names.
+ */
 export function findRanker(recorded: string | undefined): RankerName | undefined {
   const words = recorded?.split(/[ _]/);
   return rankerNames.find((name) => words?.includes(name));
 }
 
 /**
- * The result of a search: what was found, the best first; or the reason why the text is not one that this search takes.
- * A score compares documents within one search only.
+ * The result of a search: what was found, best first, or why the text was refused. Scores can only be compared within
+ * one search.
  */
 type SearchResult<D> =
   | { kind: "found"; ranked: readonly { document: D; score: number }[] }
   | { kind: "refused"; reason: string };
 
 /**
- * Searches the documents that it was built for, and gives at most `limit` of those that score above 0. Equal scores are
- * ordered by name, so that the order of the documents does not matter.
+ * Searches the documents that it was built for, and returns at most `limit` of those that score above 0. Equal scores
+ * are sorted by name, so that the order of the documents does not matter.
  */
 export type Ranker<D> = (text: string, limit: number) => SearchResult<D>;
 
-/** Characters of a search text that are read. A longer text is cut, not refused. */
+/** The number of characters of a search text that are read. A longer text is cut, not refused. */
 const maxSearchText = 10_000;
 
-/** Builds a ranker of these documents, to be asked any number of times. What it finds are the documents as passed in. */
+/**
+ * Builds a ranker for these documents, which can be used any number of times. It returns the objects that were passed
+ * in.
+ */
 export function buildRanker<D extends SearchDocument>(name: RankerName, documents: readonly D[]): Ranker<D> {
   const score = scorers[name](documents.map(shortenDocument));
   const byName = documents.map((document, at) => ({ document, at })).sort(compareNames);
@@ -64,10 +69,10 @@ export function buildRanker<D extends SearchDocument>(name: RankerName, document
   };
 }
 
-/** Made with the first tie, because it takes some milliseconds. */
+/** Created for the first tie, because it takes some milliseconds. */
 let collator: Intl.Collator | undefined;
 
-/** The order of Claude Code's ties. The language is fixed, so that the result does not depend on the machine. */
+/** Sorts ties like Claude Code. The language is fixed, so that the result does not depend on the machine. */
 function compareNames({ document: { name: a } }: Listed, { document: { name: b } }: Listed): number {
   collator ??= new Intl.Collator("en");
   return collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);

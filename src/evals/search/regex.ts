@@ -3,17 +3,17 @@ import { limitTime, TimeLimitError } from "../jsonSchema/watchdog.ts";
 import type { Scorer, SearchDocument } from "./document.ts";
 import { buildWordIndex } from "./wordIndex.ts";
 
-/** The longest pattern that the tool search of Anthropic's API takes, in characters. */
+/** The maximum length of a pattern in the tool search of Anthropic's API, in characters. */
 export const maxPattern = 200;
 
 const searchMs = 1_000;
 
 /**
- * Regular expressions, in the shape of the tool search of APIs: the pattern is searched for in the name, the hint, the
- * description and the names of parameters, with case unless it starts with `(?i)`. APIs do not publish how they order what
- * matches. Here each alternative at the top level of the pattern (`a|b`) adds 1 to the score if it matches anywhere, and 1
- * more if it matches the name. Patterns are RE2: without lookarounds and back references. One that takes more than a second
- * on all documents, which counted repetitions can, is refused.
+ * Regular expressions, like the tool search of APIs: the pattern is matched against the name, the hint, the description
+ * and the parameter names, case-sensitively unless it starts with `(?i)`. APIs do not publish how they rank matches.
+ * Here each alternative at the top level of the pattern (`a|b`) adds 1 to the score if it matches anywhere, and 1 more
+ * if it matches the name. Patterns use RE2 syntax, without lookarounds and back-references. A pattern that takes more
+ * than a second on all documents, which is possible with counted repetitions, is refused.
  */
 export function buildRegexScorer(documents: readonly SearchDocument[]): Scorer {
   const names = buildMatcher(documents.map(({ name }) => name));
@@ -46,8 +46,8 @@ export function buildRegexScorer(documents: readonly SearchDocument[]): Scorer {
 }
 
 /**
- * Finds the texts that a valid pattern matches, by their indices. Most patterns that models write are words with `|`
- * between them: such a word is looked up in the index of words, which is faster than matching.
+ * Creates a function that returns the indices of the texts that a valid pattern matches. Most patterns that models
+ * write are words separated by `|`, and looking up a word in an index is faster than matching.
  */
 function buildMatcher(texts: readonly string[]): (pattern: string) => Iterable<number> {
   const exact = buildWordIndex(texts.map((text) => text.split(/\s+/)));
@@ -61,7 +61,7 @@ function buildMatcher(texts: readonly string[]): (pattern: string) => Iterable<n
 }
 
 function findSyntaxError(pattern: string): string | undefined {
-  // Compiling takes longer than searching for words.
+  // Skips compiling, which takes longer than searching for words.
   if (/^(\(\?i\))?[\p{L}\p{N}_|-]+$/u.test(pattern)) return undefined;
   try {
     RE2JS.compile(pattern);
@@ -72,8 +72,8 @@ function findSyntaxError(pattern: string): string | undefined {
 }
 
 /**
- * The distinct alternatives at the top level of a valid pattern: it is split at each `|` outside of groups, classes and
- * escapes. Each gets the flags that the pattern starts with. A pattern with flags elsewhere is not split.
+ * Splits a valid pattern into its distinct top-level alternatives, at each `|` outside of groups, classes and escapes.
+ * Each gets the flags that the pattern starts with. A pattern with flags elsewhere is not split.
  */
 function splitAlternatives(pattern: string): string[] {
   const [flags = ""] = /^\(\?[a-zA-Z]+\)/.exec(pattern) ?? [];

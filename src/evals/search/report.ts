@@ -5,7 +5,7 @@ import { type ListingHost, listingHosts } from "./skillListing.ts";
 const number = z.number().int().min(0);
 const texts = z.array(z.string()).readonly();
 
-/** The skills of a suite as one host lists them, and how the search by BM25 finds the expected ones in that list. */
+/** The skills of a suite as one host lists them, and how well BM25 finds the expected ones in that list. */
 const listingResultSchema = rankerResultSchema.omit({ ranker: true }).extend({
   host: z.enum(listingHosts as [ListingHost, ...ListingHost[]]),
   version: z.string(),

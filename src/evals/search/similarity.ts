@@ -3,15 +3,17 @@ import { buildBm25Index } from "./bm25.ts";
 import type { SearchableTool } from "./document.ts";
 import { stemWords } from "./words.ts";
 
-/** The text that a tool is compared by. */
+/** The text by which a tool is compared. */
 export type ToolText = { name?: string; description?: string; parameters?: string };
 
-/** How much of a tool is compared: far more than hosts show, and it bounds the time for descriptions of megabytes. */
+/**
+ * How much of a tool is compared: far more than hosts show, and little enough to limit the time for huge descriptions.
+ */
 const limits = { characters: 10_000, parameters: 500 } as const;
 
 /**
- * The text that a tool is compared by. Unlike a document of a search it has the title and the descriptions of
- * parameters.
+ * Collects the text by which a tool is compared. Unlike a search document, it includes the title and the descriptions
+ * of parameters.
  */
 export function toToolText({ name, title, description, inputSchema }: SearchableTool & { title?: unknown }): ToolText {
   const properties = isJsonObject(inputSchema) && isJsonObject(inputSchema.properties) ? inputSchema.properties : {};
@@ -32,15 +34,15 @@ function shorten(text: unknown): string {
 /** A name says what the tool does; parameters describe its input, which other tools share. */
 const fieldWeights = { name: 3, description: 1, parameters: 0.5 } as const;
 
-/** The weight of each word (its stem) of a text. */
+/** The weight of each word of a text, by stem. */
 export type Weights = ReadonlyMap<string, number>;
 
 /**
- * From this similarity on, two tools can be confused. Measured (bench/confusable.mjs) on recorded answers of two language
- * models (Berkeley leaderboard, 250 lists, 634 pairs of the right tool and another): 8 pairs were confused, 6 of them
- * among the 173 at or above this, and in lists of more than two tools it was always the most similar one. A confused pair
- * is more similar than another in 81% of comparisons; yet of the 50 most similar pairs only one was confused. So
- * similarity says where to look, not what a model will do.
+ * The minimum similarity at which two tools can be confused. Measured (bench/confusable.mjs) on recorded answers of two
+ * language models (Berkeley leaderboard, 250 lists, 634 pairs of the right tool and another): 8 pairs were confused, 6
+ * of them among the 173 pairs at or above this value, and in lists of more than two tools always with the most similar
+ * tool. A confused pair is more similar than another in 81% of comparisons, but only one of the 50 most similar pairs
+ * was confused. So similarity shows where to look, not what a model will do.
  */
 export const leastConfusable = 0.3;
 
@@ -48,16 +50,17 @@ export const leastConfusable = 0.3;
 export type SimilarPair = { a: number; b: number; similarity: number };
 
 /**
- * BM25 gives a word that both of two tools contain a quarter of the weight of a word of one, so in a list of two even
- * equal descriptions would look different. In a list of this length it is four fifths; shorter lists are padded.
+ * Shorter lists are padded to this length. In a list of two tools, BM25 gives a word that both contain a quarter of the
+ * weight of a word that one contains, so even equal descriptions would look different. At this length it is four
+ * fifths.
  */
 const minListLength = 20;
 
-/** Only the heaviest words of a text count: this bounds the time for all pairs. No real tool was seen with more. */
+/** Only the heaviest words of a text count, to limit the time for all pairs. No real tool was seen with more. */
 const maxWords = 128;
 
-/** Weighs the words of each text: by the BM25 score that a word gives to each field, times the weight of the field. */
-export function weigh(texts: readonly ToolText[]): Weights[] {
+/** Weighs the words of each text: the sum over its fields of the word's BM25 score times the weight of the field. */
+export function weighWords(texts: readonly ToolText[]): Weights[] {
   const weights = texts.map(() => new Map<string, number>());
   const fillers = Array.from({ length: Math.max(0, minListLength - texts.length) }, () => []);
   for (const field of ["name", "description", "parameters"] as const) {
@@ -73,10 +76,11 @@ export function weigh(texts: readonly ToolText[]): Weights[] {
 }
 
 /**
- * The similarity of two texts: each is used as a query, its score in the other is divided by its score in itself (at
- * most 1), and the result is the geometric mean of the two shares, so a short text inside a long one is half similar.
+ * The similarity of two texts, from 0 to 1. Each text is used as a query: its score in the other is divided by its
+ * score in itself (at most 1). The result is the geometric mean of both shares, so a short text inside a long one is
+ * half similar.
  */
-export function similarity(a: Weights, b: Weights): number {
+export function measureSimilarity(a: Weights, b: Weights): number {
   let [inB, inA] = [0, 0];
   for (const [word, weight] of a) {
     const other = b.get(word);
@@ -87,7 +91,9 @@ export function similarity(a: Weights, b: Weights): number {
   return meanShare(inB, sum(a), inA, sum(b));
 }
 
-/** All pairs with at least this similarity (`least` above 0), the most similar first. Iterates over words, not pairs. */
+/**
+ * Finds all pairs with a similarity of at least `least` (above 0), most similar first. Iterates over words, not pairs.
+ */
 export function findSimilarPairs(weights: readonly Weights[], least: number): SimilarPair[] {
   const own = weights.map(sum);
   const holders = new Map<string, { at: number; weight: number }[]>();
@@ -111,7 +117,7 @@ export function findSimilarPairs(weights: readonly Weights[], least: number): Si
   return pairs.sort((one, other) => other.similarity - one.similarity || one.a - other.a || one.b - other.b);
 }
 
-/** The words that two texts share, those that contribute most to their similarity first. */
+/** The words that two texts share, starting with those that contribute most to their similarity. */
 export function listSharedWords(a: Weights, b: Weights): string[] {
   const shared = [...a].flatMap(([word, weight]): [string, number][] => {
     const other = b.get(word);

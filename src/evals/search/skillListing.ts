@@ -1,15 +1,15 @@
 /**
- * How a host shortens its list of skills. `budget`: the characters that the list of the user's skills may have, `markup`
- * those of a line beside the name; a description has two more. `name only`: every name is listed, and in the order of
- * names each description that still fits. `cut`: all descriptions are cut evenly.
+ * How a host shortens its list of skills. `budget`: the maximum characters of the user's skills in the list. `markup`:
+ * the characters of a line besides the name; a description adds a separator. `name only`: lists all names, and adds
+ * descriptions in the order of names while they fit. `cut`: cuts all descriptions to the same length.
  */
 type ListingRule = { version: string; budget: number; markup: number; shortens: "name only" | "cut" };
 
 /**
- * The hosts that shorten the list of skills that they show to the model, from their requests with 100 and 300 skills
- * (November 2026). Claude Code has 30,000 characters, of which its own skills take about 6,000; Codex has 2% of the
- * model's context, and names the path of each skill. The markup of Copilot is estimated from the number of descriptions.
- * Gemini CLI, goose and opencode show every description in full.
+ * The hosts that shorten the list of skills, measured on their requests with 100 and 300 skills (November 2026). Claude
+ * Code has 30,000 characters, of which its own skills take about 6,000. Codex has 2% of the model's context, and
+ * includes the path of each skill. The markup of Copilot is estimated from the number of descriptions. Gemini CLI,
+ * goose and opencode show every description in full.
  */
 export const skillListings = {
   "claude-code": { version: "2.1.330", budget: 23_950, markup: "- \n".length, shortens: "name only" },
@@ -21,15 +21,15 @@ export type ListingHost = keyof typeof skillListings;
 
 export const listingHosts = Object.keys(skillListings) as readonly ListingHost[];
 
-/** A skill as a host lists it: with its whole description, with a part of it, or with its name only. */
+/** A skill as a host lists it: with its whole description, with the start of it, or by name only. */
 export type ListedSkill = { name: string; description: string; shown: "whole" | "cut" | "name only" };
 
 type Skill = { name: string; description: string };
 
-/** Between the name and the description. */
+/** Separates name and description. */
 const separator = ": ";
 
-/** The skills as a host lists them, in the order of names. */
+/** Lists the skills as a host does, sorted by name. */
 export function listSkills(skills: readonly Skill[], host: ListingHost): ListedSkill[] {
   const sorted = [...skills].sort((a, b) => (a.name < b.name ? -1 : 1));
   const rule = skillListings[host];
@@ -62,7 +62,7 @@ function cutEvenly(skills: readonly Skill[], { budget, markup }: ListingRule): L
   });
 }
 
-/** The longest length to which texts of these lengths can be cut such that together they have at most `budget`. */
+/** The maximum length to which texts of these lengths can be cut so that together they fit into `budget`. */
 function findEvenLength(lengths: readonly number[], budget: number): number {
   let left = budget;
   for (const [at, length] of lengths.toSorted((a, b) => a - b).entries()) {

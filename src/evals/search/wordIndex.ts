@@ -1,8 +1,8 @@
-/** Finds texts by their words. Each distinct word is looked at once, however many texts have it. */
+/** Finds texts by their words. */
 export type WordIndex = {
-  /** The indices of the texts that have this word. */
+  /** The indices of the texts that contain this word. */
   findWord(word: string): Iterable<number>;
-  /** The indices of the texts in which some word contains this piece. */
+  /** The indices of the texts with a word that contains this piece. */
   findPiece(piece: string): Iterable<number>;
 };
 

@@ -1,4 +1,4 @@
-/** Stop words: words that carry no information about which tool is meant. */
+/** Words that carry no information about which tool is meant. */
 const stopWords = new Set(
   `a about all am an and any are as at be been but by can could did do does for from get give had has have help here hey
   hi how i if in into is it its just let like make may me might my need no not now of off on or our out over please shall
@@ -6,15 +6,15 @@ const stopWords = new Set(
   was we were what when where which who why will with would you your`.split(/\s+/),
 );
 
-/** Longer words are data, and the stemmer's time is quadratic in their length. */
+/** Longer words are data and are not stemmed: the stemmer takes quadratic time. */
 const longestWord = 40;
 
-/** A word of a text, lower-cased, and the stem that a search goes by. */
+/** A lower-cased word of a text, with the stem by which it is searched. */
 type Word = { text: string; stem: string };
 
 /**
- * The words of a text that a search goes by: split at everything that is not a letter or a digit and inside camelCase,
- * lower-cased, without stop words and single letters, each with its stem.
+ * Splits a text into the words that a search uses: at everything that is not a letter or digit and inside camelCase,
+ * lower-cased, without stop words and single letters.
  */
 export function splitWords(text: string): Word[] {
   return text
@@ -30,15 +30,16 @@ export function stemWords(text: string): string[] {
   return splitWords(text).map((word) => word.stem);
 }
 
-/** Whether `stemWords` leaves out this word of a text. */
+/** Whether a word of a text is a stop word. Punctuation after it is ignored. */
 export function isStopWord(word: string): boolean {
   return stopWords.has(word.toLowerCase().replace(/[^\p{L}\p{N}]+$/u, ""));
 }
 
 /**
- * A light stemmer for English inflections only: plurals, -ing, -ed, doubled consonants, a silent -e and -y, so that
- * "creates", "created", "creating" and "create" are one, and so are "query" and "queries". It leaves derivations
- * (creation) alone, and endings whose stem would be shorter than three letters or without a vowel (sing, string).
+ * A light stemmer for English inflections only: plurals, -ing, -ed, doubled consonants, a silent -e and -y. So
+ * "creates", "created", "creating" and "create" have the same stem, and so have "query" and "queries". It does not
+ * change derivations (creation), or endings whose stem would be shorter than three letters or without a vowel (sing,
+ * string).
  */
 function stem(word: string): string {
   return word

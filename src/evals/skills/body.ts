@@ -14,8 +14,8 @@ type Section = { kind: keyof typeof sections | "other" | "preamble"; level: numb
 type SectionedBlock = { block: Block; section: Section };
 
 /**
- * Finds the parts that the specification describes for the body of a `SKILL.md`. Steps are the items of numbered lists that
- * are not in the section of another part.
+ * Finds the parts that the specification describes for the body of a `SKILL.md`. Steps are the items of numbered lists
+ * that are not in the section of another part.
  */
 export function parseBody(body: string, bodyLine: number): Structure {
   const blocks = assignSections(parseBlocks(body, bodyLine));
@@ -75,7 +75,9 @@ const bare =
   /`([^`\s]+)`|<([^<>\s]+)>|(https?:\/\/[^\s<>()]*[^\s<>(),.;:])|((?:[\w.-]+\/)*[\w-]+\.[A-Za-z]\w{0,7})(?![\w/])/;
 const scheme = /^(?:#|[A-Za-z][A-Za-z0-9+.-]*:|\/\/)/;
 
-/** Lists the links of a block to files; in a section of references also other links, and items that name a bare target. */
+/**
+ * Lists the links of a block to files; in a section of references also other links, and items that name a bare target.
+ */
 function findReferences(block: Block, listed: boolean): Structure["references"] {
   const found = block.lines.flatMap(({ text, line }) => {
     // A link inside of code is only an example.
@@ -94,8 +96,8 @@ function findReferences(block: Block, listed: boolean): Structure["references"] 
 }
 
 /**
- * A block of Markdown. Headings have levels 1 to 6, and 7 for a line in bold; items of numbered lists have their number;
- * `nested` blocks are inside an item. Lines exclude the markers of the block.
+ * A block of Markdown. Headings have levels 1 to 6, and 7 for a line in bold; items of numbered lists have their
+ * number; `nested` blocks are inside an item. Lines exclude the markers of the block.
  */
 type Block = { lines: SkillLine[]; nested: boolean } & (
   | { kind: "heading"; level: number }

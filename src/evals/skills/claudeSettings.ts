@@ -36,8 +36,9 @@ export type ClaudeSettings = {
 };
 
 /**
- * Reads the settings of the user and of the project in `cwd`. The project's settings override the user's, and the user's
- * local settings for the project override both. Without `home`, only the settings that the project commits count.
+ * Reads the settings of the user and of the project in `cwd`. The project's settings override the user's, and the
+ * user's local settings for the project override both. Without `home`, only the settings that the project commits
+ * count.
  */
 export function readClaudeSettings(home: string | undefined, cwd: string): ClaudeSettings {
   const project = join(cwd, ".claude/settings.json");
@@ -53,8 +54,8 @@ export function readClaudeSettings(home: string | undefined, cwd: string): Claud
 }
 
 /**
- * The skill folders of a plugin, if it is installed and its marketplace is known and lists it. A plugin from a marketplace
- * on this machine is used in place.
+ * The skill folders of a plugin, if it is installed and its marketplace is known and lists it. A plugin from a
+ * marketplace on this machine is used in place.
  */
 function listPluginFolders(plugins: string, id: string): ClaudeSettings["plugins"] {
   const [name = "", marketplace = ""] = id.split("@");

@@ -19,9 +19,10 @@ export type Discovery = {
 };
 
 /**
- * Finds the skill packages under `roots`, which are absolute or relative to `cwd`. A named root is a package or a folder of
- * packages, and takes precedence over the levels of a host; within a level, earlier roots take precedence. Names compare
- * exactly. A package that several links lead to is found once. Messages name files inside `cwd` relative to it.
+ * Finds the skill packages under `roots`, which are absolute or relative to `cwd`. A named root is a package or a
+ * folder of packages, and takes precedence over the levels of a host; within a level, earlier roots take precedence.
+ * Names compare exactly. A package that several links lead to is found once. Messages name files inside `cwd` relative
+ * to it.
  */
 export async function discoverSkills(
   roots: readonly SkillRoot[],

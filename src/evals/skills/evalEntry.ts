@@ -104,9 +104,9 @@ export function readEntry({ value, path, triggers: given }: RawEntry, context: E
 type At = (...steps: Path) => Place;
 
 /**
- * Reads the files of one query or of all queries, which replace those of `shared` with the same path. A query is not asked
- * if one of its files cannot be read, because without it the query would ask something else. `left`: the subject and verb of
- * the message about that, such as "the query is".
+ * Reads the files of one query or of all queries, which replace those of `shared` with the same path. A query is not
+ * asked if one of its files cannot be read, because without it the query would ask something else. `left`: the subject
+ * and verb of the message about that, such as "the query is".
  */
 export function readFiles(
   given: Json,
@@ -207,8 +207,8 @@ const textKeys = ["text", "description", "criterion", "value", "name"] as const;
 const commandKey = /^(?:command|cmd|script|run|shell)$/;
 
 /**
- * Reads the checks of an entry as distinct sentences for a judge, or its `expected_output` if it has no checks. What is not
- * text is a warning, because it is not graded.
+ * Reads the checks of an entry as distinct sentences for a judge, or its `expected_output` if it has no checks. What is
+ * not text is a warning, because it is not graded.
  */
 function readChecks(entry: JsonObject, at: At, problems: ProblemCollector): string[] {
   const given = [

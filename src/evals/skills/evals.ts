@@ -11,17 +11,19 @@ import { ProblemCollector } from "./problems.ts";
 
 const maxBytes = 8 * 1024 * 1024;
 
-/** Names of files that are only about loading: `trigger-eval.json`, `triggers.json`, `trigger_cases.json` and similar. */
+/**
+ * Names of files that are only about loading: `trigger-eval.json`, `triggers.json`, `trigger_cases.json` and similar.
+ */
 const triggerFile = /^triggers?(?:[-_](?:evals?|eval[-_]set|cases?|quer(?:y|ies)|prompts?|tests?|set))?\.json$/i;
 
 /** Names of files that may contain queries, unlike READMEs and hidden files. */
 const mayHoldQueries = /^(?!readme\b|\.).*\.(?:jsonl?|ya?ml|md)$/i;
 
 /**
- * Reads `evals/evals.json` and the trigger files of a package, in every known shape, as one list in the order of the files.
- * Ids may repeat across files. `files` has paths in the form of `skill.file`. Files that queries name are looked up under
- * `repository` too. Nothing in an eval file is executed. Throws one EvalsError with all errors; a problem that does not
- * change what is measured is a warning.
+ * Reads `evals/evals.json` and the trigger files of a package, in every known shape, as one list in the order of the
+ * files. Ids may repeat across files. `files` has paths in the form of `skill.file`. Files that queries name are looked
+ * up under `repository` too. Nothing in an eval file is executed. Throws one EvalsError with all errors; a problem that
+ * does not change what is measured is a warning.
  */
 export async function readSkillEvals(
   skill: SkillPackage,
@@ -69,7 +71,9 @@ function describeUnread({ file }: SkillPackage, unread: readonly string[]): Prob
   };
 }
 
-/** Lists the names of the known files in `evals/`, the specified one first, and of other files that may contain queries. */
+/**
+ * Lists the names of the known files in `evals/`, the specified one first, and of other files that may contain queries.
+ */
 function listEvalFiles(dir: string): { known: string[]; others: string[] } {
   const folder = realPath(join(dir, "evals"));
   if (folder === undefined || !isWithin(dir, folder)) return { known: [], others: [] };
@@ -114,8 +118,8 @@ const metadataKeys = new Set(["skill_name", "skill", "skills", "name", "descript
 const shapeHint = 'Write { "evals": [ { "input": "...", "expected_behavior": ["..."] } ] }.';
 
 /**
- * Lists the queries of an eval file in every known shape: a list; lists under `evals`, `cases`, `test_cases` or `queries`;
- * the lists `should_trigger` and `should_not_trigger`; or a single query.
+ * Lists the queries of an eval file in every known shape: a list; lists under `evals`, `cases`, `test_cases` or
+ * `queries`; the lists `should_trigger` and `should_not_trigger`; or a single query.
  */
 function listEntries({ value, place }: ParsedFile, skill: string, problems: ProblemCollector): RawEntry[] {
   const toEntries = (

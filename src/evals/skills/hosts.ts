@@ -55,7 +55,10 @@ export type HostPlace = {
 /** Where a host looks for skills, and the rules that it applies. */
 export type HostSkills = { roots: SkillRoot[]; rules: HostRules };
 
-/** The folders that contain `skills/`, in order. `includesParents`: also in the parent folders up to the repository root. */
+/**
+ * The folders that contain `skills/`, in order. `includesParents`: also in the parent folders up to the repository
+ * root.
+ */
 type Layout = { project: readonly string[]; user: readonly string[]; includesParents?: boolean; rules: HostRules };
 
 const showToModels = ({ description }: SkillPackage) => ({ description: toLine(description) });
@@ -90,9 +93,9 @@ const layouts: Readonly<Record<string, Layout>> = {
 const formatDirs = [".claude", ".agents"];
 
 /**
- * Where a host looks for skills, and the rules that it applies, so that the result is what its pinned version shows to the
- * model, except for commands and bundled skills. For other hosts: `.claude` and `.agents`, by the rules of the format. With
- * `hostDirs`: these folders, by the rules of the format.
+ * Where a host looks for skills, and the rules that it applies, so that the result is what its pinned version shows to
+ * the model, except for commands and bundled skills. For other hosts: `.claude` and `.agents`, by the rules of the
+ * format. With `hostDirs`: these folders, by the rules of the format.
  */
 export function findHostSkills(host: string, place: HostPlace, hostDirs?: readonly string[]): HostSkills {
   if (hostDirs === undefined && host === "claude-code") return describeClaudeCode(place);

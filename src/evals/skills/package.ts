@@ -19,9 +19,9 @@ export type LoadFailure = { reason: string; line?: number };
 type PackageLocation = Pick<SkillPackage, "dir" | "folder" | "file" | "level">;
 
 /**
- * How a `SKILL.md` is read: by the Agent Skills format, or like a host that also reads what violates it. Claude Code and
- * Codex convert numbers to text, and quote values that are not valid YAML. Claude Code also reads a file without front
- * matter or description, and describes it by the first line of its body.
+ * How a `SKILL.md` is read: by the Agent Skills format, or like a host that also reads what violates it. Claude Code
+ * and Codex convert numbers to text, and quote values that are not valid YAML. Claude Code also reads a file without
+ * front matter or description, and describes it by the first line of its body.
  */
 export type Reader = "format" | "claude-code" | "codex";
 
@@ -167,8 +167,8 @@ type FrontMatter = {
 const delimited = /^---[ \t]*\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/;
 
 /**
- * Splits the text of a `SKILL.md` (with `\n` as line break) and reads its front matter. As in hosts, YAML that is invalid only
- * because a plain value contains ": " is read as if that value were quoted.
+ * Splits the text of a `SKILL.md` (with `\n` as line break) and reads its front matter. As in hosts, YAML that is
+ * invalid only because a plain value contains ": " is read as if that value were quoted.
  */
 function readFrontMatter(text: string, reader: Reader): FrontMatter | LoadFailure {
   if (!/^---[ \t]*(?:\n|$)/.test(text)) return { reason: 'it has no front matter: line 1 is not "---"', line: 1 };

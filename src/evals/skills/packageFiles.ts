@@ -36,8 +36,8 @@ export function findGitRoot(dir: string): string | undefined {
 const maxShownBytes = 256 * 1024;
 
 /**
- * Reads a file inside a package, by its path relative to the package's folder. Does not throw; `problem` is a message for
- * the model.
+ * Reads a file inside a package, by its path relative to the package's folder. Does not throw; `problem` is a message
+ * for the model.
  */
 export async function readPackageFile(
   { dir, name }: Pick<SkillPackage, "dir" | "name">,
@@ -58,9 +58,9 @@ const maxBytes = 64 * 1024 * 1024;
 export type PackageHash = { hash: string; strays: readonly { path: string; reason: string }[] };
 
 /**
- * SHA-256 (hex) over the sorted paths of a package's files and the SHA-256 of each content. A link inside the package is
- * hashed as the path that it leads to. Excludes `evals/`, because tests do not change the behaviour of a skill, and files
- * that tools leave behind. `folder` is a real path; nothing outside of it is opened.
+ * SHA-256 (hex) over the sorted paths of a package's files and the SHA-256 of each content. A link inside the package
+ * is hashed as the path that it leads to. Excludes `evals/`, because tests do not change the behaviour of a skill, and
+ * files that tools leave behind. `folder` is a real path; nothing outside of it is opened.
  */
 export function hashPackage(folder: string): PackageHash | { reason: string } {
   const hash = createHash("sha256");

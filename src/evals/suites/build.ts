@@ -19,10 +19,15 @@ const defaults = {
   unmatched: "error",
 } as const;
 
-/** What was read for the cases: the hash of each code file by its path, and the workspace files of each case, in order. */
+/**
+ * What was read for the cases: the hash of each code file by its path, and the workspace files of each case, in order.
+ */
 type CaseContents = { code?: ReadonlyMap<string, string>; files?: WorkspaceFiles };
 
-/** Builds the suite of a checked file, with defaults and hashes. `cwd` is the folder that the file's path is relative to. */
+/**
+ * Builds the suite of a checked file, with defaults and hashes. `cwd` is the folder that the file's path is relative
+ * to.
+ */
 export function buildSuite(
   { header, cases }: CheckedSuite,
   parsed: ParsedFile,
@@ -122,8 +127,8 @@ function buildUserTurn({ input, expect }: NonNullable<CaseFile["turns"]>[number]
 }
 
 /**
- * The first pick of a tool needs one turn. More are needed if the model may load a skill or read files first, make several
- * calls one after the other, or answer several messages.
+ * The first pick of a tool needs one turn. More are needed if the model may load a skill or read files first, make
+ * several calls one after the other, or answer several messages.
  */
 function getDefaultTurns({ expect, turns, files }: CaseFile, header: SuiteHeader): number {
   const hasFiles = files || header.files || expect?.files;

@@ -15,9 +15,10 @@ const expectColumns = ["tool", "args", "avoid", "skill"] as const;
 const columns: readonly string[] = [...caseColumns, ...expectColumns];
 
 /**
- * Reads the cases of a `.csv` or `.jsonl` file. The columns of a CSV file are `input`, `tool` (several separated by `|`),
- * `args` (a JSON object), `avoid`, `skill`, `id`, `trials`, `passRate` and `maxTurns`; empty cells are ignored. A line of a
- * JSON Lines file has the same keys, or those of a case in a suite. `file` is how messages name it. Throws EvalsError.
+ * Reads the cases of a `.csv` or `.jsonl` file. The columns of a CSV file are `input`, `tool` (several separated by
+ * `|`), `args` (a JSON object), `avoid`, `skill`, `id`, `trials`, `passRate` and `maxTurns`; empty cells are ignored. A
+ * line of a JSON Lines file has the same keys, or those of a case in a suite. `file` is how messages name it. Throws
+ * EvalsError.
  */
 export async function readCaseList(path: string, file: string): Promise<CaseList> {
   const read = readText(path, maxBytes);

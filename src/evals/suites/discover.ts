@@ -26,10 +26,10 @@ type Found = { files: string[]; packages: string[]; warnings: Problem[] };
 export type DiscoveredPaths = Found & { parsed: ReadonlyMap<string, ParsedFile> };
 
 /**
- * Finds the suite files and skill packages under `paths`, by default `evals/` under `cwd`. A given file is a suite; folders
- * are searched for packages (folders with a SKILL.md) and for suites (files with `cases` or `evals` at the top level).
- * An eval file inside a package stands for the package. Returned paths are sorted and start with the path as given; each
- * real file is returned once. Throws EvalsError for a path that does not exist.
+ * Finds the suite files and skill packages under `paths`, by default `evals/` under `cwd`. A given file is a suite;
+ * folders are searched for packages (folders with a SKILL.md) and for suites (files with `cases` or `evals` at the top
+ * level). An eval file inside a package stands for the package. Returned paths are sorted and start with the path as
+ * given; each real file is returned once. Throws EvalsError for a path that does not exist.
  */
 export async function discover(paths: readonly string[], cwd: string): Promise<DiscoveredPaths> {
   const given = paths.length > 0 ? paths : ["evals"];
@@ -83,8 +83,8 @@ async function findOwningPackage(file: string, cwd: string): Promise<string | un
 }
 
 /**
- * Finds the suite files and packages below a folder, and adds the content of suite files to `parsed`. `visited` holds real
- * paths, so that a loop of links ends.
+ * Finds the suite files and packages below a folder, and adds the content of suite files to `parsed`. `visited` holds
+ * real paths, so that a loop of links ends.
  */
 async function search(
   folder: string,
@@ -132,8 +132,8 @@ async function listEntries(folder: string, cwd: string): Promise<Dirent[]> {
 }
 
 /**
- * Whether a file is a suite; a warning if its cases have another format. A file that looks like a suite but cannot be parsed
- * counts as one, so that loading it reports why. The content of a suite is added to `parsed`.
+ * Whether a file is a suite; a warning if its cases have another format. A file that looks like a suite but cannot be
+ * parsed counts as one, so that loading it reports why. The content of a suite is added to `parsed`.
  */
 async function classifyFile(
   path: string,
@@ -157,7 +157,9 @@ async function classifyFile(
   }
 }
 
-/** Keys that only a case of a suite has. If one case has one, the file is a suite, and cases without them are invalid. */
+/**
+ * Keys that only a case of a suite has. If one case has one, the file is a suite, and cases without them are invalid.
+ */
 const caseKeys = ["input", "messages", "expect", "expected_behavior"];
 
 function warnOtherFormat(value: JsonObject, file: string): Problem | undefined {

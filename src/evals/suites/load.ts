@@ -18,9 +18,9 @@ import { readWorkspaceFiles } from "./workspaceFiles.ts";
 type Loaded = { suite?: Suite; namePlace?: Problem["place"]; problems: readonly Problem[] };
 
 /**
- * Reads suite files, in the given order. `files` are relative to `cwd` or absolute; messages name them as given. `parsed`
- * is the content of files that were parsed before. Throws one EvalsError with all problems of all files if any of them is
- * an error; otherwise returns the warnings.
+ * Reads suite files, in the given order. `files` are relative to `cwd` or absolute; messages name them as given.
+ * `parsed` is the content of files that were parsed before. Throws one EvalsError with all problems of all files if any
+ * of them is an error; otherwise returns the warnings.
  */
 export async function loadSuites(
   files: readonly string[],
@@ -41,7 +41,9 @@ export async function loadSuites(
   return collect(loaded);
 }
 
-/** Like `loadSuites`, for suites given as objects. Messages name them `suite-1` and so on; their paths start in `cwd`. */
+/**
+ * Like `loadSuites`, for suites given as objects. Messages name them `suite-1` and so on; their paths start in `cwd`.
+ */
 export async function loadInlineSuites(contents: readonly unknown[], { cwd }: { cwd: string }) {
   const loaded = contents.map((content, at) => {
     const file = `suite-${at + 1}`;

@@ -26,8 +26,8 @@ function checkMembers(value: JsonObject, path: Path): PathProblem[] {
 }
 
 /**
- * Warns about a single key that resembles a keyword, alone or beside keywords, because it may be a misspelled matcher. A
- * suite can contain hundreds of such objects that are meant literally, so they share one warning.
+ * Warns about a single key that resembles a keyword, alone or beside keywords, because it may be a misspelled matcher.
+ * A suite can contain hundreds of such objects that are meant literally, so they share one warning.
  */
 function findMisspelled(value: JsonObject, path: Path): PathProblem[] {
   const others = Object.keys(value).filter((key) => !bareKeywords.has(key));

@@ -30,8 +30,8 @@ export type Project = {
 };
 
 /**
- * Reads the configuration file of a project, by the ending of its name. Throws EvalsError, with line and column for JSON and
- * YAML.
+ * Reads the configuration file of a project, by the ending of its name. Throws EvalsError, with line and column for
+ * JSON and YAML.
  * @param isCi whether the values under `ci` apply
  */
 export async function loadProject(

@@ -10,10 +10,10 @@ const maxTurns = { trigger: 8, behaviour: 12 } as const;
 export type Measure = keyof typeof maxTurns;
 
 /**
- * Builds the suite of a package's eval files; undefined if they contain nothing for the measure. `trigger`: the skill must
- * load for its positives and must not load for its negatives, for which another skill may load. `behaviour`: a judge grades
- * the expected behaviour of each query, asked with and without the skill. `folders` contain the skills offered next to it.
- * The hash of a behaviour case covers the package, because its instructions decide the outcome.
+ * Builds the suite of a package's eval files; undefined if they contain nothing for the measure. `trigger`: the skill
+ * must load for its positives and must not load for its negatives, for which another skill may load. `behaviour`: a
+ * judge grades the expected behaviour of each query, asked with and without the skill. `folders` contain the skills
+ * offered next to it. The hash of a behaviour case covers the package, because its instructions decide the outcome.
  */
 export function buildSkillSuite(
   skill: SkillPackage,
@@ -44,7 +44,9 @@ export function buildSkillSuite(
   return { ...suite, hash: hashSuite(suite) };
 }
 
-/** Drops ids that are not unique, to be replaced by generated ones: the eval files of a package often all count from 1. */
+/**
+ * Drops ids that are not unique, to be replaced by generated ones: the eval files of a package often all count from 1.
+ */
 function dropRepeatedIds(evals: readonly SkillEval[]): Pick<SkillEval, "id" | "input">[] {
   const uses = new Map<string, number>();
   for (const { id } of evals) if (id !== undefined) uses.set(id, (uses.get(id) ?? 0) + 1);

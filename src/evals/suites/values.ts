@@ -12,8 +12,8 @@ const placeholder = /<([A-Za-z][\w.-]*(?: [\w.-]+)*)>/g;
 type PlacedCase = { path: Path; content: CaseFile };
 
 /**
- * Checks the placeholders of prompts. With `values`, a placeholder without a value is an error, and a value that no prompt
- * uses is a warning. Without `values`, text in angle brackets is sent as it is, with one warning per file.
+ * Checks the placeholders of prompts. With `values`, a placeholder without a value is an error, and a value that no
+ * prompt uses is a warning. Without `values`, text in angle brackets is sent as it is, with one warning per file.
  */
 export function checkPlaceholders(values: Values | undefined, cases: readonly PlacedCase[]): PathProblem[] {
   const prompts = cases.flatMap(({ content, path }) => listPrompts(content, path));
@@ -64,8 +64,8 @@ function warnOfPlaceholder(text: string, path: Path): PathProblem[] {
 }
 
 /**
- * Replaces all placeholders that have a value in every text of the content. A text that consists of one placeholder becomes
- * its value, so that a number stays a number.
+ * Replaces all placeholders that have a value in every text of the content. A text that consists of one placeholder
+ * becomes its value, so that a number stays a number.
  */
 export function fillPlaceholders<T>(content: T, values: Values): T {
   const fill = (value: Json): Json => {

@@ -10,9 +10,9 @@ import type { CheckedSuite } from "./validate.ts";
 export type WorkspaceFiles = readonly (readonly EvalFile[] | undefined)[];
 
 /**
- * Reads the files that a suite and its cases put into the workspace of a trial. The files of a case replace those of the
- * suite with the same path. `file` is the suite file, relative to `cwd`. A file that cannot be read is an error; one that is
- * not text is a warning.
+ * Reads the files that a suite and its cases put into the workspace of a trial. The files of a case replace those of
+ * the suite with the same path. `file` is the suite file, relative to `cwd`. A file that cannot be read is an error;
+ * one that is not text is a warning.
  */
 export function readWorkspaceFiles(
   { header, cases }: CheckedSuite,

@@ -1,4 +1,4 @@
-import { changesByCase } from "../changes/changes.ts";
+import { listChangesByCase } from "../changes/changes.ts";
 import { type CheckSetup, check } from "../decisions/check.ts";
 import { compareRecords } from "../decisions/compare.ts";
 import { countPasses, type Design, nextStep, TrialRecord } from "../decisions/design.ts";
@@ -221,7 +221,7 @@ function compareWithBank({ cases }: ComparePlan, record: TrialRecord): ComparedC
 /** The changes between the lists of the compared cases, each once, with what each does to those who call the tool. */
 function collectChanges({ cases }: ComparePlan, { toolsets, headToolsets }: CheckFacts): ComparedCheck["changes"] {
   const now = cases.map(({ id }) => ({ id, toolset: headToolsets.get(id) ?? "" }));
-  const lists = changesByCase({ cases, toolsets }, { cases: now, toolsets });
+  const lists = listChangesByCase({ cases, toolsets }, { cases: now, toolsets });
   const recorded = lists.flatMap(({ changes }) =>
     changes.map((change) => ({
       label: change.label,

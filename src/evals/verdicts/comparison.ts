@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { changesByCase } from "../changes/changes.ts";
+import { listChangesByCase } from "../changes/changes.ts";
 import { compareRecords } from "../decisions/compare.ts";
 import { countPasses, TrialRecord } from "../decisions/design.ts";
 import { addTrial } from "../decisions/observe.ts";
@@ -177,7 +177,7 @@ function collectChanges(
   const compared = new Set(cases);
   const named = new Set(labels.flatMap((label) => label.split(/ [|+>] |, /)));
   const then = { ...base, cases: base.cases.filter(({ id }) => compared.has(id)) };
-  const all = changesByCase(then, head).flatMap(({ changes }) => changes);
+  const all = listChangesByCase(then, head).flatMap(({ changes }) => changes);
   const ordered = [...all.filter(({ tool }) => named.has(tool)), ...all.filter(({ tool }) => !named.has(tool))];
   const shown = ordered.map(({ label, before, after }) => ({ label, before, after }));
   return [...new Map(shown.map((change) => [JSON.stringify(change), change])).values()];

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { changesByCase } from "../changes/changes.ts";
+import { listChangesByCase } from "../changes/changes.ts";
 import { wilson } from "../stats/intervals.ts";
 import { intervalSchema } from "../types/check.ts";
 import type { CaseSummary, RunManifest, SuiteSummary } from "../types/run.ts";
@@ -95,6 +95,6 @@ type Listed = { manifest: RunManifest; suite: ManifestSuite };
 /** The labels of the changes between the tools that the cases of both runs were shown, each once. */
 function listToolChanges(before: Listed, now: Listed): string[] {
   const toLists = ({ manifest: { toolsets }, suite: { cases } }: Listed) => ({ cases, toolsets });
-  const changed = changesByCase(toLists(before), toLists(now));
+  const changed = listChangesByCase(toLists(before), toLists(now));
   return [...new Set(changed.flatMap(({ changes }) => changes.map(({ label }) => label)))];
 }

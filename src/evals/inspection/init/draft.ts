@@ -1,6 +1,6 @@
 import { chooseFirst, sampleArguments } from "../../jsonSchema/sample.ts";
 import { confusablePairs } from "../../lint/rules/confusable.ts";
-import { similarity, toToolText, weigh } from "../../search/similarity.ts";
+import { measureSimilarity, toToolText, weighWords } from "../../search/similarity.ts";
 import { stemWords } from "../../search/words.ts";
 import type { JsonObject } from "../../types/json.ts";
 import type { Tool } from "../../types/tool.ts";
@@ -50,10 +50,12 @@ export function draftCases(listed: readonly Tool[]): Draft {
 
 /** Names of tools by the sum of their similarities to all others, highest first; ties keep the listed order. */
 export function rankByCentrality(tools: readonly Tool[]): string[] {
-  const weights = weigh(tools.map(toToolText));
+  const weights = weighWords(tools.map(toToolText));
   const ranked = tools.map(({ name }, at) => {
     const own = weights[at];
-    const sum = own ? weights.reduce((all, other) => (other === own ? all : all + similarity(own, other)), 0) : 0;
+    const sum = own
+      ? weights.reduce((all, other) => (other === own ? all : all + measureSimilarity(own, other)), 0)
+      : 0;
     return { name, sum };
   });
   return ranked.sort((a, b) => b.sum - a.sum).map(({ name }) => name);

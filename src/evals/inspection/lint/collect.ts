@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { jsonPath } from "../../jsonSchema/walk.ts";
+import { formatJsonPath } from "../../jsonSchema/walk.ts";
 import type { LintSubject, Settings } from "../../lint/rule.ts";
 import { rules, unknownRule } from "../../lint/rules/index.ts";
 import { readParsed } from "../../parsing/read.ts";
@@ -108,7 +108,7 @@ function collectSuites(
       where: (at) => {
         const [key, index] = at;
         const ofCase = key === "cases" && typeof index === "number" ? suite.cases[index]?.place : undefined;
-        return { path: jsonPath(at), ...(ofCase ?? place(at)) };
+        return { path: formatJsonPath(at), ...(ofCase ?? place(at)) };
       },
     };
   });
@@ -125,7 +125,7 @@ function describeEntry(
     subject: describeRegistration(registration, io),
     names: [name],
     settings,
-    where: (at) => ({ server: name, path: jsonPath(at), ...host.place([name, ...at]) }),
+    where: (at) => ({ server: name, path: formatJsonPath(at), ...host.place([name, ...at]) }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { jsonPath } from "../../jsonSchema/walk.ts";
+import { formatJsonPath } from "../../jsonSchema/walk.ts";
 import type { LintSubject, SkillSubject } from "../../lint/rule.ts";
 import { isWithin, readConfined, realPath } from "../../parsing/confined.ts";
 import { readParsed } from "../../parsing/read.ts";
@@ -60,7 +60,7 @@ async function collectPackage(
     },
     names: [skill.name],
     settings: context.settings,
-    where: (at) => ({ skill: skill.name, path: jsonPath(at), ...placeIn(skill, at) }),
+    where: (at) => ({ skill: skill.name, path: formatJsonPath(at), ...placeIn(skill, at) }),
   };
   return joinCollected([{ ...nothing, subjects: [subject] }, await collectEvals(skill, context)]);
 }
@@ -94,7 +94,7 @@ async function collectEvals(skill: SkillPackage, { io, settings }: CollectContex
         subject: { skill: skill.name, raw: value, evals: evals.filter((one) => one.place.file === file), all: evals },
         names: [skill.name],
         settings,
-        where: (at) => ({ skill: skill.name, path: jsonPath(at), ...place(at) }),
+        where: (at) => ({ skill: skill.name, path: formatJsonPath(at), ...place(at) }),
       };
     });
     return { ...nothing, subjects: await Promise.all(subjects), warnings };

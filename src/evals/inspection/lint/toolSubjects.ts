@@ -1,5 +1,5 @@
 import { basename, extname, relative, resolve } from "node:path";
-import { jsonPath } from "../../jsonSchema/walk.ts";
+import { formatJsonPath } from "../../jsonSchema/walk.ts";
 import type { LintSubject, Settings, ToolSubject, ToolsetSubject } from "../../lint/rule.ts";
 import { type HostName, hosts } from "../../toolsets/host.ts";
 import { readListFile } from "../../toolsets/toolList.ts";
@@ -62,7 +62,7 @@ export function describeToolList({ server, items, instructions, settings, via, p
   const where = (at: Path): Where => {
     const [index, ...inside] = at;
     const tool = typeof index === "number" ? toolNames[index] : undefined;
-    const path = jsonPath(tool === undefined ? at : inside);
+    const path = formatJsonPath(tool === undefined ? at : inside);
     const item = typeof index === "number" ? (found[index]?.index ?? index) : undefined;
     const inFile = place?.(item === undefined ? [] : [item, ...inside]);
     return { server, ...(tool !== undefined && { tool }), path, ...inFile, ...(via && { via }) };

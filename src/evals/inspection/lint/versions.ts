@@ -1,7 +1,7 @@
 import { relative, resolve } from "node:path";
 import { listBaselineTools } from "../../changes/changes.ts";
 import { listEffects } from "../../changes/tools.ts";
-import { jsonPath } from "../../jsonSchema/walk.ts";
+import { formatJsonPath } from "../../jsonSchema/walk.ts";
 import type { LintSubject, LintSubjectOf } from "../../lint/rule.ts";
 import { readParsed } from "../../parsing/read.ts";
 import { readBaseline } from "../../runs/baseline.ts";
@@ -39,7 +39,7 @@ export async function compareVersions(
     where: ([tool = "", ...inside]) => {
       const now = tools.findIndex((one) => one.name === tool);
       if (now !== -1) return list.where([now, ...inside]);
-      return { server, tool: String(tool), path: jsonPath(inside), ...older.place(tool, inside) };
+      return { server, tool: String(tool), path: formatJsonPath(inside), ...older.place(tool, inside) };
     },
   };
   const changes = listEffects(older.tools, tools).map((effect) => ({ ...effect, path: [...effect.path] }));

@@ -1,6 +1,6 @@
 import { findDeprecation } from "../../changes/names.ts";
 import type { SearchableTool } from "../../search/document.ts";
-import { findSimilarPairs, leastConfusable, listSharedWords, toToolText, weigh } from "../../search/similarity.ts";
+import { findSimilarPairs, leastConfusable, listSharedWords, toToolText, weighWords } from "../../search/similarity.ts";
 import { splitWords } from "../../search/words.ts";
 import type { JsonObject } from "../../types/json.ts";
 import { once } from "../../types/once.ts";
@@ -48,7 +48,7 @@ const indexTools = once((tools: readonly SearchableTool[]) => {
     .flatMap((tool, at) => (typeof tool.name === "string" ? [{ at, name: tool.name, text: toToolText(tool) }] : []))
     // Sums of fractions depend on their order, so the list is sorted.
     .sort((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1));
-  return { named, weights: weigh(named.map(({ text }) => text)) };
+  return { named, weights: weighWords(named.map(({ text }) => text)) };
 });
 
 function sortKey({ name, text }: { name: string; text: { description?: string; parameters?: string } }): string {

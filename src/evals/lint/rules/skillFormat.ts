@@ -1,4 +1,4 @@
-import { percentDecoded } from "../../jsonSchema/walk.ts";
+import { decodePercent } from "../../jsonSchema/walk.ts";
 import type { Path } from "../../types/json.ts";
 import { isJsonObject, type Json } from "../../types/json.ts";
 import { frontMatterKeys } from "../../types/skill.ts";
@@ -270,7 +270,7 @@ function* resolveReferences({ package: { document }, files, outside }: SkillSubj
 
 /** A target as a path from the folder of the package, without query and fragment. */
 function normalizePath(target: string): string {
-  const path = percentDecoded(target.replace(/[?#].*$/, ""));
+  const path = decodePercent(target.replace(/[?#].*$/, ""));
   const parts: string[] = [];
   for (const part of path.split("/")) {
     if (part === ".." && parts.length > 0 && parts.at(-1) !== "..") parts.pop();
