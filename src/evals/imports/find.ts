@@ -7,20 +7,20 @@ import { parseData } from "./formats/data.ts";
 import type { Format, ImportContext, ImportedFile, SourceFile } from "./formats/imported.ts";
 import { formats } from "./formats/index.ts";
 
-/** What was read of one format: its files, in the order of their paths. */
+/** The files of one format, in the order of their paths. */
 export type FormatFiles = {
   format: Pick<Format, "name" | "label" | "isSource" | "hasPlaceholders">;
   files: ImportedFile[];
 };
 
-/** Folders that hold no cases of their authors. */
+/** Folders that are not searched. */
 const otherFolders = new Set(["node_modules", ".git", "dist", "build", "coverage", ".next", "vendor"]);
 const endings = /\.(?:ya?ml|json|jsonl|md|[mc]?[jt]sx?)$/;
 
 /**
- * Reads every file under `paths` that is in the format of another tool, or in the one named by `from`. A file that is
- * named itself must be in a format. Throws EvalsError for a path that does not exist and a format that is not known; a file
- * that cannot be read is a problem, and the others are read.
+ * Reads every file under `paths` that is in the format of another tool, or in the format `from`. A file in `paths`
+ * itself must be in one. A file that cannot be read is a problem, and does not stop the others. Throws EvalsError for a
+ * path that does not exist or an unknown format.
  */
 export async function findImports(
   paths: readonly string[],

@@ -3,7 +3,7 @@ import type { CaseFile } from "../../types/suite.ts";
 import { asObject, asText } from "./data.ts";
 import { type Format, type ImportedCase, keep, leaveOut } from "./imported.ts";
 
-/** The Berkeley leaderboard: a JSON object a line, `{ id, question, function, ground_truth? }`. */
+/** The Berkeley leaderboard: a JSON object per line, `{ id, question, function, ground_truth? }`. */
 export const bfcl: Format = {
   name: "bfcl",
   label: "Berkeley Function-Calling Leaderboard",
@@ -50,7 +50,7 @@ function readEntry(entry: JsonObject, place: ImportedCase["place"]): ImportedCas
 
 const types: Readonly<Record<string, string>> = { dict: "object", tuple: "array", float: "number", any: "string" };
 
-/** The leaderboard's type names as those of JSON Schema. */
+/** Converts the leaderboard's type names to those of JSON Schema. */
 function toSchema(schema: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(schema).flatMap(([key, value]): [string, Json][] => {

@@ -10,7 +10,7 @@ export function parseData({ text, file }: SourceFile): Promise<ParsedFile> {
   return parseText(text, file, { lenient: true });
 }
 
-/** The objects of a list, each with its path. Throws EvalsError for another value, with its place. */
+/** The objects of the list at a path, each with its path. Throws EvalsError with the place of any other value. */
 export function listObjects(parsed: ParsedFile, path: Path, what: string): { path: Path; entry: JsonObject }[] {
   const value = getAtPath(parsed.value, path);
   if (!Array.isArray(value)) throw malformed(parsed, path, `${what} must be a list.`);
@@ -33,7 +33,7 @@ export const asTexts = (value: Json | undefined): string[] =>
 
 export const asObject = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
-/** Arguments that are expected literally: what would be read as a matcher is marked as an object. */
+/** Writes arguments that are expected literally: an object that would be read as a matcher is wrapped in `$object`. */
 export function toLiteralArgs(args: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, toLiteral(value)]));
 }
@@ -43,7 +43,7 @@ function toLiteral(value: Json): Json {
   return isJsonObject(value) ? toObject(toLiteralArgs(value)) : value;
 }
 
-/** An object whose members are expected values already. */
+/** Wraps an object in `$object` if it would be read as a matcher. Its members are already expected values. */
 export function toObject(members: JsonObject): JsonObject {
   const isMatcher =
     Object.keys(members).some((key) => key.startsWith("$") || bareKeywords.has(key)) ||
@@ -51,7 +51,7 @@ export function toObject(members: JsonObject): JsonObject {
   return isMatcher ? { $object: members } : members;
 }
 
-/** The keys of an entry that an import does not read, as what an import cannot keep. */
+/** Reports the keys of an entry that an import does not read. */
 export function listOtherKeys(entry: JsonObject, known: readonly string[]): { what: string }[] {
   return Object.keys(entry)
     .filter((key) => !known.includes(key) && entry[key] !== null)

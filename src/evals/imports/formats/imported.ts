@@ -2,20 +2,20 @@ import type { Place } from "../../types/errors.ts";
 import type { JsonObject } from "../../types/json.ts";
 import type { CaseFile, DispatchRules } from "../../types/suite.ts";
 
-/** What a case or a file of another tool says that a suite cannot, in a few words that are the same for equal causes. */
+/** What could not be kept of a case or a file, in a few words that are the same for the same cause. */
 export type Unsaid = { what: string; detail?: string };
 
-/** A case of another tool: as a case of a suite, with what it could not keep, or why it is left out. */
+/** A case of another tool, converted to a case of a suite, or why it is left out. `unsaid`: what could not be kept. */
 export type ImportedCase = {
-  /** How the source names it: its id, or its query. */
+  /** Its name in the source: its id or its query. */
   name: string;
   place: Place;
   unsaid: readonly Unsaid[];
 } & ({ kind: "kept"; content: CaseFile } | { kind: "left out"; reason: string });
 
 /**
- * The cases of one file. `dispatch`: the dispatchers that its expectations go through; `behind`: which of them each tool is
- * called through.
+ * The cases of one file. `dispatch`: the dispatchers through which expected tools are called. `behind`: the dispatcher
+ * of each such tool.
  */
 export type ImportedFile = {
   file: string;
@@ -29,20 +29,21 @@ export type ImportedFile = {
 
 /** A file that may be in the format of another tool. */
 export type SourceFile = {
-  /** Absolute, and as messages name it. */
+  /** Absolute. */
   path: string;
+  /** As messages name it. */
   file: string;
   text: string;
 };
 
-/** What is known of the server's tools, where a list was given: the names of their parameters. */
+/** The names of the parameters of each tool of the server. */
 export type KnownTools = ReadonlyMap<string, ReadonlySet<string>>;
 
 export type ImportContext = {
   cwd: string;
-  /** Keeps sentences that a judge has to decide, beside expected tools. */
+  /** Keeps sentences for a judge even in cases with expected tools. */
   judged: boolean;
-  /** Runs TypeScript sources, for what cannot be known without. */
+  /** Also runs TypeScript sources, to find what cannot be known otherwise. */
   executeSource?: boolean | undefined;
   tools?: KnownTools | undefined;
 };
@@ -68,7 +69,7 @@ type Common = Pick<ImportedCase, "name" | "place" | "unsaid">;
 export const keep = (common: Common, content: CaseFile): ImportedCase => ({ kind: "kept", ...common, content });
 export const leaveOut = (common: Common, reason: string): ImportedCase => ({ kind: "left out", ...common, reason });
 
-/** The form of a list of tools in a suite: one name, or several of which any is right. */
+/** Writes names as a suite does: one name, or a list of names of which any is right. */
 export const oneOrSeveral = (names: readonly string[]): string | string[] => {
   const [only = "", ...others] = names;
   return others.length === 0 ? only : [...names];
@@ -83,8 +84,8 @@ export const expectCall = (tool: string | string[], args: JsonObject = {}): File
 });
 
 /**
- * Keeps a case with sentences for a judge, or leaves it out where it expects nothing, for this reason. Beside an expected
- * tool, sentences make a trial depend on a judge model: only `judged` keeps them.
+ * Keeps a case with its sentences for a judge, or leaves it out for this reason if it expects nothing. In a case with
+ * an expected tool, sentences would make the trial depend on a judge model, so only `judged` keeps them.
  */
 export function keepJudged(
   { judged }: Pick<ImportContext, "judged">,
@@ -100,7 +101,7 @@ export function keepJudged(
   return keep({ ...common, unsaid }, content);
 }
 
-/** Why a source could not be run, as what an import cannot keep of its file. */
+/** Reports a source that could not be run. */
 export function listFailed({ failed }: { failed?: string }): Unsaid[] {
   if (failed === undefined) return [];
   return [{ what: "what only running the source could find out: it could not be run", detail: failed }];

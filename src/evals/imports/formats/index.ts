@@ -7,7 +7,7 @@ import { apifyCases, apifyTasks, mcpEvals, posthog, whichtool } from "./taskList
 import { vally, waza } from "./vally.ts";
 import { mcpEvalsSource, vitestEvals } from "./vitestEvals.ts";
 
-/** Every format, in the order in which a file is compared with them. */
+/** Every format, in the order in which a file is tested for it. */
 export const formats: readonly Format[] = [
   mongodb,
   vitestEvals,

@@ -30,7 +30,9 @@ import {
   type Unsaid,
 } from "./imported.ts";
 
-/** `describeAccuracyTests([{ prompt, expectedToolCalls, systemPrompt?, mockedTools?, customScorer? }])`, in TypeScript. */
+/**
+ * `describeAccuracyTests([{ prompt, expectedToolCalls, systemPrompt?, mockedTools?, customScorer? }])`, in TypeScript.
+ */
 export const mongodb: Format = {
   name: "mongodb",
   label: "MongoDB's accuracy tests",
@@ -53,7 +55,9 @@ export const mongodb: Format = {
   },
 };
 
-/** The system prompt of every case: the list `systemPrompt` of agent.ts, in the folder of `describeAccuracyTests`. */
+/**
+ * The system prompt of every case: the list `systemPrompt` in agent.ts, next to the file of `describeAccuracyTests`.
+ */
 function readSystem({ module, modules, evaluator }: ReadSource): string | undefined {
   const imports = getNodes(module.tree, "body").filter(({ type }) => type === "ImportDeclaration");
   const own = imports.find((one) =>
@@ -66,7 +70,7 @@ function readSystem({ module, modules, evaluator }: ReadSource): string | undefi
   return "json" in texts && Array.isArray(texts.json) ? texts.json.join("\n") : undefined;
 }
 
-/** What marks data as untrusted there; here a mock's result is its texts. */
+/** MongoDB's function that marks data as untrusted. Here it joins its texts to the result of a mock. */
 const joinTexts = new Native("formatUntrustedData", (args, line) => {
   const text = args.find((one) => one instanceof Unknown) ?? args.filter((one) => typeof one === "string").join("\n");
   return text instanceof Unknown ? new Unknown(text.reason, line) : [{ type: "text", text }];
@@ -98,7 +102,7 @@ function readConfig(value: Value, at: { file: string; line: number }, context: I
     if (error instanceof Misfit) return leaveOut(common, error.message);
     throw error;
   }
-  // Where every call is optional, further ones are all that can fail.
+  // If every call is optional, only further calls can fail the case.
   const isRequired = expected.some(({ optional }) => !optional);
   const calls = { calls: expected, order: "any" as const, ...(isRequired && { extras: true }) };
   return keep(common, {
@@ -109,7 +113,7 @@ function readConfig(value: Value, at: { file: string; line: number }, context: I
   });
 }
 
-/** Several prompts are the turns of one conversation. A system prompt of such a case stands before its first message. */
+/** Several prompts are the turns of one conversation, whose first message then starts with the system prompt. */
 function writePrompts(prompts: string[], system: string | undefined, unsaid: Unsaid[]) {
   const [input = "", ...later] = prompts;
   if (later.length > 0) {
@@ -126,7 +130,7 @@ function writePrompts(prompts: string[], system: string | undefined, unsaid: Uns
   };
 }
 
-/** The results of mocked tools, as far as their functions return plain data. */
+/** The results of mocked tools whose functions return plain data. */
 function readMocks(mocked: Value, unsaid: Unsaid[]): Pick<CaseFile, "mocks"> {
   if (!isObject(mocked)) return {};
   const mocks = Object.entries(mocked).flatMap(([tool, mock]) => {
@@ -139,13 +143,13 @@ function readMocks(mocked: Value, unsaid: Unsaid[]): Pick<CaseFile, "mocks"> {
   return mocks.length > 0 ? { mocks: Object.fromEntries(mocks) } : {};
 }
 
-/** The id of the connection that their server is started with (PRECONFIGURED_CONNECTION_ID). */
+/** The id of the connection with which their tests start the server (PRECONFIGURED_CONNECTION_ID). */
 const connection = "preconfigured";
 
 /** An expected call that a suite cannot express. */
 class Misfit extends Error {}
 
-/** Expected calls and the matchers in them, as those of a suite. `at` is where a value is, for messages. */
+/** Converts expected calls and their matchers to those of a suite. `at` is the start of messages: where a value is. */
 class Converter {
   constructor(
     readonly context: ImportContext,
@@ -163,7 +167,7 @@ class Converter {
       );
     if (!isObject(parameters)) throw new Misfit(`the parameters of ${toolName} are not known`);
     const args = this.#members(parameters, `${toolName}: `);
-    // Tools that take a connection are expected to be given the one that the tests are started with.
+    // Their harness expects the preconfigured connection for tools that take one.
     const { tools } = this.context;
     if (!("connectionId" in args) && (!tools || tools.get(toolName)?.has("connectionId")))
       args.connectionId = tools ? connection : { $optional: connection };
@@ -225,7 +229,7 @@ class Converter {
     }
   }
 
-  /** What may be undefined may be left out. */
+  /** A value that may be undefined is optional. */
   #anyOf(args: readonly Value[], at: string): Json {
     const isAbsent = (one: Value) => one instanceof Marker && one.name === "Matcher.undefined";
     const given = args.filter((item) => !isAbsent(item)).map((item) => this.#value(item, at));
@@ -234,7 +238,9 @@ class Converter {
     return args.some(isAbsent) && given.length > 0 ? { $optional: withoutOptional(inner) } : inner;
   }
 
-  /** A filter by a function: its usual forms are tried on values, others are named. */
+  /**
+   * Converts a filter function in a usual form to a matcher. Other functions are reported, and only the type is kept.
+   */
   #filtered(type: "number" | "string", filter: Value, line: number): Json {
     if (filter === undefined) return { $type: type };
     const found = filter instanceof Closure ? readFilter(filter) : undefined;
@@ -247,7 +253,7 @@ class Converter {
 const withoutOptional = (json: Json): Json =>
   isJsonObject(json) && "$optional" in json ? (json.$optional ?? null) : json;
 
-/** `(value) => value === 0`, `>= 1`, `.includes("x")`, `.startsWith("x")` as matchers. */
+/** Converts `(value) => value === 0`, `>= 1`, `.includes("x")` and the like to matchers. */
 function readFilter({ node }: Closure): Json | undefined {
   const [body, parameter] = [getNode(node, "body"), getName(getNodes(node, "params")[0])];
   const callee = body && getNode(body, "callee");

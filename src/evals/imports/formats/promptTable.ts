@@ -10,7 +10,7 @@ const interactions: Readonly<Record<string, string>> = {
 
 const head = /^\|\s*Tool Name\s*\|\s*Test Prompt\s*\|/i;
 
-/** The cells of a row, without the code marks around the first. */
+/** Splits a row into cells. Backticks around the first one, the tool, are removed. */
 function splitRow(line: string): string[] {
   const row = line
     .trim()
@@ -20,7 +20,7 @@ function splitRow(line: string): string[] {
   return [tool.replace(/^`(.*)`$/, "$1"), ...cells];
 }
 
-/** A Markdown table of `tool | prompt | interaction`, as microsoft/mcp has it in e2eTestPrompts.md. */
+/** A Markdown table of `tool | prompt | interaction`, as in e2eTestPrompts.md of microsoft/mcp. */
 export const promptTable: Format = {
   name: "prompt-table",
   label: "Markdown table of prompts (microsoft/mcp)",
@@ -49,7 +49,7 @@ export const promptTable: Format = {
   },
 };
 
-/** The same as an object of lists: `{ tool: [prompt, ...] }`. */
+/** The same as a JSON object of lists: `{ tool: [prompt, ...] }`. */
 export const promptLists: Format = {
   name: "prompt-lists",
   label: "JSON lists of prompts by tool (microsoft/mcp)",

@@ -42,7 +42,7 @@ export const promptfoo: Format = {
   },
 };
 
-/** The texts of prompts; one that is in a file is undefined. */
+/** The texts of the prompts; undefined for a prompt that is in a file. */
 function listTemplates(prompts: Json | undefined): (string | undefined)[] {
   const list = [prompts ?? "{{prompt}}"].flat().map((one) => {
     const text = typeof one === "string" ? one : (asText(asObject(one).raw) ?? asText(asObject(one).content));
@@ -55,7 +55,7 @@ type TestExpectations = {
   calls: FileCall[];
   avoid: string[];
   skill?: string;
-  /** Whether the first call of the first reply is expected, and any if no tool is named. */
+  /** Whether an assertion is about the first call of the first reply. If it names no tool, any call is expected. */
   isFirst?: boolean;
   isOrdered?: boolean;
   isExact?: boolean;
@@ -108,7 +108,9 @@ function buildExpectation({ calls, avoid, skill, ...rules }: TestExpectations): 
   return avoid.length > 0 ? avoided : undefined;
 }
 
-/** Text with `{{variables}}` replaced; undefined where one has no plain value, or the template does more. */
+/**
+ * Replaces the `{{variables}}` of a template; undefined if one has no plain value, or the template has other syntax.
+ */
 function fill(template: string, vars: JsonObject): string | undefined {
   if (/\{%/.test(template)) return undefined;
   let isWhole = true;
@@ -120,7 +122,7 @@ function fill(template: string, vars: JsonObject): string | undefined {
   return isWhole && !text.includes("{{") ? text : undefined;
 }
 
-/** What an expression of JavaScript reads of the first tool call of a reply, which is the output there. */
+/** A JavaScript expression for the first tool call of the output, in the spellings that are understood. */
 const firstCall = /(?:output|JSON\.parse\(output\))(?:\[0\])?(?:\.function)?/.source;
 const readsName = new RegExp(`^${firstCall}\\.name$`);
 const comparesName = new RegExp(`^${firstCall}\\.name\\s*===?\\s*['"]([\\w.:/-]+)['"];?$`);
@@ -128,7 +130,7 @@ const comparesArgument = new RegExp(
   `^JSON\\.parse\\(${firstCall}\\.arguments\\)\\.(\\w+)\\s*===?\\s*(?:'([^']*)'|"([^"]*)"|(-?[\\d.]+));?$`,
 );
 
-/** An assertion about the name or an argument of the first call, or about its form; whether it was one. */
+/** Reads an assertion about the name, an argument or the form of the first call. Returns whether it was one. */
 function readFirstCall({ type, value, transform }: JsonObject, found: TestExpectations): boolean {
   const text = asText(value)?.trim() ?? "";
   const name =
@@ -199,14 +201,14 @@ function readAssertion({ transform, ...assertion }: JsonObject, found: TestExpec
   }
 }
 
-/** An expected call, or the arguments of one that is expected already. */
+/** Adds an expected call, or the arguments of a call that is already expected. */
 function addCall({ calls }: TestExpectations, tool: string, args?: JsonObject): void {
   const known = calls.find((call) => call.tool === tool && !call.args);
   if (!known) calls.push({ tool, ...(args && { args }) });
   else if (args) known.args = args;
 }
 
-/** The tools of a name, a list, or `{ name, min, max }`; a pattern and counts are named. */
+/** The tools of a name, a list, or `{ name, min, max }`. Patterns and counts are reported. */
 function listTools(value: Json | undefined, unsaid: Unsaid[]): string[] {
   return ([value ?? []].flat() as Json[]).flatMap((one) => {
     if (typeof one === "string") return [one];

@@ -28,7 +28,7 @@ export const apifyCases: Format = {
   },
 };
 
-/** Their harness sends what came before as a message of the user. */
+/** Their harness sends the context as a message of the user. */
 function describeContext(context: Json | undefined) {
   if (context === undefined || context === null) return undefined;
   const content = `My previous interaction with the assistant: ${JSON.stringify(context)}`;
@@ -40,7 +40,7 @@ const expectAll = (tools: readonly string[]) =>
     ? { tool: oneOrSeveral(tools) }
     : { calls: tools.map((tool) => ({ tool })), order: "any" as const, extras: true };
 
-/** Agent tasks: `[{ id, query, reference, maxTurns?, tools?, failTools? }]`, decided by a judge. */
+/** Agent tasks: `[{ id, query, reference, maxTurns?, tools?, failTools? }]`, graded by a judge. */
 export const apifyTasks: Format = {
   name: "apify-tasks",
   label: "Apify's dataset snapshot",
@@ -90,7 +90,7 @@ export const posthog: Format = {
       const common = { name: id ?? intent ?? "", place: parsed.place(path), unsaid };
       if (intent === undefined) return leaveOut(common, "it has no intent");
       if (expected.length === 0) return leaveOut(common, "it has no expected_tools");
-      // Reaching any of the expected tools passes there, after whatever other calls.
+      // In PostHog, a call of any expected tool passes, after any other calls.
       const call = {
         tool: oneOrSeveral(expected),
         ...(acceptable.length > 0 && { acceptable: oneOrSeveral(acceptable) }),

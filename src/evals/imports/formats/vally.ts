@@ -46,10 +46,8 @@ export const vally: Format = {
     });
     const settings = ["name", "description", "type", "stimuli", "graders", "environment", "tags"];
     const dispatch = Object.fromEntries([...behind.values()].map((name) => [name, { name: "command" }]));
-    return {
-      ...{ file: source.file, cases, unsaid: listOtherKeys(shared, settings) },
-      ...(behind.size > 0 && { dispatch, behind }),
-    };
+    const unsaid = listOtherKeys(shared, settings);
+    return { file: source.file, cases, unsaid, ...(behind.size > 0 && { dispatch, behind }) };
   },
 };
 
@@ -85,7 +83,7 @@ function readGraders(lists: readonly (Json | undefined)[], behind: Map<string, s
 
 const severalSkills: Unsaid = { what: "several skills that must all be loaded" };
 
-/** Patterns of arguments as matchers; what is no text is left out. */
+/** Converts patterns of arguments to matchers. A pattern that is not text is ignored. */
 function matchPatterns(patterns: Readonly<Record<string, Json | undefined>>): JsonObject {
   return Object.fromEntries(
     Object.entries(patterns).flatMap(([key, pattern]) =>
@@ -111,7 +109,7 @@ function readToolCalls(
     const patterns = asObject(args);
     const [tool = ""] = tools;
     if (inner !== undefined && tools.length === 1 && /^[a-z][a-z0-9]*(?:_[a-z0-9-]+)+$/.test(inner)) {
-      // A namespace tool that takes the name of the tool: what it calls is expected.
+      // A dispatcher that takes the name of a tool: that tool is expected.
       behind.set(inner, tool);
       calls.push(expectCall(inner, matchPatterns(patterns)));
     } else calls.push(expectCall(oneOrSeveral(tools), matchPatterns({ command: inner, ...patterns })));
@@ -124,7 +122,7 @@ function readToolCalls(
   }
 }
 
-/** The names that a regular expression means, where it is a plain list of names. */
+/** The names in a regular expression that is a plain list of names; undefined for any other pattern. */
 function readNames(pattern: string): string[] | undefined {
   const bare = pattern
     .replace(/^\(\?i\)/, "")
@@ -171,7 +169,9 @@ export const waza: Format = {
       if (files.missing !== undefined) return leaveOut(common, files.missing);
       const expect = buildExpectation(found);
       const content = {
-        ...{ ...(id !== undefined && { id }), input: prompt, ...files.content },
+        ...(id !== undefined && { id }),
+        input: prompt,
+        ...files.content,
         ...(expect && { expect, maxTurns: 8 }),
       };
       return keepJudged(context, common, content, found.sentences, expectsNothing);
@@ -181,8 +181,9 @@ export const waza: Format = {
 };
 
 /**
- * The files of a task, with their content, as a suite may lie elsewhere: those with a path are in the folder `fixtures`
- * beside the evaluation, whose tasks are beside it or in a folder there. `missing`: why the task cannot be asked.
+ * Reads the files of a task with their content, because the suite may be written elsewhere. Paths are relative to the
+ * folder `fixtures` next to the evaluation; its tasks are in the same folder or in a subfolder. `missing`: why the task
+ * cannot be asked.
  */
 function readFixtures(
   given: Json | undefined,

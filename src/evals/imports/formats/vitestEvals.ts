@@ -31,8 +31,8 @@ import {
 } from "./imported.ts";
 
 /**
- * vitest-evals: `describeEval(name, { data, task, scorers })`. An expectation is the `expectedTools` of an entry, or what
- * the task asserts of `toolName`. With a harness, `it(name, ({ run }) => run("..."))`.
+ * vitest-evals: `describeEval(name, { data, task, scorers })`. An expectation is the `expectedTools` of an entry, or
+ * what the task asserts of `toolName`. With a harness, `it(name, ({ run }) => run("..."))`.
  */
 export const vitestEvals: Format = {
   name: "vitest-evals",
@@ -99,7 +99,7 @@ function readEntry(entry: Value, { title, file, line, context }: EvalBlock, asse
   const calls = expectedTools === undefined ? asserted.calls : readExpectedTools(expectedTools);
   if (typeof calls === "string") return leaveOut(common, calls);
   const isNone = expectedTools !== undefined && calls.length === 0;
-  // What a task asserts is that a call was made, in whatever place.
+  // A task asserts that a call was made, at any position.
   const expect = isNone ? { tool: "none" } : expectCalls(calls, expectedTools === undefined);
   const maxTurns = calls.length > 0 && expectedTools === undefined && { maxTurns: 8 };
   const base: CaseFile = { input, ...(expect && { expect, ...maxTurns }) };
@@ -132,7 +132,7 @@ function readExpectedTools(value: Value): FileCall[] | string {
 
 type Asserted = { calls: FileCall[]; unsaid: Unsaid[] };
 
-/** The tools that a task names: `call.toolName === X`, and objects with `toolName: X` and their arguments. */
+/** Reads the tools that a task names: `call.toolName === X`, and objects with `toolName: X`. */
 function readAsserted(task: Node, { module, evaluator }: EvalBlock): Asserted {
   const calls = new Map<string, FileCall>();
   const unsaid: Unsaid[] = [];
@@ -140,16 +140,10 @@ function readAsserted(task: Node, { module, evaluator }: EvalBlock): Asserted {
     node?.type === "MemberExpression" && getName(getNode(node, "property")) === "toolName";
   for (const node of walkNodes(task)) {
     const [left, right] = [getNode(node, "left"), getNode(node, "right")];
-    const compared =
-      node.type === "BinaryExpression" && node.operator === "==="
-        ? isToolName(left)
-          ? right
-          : isToolName(right)
-            ? left
-            : undefined
-        : undefined;
+    const isComparison = node.operator === "===" && (isToolName(left) || isToolName(right));
     const named = node.type === "ObjectExpression" ? findProperty(node, "toolName") : undefined;
-    const target = compared ?? named;
+    const compared = isToolName(left) ? right : left;
+    const target = isComparison ? compared : named;
     if (!target) continue;
     const tool = evaluator.evaluateIn(module, target);
     if (typeof tool !== "string") {

@@ -10,7 +10,7 @@ import {
   type Value,
 } from "./values.ts";
 
-/** The member of a value; an `Unknown` where that is not known. */
+/** The member of a value; an `Unknown` if it cannot be known. */
 export function getMember(object: Value, key: string | number, line: number): Value {
   if (object instanceof Unknown) return object;
   if (object instanceof Native) return object.members(String(key), line);
@@ -45,21 +45,21 @@ const listMethods: Record<string, Method<Value[]>> = {
   entries: (list) => list.map((item, at): Value => [at, item]),
 };
 
-/** Methods of strings that are pure functions of texts and numbers. */
+/** The supported methods of strings. */
 const textMethods = new Set(
   "toUpperCase toLowerCase trim trimStart trimEnd repeat slice substring split padStart padEnd replace replaceAll includes startsWith endsWith indexOf concat at charAt toString".split(
     " ",
   ),
 );
 
-/** The result of a method of an array or a string; an `Unknown` for any other. */
+/** Calls a method of an array, a string or a regular expression; an `Unknown` for any other method. */
 export function callMethod(object: Value, name: string, args: readonly Value[], line: number): Value {
   if (object instanceof Unknown) return object;
-  const unknown = args.find((one) => one instanceof Unknown);
   if (Array.isArray(object)) {
     const method = Object.hasOwn(listMethods, name) ? listMethods[name] : undefined;
     return method ? method(object, args, line) : new Unknown(`the method ${name} of a list is not worked out`, line);
   }
+  const unknown = args.find((one) => one instanceof Unknown);
   if (unknown) return unknown;
   if (typeof object === "string" && textMethods.has(name)) {
     const method = (object as unknown as Record<string, (...given: readonly Value[]) => Value>)[name];
@@ -81,7 +81,7 @@ function namespace(name: string, members: Record<string, Value>): Native {
 
 const asObject = (value: Value): ObjectValue => (isObject(value) ? value : {});
 
-/** What every module knows. */
+/** The supported global names. */
 export const builtIns: Record<string, Value> = {
   Object: namespace("Object", {
     keys: new Native("keys", ([object]) => Object.keys(asObject(object))),
@@ -106,7 +106,7 @@ export const builtIns: Record<string, Value> = {
   Boolean: pure("Boolean", ([value]) => Boolean(value)),
 };
 
-/** A library whose calls are kept as markers: `Matcher.anyOf(...)`, also without arguments (`Matcher.undefined`). */
+/** A library whose calls (`Matcher.anyOf(...)`) and `properties` (`Matcher.undefined`) evaluate to markers. */
 export function markerNamespace(name: string, properties: ReadonlySet<string>): Native {
   const create = (args: readonly Value[], line: number) => new Marker(name, args, line);
   return new Native(name, create, (member, line) => {

@@ -4,26 +4,26 @@ import { createScope, listChanged, listDeclared, ModuleScopes, type Scope } from
 import { getName, getNode, getNodes, type Node } from "./syntax.ts";
 import { Closure, isFunction, isObject, lines, Native, type ObjectValue, Unknown, type Value } from "./values.ts";
 
-/** Sources are small; one that takes more is not what a person wrote. */
+/** Limits far above what a source with test cases needs. */
 const mostSteps = 2_000_000;
 const mostDepth = 150;
 
-/** Ends the evaluation of a function. */
+/** The completion of a statement that returns from its function. */
 class Return {
   constructor(readonly value: Value) {}
 }
 
 /**
- * Evaluates sources without running them: constants, functions, spreads, templates and the methods of arrays and strings
- * are worked out, and everything else (the network, files, classes, libraries) is an `Unknown` with its reason. Statements
- * that call an unknown function with a callback, as test runners do, evaluate the callback.
+ * Evaluates sources without running them. Supports constants, functions, spreads, templates and the methods of arrays
+ * and strings; everything else (network, files, classes, libraries) evaluates to an `Unknown` with the reason. For a
+ * statement that passes a callback to an unknown function, such as a test runner's, the callback is evaluated.
  */
 export class Evaluator {
   readonly #modules: ModuleScopes;
   #steps = 0;
   #depth = 0;
 
-  /** @param given what a format gives a meaning to: imported names, wherever they come from */
+  /** @param given the values of imported names that a format defines, whatever module they are imported from */
   constructor(modules: Modules, given: Readonly<Record<string, Value>>) {
     this.#modules = new ModuleScopes(modules, given, {
       value: (node, scope) => this.#evaluate(node, scope),
@@ -31,12 +31,12 @@ export class Evaluator {
     });
   }
 
-  /** Evaluates the statements of a module in their order, so that the functions of the format are called. */
+  /** Evaluates the statements of a module in order, so that the functions of the format are called. */
   run(module: Module & { kind: "module" }): void {
     const scope = this.#modules.get(module, true);
     for (const statement of getNodes(module.tree, "body")) {
       const declaration = getNode(statement, "declaration") ?? statement;
-      // Each is declared when it is first needed, or now.
+      // A declaration is evaluated now, unless it was needed earlier.
       const [name] = listDeclared(declaration);
       if (name !== undefined) scope.find(name);
       else if (statement.type === "ExportDefaultDeclaration") this.#evaluate(declaration, scope);
@@ -44,12 +44,12 @@ export class Evaluator {
     }
   }
 
-  /** Evaluates an expression of a module, in the scope of the module. */
+  /** Evaluates an expression in the scope of a module. */
   evaluateIn(module: Module & { kind: "module" }, node: Node): Value {
     return this.#evaluate(node, this.#modules.get(module));
   }
 
-  /** The value of a name of a module, whether or not it is exported. */
+  /** The value of a top-level name of a module, whether or not it is exported. */
   readName(module: Module & { kind: "module" }, name: string): Value {
     return this.#modules.get(module).find(name)?.value;
   }
@@ -88,7 +88,7 @@ export class Evaluator {
     }
   }
 
-  /** What a statement changes that is not evaluated is not known afterwards. */
+  /** Makes the names that a statement changes unknown, because the statement is not evaluated. */
   #forget(statement: Node, scope: Scope): void {
     const { line } = statement.loc.start;
     for (const name of listChanged(statement))
@@ -96,7 +96,7 @@ export class Evaluator {
   }
 
   #executeAll(statements: readonly Node[], scope: Scope): Return | undefined {
-    // Functions can be called before they are declared.
+    // Function declarations are hoisted.
     const isFunctionDeclaration = ({ type }: Node) => type === "FunctionDeclaration";
     for (const one of statements.filter(isFunctionDeclaration)) this.#declare(one, scope);
     for (const statement of statements) {
@@ -123,7 +123,7 @@ export class Evaluator {
     return undefined;
   }
 
-  /** A call of a test runner: what its callbacks do is done once, with parameters that are not known. */
+  /** Evaluates the callbacks of a call, such as one of a test runner, once, with unknown parameters. */
   #enterCallbacks(call: Node, scope: Scope): void {
     for (const argument of getNodes(call, "arguments")) {
       const value = this.#evaluate(argument, scope);
@@ -172,7 +172,7 @@ export class Evaluator {
     }
   }
 
-  /** The name of a property of an object or a pattern, or of a member. */
+  /** The key of a property in an object or a pattern, or of a member access. */
   #keyOf(node: Node, scope: Scope): string | Unknown {
     const key = getNode(node, "key") ?? getNode(node, "property");
     if (node.computed !== true) return String(getName(key) ?? key?.value);
@@ -207,9 +207,9 @@ export class Evaluator {
       case "MemberExpression": {
         const object = this.#evaluate(getNode(node, "object"), scope);
         const key = this.#keyOf(node, scope);
-        if (key instanceof Unknown || (node.optional === true && (object ?? undefined) === undefined))
-          return key instanceof Unknown ? key : undefined;
-        return getMember(object, key, line);
+        if (key instanceof Unknown) return key;
+        const isSkipped = node.optional === true && (object === undefined || object === null);
+        return isSkipped ? undefined : getMember(object, key, line);
       }
       case "CallExpression":
         return this.#call(node, scope);
@@ -222,9 +222,9 @@ export class Evaluator {
       case "LogicalExpression": {
         const left = this.#evaluate(getNode(node, "left"), scope);
         if (left instanceof Unknown) return left;
-        const isDecided =
-          node.operator === "??" ? (left ?? undefined) !== undefined : Boolean(left) === (node.operator === "||");
-        return isDecided ? left : this.#evaluate(getNode(node, "right"), scope);
+        const right = () => this.#evaluate(getNode(node, "right"), scope);
+        if (node.operator === "??") return left ?? right();
+        return node.operator === "||" ? left || right() : left && right();
       }
       case "BinaryExpression":
       case "UnaryExpression":
@@ -232,7 +232,7 @@ export class Evaluator {
       case "AssignmentExpression":
         return this.#assign(node, scope);
       case "TSEnumDeclaration": {
-        const members = getNodes(getNode(node, "body") ?? node, "members");
+        const members = getNodes(node, "members");
         const read = (member: Node) => this.#evaluate(getNode(member, "initializer"), scope);
         return Object.fromEntries(members.map((one, at) => [getName(getNode(one, "id")) ?? "", read(one) ?? at]));
       }
@@ -251,6 +251,7 @@ export class Evaluator {
     return texts.map((text, at) => text + (at < values.length ? String(values[at]) : "")).join("");
   }
 
+  /** Evaluates the items of an array or the arguments of a call. */
   #list(nodes: readonly Node[], scope: Scope): Value[] {
     return nodes.flatMap((node) => {
       if (node.type !== "SpreadElement") return [this.#evaluate(node, scope)];
@@ -332,7 +333,7 @@ export class Evaluator {
   }
 }
 
-/** By their sign and number of operands. A result is never undefined. */
+/** The operators, by sign and number of operands. A result is never undefined. */
 const operators: Readonly<Record<string, (a: number, b: number) => Value>> = {
   "+2": (a, b) => a + b,
   "-2": (a, b) => a - b,
@@ -351,13 +352,12 @@ const operators: Readonly<Record<string, (a: number, b: number) => Value>> = {
 
 const noOperator = (node: Node) => new Unknown(`the operator ${node.operator} is not worked out`, node.loc.start.line);
 
-/** A member called `__proto__` is one like any other. */
+/** Sets a member of an object, even one named `__proto__`. */
 function define(object: ObjectValue, key: string, value: Value): void {
   Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
 const wrappers: ReadonlySet<string> = new Set([
-  "ParenthesizedExpression",
   "TSAsExpression",
   "TSSatisfiesExpression",
   "TSNonNullExpression",
@@ -366,7 +366,7 @@ const wrappers: ReadonlySet<string> = new Set([
   "TSInstantiationExpression",
 ]);
 
-/** An expression without its types and brackets. */
+/** Removes optional chaining and type syntax around an expression. The parser keeps no parentheses. */
 function unwrap(node: Node | undefined): Node | undefined {
   let inner = node;
   while (inner && wrappers.has(inner.type)) inner = getNode(inner, "expression");
@@ -374,13 +374,12 @@ function unwrap(node: Node | undefined): Node | undefined {
 }
 
 function readLiteral(node: Node): Value {
-  const { regex, value } = node as { regex?: { pattern: string; flags: string }; value?: Value };
-  if (!regex) return typeof value === "bigint" ? Number(value) : value;
-  try {
-    return new RegExp(regex.pattern, regex.flags);
-  } catch {
-    return new Unknown("an invalid regular expression", node.loc.start.line);
-  }
+  const { value } = node as { value?: Value };
+  // A new one each time, because one with the flag g has a state.
+  if (value instanceof RegExp) return new RegExp(value);
+  // The parser has no value for a pattern that this version of Node cannot compile.
+  if ("regex" in node) return new Unknown("an invalid regular expression", node.loc.start.line);
+  return typeof value === "bigint" ? Number(value) : value;
 }
 
 function asUnknown(value: Value, reason: string, node: Node): Unknown {

@@ -6,7 +6,9 @@ import { getMember } from "./builtIns.ts";
 import { getNode, getNodes, type Node, parseSource } from "./syntax.ts";
 import { Closure, isFunction, Native, type SourceCall, Unknown, type Value } from "./values.ts";
 
-/** A value of a source that was run, as it comes back. `path`: of a name that is not run, such as `Matcher.anyOf`. */
+/**
+ * A value of a source that was run, as JSON. A stub is a name whose module is not run; `path`: such as `Matcher.anyOf`.
+ */
 export type Term =
   | null
   | string
@@ -20,7 +22,7 @@ export type Term =
   | { kind: "function"; source: string; returned?: Term }
   | { kind: "unknown"; reason: string };
 
-/** `functions`: the names whose calls are wanted. `given`: other names that stay as they are written. */
+/** `functions`: the names whose calls are returned. `given`: other names that are always stubs. */
 export type ExecuteRequest = { path: string; cwd: string; functions: readonly string[]; given: readonly string[] };
 export type ExecuteReply = { calls: { name: string; args: Term[]; line: number }[] } | { failed: string };
 
@@ -28,8 +30,8 @@ const limitMs = 20_000;
 
 /**
  * Runs a source and the files of its repository that it imports, and returns the calls that it makes of some functions.
- * It runs in a process that has an empty environment, may write no file and start no program, and is ended after 20 s;
- * packages, and the modules of Node other than those for files and paths, are stubs. Does not reject.
+ * The process has an empty environment, cannot write files or start programs, and is killed after 20 s. Packages and
+ * most modules of Node (except those for files, paths and URLs) are stubs. Does not reject.
  */
 export async function executeSource(
   request: Omit<ExecuteRequest, "given">,
@@ -43,7 +45,7 @@ export async function executeSource(
 }
 
 function askProcess(request: ExecuteRequest): Promise<ExecuteReply> {
-  // Beside this file, with its ending: .js in the package.
+  // Next to this file, with the same ending: .js in the package.
   const script = fileURLToPath(new URL(`./executeProcess${extname(import.meta.url)}`, import.meta.url));
   const { allowedNodeEnvironmentFlags: flags } = process;
   const permission = flags.has("--permission") ? "--permission" : "--experimental-permission";
@@ -74,7 +76,7 @@ function askProcess(request: ExecuteRequest): Promise<ExecuteReply> {
   });
 }
 
-/** A value as the format reads it: stubs of given names have the meaning that the format gives them. */
+/** Converts a term to a value. Stubs of given names become the values that the format defines. */
 function readTerm(term: Term, given: Readonly<Record<string, Value>>): Value {
   const read = (one: Term) => readTerm(one, given);
   if (term === null || typeof term !== "object") return term;
@@ -105,18 +107,17 @@ function readTerm(term: Term, given: Readonly<Record<string, Value>>): Value {
   }
 }
 
-/** The syntax of a function, by its text: an expression, or a method of an object. */
+/** Parses the text of a function: an expression, or a method of an object. */
 function parseFunction(source: string): Node | undefined {
   for (const text of [`(${source})`, `({ ${source} })`]) {
     try {
       const [statement] = getNodes(parseSource(text, "function"), "body");
-      const outer = statement && getNode(statement, "expression");
-      const expression = outer?.type === "ParenthesizedExpression" ? getNode(outer, "expression") : outer;
+      const expression = statement && getNode(statement, "expression");
       if (expression?.type !== "ObjectExpression") return expression;
       const [property] = getNodes(expression, "properties");
       return property && getNode(property, "value");
     } catch {
-      // The other form.
+      // Try the other form.
     }
   }
   return undefined;

@@ -8,16 +8,16 @@ import { messageOf } from "../../types/errors.ts";
 import type { ExecuteReply, ExecuteRequest, Term } from "./execute.ts";
 import { Modules } from "./modules.ts";
 
-// The process of `executeSource`. Names that a format gives a meaning to, packages and the globals of test runners are
-// stubs: each member and each call of a stub is a stub, which remembers how it was made.
+// The process of `executeSource`. Names that a format defines, packages and the globals of test runners are stubs. Each
+// member and each call of a stub is a stub as well, and remembers how it was made.
 
-/** Modules of Node that sources may have as they are. */
+/** Modules of Node that are not replaced by stubs. */
 const allowed = new Set(["fs", "fs/promises", "path", "url", "util"]);
-/** Functions of test runners whose callbacks hold no definitions. */
+/** Functions of test runners whose callbacks define no tests, so they are not called. */
 const bodies = new Set(["it", "test", "beforeAll", "beforeEach", "afterAll", "afterEach"]);
 const runnerGlobals = ["describe", "expect", "vi", "jest", ...bodies];
 
-/** The file that is read, and the names in it that the format gives a meaning to. */
+/** The source that is run, and the names that the format defines. */
 const state = { entry: "", functions: new Set<string>(), given: new Set<string>() };
 
 type Origin = { path: readonly string[]; args?: readonly unknown[]; line: number };
@@ -46,7 +46,9 @@ async function run({ path, cwd, functions, given }: ExecuteRequest): Promise<Exe
 
 type Loaded = { exports: Record<string, unknown>; done: Promise<unknown> };
 
-/** Loads files of the repository; a name that a format gives a meaning to is a stub, wherever it is imported from. */
+/**
+ * Creates a loader for files of the repository. A name that a format defines is a stub, wherever it is imported from.
+ */
 function createLoader(entry: string, cwd: string) {
   const jiti = createJiti(import.meta.url, { fsCache: false });
   const nodeRequire = createRequire(import.meta.url);
@@ -63,7 +65,7 @@ function createLoader(entry: string, cwd: string) {
       loaded.exports = { default: JSON.parse(source), __esModule: true };
       return loaded;
     }
-    // The entry may wait at its top level; what it imports is needed at once.
+    // Only the entry may use top-level await; imports are synchronous.
     const isAsync = path === entry;
     const code = jiti.transform({ source, filename: path, ts: true, jsx: path.endsWith("x"), retainLines: true });
     const wrapped = `(${isAsync ? "async " : ""}function (exports, require, module, jitiImport, __filename, __dirname) {${code}\n})`;
@@ -75,7 +77,7 @@ function createLoader(entry: string, cwd: string) {
     return loaded;
   };
 
-  /** The names of a module: stubs first, then its own, for which it is loaded when one is needed. */
+  /** The exports of a module: stubs, or its own, for which it is loaded on first use. */
   const importFrom = (specifier: string, from: string): unknown => {
     const builtIn = specifier.replace(/^node:/, "");
     if (allowed.has(builtIn)) return withDefault(nodeRequire(`node:${builtIn}`));
@@ -99,13 +101,13 @@ function createLoader(entry: string, cwd: string) {
 
 const withDefault = (module: object) => ({ ...module, default: module });
 
-/** A stub of a name. A call of a wanted function is noted; callbacks that may hold such calls are called once. */
+/** Creates a stub. Calls of wanted functions are recorded; callbacks that may contain such calls are called once. */
 function createStub(label: string, path: readonly string[], args?: readonly unknown[]): unknown {
   const make = (given: readonly unknown[]) => {
     const [name = ""] = path;
     const { file, line } = findPlace();
     const isWanted = path.length === 1 && state.functions.has(name);
-    // The calls of a file that this one imports are its own.
+    // Calls in imported files belong to those files.
     if (isWanted && file === state.entry) calls.push({ name, args: given, line });
     if (!isWanted && !state.given.has(name) && !bodies.has(name))
       for (const one of given) if (isCallback(one)) callWithStubs(one, label);
@@ -138,7 +140,7 @@ function callWithStubs(callback: Callback, label: string): void {
   if (result instanceof Promise) result.catch(() => {});
 }
 
-/** The place in the sources that is being run: the first frame that is no file of this program or of Node. */
+/** The current place in the sources: the first stack frame outside of this program and Node. */
 function findPlace(): { file: string; line: number } {
   const own = dirname(fileURLToPath(import.meta.url));
   for (const frame of (new Error().stack ?? "").split("\n").slice(1)) {
@@ -149,7 +151,7 @@ function findPlace(): { file: string; line: number } {
   return { file: "", line: 1 };
 }
 
-/** A value as JSON. Functions without parameters are called, because data is often returned by one. */
+/** Converts a value to JSON. Functions without parameters are called, because they often return data. */
 async function writeTerm(value: unknown, outer: readonly object[]): Promise<Term> {
   if (value === undefined) return { kind: "undefined" };
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;

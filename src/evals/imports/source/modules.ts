@@ -5,10 +5,10 @@ import { messageOf } from "../../types/errors.ts";
 import type { Json } from "../../types/json.ts";
 import { type Node, parseSource } from "./syntax.ts";
 
-/** A file of the repository that a source imports: a parsed module, or the data of a JSON file. */
+/** A file of the repository: a parsed module, or the data of a JSON file. `file` is how messages name it. */
 export type Module = { path: string; file: string } & ({ kind: "module"; tree: Node } | { kind: "json"; data: Json });
 
-/** Reads modules below the root of a repository, each once. Nothing outside of the root is read. */
+/** Reads modules of a repository, each once. Nothing outside of its root is read. */
 export class Modules {
   readonly root: string;
   readonly #cwd: string;
@@ -21,8 +21,8 @@ export class Modules {
     this.#cwd = cwd;
   }
 
-  /** The module of a path. Throws EvalsError for the source of a user that cannot be read. */
-  load(path: string): Module | string {
+  /** Loads a module, or says why it cannot be read. Throws EvalsError for a source that cannot be parsed. */
+  #load(path: string): Module | string {
     const known = this.#known.get(path);
     if (known !== undefined) return known;
     const found = this.#read(path);
@@ -30,7 +30,7 @@ export class Modules {
     return found;
   }
 
-  /** The path of the file that a specifier means in a file of the repository, or why there is none. */
+  /** The path of the file that an import specifier in a file refers to, or why there is none. */
   locate(specifier: string, from: string): { path: string } | { reason: string } {
     const base = specifier.startsWith(".") ? resolve(dirname(from), specifier) : this.#findPackage(specifier);
     if (base === undefined) return { reason: `${specifier} is not a file of the repository` };
@@ -39,12 +39,12 @@ export class Modules {
     return path === undefined ? { reason: `${specifier} cannot be found` } : { path };
   }
 
-  /** The module that a specifier means in a file of the repository, or why it is not read. */
+  /** Loads the module that an import specifier in a file refers to, or says why it cannot be read. */
   resolve(specifier: string, from: string): Module | string {
     const located = this.locate(specifier, from);
     if ("reason" in located) return located.reason;
     try {
-      return this.load(located.path);
+      return this.#load(located.path);
     } catch (error) {
       return `${specifier} cannot be read: ${messageOf(error)}`;
     }
@@ -58,7 +58,7 @@ export class Modules {
     return { path, file, kind: "module", tree: parseSource(read.text, file) };
   }
 
-  /** The entry of a package of the same repository, by its name. */
+  /** The path that a specifier refers to in a package of the same repository. */
   #findPackage(specifier: string): string | undefined {
     this.#packages ??= listPackages(this.root);
     const name = specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
@@ -84,7 +84,7 @@ function findRoot(start: string): string {
   return found;
 }
 
-/** The packages in the usual places of a monorepo, by name. */
+/** The folders of packages in the usual places of a monorepo, by package name. */
 function listPackages(root: string): Map<string, string> {
   const folders = ["packages", "apps", "libs", "services"].flatMap((place) => {
     const folder = join(root, place);

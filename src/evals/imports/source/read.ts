@@ -4,7 +4,7 @@ import { type Module, Modules } from "./modules.ts";
 import { getName, getNode, parseSource, walkNodes } from "./syntax.ts";
 import { Closure, isObject, lines, Marker, Native, type SourceCall, Unknown, type Value } from "./values.ts";
 
-/** A source as it was read. `failed`: why it could not be run, where that was asked for. */
+/** The result of reading a source. `failed`: why it could not be run, if running it was requested. */
 export type ReadSource = {
   module: Module & { kind: "module" };
   modules: Modules;
@@ -14,9 +14,9 @@ export type ReadSource = {
 };
 
 /**
- * Reads the calls of some functions in a TypeScript source, in their order. The source is evaluated without running it;
- * with `executeSource` it is also run, and what could not be known is filled in. Throws EvalsError for a source that cannot
- * be parsed.
+ * Reads the calls of some functions in a TypeScript source, in order. The source is evaluated without running it; with
+ * `executeSource` it is also run, to fill in what could not be known. Throws EvalsError for a source that cannot be
+ * parsed.
  * @param given values of other names that the source imports
  */
 export async function readSource(
@@ -40,7 +40,7 @@ export async function readSource(
   return run && "failed" in run ? { ...read, failed: run.failed } : read;
 }
 
-/** The calls that the source has in its text, and that were not made. */
+/** The calls that are in the text of the source but were not made. */
 function listMissed(
   { tree }: ReadSource["module"],
   functions: readonly string[],
@@ -55,9 +55,9 @@ function listMissed(
   });
 }
 
-/** The calls that were made when the source was run, each with what its evaluation says besides. */
+/** The calls that were made when the source was run, each merged with the same call as evaluated. */
 function fillCalls(evaluated: readonly SourceCall[], run: readonly SourceCall[]): SourceCall[] {
-  // Lines can differ by what the translation to JavaScript moves.
+  // Lines can differ because of the translation to JavaScript.
   const isPaired = run.length === evaluated.length && run.every(({ name }, at) => name === evaluated[at]?.name);
   return run.map((call, at) => {
     const same = isPaired
@@ -67,7 +67,7 @@ function fillCalls(evaluated: readonly SourceCall[], run: readonly SourceCall[])
   });
 }
 
-/** Evaluated values have their lines and the syntax of their functions; what is not known of them comes from the run. */
+/** Fills in the unknown parts of an evaluated value, which has lines and syntax trees, from the value of the run. */
 function fill(value: Value, run: Value): Value {
   if (value instanceof Unknown) return run;
   if (value instanceof Closure && run instanceof Closure)
@@ -85,7 +85,7 @@ function fill(value: Value, run: Value): Value {
   return filled;
 }
 
-/** A spread that is not known stands for any number of items: what comes after it is as it was run. */
+/** An unknown spread stands for any number of items, so the items after it are taken from the run. */
 function fillList(items: readonly Value[], run: readonly Value[]): Value[] {
   const open = items.length === run.length ? -1 : items.findIndex((item) => item instanceof Unknown);
   return run.map((item, at) => (at < items.length && (open < 0 || at < open) ? fill(items[at], item) : item));

@@ -1,16 +1,16 @@
 import { builtIns } from "./builtIns.ts";
 import type { Module, Modules } from "./modules.ts";
 import { getName, getNode, getNodes, type Node, walkNodes } from "./syntax.ts";
-import { fromJson, Native, Unknown, type Value } from "./values.ts";
+import { Native, Unknown, type Value } from "./values.ts";
 
-/** The names that an expression may use. `set` is false where there is no such name. */
+/** The names that an expression can use. `set` returns false if there is no such name. */
 export type Scope = {
   find(name: string): { value: Value } | undefined;
   set(name: string, value: Value): boolean;
   declare(name: string, value: Value): void;
 };
 
-/** The names of a function or a block. */
+/** Creates the scope of a function or a block. */
 export function createScope(parent: Scope): Scope {
   const own = new Map<string, Value>();
   return {
@@ -26,10 +26,10 @@ export function createScope(parent: Scope): Scope {
 
 type Source = Module & { kind: "module" };
 
-/** What a scope asks the evaluator for: an expression, and a declaration, which it declares. */
+/** Functions of the evaluator: `value` evaluates an expression, `declare` declares the names of a declaration. */
 type Evaluate = { value(node: Node | undefined, scope: Scope): Value; declare(node: Node, scope: Scope): void };
 
-/** The names and exports of modules. A name is evaluated when it is first needed. */
+/** The names and exports of modules. A name is evaluated on first use. */
 export class ModuleScopes {
   readonly #modules: Modules;
   readonly #given: Readonly<Record<string, Value>>;
@@ -37,14 +37,17 @@ export class ModuleScopes {
   readonly #scopes = new Map<string, Scope>();
   readonly #exports = new Map<string, (name: string) => Value | undefined>();
 
-  /** @param given values of imported names, which stand before what the modules of the repository export */
+  /** @param given values of imported names, which override what the modules of the repository export */
   constructor(modules: Modules, given: Readonly<Record<string, Value>>, evaluate: Evaluate) {
     this.#modules = modules;
     this.#given = given;
     this.#evaluate = evaluate;
   }
 
-  /** @param isRun whether the statements of the module are evaluated, too; otherwise what they change is not known */
+  /**
+   * @param isRun whether the statements of the module are evaluated too; otherwise the names that they change are
+   * unknown
+   */
   get(module: Source, isRun = false): Scope {
     const known = this.#scopes.get(module.path);
     if (known) return known;
@@ -112,7 +115,7 @@ export class ModuleScopes {
   }
 
   #readExport(module: Module, name: string): Value | undefined {
-    if (module.kind === "json") return name === "default" ? fromJson(module.data) : undefined;
+    if (module.kind === "json") return name === "default" ? module.data : undefined;
     const known = this.#exports.get(module.path) ?? this.#indexExports(module);
     this.#exports.set(module.path, known);
     return known(name);
@@ -149,7 +152,7 @@ export class ModuleScopes {
   }
 }
 
-/** The names whose values a statement changes: by assignment, or by a method that may change what it is called on. */
+/** The names that a statement may change: by assignment, or by calling a method on them. */
 export function listChanged(statement: Node): string[] {
   const targets = [...walkNodes(statement)].flatMap((node) => {
     const callee = node.type === "CallExpression" ? getNode(node, "callee") : undefined;

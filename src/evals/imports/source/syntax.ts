@@ -7,7 +7,7 @@ export type Node = { type: string; loc: { start: { line: number; column: number 
 
 const TypeScriptParser = Parser.extend(tsPlugin());
 
-/** Parses a TypeScript module, and runs nothing. `file` is how messages name it. Throws EvalsError with the place. */
+/** Parses a TypeScript module. `file` is how messages name it. Throws EvalsError with the place of a syntax error. */
 export function parseSource(text: string, file: string): Node {
   try {
     const options = { ecmaVersion: "latest", sourceType: "module", locations: true, allowHashBang: true } as const;
@@ -27,7 +27,7 @@ export function getNode(node: Node, key: string): Node | undefined {
   return isNode(value) ? value : undefined;
 }
 
-/** The nodes of a list under a key; holes of an array are left out. */
+/** The nodes of a list under a key, without the holes of an array. */
 export function getNodes(node: Node, key: string): Node[] {
   const value = node[key];
   return Array.isArray(value) ? value.filter(isNode) : [];
@@ -39,7 +39,7 @@ export function getName(node: Node | undefined): string | undefined {
   return typeof name === "string" ? name : undefined;
 }
 
-/** Every node below a node, itself included, in the order of the source. */
+/** A node and all nodes below it, in source order. */
 export function* walkNodes(node: Node): Generator<Node> {
   yield node;
   for (const [key, value] of Object.entries(node)) {

@@ -1,7 +1,7 @@
-import { isJsonObject, type Json } from "../../types/json.ts";
+import type { Json } from "../../types/json.ts";
 import type { Node } from "./syntax.ts";
 
-/** A value that cannot be known without running the source, with the reason and its line. */
+/** A value that cannot be known without running the source, with the reason and the line. */
 export class Unknown {
   constructor(
     readonly reason: string,
@@ -14,7 +14,7 @@ export class Unknown {
   }
 }
 
-/** A call of a library that a format gives a meaning to, such as `Matcher.anyOf(1, 2)`: name `Matcher.anyOf`. */
+/** A call of a library function that a format interprets: `Matcher.anyOf(1, 2)` has the name `Matcher.anyOf`. */
 export class Marker {
   constructor(
     readonly name: string,
@@ -56,12 +56,12 @@ export type Value =
   | ObjectValue;
 
 /**
- * A call of a function of a format that a source makes while it is loaded. `missed`: why it is not known whether it is
- * made, and with what.
+ * A call of one of a format's functions that a source makes while it is loaded. `missed`: why it is not known whether
+ * the call is made, and with which arguments.
  */
 export type SourceCall = { name: string; args: readonly Value[]; line: number; missed?: string };
 
-/** The line of each object literal of the source. */
+/** The line of each object that was evaluated from a literal. */
 export const lines = new WeakMap<object, number>();
 
 export function isObject(value: Value): value is ObjectValue {
@@ -71,7 +71,7 @@ export function isObject(value: Value): value is ObjectValue {
 export const isFunction = (value: Value): value is Closure | Native =>
   value instanceof Closure || value instanceof Native;
 
-/** Why a value, or a part of it, is not known; undefined where all of it is. */
+/** The first unknown part of a value; undefined if all of it is known. */
 export function findUnknown(value: Value): Unknown | undefined {
   if (value instanceof Unknown) return value;
   if (value instanceof Marker) return value.args.map(findUnknown).find(Boolean);
@@ -79,13 +79,13 @@ export function findUnknown(value: Value): Unknown | undefined {
   return isObject(value) ? Object.values(value).map(findUnknown).find(Boolean) : undefined;
 }
 
-/** Why a value is not of the form that is needed: `what` and the part of it that is not known, else `misfit`. */
+/** Why a value is not of the required form: `what` and the reason why a part of it is unknown, or else `misfit`. */
 export function explainMisfit(value: Value, what: string, misfit: string): string {
   const unknown = findUnknown(value);
   return unknown ? `${what}${unknown.text}` : misfit;
 }
 
-/** Plain data as JSON, as `JSON.stringify` would write it; or why it is none. */
+/** Converts plain data to JSON like `JSON.stringify`, or says why the value is not plain data. */
 export function toJson(value: Value): { json: Json } | { reason: string } {
   const unknown = findUnknown(value);
   if (unknown) return { reason: unknown.text };
@@ -102,11 +102,3 @@ function describeOther(value: Value): string | undefined {
   if (Array.isArray(value)) return value.map(describeOther).find(Boolean);
   return isObject(value) ? Object.values(value).map(describeOther).find(Boolean) : undefined;
 }
-
-/** A JSON value as a value of a source. */
-export const fromJson = (json: Json): Value =>
-  Array.isArray(json)
-    ? json.map(fromJson)
-    : isJsonObject(json)
-      ? Object.fromEntries(Object.entries(json).map(([key, one]) => [key, fromJson(one)]))
-      : json;
